@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# How the directories below tern/ describe themselves. A directory names its sources and tests; a backend
+# names its code generator and its plugin; nothing here or above names a backend.
+
+# tern_sources(<runtime|compiler> files...): adds sources to one of the two libraries.
+function(tern_sources library)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  target_sources(tern_${library} PRIVATE ${ARGN})
+endfunction()
+
+# tern_tests(<runtime|compiler> files...): adds unit tests to the library's test program.
+function(tern_tests library)
+  if(TERN_TESTS)
+    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    set_property(GLOBAL APPEND PROPERTY TERN_${library}_TESTS ${ARGN})
+  endif()
+endfunction()
+
+# tern_test_program(<runtime|compiler>): makes the program of all the tests that were added.
+function(tern_test_program library)
+  get_property(files GLOBAL PROPERTY TERN_${library}_TESTS)
+  if(NOT files)
+    return()
+  endif()
+  add_executable(tern_${library}_test ${files})
+  target_link_libraries(tern_${library}_test PRIVATE tern_${library} GTest::gtest_main)
+  gtest_discover_tests(tern_${library}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
+endfunction()
+
+# tern_backend_codegen(<name> files...): the code generator of backend <name>, always built into the compiler. It defines
+# void tern::backend::<name>::RegisterCodegen().
+function(tern_backend_codegen name)
+  if(TERN_COMPILER)
+    tern_sources(compiler ${ARGN})
+    set_property(GLOBAL APPEND PROPERTY TERN_CODEGENS ${name})
+  endif()
+endfunction()
+
+# tern_backend_plugin(<name> files...): the plugin libtern_runtime_<name>.so, built if TERN_BACKENDS asks for it. It sees Tern's
+# headers but links against nothing of Tern, and exports tern_plugin alone.
+function(tern_backend_plugin name)
+  if(NOT TERN_BACKENDS STREQUAL "all" AND NOT name IN_LIST TERN_BACKENDS)
+    return()
+  endif()
+  add_library(tern_runtime_${name} MODULE ${ARGN})
+  target_include_directories(tern_runtime_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(tern_runtime_${name} PRIVATE -fvisibility=hidden)
+  target_link_libraries(tern_runtime_${name} PRIVATE ${CMAKE_DL_LIBS})
+  if(NOT TERN_SANITIZE)
+    target_link_options(tern_runtime_${name} PRIVATE -Wl,--no-undefined)
+  endif()
+  install(TARGETS tern_runtime_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set_property(GLOBAL APPEND PROPERTY TERN_PLUGINS tern_runtime_${name})
+endfunction()
+
+# Writes the one file that calls every RegisterCodegen.
+function(tern_generate_backend_list)
+  get_property(names GLOBAL PROPERTY TERN_CODEGENS)
+  set(declarations "")
+  set(calls "")
+  foreach(name IN LISTS names)
+    string(APPEND declarations "namespace tern::backend::${name} {\nvoid RegisterCodegen();\n}\n")
+    string(APPEND calls "  backend::${name}::RegisterCodegen();\n")
+  endforeach()
+  set(file ${CMAKE_BINARY_DIR}/generated/register_backends.cc)
+  file(CONFIGURE OUTPUT ${file} CONTENT
+"// Generated from the directories of tern/backend.
+${declarations}
+namespace tern {
+void RegisterBackends();
+void RegisterBackends() {
+${calls}}
+}  // namespace tern
+")
+  target_sources(tern_compiler PRIVATE ${file})
+endfunction()

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Element types: DLPack's (code, bits, lanes), with names.
+#ifndef TERN_FFI_DTYPE_H_
+#define TERN_FFI_DTYPE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tern/ffi/c_abi.h"
+
+namespace tern {
+
+// A scalar type, or a vector of `lanes` of them. Names: bool, int8..int64, uint8..uint64, float16, bfloat16, float32,
+// float64, handle; a vector is float32x4.
+class DataType {
+ public:
+  constexpr DataType() : DataType(kTernTypeHandle, 0, 0) {}
+  constexpr DataType(int code, int bits, int lanes = 1)
+      : value_{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), static_cast<uint16_t>(lanes)} {}
+  constexpr explicit DataType(TernDType value) : value_(value) {}
+
+  static constexpr DataType Int(int bits, int lanes = 1) { return {kTernTypeInt, bits, lanes}; }
+  static constexpr DataType UInt(int bits, int lanes = 1) { return {kTernTypeUInt, bits, lanes}; }
+  static constexpr DataType Float(int bits, int lanes = 1) { return {kTernTypeFloat, bits, lanes}; }
+  static constexpr DataType Bfloat16(int lanes = 1) { return {kTernTypeBfloat, 16, lanes}; }
+  static constexpr DataType Bool(int lanes = 1) { return {kTernTypeBool, 8, lanes}; }
+  static constexpr DataType Handle() { return {kTernTypeHandle, 64, 1}; }
+  // No value at all: the type of a call made for its effect.
+  static constexpr DataType Void() { return {kTernTypeHandle, 0, 0}; }
+
+  // The type of that name, if there is one.
+  static std::optional<DataType> Parse(std::string_view name);
+  std::string str() const;
+
+  constexpr int code() const { return value_.code; }
+  constexpr int bits() const { return value_.bits; }
+  constexpr int lanes() const { return value_.lanes; }
+  constexpr int bytes() const { return value_.bits * value_.lanes / 8; }
+  constexpr TernDType raw() const { return value_; }
+
+  constexpr bool is_int() const { return code() == kTernTypeInt; }
+  constexpr bool is_uint() const { return code() == kTernTypeUInt; }
+  constexpr bool is_bool() const { return code() == kTernTypeBool; }
+  constexpr bool is_float() const { return code() == kTernTypeFloat || is_bfloat16(); }
+  constexpr bool is_bfloat16() const { return code() == kTernTypeBfloat; }
+  constexpr bool is_handle() const { return code() == kTernTypeHandle && bits() != 0; }
+  constexpr bool is_void() const { return code() == kTernTypeHandle && bits() == 0; }
+  // int or uint: what floor division, shifts and indexing accept.
+  constexpr bool is_integer() const { return is_int() || is_uint(); }
+  constexpr bool is_scalar() const { return lanes() == 1; }
+  constexpr DataType element() const { return with_lanes(1); }
+  constexpr DataType with_lanes(int lanes) const { return {code(), bits(), lanes}; }
+
+  friend constexpr bool operator==(DataType a, DataType b) {
+    return a.code() == b.code() && a.bits() == b.bits() && a.lanes() == b.lanes();
+  }
+
+ private:
+  TernDType value_;
+};
+
+}  // namespace tern
+
+#endif  // TERN_FFI_DTYPE_H_

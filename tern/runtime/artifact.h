@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that Tern makes and loads: x.tern (a container) and x.so (a shared library with a container inside).
+//
+// Sections of the container:
+//   "meta"             JSON: Tern's version, target, functions with their parameters, the import tree
+//   "module.<i>"       the saved bytes of imported module i of the tree
+//   "host.<triple>"    a shared object with the host code, in .tern files
+//   "source.<i>.<fmt>" readable forms, when the sources were kept
+#ifndef TERN_RUNTIME_ARTIFACT_H_
+#define TERN_RUNTIME_ARTIFACT_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tern/ffi/module.h"
+#include "tern/runtime/container.h"
+
+namespace tern::runtime {
+
+// How a function is called from outside.
+struct ParamInfo {
+  std::string name;
+  DataType dtype;
+  bool is_tensor = false;
+  std::vector<std::string> shape;  // a number, or the expression ("n", "n * 2") as text
+  bool is_output = false;          // written by the function
+
+  friend bool operator==(const ParamInfo&, const ParamInfo&) = default;
+};
+struct FunctionInfo {
+  std::string name;
+  std::vector<ParamInfo> params;
+
+  friend bool operator==(const FunctionInfo&, const FunctionInfo&) = default;
+};
+
+struct ArtifactMeta {
+  std::string tern_version;
+  std::string target;  // as it was asked for
+  std::string device;  // the device kind whose tensors the functions take ("cpu", or a plugin's)
+  std::vector<FunctionInfo> functions;
+
+  struct Import {
+    std::string kind;
+    std::vector<int> imports;  // indices into `imports`
+  };
+  std::vector<Import> imports;    // all modules below the root
+  std::vector<int> root_imports;  // those that the host code imports itself
+};
+
+std::string WriteMeta(const ArtifactMeta& meta);
+// Checks every field, and that the import indices make a tree.
+ArtifactMeta ReadMeta(std::string_view json);
+
+// The section of an ELF file that holds the container.
+inline constexpr const char* kContainerSection = ".tern";
+
+// A file in memory, its container found and verified, nothing of it executed.
+class Artifact {
+ public:
+  // Throws with the path and the reason: not a Tern file, truncated, altered, another version.
+  static Artifact Open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  bool is_shared_object() const { return is_shared_object_; }
+  const ContainerReader& container() const { return container_; }
+  const ArtifactMeta& meta() const { return meta_; }
+  // The architectures with host code: one for a .so, any number for a .tern; names as in "x86_64-linux-gnu".
+  std::vector<std::string> hosts() const;
+
+  // Maps the host code of this machine and makes the module with its imports.
+  ffi::Module Load() const;
+  // The imported modules alone, to look at.
+  std::vector<ffi::Module> LoadImports() const;
+
+ private:
+  Artifact(std::string path, std::string bytes);
+  std::string path_;
+  std::shared_ptr<const std::string> bytes_;
+  bool is_shared_object_ = false;
+  ContainerReader container_;
+  ArtifactMeta meta_;
+};
+
+// Opens and loads.
+ffi::Module LoadModule(const std::string& path);
+
+// For the linker's client: the shared object in `bytes` has a container in its section; stores there the hash of the whole
+// file, so that a change of any byte is noticed before the file is mapped.
+void SealSharedObject(std::string* bytes);
+
+// The triple of the machine this runs on, as in "host.<triple>".
+std::string HostTriple();
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_ARTIFACT_H_

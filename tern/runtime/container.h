@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The container: a table of named, hashed sections behind a magic number and a version. It is the body of a .tern file, and a
+// section of an exported .so. docs/artifact_format.md is its specification.
+#ifndef TERN_RUNTIME_CONTAINER_H_
+#define TERN_RUNTIME_CONTAINER_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tern::runtime {
+
+inline constexpr uint32_t kContainerVersion = 1;
+
+class ContainerWriter {
+ public:
+  // Section names are unique.
+  void Add(std::string name, std::string bytes);
+  // Sections in order of name; the same sections give the same bytes.
+  std::string Finish() const;
+
+ private:
+  std::map<std::string, std::string> sections_;
+};
+
+// Reads a container in memory that outlives it. The constructor checks magic, version, the table's bounds and the
+// table's hash; a section's own hash is checked when it is first asked for.
+class ContainerReader {
+ public:
+  explicit ContainerReader(std::string_view bytes);
+
+  struct Section {
+    std::string name;
+    std::string_view bytes;
+    std::string sha256;  // 32 raw bytes
+  };
+  const std::vector<Section>& sections() const { return sections_; }
+  bool Has(std::string_view name) const;
+  // Throws where there is none or its hash is wrong.
+  std::string_view Get(std::string_view name) const;
+
+ private:
+  std::vector<Section> sections_;
+};
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_CONTAINER_H_

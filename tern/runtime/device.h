@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices: memory, copies and streams behind the C table of plugin_api.h. The host is a device like the others.
+#ifndef TERN_RUNTIME_DEVICE_H_
+#define TERN_RUNTIME_DEVICE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tern/ffi/containers.h"
+#include "tern/runtime/plugin_api.h"
+
+namespace tern::runtime {
+
+// A kind of device ("cpu", or a plugin's). The calls check their results and throw what the driver side raised.
+class DeviceKind {
+ public:
+  DeviceKind(std::string name, const TernDeviceApi* api) : name_(std::move(name)), api_(api) {}
+
+  const std::string& name() const { return name_; }
+  int32_t device_type() const { return api_->device_type; }
+  // 0 where the driver is absent.
+  int32_t Count() const;
+  // Properties of a live device. "no such device" names how many there are.
+  ffi::Map Describe(int32_t device_id) const;
+  void* Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const;
+  void Free(int32_t device_id, void* memory) const;
+  void Copy(const TernCopy& copy) const;
+  void Synchronize(int32_t device_id, void* stream = nullptr) const;
+
+ private:
+  std::string name_;
+  const TernDeviceApi* api_;
+};
+
+// Kinds live as long as the process. `FindDeviceKind` tries the plugin of that name; null where it is absent.
+// `GetDeviceKind` throws an error that names the missing file and where it was looked for.
+const DeviceKind* FindDeviceKind(std::string_view name);
+const DeviceKind& GetDeviceKind(std::string_view name);
+// By DLPack code, among the kinds already there; throws.
+const DeviceKind& GetDeviceKind(int32_t device_type);
+std::vector<const DeviceKind*> LoadedDeviceKinds();
+// For the plugin loader; throws if the name or the type is taken.
+void RegisterDeviceKind(const std::string& name, const TernDeviceApi* api);
+
+// "opencl:0"
+std::string DeviceName(TernDevice device);
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_DEVICE_H_

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one module class of all device kinds. With a plugin's kernel loader it runs; without, it is the fallback: same
+// kind, same bytes, same sources, and a GetFunction that says which file is missing.
+#ifndef TERN_RUNTIME_DEVICE_MODULE_H_
+#define TERN_RUNTIME_DEVICE_MODULE_H_
+
+#include <string_view>
+
+#include "tern/ffi/module.h"
+#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/plugin_api.h"
+
+namespace tern::runtime {
+
+// For code generators: `ffi.Module.create.<kind>`, after trying the kind's plugin; the fallback where there is none or
+// TERN_FORCE_FALLBACK=1. Compiles and probes nothing.
+ffi::Module CreateDeviceModule(DeviceArtifact artifact);
+
+// For loaders: a module of saved bytes. It looks for the plugin at the first GetFunction, and throws there if it is absent.
+ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes);
+
+// For the plugin loader: makes `ffi.Module.create.<kind>` and `ffi.Module.load_from_bytes.<kind>`.
+void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* loader);
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_DEVICE_MODULE_H_

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host code in this process, by address: what the library loader and the compiler's JIT share.
+#ifndef TERN_RUNTIME_HOST_MODULE_H_
+#define TERN_RUNTIME_HOST_MODULE_H_
+
+#include "tern/ffi/module.h"
+
+namespace tern::runtime {
+
+// The environment table for the functions of `module`; its calls search the module's imports, then the registry.
+TernEnv MakeEnv(ffi::ModuleObj* module);
+
+// A function of compiled code at `entry`. Keeps `module`, whose environment is `*env` (owned by the module), alive.
+ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry);
+
+// Opens a shared object that exports TERN_SYMBOL_PREFIX functions.
+ffi::Module OpenLibrary(const std::string& path, std::vector<std::string> function_names);
+// The same from bytes in memory.
+ffi::Module OpenLibraryFromMemory(std::string_view bytes, std::vector<std::string> function_names);
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_HOST_MODULE_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running a function on made or given tensors, as the tools do: fill the inputs, call, time, report.
+#ifndef TERN_RUNTIME_RUNNER_H_
+#define TERN_RUNTIME_RUNNER_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/tensor.h"
+
+namespace tern::runtime {
+
+struct RunOptions {
+  std::map<std::string, std::string> inputs;  // parameter -> file.npy | random | ones | zeros
+  std::map<std::string, int64_t> dims;        // values of symbolic extents and integer parameters
+  int64_t default_dim = 128;                  // for those not given and not implied by an input
+  uint64_t seed = 0;
+  int repeat = 1;
+};
+
+struct RunResult {
+  std::vector<Tensor> args;                    // on the host, after the call; scalars are null
+  std::map<std::string, int64_t> dims;
+  double best_seconds = 0, mean_seconds = 0;  // of the repeats, after one warm-up
+};
+
+// The host arguments of a call: dims solved, tensors filled. The same options give the same values on any machine.
+std::vector<ffi::Any> MakeArguments(const FunctionInfo& function, const RunOptions& options,
+                                    std::map<std::string, int64_t>* dims);
+
+// Copies the tensors to `device`, calls, times, copies back.
+RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info, const std::string& device,
+                      const RunOptions& options);
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_RUNNER_H_
