@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one entry of the compiler.
+#ifndef TERN_COMPILE_H_
+#define TERN_COMPILE_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/ffi/module.h"
+#include "tern/ir/pass.h"
+#include "tern/runtime/artifact.h"
+#include "tern/target/target.h"
+
+namespace tern {
+
+// Makes everything that is built in known: intrinsics, passes, target kinds. Once; every entry of the compiler calls it.
+void Initialize();
+
+// Lowers every function of `module` for `target` and generates code: the host module, with the device modules as imports.
+ffi::Module Compile(const ir::IRModule& module, const target::Target& target, const ir::PassOptions& options = {});
+
+// The passes that Compile runs, in order.
+std::vector<std::string> LoweringPasses(const target::Target& target);
+
+// How the functions of a module, as written, are called once compiled for `target`.
+runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target);
+
+}  // namespace tern
+
+#endif  // TERN_COMPILE_H_

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar and vector expressions.
+//
+// Every expression has a dtype. Operands of an operator have the same dtype; nothing is converted implicitly. The `Make`
+// functions check this and throw TypeError; they do not simplify.
+#ifndef TERN_IR_EXPR_H_
+#define TERN_IR_EXPR_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/ir/node.h"
+
+namespace tern::ir {
+
+struct ExprNode : Node {
+  using Node::Node;
+  DataType dtype;
+};
+
+class Expr : public ffi::Ref<const ExprNode> {
+ public:
+  Expr() = default;
+  template <class T, class = std::enable_if_t<std::is_base_of_v<ExprNode, T>>>
+  Expr(const ffi::Ref<T>& node) : Ref(node) {}
+  // An int64 constant: the type of extents and indices.
+  Expr(int64_t value);
+  Expr(int value) : Expr(static_cast<int64_t>(value)) {}
+
+  DataType dtype() const { return get()->dtype; }
+  const Span& span() const { return get()->span; }
+  // The node as a T, or null.
+  template <class T>
+  const T* As() const {
+    return get() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
+  }
+};
+
+template <NodeKind K>
+struct ExprOf : ExprNode {
+  static constexpr NodeKind kKind = K;
+  ExprOf() : ExprNode(K) {}
+};
+
+// An integer or bool constant. uint64 is kept as the int64 of the same bits.
+struct IntImmNode : ExprOf<NodeKind::kIntImm> {
+  int64_t value = 0;
+  TERN_FIELDS(value)
+  // Throws where the value does not fit the type.
+  static Expr Make(DataType dtype, int64_t value, Span span = {});
+};
+
+struct FloatImmNode : ExprOf<NodeKind::kFloatImm> {
+  double value = 0;
+  TERN_FIELDS(value)
+  // Rounds the value to the type.
+  static Expr Make(DataType dtype, double value, Span span = {});
+};
+
+// A text, for calls and messages; its dtype is handle.
+struct StringImmNode : ExprOf<NodeKind::kStringImm> {
+  std::string value;
+  TERN_FIELDS(value)
+  static Expr Make(std::string value, Span span = {});
+};
+
+// A variable: its identity is the node, its name is for people.
+struct VarNode : ExprOf<NodeKind::kVar> {
+  std::string name;
+  TERN_FIELDS()
+};
+
+// As a field of another node, a Var is where the variable is defined; uses are Exprs.
+class Var : public Expr {
+ public:
+  Var() = default;
+  explicit Var(std::string name, DataType dtype = DataType::Int(64), Span span = {});
+  explicit Var(const VarNode* node) : Expr(ffi::Ref<const VarNode>(node)) {}
+  const VarNode* node() const { return static_cast<const VarNode*>(get()); }
+  const std::string& name() const { return node()->name; }
+};
+
+template <NodeKind K>
+struct BinaryNode : ExprOf<K> {
+  Expr a, b;
+  TERN_FIELDS(a, b)
+  static Expr Make(Expr a, Expr b, Span span = {});
+};
+#define TERN_DEFINE_BINARY(name) using name##Node = BinaryNode<NodeKind::k##name>;
+TERN_BINARY_NODES(TERN_DEFINE_BINARY)
+#undef TERN_DEFINE_BINARY
+
+struct NotNode : ExprOf<NodeKind::kNot> {
+  Expr a;
+  TERN_FIELDS(a)
+  static Expr Make(Expr a, Span span = {});
+};
+
+// Both values are evaluated: neither may fault.
+struct SelectNode : ExprOf<NodeKind::kSelect> {
+  Expr condition, true_value, false_value;
+  TERN_FIELDS(condition, true_value, false_value)
+  static Expr Make(Expr condition, Expr true_value, Expr false_value, Span span = {});
+};
+
+// Converts as C does, except that a float out of range of the integer type is undefined, and to bool means "is not zero".
+struct CastNode : ExprOf<NodeKind::kCast> {
+  Expr value;
+  TERN_FIELDS(value)
+  static Expr Make(DataType dtype, Expr value, Span span = {});
+};
+
+// base, base + stride, ... (lanes of them)
+struct RampNode : ExprOf<NodeKind::kRamp> {
+  Expr base, stride;
+  int64_t lanes = 0;
+  TERN_FIELDS(base, stride, lanes)
+  static Expr Make(Expr base, Expr stride, int64_t lanes, Span span = {});
+};
+
+struct BroadcastNode : ExprOf<NodeKind::kBroadcast> {
+  Expr value;
+  int64_t lanes = 0;
+  TERN_FIELDS(value, lanes)
+  static Expr Make(Expr value, int64_t lanes, Span span = {});
+};
+
+struct LetNode : ExprOf<NodeKind::kLet> {
+  Expr value;
+  Var var;
+  Expr body;
+  TERN_FIELDS(value, var, body)
+  static Expr Make(Var var, Expr value, Expr body, Span span = {});
+};
+
+// A call of a registered intrinsic (intrinsic.h).
+struct CallNode : ExprOf<NodeKind::kCall> {
+  std::string name;
+  std::vector<Expr> args;
+  TERN_FIELDS(name, args)
+  // Checks the arguments against the intrinsic's registration; throws on an unknown name. `dtype` is for intrinsics whose
+  // type does not follow from their arguments.
+  static Expr Make(std::string name, std::vector<Expr> args, DataType dtype = DataType::Void(), Span span = {});
+};
+
+struct BufferNode;
+
+// Memory seen as an array. Its identity is the node.
+class Buffer : public ffi::Ref<const BufferNode> {
+ public:
+  Buffer() = default;
+  Buffer(const ffi::Ref<const BufferNode>& node) : Ref(node) {}
+  explicit Buffer(const BufferNode* node) : Ref(node) {}
+};
+// As a field of another node: where the buffer comes into scope.
+class BufferDef : public Buffer {
+ public:
+  BufferDef() = default;
+  BufferDef(Buffer buffer) : Buffer(std::move(buffer)) {}
+};
+
+struct BufferNode : ffi::Object {
+  std::string name;
+  DataType dtype;            // of an element
+  Var data;                  // the address, of dtype handle
+  std::vector<Expr> shape;   // in elements
+  std::vector<Expr> strides; // empty: compact, row major
+  std::string scope;         // "global", "shared", "local"
+  Span span;
+
+  static Buffer Make(std::string name, DataType dtype, std::vector<Expr> shape, std::vector<Expr> strides = {},
+                     std::string scope = "global", Var data = {}, Span span = {});
+};
+
+struct BufferLoadNode : ExprOf<NodeKind::kBufferLoad> {
+  Buffer buffer;
+  std::vector<Expr> indices;
+  TERN_FIELDS(buffer, indices)
+  // A vector index in the last place loads a vector.
+  static Expr Make(Buffer buffer, std::vector<Expr> indices, Span span = {});
+};
+
+// The constant value of an integer or bool constant, or null.
+const int64_t* AsConstInt(const Expr& expr);
+bool IsConst(const Expr& expr, int64_t value);
+// A constant of a numeric type, broadcast to its lanes.
+Expr MakeConst(DataType dtype, double value, Span span = {});
+Expr ConstTrue();
+
+// Operators for building IR in C++; comparisons make expressions too.
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+Expr operator/(Expr a, Expr b);  // of floats
+Expr operator<(Expr a, Expr b);
+Expr operator>=(Expr a, Expr b);
+Expr operator==(Expr a, Expr b);
+Expr operator!=(Expr a, Expr b);
+Expr operator&&(Expr a, Expr b);
+Expr operator||(Expr a, Expr b);
+Expr FloorDiv(Expr a, Expr b);
+Expr FloorMod(Expr a, Expr b);
+Expr CeilDiv(Expr a, Expr b);
+
+}  // namespace tern::ir
+
+#endif  // TERN_IR_EXPR_H_

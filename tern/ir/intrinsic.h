@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The registered set of intrinsics that ir::Call can name.
+#ifndef TERN_IR_INTRINSIC_H_
+#define TERN_IR_INTRINSIC_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tern/ir/expr.h"
+
+namespace tern::ir {
+
+struct Intrinsic {
+  std::string name;
+  std::string signature;  // for messages and docs: "exp(x: float) -> float"
+  bool pure = true;       // no effect, and the same value for the same arguments
+  // The type does not follow from the arguments: the text form is name<dtype>(...).
+  bool explicit_dtype = false;
+  // Checks the arguments and gives the type of the result; for explicit_dtype it returns `given`. Throws TypeError.
+  std::function<DataType(const std::vector<Expr>& args, DataType given)> infer;
+};
+
+// Throws if the name is taken.
+void RegisterIntrinsic(Intrinsic intrinsic);
+// Null where there is none.
+const Intrinsic* FindIntrinsic(std::string_view name);
+std::vector<std::string> IntrinsicNames();
+
+}  // namespace tern::ir
+
+#endif  // TERN_IR_INTRINSIC_H_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Equality by structure: the same program up to the names of what it defines. Spans do not count. Variables and buffers that
+// are free in both must be the same ones.
+#ifndef TERN_IR_STRUCTURAL_H_
+#define TERN_IR_STRUCTURAL_H_
+
+#include <unordered_map>
+
+#include "tern/ir/visitor.h"
+
+namespace tern::ir {
+
+class StructuralComparer {
+ public:
+  virtual ~StructuralComparer() = default;
+  bool Equal(const Expr& a, const Expr& b);
+
+  // From here on `a` and `b` mean the same.
+  bool Define(const Var& a, const Var& b);
+  bool Define(const Buffer& a, const Buffer& b);
+
+ protected:
+  template <class T>
+  bool EqualFields(const T* a, const T* b) {
+    return std::apply(
+        [&](const auto&... fa) {
+          return std::apply([&](const auto&... fb) { return (EqualField(fa, fb) && ... && true); }, b->fields());
+        },
+        a->fields());
+  }
+
+  bool EqualField(const Expr& a, const Expr& b) { return Equal(a, b); }
+  bool EqualField(const Var& a, const Var& b) { return Define(a, b); }
+  bool EqualField(const Buffer& a, const Buffer& b) {
+    auto it = buffers_.find(a.get());
+    return it == buffers_.end() ? a.same(b) : it->second == b.get();
+  }
+  bool EqualField(const BufferDef& a, const BufferDef& b) { return Define(a, b); }
+  bool EqualField(double a, double b);  // by bits: -0 is not 0, a NaN equals itself
+  template <class T>
+  bool EqualField(const std::vector<T>& a, const std::vector<T>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (!EqualField(a[i], b[i])) return false;
+    return true;
+  }
+  template <class T>
+  bool EqualField(const T& a, const T& b) {
+    return EqualOther(a, b);
+  }
+
+ private:
+  template <class T>
+  bool EqualOther(const T& a, const T& b) {
+    return a == b;
+  }
+
+  std::unordered_map<const VarNode*, const VarNode*> vars_;
+  std::unordered_map<const BufferNode*, const BufferNode*> buffers_;
+};
+
+bool StructuralEqual(const Expr& a, const Expr& b);
+
+}  // namespace tern::ir
+
+#endif  // TERN_IR_STRUCTURAL_H_

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What to compile for. A target is a kind ("llvm") with attributes ("-mcpu=..."); a device target has a host target too.
+//
+// Kinds are registered by the backends; nothing here knows any of them. Making a target never asks the local machine
+// about a device.
+#ifndef TERN_TARGET_TARGET_H_
+#define TERN_TARGET_TARGET_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tern/ffi/any.h"
+
+namespace tern::target {
+
+enum class Role { kHost, kDevice };
+
+struct AttrSpec {
+  enum class Type { kString, kInt, kBool };
+  Type type = Type::kString;
+  ffi::Any default_value;  // none: absent unless given
+  std::string help;        // one line, with the legal values
+  // Throws where the value is not legal; may be null.
+  std::function<void(const ffi::Any&)> check;
+};
+
+struct TargetKind {
+  std::string name;
+  Role role = Role::kHost;
+  std::string description;  // one line
+  std::string module_kind;  // of the modules it makes
+  std::string device;       // the runtime's device kind whose tensors its functions take: "cpu" for a host
+  int32_t device_type = kTernDeviceCpu;  // DLPack's code of that device
+  // Why this build cannot generate code for it ("needs LLVM; this is a build with TERN_LLVM=OFF"), or "".
+  std::string unavailable;
+  std::map<std::string, AttrSpec> attrs;
+  std::map<std::string, std::string> tags;  // "nvidia/h200" -> "cuda -arch=sm_90a"
+  // Where a device target names no host, and where no target is named at all, the available host kind of highest rank.
+  int host_rank = 0;
+  // Passes that run on its functions last, just before code generation.
+  std::vector<std::string> final_passes;
+};
+
+// Throws where the kind or a tag is taken. Kinds live as long as the process.
+void RegisterTargetKind(TargetKind kind);
+// Throws with the kinds and tags there are.
+const TargetKind& GetTargetKind(std::string_view name);
+std::vector<const TargetKind*> TargetKinds();  // by name
+
+class TargetNode;
+
+class Target : public ffi::Ref<const TargetNode> {
+ public:
+  Target() = default;
+  Target(const ffi::Ref<const TargetNode>& node) : Ref(node) {}
+
+  // "llvm -mcpu=native", a tag, or JSON {"kind": "llvm", "mcpu": "native", "host": ...}. Defaults are filled in. Throws on an
+  // unknown kind, attribute or value, with those that are legal.
+  static Target Parse(std::string_view text);
+  // The same with a host, for a device target; an empty `host` gives the default host.
+  static Target Parse(std::string_view text, std::string_view host);
+  static Target DefaultHost();
+};
+
+class TargetNode : public ffi::Object {
+ public:
+  static int32_t TypeIndex() {
+    static const int32_t index = ffi::DynamicTypeIndex("target.Target");
+    return index;
+  }
+
+  const TargetKind* kind = nullptr;
+  std::map<std::string, ffi::Any> attrs;  // checked
+  Target host;                            // of a device target; null for a host
+
+  bool is_device() const { return kind->role == Role::kDevice; }
+  // Throws InternalError where the kind declares no such attribute or none was given.
+  std::string GetString(const std::string& name) const;
+  int64_t GetInt(const std::string& name) const;
+  // "" / 0 where it was not given.
+  std::string GetString(const std::string& name, const std::string& otherwise) const;
+  // What Parse reads back, attributes at their default left out; the host is not part of it.
+  std::string str() const;
+};
+
+// The target that compilation on this thread is for, or null.
+Target CurrentTarget();
+
+class TargetScope {
+ public:
+  explicit TargetScope(Target target);
+  ~TargetScope();
+  TargetScope(const TargetScope&) = delete;
+  TargetScope& operator=(const TargetScope&) = delete;
+};
+
+}  // namespace tern::target
+
+namespace tern::ffi {
+template <>
+struct AnyTraits<target::Target> : AnyTraits<Ref<const target::TargetNode>> {
+  static std::optional<target::Target> From(const TernAny& value) {
+    auto ref = AnyTraits<Ref<const target::TargetNode>>::From(value);
+    return ref ? std::optional<target::Target>(*ref) : std::nullopt;
+  }
+};
+}  // namespace tern::ffi
+
+#endif  // TERN_TARGET_TARGET_H_

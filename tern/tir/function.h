@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of the loop IR.
+#ifndef TERN_TIR_FUNCTION_H_
+#define TERN_TIR_FUNCTION_H_
+
+#include <vector>
+
+#include "tern/ir/module.h"
+#include "tern/tir/stmt.h"
+
+namespace tern::tir {
+
+// A scalar, or a tensor.
+struct Param {
+  Var var;           // a tensor's is `buffer.data`
+  BufferDef buffer;  // null for a scalar
+  bool is_tensor() const { return static_cast<bool>(buffer); }
+  const std::string& name() const { return is_tensor() ? buffer->name : var.name(); }
+};
+
+// A variable that stands as an extent or stride of a tensor parameter, and is no parameter itself, is defined by that tensor.
+struct PrimFuncNode : ir::BaseFuncNode {
+  std::vector<Param> params;
+  Stmt body;
+
+  static int32_t TypeIndex() {
+    static const int32_t index = ffi::DynamicTypeIndex("tir.PrimFunc");
+    return index;
+  }
+};
+
+class PrimFunc : public ffi::Ref<const PrimFuncNode> {
+ public:
+  PrimFunc() = default;
+  PrimFunc(const ffi::Ref<const PrimFuncNode>& node) : Ref(node) {}
+  static PrimFunc Make(std::string name, std::vector<Param> params, Stmt body, ir::Attrs attrs = {}, Span span = {});
+
+  PrimFunc WithBody(Stmt body) const;
+  PrimFunc WithAttr(const std::string& key, ffi::Any value) const;
+};
+
+// Attributes of functions.
+namespace attr {
+inline constexpr const char* kTarget = "target";  // target::Target: what the function is compiled for
+// String: how it is called. Absent: tensors and scalars, as written. "packed": the packed ABI (after make_packed_api).
+// "kernel": a device function, tensors as pointers (after split_host_device).
+inline constexpr const char* kCallingConvention = "calling_convention";
+inline constexpr const char* kLaunchTags = "launch_tags";  // Array of strings: a kernel's launch parameters, in order
+}  // namespace attr
+
+// The functions of a module that are PrimFuncs.
+PrimFunc AsPrimFunc(const ir::BaseFunc& function);
+// A module pass of a function from PrimFunc to PrimFunc.
+ir::IRModule MapFunctions(const ir::IRModule& module, const std::function<PrimFunc(const PrimFunc&)>& f);
+
+// Equal up to the names of what they define.
+bool StructuralEqual(const PrimFunc& a, const PrimFunc& b);
+bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_FUNCTION_H_

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Statements of the loop IR.
+#ifndef TERN_TIR_STMT_H_
+#define TERN_TIR_STMT_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/ir/expr.h"
+
+namespace tern::tir {
+
+using ir::Buffer;
+using ir::BufferDef;
+using ir::BufferNode;
+using ir::Expr;
+using ir::NodeKind;
+using ir::Span;
+using ir::Var;
+using ir::VarNode;
+
+struct StmtNode : ir::Node {
+  using Node::Node;
+};
+
+class Stmt : public ffi::Ref<const StmtNode> {
+ public:
+  Stmt() = default;
+  template <class T, class = std::enable_if_t<std::is_base_of_v<StmtNode, T>>>
+  Stmt(const ffi::Ref<T>& node) : Ref(node) {}
+
+  const Span& span() const { return get()->span; }
+  template <class T>
+  const T* As() const {
+    return get() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
+  }
+};
+
+template <NodeKind K>
+struct StmtOf : StmtNode {
+  static constexpr NodeKind kKind = K;
+  StmtOf() : StmtNode(K) {}
+};
+
+// buffer[indices] = value
+struct BufferStoreNode : StmtOf<NodeKind::kBufferStore> {
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Expr value;
+  TERN_FIELDS(buffer, indices, value)
+  static Stmt Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span = {});
+};
+
+// let var = value; body
+struct LetStmtNode : StmtOf<NodeKind::kLetStmt> {
+  Expr value;
+  Var var;
+  Stmt body;
+  TERN_FIELDS(value, var, body)
+  static Stmt Make(Var var, Expr value, Stmt body, Span span = {});
+};
+
+// Memory for `buffer` while `body` runs, uninitialised.
+struct AllocateNode : StmtOf<NodeKind::kAllocate> {
+  BufferDef buffer;
+  Stmt body;
+  TERN_FIELDS(buffer, body)
+  static Stmt Make(Buffer buffer, Stmt body, Span span = {});
+};
+
+// Names memory that is there already: `buffer.data` is a variable in scope.
+struct DeclBufferNode : StmtOf<NodeKind::kDeclBuffer> {
+  BufferDef buffer;
+  Stmt body;
+  TERN_FIELDS(buffer, body)
+  static Stmt Make(Buffer buffer, Stmt body, Span span = {});
+};
+
+enum class ForKind { kSerial, kParallel, kVectorized, kUnrolled, kThread };
+// "serial", "parallel", ...
+const char* ForKindName(ForKind kind);
+
+// for var in min..min + extent. A thread loop's iterations run at once, on the hardware axis `thread` ("blockIdx.x").
+struct ForNode : StmtOf<NodeKind::kFor> {
+  Expr min, extent;
+  Var var;
+  ForKind for_kind = ForKind::kSerial;
+  std::string thread;
+  Stmt body;
+  TERN_FIELDS(min, extent, var, for_kind, thread, body)
+  static Stmt Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread = "", Span span = {});
+};
+
+struct WhileNode : StmtOf<NodeKind::kWhile> {
+  Expr condition;
+  Stmt body;
+  TERN_FIELDS(condition, body)
+  static Stmt Make(Expr condition, Stmt body, Span span = {});
+};
+
+struct IfThenElseNode : StmtOf<NodeKind::kIfThenElse> {
+  Expr condition;
+  Stmt then_case, else_case;  // else_case may be null
+  TERN_FIELDS(condition, then_case, else_case)
+  static Stmt Make(Expr condition, Stmt then_case, Stmt else_case = {}, Span span = {});
+};
+
+// Any number of statements, none of them a Seq itself.
+struct SeqNode : StmtOf<NodeKind::kSeq> {
+  std::vector<Stmt> stmts;
+  TERN_FIELDS(stmts)
+  // Flattens nested sequences; one statement stands for itself.
+  static Stmt Make(std::vector<Stmt> stmts, Span span = {});
+};
+
+// Raises a `kind` error unless the condition holds; the message is the parts in a row (texts as they are, integers in decimal,
+// pointers to tensors as a description).
+struct AssertNode : StmtOf<NodeKind::kAssert> {
+  Expr condition;
+  std::string error_kind;
+  std::vector<Expr> message;
+  TERN_FIELDS(condition, error_kind, message)
+  static Stmt Make(Expr condition, std::string error_kind, std::vector<Expr> message, Span span = {});
+};
+
+// A call, made for its effect.
+struct EvaluateNode : StmtOf<NodeKind::kEvaluate> {
+  Expr value;
+  TERN_FIELDS(value)
+  static Stmt Make(Expr value, Span span = {});
+};
+
+enum class IterKind { kSpatial, kReduce };
+
+// One axis of a block: `var` runs over 0..extent; at this instance it is `binding`.
+struct BlockIter {
+  Expr extent, binding;
+  Var var;
+  IterKind kind = IterKind::kSpatial;
+};
+
+// One unit of computation, its axes named: instances that differ in a spatial axis are independent; instances along the
+// reduction axes update one result, and `init` (may be null) runs before the first of them.
+struct BlockNode : StmtOf<NodeKind::kBlock> {
+  std::string name;
+  std::vector<BlockIter> iters;
+  Stmt init, body;
+  TERN_FIELDS(name, iters, init, body)
+  static Stmt Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body, Span span = {});
+};
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_STMT_H_
