@@ -20,7 +20,10 @@ void Initialize();
 // Lowers every function of `module` for `target` and generates code: the host module, with the device modules as imports.
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target, const ir::PassOptions& options = {});
 
-// The passes that Compile runs, in order.
+// The first half of Compile: what the code generators receive (docs/lowered_tir.md).
+ir::IRModule Lower(const ir::IRModule& module, const target::Target& target, const ir::PassOptions& options = {});
+
+// The passes that Lower runs, in order.
 std::vector<std::string> LoweringPasses(const target::Target& target);
 
 // How the functions of a module, as written, are called once compiled for `target`.
