@@ -121,7 +121,7 @@ void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
   TERN_ICHECK(buffer->scope == "local")
       << "buffer " << buffer->name << " has scope " << buffer->scope << ", which this language cannot allocate";
   std::string name = DefineBuffer(buffer);
-  var_names_[buffer->data.node()] = name;
+  DefineAddress(buffer, name);
   Line(fmt::format("{} {}[{}];", StorageType(buffer->dtype), name, ConstantSize(buffer)));
 }
 

@@ -92,6 +92,8 @@ class CodeGenC {
   // The value where C itself converts it to the expression's type (an initializer, an argument, an index, a store): literals
   // need no suffix and narrow integers no cast.
   std::string PrintConverted(const ir::Expr& expr, Precedence least = Precedence::kConditional);
+  // As C computes it, maybe in a wider type than the expression's.
+  Code PrintWide(const ir::Expr& expr);
   // The negation of a bool.
   Code PrintNot(const ir::Expr& expr);
   std::string FloatLiteral(DataType dtype, double value);
@@ -120,6 +122,8 @@ class CodeGenC {
 
   std::string DefineVar(const ir::Var& var);
   std::string DefineBuffer(const ir::Buffer& buffer);
+  // From here on `name` is also the buffer's address, as a variable.
+  void DefineAddress(const ir::Buffer& buffer, const std::string& name) { var_names_[buffer->data.node()] = name; }
   const std::string& NameOf(const ir::VarNode* var) const;
   const std::string& NameOf(const ir::Buffer& buffer) const;
   // The number of elements, which must be constant.
@@ -165,8 +169,6 @@ class CodeGenC {
   Code PrintMinMax(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   // An operand beside `sibling`, whose type C converts a literal to.
   std::string PrintOperand(const ir::Expr& expr, const ir::Expr& sibling, Precedence least);
-  // As C computes it, maybe in a wider type than the expression's.
-  Code PrintWide(const ir::Expr& expr);
 
   void EmitNode(const tir::BufferStoreNode* node) { EmitStore(node); }
   void EmitNode(const tir::LetStmtNode* node);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/codegen/c/name_table.h"
 
+#include <iterator>
+#include <sstream>
+
 namespace tern::codegen {
 namespace {
 
@@ -24,8 +27,9 @@ std::string MakeIdentifier(std::string_view wanted) {
 
 }  // namespace
 
-void NameTable::Reserve(std::initializer_list<std::string_view> words) {
-  taken_.insert(words.begin(), words.end());
+void NameTable::Reserve(const std::string& words) {
+  std::istringstream stream(words);
+  taken_.insert(std::istream_iterator<std::string>(stream), {});
 }
 
 bool NameTable::IsLegal(std::string_view name) const {

@@ -4,7 +4,6 @@
 #ifndef TERN_CODEGEN_C_NAME_TABLE_H_
 #define TERN_CODEGEN_C_NAME_TABLE_H_
 
-#include <initializer_list>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,7 +15,8 @@ namespace tern::codegen {
 // person chose is kept where it can be: "A.data" becomes "A_data", a second "i" inside the first becomes "i_1".
 class NameTable {
  public:
-  void Reserve(std::initializer_list<std::string_view> words);
+  // Words separated by white space.
+  void Reserve(const std::string& words);
   // Whether a declaration could carry exactly this name.
   bool IsLegal(std::string_view name) const;
   std::string Define(std::string_view wanted);

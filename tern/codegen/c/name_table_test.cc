@@ -17,7 +17,7 @@ TEST(NameTable, KeepsLegalNamesAndMendsOthers) {
 
 TEST(NameTable, LeavesReservedNamesAlone) {
   NameTable names;
-  names.Reserve({"double"});
+  names.Reserve("double int");
   EXPECT_EQ(names.Define("double"), "double_1");
   EXPECT_EQ(names.Define("_x"), "v__x");
   EXPECT_EQ(names.Define("tern_min_i32"), "v_tern_min_i32");
