@@ -173,6 +173,9 @@ struct BufferNode : ffi::Object {
                      std::string scope = "global", Var data = {}, Span span = {});
 };
 
+// The type of an access with these indices; throws TypeError where they do not fit the buffer.
+DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices);
+
 struct BufferLoadNode : ExprOf<NodeKind::kBufferLoad> {
   Buffer buffer;
   std::vector<Expr> indices;

@@ -83,7 +83,7 @@ class TargetNode : public ffi::Object {
   int64_t GetInt(const std::string& name) const;
   // "" / 0 where it was not given.
   std::string GetString(const std::string& name, const std::string& otherwise) const;
-  // What Parse reads back, attributes at their default left out; the host is not part of it.
+  // What Parse reads back; attributes and a host at their default are left out.
   std::string str() const;
 };
 

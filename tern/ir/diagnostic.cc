@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/ir/diagnostic.h"
+
+#include "tern/ffi/error.h"
+
+namespace tern::ir {
+namespace {
+
+void RenderOne(const Span& span, const char* severity, const std::string& message, std::string* out) {
+  if (span) *out += span.str() + ": ";
+  *out += std::string(severity) + ": " + message + "\n";
+  if (!span) return;
+  std::string line = span.source->Line(span.line);
+  // Tabs are kept under the line, so that the caret stands right whatever their width.
+  std::string indent;
+  for (int i = 0; i + 1 < span.column && i < static_cast<int>(line.size()); ++i) indent += line[i] == '\t' ? '\t' : ' ';
+  *out += "  " + line + "\n  " + indent + "^\n";
+}
+
+}  // namespace
+
+Diagnostic& Diagnostics::Add(const Span& span, std::string message) {
+  if (items_.size() >= kMax) {
+    ++dropped_;
+    overflow_ = {};
+    return overflow_;
+  }
+  return items_.emplace_back(Diagnostic{span, std::move(message), {}});
+}
+
+std::string Diagnostics::Render() const {
+  std::string out;
+  for (const Diagnostic& item : items_) {
+    RenderOne(item.span, "error", item.message, &out);
+    for (const auto& [span, note] : item.notes) RenderOne(span, "note", note, &out);
+  }
+  if (dropped_) out += "... and " + std::to_string(dropped_) + " more errors\n";
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+void Diagnostics::ThrowIfAny(const char* kind) const {
+  if (!empty()) throw Error(kind, Render());
+}
+
+}  // namespace tern::ir

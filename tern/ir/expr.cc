@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/ir/expr.h"
+
+#include <cmath>
+
+#include "tern/ffi/registry.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/ffi/float16.h"
+
+namespace tern::ir {
+namespace {
+
+constexpr bool IsComparison(NodeKind kind) { return kind >= NodeKind::kEQ && kind <= NodeKind::kGE; }
+constexpr bool IsLogic(NodeKind kind) { return kind == NodeKind::kAnd || kind == NodeKind::kOr; }
+constexpr bool IsIntegerDivision(NodeKind kind) {
+  return kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+}
+
+const char* BinaryName(NodeKind kind) {
+  switch (kind) {
+#define TERN_CASE(name)   \
+  case NodeKind::k##name: \
+    return #name;
+    TERN_BINARY_NODES(TERN_CASE)
+#undef TERN_CASE
+    default:
+      return "?";
+  }
+}
+
+// The type of `a <kind> b`; throws where the operands do not fit.
+DataType BinaryType(NodeKind kind, DataType a, DataType b) {
+  if (a != b)
+    TERN_THROW(TypeError) << "operands of " << BinaryName(kind) << " have different types: " << a.str() << " and "
+                          << b.str();
+  bool comparable = a.is_integer() || a.is_float() || a.is_bool();
+  bool ok = IsLogic(kind)             ? a.is_bool()
+            : IsIntegerDivision(kind) ? a.is_integer()
+            : kind == NodeKind::kDiv  ? a.is_float()
+            : IsComparison(kind)      ? comparable
+                                      : a.is_integer() || a.is_float();
+  if (!ok) {
+    const char* hint = kind == NodeKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv" : "";
+    TERN_THROW(TypeError) << BinaryName(kind) << " does not take " << a.str() << hint;
+  }
+  return IsComparison(kind) ? DataType::Bool(a.lanes()) : a;
+}
+
+double RoundTo(DataType dtype, double value) {
+  if (dtype.bits() == 64) return value;
+  float single = static_cast<float>(value);
+  if (dtype.is_bfloat16()) return Bfloat16ToFloat(FloatToBfloat16(single));
+  if (dtype.bits() == 16) return HalfToFloat(FloatToHalf(single));
+  return single;
+}
+
+bool FitsInteger(DataType dtype, int64_t value) {
+  if (dtype.is_bool()) return value == 0 || value == 1;
+  if (dtype.bits() == 64) return true;
+  if (dtype.is_uint()) return value >= 0 && value < (int64_t{1} << dtype.bits());
+  int64_t limit = int64_t{1} << (dtype.bits() - 1);
+  return value >= -limit && value < limit;
+}
+
+}  // namespace
+
+Expr::Expr(int64_t value) : Expr(IntImmNode::Make(DataType::Int(64), value)) {}
+
+Expr IntImmNode::Make(DataType dtype, int64_t value, Span span) {
+  TERN_ICHECK((dtype.is_integer() || dtype.is_bool()) && dtype.is_scalar()) << dtype.str();
+  if (!FitsInteger(dtype, value)) TERN_THROW(TypeError) << value << " does not fit in " << dtype.str();
+  auto node = ffi::Make<IntImmNode>();
+  node->dtype = dtype;
+  node->value = value;
+  node->span = std::move(span);
+  return node;
+}
+
+Expr FloatImmNode::Make(DataType dtype, double value, Span span) {
+  TERN_ICHECK(dtype.is_float() && dtype.is_scalar()) << dtype.str();
+  auto node = ffi::Make<FloatImmNode>();
+  node->dtype = dtype;
+  node->value = RoundTo(dtype, value);
+  node->span = std::move(span);
+  return node;
+}
+
+Expr StringImmNode::Make(std::string value, Span span) {
+  auto node = ffi::Make<StringImmNode>();
+  node->dtype = DataType::Handle();
+  node->value = std::move(value);
+  node->span = std::move(span);
+  return node;
+}
+
+Var::Var(std::string name, DataType dtype, Span span) {
+  auto node = ffi::Make<VarNode>();
+  node->dtype = dtype;
+  node->name = std::move(name);
+  node->span = std::move(span);
+  *this = Var(node.get());
+}
+
+template <NodeKind K>
+Expr BinaryNode<K>::Make(Expr a, Expr b, Span span) {
+  auto node = ffi::Make<BinaryNode<K>>();
+  node->dtype = BinaryType(K, a.dtype(), b.dtype());
+  node->a = std::move(a);
+  node->b = std::move(b);
+  node->span = std::move(span);
+  return node;
+}
+#define TERN_INSTANTIATE(name) template struct BinaryNode<NodeKind::k##name>;
+TERN_BINARY_NODES(TERN_INSTANTIATE)
+#undef TERN_INSTANTIATE
+
+Expr NotNode::Make(Expr a, Span span) {
+  if (!a.dtype().is_bool()) TERN_THROW(TypeError) << "not takes bool, got " << a.dtype().str();
+  auto node = ffi::Make<NotNode>();
+  node->dtype = a.dtype();
+  node->a = std::move(a);
+  node->span = std::move(span);
+  return node;
+}
+
+Expr SelectNode::Make(Expr condition, Expr true_value, Expr false_value, Span span) {
+  if (!condition.dtype().is_bool() || (condition.dtype().lanes() != 1 && condition.dtype().lanes() != true_value.dtype().lanes()))
+    TERN_THROW(TypeError) << "the condition of select is " << condition.dtype().str() << "; expected bool";
+  if (true_value.dtype() != false_value.dtype())
+    TERN_THROW(TypeError) << "select chooses between different types: " << true_value.dtype().str() << " and "
+                          << false_value.dtype().str();
+  auto node = ffi::Make<SelectNode>();
+  node->dtype = true_value.dtype();
+  node->condition = std::move(condition);
+  node->true_value = std::move(true_value);
+  node->false_value = std::move(false_value);
+  node->span = std::move(span);
+  return node;
+}
+
+Expr CastNode::Make(DataType dtype, Expr value, Span span) {
+  DataType from = value.dtype();
+  if (from == dtype) return value;
+  if (from.lanes() != dtype.lanes() || from.is_handle() || dtype.is_handle() || from.is_void() || dtype.is_void())
+    TERN_THROW(TypeError) << "cannot convert " << from.str() << " to " << dtype.str();
+  auto node = ffi::Make<CastNode>();
+  node->dtype = dtype;
+  node->value = std::move(value);
+  node->span = std::move(span);
+  return node;
+}
+
+Expr RampNode::Make(Expr base, Expr stride, int64_t lanes, Span span) {
+  if (!base.dtype().is_integer() || !base.dtype().is_scalar() || base.dtype() != stride.dtype())
+    TERN_THROW(TypeError) << "ramp takes a base and a stride of one integer type, got " << base.dtype().str() << " and "
+                          << stride.dtype().str();
+  if (lanes < 2 || lanes > 65535) TERN_THROW(TypeError) << "ramp of " << lanes << " lanes; expected 2 to 65535";
+  auto node = ffi::Make<RampNode>();
+  node->dtype = base.dtype().with_lanes(static_cast<int>(lanes));
+  node->base = std::move(base);
+  node->stride = std::move(stride);
+  node->lanes = lanes;
+  node->span = std::move(span);
+  return node;
+}
+
+Expr BroadcastNode::Make(Expr value, int64_t lanes, Span span) {
+  if (!value.dtype().is_scalar() || value.dtype().is_handle())
+    TERN_THROW(TypeError) << "broadcast takes a scalar, got " << value.dtype().str();
+  if (lanes < 2 || lanes > 65535) TERN_THROW(TypeError) << "broadcast to " << lanes << " lanes; expected 2 to 65535";
+  auto node = ffi::Make<BroadcastNode>();
+  node->dtype = value.dtype().with_lanes(static_cast<int>(lanes));
+  node->value = std::move(value);
+  node->lanes = lanes;
+  node->span = std::move(span);
+  return node;
+}
+
+Expr LetNode::Make(Var var, Expr value, Expr body, Span span) {
+  TERN_ICHECK(var.dtype() == value.dtype()) << var.name();
+  auto node = ffi::Make<LetNode>();
+  node->dtype = body.dtype();
+  node->var = std::move(var);
+  node->value = std::move(value);
+  node->body = std::move(body);
+  node->span = std::move(span);
+  return node;
+}
+
+Expr CallNode::Make(std::string name, std::vector<Expr> args, DataType dtype, Span span) {
+  const Intrinsic* intrinsic = FindIntrinsic(name);
+  if (!intrinsic)
+    TERN_THROW(TypeError) << "unknown function " << name << ffi::DidYouMean(name, IntrinsicNames());
+  auto node = ffi::Make<CallNode>();
+  node->dtype = intrinsic->infer(args, dtype);
+  node->name = std::move(name);
+  node->args = std::move(args);
+  node->span = std::move(span);
+  return node;
+}
+
+Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shape, std::vector<Expr> strides,
+                        std::string scope, Var data, Span span) {
+  TERN_ICHECK(strides.empty() || strides.size() == shape.size()) << name;
+  auto node = ffi::Make<BufferNode>();
+  node->data = data ? std::move(data) : Var(name, DataType::Handle(), span);
+  node->name = std::move(name);
+  node->dtype = dtype;
+  node->shape = std::move(shape);
+  node->strides = std::move(strides);
+  node->scope = std::move(scope);
+  node->span = std::move(span);
+  return Buffer(node.get());
+}
+
+DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
+  if (indices.size() != buffer->shape.size())
+    TERN_THROW(TypeError) << buffer->name << " has rank " << buffer->shape.size() << ", but is accessed with "
+                          << indices.size() << " indices";
+  for (size_t i = 0; i < indices.size(); ++i) {
+    DataType dtype = indices[i].dtype();
+    if (!dtype.is_integer() || (!dtype.is_scalar() && i + 1 < indices.size()))
+      TERN_THROW(TypeError) << "index " << i << " of " << buffer->name << " is " << dtype.str()
+                            << "; expected an integer" << (dtype.is_scalar() ? "" : " (a vector only in the last place)");
+  }
+  return buffer->dtype.with_lanes(indices.empty() ? 1 : indices.back().dtype().lanes());
+}
+
+Expr BufferLoadNode::Make(Buffer buffer, std::vector<Expr> indices, Span span) {
+  auto node = ffi::Make<BufferLoadNode>();
+  node->dtype = AccessType(buffer, indices);
+  node->buffer = std::move(buffer);
+  node->indices = std::move(indices);
+  node->span = std::move(span);
+  return node;
+}
+
+const int64_t* AsConstInt(const Expr& expr) {
+  const auto* imm = expr.As<IntImmNode>();
+  return imm ? &imm->value : nullptr;
+}
+
+bool IsConst(const Expr& expr, int64_t value) {
+  const int64_t* constant = AsConstInt(expr);
+  return constant && *constant == value;
+}
+
+Expr MakeConst(DataType dtype, double value, Span span) {
+  if (!dtype.is_scalar()) return BroadcastNode::Make(MakeConst(dtype.element(), value, span), dtype.lanes(), span);
+  if (dtype.is_float()) return FloatImmNode::Make(dtype, value, std::move(span));
+  return IntImmNode::Make(dtype, static_cast<int64_t>(value), std::move(span));
+}
+
+Expr ConstTrue() { return IntImmNode::Make(DataType::Bool(), 1); }
+
+Expr operator+(Expr a, Expr b) { return AddNode::Make(std::move(a), std::move(b)); }
+Expr operator-(Expr a, Expr b) { return SubNode::Make(std::move(a), std::move(b)); }
+Expr operator*(Expr a, Expr b) { return MulNode::Make(std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) { return DivNode::Make(std::move(a), std::move(b)); }
+Expr operator<(Expr a, Expr b) { return LTNode::Make(std::move(a), std::move(b)); }
+Expr operator>=(Expr a, Expr b) { return GENode::Make(std::move(a), std::move(b)); }
+Expr operator==(Expr a, Expr b) { return EQNode::Make(std::move(a), std::move(b)); }
+Expr operator!=(Expr a, Expr b) { return NENode::Make(std::move(a), std::move(b)); }
+Expr operator&&(Expr a, Expr b) { return AndNode::Make(std::move(a), std::move(b)); }
+Expr operator||(Expr a, Expr b) { return OrNode::Make(std::move(a), std::move(b)); }
+Expr FloorDiv(Expr a, Expr b) { return FloorDivNode::Make(std::move(a), std::move(b)); }
+Expr FloorMod(Expr a, Expr b) { return FloorModNode::Make(std::move(a), std::move(b)); }
+Expr CeilDiv(Expr a, Expr b) {
+  Expr rounded = a + (b - MakeConst(b.dtype(), 1));
+  return FloorDiv(std::move(rounded), std::move(b));
+}
+
+}  // namespace tern::ir

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/ir/visitor.h"
+
+namespace tern::ir {
+
+void ExprVisitor::VisitDef(const BufferDef& buffer) {
+  VisitField(buffer->shape);
+  VisitField(buffer->strides);
+}
+
+void ForEachExpr(const Expr& expr, const std::function<void(const Expr&)>& f) {
+  struct Walker : ExprVisitor {
+    explicit Walker(const std::function<void(const Expr&)>& f) : f(f) {}
+    void Visit(const Expr& expr) override {
+      f(expr);
+      ExprVisitor::Visit(expr);
+    }
+    const std::function<void(const Expr&)>& f;
+  };
+  Walker(f).Visit(expr);
+}
+
+bool UsesVar(const Expr& expr, const VarNode* var) {
+  bool found = false;
+  ForEachExpr(expr, [&](const Expr& e) { found |= e.get() == var; });
+  return found;
+}
+
+}  // namespace tern::ir

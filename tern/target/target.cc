@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/target/target.h"
+
+#include <charconv>
+
+#include "tern/ffi/json.h"
+#include "tern/ffi/registry.h"
+
+namespace tern::target {
+namespace {
+
+// Filled by Initialize and by codegen plugins; entries are never removed.
+std::map<std::string, TargetKind, std::less<>>& Kinds() {
+  static auto* kinds = new std::map<std::string, TargetKind, std::less<>>;
+  return *kinds;
+}
+
+std::string Join(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+const std::string* FindTag(std::string_view name) {
+  for (const auto& [kind_name, kind] : Kinds())
+    if (auto it = kind.tags.find(std::string(name)); it != kind.tags.end()) return &it->second;
+  return nullptr;
+}
+
+[[noreturn]] void ThrowUnknownKind(std::string_view name) {
+  std::vector<std::string> kinds, all;
+  for (const auto& [kind_name, kind] : Kinds()) {
+    kinds.push_back(kind_name);
+    for (const auto& [tag, text] : kind.tags) all.push_back(tag);
+  }
+  std::string tags = Join(all);
+  all.insert(all.end(), kinds.begin(), kinds.end());
+  TERN_THROW(ValueError) << "unknown target '" << name << "'" << ffi::DidYouMean(name, all)
+                         << "; the kinds are: " << Join(kinds) << (tags.empty() ? "" : "; the tags are: " + tags);
+}
+
+const char* TypeText(AttrSpec::Type type) {
+  switch (type) {
+    case AttrSpec::Type::kString:
+      return "a string";
+    case AttrSpec::Type::kInt:
+      return "an integer";
+    case AttrSpec::Type::kBool:
+      return "true or false";
+  }
+  return "?";
+}
+
+// Splits at blanks; quotes ('...') keep them.
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool inside = false, quoted = false;
+  for (char c : text) {
+    if (c == '\'') {
+      quoted = !quoted;
+      inside = true;
+    } else if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {
+      if (inside) words.push_back(std::exchange(word, ""));
+      inside = false;
+    } else {
+      word += c;
+      inside = true;
+    }
+  }
+  TERN_CHECK(!quoted) << "target \"" << text << "\": a quote (') is not closed";
+  if (inside) words.push_back(word);
+  return words;
+}
+
+ffi::Any ParseValue(const TargetKind& kind, const std::string& name, const AttrSpec& spec, const std::string& text) {
+  if (spec.type == AttrSpec::Type::kString) return text;
+  if (spec.type == AttrSpec::Type::kBool && (text == "true" || text == "1")) return true;
+  if (spec.type == AttrSpec::Type::kBool && (text == "false" || text == "0")) return false;
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (spec.type == AttrSpec::Type::kInt && error == std::errc() && end == text.data() + text.size()) return value;
+  TERN_THROW(ValueError) << "target " << kind.name << ": -" << name << "=" << text << ": expected "
+                         << TypeText(spec.type);
+}
+
+const AttrSpec& FindAttr(const TargetKind& kind, const std::string& name) {
+  auto it = kind.attrs.find(name);
+  if (it == kind.attrs.end()) {
+    std::vector<std::string> names, flags;
+    for (const auto& [known, spec] : kind.attrs) {
+      names.push_back(known);
+      flags.push_back("-" + known);
+    }
+    TERN_THROW(ValueError) << "target " << kind.name << " has no attribute -" << name << ffi::DidYouMean(name, names)
+                           << "; it has " << (names.empty() ? "none" : Join(flags));
+  }
+  return it->second;
+}
+
+bool HasType(const ffi::Any& value, AttrSpec::Type type) {
+  switch (type) {
+    case AttrSpec::Type::kString:
+      return value.TryAs<std::string>().has_value();
+    case AttrSpec::Type::kInt:
+      return value.type_index() == kTernInt;
+    case AttrSpec::Type::kBool:
+      return value.type_index() == kTernBool;
+  }
+  return false;
+}
+
+// Checks the given attributes and fills the others in.
+Target Finish(const TargetKind& kind, std::map<std::string, ffi::Any> given, Target host) {
+  auto node = ffi::Make<TargetNode>();
+  node->kind = &kind;
+  for (const auto& [name, value] : given) {
+    const AttrSpec& spec = FindAttr(kind, name);
+    TERN_CHECK(HasType(value, spec.type)) << "target " << kind.name << ": attribute " << name << ": expected "
+                                          << TypeText(spec.type);
+    if (spec.check) WithContext("checking -" + name + " of target " + kind.name, [&] { spec.check(value); });
+  }
+  for (const auto& [name, spec] : kind.attrs)
+    if (!spec.default_value.is_none()) given.emplace(name, spec.default_value);
+  node->attrs = std::move(given);
+  if (kind.role == Role::kDevice) {
+    node->host = host ? host : Target::DefaultHost();
+    TERN_CHECK(!node->host->is_device()) << "target " << kind.name << ": the host is " << node->host->kind->name
+                                         << ", which is a device";
+  } else {
+    TERN_CHECK(!host) << "target " << kind.name << " is a host and takes none";
+  }
+  return Target(node);
+}
+
+Target ParseWords(std::string_view text, Target host) {
+  std::vector<std::string> words = Words(text);
+  TERN_CHECK(!words.empty()) << "the target is empty; give a kind and attributes, as in \"KIND -name=value\"";
+  std::string head = words[0];
+  if (const std::string* tag = FindTag(head)) {
+    // Attributes after a tag override the tag's.
+    std::vector<std::string> expanded = Words(*tag);
+    words.insert(words.begin() + 1, expanded.begin() + 1, expanded.end());
+    head = expanded[0];
+  }
+  const TargetKind& kind = GetTargetKind(head);
+  std::map<std::string, ffi::Any> attrs;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    size_t equal = word.find('=');
+    TERN_CHECK(word.size() > 1 && word[0] == '-' && equal != std::string::npos)
+        << "target \"" << text << "\": expected -name=value, got '" << word << "'";
+    std::string name = word.substr(1, equal - 1), value = word.substr(equal + 1);
+    if (name == "host") {
+      TERN_CHECK(!host) << "target \"" << text << "\": the host is given twice";
+      host = Target::Parse(value);
+    } else {
+      attrs[name] = ParseValue(kind, name, FindAttr(kind, name), value);
+    }
+  }
+  return Finish(kind, std::move(attrs), host);
+}
+
+Target ParseJsonTarget(std::string_view text, Target host) {
+  ffi::Any json = WithContext("reading the target's JSON", [&] { return ffi::ParseJson(text); });
+  auto map = json.TryAs<ffi::Map>();
+  TERN_CHECK(map) << "a target in JSON is an object with \"kind\"";
+  std::string kind;
+  std::map<std::string, ffi::Any> attrs;
+  for (const auto& [key, value] : (*map)->items) {
+    if (key == "kind") {
+      TERN_CHECK(value.TryAs<std::string>()) << "target: \"kind\" is not a string";
+      kind = value.As<std::string>();
+    } else if (key == "host") {
+      TERN_CHECK(!host) << "target: the host is given twice";
+      host = Target::Parse(value.TryAs<std::string>() ? value.As<std::string>() : ffi::WriteJson(value));
+    } else {
+      attrs[key] = value;
+    }
+  }
+  TERN_CHECK(!kind.empty()) << "a target in JSON needs \"kind\"";
+  return Finish(GetTargetKind(kind), std::move(attrs), host);
+}
+
+Target ParseAny(std::string_view text, Target host) {
+  size_t begin = text.find_first_not_of(" \t\n");
+  if (begin != std::string_view::npos && text[begin] == '{') return ParseJsonTarget(text, std::move(host));
+  return ParseWords(text, std::move(host));
+}
+
+thread_local std::vector<Target> current_targets;
+
+}  // namespace
+
+void RegisterTargetKind(TargetKind kind) {
+  for (const auto& [tag, text] : kind.tags) TERN_ICHECK(!FindTag(tag)) << "tag " << tag << " is registered twice";
+  std::string name = kind.name;
+  bool added = Kinds().emplace(name, std::move(kind)).second;
+  TERN_ICHECK(added) << "target kind " << name << " is registered twice";
+}
+
+const TargetKind& GetTargetKind(std::string_view name) {
+  auto it = Kinds().find(name);
+  if (it == Kinds().end()) ThrowUnknownKind(name);
+  return it->second;
+}
+
+std::vector<const TargetKind*> TargetKinds() {
+  std::vector<const TargetKind*> kinds;
+  for (const auto& [name, kind] : Kinds()) kinds.push_back(&kind);
+  return kinds;
+}
+
+Target Target::Parse(std::string_view text) { return ParseAny(text, {}); }
+
+Target Target::Parse(std::string_view text, std::string_view host) {
+  return ParseAny(text, host.empty() ? Target() : Parse(host));
+}
+
+Target Target::DefaultHost() {
+  const TargetKind* best = nullptr;
+  for (const auto& [name, kind] : Kinds())
+    if (kind.role == Role::kHost && kind.unavailable.empty() && (!best || kind.host_rank > best->host_rank)) best = &kind;
+  TERN_CHECK(best) << "this build of Tern has no host code generator";
+  return Finish(*best, {}, {});
+}
+
+std::string TargetNode::GetString(const std::string& name) const {
+  auto it = attrs.find(name);
+  TERN_ICHECK(it != attrs.end()) << kind->name << " -" << name;
+  return it->second.As<std::string>();
+}
+
+std::string TargetNode::GetString(const std::string& name, const std::string& otherwise) const {
+  return attrs.count(name) ? GetString(name) : otherwise;
+}
+
+int64_t TargetNode::GetInt(const std::string& name) const {
+  auto it = attrs.find(name);
+  TERN_ICHECK(it != attrs.end()) << kind->name << " -" << name;
+  return it->second.As<int64_t>();
+}
+
+std::string TargetNode::str() const {
+  auto quoted = [](const std::string& text) {
+    return text.empty() || text.find_first_of(" \t") != std::string::npos ? "'" + text + "'" : text;
+  };
+  std::string text = kind->name;
+  for (const auto& [name, value] : attrs) {
+    auto string = value.TryAs<std::string>();
+    std::string shown = string ? quoted(*string) : ffi::WriteJson(value);
+    const ffi::Any& standard = kind->attrs.at(name).default_value;
+    if (standard.is_none() || ffi::WriteJson(standard) != ffi::WriteJson(value)) text += " -" + name + "=" + shown;
+  }
+  if (host && host->str() != Target::DefaultHost()->str()) text += " -host=" + quoted(host->str());
+  return text;
+}
+
+Target CurrentTarget() { return current_targets.empty() ? Target() : current_targets.back(); }
+
+TargetScope::TargetScope(Target target) { current_targets.push_back(std::move(target)); }
+TargetScope::~TargetScope() { current_targets.pop_back(); }
+
+}  // namespace tern::target

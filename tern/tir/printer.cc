@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tern/ffi/json.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/ir/lexer.h"
+#include "tern/ir/structural.h"
+#include "tern/target/target.h"
+#include "tern/tir/reserved_words.h"
+#include "tern/tir/text.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+using namespace tern::ir;  // the node classes, all of which the printer handles
+
+// How tightly an operator binds; an operand that binds less tightly needs parentheses.
+enum Precedence { kOrPrec, kAndPrec, kComparePrec, kAddPrec, kMulPrec, kUnaryPrec, kPrimaryPrec };
+
+struct OperatorText {
+  const char* text;  // null: written as a call
+  Precedence precedence;
+};
+OperatorText GetOperator(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kOr:
+      return {"||", kOrPrec};
+    case NodeKind::kAnd:
+      return {"&&", kAndPrec};
+    case NodeKind::kEQ:
+      return {"==", kComparePrec};
+    case NodeKind::kNE:
+      return {"!=", kComparePrec};
+    case NodeKind::kLT:
+      return {"<", kComparePrec};
+    case NodeKind::kLE:
+      return {"<=", kComparePrec};
+    case NodeKind::kGT:
+      return {">", kComparePrec};
+    case NodeKind::kGE:
+      return {">=", kComparePrec};
+    case NodeKind::kAdd:
+      return {"+", kAddPrec};
+    case NodeKind::kSub:
+      return {"-", kAddPrec};
+    case NodeKind::kMul:
+      return {"*", kMulPrec};
+    case NodeKind::kDiv:
+      return {"/", kMulPrec};
+    case NodeKind::kFloorDiv:
+      return {"//", kMulPrec};
+    case NodeKind::kFloorMod:
+      return {"%", kMulPrec};
+    default:
+      return {nullptr, kPrimaryPrec};
+  }
+}
+
+std::string FloatText(DataType dtype, double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  char buffer[64];
+  // The shortest text that reads back to the same value of the type.
+  auto end = dtype.bits() == 64 ? std::to_chars(buffer, buffer + sizeof buffer, value).ptr
+                                : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+class Printer {
+ public:
+  std::string Function(const PrimFunc& function) {
+    out_ = "func " + function->name + "(";
+    // Every parameter's name is taken before any shape is printed: shapes may use scalars that come later.
+    for (const Param& param : function->params)
+      if (!param.is_tensor()) Name(param.var.node());
+    for (size_t i = 0; i < function->params.size(); ++i) {
+      const Param& param = function->params[i];
+      if (i) out_ += ", ";
+      if (param.is_tensor())
+        out_ += DefineBuffer(param.buffer) + ": " + BufferType(param.buffer);
+      else
+        out_ += Name(param.var.node()) + ": " + param.var.dtype().str();
+    }
+    out_ += ")";
+    PrintAttrs(function->attrs);
+    out_ += " ";
+    Body(function->body);
+    return out_ + "\n";
+  }
+
+  std::string Statement(const Stmt& stmt) {
+    Print(stmt);
+    return std::move(out_);
+  }
+
+  std::string Expression(const Expr& expr) { return Text(expr, kOrPrec); }
+
+ private:
+  // ---- names
+
+  std::string Unique(const std::string& wanted) {
+    std::string base = wanted.empty() ? "v" : wanted, name = base;
+    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    return name;
+  }
+  const std::string& Name(const VarNode* var) {
+    auto [it, added] = vars_.try_emplace(var);
+    if (added) it->second = Unique(var->name);
+    return it->second;
+  }
+  const std::string& Name(const BufferNode* buffer) {
+    auto [it, added] = buffers_.try_emplace(buffer);
+    if (added) it->second = Unique(buffer->name);
+    return it->second;
+  }
+  // A parameter or allocation: one name for the buffer and its address.
+  const std::string& DefineBuffer(const Buffer& buffer) {
+    const std::string& name = Name(buffer.get());
+    vars_.emplace(buffer->data.node(), name);
+    return name;
+  }
+
+  // ---- types and attributes
+
+  std::string List(const std::vector<Expr>& exprs) {
+    std::string text;
+    for (const Expr& expr : exprs) text += (text.empty() ? "" : ", ") + Text(expr, kOrPrec);
+    return text;
+  }
+
+  std::string BufferType(const Buffer& buffer) {
+    std::string text = buffer->dtype.str() + "[" + List(buffer->shape) + "]";
+    if (!buffer->strides.empty()) text += " strides(" + List(buffer->strides) + ")";
+    if (buffer->scope != "global") text += " in " + buffer->scope;
+    return text;
+  }
+
+  void PrintAttrs(const Attrs& attrs) {
+    if (attrs.empty()) return;
+    std::string text;
+    for (const auto& [key, value] : attrs) {
+      auto target = value.TryAs<target::Target>();
+      text += (text.empty() ? "" : ", ") + key + " = " +
+              (target ? QuoteString((*target)->str()) : ffi::WriteJson(value));
+    }
+    out_ += " attrs {" + text + "}";
+  }
+
+  // ---- expressions
+
+  std::string Text(const Expr& expr, Precedence outer) {
+    auto [text, precedence] = DispatchExpr(expr.get(), [this](auto* node) { return Write(node); });
+    return precedence < outer ? "(" + text + ")" : text;
+  }
+
+  using Written = std::pair<std::string, Precedence>;
+
+  Written Write(const IntImmNode* node) {
+    if (node->dtype.is_bool()) return {node->value ? "true" : "false", kPrimaryPrec};
+    std::string digits = node->dtype == DataType::UInt(64) ? std::to_string(static_cast<uint64_t>(node->value))
+                                                           : std::to_string(node->value);
+    if (node->dtype != DataType::Int(64)) return {node->dtype.str() + "(" + digits + ")", kPrimaryPrec};
+    return {digits, node->value < 0 ? kUnaryPrec : kPrimaryPrec};
+  }
+  Written Write(const FloatImmNode* node) {
+    std::string digits = FloatText(node->dtype, node->value);
+    if (node->dtype != DataType::Float(32)) return {node->dtype.str() + "(" + digits + ")", kPrimaryPrec};
+    return {digits, digits[0] == '-' ? kUnaryPrec : kPrimaryPrec};
+  }
+  Written Write(const StringImmNode* node) { return {QuoteString(node->value), kPrimaryPrec}; }
+  Written Write(const VarNode* node) { return {Name(node), kPrimaryPrec}; }
+
+  template <NodeKind K>
+  Written Write(const BinaryNode<K>* node) {
+    auto [op, precedence] = GetOperator(K);
+    if (!op) {
+      const char* name = K == NodeKind::kMin        ? "min"
+                         : K == NodeKind::kMax      ? "max"
+                         : K == NodeKind::kTruncDiv ? "truncdiv"
+                                                    : "truncmod";
+      return {std::string(name) + "(" + List({node->a, node->b}) + ")", kPrimaryPrec};
+    }
+    // Operators group to the left; comparisons do not group at all.
+    auto tighter = static_cast<Precedence>(precedence + 1);
+    return {Text(node->a, precedence == kComparePrec ? tighter : precedence) + " " + op + " " + Text(node->b, tighter),
+            precedence};
+  }
+
+  Written Write(const NotNode* node) { return {"!" + Text(node->a, kUnaryPrec), kUnaryPrec}; }
+  Written Write(const SelectNode* node) {
+    return {"select(" + List({node->condition, node->true_value, node->false_value}) + ")", kPrimaryPrec};
+  }
+  Written Write(const CastNode* node) {
+    // float32(1) is a constant; a conversion of one is written out.
+    bool constant = node->value.template As<IntImmNode>() || node->value.template As<FloatImmNode>();
+    std::string head = constant ? "cast<" + node->dtype.str() + ">" : node->dtype.str();
+    return {head + "(" + Text(node->value, kOrPrec) + ")", kPrimaryPrec};
+  }
+  Written Write(const RampNode* node) {
+    return {"ramp(" + List({node->base, node->stride}) + ", " + std::to_string(node->lanes) + ")", kPrimaryPrec};
+  }
+  Written Write(const BroadcastNode* node) {
+    return {"broadcast(" + List({node->value}) + ", " + std::to_string(node->lanes) + ")", kPrimaryPrec};
+  }
+  Written Write(const LetNode* node) {
+    std::string value = Text(node->value, kOrPrec);
+    return {"(let " + Name(node->var.node()) + " = " + value + " in " + Text(node->body, kOrPrec) + ")", kPrimaryPrec};
+  }
+  Written Write(const CallNode* node) {
+    std::string dtype = FindIntrinsic(node->name)->explicit_dtype ? "<" + node->dtype.str() + ">" : "";
+    return {node->name + dtype + "(" + List(node->args) + ")", kPrimaryPrec};
+  }
+  Written Write(const BufferLoadNode* node) {
+    return {Name(node->buffer.get()) + "[" + List(node->indices) + "]", kPrimaryPrec};
+  }
+
+  // ---- statements
+
+  void Line(const std::string& text) { out_ += std::string(indent_, ' ') + text + "\n"; }
+
+  // "{ ... }" without a newline at its end.
+  void Body(const Stmt& stmt) {
+    out_ += "{\n";
+    indent_ += 2;
+    Print(stmt);
+    indent_ -= 2;
+    out_ += std::string(indent_, ' ') + "}";
+  }
+  void BodyLine(const std::string& head, const Stmt& stmt) {
+    out_ += std::string(indent_, ' ') + head + " ";
+    Body(stmt);
+    out_ += "\n";
+  }
+
+  void Print(const Stmt& stmt) {
+    DispatchStmt(stmt.get(), [this](auto* node) { Write(node); });
+  }
+
+  void Write(const BufferStoreNode* node) {
+    Line(Name(node->buffer.get()) + "[" + List(node->indices) + "] = " + Text(node->value, kOrPrec));
+  }
+  void Write(const LetStmtNode* node) {
+    std::string value = Text(node->value, kOrPrec);
+    Line("let " + Name(node->var.node()) + " = " + value);
+    Print(node->body);
+  }
+  void Write(const AllocateNode* node) {
+    std::string type = BufferType(node->buffer);
+    Line("alloc " + DefineBuffer(node->buffer) + ": " + type);
+    Print(node->body);
+  }
+  void Write(const DeclBufferNode* node) {
+    std::string type = BufferType(node->buffer);
+    Line("buffer " + Name(node->buffer.get()) + ": " + type + " at " + Name(node->buffer->data.node()));
+    Print(node->body);
+  }
+  void Write(const ForNode* node) {
+    std::string range = Text(node->min, kAddPrec) + "..";
+    if (IsConst(node->min, 0) && node->min.dtype() == DataType::Int(64))
+      range += Text(node->extent, kAddPrec);
+    else if (const auto* sub = node->extent.As<SubNode>(); sub && StructuralEqual(sub->b, node->min))
+      range += Text(sub->a, kAddPrec);
+    else
+      range += "+" + Text(node->extent, kUnaryPrec);
+    std::string kind;
+    if (node->for_kind == ForKind::kThread)
+      kind = " bind(" + node->thread + ")";
+    else if (node->for_kind != ForKind::kSerial)
+      kind = std::string(" ") + ForKindName(node->for_kind);
+    BodyLine("for " + Name(node->var.node()) + " in " + range + kind, node->body);
+  }
+  void Write(const WhileNode* node) { BodyLine("while " + Text(node->condition, kOrPrec), node->body); }
+  void Write(const IfThenElseNode* node) {
+    out_ += std::string(indent_, ' ') + "if " + Text(node->condition, kOrPrec) + " ";
+    Body(node->then_case);
+    if (node->else_case) {
+      out_ += " else ";
+      Body(node->else_case);
+    }
+    out_ += "\n";
+  }
+  void Write(const SeqNode* node) {
+    for (size_t i = 0; i < node->stmts.size(); ++i) {
+      // A definition reaches to the end of its braces: one that other statements follow needs braces of its own.
+      const Stmt& stmt = node->stmts[i];
+      bool scoped = stmt.As<LetStmtNode>() || stmt.As<AllocateNode>() || stmt.As<DeclBufferNode>();
+      if (scoped && i + 1 < node->stmts.size())
+        BodyLine("scope", stmt);
+      else
+        Print(stmt);
+    }
+  }
+  void Write(const AssertNode* node) {
+    std::string text = "assert " + Text(node->condition, kOrPrec) + ", " + node->error_kind;
+    for (const Expr& part : node->message) text += ", " + Text(part, kOrPrec);
+    Line(text);
+  }
+  void Write(const EvaluateNode* node) { Line(Text(node->value, kOrPrec)); }
+  void Write(const BlockNode* node) {
+    std::string iters;
+    for (const BlockIter& iter : node->iters) {
+      std::string domain = Text(iter.extent, kOrPrec), binding = Text(iter.binding, kOrPrec);
+      iters += (iters.empty() ? "" : ", ") + Name(iter.var.node()) + ": " +
+               (iter.kind == IterKind::kSpatial ? "spatial" : "reduce") + "(" + domain + ") = " + binding;
+    }
+    out_ += std::string(indent_, ' ') + "block " + node->name + "(" + iters + ") {\n";
+    indent_ += 2;
+    if (node->init) BodyLine("init", node->init);
+    Print(node->body);
+    indent_ -= 2;
+    Line("}");
+  }
+
+  std::string out_;
+  int indent_ = 0;
+  std::unordered_map<const VarNode*, std::string> vars_;
+  std::unordered_map<const BufferNode*, std::string> buffers_;
+  std::unordered_set<std::string> taken_{std::begin(kReservedWords), std::end(kReservedWords)};
+};
+
+}  // namespace
+
+std::string PrintModule(const ir::IRModule& module) {
+  std::string text;
+  for (const auto& [name, function] : module->functions) text += (text.empty() ? "" : "\n") + Print(AsPrimFunc(function));
+  return text;
+}
+std::string Print(const PrimFunc& function) { return Printer().Function(function); }
+std::string Print(const Stmt& stmt) { return Printer().Statement(stmt); }
+std::string Print(const Expr& expr) { return Printer().Expression(expr); }
+
+}  // namespace tern::tir

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_RESERVED_WORDS_H_
+#define TERN_TIR_RESERVED_WORDS_H_
+
+#include <string_view>
+
+namespace tern::tir {
+
+// Words of the text form that cannot name a variable or buffer.
+inline constexpr std::string_view kReservedWords[] = {
+    "alloc", "assert", "at",   "attrs", "block",    "bind",   "buffer",  "else",     "false",      "for",   "func", "if",
+    "in",    "inf",    "init", "let",   "parallel", "reduce", "scope", "spatial", "strides", "nan", "true", "unrolled", "vectorized", "while"};
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_RESERVED_WORDS_H_
