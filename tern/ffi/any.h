@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 16-byte tagged value. AnyView borrows, Any owns; both convert from and to C++ types through AnyTraits<T>.
+// The 16-byte tagged value. AnyView borrows, Any owns; both convert from and to C++ types through
+// AnyTraits<T>.
 #ifndef TERN_FFI_ANY_H_
 #define TERN_FFI_ANY_H_
 
@@ -22,7 +23,8 @@ namespace tern::ffi {
 template <class T, class = void>
 struct AnyTraits;
 
-// "int", "float32 tensor of shape (2, 3) on device 1:0", "none", ...: what a message says it got.
+// "int 5", "float32 tensor of shape (2, 3) on cpu:0", "none", ...: what a message says it got. This
+// layer knows no device but the host: others are "device TYPE:ID".
 std::string Describe(const TernAny& value);
 
 // A borrowed value.
@@ -43,7 +45,8 @@ class AnyView {
   template <class T>
   T As() const {
     std::optional<T> result = TryAs<T>();
-    if (!result) TERN_THROW(TypeError) << "expected " << AnyTraits<T>::Name() << ", got " << Describe(value_);
+    if (!result)
+      TERN_THROW(TypeError) << "expected " << AnyTraits<T>::Name() << ", got " << Describe(value_);
     return *std::move(result);
   }
 
@@ -108,7 +111,8 @@ struct AnyTraits<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   static std::string Name() { return "float"; }
   static std::optional<T> From(const TernAny& value) {
     if (value.type_index == kTernFloat) return static_cast<T>(value.v_float);
-    if (value.type_index == kTernInt || value.type_index == kTernBool) return static_cast<T>(value.v_int);
+    if (value.type_index == kTernInt || value.type_index == kTernBool)
+      return static_cast<T>(value.v_int);
     return std::nullopt;
   }
   static TernAny To(T value) { return {kTernFloat, 0, {.v_float = static_cast<double>(value)}}; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The binary layout of values, objects and calls, as C sees it. Every structure here is frozen: compiled
-// kernels, plugins and clients in other languages read and write these bytes directly. The layout is that of
-// the TVM-FFI C ABI (64-bit, little endian), so that a Tern kernel can be called by its clients too.
-// docs/abi.md explains it; c_abi_test.cc pins every offset.
+// The binary layout of values, objects and calls, as C sees it. Every structure here is frozen:
+// compiled kernels, plugins and clients in other languages read and write these bytes directly. The
+// layout is that of the TVM-FFI C ABI (64-bit, little endian), so that a Tern kernel can be called
+// by its clients too. docs/abi.md explains it; c_abi_test.cc pins every offset.
 #ifndef TERN_FFI_C_ABI_H_
 #define TERN_FFI_C_ABI_H_
 
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-// Which member of TernAny's union holds the value. Below kTernObjectBegin: plain data. From there on: a
-// pointer to an object that starts with TernObject.
+// Which member of TernAny's union holds the value. Below kTernObjectBegin: plain data. From there
+// on: a pointer to an object that starts with TernObject.
 enum {
   kTernNone = 0,
   kTernInt = 1,
@@ -76,8 +76,8 @@ typedef struct TernTensorView {
   uint64_t byte_offset;
 } TernTensorView;
 
-// The header of every object. `count` holds the strong count in its low and the weak count in its high 32 bits.
-// The 16 bytes before an object are zero.
+// The header of every object. `count` holds the strong count in its low and the weak count in its
+// high 32 bits. The 16 bytes before an object are zero.
 typedef struct TernObject {
   uint64_t count;
   int32_t type_index;
@@ -104,8 +104,8 @@ typedef struct TernAny {
   };
 } TernAny;
 
-// The one signature of every function. `result` comes in as none and leaves as an owned value. Returns 0, or -1 with
-// an error raised in the environment the callee belongs to.
+// The one signature of every function. `result` comes in as none and leaves as an owned value.
+// Returns 0, or -1 with an error raised in the environment the callee belongs to.
 typedef int (*TernSafeCall)(void* handle, const TernAny* args, int32_t num_args, TernAny* result);
 
 // What follows the header in the objects that cross the boundary.
@@ -131,23 +131,27 @@ typedef struct TernArrayCell {
   void (*data_deleter)(void*);
 } TernArrayCell;
 
-// What the runtime offers to a compiled function. Starts with {size, version} and only ever grows at the end.
+// What the runtime offers to a compiled function. Starts with {size, version} and only ever grows
+// at the end.
 #define TERN_ENV_VERSION 1
 typedef struct TernEnv {
   uint32_t size;
   uint32_t version;
   void* module;  // the loaded module the function belongs to
 
-  // Raises an error made of `parts`: strings as they are, integers in decimal, tensors and other values as a short
-  // description. The caller returns -1 afterwards.
-  void (*raise)(const struct TernEnv* env, const char* kind, const TernAny* parts, int32_t num_parts);
+  // Raises an error made of `parts`: strings as they are, integers in decimal, tensors and other
+  // values as a short description. The caller returns -1 afterwards.
+  void (*raise)(const struct TernEnv* env, const char* kind, const TernAny* parts,
+                int32_t num_parts);
 
   // Calls a function of the module's imports, or else of the global registry.
-  int (*call)(const struct TernEnv* env, const char* name, const TernAny* args, int32_t num_args, TernAny* result);
+  int (*call)(const struct TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
+              TernAny* result);
 } TernEnv;
 
 // An exported function `f` is the symbol TERN_SYMBOL_PREFIX f, of this type.
-typedef int (*TernEntry)(const TernEnv* env, const TernAny* args, int32_t num_args, TernAny* result);
+typedef int (*TernEntry)(const TernEnv* env, const TernAny* args, int32_t num_args,
+                         TernAny* result);
 #define TERN_SYMBOL_PREFIX "__tern_"
 
 #ifdef __cplusplus

@@ -12,13 +12,14 @@
 
 namespace tern {
 
-// A scalar type, or a vector of `lanes` of them. Names: bool, int8..int64, uint8..uint64, float16, bfloat16, float32,
-// float64, handle; a vector is float32x4.
+// A scalar type, or a vector of `lanes` of them. Names: bool, int8..int64, uint8..uint64, float16,
+// bfloat16, float32, float64, handle; a vector is float32x4.
 class DataType {
  public:
   constexpr DataType() : DataType(kTernTypeHandle, 0, 0) {}
   constexpr DataType(int code, int bits, int lanes = 1)
-      : value_{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), static_cast<uint16_t>(lanes)} {}
+      : value_{static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
+               static_cast<uint16_t>(lanes)} {}
   constexpr explicit DataType(TernDType value) : value_(value) {}
 
   static constexpr DataType Int(int bits, int lanes = 1) { return {kTernTypeInt, bits, lanes}; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one exception type of Tern, and the macros that throw it. Header-only, so that plugins can use it inside.
+// The one exception type of Tern, and the macros that throw it. Header-only, so that plugins can
+// use it inside.
 #ifndef TERN_FFI_ERROR_H_
 #define TERN_FFI_ERROR_H_
 
@@ -12,8 +13,9 @@
 
 namespace tern {
 
-// An error with a kind (ValueError, TypeError, RuntimeError, InternalError, ...), a message that starts lower-case and
-// names the thing, and the context that callers added on the way up, innermost first.
+// An error with a kind (ValueError, TypeError, RuntimeError, InternalError, ...), a message that
+// starts lower-case and names the thing, and the context that callers added on the way up,
+// innermost first.
 class Error : public std::exception {
  public:
   Error(std::string kind, std::string message)
@@ -59,7 +61,9 @@ namespace detail {
 // Collects a message and throws it at the end of the full expression.
 class ErrorStream {
  public:
-  explicit ErrorStream(const char* kind, const char* prefix = "") : kind_(kind) { stream_ << prefix; }
+  explicit ErrorStream(const char* kind, const char* prefix = "") : kind_(kind) {
+    stream_ << prefix;
+  }
   ErrorStream(const ErrorStream&) = delete;
   ErrorStream& operator=(const ErrorStream&) = delete;
   [[noreturn]] ~ErrorStream() noexcept(false) { throw Error(kind_, stream_.str()); }
@@ -86,11 +90,11 @@ class ErrorStream {
     TERN_THROW(ValueError)
 
 // For mistakes of ours.
-#define TERN_ICHECK(cond)                                                                           \
-  if (cond) {                                                                                       \
-  } else                                                                                            \
-    ::tern::detail::ErrorStream("InternalError", "bug in Tern, please report it: " __FILE__         \
-                                                 ":" TERN_STRINGIFY(__LINE__) ": !(" #cond ") ")    \
+#define TERN_ICHECK(cond)                                                                        \
+  if (cond) {                                                                                    \
+  } else                                                                                         \
+    ::tern::detail::ErrorStream("InternalError", "bug in Tern, please report it: " __FILE__      \
+                                                 ":" TERN_STRINGIFY(__LINE__) ": !(" #cond ") ") \
         .stream()
 
 #endif  // TERN_FFI_ERROR_H_

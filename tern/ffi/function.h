@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions: anything that can be called through the one C signature. Typed C++ callables wrap to it and back.
+// Functions: anything that can be called through the one C signature. Typed C++ callables wrap to
+// it and back.
 #ifndef TERN_FFI_FUNCTION_H_
 #define TERN_FFI_FUNCTION_H_
 
@@ -21,7 +22,8 @@ using PackedFn = std::function<Any(Args)>;
 void SetRaised(const Error& error);
 // Moves the error out; an InternalError if none was raised.
 Error TakeRaised();
-// Runs `body` and turns what it throws into a raised error. Returns 0 or -1. `noexcept` for the C boundary.
+// Runs `body` and turns what it throws into a raised error. Returns 0 or -1. `noexcept` for the C
+// boundary.
 template <class Body>
 int Guard(Body&& body) noexcept {
   try {
@@ -84,14 +86,15 @@ class Function : public Ref<FunctionObj> {
   static Function FromTypedImpl(std::string name, std::function<R(T...)> body) {
     return FromPacked([name = std::move(name), body = std::move(body)](Args args) -> Any {
       if (args.size() != sizeof...(T))
-        TERN_THROW(TypeError) << name << ": expected " << sizeof...(T) << " arguments, got " << args.size();
+        TERN_THROW(TypeError) << name << ": expected " << sizeof...(T) << " arguments, got "
+                              << args.size();
       return Invoke(name, body, args, std::index_sequence_for<T...>{});
     });
   }
 
   template <class R, class... T, size_t... I>
-  static Any Invoke(const std::string& name, const std::function<R(T...)>& body, Args args,
-                    std::index_sequence<I...>) {
+  static Any Invoke(const std::string& name, const std::function<R(T...)>& body,
+                    [[maybe_unused]] Args args, std::index_sequence<I...>) {
     std::tuple<std::decay_t<T>...> values{Argument<std::decay_t<T>>(name, args, I)...};
     if constexpr (std::is_void_v<R>) {
       body(std::get<I>(std::move(values))...);
@@ -105,8 +108,8 @@ class Function : public Ref<FunctionObj> {
   static T Argument(const std::string& name, Args args, size_t i) {
     std::optional<T> value = args[i].TryAs<T>();
     if (!value)
-      TERN_THROW(TypeError) << name << ": argument " << i << ": expected " << AnyTraits<T>::Name() << ", got "
-                            << Describe(args[i].raw());
+      TERN_THROW(TypeError) << name << ": argument " << i << ": expected " << AnyTraits<T>::Name()
+                            << ", got " << Describe(args[i].raw());
     return *std::move(value);
   }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON to and from values: null, bool, int (64 bits), float, string, Array, Map. The reader is strict (RFC 8259, UTF-8 passed
-// through), bounded in depth, and safe on any input; the writer is deterministic.
+// JSON to and from values: null, bool, int (64 bits), float, string, Array, Map. The reader is
+// strict (RFC 8259, UTF-8 passed through), bounded in depth, and safe on any input; the writer is
+// deterministic.
 #ifndef TERN_FFI_JSON_H_
 #define TERN_FFI_JSON_H_
 

@@ -4,6 +4,8 @@
 #ifndef TERN_FFI_MODULE_H_
 #define TERN_FFI_MODULE_H_
 
+#include <map>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,14 +36,15 @@ class ModuleObj : public Object {
   virtual std::string kind() const = 0;
   virtual uint32_t properties() const = 0;
 
-  // The function of that name, or a null one; throws where the module has it but cannot give it. Imports are not searched.
-  // The function keeps the module alive.
+  // The function of that name, or a null one; throws where the module has it but cannot give it.
+  // Imports are not searched. The function keeps the module alive.
   virtual Function GetFunction(std::string_view name) = 0;
   virtual std::vector<std::string> FunctionNames() const = 0;
 
   // Without kSerializable: throws.
   virtual std::string SaveToBytes() const;
-  // The code in a readable form; an empty format asks for the natural one. Throws with the formats there are.
+  // The code in a readable form; an empty format asks for the natural one. Throws with the formats
+  // there are.
   virtual std::string InspectSource(std::string_view format) const;
   virtual std::vector<std::string> SourceFormats() const { return {}; }
 
@@ -50,9 +53,15 @@ class ModuleObj : public Object {
   void Import(Module module);
   // The function of that name here or in the imports, depth first; a null one where there is none.
   Function FindFunction(std::string_view name);
+  // What the code of this module calls by that name: a function of the imports, or else of the
+  // global registry; a null one where there is none. What the imports gave is remembered. Safe from
+  // many threads, once the imports are complete.
+  Function FindCallee(std::string_view name);
 
  private:
   std::vector<Module> imports_;
+  std::shared_mutex callees_mutex_;
+  std::map<std::string, Function, std::less<>> callees_;
 };
 
 template <>

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -37,8 +38,9 @@ inline void DecRef(TernObject* object) {
   }
 }
 
-// The base of every object. It has no virtual function, so that the header stands at offset 0; a derived class that
-// never leaves C++ may have some. A derived class says its type with `static int32_t TypeIndex()`.
+// The base of every object. It has no virtual function, so that the header stands at offset 0; a
+// derived class that never leaves C++ may have some. A derived class says its type with `static
+// int32_t TypeIndex()`.
 class Object {
  public:
   Object() = default;
@@ -60,7 +62,8 @@ class Object {
 };
 static_assert(sizeof(Object) == sizeof(TernObject));
 
-// The process-wide index of a type that is private to Tern, by its key ("ir.IRModule"); the same key gives the same index.
+// The process-wide index of a type that is private to Tern, by its key ("ir.IRModule"); the same
+// key gives the same index.
 int32_t DynamicTypeIndex(const char* key);
 // The key of a type index, static or dynamic: "int", "Tensor", "ir.IRModule".
 std::string TypeName(int32_t type_index);
@@ -70,7 +73,8 @@ template <class T, class... Args>
 T* NewObject(Args&&... args) {
   constexpr size_t kPrefix = 16;
   static_assert(alignof(T) <= kPrefix);
-  void* memory = std::aligned_alloc(kPrefix, (kPrefix + sizeof(T) + kPrefix - 1) / kPrefix * kPrefix);
+  void* memory =
+      std::aligned_alloc(kPrefix, (kPrefix + sizeof(T) + kPrefix - 1) / kPrefix * kPrefix);
   if (!memory) throw std::bad_alloc();
   std::memset(memory, 0, kPrefix);
   T* object;

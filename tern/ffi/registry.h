@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The global table of named functions, where the compiler, the runtime and its plugins meet. Safe from many threads; leaked
-// at exit.
+// The global table of named functions, where the compiler, the runtime and its plugins meet. Safe
+// from many threads; leaked at exit.
 #ifndef TERN_FFI_REGISTRY_H_
 #define TERN_FFI_REGISTRY_H_
 
@@ -24,8 +24,10 @@ Function FindGlobal(std::string_view name);
 Function GetGlobal(std::string_view name);
 std::vector<std::string> GlobalNames();
 
-// The names of `candidates` that a person who typed `name` may have meant, best first, three at most.
-std::vector<std::string> NearNames(std::string_view name, const std::vector<std::string>& candidates);
+// The names of `candidates` that a person who typed `name` may have meant, best first, three at
+// most.
+std::vector<std::string> NearNames(std::string_view name,
+                                   const std::vector<std::string>& candidates);
 // " (did you mean a, b?)", or "" where nothing is near.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);
 

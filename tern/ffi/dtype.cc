@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/ffi/dtype.h"
+
+#include <charconv>
+
+namespace tern {
+namespace {
+
+struct NamedType {
+  std::string_view name;
+  DataType type;
+};
+
+constexpr NamedType kScalars[] = {
+    {"bool", DataType::Bool()},         {"int8", DataType::Int(8)},
+    {"int16", DataType::Int(16)},       {"int32", DataType::Int(32)},
+    {"int64", DataType::Int(64)},       {"uint8", DataType::UInt(8)},
+    {"uint16", DataType::UInt(16)},     {"uint32", DataType::UInt(32)},
+    {"uint64", DataType::UInt(64)},     {"float16", DataType::Float(16)},
+    {"bfloat16", DataType::Bfloat16()}, {"float32", DataType::Float(32)},
+    {"float64", DataType::Float(64)},   {"handle", DataType::Handle()},
+};
+
+}  // namespace
+
+std::optional<DataType> DataType::Parse(std::string_view name) {
+  int lanes = 1;
+  if (size_t x = name.find('x'); x != std::string_view::npos) {
+    std::string_view count = name.substr(x + 1);
+    auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), lanes);
+    // One spelling per type: "x1" and leading zeros are refused.
+    if (error != std::errc() || end != count.data() + count.size() || lanes < 2 || lanes > 0xffff ||
+        count[0] == '0')
+      return std::nullopt;
+    name = name.substr(0, x);
+  }
+  for (const NamedType& scalar : kScalars)
+    if (scalar.name == name && (lanes == 1 || !scalar.type.is_handle()))
+      return scalar.type.with_lanes(lanes);
+  return std::nullopt;
+}
+
+std::string DataType::str() const {
+  if (is_void()) return "void";
+  std::string name;
+  for (const NamedType& scalar : kScalars)
+    if (scalar.type == element()) name = scalar.name;
+  if (name.empty()) name = "type(" + std::to_string(code()) + ", " + std::to_string(bits()) + ")";
+  return lanes() == 1 ? name : name + "x" + std::to_string(lanes());
+}
+
+}  // namespace tern
