@@ -117,9 +117,9 @@ CodeGenLLVM::Access CodeGenLLVM::EmitAccess(const ir::Buffer& buffer,
 }
 
 llvm::Value* CodeGenLLVM::ElementPointer(const Access& access, DataType element, int lane) {
-  llvm::Value* index = access.contiguous
-                           ? access.index
-                           : builder_.CreateExtractElement(access.index, static_cast<uint64_t>(lane));
+  llvm::Value* index =
+      access.contiguous ? access.index
+                        : builder_.CreateExtractElement(access.index, static_cast<uint64_t>(lane));
   return builder_.CreateInBoundsGEP(MemoryType(element), access.base, index);
 }
 
@@ -129,8 +129,8 @@ llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
   if (access.contiguous) return Load(node->dtype, ElementPointer(access, element, 0));
   llvm::Value* result = llvm::PoisonValue::get(RegisterType(node->dtype));
   for (int lane = 0; lane < node->dtype.lanes(); ++lane)
-    result = builder_.CreateInsertElement(result, Load(element, ElementPointer(access, element, lane)),
-                                          static_cast<uint64_t>(lane));
+    result = builder_.CreateInsertElement(
+        result, Load(element, ElementPointer(access, element, lane)), static_cast<uint64_t>(lane));
   return result;
 }
 
@@ -152,8 +152,9 @@ void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
   const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
   if (buffer->scope == "local" && size) {
     constexpr uint64_t kAlignment = 64;  // a cache line, and the widest vector
-    llvm::AllocaInst* memory = FrameMemory(
-        llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)), buffer->name);
+    llvm::AllocaInst* memory =
+        FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),
+                    buffer->name);
     memory->setAlignment(llvm::Align(kAlignment));
     Bind(buffer->data, memory);
   } else {
@@ -241,7 +242,8 @@ void CodeGenLLVM::EmitNode(const tir::AssertNode* node) { EmitAssert(node); }
 void CodeGenLLVM::EmitNode(const tir::EvaluateNode* node) { Emit(node->value); }
 
 void CodeGenLLVM::EmitNode(const tir::BlockNode* node) {
-  TERN_ICHECK(false) << "block " << node->name << " should have been lowered before code generation";
+  TERN_ICHECK(false) << "block " << node->name
+                     << " should have been lowered before code generation";
 }
 
 }  // namespace tern::codegen

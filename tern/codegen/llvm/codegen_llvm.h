@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From lowered TIR (docs/lowered_tir.md) to LLVM IR: the base of the code generators that use LLVM. What differs from target to target
-// (how parameters arrive, what a thread axis is, which calls there are) is virtual; the rest is here.
+// From lowered TIR (docs/lowered_tir.md) to LLVM IR: the base of the code generators that use LLVM.
+// What differs from target to target (how parameters arrive, what a thread axis is, which calls
+// there are) is virtual; the rest is here.
 //
-// Arithmetic is exact: integers wrap, floats are never reassociated or contracted, float16 and bfloat16 are rounded after every
-// operation. Buffers may alias. Only files that use LLVM include this header.
+// Arithmetic is exact: integers wrap, floats are never reassociated or contracted, float16 and
+// bfloat16 are rounded after every operation. Buffers may alias. Only files that use LLVM include
+// this header.
 #ifndef TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 #define TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 
@@ -38,10 +40,12 @@ class CodeGenLLVM {
   virtual void EmitReturn() = 0;
   // A `for` of kind thread: by default the target has no such axes.
   virtual void EmitThreadLoop(const tir::ForNode* node);
-  // Memory of another scope than local, or of a size that is not constant: by default there is none.
+  // Memory of another scope than local, or of a size that is not constant: by default there is
+  // none.
   virtual llvm::Value* EmitScopedMemory(const tir::AllocateNode* node);
   virtual void EmitAssert(const tir::AssertNode* node) = 0;
-  // Overrides fall back on this one, which knows what works on pointers and throws on anything else.
+  // Overrides fall back on this one, which knows what works on pointers and throws on anything
+  // else.
   virtual llvm::Value* EmitCall(const ir::CallNode* node);
 
   // ---- For subclasses ----

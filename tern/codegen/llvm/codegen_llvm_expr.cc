@@ -38,8 +38,9 @@ const llvm::APInt* ConstantPowerOfTwo(Value* value) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
   if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   const auto* integer = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
-  return integer && integer->getValue().isPowerOf2() && !integer->isNegative() ? &integer->getValue()
-                                                                              : nullptr;
+  return integer && integer->getValue().isPowerOf2() && !integer->isNegative()
+             ? &integer->getValue()
+             : nullptr;
 }
 
 llvm::CmpInst::Predicate FloatPredicate(NodeKind kind) {
@@ -90,9 +91,9 @@ Value* CodeGenLLVM::Emit(const ir::Expr& expr) {
 
 Value* CodeGenLLVM::EmitNode(const ir::IntImmNode* node) {
   llvm::Type* type = RegisterType(node->dtype);
-  return llvm::ConstantInt::get(type, llvm::APInt(type->getIntegerBitWidth(),
-                                                  static_cast<uint64_t>(node->value),
-                                                  /*isSigned=*/true, /*implicitTrunc=*/true));
+  return llvm::ConstantInt::get(
+      type, llvm::APInt(type->getIntegerBitWidth(), static_cast<uint64_t>(node->value),
+                        /*isSigned=*/true, /*implicitTrunc=*/true));
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::FloatImmNode* node) {
@@ -177,17 +178,23 @@ Value* CodeGenLLVM::FloorDivMod(NodeKind kind, Value* a, Value* b) {
   if (const llvm::APInt* power = ConstantPowerOfTwo(b))
     return is_div ? builder_.CreateAShr(a, power->logBase2())
                   : builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), *power - 1));
-  // The truncated result is off by one step where there is a remainder, of another sign than the divisor.
+  // The truncated result is off by one step where there is a remainder, of another sign than the
+  // divisor.
   Value* remainder = builder_.CreateSRem(a, b);
   Value* zero = llvm::Constant::getNullValue(a->getType());
-  Value* adjust = builder_.CreateAnd(builder_.CreateICmpNE(remainder, zero),
-                                     builder_.CreateICmpSLT(builder_.CreateXor(remainder, b), zero));
+  Value* adjust =
+      builder_.CreateAnd(builder_.CreateICmpNE(remainder, zero),
+                         builder_.CreateICmpSLT(builder_.CreateXor(remainder, b), zero));
   if (!is_div) return builder_.CreateAdd(remainder, builder_.CreateSelect(adjust, b, zero));
   return builder_.CreateAdd(builder_.CreateSDiv(a, b), builder_.CreateSExt(adjust, a->getType()));
 }
 
-Value* CodeGenLLVM::EmitNode(const ir::AndNode* node) { return ShortCircuit(node->a, node->b, true); }
-Value* CodeGenLLVM::EmitNode(const ir::OrNode* node) { return ShortCircuit(node->a, node->b, false); }
+Value* CodeGenLLVM::EmitNode(const ir::AndNode* node) {
+  return ShortCircuit(node->a, node->b, true);
+}
+Value* CodeGenLLVM::EmitNode(const ir::OrNode* node) {
+  return ShortCircuit(node->a, node->b, false);
+}
 
 // `b` is evaluated where `a` does not decide, or where evaluating it does no harm.
 Value* CodeGenLLVM::ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and) {
@@ -260,7 +267,8 @@ Value* CodeGenLLVM::Convert(Value* value, DataType from, DataType to) {
   }
   if (to.is_bool()) {
     llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
-    return from.is_float() ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
+    return from.is_float() ? builder_.CreateFCmpUNE(value, zero)
+                           : builder_.CreateICmpNE(value, zero);
   }
   if (from.is_float())
     return to.is_int() ? builder_.CreateFPToSI(value, type) : builder_.CreateFPToUI(value, type);

@@ -21,16 +21,15 @@ LLD_HAS_DRIVER(elf)
 namespace tern::codegen {
 namespace {
 
-constexpr std::string_view kAllowedUndefined[] = {"memcpy", "memmove", "memset", "dlopen",
-                                                  "dlsym"};
+constexpr std::string_view kAllowedUndefined[] = {"memcpy", "memmove", "memset", "dlopen", "dlsym"};
 
 // A new directory that goes away with everything in it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "tern-link-XXXXXX") {
     std::string name = path_;
-    TERN_CHECK(mkdtemp(name.data())) << "cannot make a directory for the linker, " << path_
-                                     << ": " << std::strerror(errno);
+    TERN_CHECK(mkdtemp(name.data()))
+        << "cannot make a directory for the linker, " << path_ << ": " << std::strerror(errno);
     path_ = name;
   }
   ~TemporaryDirectory() {
@@ -70,8 +69,7 @@ void RunLinker(const std::vector<std::string>& arguments, const std::string& dir
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result =
-      lld::lldMain(argv, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = lld::lldMain(argv, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
   usable = result.canRunAgain;
   if (result.retCode == 0) return;
   // The directory has another name every time, and means nothing to the reader.
@@ -84,8 +82,8 @@ std::set<std::string> UndefinedSymbols(const std::string& shared_object) {
   auto fail = [](llvm::Error error) {
     TERN_ICHECK(false) << "unreadable output of the linker: " << llvm::toString(std::move(error));
   };
-  auto object = llvm::object::ObjectFile::createELFObjectFile(
-      llvm::MemoryBufferRef(shared_object, "linked"));
+  auto object =
+      llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(shared_object, "linked"));
   if (!object) fail(object.takeError());
   std::set<std::string> names;
   for (const llvm::object::ELFSymbolRef symbol :
@@ -120,10 +118,23 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                 const std::string& emulation) {
   TemporaryDirectory directory;
   std::string output = directory.File("linked.so");
-  std::vector<std::string> arguments = {
-      "ld.lld", "-shared",       "-m",    emulation, "--build-id=none", "--hash-style=gnu",
-      "-z",     "noexecstack",   "-z",    "relro",   "-z",              "now",
-      "-z",     "separate-code", "--threads=1",      "-o",              output};
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "-m",
+                                        emulation,
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "noexecstack",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "separate-code",
+                                        "--threads=1",
+                                        "-o",
+                                        output};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(directory.File(std::to_string(i) + ".o"));
     WriteFile(arguments.back(), objects[i]);

@@ -89,8 +89,7 @@ class DiagnosticScope {
 llvm::TargetLibraryInfoImpl LibraryInfo(const llvm::Triple& triple) {
   llvm::TargetLibraryInfoImpl info(triple);
   info.disableAllFunctions();
-  for (llvm::LibFunc function :
-       {llvm::LibFunc_memcpy, llvm::LibFunc_memmove, llvm::LibFunc_memset})
+  for (llvm::LibFunc function : {llvm::LibFunc_memcpy, llvm::LibFunc_memmove, llvm::LibFunc_memset})
     info.setAvailable(function);
   return info;
 }
@@ -114,7 +113,8 @@ void CheckCpu(const llvm::MCSubtargetInfo& info, const std::string& cpu,
 void CheckFeatures(const llvm::MCSubtargetInfo& info, const std::string& features,
                    const std::string& triple) {
   std::vector<std::string> known = Keys(info.getAllProcessorFeatures());
-  for (const std::string& feature : llvm::SubtargetFeatures(features).getFeatures()) {
+  const llvm::SubtargetFeatures given(features);
+  for (const std::string& feature : given.getFeatures()) {
     TERN_CHECK(llvm::SubtargetFeatures::hasFlag(feature))
         << "-mattr: '" << feature << "' has no sign; expected a list like +avx2,-fma";
     std::string name = llvm::SubtargetFeatures::StripFlag(feature).str();
@@ -142,8 +142,8 @@ const ElfMachine& GetElfMachine(const std::string& name) {
   std::string legal;
   for (const ElfMachine& machine : kElfMachines)
     legal += (legal.empty() ? "" : ", ") + std::string(machine.arch) + "-linux-gnu";
-  TERN_THROW(ValueError) << "-mtriple=" << name << ": Tern makes no host code for it; expected one like "
-                         << legal;
+  TERN_THROW(ValueError) << "-mtriple=" << name
+                         << ": Tern makes no host code for it; expected one like " << legal;
   __builtin_unreachable();
 }
 
@@ -250,7 +250,8 @@ std::string LLVMTarget::EmitText(std::string_view ir, Output output) const {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
   std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(ir, error, context);
-  TERN_CHECK(module) << "line " << error.getLineNo() << " of the LLVM IR: " << error.getMessage().str();
+  TERN_CHECK(module) << "line " << error.getLineNo()
+                     << " of the LLVM IR: " << error.getMessage().str();
   Prepare(module.get());
   return Emit(module.get(), output);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM's optimizer and code generators for one machine. No header of LLVM is needed to include this one.
+// LLVM's optimizer and code generators for one machine. No header of LLVM is needed to include this
+// one.
 #ifndef TERN_CODEGEN_LLVM_LLVM_TARGET_H_
 #define TERN_CODEGEN_LLVM_LLVM_TARGET_H_
 
@@ -18,14 +19,15 @@ class TargetMachine;
 
 namespace tern::codegen {
 
-// What Tern knows about an architecture it makes shared objects for; all are 64-bit, little endian and use ELF.
+// What Tern knows about an architecture it makes shared objects for; all are 64-bit, little endian
+// and use ELF.
 struct ElfMachine {
   const char* arch;           // as in the triple
   const char* emulation;      // the linker's name for it
   const char* baseline_cpu;   // what `-mcpu=generic` means
   const char* baseline_attr;  // features that go with it
   const char* half_feature;   // the feature that brings instructions between float16 and float32
-  bool sign_extends_int;      // the calling convention wants 32-bit integers sign-extended to 64 bits
+  bool sign_extends_int;  // the calling convention wants 32-bit integers sign-extended to 64 bits
 };
 // Throws on a triple of another architecture or object format, with what is legal.
 const ElfMachine& GetElfMachine(const std::string& triple);
@@ -34,8 +36,10 @@ class LLVMTarget {
  public:
   enum class Output { kObject, kAssembly };
 
-  // From the attributes mtriple, mcpu and mattr. Throws where LLVM does not know one of them, with near names.
-  // `-mcpu=native` means this machine's CPU with the features it really offers, which may be fewer than its name promises.
+  // From the attributes mtriple, mcpu and mattr. Throws where LLVM does not know one of them, with
+  // near names.
+  // `-mcpu=native` means this machine's CPU with the features it really offers, which may be fewer
+  // than its name promises.
   explicit LLVMTarget(const target::Target& target);
   LLVMTarget(LLVMTarget&&) noexcept;
   ~LLVMTarget();

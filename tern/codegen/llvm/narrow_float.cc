@@ -54,8 +54,8 @@ Value* FloatToHalf(IRBuilder<>& b, Value* value) {
   Value* normal = b.CreateLShr(biased, 13);
   // Below 2^-14: adding 0.5 leaves the count of 2^-24, rounded, in the low bits.
   llvm::Type* float_type = value->getType();
-  Value* sum = b.CreateFAdd(b.CreateBitCast(magnitude, float_type),
-                            llvm::ConstantFP::get(float_type, 0.5));
+  Value* sum =
+      b.CreateFAdd(b.CreateBitCast(magnitude, float_type), llvm::ConstantFP::get(float_type, 0.5));
   Value* subnormal = b.CreateSub(Bits(b, sum), Constant(bits, 0x3f000000));
   Value* finite =
       b.CreateSelect(b.CreateICmpULT(magnitude, Constant(bits, 0x38800000)), subnormal, normal);
@@ -77,8 +77,7 @@ Value* FloatToBfloat(IRBuilder<>& b, Value* value) {
   Value* bits = Bits(b, value);
   Value* high = b.CreateLShr(bits, 16);
   Value* odd = b.CreateAnd(high, Constant(bits, 1));
-  Value* rounded =
-      b.CreateLShr(b.CreateAdd(b.CreateAdd(bits, Constant(bits, 0x7fff)), odd), 16);
+  Value* rounded = b.CreateLShr(b.CreateAdd(b.CreateAdd(bits, Constant(bits, 0x7fff)), odd), 16);
   Value* quiet = b.CreateOr(high, Constant(bits, 0x40));
   Value* result = b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded);
   Value* narrow = b.CreateTrunc(result, Like(value, b.getInt16Ty()));
@@ -86,8 +85,9 @@ Value* FloatToBfloat(IRBuilder<>& b, Value* value) {
 }
 
 Value* DoubleToFloatForNarrowing(IRBuilder<>& b, Value* value) {
-  // Twelve bits of the mantissa, the last of which says whether anything was cut off, decide every rounding to eleven bits
-  // or fewer; and a float holds them exactly wherever the narrow result is not zero.
+  // Twelve bits of the mantissa, the last of which says whether anything was cut off, decide every
+  // rounding to eleven bits or fewer; and a float holds them exactly wherever the narrow result is
+  // not zero.
   constexpr uint64_t kCut = (uint64_t{1} << 40) - 1;
   Value* bits = Bits(b, value);
   Value* inexact = b.CreateICmpNE(b.CreateAnd(bits, Constant(bits, kCut)), Constant(bits, 0));
