@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that Tern makes and loads: x.tern (a container) and x.so (a shared library with a container inside).
+// Files that Tern makes and loads: x.tern (a container) and x.so (a shared library with a container
+// inside).
 //
 // Sections of the container:
-//   "meta"             JSON: Tern's version, target, functions with their parameters, the import tree
-//   "module.<i>"       the saved bytes of imported module i of the tree
-//   "host.<triple>"    a shared object with the host code, in .tern files
-//   "source.<i>.<fmt>" readable forms, when the sources were kept
+//   "meta"             JSON: Tern's version, target, functions with their parameters, the import
+//   tree "module.<i>"       the saved bytes of imported module i of the tree "host.<triple>"    a
+//   shared object with the host code, in .tern files "source.<i>.<fmt>" readable forms, when the
+//   sources were kept
 #ifndef TERN_RUNTIME_ARTIFACT_H_
 #define TERN_RUNTIME_ARTIFACT_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,7 +70,8 @@ class Artifact {
   bool is_shared_object() const { return is_shared_object_; }
   const ContainerReader& container() const { return container_; }
   const ArtifactMeta& meta() const { return meta_; }
-  // The architectures with host code: one for a .so, any number for a .tern; names as in "x86_64-linux-gnu".
+  // The architectures with host code: one for a .so, any number for a .tern; names as in
+  // "x86_64-linux-gnu".
   std::vector<std::string> hosts() const;
 
   // Maps the host code of this machine and makes the module with its imports.
@@ -88,8 +91,12 @@ class Artifact {
 // Opens and loads.
 ffi::Module LoadModule(const std::string& path);
 
-// For the linker's client: the shared object in `bytes` has a container in its section; stores there the hash of the whole
-// file, so that a change of any byte is noticed before the file is mapped.
+// For the linker's client: what goes into the section kContainerSection of a shared object: room
+// for the seal, then the container.
+std::string WrapForSharedObject(std::string_view container);
+// For the linker's client: the shared object in `bytes` has such a section; stores there the hash
+// of the whole file (taken with the seal's place zeroed), so that a change of any byte is noticed
+// before the file is mapped.
 void SealSharedObject(std::string* bytes);
 
 // The triple of the machine this runs on, as in "host.<triple>".

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The container: a table of named, hashed sections behind a magic number and a version. It is the body of a .tern file, and a
-// section of an exported .so. docs/artifact_format.md is its specification.
+// The container: a table of named, hashed sections behind a magic number and a version. It is the
+// body of a .tern file, and a section of an exported .so. docs/artifact_format.md is its
+// specification.
 #ifndef TERN_RUNTIME_CONTAINER_H_
 #define TERN_RUNTIME_CONTAINER_H_
 
@@ -12,6 +13,9 @@
 
 namespace tern::runtime {
 
+// The first eight bytes. Not ASCII at either end, and with a line end inside, so that a transfer
+// that takes it for text is noticed.
+inline constexpr std::string_view kContainerMagic = "\x7fTERN\r\n\x1a";
 inline constexpr uint32_t kContainerVersion = 1;
 
 class ContainerWriter {
@@ -25,8 +29,9 @@ class ContainerWriter {
   std::map<std::string, std::string> sections_;
 };
 
-// Reads a container in memory that outlives it. The constructor checks magic, version, the table's bounds and the
-// table's hash; a section's own hash is checked when it is first asked for.
+// Reads a container in memory that outlives it. The constructor checks magic, version, the table's
+// bounds and the table's hash; a section's own hash is checked when it is asked for, so that what
+// nobody asks for stays untouched.
 class ContainerReader {
  public:
   explicit ContainerReader(std::string_view bytes);

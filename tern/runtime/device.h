@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices: memory, copies and streams behind the C table of plugin_api.h. The host is a device like the others.
+// Devices: memory, copies and streams behind the C table of plugin_api.h. The host is a device like
+// the others.
 #ifndef TERN_RUNTIME_DEVICE_H_
 #define TERN_RUNTIME_DEVICE_H_
 
@@ -13,7 +14,8 @@
 
 namespace tern::runtime {
 
-// A kind of device ("cpu", or a plugin's). The calls check their results and throw what the driver side raised.
+// A kind of device ("cpu", or a plugin's). The calls check their results and throw what the driver
+// side raised.
 class DeviceKind {
  public:
   DeviceKind(std::string name, const TernDeviceApi* api) : name_(std::move(name)), api_(api) {}
@@ -34,8 +36,9 @@ class DeviceKind {
   const TernDeviceApi* api_;
 };
 
-// Kinds live as long as the process. `FindDeviceKind` tries the plugin of that name; null where it is absent.
-// `GetDeviceKind` throws an error that names the missing file and where it was looked for.
+// Kinds live as long as the process. `FindDeviceKind` tries the plugin of that name; null where it
+// is absent. `GetDeviceKind` throws an error that names the missing file and where it was looked
+// for.
 const DeviceKind* FindDeviceKind(std::string_view name);
 const DeviceKind& GetDeviceKind(std::string_view name);
 // By DLPack code, among the kinds already there; throws.

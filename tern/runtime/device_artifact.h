@@ -13,7 +13,8 @@
 
 namespace tern::runtime {
 
-// How one kernel is called: first the device id, then the arguments, then one launch extent per tag.
+// How one kernel is called: first the device id, then the arguments, then one launch extent per
+// tag.
 struct KernelInfo {
   std::vector<DataType> args;            // handle: a buffer
   std::vector<std::string> launch_tags;  // "blockIdx.x", ..., "threadIdx.z"

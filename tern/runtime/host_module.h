@@ -8,15 +8,18 @@
 
 namespace tern::runtime {
 
-// The environment table for the functions of `module`; its calls search the module's imports, then the registry.
+// The environment table for the functions of `module`; its calls search the module's imports, then
+// the registry.
 TernEnv MakeEnv(ffi::ModuleObj* module);
 
-// A function of compiled code at `entry`. Keeps `module`, whose environment is `*env` (owned by the module), alive.
+// A function of compiled code at `entry`. Keeps `module`, whose environment is `*env` (owned by the
+// module), alive.
 ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry);
 
 // Opens a shared object that exports TERN_SYMBOL_PREFIX functions.
 ffi::Module OpenLibrary(const std::string& path, std::vector<std::string> function_names);
-// The same from bytes in memory.
+// The same from bytes in memory: they are what is mapped, whatever becomes of the file they were
+// read from.
 ffi::Module OpenLibraryFromMemory(std::string_view bytes, std::vector<std::string> function_names);
 
 }  // namespace tern::runtime

@@ -11,9 +11,11 @@
 
 namespace tern::runtime {
 
-// Little endian, row major, bool, integer and float types; throws on anything else, saying what it found.
+// Little endian, row major, bool, integer and float types; throws on anything else, saying what it
+// found.
 Tensor ReadNpy(const std::string& path);
 Tensor ParseNpy(std::string_view bytes);
+// bfloat16, which NumPy lacks, is written as float32.
 void WriteNpy(const std::string& path, const Tensor& tensor);
 
 }  // namespace tern::runtime

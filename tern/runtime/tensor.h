@@ -37,7 +37,8 @@ class Tensor : public ffi::Ref<TensorObj> {
   Tensor() = default;
   Tensor(ffi::Ref<TensorObj> ref) : Ref(std::move(ref)) {}
 
-  static Tensor Empty(std::vector<int64_t> shape, DataType dtype, TernDevice device = {kTernDeviceCpu, 0});
+  static Tensor Empty(std::vector<int64_t> shape, DataType dtype,
+                      TernDevice device = {kTernDeviceCpu, 0});
   // A copy on `device`, finished when this returns.
   Tensor CopyTo(TernDevice device) const;
   template <class T>
@@ -52,7 +53,8 @@ uint16_t FloatToHalf(float value);
 float Bfloat16ToFloat(uint16_t bits);
 uint16_t FloatToBfloat16(float value);
 
-// Element `i` of a host tensor as a double, and back (rounded and wrapped to the dtype). int64 beyond 2^53 loses bits.
+// Element `i` of a host tensor as a double, and back (rounded and wrapped to the dtype). int64
+// beyond 2^53 loses bits.
 double GetElement(const Tensor& tensor, int64_t i);
 void SetElement(const Tensor& tensor, int64_t i, double value);
 

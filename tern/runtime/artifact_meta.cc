@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "tern/ffi/json.h"
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/value_reader.h"
+
+namespace tern::runtime {
+namespace {
+
+ffi::Any Texts(const std::vector<std::string>& texts) {
+  return ffi::MakeArray({texts.begin(), texts.end()});
+}
+ffi::Any Numbers(const std::vector<int>& numbers) {
+  return ffi::MakeArray({numbers.begin(), numbers.end()});
+}
+
+ffi::Any WriteParam(const ParamInfo& param) {
+  return ffi::MakeMap({{"name", param.name},
+                       {"dtype", param.dtype.str()},
+                       {"is_tensor", param.is_tensor},
+                       {"shape", Texts(param.shape)},
+                       {"is_output", param.is_output}});
+}
+
+ParamInfo ReadParam(const ValueReader& value) {
+  ParamInfo param;
+  param.name = value.Field("name").Text();
+  param.dtype = value.Field("dtype").Type();
+  param.is_tensor = value.Field("is_tensor").Flag();
+  for (const ValueReader& extent : value.Field("shape").Items())
+    param.shape.push_back(extent.Text());
+  param.is_output = value.Field("is_output").Flag();
+  value.ExpectOnly({"name", "dtype", "is_tensor", "shape", "is_output"});
+  if (param.name.empty()) value.Fail("the name is empty");
+  if (!param.is_tensor && (!param.shape.empty() || param.is_output))
+    value.Fail("a scalar has no shape and is no output");
+  return param;
+}
+
+FunctionInfo ReadFunction(const ValueReader& value) {
+  FunctionInfo function;
+  function.name = value.Field("name").Text();
+  if (function.name.empty()) value.Fail("the name is empty");
+  for (const ValueReader& item : value.Field("params").Items()) {
+    function.params.push_back(ReadParam(item));
+    for (size_t i = 0; i + 1 < function.params.size(); ++i)
+      if (function.params[i].name == function.params.back().name)
+        item.Fail("a second parameter named " + function.params.back().name);
+  }
+  value.ExpectOnly({"name", "params"});
+  return function;
+}
+
+std::vector<int> ReadIndices(const ValueReader& value, size_t count) {
+  std::vector<int> indices;
+  for (const ValueReader& item : value.Items()) {
+    int64_t index = item.Int(0, std::numeric_limits<int>::max());
+    if (index >= static_cast<int64_t>(count))
+      item.Fail("import " + std::to_string(index) + " of " + std::to_string(count));
+    indices.push_back(static_cast<int>(index));
+  }
+  return indices;
+}
+
+// From the root every import is reached, and reached once: no cycle, nothing shared, nothing lost.
+void CheckTree(const ArtifactMeta& meta) {
+  std::vector<bool> reached(meta.imports.size());
+  std::vector<int> pending = meta.root_imports;
+  while (!pending.empty()) {
+    int index = pending.back();
+    pending.pop_back();
+    TERN_CHECK(!reached[static_cast<size_t>(index)])
+        << "meta.imports: import " << index << " is imported twice or imports itself";
+    reached[static_cast<size_t>(index)] = true;
+    const std::vector<int>& below = meta.imports[static_cast<size_t>(index)].imports;
+    pending.insert(pending.end(), below.begin(), below.end());
+  }
+  for (size_t i = 0; i < reached.size(); ++i)
+    TERN_CHECK(reached[i]) << "meta.imports: import " << i << " is not reached from the root";
+}
+
+}  // namespace
+
+std::string WriteMeta(const ArtifactMeta& meta) {
+  std::vector<ffi::Any> functions, imports;
+  for (const FunctionInfo& function : meta.functions) {
+    std::vector<ffi::Any> params;
+    for (const ParamInfo& param : function.params) params.push_back(WriteParam(param));
+    functions.push_back(
+        ffi::MakeMap({{"name", function.name}, {"params", ffi::MakeArray(std::move(params))}}));
+  }
+  for (const ArtifactMeta::Import& import : meta.imports)
+    imports.push_back(ffi::MakeMap({{"kind", import.kind}, {"imports", Numbers(import.imports)}}));
+  return ffi::WriteJson(ffi::Any(ffi::MakeMap({
+      {"tern_version", meta.tern_version},
+      {"target", meta.target},
+      {"device", meta.device},
+      {"functions", ffi::MakeArray(std::move(functions))},
+      {"imports", ffi::MakeArray(std::move(imports))},
+      {"root_imports", Numbers(meta.root_imports)},
+  })));
+}
+
+ArtifactMeta ReadMeta(std::string_view json) {
+  ValueReader value("meta", ffi::ParseJson(json));
+  ArtifactMeta meta;
+  meta.tern_version = value.Field("tern_version").Text();
+  meta.target = value.Field("target").Text();
+  meta.device = value.Field("device").Text();
+  for (const ValueReader& item : value.Field("functions").Items()) {
+    meta.functions.push_back(ReadFunction(item));
+    for (size_t i = 0; i + 1 < meta.functions.size(); ++i)
+      if (meta.functions[i].name == meta.functions.back().name)
+        item.Fail("a second function named " + meta.functions.back().name);
+  }
+  std::vector<ValueReader> imports = value.Field("imports").Items();
+  for (const ValueReader& item : imports) {
+    ArtifactMeta::Import import{item.Field("kind").Text(),
+                                ReadIndices(item.Field("imports"), imports.size())};
+    item.ExpectOnly({"kind", "imports"});
+    if (import.kind.empty()) item.Fail("the kind is empty");
+    meta.imports.push_back(std::move(import));
+  }
+  meta.root_imports = ReadIndices(value.Field("root_imports"), imports.size());
+  value.ExpectOnly({"tern_version", "target", "device", "functions", "imports", "root_imports"});
+  CheckTree(meta);
+  return meta;
+}
+
+}  // namespace tern::runtime

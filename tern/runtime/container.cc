@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/container.h"
+
+#include "tern/runtime/byte_stream.h"
+#include "tern/runtime/sha256.h"
+
+namespace tern::runtime {
+namespace {
+
+// docs/artifact_format.md gives the reasons for these numbers.
+constexpr uint64_t kHeaderSize = 64;
+constexpr uint64_t kHashedHeaderSize = 32;
+constexpr uint64_t kHashSize = 32;
+constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kMaxNameSize = 255;
+
+// Sizes read from a file are compared with the file's size before they get here: no overflow.
+uint64_t AlignUp(uint64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool IsLegalName(std::string_view name) {
+  if (name.empty() || name.size() > kMaxNameSize) return false;
+  for (char c : name)
+    if (c <= ' ' || c > '~') return false;
+  return true;
+}
+
+uint64_t TableSize(const std::map<std::string, std::string>& sections) {
+  uint64_t size = 0;
+  for (const auto& [name, bytes] : sections) size += 8 + name.size() + 8 + 8 + kHashSize;
+  return size;
+}
+
+}  // namespace
+
+void ContainerWriter::Add(std::string name, std::string bytes) {
+  TERN_ICHECK(IsLegalName(name)) << "section name \"" << name << "\"";
+  TERN_ICHECK(sections_.try_emplace(name, std::move(bytes)).second)
+      << "section " << name << " is added twice";
+}
+
+std::string ContainerWriter::Finish() const {
+  uint64_t table_size = TableSize(sections_);
+  uint64_t end = kHeaderSize + table_size;
+  std::string table;
+  for (const auto& [name, bytes] : sections_) {
+    uint64_t offset = AlignUp(end);
+    AppendSized(name, &table);
+    AppendLe<uint64_t>(offset, &table);
+    AppendLe<uint64_t>(bytes.size(), &table);
+    table += Sha256(bytes);
+    end = offset + bytes.size();
+  }
+
+  std::string out(kContainerMagic);
+  AppendLe<uint32_t>(kContainerVersion, &out);
+  AppendLe<uint32_t>(static_cast<uint32_t>(sections_.size()), &out);
+  AppendLe<uint64_t>(table_size, &out);
+  AppendLe<uint64_t>(end, &out);
+  out += Sha256({out, table});
+  out += table;
+  for (const auto& [name, bytes] : sections_) {
+    out.resize(AlignUp(out.size()));
+    out += bytes;
+  }
+  return out;
+}
+
+ContainerReader::ContainerReader(std::string_view bytes) {
+  ByteReader header(bytes.substr(0, kHeaderSize), "the container's header");
+  TERN_CHECK(header.Take(kContainerMagic.size()) == kContainerMagic) << "not a Tern container";
+  uint32_t version = header.Int<uint32_t>();
+  TERN_CHECK(version == kContainerVersion)
+      << "container version " << version << " is not supported: this runtime reads version "
+      << kContainerVersion;
+  uint32_t count = header.Int<uint32_t>();
+  uint64_t table_size = header.Int<uint64_t>();
+  uint64_t total_size = header.Int<uint64_t>();
+  std::string_view table_hash = header.Take(kHashSize);
+  TERN_CHECK(total_size == bytes.size())
+      << "the container is "
+      << (bytes.size() < total_size ? "truncated" : "followed by other bytes") << ": " << total_size
+      << " bytes expected, " << bytes.size() << " found";
+  TERN_CHECK(table_size <= bytes.size() - kHeaderSize)
+      << "the container's table ends beyond its end";
+  std::string_view table_bytes = bytes.substr(kHeaderSize, static_cast<size_t>(table_size));
+  TERN_CHECK(Sha256({bytes.substr(0, kHashedHeaderSize), table_bytes}) == table_hash)
+      << "the container's table was altered: its hash is wrong";
+
+  // The hash says that nothing changed by accident; what follows holds against a file made to harm.
+  // There is one legal layout, so every byte outside the sections is known.
+  ByteReader table(table_bytes, "the container's table");
+  uint64_t end = kHeaderSize + table_size;
+  for (uint32_t i = 0; i < count; ++i) {
+    Section section;
+    section.name = table.Sized();
+    uint64_t offset = table.Int<uint64_t>();
+    uint64_t size = table.Int<uint64_t>();
+    section.sha256 = table.Take(kHashSize);
+    TERN_CHECK(IsLegalName(section.name)) << "section " << i << " of the container has a bad name";
+    TERN_CHECK(sections_.empty() || sections_.back().name < section.name)
+        << "section " << section.name << " of the container is out of order";
+    TERN_CHECK(offset == AlignUp(end) && offset <= bytes.size() && size <= bytes.size() - offset)
+        << "section " << section.name << " of the container is out of place: " << size
+        << " bytes at " << offset;
+    TERN_CHECK(bytes.substr(end, offset - end).find_first_not_of('\0') == std::string_view::npos)
+        << "the bytes before section " << section.name << " of the container are not zero";
+    section.bytes = bytes.substr(static_cast<size_t>(offset), static_cast<size_t>(size));
+    end = offset + size;
+    sections_.push_back(std::move(section));
+  }
+  table.ExpectEnd();
+  TERN_CHECK(end == bytes.size()) << "the container has " << bytes.size() - end
+                                  << " bytes behind its last section";
+}
+
+bool ContainerReader::Has(std::string_view name) const {
+  for (const Section& section : sections_)
+    if (section.name == name) return true;
+  return false;
+}
+
+std::string_view ContainerReader::Get(std::string_view name) const {
+  for (const Section& section : sections_) {
+    if (section.name != name) continue;
+    TERN_CHECK(Sha256(section.bytes) == section.sha256)
+        << "section " << name << " of the container was altered: its hash is wrong";
+    return section.bytes;
+  }
+  std::string names;
+  for (const Section& section : sections_) names += (names.empty() ? "" : ", ") + section.name;
+  TERN_THROW(ValueError) << "the container has no section " << name << "; it has "
+                         << (names.empty() ? "none" : names);
+  return {};
+}
+
+}  // namespace tern::runtime

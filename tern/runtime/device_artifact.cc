@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/device_artifact.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tern/ffi/json.h"
+#include "tern/runtime/byte_stream.h"
+#include "tern/runtime/value_reader.h"
+
+namespace tern::runtime {
+namespace {
+
+constexpr const char* kLaunchTags[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
+                                       "threadIdx.x", "threadIdx.y", "threadIdx.z"};
+
+KernelInfo KernelFromValue(const ValueReader& value) {
+  KernelInfo info;
+  for (const ValueReader& arg : value.Field("args").Items()) info.args.push_back(arg.Type());
+  for (const ValueReader& tag : value.Field("launch_tags").Items()) {
+    std::string text = tag.Text();
+    if (std::find(std::begin(kLaunchTags), std::end(kLaunchTags), text) == std::end(kLaunchTags))
+      tag.Fail("expected one of blockIdx.x to blockIdx.z and threadIdx.x to threadIdx.z, got " +
+               text);
+    if (std::find(info.launch_tags.begin(), info.launch_tags.end(), text) != info.launch_tags.end())
+      tag.Fail(text + " stands twice");
+    info.launch_tags.push_back(text);
+  }
+  info.static_shared_bytes = static_cast<uint64_t>(
+      value.Field("static_shared_bytes").Int(0, std::numeric_limits<int64_t>::max()));
+  value.ExpectOnly({"args", "launch_tags", "static_shared_bytes"});
+  return info;
+}
+
+}  // namespace
+
+ffi::Map KernelMapToValue(const KernelMap& kernels) {
+  ffi::Map map = ffi::MakeMap();
+  for (const auto& [name, info] : kernels) {
+    std::vector<ffi::Any> args, tags;
+    for (DataType type : info.args) args.emplace_back(type.str());
+    for (const std::string& tag : info.launch_tags) tags.emplace_back(tag);
+    map->items[name] =
+        ffi::MakeMap({{"args", ffi::MakeArray(std::move(args))},
+                      {"launch_tags", ffi::MakeArray(std::move(tags))},
+                      {"static_shared_bytes", static_cast<int64_t>(info.static_shared_bytes)}});
+  }
+  return map;
+}
+
+KernelMap KernelMapFromValue(const ffi::Map& value) {
+  KernelMap kernels;
+  ValueReader reader("fmap", ffi::Any(value));
+  for (const auto& [name, kernel] : value->items)
+    kernels[name] = KernelFromValue(reader.Field(name));
+  return kernels;
+}
+
+std::string SaveDeviceArtifact(const DeviceArtifact& artifact) {
+  std::string payload;
+  AppendLe<uint64_t>(artifact.payload.size(), &payload);
+  for (const auto& [name, blob] : artifact.payload) {
+    AppendSized(name, &payload);
+    AppendSized(blob, &payload);
+  }
+  std::string out;
+  AppendSized(artifact.fmt, &out);
+  AppendSized(ffi::WriteJson(ffi::Any(KernelMapToValue(artifact.fmap))), &out);
+  AppendSized(payload, &out);
+  return out;
+}
+
+DeviceArtifact LoadDeviceArtifact(std::string kind, std::string_view bytes) {
+  DeviceArtifact artifact;
+  std::string what = "the saved " + kind + " module";
+  artifact.kind = std::move(kind);
+  ByteReader reader(bytes, what);
+  artifact.fmt = reader.Sized();
+  std::string_view fmap = reader.Sized();
+  ByteReader payload(reader.Sized(), what + "'s payload");
+  reader.ExpectEnd();
+
+  ffi::Any value = ffi::ParseJson(fmap);
+  TERN_CHECK(value.type_index() == kTernMap)
+      << what << ": fmap: expected Map, got " << ffi::Describe(value.raw());
+  artifact.fmap = KernelMapFromValue(value.As<ffi::Map>());
+  // One artifact, one sequence of bytes: a second spelling of the same map would be a second file
+  // with the same meaning.
+  TERN_CHECK(ffi::WriteJson(ffi::Any(KernelMapToValue(artifact.fmap))) == fmap)
+      << what << ": fmap is not written as Tern writes it";
+
+  uint64_t count = payload.Int<uint64_t>();
+  for (uint64_t i = 0; i < count; ++i) {
+    std::string name(payload.Sized());
+    TERN_CHECK(artifact.payload.empty() || artifact.payload.rbegin()->first < name)
+        << what << ": the payloads are out of order at " << name;
+    artifact.payload.emplace(std::move(name), payload.Sized());
+  }
+  payload.ExpectEnd();
+  return artifact;
+}
+
+}  // namespace tern::runtime

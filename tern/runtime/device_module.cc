@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/device_module.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+#include "tern/ffi/registry.h"
+#include "tern/runtime/kernel_launch.h"
+#include "tern/runtime/plugin.h"
+
+namespace tern::runtime {
+namespace {
+
+constexpr const char* kCreatePrefix = "ffi.Module.create.";
+constexpr const char* kLoadPrefix = "ffi.Module.load_from_bytes.";
+
+struct KernelLoaders {
+  std::shared_mutex mutex;
+  std::map<std::string, const TernKernelLoader*, std::less<>> loaders;
+};
+
+KernelLoaders& Loaders() {
+  static KernelLoaders* loaders = new KernelLoaders;
+  return *loaders;
+}
+
+bool FallbackIsForced() {
+  const char* value = std::getenv("TERN_FORCE_FALLBACK");
+  return value && std::string_view(value) == "1";
+}
+
+class DeviceModuleObj : public ffi::ModuleObj {
+ public:
+  DeviceModuleObj(DeviceArtifact artifact, bool is_forced_fallback)
+      : artifact_(std::move(artifact)), is_forced_fallback_(is_forced_fallback) {}
+
+  ~DeviceModuleObj() override {
+    for (const auto& [device_id, program] : programs_) program.loader->unload(program.handle);
+  }
+
+  std::string kind() const override { return artifact_.kind; }
+
+  uint32_t properties() const override {
+    return kSerializable | (!is_forced_fallback_ && FindOrLoad() ? uint32_t{kRunnable} : 0);
+  }
+
+  std::vector<std::string> FunctionNames() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, info] : artifact_.fmap) names.push_back(name);
+    return names;
+  }
+
+  ffi::Function GetFunction(std::string_view name) override {
+    auto it = artifact_.fmap.find(name);
+    if (it == artifact_.fmap.end()) return {};
+    if (is_forced_fallback_)
+      TERN_THROW(RuntimeError)
+          << "the " << artifact_.kind
+          << " runtime is not loaded: TERN_FORCE_FALLBACK=1 forced the fallback";
+    const TernKernelLoader* loader = FindOrLoad();
+    if (!loader) throw Error("RuntimeError", WhyPluginAbsent(artifact_.kind));
+    ffi::Ref<DeviceModuleObj> self(this);
+    return ffi::Function::FromPacked(
+        [self, loader, &name = it->first, &info = it->second](ffi::Args args) {
+          PackedLaunch launch(name, info, args);
+          if (!launch.is_empty())
+            launch.Run(loader, self->Kernel(loader, launch.device_id(), name));
+          return ffi::Any();
+        });
+  }
+
+  std::string SaveToBytes() const override { return SaveDeviceArtifact(artifact_); }
+
+  std::vector<std::string> SourceFormats() const override {
+    std::vector<std::string> formats{artifact_.fmt};
+    for (const auto& [format, text] : artifact_.source)
+      if (format != artifact_.fmt) formats.push_back(format);
+    return formats;
+  }
+
+  std::string InspectSource(std::string_view format) const override {
+    if (format == artifact_.fmt || (format.empty() && PayloadIsText())) return Payload();
+    auto it = format.empty() ? artifact_.source.begin() : artifact_.source.find(format);
+    return it == artifact_.source.end() ? ModuleObj::InspectSource(format) : it->second;
+  }
+
+ private:
+  struct Program {
+    const TernKernelLoader* loader;
+    void* handle;
+    std::map<std::string, void*, std::less<>> kernels;
+  };
+
+  const TernKernelLoader* FindOrLoad() const {
+    if (const TernKernelLoader* loader = FindKernelLoader(artifact_.kind)) return loader;
+    return TryLoadPlugin(artifact_.kind) ? FindKernelLoader(artifact_.kind) : nullptr;
+  }
+
+  // The kernel on that device. The program is made at the first use; nothing is remembered of a
+  // failure, so the next use tries again.
+  void* Kernel(const TernKernelLoader* loader, int32_t device_id, const std::string& name) {
+    std::lock_guard lock(mutex_);
+    auto program = programs_.find(device_id);
+    if (program == programs_.end()) {
+      std::vector<TernBlob> blobs;
+      for (const auto& [blob_name, blob] : artifact_.payload)
+        blobs.push_back({blob_name.c_str(), blob.data(), blob.size()});
+      void* handle = nullptr;
+      ffi::CheckCall(loader->load(device_id, artifact_.fmt.c_str(), blobs.data(),
+                                  static_cast<int32_t>(blobs.size()), &handle));
+      program = programs_.emplace(device_id, Program{loader, handle, {}}).first;
+    }
+    auto kernel = program->second.kernels.find(name);
+    if (kernel == program->second.kernels.end()) {
+      void* handle = nullptr;
+      ffi::CheckCall(loader->get_kernel(program->second.handle, name.c_str(), &handle));
+      kernel = program->second.kernels.emplace(name, handle).first;
+    }
+    return kernel->second;
+  }
+
+  bool PayloadIsText() const {
+    for (const auto& [name, blob] : artifact_.payload)
+      if (blob.find('\0') != std::string::npos) return false;
+    return true;
+  }
+
+  std::string Payload() const {
+    std::string all;
+    for (const auto& [name, blob] : artifact_.payload) all += blob;
+    return all;
+  }
+
+  const DeviceArtifact artifact_;
+  const bool is_forced_fallback_;
+  std::mutex mutex_;
+  std::map<int32_t, Program> programs_;  // by device id
+};
+
+ffi::Module MakeModule(DeviceArtifact artifact, bool is_forced_fallback = false) {
+  return ffi::Module(ffi::Make<DeviceModuleObj>(std::move(artifact), is_forced_fallback));
+}
+
+// The arguments of ffi.Module.create.<kind>, and back.
+ffi::Any PayloadToValue(const DeviceArtifact& artifact) {
+  if (artifact.payload.size() == 1 && artifact.payload.begin()->first.empty())
+    return ffi::Bytes{artifact.payload.begin()->second};
+  ffi::Map map = ffi::MakeMap();
+  for (const auto& [name, blob] : artifact.payload) map->items[name] = ffi::Bytes{blob};
+  return map;
+}
+
+std::map<std::string, std::string, std::less<>> TextsFromMap(const char* what,
+                                                             const ffi::Map& map) {
+  std::map<std::string, std::string, std::less<>> texts;
+  for (const auto& [name, value] : map->items) {
+    if (auto bytes = value.TryAs<ffi::Bytes>())
+      texts[name] = bytes->data;
+    else if (auto text = value.TryAs<std::string>())
+      texts[name] = *text;
+    else
+      TERN_THROW(TypeError) << what << "." << name << ": expected bytes or string, got "
+                            << ffi::Describe(value.raw());
+  }
+  return texts;
+}
+
+DeviceArtifact ArtifactFromValues(const std::string& kind, const ffi::Any& payload, std::string fmt,
+                                  const ffi::Map& fmap, const ffi::Map& source) {
+  DeviceArtifact artifact{.kind = kind, .fmt = std::move(fmt)};
+  artifact.fmap = KernelMapFromValue(fmap);
+  if (auto map = payload.TryAs<ffi::Map>())
+    artifact.payload = TextsFromMap("payload", *map);
+  else
+    artifact.payload = TextsFromMap("payload", ffi::MakeMap({{"", payload}}));
+  artifact.source = TextsFromMap("source", source);
+  return artifact;
+}
+
+void RegisterUnlessTaken(const std::string& name, const ffi::Function& function) {
+  if (!ffi::FindGlobal(name)) ffi::RegisterGlobal(name, function);
+}
+
+}  // namespace
+
+ffi::Module CreateDeviceModule(DeviceArtifact artifact) {
+  if (FallbackIsForced()) return MakeModule(std::move(artifact), /*is_forced_fallback=*/true);
+  std::string key = kCreatePrefix + artifact.kind;
+  ffi::Function create = ffi::FindGlobal(key);
+  if (!create && TryLoadPlugin(artifact.kind)) create = ffi::FindGlobal(key);
+  if (!create) return MakeModule(std::move(artifact));
+  ffi::Map source = ffi::MakeMap();
+  for (const auto& [format, text] : artifact.source) source->items[format] = text;
+  return create(PayloadToValue(artifact), artifact.fmt, KernelMapToValue(artifact.fmap), source)
+      .As<ffi::Module>();
+}
+
+ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes) {
+  if (ffi::Function load = ffi::FindGlobal(kLoadPrefix + kind))
+    return load(ffi::Bytes{std::string(bytes)}).As<ffi::Module>();
+  return MakeModule(LoadDeviceArtifact(std::move(kind), bytes));
+}
+
+void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* loader) {
+  {
+    std::unique_lock lock(Loaders().mutex);
+    TERN_CHECK(Loaders().loaders.try_emplace(kind, loader).second)
+        << "kernel loader " << kind << " is already registered";
+  }
+  std::string create = kCreatePrefix + kind, load = kLoadPrefix + kind;
+  RegisterUnlessTaken(
+      create, ffi::Function::FromTyped(create, [kind](ffi::Any payload, std::string fmt,
+                                                      ffi::Map fmap, ffi::Map source) {
+        return MakeModule(ArtifactFromValues(kind, payload, std::move(fmt), fmap, source));
+      }));
+  RegisterUnlessTaken(load, ffi::Function::FromTyped(load, [kind](ffi::Bytes bytes) {
+                        return MakeModule(LoadDeviceArtifact(kind, bytes.data));
+                      }));
+}
+
+void UnregisterKernelLoader(const std::string& kind) {
+  {
+    std::unique_lock lock(Loaders().mutex);
+    Loaders().loaders.erase(kind);
+  }
+  ffi::RemoveGlobal(kCreatePrefix + kind);
+  ffi::RemoveGlobal(kLoadPrefix + kind);
+}
+
+const TernKernelLoader* FindKernelLoader(std::string_view kind) {
+  std::shared_lock lock(Loaders().mutex);
+  auto it = Loaders().loaders.find(kind);
+  return it == Loaders().loaders.end() ? nullptr : it->second;
+}
+
+}  // namespace tern::runtime

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// As much of ELF as is needed to look at a file before it is mapped: what machine it is for, and
+// where a section lies.
+#ifndef TERN_RUNTIME_ELF_FILE_H_
+#define TERN_RUNTIME_ELF_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tern::runtime {
+
+bool IsElf(std::string_view bytes);
+
+// The machine of an ELF file for 64 bits, little endian. Needs the first 64 bytes; throws on other
+// classes and on fewer bytes.
+uint16_t ElfMachine(std::string_view bytes);
+// "x86_64", "aarch64", "riscv64", ...; "machine 1234" where the number is not known.
+std::string ElfMachineName(uint16_t machine);
+// Of the machine this runs on.
+uint16_t HostElfMachine();
+
+struct ElfSection {
+  uint64_t offset = 0, size = 0;
+};
+// Where the section of that name lies, if the file has one. Every number of the file is checked;
+// throws on those that lie.
+std::optional<ElfSection> FindElfSection(std::string_view bytes, std::string_view name);
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_ELF_FILE_H_

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/extent.h"
+
+#include <charconv>
+#include <limits>
+
+#include "tern/ffi/error.h"
+
+namespace tern::runtime {
+namespace {
+
+constexpr int kMaxDepth = 100;
+
+bool StartsSymbol(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+size_t SymbolEnd(std::string_view text, size_t at) {
+  while (at < text.size() && (StartsSymbol(text[at]) || IsDigit(text[at]))) ++at;
+  return at;
+}
+
+class Evaluator {
+ public:
+  Evaluator(std::string_view text, const std::map<std::string, int64_t>& values)
+      : text_(text), values_(values) {}
+
+  int64_t Run() {
+    int64_t value = Sum(0);
+    if (Peek()) Fail("expected an operator: + - * // %");
+    return value;
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& what) const {
+    throw Error("ValueError", "extent \"" + std::string(text_) + "\": " + what);
+  }
+  char Peek() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool Accept(std::string_view token) {
+    Peek();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  int64_t Checked(bool overflow, int64_t value) const {
+    if (overflow) Fail("the value does not fit in 64 bits");
+    return value;
+  }
+
+  int64_t Sum(int depth) {
+    int64_t left = Product(depth), result = 0;
+    for (;;) {
+      if (Accept("+"))
+        left = Checked(__builtin_add_overflow(left, Product(depth), &result), result);
+      else if (Accept("-"))
+        left = Checked(__builtin_sub_overflow(left, Product(depth), &result), result);
+      else
+        return left;
+    }
+  }
+
+  int64_t Product(int depth) {
+    int64_t left = Term(depth), result = 0;
+    for (;;) {
+      if (Accept("*"))
+        left = Checked(__builtin_mul_overflow(left, Term(depth), &result), result);
+      else if (Accept("//"))
+        left = Divide(left, Term(depth), /*want_remainder=*/false);
+      else if (Accept("%"))
+        left = Divide(left, Term(depth), /*want_remainder=*/true);
+      else
+        return left;
+    }
+  }
+
+  int64_t Divide(int64_t left, int64_t right, bool want_remainder) const {
+    if (right == 0) Fail("division by zero");
+    if (right == -1)  // the one divisor that overflows
+      return want_remainder ? 0 : Checked(left == std::numeric_limits<int64_t>::min(), -left);
+    int64_t quotient = left / right, remainder = left % right;
+    if (remainder != 0 && (remainder < 0) != (right < 0)) {
+      --quotient;
+      remainder += right;
+    }
+    return want_remainder ? remainder : quotient;
+  }
+
+  int64_t Term(int depth) {
+    if (depth == kMaxDepth) Fail("nested too deeply");
+    if (Accept("(")) {
+      int64_t value = Sum(depth + 1);
+      if (!Accept(")")) Fail("expected ')'");
+      return value;
+    }
+    int64_t value = 0;
+    if (Accept("-")) {
+      int64_t operand = Term(depth + 1);
+      return Checked(__builtin_sub_overflow(int64_t{0}, operand, &value), value);
+    }
+    char c = Peek();
+    if (StartsSymbol(c)) {
+      size_t end = SymbolEnd(text_, at_);
+      std::string symbol(text_.substr(at_, end - at_));
+      at_ = end;
+      auto it = values_.find(symbol);
+      if (it == values_.end()) Fail(symbol + " has no value");
+      return it->second;
+    }
+    if (!IsDigit(c)) Fail("expected a number, a symbol or '('");
+    auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    at_ = static_cast<size_t>(end - text_.data());
+    return Checked(error != std::errc(), value);
+  }
+
+  std::string_view text_;
+  const std::map<std::string, int64_t>& values_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+bool IsSymbol(std::string_view text) {
+  return !text.empty() && StartsSymbol(text[0]) && SymbolEnd(text, 0) == text.size();
+}
+
+std::vector<std::string> SymbolsOf(std::string_view text) {
+  std::vector<std::string> symbols;
+  for (size_t at = 0; at < text.size();) {
+    if (!StartsSymbol(text[at])) {
+      ++at;
+      continue;
+    }
+    size_t end = SymbolEnd(text, at);
+    symbols.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return symbols;
+}
+
+int64_t EvaluateExtent(std::string_view text, const std::map<std::string, int64_t>& values) {
+  return Evaluator(text, values).Run();
+}
+
+}  // namespace tern::runtime

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/host_module.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+
+namespace tern::runtime {
+namespace {
+
+void Raise(const TernEnv*, const char* kind, const TernAny* parts, int32_t num_parts) {
+  // A failure to make the message (memory) is itself raised.
+  ffi::Guard([&] {
+    std::string message;
+    for (int32_t i = 0; i < num_parts; ++i) {
+      ffi::AnyView part(parts[i]);
+      if (auto text = part.TryAs<std::string>())
+        message += *text;
+      else if (part.type_index() == kTernInt)
+        message += std::to_string(parts[i].v_int);
+      else
+        message += ffi::Describe(parts[i]);
+    }
+    throw Error(kind, message);
+  });
+}
+
+int Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
+         TernAny* result) {
+  return ffi::Guard([&] {
+    ffi::Function callee = static_cast<ffi::ModuleObj*>(env->module)->FindCallee(name);
+    if (!callee)
+      TERN_THROW(RuntimeError) << "compiled code calls " << name
+                               << ", which is neither in the module's imports nor registered";
+    ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
+  });
+}
+
+class EntryFunctionObj : public ffi::FunctionObj {
+ public:
+  EntryFunctionObj(ffi::Module module, const TernEnv* env, TernEntry entry)
+      : FunctionObj(&Invoke), module_(std::move(module)), env_(env), entry_(entry) {}
+
+ private:
+  static int Invoke(void* handle, const TernAny* args, int32_t num_args, TernAny* result) {
+    auto* self =
+        static_cast<EntryFunctionObj*>(ffi::Object::FromHeader(static_cast<TernObject*>(handle)));
+    return self->entry_(self->env_, args, num_args, result);
+  }
+
+  ffi::Module module_;
+  const TernEnv* env_;
+  TernEntry entry_;
+};
+
+class LibraryModuleObj : public ffi::ModuleObj {
+ public:
+  // Takes over `file`, a descriptor that stays open as long as the library is mapped (-1: none).
+  LibraryModuleObj(const std::string& path, int file, const std::vector<std::string>& names)
+      : env_(MakeEnv(this)), file_(file) {
+    library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library_) {
+      std::string reason = dlerror();
+      Close();
+      throw Error("RuntimeError", "the host code cannot be loaded: " + reason);
+    }
+    for (const std::string& name : names) {
+      void* entry = dlsym(library_, (TERN_SYMBOL_PREFIX + name).c_str());
+      if (!entry) {
+        Close();
+        throw Error("RuntimeError", "the host code has no function " + name);
+      }
+      entries_[name] = reinterpret_cast<TernEntry>(entry);
+    }
+  }
+
+  ~LibraryModuleObj() override { Close(); }
+
+  std::string kind() const override { return "library"; }
+  uint32_t properties() const override { return kRunnable; }
+
+  ffi::Function GetFunction(std::string_view name) override {
+    auto it = entries_.find(name);
+    if (it == entries_.end()) return {};
+    return FunctionFromEntry(ffi::Module(ffi::Ref<ModuleObj>(this)), &env_, it->second);
+  }
+
+  std::vector<std::string> FunctionNames() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : entries_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  void Close() {
+    if (library_) dlclose(library_);
+    if (file_ >= 0) close(file_);
+  }
+
+  TernEnv env_;
+  void* library_ = nullptr;
+  int file_;
+  std::map<std::string, TernEntry, std::less<>> entries_;
+};
+
+// A file that only this process can name: in memory, or, where the kernel has no memfd, a temporary
+// one without a name.
+int AnonymousFile() {
+  int file = memfd_create("tern host code", MFD_CLOEXEC);
+  if (file >= 0 || errno != ENOSYS) return file;
+  const char* directory = std::getenv("TMPDIR");
+  std::string path = std::string(directory ? directory : "/tmp") + "/tern-XXXXXX";
+  file = mkostemp(path.data(), O_CLOEXEC);
+  if (file >= 0) unlink(path.c_str());
+  return file;
+}
+
+}  // namespace
+
+TernEnv MakeEnv(ffi::ModuleObj* module) {
+  return {sizeof(TernEnv), TERN_ENV_VERSION, module, &Raise, &Call};
+}
+
+ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry) {
+  return ffi::Function(ffi::Make<EntryFunctionObj>(std::move(module), env, entry));
+}
+
+ffi::Module OpenLibrary(const std::string& path, std::vector<std::string> function_names) {
+  // A name without a slash would be searched for on the library path.
+  std::string named = path.find('/') == std::string::npos ? "./" + path : path;
+  return ffi::Module(ffi::Make<LibraryModuleObj>(named, -1, function_names));
+}
+
+ffi::Module OpenLibraryFromMemory(std::string_view bytes, std::vector<std::string> function_names) {
+  int file = AnonymousFile();
+  TERN_CHECK(file >= 0) << "no room for the host code: " << std::strerror(errno);
+  for (std::string_view rest = bytes; !rest.empty();) {
+    ssize_t written = write(file, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      int code = errno;
+      close(file);
+      TERN_THROW(RuntimeError) << "no room for the host code: " << std::strerror(code);
+    }
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  // The dynamic linker knows libraries by name. As the descriptor stays open with the library, its
+  // number names no other one.
+  return ffi::Module(
+      ffi::Make<LibraryModuleObj>("/proc/self/fd/" + std::to_string(file), file, function_names));
+}
+
+}  // namespace tern::runtime

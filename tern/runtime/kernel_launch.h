@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the values of a call to what a kernel loader launches.
+#ifndef TERN_RUNTIME_KERNEL_LAUNCH_H_
+#define TERN_RUNTIME_KERNEL_LAUNCH_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/ffi/function.h"
+#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/plugin_api.h"
+
+namespace tern::runtime {
+
+class PackedLaunch {
+ public:
+  // `args`: the device id, one value per argument of the kernel, one extent per launch tag. Throws
+  // on a wrong count, and on a value that the argument's type cannot hold. `name` outlives this.
+  PackedLaunch(const std::string& name, const KernelInfo& info, ffi::Args args);
+  PackedLaunch(const PackedLaunch&) = delete;
+
+  int32_t device_id() const { return device_id_; }
+  // Whether an extent is zero: there is nothing to do.
+  bool is_empty() const;
+  // An error names the kernel and the sizes.
+  void Run(const TernKernelLoader* loader, void* kernel) const;
+
+ private:
+  void SetExtent(const std::string& tag, const ffi::AnyView& value);
+  std::string Sizes() const;
+
+  const std::string& name_;
+  int32_t device_id_ = 0;
+  TernLaunch launch_{};
+  std::vector<uint64_t> slots_;  // the argument's bytes, at the start of its slot
+  std::vector<const void*> pointers_;
+  std::vector<uint64_t> sizes_;
+};
+
+}  // namespace tern::runtime
+
+#endif  // TERN_RUNTIME_KERNEL_LAUNCH_H_

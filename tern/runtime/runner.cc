@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/runner.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tern/ffi/registry.h"
+#include "tern/runtime/device.h"
+#include "tern/runtime/extent.h"
+#include "tern/runtime/npy.h"
+
+namespace tern::runtime {
+namespace {
+
+using Dims = std::map<std::string, int64_t>;
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+std::string ShapeText(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + text + ")";
+}
+
+bool TakesInteger(const ParamInfo& param) {
+  return !param.is_tensor && (param.dtype.is_integer() || param.dtype.is_bool());
+}
+
+void CheckName(const std::string& function, const char* what, const std::string& name,
+               const std::vector<std::string>& legal) {
+  TERN_CHECK(std::find(legal.begin(), legal.end(), name) != legal.end())
+      << function << " has no " << what << " " << name << ffi::DidYouMean(name, legal)
+      << "; it has " << Join(legal);
+}
+
+// SplitMix64: 64 good bits per step from a counter, the same everywhere.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  double Element(DataType dtype) {
+    uint64_t bits = Next();
+    if (dtype.is_bool()) return static_cast<double>(bits >> 63);
+    if (dtype.is_uint()) return static_cast<double>(bits >> 60);
+    if (dtype.is_int()) return static_cast<double>(bits >> 60) - 8;
+    // 24 bits: exact in float32, so float32 and float64 see the same values.
+    return static_cast<double>(bits >> 40) * 0x1p-23 - 1;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// One call being made ready: names checked, files read, dims solved, arguments built, in this
+// order.
+class ArgumentMaker {
+ public:
+  ArgumentMaker(const FunctionInfo& function, const RunOptions& options)
+      : function_(function), options_(options), files_(function.params.size()) {}
+
+  std::vector<ffi::Any> Make(Dims* dims) {
+    CheckNames();
+    for (const auto& [name, value] : options_.dims) Bind(name, value, "the option");
+    for (size_t i = 0; i < files_.size(); ++i) ReadInput(i);
+    for (const std::string& name : dim_names_) dims_.try_emplace(name, DefaultOf(name));
+    std::vector<ffi::Any> args;
+    for (size_t i = 0; i < function_.params.size(); ++i)
+      args.push_back(function_.params[i].is_tensor ? ffi::Any(TensorArgument(i))
+                                                   : ScalarArgument(i));
+    if (dims) *dims = dims_;
+    return args;
+  }
+
+ private:
+  void CheckNames() {
+    std::vector<std::string> inputs;
+    for (const ParamInfo& param : function_.params) {
+      if (!TakesInteger(param)) inputs.push_back(param.name);
+      if (TakesInteger(param)) AddDimName(param.name);
+      for (const std::string& extent : param.shape)
+        for (const std::string& symbol : SymbolsOf(extent)) AddDimName(symbol);
+    }
+    for (const auto& [name, source] : options_.inputs)
+      CheckName(function_.name, "input", name, inputs);
+    for (const auto& [name, value] : options_.dims)
+      CheckName(function_.name, "dimension", name, dim_names_);
+  }
+
+  void AddDimName(const std::string& name) {
+    if (std::find(dim_names_.begin(), dim_names_.end(), name) == dim_names_.end())
+      dim_names_.push_back(name);
+  }
+
+  int64_t DefaultOf(const std::string& name) const {
+    for (const ParamInfo& param : function_.params)
+      if (param.name == name && param.dtype.is_bool()) return 1;
+    return options_.default_dim;
+  }
+
+  void Bind(const std::string& name, int64_t value, const std::string& source) {
+    auto [it, is_new] = dims_.try_emplace(name, value);
+    if (is_new)
+      dim_sources_[name] = source;
+    else
+      TERN_CHECK(it->second == value)
+          << "dimension " << name << " is " << it->second << " by " << dim_sources_[name]
+          << ", but " << value << " by " << source;
+  }
+
+  std::string SourceOf(const ParamInfo& param) const {
+    auto it = options_.inputs.find(param.name);
+    if (it != options_.inputs.end()) return it->second;
+    return param.is_output ? "zeros" : "random";
+  }
+
+  static bool IsFill(const std::string& source) {
+    return source == "random" || source == "ones" || source == "zeros";
+  }
+
+  void ReadInput(size_t i) {
+    const ParamInfo& param = function_.params[i];
+    std::string source = SourceOf(param);
+    if (!param.is_tensor || IsFill(source)) return;
+    TERN_CHECK(source.ends_with(".npy"))
+        << "input " << param.name << ": expected a .npy file, random, ones or zeros, got "
+        << source;
+    Tensor tensor = ReadNpy(source);
+    // .npy files have no bfloat16; they hold it as float32.
+    if (param.dtype.is_bfloat16() && tensor->dtype() == DataType::Float(32))
+      tensor = Converted(tensor, param.dtype);
+    TERN_CHECK(tensor->dtype() == param.dtype)
+        << "input " << param.name << ": expected " << param.dtype.str() << ", " << source << " has "
+        << tensor->dtype().str();
+    TERN_CHECK(tensor->shape().size() == param.shape.size())
+        << "input " << param.name << ": expected " << param.shape.size() << " axes ("
+        << Join(param.shape) << "), " << source << " has shape " << ShapeText(tensor->shape());
+    for (size_t axis = 0; axis < param.shape.size(); ++axis)
+      if (IsSymbol(param.shape[axis]))
+        Bind(param.shape[axis], tensor->shape()[axis],
+             "axis " + std::to_string(axis) + " of " + source);
+    files_[i] = tensor;
+  }
+
+  static Tensor Converted(const Tensor& tensor, DataType dtype) {
+    Tensor result = Tensor::Empty(tensor->shape(), dtype);
+    for (int64_t i = 0; i < tensor->num_elements(); ++i)
+      SetElement(result, i, GetElement(tensor, i));
+    return result;
+  }
+
+  Tensor TensorArgument(size_t i) const {
+    const ParamInfo& param = function_.params[i];
+    std::vector<int64_t> shape;
+    for (const std::string& extent : param.shape)
+      shape.push_back(WithContext("making parameter " + param.name,
+                                  [&] { return EvaluateExtent(extent, dims_); }));
+    if (files_[i]) {
+      TERN_CHECK(files_[i]->shape() == shape)
+          << "input " << param.name << ": expected shape " << ShapeText(shape) << ", "
+          << SourceOf(param) << " has " << ShapeText(files_[i]->shape());
+      return files_[i];
+    }
+    Tensor tensor = Tensor::Empty(shape, param.dtype);
+    std::memset(tensor->data(), 0, tensor->num_bytes());
+    std::string source = SourceOf(param);
+    // Every parameter has a sequence of its own, whatever the shapes of the others.
+    Random random(options_.seed * 0x100000001b3u + i);
+    if (source != "zeros")
+      for (int64_t k = 0; k < tensor->num_elements(); ++k)
+        SetElement(tensor, k, source == "ones" ? 1 : random.Element(param.dtype));
+    return tensor;
+  }
+
+  ffi::Any ScalarArgument(size_t i) const {
+    const ParamInfo& param = function_.params[i];
+    if (TakesInteger(param)) return dims_.at(param.name);
+    TERN_CHECK(param.dtype.is_float()) << "parameter " << param.name << " is a "
+                                       << param.dtype.str() << ": no value can be made for it";
+    auto it = options_.inputs.find(param.name);
+    if (it == options_.inputs.end() || it->second == "ones") return 1.0;
+    double value = 0;
+    const char* last = it->second.data() + it->second.size();
+    auto [end, error] = std::from_chars(it->second.data(), last, value);
+    TERN_CHECK(it->second == "zeros" || (error == std::errc() && end == last))
+        << "input " << param.name << ": expected a number, got " << it->second;
+    return value;
+  }
+
+  const FunctionInfo& function_;
+  const RunOptions& options_;
+  std::vector<Tensor> files_;  // by parameter; null: not from a file
+  std::vector<std::string> dim_names_;
+  Dims dims_;
+  std::map<std::string, std::string> dim_sources_;
+};
+
+double ErrorOf(double actual, double expected) {
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
+  double error = std::abs(actual - expected);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+}  // namespace
+
+std::vector<ffi::Any> MakeArguments(const FunctionInfo& function, const RunOptions& options,
+                                    std::map<std::string, int64_t>* dims) {
+  return ArgumentMaker(function, options).Make(dims);
+}
+
+RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
+                      const std::string& device, const RunOptions& options) {
+  TERN_CHECK(options.repeat >= 1) << "repeat must be 1 or more, got " << options.repeat;
+  const DeviceKind& kind = GetDeviceKind(device);
+  TERN_CHECK(kind.Count() > 0) << "there is no " << device << " device on this machine";
+  RunResult result;
+  std::vector<ffi::Any> args = MakeArguments(info, options, &result.dims);
+  for (ffi::Any& arg : args)
+    if (auto tensor = arg.TryAs<Tensor>(); tensor && kind.device_type() != kTernDeviceCpu)
+      arg = tensor->CopyTo({kind.device_type(), 0});
+  std::vector<ffi::AnyView> views(args.begin(), args.end());
+
+  auto call = [&] {
+    function.CallPacked(views);
+    kind.Synchronize(0);
+  };
+  call();
+  // Taken now: a function that reads what it wrote gives something else when it is called again.
+  for (const ffi::Any& arg : args) {
+    std::optional<Tensor> tensor = arg.TryAs<Tensor>();
+    result.args.push_back(tensor ? tensor->CopyTo({kTernDeviceCpu, 0}) : Tensor());
+  }
+  using Clock = std::chrono::steady_clock;
+  result.best_seconds = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < options.repeat; ++i) {
+    Clock::time_point start = Clock::now();
+    call();
+    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    result.best_seconds = std::min(result.best_seconds, seconds);
+    result.mean_seconds += seconds / options.repeat;
+  }
+  return result;
+}
+
+MaxError CompareTensors(const Tensor& actual, const Tensor& expected) {
+  TERN_CHECK(actual->shape() == expected->shape())
+      << "shapes differ: " << ShapeText(actual->shape()) << " and " << ShapeText(expected->shape());
+  MaxError max;
+  for (int64_t i = 0; i < actual->num_elements(); ++i) {
+    double reference = GetElement(expected, i);
+    double error = ErrorOf(GetElement(actual, i), reference);
+    if (error == 0) continue;
+    double magnitude = std::abs(reference);
+    max.absolute = std::max(max.absolute, error);
+    if (magnitude > 0 && std::isfinite(magnitude)) max.relative = std::max(max.relative, error / magnitude);
+    max.scaled = std::max(max.scaled, std::isinf(error) ? error : error / std::max(1.0, magnitude));
+  }
+  return max;
+}
+
+}  // namespace tern::runtime

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/tensor.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tern/runtime/device.h"
+
+namespace tern::runtime {
+namespace {
+
+// What vector loads and device copies like best.
+constexpr uint64_t kAlignment = 64;
+
+std::string ShapeText(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + text + ")";
+}
+
+// The smallest type that holds a half's and a bfloat16's conversions exactly is float32: both are
+// rounded from its bits.
+uint32_t RoundShift(uint32_t bits, int shift) {
+  uint32_t kept = bits >> shift;
+  uint32_t dropped = bits & ((1u << shift) - 1), half = 1u << (shift - 1);
+  return kept + (dropped > half || (dropped == half && (kept & 1)));
+}
+
+// Two's complement: what remains of an integer in `bits` bits.
+int64_t ToWrappedInt(double value) {
+  if (!std::isfinite(value)) return 0;
+  double rounded = std::nearbyint(value);
+  if (std::abs(rounded) < 0x1p63) return static_cast<int64_t>(rounded);
+  double wrapped = std::fmod(rounded, 0x1p64);
+  if (wrapped < 0) wrapped += 0x1p64;
+  return static_cast<int64_t>(wrapped >= 0x1p63 ? wrapped - 0x1p64 : wrapped);
+}
+
+template <class T>
+double LoadAs(const void* data, int64_t i) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + i * static_cast<int64_t>(sizeof(T)),
+              sizeof(T));
+  return static_cast<double>(value);
+}
+
+template <class T>
+void StoreAs(void* data, int64_t i, T value) {
+  std::memcpy(static_cast<char*>(data) + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+[[noreturn]] void FailOnType(DataType dtype) {
+  throw Error("TypeError", "elements of type " + dtype.str() + " cannot be read as numbers");
+}
+
+}  // namespace
+
+TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice device)
+    : shape_(std::move(shape)) {
+  TERN_CHECK(dtype.bytes() > 0 && !dtype.is_handle())
+      << "a tensor cannot have elements of type " << dtype.str();
+  strides_.resize(shape_.size());
+  // Strides of empty tensors do not matter, but the product of their other extents must not
+  // overflow either.
+  int64_t stride = 1;
+  for (size_t axis = shape_.size(); axis-- > 0;) {
+    TERN_CHECK(shape_[axis] >= 0) << "shape " << ShapeText(shape_) << " has a negative extent";
+    strides_[axis] = stride;
+    TERN_CHECK(!__builtin_mul_overflow(stride, std::max<int64_t>(shape_[axis], 1), &stride))
+        << "shape " << ShapeText(shape_) << " has more elements than 64 bits can count";
+  }
+  TERN_CHECK(stride <= std::numeric_limits<int64_t>::max() / dtype.bytes())
+      << "a " << dtype.str() << " tensor of shape " << ShapeText(shape_)
+      << " has more bytes than 64 bits can count";
+  view_.device = device;
+  view_.ndim = static_cast<int32_t>(shape_.size());
+  view_.dtype = dtype.raw();
+  view_.shape = shape_.data();
+  view_.strides = strides_.data();
+  view_.data = GetDeviceKind(device.type).Alloc(device.id, num_bytes(), kAlignment);
+}
+
+TensorObj::~TensorObj() {
+  try {
+    GetDeviceKind(view_.device.type).Free(view_.device.id, view_.data);
+  } catch (const Error&) {
+    // A device that fails to take memory back has been lost; whoever uses it next is told.
+  }
+}
+
+int64_t TensorObj::num_elements() const {
+  int64_t count = 1;
+  for (int64_t extent : shape_) count *= extent;
+  return count;
+}
+
+uint64_t TensorObj::num_bytes() const {
+  return static_cast<uint64_t>(num_elements()) * static_cast<uint64_t>(dtype().bytes());
+}
+
+Tensor Tensor::Empty(std::vector<int64_t> shape, DataType dtype, TernDevice device) {
+  return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, device));
+}
+
+Tensor Tensor::CopyTo(TernDevice device) const {
+  const TensorObj& source = *get();
+  bool source_on_host = source.device().type == kTernDeviceCpu;
+  bool target_on_host = device.type == kTernDeviceCpu;
+  bool same = source.device().type == device.type && source.device().id == device.id;
+  // A device copies inside itself and to and from the host; between two, the host stands in the
+  // middle.
+  if (!source_on_host && !target_on_host && !same)
+    return CopyTo({kTernDeviceCpu, 0}).CopyTo(device);
+
+  Tensor target = Empty(source.shape(), source.dtype(), device);
+  if (source.num_bytes() == 0) return target;
+  TernDevice copier = source_on_host ? device : source.device();
+  const DeviceKind& kind = GetDeviceKind(copier.type);
+  kind.Copy({.src = source.data(),
+             .src_offset = source.view().byte_offset,
+             .src_device = source.device(),
+             .dst = target->data(),
+             .dst_device = device,
+             .bytes = source.num_bytes()});
+  kind.Synchronize(copier.id);
+  return target;
+}
+
+float HalfToFloat(uint16_t bits) {
+  uint32_t sign = uint32_t{bits & 0x8000u} << 16;
+  uint32_t exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
+  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+  float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+  return sign ? -magnitude : magnitude;
+}
+
+uint16_t FloatToHalf(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000)
+    return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
+  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
+  if (magnitude >= 0x38800000)  // normal: rounding may carry into the exponent, which is right
+    return static_cast<uint16_t>(sign | RoundShift(magnitude - 0x38000000, 13));
+  // Subnormal: a multiple of 2^-24, and the product is exact.
+  return static_cast<uint16_t>(
+      sign | static_cast<uint32_t>(std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24f)));
+}
+
+float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+uint16_t FloatToBfloat16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  // The carry of rounding must not turn a NaN into something else.
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>(RoundShift(bits, 16));
+}
+
+double GetElement(const Tensor& tensor, int64_t i) {
+  const void* data = tensor->data();
+  DataType dtype = tensor->dtype();
+  if (dtype.is_bool()) return LoadAs<uint8_t>(data, i) != 0;
+  if (dtype.is_bfloat16()) return Bfloat16ToFloat(static_cast<uint16_t>(LoadAs<uint16_t>(data, i)));
+  switch (dtype.lanes() == 1 ? dtype.code() * 100 + dtype.bits() : -1) {
+    case kTernTypeInt * 100 + 8:
+      return LoadAs<int8_t>(data, i);
+    case kTernTypeInt * 100 + 16:
+      return LoadAs<int16_t>(data, i);
+    case kTernTypeInt * 100 + 32:
+      return LoadAs<int32_t>(data, i);
+    case kTernTypeInt * 100 + 64:
+      return LoadAs<int64_t>(data, i);
+    case kTernTypeUInt * 100 + 8:
+      return LoadAs<uint8_t>(data, i);
+    case kTernTypeUInt * 100 + 16:
+      return LoadAs<uint16_t>(data, i);
+    case kTernTypeUInt * 100 + 32:
+      return LoadAs<uint32_t>(data, i);
+    case kTernTypeUInt * 100 + 64:
+      return LoadAs<uint64_t>(data, i);
+    case kTernTypeFloat * 100 + 16:
+      return HalfToFloat(static_cast<uint16_t>(LoadAs<uint16_t>(data, i)));
+    case kTernTypeFloat * 100 + 32:
+      return LoadAs<float>(data, i);
+    case kTernTypeFloat * 100 + 64:
+      return LoadAs<double>(data, i);
+    default:
+      FailOnType(dtype);
+  }
+}
+
+void SetElement(const Tensor& tensor, int64_t i, double value) {
+  void* data = tensor->data();
+  DataType dtype = tensor->dtype();
+  if (dtype.lanes() != 1) FailOnType(dtype);
+  if (dtype.is_bool()) return StoreAs<uint8_t>(data, i, value != 0);
+  if (dtype.is_bfloat16()) return StoreAs(data, i, FloatToBfloat16(static_cast<float>(value)));
+  if (dtype.is_float()) {
+    if (dtype.bits() == 16) return StoreAs(data, i, FloatToHalf(static_cast<float>(value)));
+    if (dtype.bits() == 32) return StoreAs(data, i, static_cast<float>(value));
+    return StoreAs(data, i, value);
+  }
+  if (!dtype.is_integer()) FailOnType(dtype);
+  int64_t wrapped = ToWrappedInt(value);
+  if (dtype.bits() == 8) return StoreAs(data, i, static_cast<int8_t>(wrapped));
+  if (dtype.bits() == 16) return StoreAs(data, i, static_cast<int16_t>(wrapped));
+  if (dtype.bits() == 32) return StoreAs(data, i, static_cast<int32_t>(wrapped));
+  return StoreAs(data, i, wrapped);
+}
+
+}  // namespace tern::runtime
