@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <set>
 
 #include "tern/ffi/error.h"
+#include "tern/runtime/file_bytes.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -44,20 +44,6 @@ class TemporaryDirectory {
  private:
   std::filesystem::path path_;
 };
-
-void WriteFile(const std::string& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  TERN_CHECK(file) << "cannot write " << path << ": " << std::strerror(errno);
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
-  TERN_CHECK(file && !bytes.empty()) << "cannot read " << path << ": " << std::strerror(errno);
-  return bytes;
-}
 
 // LLD keeps its state in globals, and cannot be called again after a crash that it recovered from.
 void RunLinker(const std::vector<std::string>& arguments, const std::string& directory) {
@@ -137,10 +123,10 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                         output};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(directory.File(std::to_string(i) + ".o"));
-    WriteFile(arguments.back(), objects[i]);
+    runtime::WriteFile(arguments.back(), objects[i]);
   }
   RunLinker(arguments, directory.path().string() + "/");
-  std::string linked = ReadFile(output);
+  std::string linked = runtime::ReadFile(output);
   CheckUndefinedSymbols(linked);
   return linked;
 }
