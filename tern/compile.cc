@@ -7,8 +7,8 @@
 
 #include "tern/ffi/registry.h"
 #include "tern/schedule/bind_threads.h"
-#include "tern/tir/function.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/function.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/passes.h"
@@ -23,16 +23,18 @@ void Initialize() {
   std::call_once(once, [] {
     tir::RegisterIntrinsics();
     tir::RegisterPasses();
-    ir::RegisterPass({"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
-                        return tir::MapFunctions(module, schedule::BindThreads);
-                      }});
+    ir::RegisterPass(
+        {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
+           return tir::MapFunctions(module, schedule::BindThreads);
+         }});
     RegisterBackends();
   });
 }
 
 std::vector<std::string> LoweringPasses(const target::Target& target) {
-  std::vector<std::string> passes = {"verify",   "bind_threads",      "lower_blocks",    "simplify", "flatten_buffers",
-                                     "simplify", "split_host_device", "make_packed_api", "simplify"};
+  std::vector<std::string> passes = {
+      "verify",   "bind_threads",      "lower_blocks",    "simplify", "flatten_buffers",
+      "simplify", "split_host_device", "make_packed_api", "simplify"};
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   return passes;
 }
@@ -41,10 +43,12 @@ namespace {
 
 ffi::Module Build(const target::Target& target, const std::vector<ir::BaseFunc>& functions) {
   const target::TargetKind& kind = *target->kind;
-  TERN_CHECK(kind.unavailable.empty()) << "cannot compile for " << kind.name << ": " << kind.unavailable;
+  TERN_CHECK(kind.unavailable.empty())
+      << "cannot compile for " << kind.name << ": " << kind.unavailable;
   target::TargetScope scope(target);
   return WithContext("generating code for " + target->str(), [&] {
-    return ffi::GetGlobal("target.build." + kind.name)(ir::IRModule::Make(functions), target).As<ffi::Module>();
+    return ffi::GetGlobal("target.build." + kind.name)(ir::IRModule::Make(functions), target)
+        .As<ffi::Module>();
   });
 }
 
@@ -52,7 +56,9 @@ ffi::Module Build(const target::Target& target, const std::vector<ir::BaseFunc>&
 std::unordered_set<const ir::BufferNode*> WrittenBuffers(const tir::PrimFunc& function) {
   struct Scan : tir::StmtVisitor {
     using StmtVisitor::VisitNode;
-    void VisitNode(const tir::BufferStoreNode* node) override { written.insert(node->buffer.get()); }
+    void VisitNode(const tir::BufferStoreNode* node) override {
+      written.insert(node->buffer.get());
+    }
     std::unordered_set<const ir::BufferNode*> written;
   } scan;
   scan.Visit(function->body);
@@ -61,15 +67,19 @@ std::unordered_set<const ir::BufferNode*> WrittenBuffers(const tir::PrimFunc& fu
 
 }  // namespace
 
-ir::IRModule Lower(const ir::IRModule& module, const target::Target& target, const ir::PassOptions& options) {
+ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
+                   const ir::PassOptions& options) {
   Initialize();
-  ir::IRModule bound = tir::MapFunctions(
-      module, [&](const tir::PrimFunc& function) { return function.WithAttr(tir::attr::kTarget, target); });
+  ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
+    return function.WithAttr(tir::attr::kTarget, target);
+  });
   return ir::RunPasses(bound, LoweringPasses(target), options);
 }
 
-ffi::Module Compile(const ir::IRModule& module, const target::Target& target, const ir::PassOptions& options) {
-  TERN_CHECK(!module->functions.empty()) << "there is nothing to compile: the module has no function";
+ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
+                    const ir::PassOptions& options) {
+  TERN_CHECK(!module->functions.empty())
+      << "there is nothing to compile: the module has no function";
   ir::IRModule lowered = Lower(module, target, options);
   // Functions of one target are built together, in the order of their names.
   std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> devices;
@@ -101,7 +111,8 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
       runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
       if (param.is_tensor()) {
         described.dtype = param.buffer->dtype;
-        for (const ir::Expr& extent : param.buffer->shape) described.shape.push_back(tir::Print(extent));
+        for (const ir::Expr& extent : param.buffer->shape)
+          described.shape.push_back(tir::Print(extent));
         described.is_output = written.count(param.buffer.get()) > 0;
       }
       info.params.push_back(std::move(described));

@@ -33,7 +33,8 @@ Scan ScanStmt(const Stmt& stmt) {
   return scan;
 }
 
-// Instances that differ in `var` are independent: it is the binding of a spatial axis and occurs in no other.
+// Instances that differ in `var` are independent: it is the binding of a spatial axis and occurs in
+// no other.
 bool IsSpatial(const BlockNode* block, const VarNode* var) {
   int spatial = 0, others = 0;
   for (const BlockIter& iter : block->iters) {
@@ -44,7 +45,8 @@ bool IsSpatial(const BlockNode* block, const VarNode* var) {
   return spatial == 1 && others == 0;
 }
 
-// The outermost serial loops along spatial axes, with constant or outer-defined ranges, of a nest that ends in one block.
+// The outermost serial loops along spatial axes, with constant or outer-defined ranges, of a nest
+// that ends in one block.
 std::vector<const ForNode*> SpatialLoops(const Stmt& stmt) {
   std::vector<const ForNode*> chain;
   Stmt at = stmt;
@@ -57,10 +59,13 @@ std::vector<const ForNode*> SpatialLoops(const Stmt& stmt) {
   std::vector<const ForNode*> spatial;
   for (const ForNode* loop : chain) {
     bool fixed = std::none_of(spatial.begin(), spatial.end(), [&](const ForNode* outer) {
-      return ir::UsesVar(loop->extent, outer->var.node()) || ir::UsesVar(loop->min, outer->var.node());
+      return ir::UsesVar(loop->extent, outer->var.node()) ||
+             ir::UsesVar(loop->min, outer->var.node());
     });
     bool index = loop->var.dtype() == DataType::Int(64);
-    if (loop->for_kind != ForKind::kSerial || !fixed || !index || !IsSpatial(block, loop->var.node())) break;
+    if (loop->for_kind != ForKind::kSerial || !fixed || !index ||
+        !IsSpatial(block, loop->var.node()))
+      break;
     spatial.push_back(loop);
   }
   return spatial;
@@ -70,8 +75,8 @@ Stmt OneThread(const Stmt& stmt) {
   return ForNode::Make(Var("thread"), 0, 1, ForKind::kThread, stmt, "threadIdx.x", stmt.span());
 }
 
-// for i in 0..n, j in 0..m { body }  ->  over blocks and threads: index = block * T + thread; if index < n * m: i = index // m,
-// j = index % m.
+// for i in 0..n, j in 0..m { body }  ->  over blocks and threads: index = block * T + thread; if
+// index < n * m: i = index // m, j = index % m.
 Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
   const Span& span = loops[0]->span;
   Var block("block"), thread("thread"), index("index");
@@ -79,7 +84,8 @@ Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
   for (size_t i = 1; i < loops.size(); ++i) total = total * loops[i]->extent;
 
   Stmt body = loops.back()->body;
-  // The last loop is the fastest: neighbouring threads get neighbouring values of it. Outer definitions come first.
+  // The last loop is the fastest: neighbouring threads get neighbouring values of it. Outer
+  // definitions come first.
   Expr rest = index;
   std::vector<Expr> values(loops.size());
   for (size_t i = loops.size(); i-- > 0;) {
@@ -87,11 +93,13 @@ Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
     values[i] = ir::IsConst(loops[i]->min, 0) ? offset : loops[i]->min + offset;
     rest = ir::FloorDiv(rest, loops[i]->extent);
   }
-  for (size_t i = loops.size(); i-- > 0;) body = LetStmtNode::Make(loops[i]->var, values[i], body, loops[i]->span);
+  for (size_t i = loops.size(); i-- > 0;)
+    body = LetStmtNode::Make(loops[i]->var, values[i], body, loops[i]->span);
   body = IfThenElseNode::Make(index < total, body, {}, span);
   body = LetStmtNode::Make(index, block * Expr(num_threads) + thread, body, span);
   body = ForNode::Make(thread, 0, num_threads, ForKind::kThread, body, "threadIdx.x", span);
-  return ForNode::Make(block, 0, ir::CeilDiv(total, num_threads), ForKind::kThread, body, "blockIdx.x", span);
+  return ForNode::Make(block, 0, ir::CeilDiv(total, num_threads), ForKind::kThread, body,
+                       "blockIdx.x", span);
 }
 
 // Walks the definitions and sequences around the top-level statements.

@@ -12,12 +12,13 @@ using Args = std::vector<Expr>;
 
 void CheckCount(const char* name, const Args& args, size_t least, size_t most) {
   if (args.size() >= least && args.size() <= most) return;
-  TERN_THROW(TypeError) << name << " takes " << least << (least == most ? "" : " or more") << " arguments, got "
-                        << args.size();
+  TERN_THROW(TypeError) << name << " takes " << least << (least == most ? "" : " or more")
+                        << " arguments, got " << args.size();
 }
 
 void CheckHandle(const char* name, const Expr& arg) {
-  if (!arg.dtype().is_handle()) TERN_THROW(TypeError) << name << ": expected a handle, got " << arg.dtype().str();
+  if (!arg.dtype().is_handle())
+    TERN_THROW(TypeError) << name << ": expected a handle, got " << arg.dtype().str();
 }
 
 void CheckOffset(const char* name, const Expr& arg) {
@@ -26,7 +27,8 @@ void CheckOffset(const char* name, const Expr& arg) {
 }
 
 void CheckName(const char* name, const Expr& arg) {
-  if (!arg.As<ir::StringImmNode>()) TERN_THROW(TypeError) << name << ": expected the callee's name as a string";
+  if (!arg.As<ir::StringImmNode>())
+    TERN_THROW(TypeError) << name << ": expected the callee's name as a string";
 }
 
 }  // namespace
@@ -34,14 +36,14 @@ void CheckName(const char* name, const Expr& arg) {
 void RegisterIntrinsics() {
   constexpr size_t kAnyNumber = 65535;
   using namespace intrinsic;
-  ir::RegisterIntrinsic({kLaunchKernel, "launch_kernel(\"name\", argument..., extent...)", false, false,
-                         [](const Args& args, DataType) {
+  ir::RegisterIntrinsic({kLaunchKernel, "launch_kernel(\"name\", argument..., extent...)", false,
+                         false, [](const Args& args, DataType) {
                            CheckCount(kLaunchKernel, args, 1, kAnyNumber);
                            CheckName(kLaunchKernel, args[0]);
                            return DataType::Void();
                          }});
-  ir::RegisterIntrinsic({kCallImport, "call_import(env: handle, \"name\", argument...)", false, false,
-                         [](const Args& args, DataType) {
+  ir::RegisterIntrinsic({kCallImport, "call_import(env: handle, \"name\", argument...)", false,
+                         false, [](const Args& args, DataType) {
                            CheckCount(kCallImport, args, 2, kAnyNumber);
                            CheckHandle(kCallImport, args[0]);
                            CheckName(kCallImport, args[1]);
@@ -53,7 +55,9 @@ void RegisterIntrinsics() {
                            CheckHandle(kPtrLoad, args[0]);
                            CheckOffset(kPtrLoad, args[1]);
                            if (given.is_void() || !given.is_scalar())
-                             TERN_THROW(TypeError) << kPtrLoad << " needs the type of a scalar, as in ptr_load<int64>(p, 8)";
+                             TERN_THROW(TypeError)
+                                 << kPtrLoad
+                                 << " needs the type of a scalar, as in ptr_load<int64>(p, 8)";
                            return given;
                          }});
   ir::RegisterIntrinsic({kPtrAdd, "ptr_add(p: handle, offset: int64) -> handle", true, false,
@@ -63,16 +67,18 @@ void RegisterIntrinsics() {
                            CheckOffset(kPtrAdd, args[1]);
                            return DataType::Handle();
                          }});
-  ir::RegisterIntrinsic({kIsNull, "is_null(p: handle) -> bool", true, false, [](const Args& args, DataType) {
-                           CheckCount(kIsNull, args, 1, 1);
-                           CheckHandle(kIsNull, args[0]);
-                           return DataType::Bool();
-                         }});
-  ir::RegisterIntrinsic({kAnyView, "any_view(p: handle) -> handle", true, false, [](const Args& args, DataType) {
-                           CheckCount(kAnyView, args, 1, 1);
-                           CheckHandle(kAnyView, args[0]);
-                           return DataType::Handle();
-                         }});
+  ir::RegisterIntrinsic(
+      {kIsNull, "is_null(p: handle) -> bool", true, false, [](const Args& args, DataType) {
+         CheckCount(kIsNull, args, 1, 1);
+         CheckHandle(kIsNull, args[0]);
+         return DataType::Bool();
+       }});
+  ir::RegisterIntrinsic(
+      {kAnyView, "any_view(p: handle) -> handle", true, false, [](const Args& args, DataType) {
+         CheckCount(kAnyView, args, 1, 1);
+         CheckHandle(kAnyView, args[0]);
+         return DataType::Handle();
+       }});
 }
 
 }  // namespace tern::tir

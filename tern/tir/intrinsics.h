@@ -7,11 +7,12 @@
 namespace tern::tir {
 
 // launch_kernel("name", argument..., extent...)   runs a kernel; made by split_host_device
-// call_import(env, "name", argument...)           calls through the environment; made by make_packed_api
-// ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
+// call_import(env, "name", argument...)           calls through the environment; made by
+// make_packed_api ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
-// any_view(p)                                     the TernAny at p, as a part of an assert's message
+// any_view(p)                                     the TernAny at p, as a part of an assert's
+// message
 namespace intrinsic {
 inline constexpr const char* kLaunchKernel = "launch_kernel";
 inline constexpr const char* kCallImport = "call_import";

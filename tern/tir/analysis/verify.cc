@@ -51,7 +51,8 @@ class Verifier : public StmtVisitor {
     StmtVisitor::VisitDef(buffer);
     for (const Expr& extent : buffer->shape)
       if (extent.dtype() != DataType::Int(64))
-        Report(buffer->span, "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
+        Report(buffer->span,
+               "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
     static const std::set<std::string> kScopes = {"global", "shared", "local"};
     if (!kScopes.count(buffer->scope))
       Report(buffer->span, "buffer " + buffer->name + " has unknown scope '" + buffer->scope +
@@ -72,7 +73,8 @@ class Verifier : public StmtVisitor {
     size_t vars = entered_vars_.size(), buffers = entered_buffers_.size();
     visit();
     for (; entered_vars_.size() > vars; entered_vars_.pop_back()) vars_.erase(entered_vars_.back());
-    for (; entered_buffers_.size() > buffers; entered_buffers_.pop_back()) buffers_.erase(entered_buffers_.back());
+    for (; entered_buffers_.size() > buffers; entered_buffers_.pop_back())
+      buffers_.erase(entered_buffers_.back());
   }
   void Enter(const VarNode* var) {
     vars_.insert(var);
@@ -81,7 +83,8 @@ class Verifier : public StmtVisitor {
 
   void VisitNode(const VarNode* node) override {
     if (!vars_.count(node))
-      Report(use_span_ ? *use_span_ : node->span, "variable " + node->name + " is used where it is not defined");
+      Report(use_span_ ? *use_span_ : node->span,
+             "variable " + node->name + " is used where it is not defined");
   }
   void VisitNode(const ir::LetNode* node) override {
     Scoped([&] { VisitChildren(node); });
@@ -107,7 +110,8 @@ class Verifier : public StmtVisitor {
   }
   void VisitNode(const DeclBufferNode* node) override {
     if (!vars_.count(node->buffer->data.node()))
-      Report(node->span, "buffer " + node->buffer->name + " is at " + node->buffer->data.name() + ", which is not defined");
+      Report(node->span, "buffer " + node->buffer->name + " is at " + node->buffer->data.name() +
+                             ", which is not defined");
     VisitChildren(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -135,14 +139,16 @@ class Verifier : public StmtVisitor {
   std::vector<const BufferNode*> entered_buffers_;
   std::set<std::string> threads_;
   bool in_block_ = false;
-  const Span* use_span_ = nullptr;  // variables carry the span of their definition; a use is shown at its statement
+  const Span* use_span_ =
+      nullptr;  // variables carry the span of their definition; a use is shown at its statement
 };
 
 }  // namespace
 
 void Verify(const ir::IRModule& module) {
   ir::Diagnostics diagnostics;
-  for (const auto& [name, function] : module->functions) Verifier(&diagnostics).Check(AsPrimFunc(function));
+  for (const auto& [name, function] : module->functions)
+    Verifier(&diagnostics).Check(AsPrimFunc(function));
   diagnostics.ThrowIfAny("VerifyError");
 }
 

@@ -15,14 +15,15 @@ Expr NumElements(const Buffer& buffer) {
   if (buffer->strides.empty()) {
     for (const Expr& extent : buffer->shape) size = size * extent;
   } else {
-    for (size_t d = 0; d < buffer->shape.size(); ++d) size = size + (buffer->shape[d] - 1) * buffer->strides[d];
+    for (size_t d = 0; d < buffer->shape.size(); ++d)
+      size = size + (buffer->shape[d] - 1) * buffer->strides[d];
   }
   return arith::Analyzer().Simplify(size);
 }
 
 Buffer Flatten(const Buffer& buffer) {
-  return BufferNode::Make(buffer->name, buffer->dtype, {NumElements(buffer)}, {}, buffer->scope, buffer->data,
-                          buffer->span);
+  return BufferNode::Make(buffer->name, buffer->dtype, {NumElements(buffer)}, {}, buffer->scope,
+                          buffer->data, buffer->span);
 }
 
 class Flattener : public StmtMutator {
@@ -35,7 +36,8 @@ class Flattener : public StmtMutator {
       new_buffers_[param.buffer.get()] = declared.back();
     }
     Stmt body = Mutate(function->body);
-    for (size_t i = declared.size(); i-- > 0;) body = DeclBufferNode::Make(declared[i], body, declared[i]->span);
+    for (size_t i = declared.size(); i-- > 0;)
+      body = DeclBufferNode::Make(declared[i], body, declared[i]->span);
     return function.WithBody(body);
   }
 
@@ -49,7 +51,8 @@ class Flattener : public StmtMutator {
 
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), {FlatIndex(node->buffer, node->indices)}, node->span);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer),
+                                    {FlatIndex(node->buffer, node->indices)}, node->span);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
@@ -64,7 +67,8 @@ class Flattener : public StmtMutator {
       Expr index = ToIndexType(Mutate(indices[d]));
       int lanes = index.dtype().lanes();
       auto widen = [&](Expr expr) {
-        return lanes == expr.dtype().lanes() ? expr : ir::BroadcastNode::Make(std::move(expr), lanes);
+        return lanes == expr.dtype().lanes() ? expr
+                                             : ir::BroadcastNode::Make(std::move(expr), lanes);
       };
       if (!buffer->strides.empty()) {
         index = index * widen(buffer->strides[d]);

@@ -6,8 +6,9 @@
 
 namespace tern::tir {
 
-// Before: buffers of any rank, with or without strides. After: every access has one index, in elements. A tensor parameter
-// keeps its shape, for the checks at the call; its memory is declared as a flat buffer at the start of the body.
+// Before: buffers of any rank, with or without strides. After: every access has one index, in
+// elements. A tensor parameter keeps its shape, for the checks at the call; its memory is declared
+// as a flat buffer at the start of the body.
 PrimFunc FlattenBuffers(const PrimFunc& function);
 
 }  // namespace tern::tir

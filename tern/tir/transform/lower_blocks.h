@@ -6,8 +6,8 @@
 
 namespace tern::tir {
 
-// Before: blocks anywhere. After: none; a block's axes are replaced by their bindings, and its init stands before its body, under
-// the condition that all its reduction axes are at 0.
+// Before: blocks anywhere. After: none; a block's axes are replaced by their bindings, and its init
+// stands before its body, under the condition that all its reduction axes are at 0.
 PrimFunc LowerBlocks(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -41,8 +41,8 @@ class LaunchLowerer : public StmtMutator {
   Expr device_id_;
 };
 
-// Builds the statements before the body. They nest (a let holds what follows), so they are kept as functions from the rest to
-// the whole and applied at the end.
+// Builds the statements before the body. They nest (a let holds what follows), so they are kept as
+// functions from the rest to the whole and applied at the end.
 class Packer {
  public:
   Packer(PrimFunc function, const target::TargetKind& kind)
@@ -50,13 +50,16 @@ class Packer {
 
   PrimFunc Run(const target::Target& host) {
     const std::vector<Param>& params = function_->params;
-    Check(num_args_ == Int32(static_cast<int64_t>(params.size())), "TypeError",
-          {Text(function_->name + ": expected " + std::to_string(params.size()) + " arguments, got "), num_args_});
+    Check(
+        num_args_ == Int32(static_cast<int64_t>(params.size())), "TypeError",
+        {Text(function_->name + ": expected " + std::to_string(params.size()) + " arguments, got "),
+         num_args_});
     for (size_t i = 0; i < params.size(); ++i)
       if (!params[i].is_tensor()) UnpackScalar(i, params[i]);
     for (size_t i = 0; i < params.size(); ++i)
       if (params[i].is_tensor()) UnpackTensor(i, params[i]);
-    // Extents that are expressions, or variables already known, are compared once all variables are.
+    // Extents that are expressions, or variables already known, are compared once all variables
+    // are.
     for (const auto& check : late_checks_) check();
 
     Stmt body = LaunchLowerer(env_, device_id_ ? device_id_ : Int32(0)).Mutate(function_->body);
@@ -65,7 +68,8 @@ class Packer {
     ir::Attrs attrs = function_->attrs;
     attrs[attr::kCallingConvention] = "packed";
     attrs[attr::kTarget] = host;
-    return PrimFunc::Make(function_->name, {{env_, {}}, {args_, {}}, {num_args_, {}}, {result_, {}}}, body,
+    return PrimFunc::Make(function_->name,
+                          {{env_, {}}, {args_, {}}, {num_args_, {}}, {result_, {}}}, body,
                           std::move(attrs), function_->span);
   }
 
@@ -86,7 +90,8 @@ class Packer {
 
   // "matmul: argument 1 (B): expected "
   std::string Expected(size_t i, const Param& param) const {
-    return function_->name + ": argument " + std::to_string(i) + " (" + param.name() + "): expected ";
+    return function_->name + ": argument " + std::to_string(i) + " (" + param.name() +
+           "): expected ";
   }
   int64_t ArgOffset(size_t i) const { return static_cast<int64_t>(i * sizeof(TernAny)); }
   // An assert on argument i that says what was expected and what came.
@@ -110,8 +115,10 @@ class Packer {
       Let(param.var, PtrLoad(dtype, args_, payload));
     } else if (dtype.is_float()) {
       CheckArg(is_integer || type == Int32(kTernFloat), "TypeError", i, expected);
-      Expr from_int = ir::CastNode::Make(DataType::Float(64), PtrLoad(DataType::Int(64), args_, payload));
-      Expr given = ir::SelectNode::Make(type == Int32(kTernFloat), PtrLoad(DataType::Float(64), args_, payload), from_int);
+      Expr from_int =
+          ir::CastNode::Make(DataType::Float(64), PtrLoad(DataType::Int(64), args_, payload));
+      Expr given = ir::SelectNode::Make(type == Int32(kTernFloat),
+                                        PtrLoad(DataType::Float(64), args_, payload), from_int);
       Let(param.var, ir::CastNode::Make(dtype, given));
     } else {
       CheckArg(is_integer, "TypeError", i, expected);
@@ -127,20 +134,29 @@ class Packer {
   void UnpackTensor(size_t i, const Param& param) {
     const BufferNode* buffer = param.buffer.get();
     const std::string& name = buffer->name;
-    std::string expected = Expected(i, param) + buffer->dtype.str() + " tensor of rank " + std::to_string(buffer->shape.size());
+    std::string expected = Expected(i, param) + buffer->dtype.str() + " tensor of rank " +
+                           std::to_string(buffer->shape.size());
     Var type = TypeIndex(i, param);
-    CheckArg(type == Int32(kTernTensorView) || type == Int32(kTernTensor), "TypeError", i, expected);
+    CheckArg(type == Int32(kTernTensorView) || type == Int32(kTernTensor), "TypeError", i,
+             expected);
     // A tensor object holds the view right behind its header.
-    Expr skip = ir::SelectNode::Make(type == Int32(kTernTensor), Expr(static_cast<int64_t>(sizeof(TernObject))), Expr(0));
-    Expr pointer = PtrLoad(DataType::Handle(), args_, ArgOffset(i) + static_cast<int64_t>(offsetof(TernAny, v_ptr)));
+    Expr skip = ir::SelectNode::Make(type == Int32(kTernTensor),
+                                     Expr(static_cast<int64_t>(sizeof(TernObject))), Expr(0));
+    Expr pointer = PtrLoad(DataType::Handle(), args_,
+                           ArgOffset(i) + static_cast<int64_t>(offsetof(TernAny, v_ptr)));
     Var view = LetNew(name + ".view", PtrAdd(pointer, skip));
 
     TernDType raw = buffer->dtype.raw();
-    auto field = [&](DataType dtype, size_t offset) { return PtrLoad(dtype, view, static_cast<int64_t>(offset)); };
+    auto field = [&](DataType dtype, size_t offset) {
+      return PtrLoad(dtype, view, static_cast<int64_t>(offset));
+    };
     size_t dtype_at = offsetof(TernTensorView, dtype);
-    Expr right_type = field(DataType::UInt(8), dtype_at) == ir::IntImmNode::Make(DataType::UInt(8), raw.code) &&
-                      field(DataType::UInt(8), dtype_at + 1) == ir::IntImmNode::Make(DataType::UInt(8), raw.bits) &&
-                      field(DataType::UInt(16), dtype_at + 2) == ir::IntImmNode::Make(DataType::UInt(16), raw.lanes);
+    Expr right_type =
+        field(DataType::UInt(8), dtype_at) == ir::IntImmNode::Make(DataType::UInt(8), raw.code) &&
+        field(DataType::UInt(8), dtype_at + 1) ==
+            ir::IntImmNode::Make(DataType::UInt(8), raw.bits) &&
+        field(DataType::UInt(16), dtype_at + 2) ==
+            ir::IntImmNode::Make(DataType::UInt(16), raw.lanes);
     Expr right_rank = field(DataType::Int(32), offsetof(TernTensorView, ndim)) ==
                       Int32(static_cast<int64_t>(buffer->shape.size()));
     CheckArg(right_type && right_rank, "TypeError", i, expected);
@@ -152,37 +168,45 @@ class Packer {
   // All tensors are on one device of the target's kind.
   void CheckDevice(size_t i, const Param& param, const Var& view) {
     Expr type = PtrLoad(DataType::Int(32), view, offsetof(TernTensorView, device));
-    Expr id = PtrLoad(DataType::Int(32), view, offsetof(TernTensorView, device) + offsetof(TernDevice, id));
+    Expr id = PtrLoad(DataType::Int(32), view,
+                      offsetof(TernTensorView, device) + offsetof(TernDevice, id));
     CheckArg(type == Int32(device_type_), "ValueError", i,
              Expected(i, param) + "a tensor on " + device_);
     if (device_type_ == kTernDeviceCpu) return;
     if (!device_id_)
       device_id_ = LetNew("device_id", id);
     else
-      CheckArg(id == device_id_, "ValueError", i, Expected(i, param) + "a tensor on the device of the others");
+      CheckArg(id == device_id_, "ValueError", i,
+               Expected(i, param) + "a tensor on the device of the others");
   }
 
   // Variables that a shape or strides define are bound; the rest is compared.
   void UnpackShape(size_t i, const Param& param, const Var& view) {
     const BufferNode* buffer = param.buffer.get();
     if (buffer->shape.empty()) return;
-    Var shape = LetNew(buffer->name + ".shape", PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, shape)));
+    Var shape = LetNew(buffer->name + ".shape",
+                       PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, shape)));
     for (size_t d = 0; d < buffer->shape.size(); ++d)
-      BindOrCompare(i, param, buffer->shape[d], PtrLoad(DataType::Int(64), shape, static_cast<int64_t>(8 * d)),
+      BindOrCompare(i, param, buffer->shape[d],
+                    PtrLoad(DataType::Int(64), shape, static_cast<int64_t>(8 * d)),
                     "extent " + std::to_string(d));
 
-    Var strides = LetNew(buffer->name + ".strides", PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, strides)));
+    Var strides = LetNew(buffer->name + ".strides",
+                         PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, strides)));
     if (buffer->strides.empty()) {
       late_checks_.push_back([=, this] { CheckCompact(i, param, strides); });
       return;
     }
-    Check(ir::NotNode::Make(IsNull(strides)), "ValueError", {Text(Expected(i, param) + "strides, got a tensor without")});
+    Check(ir::NotNode::Make(IsNull(strides)), "ValueError",
+          {Text(Expected(i, param) + "strides, got a tensor without")});
     for (size_t d = 0; d < buffer->strides.size(); ++d)
-      BindOrCompare(i, param, buffer->strides[d], PtrLoad(DataType::Int(64), strides, static_cast<int64_t>(8 * d)),
+      BindOrCompare(i, param, buffer->strides[d],
+                    PtrLoad(DataType::Int(64), strides, static_cast<int64_t>(8 * d)),
                     "stride " + std::to_string(d));
   }
 
-  void BindOrCompare(size_t i, const Param& param, const Expr& declared, const Expr& actual, const std::string& what) {
+  void BindOrCompare(size_t i, const Param& param, const Expr& declared, const Expr& actual,
+                     const std::string& what) {
     const auto* var = declared.As<VarNode>();
     if (var && known_.insert(var).second) {
       Let(Var(var), actual);
@@ -217,17 +241,20 @@ class Packer {
       Let(param.var, PtrAdd(data, offset));
     } else {
       // A device's pointer may be an opaque handle, which cannot be moved.
-      CheckArg(offset == Expr(0), "ValueError", i, Expected(i, param) + "a tensor without byte offset");
+      CheckArg(offset == Expr(0), "ValueError", i,
+               Expected(i, param) + "a tensor without byte offset");
       Let(param.var, data);
     }
-    prologue_.push_back([buffer = param.buffer](Stmt rest) { return DeclBufferNode::Make(buffer, rest, buffer->span); });
+    prologue_.push_back([buffer = param.buffer](Stmt rest) {
+      return DeclBufferNode::Make(buffer, rest, buffer->span);
+    });
   }
 
   PrimFunc function_;
   std::string device_;
   int32_t device_type_;
-  Var env_{"env", DataType::Handle()}, args_{"args", DataType::Handle()}, num_args_{"num_args", DataType::Int(32)},
-      result_{"result", DataType::Handle()};
+  Var env_{"env", DataType::Handle()}, args_{"args", DataType::Handle()},
+      num_args_{"num_args", DataType::Int(32)}, result_{"result", DataType::Handle()};
   Expr device_id_;
   std::unordered_set<const VarNode*> known_;
   std::vector<std::function<Stmt(Stmt)>> prologue_;

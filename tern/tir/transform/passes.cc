@@ -12,8 +12,10 @@
 namespace tern::tir {
 
 void RegisterPasses() {
-  auto per_function = [](const char* name, const char* description, PrimFunc (*pass)(const PrimFunc&)) {
-    ir::RegisterPass({name, description, [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
+  auto per_function = [](const char* name, const char* description,
+                         PrimFunc (*pass)(const PrimFunc&)) {
+    ir::RegisterPass({name, description,
+                      [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);

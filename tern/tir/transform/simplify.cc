@@ -10,7 +10,8 @@ namespace {
 class StmtSimplifier : public StmtMutator {
  public:
   using StmtMutator::Mutate;
-  // The whole expression is simplified once; the walk below it only lets buffers follow their new definitions.
+  // The whole expression is simplified once; the walk below it only lets buffers follow their new
+  // definitions.
   Expr Mutate(const Expr& expr) override {
     if (inside_expr_) return StmtMutator::Mutate(expr);
     inside_expr_ = true;
@@ -29,7 +30,8 @@ class StmtSimplifier : public StmtMutator {
   // An extent that is a variable is not negative.
   void BindExtent(const Expr& extent) {
     const auto* var = extent.As<VarNode>();
-    if (var && analyzer_.Bounds(extent).lo < 0) analyzer_.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+    if (var && analyzer_.Bounds(extent).lo < 0)
+      analyzer_.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
   }
 
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
@@ -58,7 +60,9 @@ class StmtSimplifier : public StmtMutator {
     }
     Stmt then_case = Mutate(node->then_case);
     Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
-    if (condition.same(node->condition) && then_case.same(node->then_case) && else_case.same(node->else_case)) return self;
+    if (condition.same(node->condition) && then_case.same(node->then_case) &&
+        else_case.same(node->else_case))
+      return self;
     return IfThenElseNode::Make(condition, then_case, else_case, node->span);
   }
 

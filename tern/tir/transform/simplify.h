@@ -6,8 +6,8 @@
 
 namespace tern::tir {
 
-// Simplifies every expression with what is known of the variables in scope; drops branches that are never taken, loops without an
-// iteration, and asserts that always hold.
+// Simplifies every expression with what is known of the variables in scope; drops branches that are
+// never taken, loops without an iteration, and asserts that always hold.
 PrimFunc Simplify(const PrimFunc& function);
 
 }  // namespace tern::tir

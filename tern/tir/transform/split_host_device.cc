@@ -12,7 +12,8 @@
 namespace tern::tir {
 namespace {
 
-// What a statement uses but does not define, in the order of first use, and the extents of its thread axes.
+// What a statement uses but does not define, in the order of first use, and the extents of its
+// thread axes.
 class KernelScan : public StmtVisitor {
  public:
   std::vector<Buffer> buffers;
@@ -33,7 +34,8 @@ class KernelScan : public StmtVisitor {
   void VisitUse(const Buffer& buffer) override {
     if (!seen_.insert(buffer.get()).second) return;
     buffers.push_back(buffer);
-    for (const Expr& extent : buffer->shape) Visit(extent);  // the kernel's parameter has this shape
+    for (const Expr& extent : buffer->shape)
+      Visit(extent);  // the kernel's parameter has this shape
   }
   void VisitNode(const VarNode* node) override {
     if (!node->dtype.is_handle() && seen_.insert(node).second) scalars.emplace_back(node);
@@ -42,7 +44,8 @@ class KernelScan : public StmtVisitor {
     if (node->for_kind == ForKind::kThread) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
       if (!added && !it->second.same(node->extent))
-        TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread << " has two extents in one kernel";
+        TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread
+                               << " has two extents in one kernel";
       TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
       ir::ForEachExpr(node->extent, [&](const Expr& expr) {
         if (expr.As<VarNode>() && defined_in_kernel_.count(expr.get()))
@@ -53,13 +56,14 @@ class KernelScan : public StmtVisitor {
     VisitChildren(node);
   }
 
-  std::unordered_set<const void*> seen_;               // buffers and variables, defined here or noted as used
+  std::unordered_set<const void*> seen_;  // buffers and variables, defined here or noted as used
   std::unordered_set<const void*> defined_in_kernel_;  // variables
 };
 
 class Splitter : public StmtMutator {
  public:
-  Splitter(PrimFunc function, std::vector<ir::BaseFunc>* kernels) : function_(std::move(function)), kernels_(kernels) {}
+  Splitter(PrimFunc function, std::vector<ir::BaseFunc>* kernels)
+      : function_(std::move(function)), kernels_(kernels) {}
 
   PrimFunc Run() { return function_.WithBody(Mutate(function_->body)); }
 
@@ -78,7 +82,9 @@ class Splitter : public StmtMutator {
     for (const Buffer& buffer : scan.buffers) args.push_back(buffer->data);
     args.insert(args.end(), scan.scalars.begin(), scan.scalars.end());
     for (const auto& [tag, extent] : scan.extents) args.push_back(extent);
-    return EvaluateNode::Make(ir::CallNode::Make(intrinsic::kLaunchKernel, args, DataType::Void(), node->span), node->span);
+    return EvaluateNode::Make(
+        ir::CallNode::Make(intrinsic::kLaunchKernel, args, DataType::Void(), node->span),
+        node->span);
   }
 
   // The kernel owns its variables: nothing of it is shared with the host function.
@@ -110,18 +116,24 @@ class Splitter : public StmtMutator {
     ir::Attrs attrs{{attr::kTarget, function_->attrs.at(attr::kTarget)},
                     {attr::kCallingConvention, "kernel"},
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
-    return PrimFunc::Make(name, std::move(params), renamer.Mutate(body), std::move(attrs), function_->span);
+    return PrimFunc::Make(name, std::move(params), renamer.Mutate(body), std::move(attrs),
+                          function_->span);
   }
 
   [[noreturn]] void RefuseMemory(const Buffer& buffer, const Span& span) {
     TERN_THROW(ValueError) << span.str() << ": " << buffer->name
                            << " lives on the device, but this access is outside of any thread loop";
   }
-  Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override { RefuseMemory(node->buffer, node->span); }
-  Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override { RefuseMemory(node->buffer, node->span); }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
+    RefuseMemory(node->buffer, node->span);
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override {
+    RefuseMemory(node->buffer, node->span);
+  }
   Stmt MutateNode(const AllocateNode* node, const Stmt&) override {
-    TERN_THROW(ValueError) << node->span.str() << ": " << node->buffer->name
-                           << " is allocated outside of any thread loop; device workspace is not supported yet";
+    TERN_THROW(ValueError)
+        << node->span.str() << ": " << node->buffer->name
+        << " is allocated outside of any thread loop; device workspace is not supported yet";
   }
 
   PrimFunc function_;
@@ -138,7 +150,8 @@ ir::IRModule SplitHostDevice(const ir::IRModule& module) {
     auto it = function->attrs.find(attr::kTarget);
     bool on_device = it != function->attrs.end() && it->second.As<target::Target>()->is_device();
     // A kernel is split already.
-    if (on_device && !function->attrs.count(attr::kCallingConvention)) function = Splitter(function, &functions).Run();
+    if (on_device && !function->attrs.count(attr::kCallingConvention))
+      function = Splitter(function, &functions).Run();
     functions.push_back(function);
   }
   return ir::IRModule::Make(functions);

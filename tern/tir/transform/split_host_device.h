@@ -6,9 +6,10 @@
 
 namespace tern::tir {
 
-// Before: functions for a device target, their outermost thread loops in place; buffers are flat. After: each outermost thread loop
-// is a function of its own ("kernel" calling convention, with its launch tags), and a launch_kernel call stands where it was. What is
-// left touches no tensor's memory; throws where it would.
+// Before: functions for a device target, their outermost thread loops in place; buffers are flat.
+// After: each outermost thread loop is a function of its own ("kernel" calling convention, with its
+// launch tags), and a launch_kernel call stands where it was. What is left touches no tensor's
+// memory; throws where it would.
 ir::IRModule SplitHostDevice(const ir::IRModule& module);
 
 }  // namespace tern::tir
