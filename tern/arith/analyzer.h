@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be said about integer expressions: bounds by constants, and simpler equal forms. Buffer loads and calls are opaque
-// leaves. Floating point is left alone: no rounding is changed.
+// What can be said about integer expressions: bounds by constants, and simpler equal forms. Buffer
+// loads and calls are opaque leaves. Floating point is left alone: no rounding is changed.
 #ifndef TERN_ARITH_ANALYZER_H_
 #define TERN_ARITH_ANALYZER_H_
 

@@ -44,12 +44,14 @@ ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
     case NodeKind::kSub:
       return {AddEnd(a.lo, NegateEnd(b.hi), kNegInf), AddEnd(a.hi, NegateEnd(b.lo), kPosInf)};
     case NodeKind::kMul: {
-      auto [lo, hi] = std::minmax({MulEnd(a.lo, b.lo), MulEnd(a.lo, b.hi), MulEnd(a.hi, b.lo), MulEnd(a.hi, b.hi)});
+      auto [lo, hi] = std::minmax(
+          {MulEnd(a.lo, b.lo), MulEnd(a.lo, b.hi), MulEnd(a.hi, b.lo), MulEnd(a.hi, b.hi)});
       return {lo, hi};
     }
     case NodeKind::kFloorDiv:
       if (b.is_single() && b.lo > 0)
-        return {IsInf(a.lo) ? a.lo : FloorDivInt(a.lo, b.lo), IsInf(a.hi) ? a.hi : FloorDivInt(a.hi, b.lo)};
+        return {IsInf(a.lo) ? a.lo : FloorDivInt(a.lo, b.lo),
+                IsInf(a.hi) ? a.hi : FloorDivInt(a.hi, b.lo)};
       // Dividing a nonnegative number by a positive one makes it no larger.
       if (a.lo >= 0 && b.lo > 0) return {0, a.hi};
       return {};
@@ -92,7 +94,9 @@ ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
   }
 }
 
-ConstBounds Intersect(ConstBounds a, ConstBounds b) { return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)}; }
+ConstBounds Intersect(ConstBounds a, ConstBounds b) {
+  return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)};
+}
 
 }  // namespace
 

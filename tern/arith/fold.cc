@@ -9,7 +9,8 @@ namespace tern::arith {
 std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b) {
   using ir::NodeKind;
   bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
-  if (divides && (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min()))) return std::nullopt;
+  if (divides && (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())))
+    return std::nullopt;
   int64_t result = 0;
   switch (kind) {
     case NodeKind::kAdd:

@@ -11,11 +11,13 @@
 
 namespace tern::arith {
 
-inline int64_t FloorDivInt(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+inline int64_t FloorDivInt(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
 inline int64_t FloorModInt(int64_t a, int64_t b) { return a - FloorDivInt(a, b) * b; }
 
-// The value of a binary node on signed 64-bit constants (comparisons and logic give 0 or 1); nullopt where it overflows or divides
-// by zero.
+// The value of a binary node on signed 64-bit constants (comparisons and logic give 0 or 1);
+// nullopt where it overflows or divides by zero.
 std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b);
 
 }  // namespace tern::arith

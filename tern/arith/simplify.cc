@@ -10,32 +10,37 @@ namespace {
 using namespace tern::ir;  // the node classes
 
 // Signed types whose overflow is undefined, so that sums may be regrouped.
-bool IsIndexType(DataType dtype) { return dtype.is_int() && dtype.bits() >= 32 && dtype.is_scalar(); }
+bool IsIndexType(DataType dtype) {
+  return dtype.is_int() && dtype.bits() >= 32 && dtype.is_scalar();
+}
 
 class Simplifier : public ExprMutator {
  public:
   explicit Simplifier(const Analyzer& analyzer) : analyzer_(analyzer) {}
 
  private:
-#define TERN_SIMPLIFY(name)                                              \
+#define TERN_SIMPLIFY(name)                                            \
   Expr MutateNode(const name##Node* node, const Expr& self) override { \
-    return Finish(Binary<name##Node>(node, self));                      \
+    return Finish(Binary<name##Node>(node, self));                     \
   }
   TERN_BINARY_NODES(TERN_SIMPLIFY)
 #undef TERN_SIMPLIFY
 
   Expr MutateNode(const NotNode* node, const Expr& self) override {
     Expr a = Mutate(node->a);
-    if (const int64_t* value = AsConstInt(a)) return IntImmNode::Make(a.dtype(), !*value, self.span());
+    if (const int64_t* value = AsConstInt(a))
+      return IntImmNode::Make(a.dtype(), !*value, self.span());
     if (const auto* inner = a.As<NotNode>()) return inner->a;
     return a.same(node->a) ? self : NotNode::Make(a, self.span());
   }
 
   Expr MutateNode(const SelectNode* node, const Expr& self) override {
-    Expr condition = Mutate(node->condition), yes = Mutate(node->true_value), no = Mutate(node->false_value);
+    Expr condition = Mutate(node->condition), yes = Mutate(node->true_value),
+         no = Mutate(node->false_value);
     if (const int64_t* value = AsConstInt(condition)) return *value ? yes : no;
     if (StructuralEqual(yes, no)) return yes;
-    if (condition.same(node->condition) && yes.same(node->true_value) && no.same(node->false_value)) return self;
+    if (condition.same(node->condition) && yes.same(node->true_value) && no.same(node->false_value))
+      return self;
     return SelectNode::Make(condition, yes, no, self.span());
   }
 
@@ -91,7 +96,8 @@ class Simplifier : public ExprMutator {
     if constexpr (kind == NodeKind::kMul) return RewriteMul(a, b, span);
     if constexpr (kind == NodeKind::kFloorDiv) return RewriteFloorDiv(a, b, span);
     if constexpr (kind == NodeKind::kFloorMod) return RewriteFloorMod(a, b);
-    if constexpr (kind == NodeKind::kMin || kind == NodeKind::kMax) return RewriteMinMax(kind, a, b);
+    if constexpr (kind == NodeKind::kMin || kind == NodeKind::kMax)
+      return RewriteMinMax(kind, a, b);
     if constexpr (kind == NodeKind::kAnd || kind == NodeKind::kOr) return RewriteLogic(kind, a, b);
     if constexpr (kind >= NodeKind::kEQ && kind <= NodeKind::kGE) return RewriteCompare(kind, a, b);
     return {};
@@ -105,7 +111,8 @@ class Simplifier : public ExprMutator {
     if (const auto* sum = a.As<AddNode>(); sum && y && IsIndexType(a.dtype()))
       if (const int64_t* x = AsConstInt(sum->b))
         if (auto total = FoldInt(NodeKind::kAdd, *x, *y))
-          if (Expr constant = TryConst(a.dtype(), *total, span)) return Mutate(AddNode::Make(sum->a, constant, span));
+          if (Expr constant = TryConst(a.dtype(), *total, span))
+            return Mutate(AddNode::Make(sum->a, constant, span));
     return {};
   }
 

@@ -37,7 +37,8 @@ class Interpreter {
     TERN_CHECK(args.size() == params.size())
         << name << ": expected " << params.size() << " arguments, got " << args.size();
     for (size_t i = 0; i < params.size(); ++i)
-      if (!params[i].is_tensor()) vars_[params[i].var.node()] = ScalarArgument(name, i, params[i], args[i]);
+      if (!params[i].is_tensor())
+        vars_[params[i].var.node()] = ScalarArgument(name, i, params[i], args[i]);
     for (size_t i = 0; i < params.size(); ++i)
       if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i]);
     Run(function->body);
@@ -50,7 +51,8 @@ class Interpreter {
     return function + ": argument " + std::to_string(i) + " (" + param.name() + "): ";
   }
 
-  static Value ScalarArgument(const std::string& function, size_t i, const Param& param, const ffi::Any& arg) {
+  static Value ScalarArgument(const std::string& function, size_t i, const Param& param,
+                              const ffi::Any& arg) {
     DataType dtype = param.var.dtype();
     bool fits = dtype.is_handle()  ? arg.TryAs<void*>().has_value()
                 : dtype.is_float() ? arg.TryAs<double>().has_value()
@@ -72,19 +74,22 @@ class Interpreter {
   void BindTensor(const std::string& function, size_t i, const Param& param, const ffi::Any& arg) {
     auto tensor = arg.TryAs<runtime::Tensor>();
     const BufferNode* buffer = param.buffer.get();
-    bool fits = tensor && (*tensor)->dtype() == buffer->dtype && (*tensor)->shape().size() == buffer->shape.size();
-    TERN_CHECK(fits) << ArgumentText(function, i, param) << "expected " << buffer->dtype.str() << " tensor of rank "
-                     << buffer->shape.size() << ", got " << ffi::Describe(arg.raw());
+    bool fits = tensor && (*tensor)->dtype() == buffer->dtype &&
+                (*tensor)->shape().size() == buffer->shape.size();
+    TERN_CHECK(fits) << ArgumentText(function, i, param) << "expected " << buffer->dtype.str()
+                     << " tensor of rank " << buffer->shape.size() << ", got "
+                     << ffi::Describe(arg.raw());
     const std::vector<int64_t>& shape = (*tensor)->shape();
     for (size_t d = 0; d < shape.size(); ++d) {
       const auto* var = buffer->shape[d].As<VarNode>();
       if (var && !vars_.count(var)) vars_[var] = Value::Int(var->dtype, shape[d]);
       int64_t expected = EvalInt(buffer->shape[d]);
-      TERN_CHECK(shape[d] == expected) << ArgumentText(function, i, param) << "expected extent " << d << " to be "
-                                       << expected << ", got shape " << TupleText(shape);
+      TERN_CHECK(shape[d] == expected)
+          << ArgumentText(function, i, param) << "expected extent " << d << " to be " << expected
+          << ", got shape " << TupleText(shape);
     }
-    TERN_CHECK(buffer->strides.empty()) << ArgumentText(function, i, param)
-                                        << "the interpreter takes no strided parameters";
+    TERN_CHECK(buffer->strides.empty())
+        << ArgumentText(function, i, param) << "the interpreter takes no strided parameters";
     vars_[buffer->data.node()] = Value::Handle((*tensor)->data());
     Define(buffer);
   }
@@ -99,16 +104,19 @@ class Interpreter {
     for (const Expr& stride : buffer->strides) memory.strides.push_back(EvalInt(stride));
     if (memory.strides.empty()) {
       memory.strides.assign(memory.shape.size(), 1);
-      for (size_t d = memory.shape.size(); d-- > 1;) memory.strides[d - 1] = memory.strides[d] * memory.shape[d];
+      for (size_t d = memory.shape.size(); d-- > 1;)
+        memory.strides[d - 1] = memory.strides[d] * memory.shape[d];
     }
     memories_[buffer] = std::move(memory);
   }
 
   // Calls `access` with the address of every lane.
   template <class F>
-  void Access(const Buffer& buffer, const std::vector<Expr>& indices, const Span& span, F&& access) {
+  void Access(const Buffer& buffer, const std::vector<Expr>& indices, const Span& span,
+              F&& access) {
     auto it = memories_.find(buffer.get());
-    TERN_CHECK(it != memories_.end()) << span.str() << ": buffer " << buffer->name << " is not in scope";
+    TERN_CHECK(it != memories_.end())
+        << span.str() << ": buffer " << buffer->name << " is not in scope";
     const Memory& memory = it->second;
     int lanes = indices.empty() ? 1 : indices.back().dtype().lanes();
     std::vector<Value> values;
@@ -118,8 +126,9 @@ class Interpreter {
       for (size_t d = 0; d < values.size(); ++d) {
         int64_t index = values[d][lane].i;
         if (index < 0 || index >= memory.shape[d])
-          TERN_THROW(IndexError) << span.str() << ": index " << index << " is out of bounds in dimension " << d << " of "
-                                 << buffer->name << ", whose shape is " << TupleText(memory.shape);
+          TERN_THROW(IndexError) << span.str() << ": index " << index
+                                 << " is out of bounds in dimension " << d << " of " << buffer->name
+                                 << ", whose shape is " << TupleText(memory.shape);
         offset += index * memory.strides[d];
       }
       access(lane, memory.data + offset * buffer->dtype.bytes());
@@ -136,10 +145,13 @@ class Interpreter {
 
   Value EvalNode(const ir::IntImmNode* node) { return Value::Int(node->dtype, node->value); }
   Value EvalNode(const ir::FloatImmNode* node) { return Value::Float(node->dtype, node->value); }
-  Value EvalNode(const ir::StringImmNode* node) { return Value::Handle(const_cast<char*>(node->value.c_str())); }
+  Value EvalNode(const ir::StringImmNode* node) {
+    return Value::Handle(const_cast<char*>(node->value.c_str()));
+  }
   Value EvalNode(const VarNode* node) {
     auto it = vars_.find(node);
-    TERN_CHECK(it != vars_.end()) << node->span.str() << ": variable " << node->name << " has no value";
+    TERN_CHECK(it != vars_.end()) << node->span.str() << ": variable " << node->name
+                                  << " has no value";
     return it->second;
   }
 
@@ -151,7 +163,8 @@ class Interpreter {
       if (node->dtype.is_scalar() && a.i() == (K == NodeKind::kOr)) return a;
     Value b = Eval(node->b), out(node->dtype);
     try {
-      for (int lane = 0; lane < out.lanes(); ++lane) out[lane] = BinaryLane(K, a.dtype, a[lane], b[lane]);
+      for (int lane = 0; lane < out.lanes(); ++lane)
+        out[lane] = BinaryLane(K, a.dtype, a[lane], b[lane]);
     } catch (const Error& error) {
       TERN_THROW(ValueError) << node->span.str() << ": " << error.message();
     }
@@ -167,13 +180,15 @@ class Interpreter {
     Value condition = Eval(node->condition);
     if (condition.lanes() == 1) return Eval(condition.i() ? node->true_value : node->false_value);
     Value yes = Eval(node->true_value), no = Eval(node->false_value), out(node->dtype);
-    for (int lane = 0; lane < out.lanes(); ++lane) out[lane] = condition[lane].i ? yes[lane] : no[lane];
+    for (int lane = 0; lane < out.lanes(); ++lane)
+      out[lane] = condition[lane].i ? yes[lane] : no[lane];
     return out;
   }
   Value EvalNode(const ir::CastNode* node) {
     Value value = Eval(node->value), out(node->dtype);
     try {
-      for (int lane = 0; lane < out.lanes(); ++lane) out[lane] = CastLane(value.dtype, out.dtype, value[lane]);
+      for (int lane = 0; lane < out.lanes(); ++lane)
+        out[lane] = CastLane(value.dtype, out.dtype, value[lane]);
     } catch (const Error& error) {
       TERN_THROW(ValueError) << node->span.str() << ": " << error.message();
     }
@@ -205,11 +220,13 @@ class Interpreter {
     TERN_THROW(RuntimeError) << node->span.str() << ": the interpreter cannot call " << node->name;
   }
 
-  // launch_kernel("name", arguments..., extents...): the extents are in the kernel's thread loops as well.
+  // launch_kernel("name", arguments..., extents...): the extents are in the kernel's thread loops
+  // as well.
   Value LaunchKernel(const ir::CallNode* node) {
     const auto* name = node->args[0].As<ir::StringImmNode>();
     auto it = module_->functions.find(name->value);
-    TERN_CHECK(it != module_->functions.end()) << node->span.str() << ": the module has no kernel " << name->value;
+    TERN_CHECK(it != module_->functions.end())
+        << node->span.str() << ": the module has no kernel " << name->value;
     PrimFunc kernel = AsPrimFunc(it->second);
     for (size_t i = 0; i < kernel->params.size(); ++i)
       vars_[kernel->params[i].var.node()] = Eval(node->args[i + 1]);
@@ -272,7 +289,7 @@ class Interpreter {
     for (const Expr& part : node->message) {
       const auto* text = part.As<ir::StringImmNode>();
       Value value = Eval(part);
-      message += text                    ? text->value
+      message += text                     ? text->value
                  : value.dtype.is_float() ? std::to_string(value[0].f)
                                           : std::to_string(value.i());
     }
@@ -285,8 +302,9 @@ class Interpreter {
       Value binding = Eval(iter.binding);
       int64_t extent = EvalInt(iter.extent);
       if (binding.i() < 0 || binding.i() >= extent)
-        TERN_THROW(IndexError) << node->span.str() << ": axis " << iter.var.name() << " of block " << node->name << " is "
-                               << binding.i() << ", outside of 0.." << extent;
+        TERN_THROW(IndexError) << node->span.str() << ": axis " << iter.var.name() << " of block "
+                               << node->name << " is " << binding.i() << ", outside of 0.."
+                               << extent;
       if (iter.kind == IterKind::kReduce) first = first && binding.i() == 0;
       vars_[iter.var.node()] = std::move(binding);
     }
@@ -301,7 +319,8 @@ class Interpreter {
 
 }  // namespace
 
-void Interpret(const ir::IRModule& module, const std::string& function, const std::vector<ffi::Any>& args) {
+void Interpret(const ir::IRModule& module, const std::string& function,
+               const std::vector<ffi::Any>& args) {
   Interpreter(module).Call(function, args);
 }
 

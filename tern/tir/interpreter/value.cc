@@ -17,7 +17,8 @@ int64_t WrapInt(DataType dtype, int64_t value) {
   int shift = 64 - dtype.bits();
   if (shift == 0) return value;
   uint64_t bits = static_cast<uint64_t>(value) << shift;
-  return dtype.is_uint() ? static_cast<int64_t>(bits >> shift) : static_cast<int64_t>(bits) >> shift;
+  return dtype.is_uint() ? static_cast<int64_t>(bits >> shift)
+                         : static_cast<int64_t>(bits) >> shift;
 }
 
 double RoundFloat(DataType dtype, double value) {
@@ -28,22 +29,26 @@ double RoundFloat(DataType dtype, double value) {
   return single;
 }
 
-// An operation on float32 or wider operands, rounded once; 16-bit types are computed in float32, which is wide enough that
-// rounding twice changes nothing.
+// An operation on float32 or wider operands, rounded once; 16-bit types are computed in float32,
+// which is wide enough that rounding twice changes nothing.
 Lane FloatOp(NodeKind kind, DataType dtype, double a, double b) {
   Lane out{};
   switch (kind) {
     case NodeKind::kAdd:
-      out.f = RoundFloat(dtype, dtype.bits() == 64 ? a + b : static_cast<float>(a) + static_cast<float>(b));
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a + b : static_cast<float>(a) + static_cast<float>(b));
       return out;
     case NodeKind::kSub:
-      out.f = RoundFloat(dtype, dtype.bits() == 64 ? a - b : static_cast<float>(a) - static_cast<float>(b));
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a - b : static_cast<float>(a) - static_cast<float>(b));
       return out;
     case NodeKind::kMul:
-      out.f = RoundFloat(dtype, dtype.bits() == 64 ? a * b : static_cast<float>(a) * static_cast<float>(b));
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a * b : static_cast<float>(a) * static_cast<float>(b));
       return out;
     case NodeKind::kDiv:
-      out.f = RoundFloat(dtype, dtype.bits() == 64 ? a / b : static_cast<float>(a) / static_cast<float>(b));
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a / b : static_cast<float>(a) / static_cast<float>(b));
       return out;
     case NodeKind::kMin:
       out.f = a < b ? a : b;
@@ -132,7 +137,8 @@ Lane BinaryLane(NodeKind kind, DataType dtype, Lane a, Lane b) {
   bool trapped = dtype.is_int() && dtype.bits() >= 32;
   // uint32 products fit in 64 bits as unsigned, where FoldInt may see an overflow.
   if (!value && !trapped) {
-    out.i = WrapInt(dtype, static_cast<int64_t>(static_cast<uint64_t>(a.i) * static_cast<uint64_t>(b.i)));
+    out.i = WrapInt(dtype,
+                    static_cast<int64_t>(static_cast<uint64_t>(a.i) * static_cast<uint64_t>(b.i)));
     return out;
   }
   TERN_CHECK(value && (!trapped || compares || out.i == *value)) << dtype.str() << " overflow";
@@ -148,7 +154,8 @@ Lane CastLane(DataType from, DataType to, Lane value) {
       out.f = to.bits() == 64 ? static_cast<double>(static_cast<uint64_t>(value.i))
                               : RoundFloat(to, static_cast<float>(static_cast<uint64_t>(value.i)));
     else
-      out.f = to.bits() == 64 ? static_cast<double>(value.i) : RoundFloat(to, static_cast<float>(value.i));
+      out.f = to.bits() == 64 ? static_cast<double>(value.i)
+                              : RoundFloat(to, static_cast<float>(value.i));
     return out;
   }
   if (from.is_float()) {
@@ -159,9 +166,11 @@ Lane CastLane(DataType from, DataType to, Lane value) {
     double limit = to.bits() == 64 ? 0x1p63 : 0;
     TERN_CHECK(value.f == value.f && (limit == 0 || (value.f >= -limit && value.f < 2 * limit)))
         << value.f << " does not fit in " << to.str();
-    out.i = to == DataType::UInt(64, to.lanes()) ? static_cast<int64_t>(static_cast<uint64_t>(value.f))
-                                                 : static_cast<int64_t>(value.f);
-    TERN_CHECK(to.bits() == 64 || WrapInt(to, out.i) == out.i) << value.f << " does not fit in " << to.str();
+    out.i = to == DataType::UInt(64, to.lanes())
+                ? static_cast<int64_t>(static_cast<uint64_t>(value.f))
+                : static_cast<int64_t>(value.f);
+    TERN_CHECK(to.bits() == 64 || WrapInt(to, out.i) == out.i)
+        << value.f << " does not fit in " << to.str();
     return out;
   }
   out.i = WrapInt(to, value.i);

@@ -12,8 +12,8 @@
 
 namespace tern::tir {
 
-// One lane: integers and bools in `i` (unsigned ones zero-extended), floats in `f` (exactly representable in their type),
-// handles in `p`.
+// One lane: integers and bools in `i` (unsigned ones zero-extended), floats in `f` (exactly
+// representable in their type), handles in `p`.
 union Lane {
   int64_t i;
   double f;
@@ -54,7 +54,8 @@ struct Value {
   std::vector<Lane> vector_;  // empty for a scalar
 };
 
-// The operators of the IR on one lane of type `dtype` (the operands' type). Throw ValueError on overflow and division by zero.
+// The operators of the IR on one lane of type `dtype` (the operands' type). Throw ValueError on
+// overflow and division by zero.
 Lane BinaryLane(ir::NodeKind kind, DataType dtype, Lane a, Lane b);
 Lane CastLane(DataType from, DataType to, Lane value);
 

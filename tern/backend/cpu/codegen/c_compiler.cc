@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cpu/codegen/c_compiler.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "tern/codegen/undefined_symbols.h"
+#include "tern/ffi/error.h"
+#include "tern/runtime/artifact.h"
+
+extern char** environ;
+
+namespace tern::backend::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A directory that is gone, with what is in it, when this is.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_((fs::temp_directory_path() / "tern-XXXXXX").string()) {
+    if (!mkdtemp(path_.data()))
+      TERN_THROW(RuntimeError) << "cannot make a temporary directory " << path_ << ": "
+                               << std::strerror(errno);
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  void Write(const char* name, std::string_view bytes) const {
+    std::ofstream file(path_ + "/" + name, std::ios::binary);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).close();
+    if (!file) TERN_THROW(RuntimeError) << "cannot write " << path_ << "/" << name;
+  }
+  std::string Read(const char* name) const {
+    std::ifstream file(path_ + "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  std::string path_;
+};
+
+constexpr const char* kStdout = "stdout.txt";
+constexpr const char* kStderr = "stderr.txt";
+
+struct Outcome {
+  int spawn_error = 0;  // errno where the program could not be started
+  int status = 0;       // its exit status, or 128 + the signal that ended it
+};
+
+// Runs a program, found in PATH, in `directory`, with its output in files there. No shell is
+// involved.
+Outcome RunProgram(const std::vector<std::string>& words, const TemporaryDirectory& directory) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, directory.path().c_str());
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, kStdout, O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, kStderr, O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  pid_t pid = 0;
+  int spawn_error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (spawn_error != 0) return {.spawn_error = spawn_error};
+
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
+}
+
+std::vector<std::string> SplitWords(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::string JoinWords(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+bool IsInPath(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path ? path : "");
+  for (std::string directory; std::getline(directories, directory, ':');)
+    if (access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+// Runs the compiler and returns what it printed; throws with what it complained about.
+std::string RunCompiler(const std::vector<std::string>& words,
+                        const TemporaryDirectory& directory) {
+  Outcome outcome = RunProgram(words, directory);
+  if (outcome.spawn_error != 0)
+    TERN_THROW(RuntimeError) << "cannot run the C compiler " << words[0] << ": "
+                             << std::strerror(outcome.spawn_error)
+                             << "; set CC, or the target's -cc, to one that is installed";
+  if (outcome.status != 0)
+    TERN_THROW(RuntimeError) << "the C compiler failed with status " << outcome.status << ": "
+                             << JoinWords(words) << "\n"
+                             << directory.Read(kStderr);
+  return directory.Read(kStdout);
+}
+
+}  // namespace
+
+CCompiler::CCompiler(std::string_view command) : command_(SplitWords(command)) {
+  const char* from_environment = std::getenv("CC");
+  if (command_.empty() && from_environment) command_ = SplitWords(from_environment);
+  for (const char* candidate : {"cc", "gcc", "clang"})
+    if (command_.empty() && IsInPath(candidate)) command_ = {candidate};
+  if (command_.empty())
+    TERN_THROW(RuntimeError)
+        << "there is no C compiler: none of cc, gcc and clang is in PATH; install one, or set CC";
+}
+
+std::string CCompiler::Triple() const {
+  std::vector<std::string> words = command_;
+  words.push_back("-dumpmachine");
+  TemporaryDirectory directory;
+  std::vector<std::string> lines = SplitWords(RunCompiler(words, directory));
+  if (lines.empty())
+    TERN_THROW(RuntimeError) << "the C compiler " << command_[0]
+                             << " does not say what it compiles for";
+  // Some compilers name a vendor, x86_64-pc-linux-gnu; Tern does not.
+  std::string triple = lines[0];
+  size_t first = triple.find('-'), second = triple.find('-', first + 1);
+  bool has_vendor =
+      second != std::string::npos && triple.find('-', second + 1) != std::string::npos;
+  return has_vendor ? triple.erase(first, second - first) : triple;
+}
+
+std::string CCompiler::MakeSharedObject(const std::string& source, std::string_view section) const {
+  TemporaryDirectory directory;
+  directory.Write("module.c", source);
+  std::vector<std::string> words = command_;
+  // No libc and no start files: what the code counts on is in every process already. -lgcc has the
+  // arithmetic that the machine lacks. File names are relative, so that no path is recorded.
+  for (const char* flag :
+       {"-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-nostdlib",
+        "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "module.so", "module.c"})
+    words.push_back(flag);
+  if (!section.empty()) {
+    directory.Write("section.bin", section);
+    directory.Write("section.s", std::string("\t.section ") + runtime::kContainerSection +
+                                     ",\"a\",%progbits\n\t.balign 64\n\t.incbin \"section.bin\"\n");
+    words.push_back("section.s");
+  }
+  words.push_back("-lgcc");
+  words.push_back("-ffile-prefix-map=" + directory.path() + "=.");
+  RunCompiler(words, directory);
+  std::string bytes = directory.Read("module.so");
+  codegen::CheckUndefinedSymbols(bytes);
+  return bytes;
+}
+
+}  // namespace tern::backend::cpu

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host functions as C99.
+#ifndef TERN_BACKEND_CPU_CODEGEN_C_HOST_H_
+#define TERN_BACKEND_CPU_CODEGEN_C_HOST_H_
+
+#include <string>
+
+#include "tern/codegen/c/codegen_c.h"
+
+namespace tern::backend::cpu {
+
+// Writes one self-contained file: it includes nothing but headers that every C99 compiler has, and
+// declares the part of Tern's ABI (tern/ffi/c_abi.h) that it uses. Takes functions of calling
+// convention "packed".
+class CodeGenCHost : public codegen::CodeGenC {
+ public:
+  CodeGenCHost();
+
+ protected:
+  std::string ValueType(DataType dtype) override;
+  std::string StorageType(DataType dtype) override;
+  std::string NonFiniteLiteral(DataType dtype, double value) override;
+  std::string Preamble() const override;
+  std::string FunctionHead(const tir::PrimFunc& function) override;
+  void EmitFunctionStart(const tir::PrimFunc& function) override;
+  void EmitFunctionEnd(const tir::PrimFunc& function) override;
+  void EmitAssert(const tir::AssertNode* node) override;
+  codegen::Code PrintCall(const ir::CallNode* node) override;
+  void EmitCall(const ir::CallNode* node) override;
+
+ private:
+  // An expression as a TernAny, for messages and calls.
+  std::string PrintAny(const ir::Expr& expr);
+  // Declares an array of them and returns its name; "NULL" for none.
+  std::string EmitAnyArray(const char* wanted, const ir::Expr* begin, const ir::Expr* end);
+
+  std::string env_;  // the name of the function's environment
+  bool uses_math_ = false;
+};
+
+// The functions of a module, in order of name.
+std::string WriteC(const ir::IRModule& module);
+
+}  // namespace tern::backend::cpu
+
+#endif  // TERN_BACKEND_CPU_CODEGEN_C_HOST_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels as OpenCL C 1.2.
+#ifndef TERN_BACKEND_OPENCL_CODEGEN_CODEGEN_OPENCL_H_
+#define TERN_BACKEND_OPENCL_CODEGEN_CODEGEN_OPENCL_H_
+
+#include <string>
+
+#include "tern/codegen/c/codegen_c.h"
+#include "tern/runtime/device_artifact.h"
+
+namespace tern::backend::opencl {
+
+// Takes functions of calling convention "kernel". float16 is read and written with vload_half and
+// vstore_half, which need no extension; float64 needs cl_khr_fp64, asked for where it is used.
+class CodeGenOpenCL : public codegen::CodeGenC {
+ public:
+  CodeGenOpenCL();
+
+  // Of the kernels added so far.
+  const runtime::KernelMap& kernels() const { return kernels_; }
+
+ protected:
+  std::string ValueType(DataType dtype) override;
+  std::string StorageType(DataType dtype) override;
+  std::string PointerType(DataType dtype, const std::string& scope, bool is_const) override;
+  std::string LongSuffix() const override { return "L"; }
+  std::string NonFiniteLiteral(DataType dtype, double value) override;
+  std::string Preamble() const override;
+  std::string FunctionHead(const tir::PrimFunc& function) override;
+  std::string ThreadIndex(const std::string& axis) override;
+  void EmitAllocate(const tir::AllocateNode* node) override;
+  codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
+  void EmitStore(const tir::BufferStoreNode* node) override;
+  codegen::Code PrintConversion(const ir::CastNode* node) override;
+  codegen::Code PrintRamp(const ir::RampNode* node) override;
+  codegen::Code PrintBroadcast(const ir::BroadcastNode* node) override;
+  std::string RoundHelper(DataType dtype) override;
+
+ private:
+  std::string PrintParam(const tir::Param& param);
+  // "0, A + i" for vectors, "i, A" for one element: the last arguments of the vload and vstore
+  // functions.
+  std::string PrintPlace(const ir::Buffer& buffer, const ir::Expr& index);
+
+  runtime::KernelMap kernels_;
+  runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
+  bool uses_fp64_ = false;
+};
+
+}  // namespace tern::backend::opencl
+
+#endif  // TERN_BACKEND_OPENCL_CODEGEN_CODEGEN_OPENCL_H_

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target kind `opencl`.
+#include "tern/backend/opencl/codegen/codegen_opencl.h"
+#include "tern/ffi/registry.h"
+#include "tern/runtime/device_module.h"
+#include "tern/target/target.h"
+
+namespace tern::backend::opencl {
+
+void RegisterCodegen();
+
+namespace {
+
+constexpr int32_t kDeviceTypeOpenCL = 4;  // DLPack's
+
+ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
+  CodeGenOpenCL gen;
+  for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
+  auto max_shared = static_cast<uint64_t>(target->GetInt("max_shared_memory"));
+  for (const auto& [name, kernel] : gen.kernels())
+    TERN_CHECK(kernel.static_shared_bytes <= max_shared)
+        << "kernel " << name << " needs " << kernel.static_shared_bytes
+        << " bytes of shared memory, but " << target->str()
+        << " has max_shared_memory=" << max_shared;
+  std::string source = gen.Finish();
+  return runtime::CreateDeviceModule({.kind = "opencl",
+                                      .fmt = "cl",
+                                      .fmap = gen.kernels(),
+                                      .payload = {{"", source}},
+                                      .source = {{"cl", source}}});
+}
+
+target::AttrSpec IntInRange(const char* name, int64_t otherwise, int64_t low, int64_t high,
+                            const char* help) {
+  return {.type = target::AttrSpec::Type::kInt,
+          .default_value = otherwise,
+          .help = std::string(help) + ", " + std::to_string(low) + " to " + std::to_string(high),
+          .check = [=](const ffi::Any& value) {
+            auto number = value.As<int64_t>();
+            TERN_CHECK(number >= low && number <= high)
+                << name << "=" << number << " is out of range; expected " << low << " to " << high;
+          }};
+}
+
+}  // namespace
+
+void RegisterCodegen() {
+  target::TargetKind kind;
+  kind.name = "opencl";
+  kind.role = target::Role::kDevice;
+  kind.description = "OpenCL C 1.2, compiled by the device's driver";
+  kind.module_kind = "opencl";
+  kind.device = "opencl";
+  kind.device_type = kDeviceTypeOpenCL;
+  kind.attrs["max_threads"] = IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
+  kind.attrs["max_shared_memory"] =
+      IntInRange("max_shared_memory", 32768, 0, 1 << 20, "bytes of local memory in a work group");
+  kind.tags = {
+      {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768"},
+      {"intel/arc-a770", "opencl -max_threads=1024 -max_shared_memory=65536"},
+      {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768"},
+  };
+  target::RegisterTargetKind(std::move(kind));
+  ffi::RegisterGlobal("target.build.opencl",
+                      ffi::Function::FromTyped("target.build.opencl", Build));
+}
+
+}  // namespace tern::backend::opencl

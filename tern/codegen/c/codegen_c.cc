@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions and statements; expressions are in codegen_c_expr.cc.
+#include "tern/codegen/c/codegen_c.h"
+
+#include <fmt/format.h>
+
+#include "tern/tir/visitor.h"
+
+namespace tern::codegen {
+
+using tir::ForKind;
+
+void CodeGenC::AddFunction(const tir::PrimFunc& function) {
+  NameTable::Scope scope(names_);
+  usage_ = FindUsage(function);
+  var_names_.clear();
+  buffer_names_.clear();
+  hoisted_.clear();
+  body_.clear();
+
+  std::string head = FunctionHead(function);
+  {
+    Indent indent(*this);
+    EmitFunctionStart(function);
+    Emit(function->body);
+    EmitFunctionEnd(function);
+  }
+  functions_ += fmt::format("\n// {}\n{} {{\n{}{}}}\n", function->name, head, hoisted_, body_);
+}
+
+std::string CodeGenC::Finish() const {
+  std::string source = Preamble();
+  for (const std::string& helper : helpers_) source += "\n" + helper;
+  return source + functions_;
+}
+
+std::string CodeGenC::UseHelper(const std::string& name, const std::string& definition) {
+  if (helper_names_.insert(name).second) helpers_.push_back(definition);
+  return name;
+}
+
+std::string CodeGenC::PointerType(DataType dtype, const std::string&, bool is_const) {
+  return (is_const ? "const " : "") + StorageType(dtype) + "*";
+}
+
+// ---- Names.
+
+std::string CodeGenC::DefineVar(const ir::Var& var) {
+  return var_names_[var.node()] = names_.Define(var.name());
+}
+
+std::string CodeGenC::DefineBuffer(const ir::Buffer& buffer) {
+  return buffer_names_[buffer.get()] = names_.Define(buffer->name);
+}
+
+const std::string& CodeGenC::NameOf(const ir::VarNode* var) const {
+  auto it = var_names_.find(var);
+  TERN_ICHECK(it != var_names_.end()) << "variable " << var->name << " is used but not defined";
+  return it->second;
+}
+
+const std::string& CodeGenC::NameOf(const ir::Buffer& buffer) const {
+  auto it = buffer_names_.find(buffer.get());
+  TERN_ICHECK(it != buffer_names_.end())
+      << "buffer " << buffer->name << " is used but not declared";
+  return it->second;
+}
+
+int64_t CodeGenC::ConstantSize(const ir::Buffer& buffer) const {
+  int64_t size = 1;
+  for (const ir::Expr& extent : buffer->shape) {
+    const int64_t* value = ir::AsConstInt(extent);
+    TERN_ICHECK(value) << "buffer " << buffer->name << " of scope " << buffer->scope
+                       << " has no constant size";
+    size *= *value;
+  }
+  return size;
+}
+
+// ---- Statements.
+
+void CodeGenC::Emit(const tir::Stmt& stmt) {
+  tir::DispatchStmt(stmt.get(), [this](auto* node) { EmitNode(node); });
+}
+
+void CodeGenC::Line(const std::string& text) {
+  body_.append(2 * depth_, ' ').append(text).push_back('\n');
+}
+
+void CodeGenC::HoistLine(const std::string& text) { hoisted_ += "  " + text + "\n"; }
+
+void CodeGenC::EmitBraced(const std::string& head, const tir::Stmt& body) {
+  Line(head + " {");
+  {
+    Indent indent(*this);
+    Emit(body);
+  }
+  Line("}");
+}
+
+void CodeGenC::EmitDeclaration(const ir::Var& var, const ir::Expr& value) {
+  if (!IsRead(var)) {
+    TERN_ICHECK(!HasEffect(value))
+        << "the value of " << var.name() << " is a call made for its effect";
+    return;
+  }
+  std::string text = PrintConverted(value);
+  Line(fmt::format("{} {} = {};", ValueType(var.dtype()), DefineVar(var), text));
+}
+
+void CodeGenC::EmitNode(const tir::LetStmtNode* node) {
+  EmitDeclaration(node->var, node->value);
+  Emit(node->body);
+}
+
+void CodeGenC::EmitNode(const tir::AllocateNode* node) {
+  if (usage_.buffers.contains(node->buffer.get()) || IsRead(node->buffer->data)) EmitAllocate(node);
+  Emit(node->body);
+}
+
+void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
+  const ir::Buffer& buffer = node->buffer;
+  TERN_ICHECK(buffer->scope == "local") << "buffer " << buffer->name << " has scope "
+                                        << buffer->scope << ", which this language cannot allocate";
+  std::string name = DefineBuffer(buffer);
+  DefineAddress(buffer, name);
+  Line(fmt::format("{} {}[{}];", StorageType(buffer->dtype), name, ConstantSize(buffer)));
+}
+
+void CodeGenC::EmitNode(const tir::DeclBufferNode* node) {
+  const ir::Buffer& buffer = node->buffer;
+  if (usage_.buffers.contains(buffer.get())) {
+    bool is_const = !usage_.written.contains(buffer->data.node());
+    std::string type = PointerType(buffer->dtype, buffer->scope, is_const);
+    const std::string& address = NameOf(buffer->data.node());
+    Line(fmt::format("{0} {1} = ({0}){2};", type, DefineBuffer(buffer), address));
+  }
+  Emit(node->body);
+}
+
+namespace {
+
+ir::Expr LoopEnd(const tir::ForNode* node) {
+  if (ir::IsConst(node->min, 0)) return node->extent;
+  const int64_t* min = ir::AsConstInt(node->min);
+  const int64_t* extent = ir::AsConstInt(node->extent);
+  if (min && extent) return ir::IntImmNode::Make(node->var.dtype(), *min + *extent);
+  return node->min + node->extent;
+}
+
+}  // namespace
+
+void CodeGenC::EmitNode(const tir::ForNode* node) {
+  std::string type = ValueType(node->var.dtype());
+  if (node->for_kind == ForKind::kThread) {
+    // The loop's iterations are the hardware's threads; each has its own value of the variable.
+    if (IsRead(node->var)) {
+      TERN_ICHECK(ir::IsConst(node->min, 0))
+          << "thread loop " << node->var.name() << " does not start at 0";
+      std::string index = ThreadIndex(node->thread);
+      Line(fmt::format("{0} {1} = ({0}){2};", type, DefineVar(node->var), index));
+    }
+    return Emit(node->body);
+  }
+  ir::Expr end = LoopEnd(node);
+  std::string first = PrintConverted(node->min);
+  std::string last = PrintOperand(end, node->var, Precedence::kAdditive);
+  NameTable::Scope scope(names_);
+  std::string name = DefineVar(node->var);
+  if (ReadsMemory(end)) {
+    std::string once = names_.Define(name + "_end");
+    Line(fmt::format("{} {} = {};", type, once, last));
+    last = once;
+  }
+  EmitBraced(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1})", type, name, first, last),
+             node->body);
+}
+
+void CodeGenC::EmitNode(const tir::WhileNode* node) {
+  if (!HasLet(node->condition)) {
+    return EmitBraced(fmt::format("while ({})", Print(node->condition).text), node->body);
+  }
+  // The bindings inside the condition are made anew every time.
+  Line("for (;;) {");
+  {
+    Indent indent(*this);
+    Line(fmt::format("if ({}) break;", PrintNot(node->condition).text));
+    Emit(node->body);
+  }
+  Line("}");
+}
+
+void CodeGenC::EmitNode(const tir::IfThenElseNode* node) {
+  std::string head = fmt::format("if ({})", Print(node->condition).text);
+  for (;;) {
+    Line(head + " {");
+    {
+      Indent indent(*this);
+      Emit(node->then_case);
+    }
+    if (!node->else_case) break;
+    auto* chained = node->else_case.As<tir::IfThenElseNode>();
+    if (!chained || HasLet(chained->condition)) {
+      EmitBraced("} else", node->else_case);
+      return;
+    }
+    head = fmt::format("}} else if ({})", Print(chained->condition).text);
+    node = chained;
+  }
+  Line("}");
+}
+
+void CodeGenC::EmitNode(const tir::SeqNode* node) {
+  // A member that declares something keeps it to itself, so that its names are free again behind
+  // it.
+  for (const tir::Stmt& stmt : node->stmts) {
+    bool declares = stmt.As<tir::LetStmtNode>() || stmt.As<tir::AllocateNode>() ||
+                    stmt.As<tir::DeclBufferNode>();
+    if (!declares || stmt.same(node->stmts.back())) {
+      Emit(stmt);
+      continue;
+    }
+    Line("{");
+    {
+      Indent indent(*this);
+      Emit(stmt);
+    }
+    Line("}");
+  }
+}
+
+void CodeGenC::EmitNode(const tir::EvaluateNode* node) {
+  // Only a call can have an effect.
+  if (!HasEffect(node->value)) return;
+  auto* call = node->value.As<ir::CallNode>();
+  TERN_ICHECK(call) << "a call made for its effect stands inside another expression";
+  EmitCall(call);
+}
+
+void CodeGenC::EmitNode(const tir::BlockNode* node) {
+  TERN_ICHECK(false) << "block " << node->name << " was not lowered";
+}
+
+// ---- What a language may not have.
+
+std::string CodeGenC::ThreadIndex(const std::string& axis) {
+  TERN_ICHECK(false) << "this language has no threads, but a loop runs on " << axis;
+  return {};
+}
+
+void CodeGenC::EmitAssert(const tir::AssertNode* node) {
+  TERN_ICHECK(false) << "this language cannot raise a " << node->error_kind;
+}
+
+Code CodeGenC::PrintCall(const ir::CallNode* node) {
+  TERN_ICHECK(false) << "intrinsic " << node->name << " was not lowered for this language";
+  return {};
+}
+
+void CodeGenC::EmitCall(const ir::CallNode* node) {
+  TERN_ICHECK(false) << "intrinsic " << node->name << " was not lowered for this language";
+}
+
+Code CodeGenC::PrintRamp(const ir::RampNode* node) {
+  TERN_ICHECK(false) << "this language has no vectors, but there is a ramp of " << node->lanes
+                     << " lanes";
+  return {};
+}
+
+Code CodeGenC::PrintBroadcast(const ir::BroadcastNode* node) {
+  TERN_ICHECK(false) << "this language has no vectors, but there is a broadcast to " << node->lanes
+                     << " lanes";
+  return {};
+}
+
+}  // namespace tern::codegen

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Expressions, and the helper functions that keep their meaning exact.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "tern/codegen/c/codegen_c.h"
+#include "tern/ir/visitor.h"
+
+namespace tern::codegen {
+
+using ir::NodeKind;
+
+namespace {
+
+// float16 or bfloat16: kept as float, rounded after every operation.
+bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
+// Integers that C promotes to int.
+bool IsNarrowInteger(DataType dtype) { return dtype.is_integer() && dtype.bits() < 32; }
+
+// Whether C computes the node in a wider type than its own. A cast to an integer names the type
+// itself.
+bool IsComputedWide(const ir::Expr& expr) {
+  NodeKind kind = expr->kind;
+  bool arithmetic = kind >= NodeKind::kAdd && kind <= NodeKind::kTruncMod;
+  return (arithmetic && (IsNarrowInteger(expr.dtype()) || IsNarrowFloat(expr.dtype()))) ||
+         (kind == NodeKind::kCast && IsNarrowFloat(expr.dtype()));
+}
+
+std::string InParentheses(Code code, Precedence least) {
+  return code.precedence < least ? "(" + code.text + ")" : std::move(code.text);
+}
+
+Precedence Tighter(Precedence level) {
+  return static_cast<Precedence>(static_cast<int>(level) + 1);
+}
+
+// The operator of a comparison that is true where `kind` is false, on types without NaN.
+const char* Opposite(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kEQ:
+      return "!=";
+    case NodeKind::kNE:
+      return "==";
+    case NodeKind::kLT:
+      return ">=";
+    case NodeKind::kLE:
+      return ">";
+    case NodeKind::kGT:
+      return "<=";
+    case NodeKind::kGE:
+      return "<";
+    default:
+      return nullptr;
+  }
+}
+
+void RequireScalar(DataType dtype, const char* what) {
+  TERN_ICHECK(dtype.is_scalar()) << what << " of " << dtype.str() << " was not lowered to scalars";
+}
+
+}  // namespace
+
+Code CodeGenC::Print(const ir::Expr& expr) {
+  Code code = PrintWide(expr);
+  if (!IsComputedWide(expr)) return code;
+  if (IsNarrowFloat(expr.dtype())) {
+    RequireScalar(expr.dtype(), "arithmetic");
+    return {RoundHelper(expr.dtype()) + "(" + code.text + ")"};
+  }
+  return {"(" + ValueType(expr.dtype()) + ")" + InParentheses(code, Precedence::kUnary),
+          Precedence::kUnary};
+}
+
+std::string CodeGenC::Print(const ir::Expr& expr, Precedence least) {
+  return InParentheses(Print(expr), least);
+}
+
+std::string CodeGenC::PrintConverted(const ir::Expr& expr, Precedence least) {
+  if (auto* imm = expr.As<ir::IntImmNode>(); imm && !expr.dtype().is_bool()) {
+    constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+    if (imm->value <= kMax && imm->value >= (expr.dtype().is_int() ? -kMax : 0)) {
+      Precedence precedence = imm->value < 0 ? Precedence::kUnary : Precedence::kPrimary;
+      return InParentheses({std::to_string(imm->value), precedence}, least);
+    }
+  }
+  return InParentheses(IsNarrowInteger(expr.dtype()) ? PrintWide(expr) : Print(expr), least);
+}
+
+std::string CodeGenC::PrintOperand(const ir::Expr& expr, const ir::Expr& sibling,
+                                   Precedence least) {
+  bool convertible = expr.As<ir::IntImmNode>() && !sibling.As<ir::IntImmNode>();
+  return convertible ? PrintConverted(expr, least) : Print(expr, least);
+}
+
+Code CodeGenC::PrintWide(const ir::Expr& expr) {
+  return ir::DispatchExpr(expr.get(), [this](auto* node) { return PrintNode(node); });
+}
+
+// ---- Leaves.
+
+Code CodeGenC::PrintNode(const ir::IntImmNode* node) {
+  DataType dtype = node->dtype;
+  if (dtype.is_bool()) return {node->value ? "true" : "false"};
+  if (dtype.is_uint()) {
+    std::string suffix = dtype.bits() == 64 ? "U" + LongSuffix() : dtype.bits() == 32 ? "U" : "";
+    return {std::to_string(static_cast<uint64_t>(node->value)) + suffix};
+  }
+  std::string suffix = dtype.bits() == 64 ? LongSuffix() : "";
+  // The most negative value has no literal: the minus is an operator, and what it is applied to
+  // must fit.
+  int64_t lowest = dtype.bits() == 64 ? std::numeric_limits<int64_t>::min()
+                                      : std::numeric_limits<int32_t>::min();
+  if (node->value == lowest)
+    return {std::to_string(lowest + 1) + suffix + " - 1", Precedence::kAdditive};
+  return {std::to_string(node->value) + suffix,
+          node->value < 0 ? Precedence::kUnary : Precedence::kPrimary};
+}
+
+Code CodeGenC::PrintNode(const ir::FloatImmNode* node) {
+  std::string text = FloatLiteral(node->dtype, node->value);
+  return {text, text[0] == '-' ? Precedence::kUnary : Precedence::kPrimary};
+}
+
+std::string CodeGenC::FloatLiteral(DataType dtype, double value) {
+  if (!std::isfinite(value)) return NonFiniteLiteral(dtype, value);
+  char buffer[32];
+  // The shortest decimal that reads back as the same value of the type.
+  auto result = dtype.bits() == 64
+                    ? std::to_chars(buffer, std::end(buffer), value)
+                    : std::to_chars(buffer, std::end(buffer), static_cast<float>(value));
+  std::string text(buffer, result.ptr);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return dtype.bits() == 64 ? text : text + "f";
+}
+
+Code CodeGenC::PrintNode(const ir::StringImmNode* node) { return {QuoteC(node->value)}; }
+
+Code CodeGenC::PrintNode(const ir::VarNode* node) { return {NameOf(node)}; }
+
+// ---- Operators.
+
+template <NodeKind K>
+Code CodeGenC::PrintNode(const ir::BinaryNode<K>* node) {
+  const ir::Expr &a = node->a, &b = node->b;
+  switch (K) {
+    case NodeKind::kAdd:
+      return PrintArithmetic("+", Precedence::kAdditive, a, b);
+    case NodeKind::kSub:
+      return PrintArithmetic("-", Precedence::kAdditive, a, b);
+    case NodeKind::kMul:
+      return PrintArithmetic("*", Precedence::kMultiplicative, a, b);
+    case NodeKind::kDiv:
+    case NodeKind::kTruncDiv:
+      return PrintArithmetic("/", Precedence::kMultiplicative, a, b);
+    case NodeKind::kTruncMod:
+      return PrintArithmetic("%", Precedence::kMultiplicative, a, b);
+    case NodeKind::kFloorDiv:
+    case NodeKind::kFloorMod:
+      return PrintFloorDivision(K, a, b);
+    case NodeKind::kMin:
+    case NodeKind::kMax:
+      return PrintMinMax(K, a, b);
+    case NodeKind::kEQ:
+      return PrintComparison("==", a, b);
+    case NodeKind::kNE:
+      return PrintComparison("!=", a, b);
+    case NodeKind::kLT:
+      return PrintComparison("<", a, b);
+    case NodeKind::kLE:
+      return PrintComparison("<=", a, b);
+    case NodeKind::kGT:
+      return PrintComparison(">", a, b);
+    case NodeKind::kGE:
+      return PrintComparison(">=", a, b);
+    default:
+      return PrintLogic(K, a, b);
+  }
+}
+
+Code CodeGenC::PrintArithmetic(const char* token, Precedence level, const ir::Expr& a,
+                               const ir::Expr& b) {
+  std::string left = PrintOperand(a, b, level);
+  // C promotes uint16 to int, where the product of two can overflow.
+  if (*token == '*' && a.dtype() == DataType::UInt(16))
+    left = "(" + ValueType(DataType::UInt(32)) + ")" + Print(a, Precedence::kUnary);
+  return {fmt::format("{} {} {}", left, token, PrintOperand(b, a, Tighter(level))), level};
+}
+
+Code CodeGenC::PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b) {
+  RequireScalar(a.dtype(), "a comparison");
+  std::string left = PrintOperand(a, b, Precedence::kAdditive);
+  return {fmt::format("{} {} {}", left, token, PrintOperand(b, a, Precedence::kAdditive)),
+          Precedence::kComparison};
+}
+
+Code CodeGenC::PrintLogic(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+  RequireScalar(a.dtype(), "logic");
+  bool is_and = kind == NodeKind::kAnd;
+  Precedence level = is_and ? Precedence::kAnd : Precedence::kOr;
+  // Chains of one operator stay flat; compilers ask for parentheses where the two mix.
+  auto operand = [&](const ir::Expr& e) {
+    return Print(e, e->kind == kind ? level : Precedence::kComparison);
+  };
+  if (!HasLet(b)) {
+    std::string left = operand(a);
+    return {fmt::format("{} {} {}", left, is_and ? "&&" : "||", operand(b)), level};
+  }
+  // The bindings inside `b` may be made only where `b` is evaluated.
+  std::string first = Print(a).text;
+  std::string name = names_.Define("holds");
+  Line(fmt::format("{} {} = {};", ValueType(DataType::Bool()), name, first));
+  Line(fmt::format("if ({}{}) {{", is_and ? "" : "!", name));
+  {
+    Indent indent(*this);
+    std::string second = Print(b).text;
+    Line(fmt::format("{} = {};", name, second));
+  }
+  Line("}");
+  return {name};
+}
+
+Code CodeGenC::PrintNot(const ir::Expr& expr) {
+  RequireScalar(expr.dtype(), "logic");
+  if (auto* inner = expr.As<ir::NotNode>()) return Print(inner->a);
+  if (const char* opposite = Opposite(expr->kind)) {
+    auto* comparison =
+        static_cast<const ir::EQNode*>(expr.get());  // all comparisons are laid out alike
+    if (!comparison->a.dtype().is_float())
+      return PrintComparison(opposite, comparison->a, comparison->b);
+  }
+  return {"!" + Print(expr, Precedence::kUnary), Precedence::kUnary};
+}
+
+Code CodeGenC::PrintNode(const ir::SelectNode* node) {
+  RequireScalar(node->condition.dtype(), "a condition");
+  std::string condition = Print(node->condition, Precedence::kOr);
+  std::string yes = PrintOperand(node->true_value, node->false_value, Precedence::kOr);
+  std::string no = PrintOperand(node->false_value, node->true_value, Precedence::kConditional);
+  return {fmt::format("{} ? {} : {}", condition, yes, no), Precedence::kConditional};
+}
+
+Code CodeGenC::PrintNode(const ir::LetNode* node) {
+  EmitDeclaration(node->var, node->value);
+  return Print(node->body);
+}
+
+Code CodeGenC::PrintConversion(const ir::CastNode* node) {
+  DataType to = node->dtype;
+  RequireScalar(to, "a conversion");
+  if (to.is_bool())
+    return {Print(node->value, Precedence::kAdditive) + " != 0", Precedence::kComparison};
+  std::string type = ValueType(to);
+  if (type == ValueType(node->value.dtype())) return Print(node->value);
+  return {"(" + type + ")" + Print(node->value, Precedence::kUnary), Precedence::kUnary};
+}
+
+// ---- Memory.
+
+Code CodeGenC::PrintLoad(const ir::BufferLoadNode* node) {
+  RequireScalar(node->dtype, "a load");
+  return FromMemory(node->dtype,
+                    {NameOf(node->buffer) + "[" + PrintConverted(node->indices[0]) + "]"});
+}
+
+void CodeGenC::EmitStore(const tir::BufferStoreNode* node) {
+  RequireScalar(node->value.dtype(), "a store");
+  std::string index = PrintConverted(node->indices[0]);
+  std::string value = ToMemory(node->value);
+  Line(fmt::format("{}[{}] = {};", NameOf(node->buffer), index, value));
+}
+
+Code CodeGenC::FromMemory(DataType dtype, Code element) {
+  if (dtype.is_bool())
+    return {InParentheses(element, Precedence::kAdditive) + " != 0", Precedence::kComparison};
+  if (IsNarrowFloat(dtype)) return {WidenHelper(dtype) + "(" + element.text + ")"};
+  return element;
+}
+
+std::string CodeGenC::ToMemory(const ir::Expr& value) {
+  // Narrowing rounds, so the value need not be rounded before.
+  if (IsNarrowFloat(value.dtype()))
+    return NarrowHelper(value.dtype()) + "(" + PrintWide(value).text + ")";
+  return PrintConverted(value);
+}
+
+// ---- Helpers.
+
+std::string CodeGenC::TypeSuffix(DataType dtype) {
+  const char* code = dtype.is_bfloat16() ? "bf"
+                     : dtype.is_float()  ? "f"
+                     : dtype.is_uint()   ? "u"
+                                         : "i";
+  std::string suffix = code + std::to_string(dtype.bits());
+  return dtype.is_scalar() ? suffix : suffix + "x" + std::to_string(dtype.lanes());
+}
+
+Code CodeGenC::PrintFloorDivision(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+  bool is_div = kind == NodeKind::kFloorDiv;
+  if (a.dtype().is_uint())
+    return PrintArithmetic(is_div ? "/" : "%", Precedence::kMultiplicative, a, b);
+  RequireScalar(a.dtype(), "floor division");
+  std::string name = (is_div ? "tern_floordiv_" : "tern_floormod_") + TypeSuffix(a.dtype());
+  std::string type = ValueType(a.dtype());
+  if (is_div) {
+    UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{\n"
+                                "  {0} q = a / b;\n"
+                                "  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;\n"
+                                "}}\n",
+                                type, name));
+  } else {
+    UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{\n"
+                                "  {0} r = a % b;\n"
+                                "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n"
+                                "}}\n",
+                                type, name));
+  }
+  std::string left = PrintConverted(a);
+  return {fmt::format("{}({}, {})", name, left, PrintConverted(b))};
+}
+
+Code CodeGenC::PrintMinMax(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+  bool is_min = kind == NodeKind::kMin;
+  DataType dtype = IsNarrowFloat(a.dtype()) ? DataType::Float(32, a.dtype().lanes()) : a.dtype();
+  std::string name = (is_min ? "tern_min_" : "tern_max_") + TypeSuffix(dtype);
+  UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{ return a {2} b ? a : b; }}\n",
+                              ValueType(dtype), name, is_min ? '<' : '>'));
+  std::string left = PrintConverted(a);
+  return {fmt::format("{}({}, {})", name, left, PrintConverted(b))};
+}
+
+std::string CodeGenC::WidenHelper(DataType dtype) {
+  std::string name = "tern_" + TypeSuffix(dtype) + "_to_f32", u16 = ValueType(DataType::UInt(16)),
+              u32 = ValueType(DataType::UInt(32));
+  if (dtype.is_bfloat16()) {
+    return UseHelper(name, fmt::format("static float {0}({1} bits) {{\n"
+                                       "  union {{ {2} u; float f; }} v;\n"
+                                       "  v.u = ({2})bits << 16;\n"
+                                       "  return v.f;\n"
+                                       "}}\n",
+                                       name, u16, u32));
+  }
+  // Subnormals count in units of 2^-24, which float represents exactly.
+  return UseHelper(
+      name,
+      fmt::format("static float {0}({1} bits) {{\n"
+                  "  union {{ {2} u; float f; }} v;\n"
+                  "  {2} sign = ({2})(bits & 0x8000) << 16, exponent = (bits >> 10) & 31, mantissa "
+                  "= bits & 1023;\n"
+                  "  v.f = (float)mantissa * 0x1p-24f;\n"
+                  "  if (exponent == 31) v.u = 0x7f800000U | (mantissa << 13);\n"
+                  "  else if (exponent != 0) v.u = ((exponent + 112) << 23) | (mantissa << 13);\n"
+                  "  v.u |= sign;\n"
+                  "  return v.f;\n"
+                  "}}\n",
+                  name, u16, u32));
+}
+
+std::string CodeGenC::NarrowHelper(DataType dtype) {
+  std::string name = "tern_f32_to_" + TypeSuffix(dtype), u16 = ValueType(DataType::UInt(16)),
+              u32 = ValueType(DataType::UInt(32));
+  if (dtype.is_bfloat16()) {
+    return UseHelper(name, fmt::format("static {1} {0}(float x) {{\n"
+                                       "  union {{ float f; {2} u; }} v;\n"
+                                       "  v.f = x;\n"
+                                       "  if (x != x) return ({1})((v.u >> 16) | 0x40);\n"
+                                       "  return ({1})((v.u + 0x7fff + ((v.u >> 16) & 1)) >> 16);\n"
+                                       "}}\n",
+                                       name, u16, u32));
+  }
+  // 0x477ff000 is 65520, the least that rounds to infinity; 0x38800000 is 2^-14, the least normal.
+  // Below it, adding 0.5 shifts the bits that stay to the low end and rounds away the others.
+  return UseHelper(name, fmt::format("static {1} {0}(float x) {{\n"
+                                     "  union {{ float f; {2} u; }} v;\n"
+                                     "  {2} sign;\n"
+                                     "  v.f = x;\n"
+                                     "  sign = (v.u >> 16) & 0x8000;\n"
+                                     "  v.u &= 0x7fffffff;\n"
+                                     "  if (v.u > 0x7f800000) return ({1})(sign | 0x7e00);\n"
+                                     "  if (v.u >= 0x477ff000) return ({1})(sign | 0x7c00);\n"
+                                     "  if (v.u < 0x38800000) {{\n"
+                                     "    v.f += 0.5f;\n"
+                                     "    return ({1})(sign | (v.u - 0x3f000000));\n"
+                                     "  }}\n"
+                                     "  v.u += 0xfff + ((v.u >> 13) & 1) - ((({2})112) << 23);\n"
+                                     "  return ({1})(sign | (v.u >> 13));\n"
+                                     "}}\n",
+                                     name, u16, u32));
+}
+
+std::string CodeGenC::RoundHelper(DataType dtype) {
+  std::string name = "tern_round_" + TypeSuffix(dtype);
+  std::string widen = WidenHelper(dtype), narrow = NarrowHelper(dtype);
+  return UseHelper(
+      name, fmt::format("static float {}(float x) {{ return {}({}(x)); }}\n", name, widen, narrow));
+}
+
+std::string QuoteC(std::string_view text) {
+  std::string quoted = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += static_cast<char>(c);
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '?' && quoted.back() == '?') {
+      quoted += "\\?";  // "??(" and its like are trigraphs
+    } else if (c < 0x20 || c >= 0x7f) {
+      quoted += fmt::format("\\{:03o}", c);
+    } else {
+      quoted += static_cast<char>(c);
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace tern::codegen

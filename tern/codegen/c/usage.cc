@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/codegen/c/usage.h"
+
+#include "tern/ir/intrinsic.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::codegen {
+namespace {
+
+class UsageFinder : public tir::StmtVisitor {
+ public:
+  Usage usage;
+
+ protected:
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ir::VarNode* node) override { usage.vars.insert(node); }
+  // The value of a binding counts only if the binding does, so the body comes first.
+  void VisitNode(const ir::LetNode* node) override {
+    Visit(node->body);
+    if (usage.vars.contains(node->var.node())) Visit(node->value);
+  }
+  void VisitNode(const tir::LetStmtNode* node) override {
+    Visit(node->body);
+    if (usage.vars.contains(node->var.node()) || HasEffect(node->value)) Visit(node->value);
+  }
+  void VisitNode(const tir::BufferStoreNode* node) override {
+    usage.written.insert(node->buffer->data.node());
+    VisitChildren(node);
+  }
+  void VisitNode(const tir::AssertNode* node) override {
+    usage.asserts = true;
+    VisitChildren(node);
+  }
+  // Shapes are not read: indices are computed by now.
+  void VisitDef(const ir::BufferDef&) override {}
+  void VisitUse(const ir::Buffer& buffer) override {
+    usage.buffers.insert(buffer.get());
+    usage.vars.insert(buffer->data.node());
+  }
+};
+
+bool AnyExpr(const ir::Expr& expr, const std::function<bool(const ir::Expr&)>& holds) {
+  bool found = false;
+  ir::ForEachExpr(expr, [&](const ir::Expr& e) { found |= holds(e); });
+  return found;
+}
+
+}  // namespace
+
+Usage FindUsage(const tir::PrimFunc& function) {
+  UsageFinder finder;
+  finder.Visit(function->body);
+  return std::move(finder.usage);
+}
+
+bool HasEffect(const ir::Expr& expr) {
+  return AnyExpr(expr, [](const ir::Expr& e) {
+    auto* call = e.As<ir::CallNode>();
+    return call && !ir::FindIntrinsic(call->name)->pure;
+  });
+}
+
+bool ReadsMemory(const ir::Expr& expr) {
+  return AnyExpr(
+      expr, [](const ir::Expr& e) { return e.As<ir::BufferLoadNode>() || e.As<ir::CallNode>(); });
+}
+
+bool HasLet(const ir::Expr& expr) {
+  return AnyExpr(expr, [](const ir::Expr& e) { return e.As<ir::LetNode>() != nullptr; });
+}
+
+}  // namespace tern::codegen

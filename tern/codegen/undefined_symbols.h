@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What host code may leave to the process that loads it.
+#ifndef TERN_CODEGEN_UNDEFINED_SYMBOLS_H_
+#define TERN_CODEGEN_UNDEFINED_SYMBOLS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tern::codegen {
+
+// The symbols that an ELF shared object asks the dynamic linker for.
+std::vector<std::string> UndefinedSymbols(std::string_view shared_object);
+
+// Throws with the names of those that are not memcpy, memmove, memset, dlopen or dlsym.
+void CheckUndefinedSymbols(std::string_view shared_object);
+
+}  // namespace tern::codegen
+
+#endif  // TERN_CODEGEN_UNDEFINED_SYMBOLS_H_
