@@ -9,6 +9,14 @@ function(tern_sources library)
   target_sources(tern_${library} PRIVATE ${ARGN})
 endfunction()
 
+# tern_llvm_sources(files...): adds sources to the compiler that see LLVM's headers; no other source does.
+function(tern_llvm_sources)
+  tern_sources(compiler ${ARGN})
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY tern_compiler APPEND PROPERTY COMPILE_OPTIONS
+               "SHELL:-isystem ${LLVM_INCLUDE_DIRS}")
+endfunction()
+
 # tern_tests(<runtime|compiler> files...): adds unit tests to the library's test program.
 function(tern_tests library)
   if(TERN_TESTS)

@@ -12,12 +12,14 @@
 namespace tern::codegen {
 
 struct ExportOptions {
+  // Store the readable forms of the imports too.
   bool keep_source = false;
 };
 
-// Writes `module`, the root with its imports, as x.so or x.tern, by the ending of `path`. `meta` has the target and the functions;
-// the import tree is filled in here. The file appears whole or not at all. Throws on another ending, and on an import
-// that is neither serializable nor linkable.
+// Writes `module`, the root with its imports, as x.so or x.tern, by the ending of `path`. `meta`
+// has the target and the functions; the import tree is filled in here. The file appears whole or
+// not at all. Throws on another ending, on a root that is no host code, and on an import that
+// cannot be saved.
 void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::string& path,
             const ExportOptions& options = {});
 

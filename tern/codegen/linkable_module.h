@@ -16,9 +16,10 @@ class LinkableModule : public ffi::ModuleObj {
   // The machine the code is for, as the runtime names it: "x86_64-linux-gnu".
   virtual std::string triple() const = 0;
 
-  // The bytes of a shared object that exports the functions as TERN_SYMBOL_PREFIX symbols. `section` becomes its section
-  // runtime::kContainerSection, 64-byte aligned and not loaded otherwise than as read-only data; none where it is empty. The
-  // result has no undefined symbol beyond memcpy, memmove, memset, dlopen and dlsym; an offender is an error by name. The same
+  // The bytes of a shared object that exports the functions as TERN_SYMBOL_PREFIX symbols.
+  // `section` becomes its section runtime::kContainerSection, 64-byte aligned and not loaded
+  // otherwise than as read-only data; none where it is empty. The result has no undefined symbol
+  // beyond memcpy, memmove, memset, dlopen and dlsym; an offender is an error by name. The same
   // module and section give the same bytes.
   virtual std::string LinkSharedObject(std::string_view section) const = 0;
 };

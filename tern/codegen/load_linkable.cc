@@ -10,7 +10,8 @@ ffi::Module LoadLinkable(const ffi::Module& module) {
   if (module->properties() & ffi::ModuleObj::kRunnable) return module;
   auto* linkable = dynamic_cast<const LinkableModule*>(module.get());
   TERN_CHECK(linkable) << "a module of kind " << module->kind() << " can be neither run nor linked";
-  ffi::Module loaded = runtime::OpenLibraryFromMemory(linkable->LinkSharedObject(""), module->FunctionNames());
+  ffi::Module loaded =
+      runtime::OpenLibraryFromMemory(linkable->LinkSharedObject(""), module->FunctionNames());
   for (const ffi::Module& import : module->imports()) loaded->Import(import);
   return loaded;
 }

@@ -8,8 +8,8 @@
 
 namespace tern::codegen {
 
-// A runnable module with the functions and imports of `module`: itself where it is runnable, else linked and loaded. Throws
-// where it is neither runnable nor linkable.
+// A runnable module with the functions and imports of `module`: itself where it is runnable, else
+// linked and loaded. Throws where it is neither runnable nor linkable.
 ffi::Module LoadLinkable(const ffi::Module& module);
 
 }  // namespace tern::codegen

@@ -20,7 +20,8 @@ std::vector<std::string> UndefinedSymbols(std::string_view shared_object) {
   for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->size; at += sizeof(Elf64_Sym)) {
     Elf64_Sym symbol;
     std::memcpy(&symbol, shared_object.data() + symbols->offset + at, sizeof(symbol));
-    if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0 || symbol.st_name >= text.size()) continue;
+    if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0 || symbol.st_name >= text.size())
+      continue;
     std::string_view name = text.substr(symbol.st_name);
     names.emplace_back(name.substr(0, name.find('\0')));
   }
@@ -28,12 +29,14 @@ std::vector<std::string> UndefinedSymbols(std::string_view shared_object) {
 }
 
 void CheckUndefinedSymbols(std::string_view shared_object) {
-  static const std::set<std::string, std::less<>> kAllowed = {"dlopen", "dlsym", "memcpy", "memmove", "memset"};
+  static const std::set<std::string, std::less<>> kAllowed = {"dlopen", "dlsym", "memcpy",
+                                                              "memmove", "memset"};
   std::string offenders;
   for (const std::string& name : UndefinedSymbols(shared_object))
     if (!kAllowed.contains(name)) offenders += (offenders.empty() ? "" : ", ") + name;
   if (!offenders.empty())
-    TERN_THROW(RuntimeError) << "host code needs symbols that the runtime does not promise: " << offenders
+    TERN_THROW(RuntimeError) << "host code needs symbols that the runtime does not promise: "
+                             << offenders
                              << "; it may only use memcpy, memmove, memset, dlopen and dlsym";
 }
 

@@ -9,11 +9,14 @@
 
 namespace tern {
 
-inline float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+inline float Bfloat16ToFloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 inline uint16_t FloatToBfloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (value != value) return static_cast<uint16_t>((bits >> 16) | 0x40);  // quiet, whatever the payload
+  if (value != value)
+    return static_cast<uint16_t>((bits >> 16) | 0x40);  // quiet, whatever the payload
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
@@ -35,7 +38,8 @@ inline uint16_t FloatToHalf(float value) {
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520 and up round to infinity
   if (magnitude < 0x38800000) {
-    // Below the smallest normal, 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits, rounded to even.
+    // Below the smallest normal, 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits,
+    // rounded to even.
     float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(shifted) - 0x3f000000);
   }

@@ -6,14 +6,16 @@
 namespace tern::ir {
 namespace {
 
-void RenderOne(const Span& span, const char* severity, const std::string& message, std::string* out) {
+void RenderOne(const Span& span, const char* severity, const std::string& message,
+               std::string* out) {
   if (span) *out += span.str() + ": ";
   *out += std::string(severity) + ": " + message + "\n";
   if (!span) return;
   std::string line = span.source->Line(span.line);
   // Tabs are kept under the line, so that the caret stands right whatever their width.
   std::string indent;
-  for (int i = 0; i + 1 < span.column && i < static_cast<int>(line.size()); ++i) indent += line[i] == '\t' ? '\t' : ' ';
+  for (int i = 0; i + 1 < span.column && i < static_cast<int>(line.size()); ++i)
+    indent += line[i] == '\t' ? '\t' : ' ';
   *out += "  " + line + "\n  " + indent + "^\n";
 }
 

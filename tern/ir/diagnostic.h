@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors with a place: collected, so that one run reports several, and rendered with the line and a caret.
+// Errors with a place: collected, so that one run reports several, and rendered with the line and a
+// caret.
 #ifndef TERN_IR_DIAGNOSTIC_H_
 #define TERN_IR_DIAGNOSTIC_H_
 
@@ -25,7 +26,8 @@ class Diagnostics {
   Diagnostic& Add(const Span& span, std::string message);
   bool empty() const { return items_.empty(); }
   const std::vector<Diagnostic>& items() const { return items_; }
-  // "file:line:col: error: message", the line, a caret; notes likewise; "... and N more errors" at the end.
+  // "file:line:col: error: message", the line, a caret; notes likewise; "... and N more errors" at
+  // the end.
   std::string Render() const;
   // Throws a `kind` error with the rendered text if there is any diagnostic.
   void ThrowIfAny(const char* kind) const;

@@ -3,14 +3,16 @@
 
 #include <cmath>
 
+#include "tern/ffi/float16.h"
 #include "tern/ffi/registry.h"
 #include "tern/ir/intrinsic.h"
-#include "tern/ffi/float16.h"
 
 namespace tern::ir {
 namespace {
 
-constexpr bool IsComparison(NodeKind kind) { return kind >= NodeKind::kEQ && kind <= NodeKind::kGE; }
+constexpr bool IsComparison(NodeKind kind) {
+  return kind >= NodeKind::kEQ && kind <= NodeKind::kGE;
+}
 constexpr bool IsLogic(NodeKind kind) { return kind == NodeKind::kAnd || kind == NodeKind::kOr; }
 constexpr bool IsIntegerDivision(NodeKind kind) {
   return kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
@@ -31,8 +33,8 @@ const char* BinaryName(NodeKind kind) {
 // The type of `a <kind> b`; throws where the operands do not fit.
 DataType BinaryType(NodeKind kind, DataType a, DataType b) {
   if (a != b)
-    TERN_THROW(TypeError) << "operands of " << BinaryName(kind) << " have different types: " << a.str() << " and "
-                          << b.str();
+    TERN_THROW(TypeError) << "operands of " << BinaryName(kind)
+                          << " have different types: " << a.str() << " and " << b.str();
   bool comparable = a.is_integer() || a.is_float() || a.is_bool();
   bool ok = IsLogic(kind)             ? a.is_bool()
             : IsIntegerDivision(kind) ? a.is_integer()
@@ -40,7 +42,8 @@ DataType BinaryType(NodeKind kind, DataType a, DataType b) {
             : IsComparison(kind)      ? comparable
                                       : a.is_integer() || a.is_float();
   if (!ok) {
-    const char* hint = kind == NodeKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv" : "";
+    const char* hint =
+        kind == NodeKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv" : "";
     TERN_THROW(TypeError) << BinaryName(kind) << " does not take " << a.str() << hint;
   }
   return IsComparison(kind) ? DataType::Bool(a.lanes()) : a;
@@ -68,7 +71,8 @@ Expr::Expr(int64_t value) : Expr(IntImmNode::Make(DataType::Int(64), value)) {}
 
 Expr IntImmNode::Make(DataType dtype, int64_t value, Span span) {
   TERN_ICHECK((dtype.is_integer() || dtype.is_bool()) && dtype.is_scalar()) << dtype.str();
-  if (!FitsInteger(dtype, value)) TERN_THROW(TypeError) << value << " does not fit in " << dtype.str();
+  if (!FitsInteger(dtype, value))
+    TERN_THROW(TypeError) << value << " does not fit in " << dtype.str();
   auto node = ffi::Make<IntImmNode>();
   node->dtype = dtype;
   node->value = value;
@@ -124,11 +128,13 @@ Expr NotNode::Make(Expr a, Span span) {
 }
 
 Expr SelectNode::Make(Expr condition, Expr true_value, Expr false_value, Span span) {
-  if (!condition.dtype().is_bool() || (condition.dtype().lanes() != 1 && condition.dtype().lanes() != true_value.dtype().lanes()))
-    TERN_THROW(TypeError) << "the condition of select is " << condition.dtype().str() << "; expected bool";
+  if (!condition.dtype().is_bool() ||
+      (condition.dtype().lanes() != 1 && condition.dtype().lanes() != true_value.dtype().lanes()))
+    TERN_THROW(TypeError) << "the condition of select is " << condition.dtype().str()
+                          << "; expected bool";
   if (true_value.dtype() != false_value.dtype())
-    TERN_THROW(TypeError) << "select chooses between different types: " << true_value.dtype().str() << " and "
-                          << false_value.dtype().str();
+    TERN_THROW(TypeError) << "select chooses between different types: " << true_value.dtype().str()
+                          << " and " << false_value.dtype().str();
   auto node = ffi::Make<SelectNode>();
   node->dtype = true_value.dtype();
   node->condition = std::move(condition);
@@ -141,7 +147,8 @@ Expr SelectNode::Make(Expr condition, Expr true_value, Expr false_value, Span sp
 Expr CastNode::Make(DataType dtype, Expr value, Span span) {
   DataType from = value.dtype();
   if (from == dtype) return value;
-  if (from.lanes() != dtype.lanes() || from.is_handle() || dtype.is_handle() || from.is_void() || dtype.is_void())
+  if (from.lanes() != dtype.lanes() || from.is_handle() || dtype.is_handle() || from.is_void() ||
+      dtype.is_void())
     TERN_THROW(TypeError) << "cannot convert " << from.str() << " to " << dtype.str();
   auto node = ffi::Make<CastNode>();
   node->dtype = dtype;
@@ -152,9 +159,10 @@ Expr CastNode::Make(DataType dtype, Expr value, Span span) {
 
 Expr RampNode::Make(Expr base, Expr stride, int64_t lanes, Span span) {
   if (!base.dtype().is_integer() || !base.dtype().is_scalar() || base.dtype() != stride.dtype())
-    TERN_THROW(TypeError) << "ramp takes a base and a stride of one integer type, got " << base.dtype().str() << " and "
-                          << stride.dtype().str();
-  if (lanes < 2 || lanes > 65535) TERN_THROW(TypeError) << "ramp of " << lanes << " lanes; expected 2 to 65535";
+    TERN_THROW(TypeError) << "ramp takes a base and a stride of one integer type, got "
+                          << base.dtype().str() << " and " << stride.dtype().str();
+  if (lanes < 2 || lanes > 65535)
+    TERN_THROW(TypeError) << "ramp of " << lanes << " lanes; expected 2 to 65535";
   auto node = ffi::Make<RampNode>();
   node->dtype = base.dtype().with_lanes(static_cast<int>(lanes));
   node->base = std::move(base);
@@ -167,7 +175,8 @@ Expr RampNode::Make(Expr base, Expr stride, int64_t lanes, Span span) {
 Expr BroadcastNode::Make(Expr value, int64_t lanes, Span span) {
   if (!value.dtype().is_scalar() || value.dtype().is_handle())
     TERN_THROW(TypeError) << "broadcast takes a scalar, got " << value.dtype().str();
-  if (lanes < 2 || lanes > 65535) TERN_THROW(TypeError) << "broadcast to " << lanes << " lanes; expected 2 to 65535";
+  if (lanes < 2 || lanes > 65535)
+    TERN_THROW(TypeError) << "broadcast to " << lanes << " lanes; expected 2 to 65535";
   auto node = ffi::Make<BroadcastNode>();
   node->dtype = value.dtype().with_lanes(static_cast<int>(lanes));
   node->value = std::move(value);
@@ -199,8 +208,8 @@ Expr CallNode::Make(std::string name, std::vector<Expr> args, DataType dtype, Sp
   return node;
 }
 
-Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shape, std::vector<Expr> strides,
-                        std::string scope, Var data, Span span) {
+Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shape,
+                        std::vector<Expr> strides, std::string scope, Var data, Span span) {
   TERN_ICHECK(strides.empty() || strides.size() == shape.size()) << name;
   auto node = ffi::Make<BufferNode>();
   node->data = data ? std::move(data) : Var(name, DataType::Handle(), span);
@@ -215,13 +224,14 @@ Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shap
 
 DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
   if (indices.size() != buffer->shape.size())
-    TERN_THROW(TypeError) << buffer->name << " has rank " << buffer->shape.size() << ", but is accessed with "
-                          << indices.size() << " indices";
+    TERN_THROW(TypeError) << buffer->name << " has rank " << buffer->shape.size()
+                          << ", but is accessed with " << indices.size() << " indices";
   for (size_t i = 0; i < indices.size(); ++i) {
     DataType dtype = indices[i].dtype();
     if (!dtype.is_integer() || (!dtype.is_scalar() && i + 1 < indices.size()))
       TERN_THROW(TypeError) << "index " << i << " of " << buffer->name << " is " << dtype.str()
-                            << "; expected an integer" << (dtype.is_scalar() ? "" : " (a vector only in the last place)");
+                            << "; expected an integer"
+                            << (dtype.is_scalar() ? "" : " (a vector only in the last place)");
   }
   return buffer->dtype.with_lanes(indices.empty() ? 1 : indices.back().dtype().lanes());
 }
@@ -246,7 +256,8 @@ bool IsConst(const Expr& expr, int64_t value) {
 }
 
 Expr MakeConst(DataType dtype, double value, Span span) {
-  if (!dtype.is_scalar()) return BroadcastNode::Make(MakeConst(dtype.element(), value, span), dtype.lanes(), span);
+  if (!dtype.is_scalar())
+    return BroadcastNode::Make(MakeConst(dtype.element(), value, span), dtype.lanes(), span);
   if (dtype.is_float()) return FloatImmNode::Make(dtype, value, std::move(span));
   return IntImmNode::Make(dtype, static_cast<int64_t>(value), std::move(span));
 }

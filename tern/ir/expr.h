@@ -2,8 +2,8 @@
 //
 // Scalar and vector expressions.
 //
-// Every expression has a dtype. Operands of an operator have the same dtype; nothing is converted implicitly. The `Make`
-// functions check this and throw TypeError; they do not simplify.
+// Every expression has a dtype. Operands of an operator have the same dtype; nothing is converted
+// implicitly. The `Make` functions check this and throw TypeError; they do not simplify.
 #ifndef TERN_IR_EXPR_H_
 #define TERN_IR_EXPR_H_
 
@@ -104,7 +104,8 @@ struct SelectNode : ExprOf<NodeKind::kSelect> {
   static Expr Make(Expr condition, Expr true_value, Expr false_value, Span span = {});
 };
 
-// Converts as C does, except that a float out of range of the integer type is undefined, and to bool means "is not zero".
+// Converts as C does, except that a float out of range of the integer type is undefined, and to
+// bool means "is not zero".
 struct CastNode : ExprOf<NodeKind::kCast> {
   Expr value;
   TERN_FIELDS(value)
@@ -139,9 +140,10 @@ struct CallNode : ExprOf<NodeKind::kCall> {
   std::string name;
   std::vector<Expr> args;
   TERN_FIELDS(name, args)
-  // Checks the arguments against the intrinsic's registration; throws on an unknown name. `dtype` is for intrinsics whose
-  // type does not follow from their arguments.
-  static Expr Make(std::string name, std::vector<Expr> args, DataType dtype = DataType::Void(), Span span = {});
+  // Checks the arguments against the intrinsic's registration; throws on an unknown name. `dtype`
+  // is for intrinsics whose type does not follow from their arguments.
+  static Expr Make(std::string name, std::vector<Expr> args, DataType dtype = DataType::Void(),
+                   Span span = {});
 };
 
 struct BufferNode;
@@ -162,15 +164,16 @@ class BufferDef : public Buffer {
 
 struct BufferNode : ffi::Object {
   std::string name;
-  DataType dtype;            // of an element
-  Var data;                  // the address, of dtype handle
-  std::vector<Expr> shape;   // in elements
-  std::vector<Expr> strides; // empty: compact, row major
-  std::string scope;         // "global", "shared", "local"
+  DataType dtype;             // of an element
+  Var data;                   // the address, of dtype handle
+  std::vector<Expr> shape;    // in elements
+  std::vector<Expr> strides;  // empty: compact, row major
+  std::string scope;          // "global", "shared", "local"
   Span span;
 
-  static Buffer Make(std::string name, DataType dtype, std::vector<Expr> shape, std::vector<Expr> strides = {},
-                     std::string scope = "global", Var data = {}, Span span = {});
+  static Buffer Make(std::string name, DataType dtype, std::vector<Expr> shape,
+                     std::vector<Expr> strides = {}, std::string scope = "global", Var data = {},
+                     Span span = {});
 };
 
 // The type of an access with these indices; throws TypeError where they do not fit the buffer.

@@ -19,7 +19,8 @@ struct Intrinsic {
   bool pure = true;       // no effect, and the same value for the same arguments
   // The type does not follow from the arguments: the text form is name<dtype>(...).
   bool explicit_dtype = false;
-  // Checks the arguments and gives the type of the result; for explicit_dtype it returns `given`. Throws TypeError.
+  // Checks the arguments and gives the type of the result; for explicit_dtype it returns `given`.
+  // Throws TypeError.
   std::function<DataType(const std::vector<Expr>& args, DataType given)> infer;
 };
 

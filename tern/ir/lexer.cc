@@ -10,8 +10,9 @@ bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Longer ones first.
-constexpr std::string_view kPuncts[] = {"..", "//", "&&", "||", "==", "!=", "<=", ">=", "<", ">", "=", "+", "-",
-                                        "*",  "/",  "%",  "!",  "(",  ")",  "[",  "]",  "{", "}", ",", ":"};
+constexpr std::string_view kPuncts[] = {"..", "//", "&&", "||", "==", "!=", "<=", ">=", "<",
+                                        ">",  "=",  "+",  "-",  "*",  "/",  "%",  "!",  "(",
+                                        ")",  "[",  "]",  "{",  "}",  ",",  ":"};
 
 class Lexer {
  public:
@@ -34,7 +35,9 @@ class Lexer {
   }
 
  private:
-  char Peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char Peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   Span Here() const { return {source_, line_, static_cast<int>(at_ - line_begin_) + 1}; }
 
   void SkipBlank() {
@@ -64,15 +67,17 @@ class Lexer {
       return true;
     }
     char c = text_[at_++];
-    diagnostics_->Add(token->span, c >= ' ' && c < 127 ? std::string("unexpected character '") + c + "'"
-                                                      : std::string("unexpected byte in the text"));
+    diagnostics_->Add(token->span, c >= ' ' && c < 127
+                                       ? std::string("unexpected character '") + c + "'"
+                                       : std::string("unexpected byte in the text"));
     return false;
   }
 
   // Dots join the parts of names like threadIdx.x; ".." does not belong to a name.
   bool ReadIdent(Token* token) {
     token->kind = Token::Kind::kIdent;
-    while (IsLetter(Peek()) || IsDigit(Peek()) || (Peek() == '.' && IsLetter(Peek(1)))) token->text += text_[at_++];
+    while (IsLetter(Peek()) || IsDigit(Peek()) || (Peek() == '.' && IsLetter(Peek(1))))
+      token->text += text_[at_++];
     return true;
   }
 

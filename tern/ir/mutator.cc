@@ -10,7 +10,8 @@ Buffer ExprMutator::MutateDef(const BufferDef& buffer) {
   // The address may have been defined by a rewritten let.
   if (Expr data = Mutate(buffer->data); !data.same(buffer->data)) {
     const auto* var = data.As<VarNode>();
-    TERN_ICHECK(var) << "the address of buffer " << buffer->name << " was replaced by an expression";
+    TERN_ICHECK(var) << "the address of buffer " << buffer->name
+                     << " was replaced by an expression";
     copy->data = Var(var);
     changed = true;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rewriting expressions. A mutator overrides MutateNode for the kinds it changes; the rest rebuild themselves when a child
-// changed and stay the same node when none did.
+// Rewriting expressions. A mutator overrides MutateNode for the kinds it changes; the rest rebuild
+// themselves when a child changed and stay the same node when none did.
 #ifndef TERN_IR_MUTATOR_H_
 #define TERN_IR_MUTATOR_H_
 
@@ -20,8 +20,10 @@ class ExprMutator {
 
  protected:
   // `self` is the reference to `node`.
-#define TERN_MUTATE(name) \
-  virtual Expr MutateNode(const name##Node* node, const Expr& self) { return MutateChildren(node, self); }
+#define TERN_MUTATE(name)                                             \
+  virtual Expr MutateNode(const name##Node* node, const Expr& self) { \
+    return MutateChildren(node, self);                                \
+  }
   TERN_EXPR_NODES(TERN_MUTATE)
 #undef TERN_MUTATE
 

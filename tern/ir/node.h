@@ -2,8 +2,9 @@
 //
 // The base of all IR nodes, and the list of their kinds.
 //
-// A node class names its fields once, with TERN_FIELDS. Visitors, mutators, structural equality and hashing
-// (visitor.h, mutator.h, structural.h) are derived from that list. Nodes are immutable once shared.
+// A node class names its fields once, with TERN_FIELDS. Visitors, mutators, structural equality and
+// hashing (visitor.h, mutator.h, structural.h) are derived from that list. Nodes are immutable once
+// shared.
 #ifndef TERN_IR_NODE_H_
 #define TERN_IR_NODE_H_
 
@@ -12,20 +13,23 @@
 #include "tern/ffi/any.h"
 #include "tern/ir/span.h"
 
-// The operators with two operands of one type. Arithmetic gives that type, comparison bool, logic takes and gives bool.
+// The operators with two operands of one type. Arithmetic gives that type, comparison bool, logic
+// takes and gives bool.
 #define TERN_ARITHMETIC_NODES(X) \
   X(Add) X(Sub) X(Mul) X(Div) X(TruncDiv) X(TruncMod) X(FloorDiv) X(FloorMod) X(Min) X(Max)
 #define TERN_COMPARISON_NODES(X) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE)
 #define TERN_BINARY_NODES(X) TERN_ARITHMETIC_NODES(X) TERN_COMPARISON_NODES(X) X(And) X(Or)
 
-#define TERN_EXPR_NODES(X)                                                                 \
-  X(IntImm) X(FloatImm) X(StringImm) X(Var) TERN_BINARY_NODES(X) X(Not) X(Select) X(Cast) \
-  X(Ramp) X(Broadcast) X(Let) X(Call) X(BufferLoad)
+#define TERN_EXPR_NODES(X)                                                              \
+  X(IntImm)                                                                             \
+  X(FloatImm) X(StringImm) X(Var) TERN_BINARY_NODES(X) X(Not) X(Select) X(Cast) X(Ramp) \
+      X(Broadcast) X(Let) X(Call) X(BufferLoad)
 
 // Statements, defined in tern/tir/stmt.h.
 #define TERN_STMT_NODES(X)                                                                        \
-  X(BufferStore) X(LetStmt) X(Allocate) X(DeclBuffer) X(For) X(While) X(IfThenElse) X(Seq) X(Assert) \
-  X(Evaluate) X(Block)
+  X(BufferStore)                                                                                  \
+  X(LetStmt) X(Allocate) X(DeclBuffer) X(For) X(While) X(IfThenElse) X(Seq) X(Assert) X(Evaluate) \
+      X(Block)
 
 namespace tern::ir {
 

@@ -30,7 +30,8 @@ const Pass& GetPass(std::string_view name) {
     std::vector<std::string> names = PassNames();
     std::string list;
     for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-    TERN_THROW(ValueError) << "unknown pass '" << name << "'" << ffi::DidYouMean(name, names) << "; the passes are: " << list;
+    TERN_THROW(ValueError) << "unknown pass '" << name << "'" << ffi::DidYouMean(name, names)
+                           << "; the passes are: " << list;
   }
   return it->second;
 }
@@ -41,7 +42,8 @@ std::vector<std::string> PassNames() {
   return names;
 }
 
-IRModule RunPasses(IRModule module, const std::vector<std::string>& names, const PassOptions& options) {
+IRModule RunPasses(IRModule module, const std::vector<std::string>& names,
+                   const PassOptions& options) {
   std::vector<const Pass*> passes;
   for (const std::string& name : names) passes.push_back(&GetPass(name));
   for (const std::string& name : options.print_after)
@@ -57,7 +59,8 @@ IRModule RunPasses(IRModule module, const std::vector<std::string>& names, const
     module = WithContext("running pass " + pass->name, [&] { return pass->run(module); });
     if (options.timing)
       options.timing->emplace_back(
-          pass->name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+          pass->name,
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (options.print && prints(pass->name)) options.print(module, pass->name);
     if (options.verify) options.verify(module, pass->name);
   }

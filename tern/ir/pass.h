@@ -27,8 +27,8 @@ const Pass& GetPass(std::string_view name);
 std::vector<std::string> PassNames();
 
 struct PassOptions {
-  // Called on the module before the first and after every pass, with the pass's name ("" before the first); throws if something
-  // is wrong.
+  // Called on the module before the first and after every pass, with the pass's name ("" before the
+  // first); throws if something is wrong.
   std::function<void(const IRModule&, const std::string& pass)> verify;
   // Called after the passes named here ("*": all).
   std::vector<std::string> print_after;
@@ -38,7 +38,8 @@ struct PassOptions {
 };
 
 // All names are checked before the first pass runs.
-IRModule RunPasses(IRModule module, const std::vector<std::string>& names, const PassOptions& options = {});
+IRModule RunPasses(IRModule module, const std::vector<std::string>& names,
+                   const PassOptions& options = {});
 
 }  // namespace tern::ir
 

@@ -12,9 +12,8 @@ bool StructuralComparer::Equal(const Expr& a, const Expr& b) {
     auto it = vars_.find(var);
     return it == vars_.end() ? a.same(b) : it->second == b.get();
   }
-  return DispatchExpr(a.get(), [&](auto* node) {
-    return EqualFields(node, static_cast<decltype(node)>(b.get()));
-  });
+  return DispatchExpr(
+      a.get(), [&](auto* node) { return EqualFields(node, static_cast<decltype(node)>(b.get())); });
 }
 
 bool StructuralComparer::EqualField(double a, double b) {

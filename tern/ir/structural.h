@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Equality by structure: the same program up to the names of what it defines. Spans do not count. Variables and buffers that
-// are free in both must be the same ones.
+// Equality by structure: the same program up to the names of what it defines. Spans do not count.
+// Variables and buffers that are free in both must be the same ones.
 #ifndef TERN_IR_STRUCTURAL_H_
 #define TERN_IR_STRUCTURAL_H_
 
@@ -25,7 +25,8 @@ class StructuralComparer {
   bool EqualFields(const T* a, const T* b) {
     return std::apply(
         [&](const auto&... fa) {
-          return std::apply([&](const auto&... fb) { return (EqualField(fa, fb) && ... && true); }, b->fields());
+          return std::apply([&](const auto&... fb) { return (EqualField(fa, fb) && ... && true); },
+                            b->fields());
         },
         a->fields());
   }

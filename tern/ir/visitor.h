@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walking expressions. A visitor overrides VisitNode for the kinds it cares about; the rest visit their children.
+// Walking expressions. A visitor overrides VisitNode for the kinds it cares about; the rest visit
+// their children.
 #ifndef TERN_IR_VISITOR_H_
 #define TERN_IR_VISITOR_H_
 
@@ -56,8 +57,8 @@ class ExprVisitor {
   template <class T>
   void VisitField(const T&) {}  // numbers, texts, enums
 
-  // Where a variable or buffer is defined, and where a buffer is used. By default nothing more is visited than the expressions
-  // of a buffer that comes into scope.
+  // Where a variable or buffer is defined, and where a buffer is used. By default nothing more is
+  // visited than the expressions of a buffer that comes into scope.
   virtual void VisitDef(const Var&) {}
   virtual void VisitDef(const BufferDef& buffer);
   virtual void VisitUse(const Buffer&) {}

@@ -4,10 +4,11 @@
 // inside).
 //
 // Sections of the container:
-//   "meta"             JSON: Tern's version, target, functions with their parameters, the import
-//   tree "module.<i>"       the saved bytes of imported module i of the tree "host.<triple>"    a
-//   shared object with the host code, in .tern files "source.<i>.<fmt>" readable forms, when the
-//   sources were kept
+// - meta: JSON with Tern's version, the target, the functions with their parameters, the import
+// tree
+// - module.<i>: the saved bytes of imported module i of the tree
+// - host.<triple>: a shared object with the host code, in .tern files
+// - source.<i>.<fmt>: readable forms, when the sources were kept
 #ifndef TERN_RUNTIME_ARTIFACT_H_
 #define TERN_RUNTIME_ARTIFACT_H_
 

@@ -15,8 +15,8 @@
 namespace tern::runtime {
 
 struct RunOptions {
-  std::map<std::string, std::string>
-      inputs;  // parameter -> file.npy | random | ones | zeros; a number for a float scalar
+  // Parameter -> file.npy | random | ones | zeros; a number for a float scalar.
+  std::map<std::string, std::string> inputs;
   std::map<std::string, int64_t> dims;  // values of symbolic extents and integer parameters
   int64_t default_dim = 128;            // for those not given and not implied by an input
   uint64_t seed = 0;

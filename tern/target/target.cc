@@ -36,7 +36,8 @@ const std::string* FindTag(std::string_view name) {
   std::string tags = Join(all);
   all.insert(all.end(), kinds.begin(), kinds.end());
   TERN_THROW(ValueError) << "unknown target '" << name << "'" << ffi::DidYouMean(name, all)
-                         << "; the kinds are: " << Join(kinds) << (tags.empty() ? "" : "; the tags are: " + tags);
+                         << "; the kinds are: " << Join(kinds)
+                         << (tags.empty() ? "" : "; the tags are: " + tags);
 }
 
 const char* TypeText(AttrSpec::Type type) {
@@ -73,13 +74,15 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-ffi::Any ParseValue(const TargetKind& kind, const std::string& name, const AttrSpec& spec, const std::string& text) {
+ffi::Any ParseValue(const TargetKind& kind, const std::string& name, const AttrSpec& spec,
+                    const std::string& text) {
   if (spec.type == AttrSpec::Type::kString) return text;
   if (spec.type == AttrSpec::Type::kBool && (text == "true" || text == "1")) return true;
   if (spec.type == AttrSpec::Type::kBool && (text == "false" || text == "0")) return false;
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (spec.type == AttrSpec::Type::kInt && error == std::errc() && end == text.data() + text.size()) return value;
+  if (spec.type == AttrSpec::Type::kInt && error == std::errc() && end == text.data() + text.size())
+    return value;
   TERN_THROW(ValueError) << "target " << kind.name << ": -" << name << "=" << text << ": expected "
                          << TypeText(spec.type);
 }
@@ -92,8 +95,9 @@ const AttrSpec& FindAttr(const TargetKind& kind, const std::string& name) {
       names.push_back(known);
       flags.push_back("-" + known);
     }
-    TERN_THROW(ValueError) << "target " << kind.name << " has no attribute -" << name << ffi::DidYouMean(name, names)
-                           << "; it has " << (names.empty() ? "none" : Join(flags));
+    TERN_THROW(ValueError) << "target " << kind.name << " has no attribute -" << name
+                           << ffi::DidYouMean(name, names) << "; it has "
+                           << (names.empty() ? "none" : Join(flags));
   }
   return it->second;
 }
@@ -116,17 +120,18 @@ Target Finish(const TargetKind& kind, std::map<std::string, ffi::Any> given, Tar
   node->kind = &kind;
   for (const auto& [name, value] : given) {
     const AttrSpec& spec = FindAttr(kind, name);
-    TERN_CHECK(HasType(value, spec.type)) << "target " << kind.name << ": attribute " << name << ": expected "
-                                          << TypeText(spec.type);
-    if (spec.check) WithContext("checking -" + name + " of target " + kind.name, [&] { spec.check(value); });
+    TERN_CHECK(HasType(value, spec.type))
+        << "target " << kind.name << ": attribute " << name << ": expected " << TypeText(spec.type);
+    if (spec.check)
+      WithContext("checking -" + name + " of target " + kind.name, [&] { spec.check(value); });
   }
   for (const auto& [name, spec] : kind.attrs)
     if (!spec.default_value.is_none()) given.emplace(name, spec.default_value);
   node->attrs = std::move(given);
   if (kind.role == Role::kDevice) {
     node->host = host ? host : Target::DefaultHost();
-    TERN_CHECK(!node->host->is_device()) << "target " << kind.name << ": the host is " << node->host->kind->name
-                                         << ", which is a device";
+    TERN_CHECK(!node->host->is_device()) << "target " << kind.name << ": the host is "
+                                         << node->host->kind->name << ", which is a device";
   } else {
     TERN_CHECK(!host) << "target " << kind.name << " is a host and takes none";
   }
@@ -135,7 +140,8 @@ Target Finish(const TargetKind& kind, std::map<std::string, ffi::Any> given, Tar
 
 Target ParseWords(std::string_view text, Target host) {
   std::vector<std::string> words = Words(text);
-  TERN_CHECK(!words.empty()) << "the target is empty; give a kind and attributes, as in \"KIND -name=value\"";
+  TERN_CHECK(!words.empty())
+      << "the target is empty; give a kind and attributes, as in \"KIND -name=value\"";
   std::string head = words[0];
   if (const std::string* tag = FindTag(head)) {
     // Attributes after a tag override the tag's.
@@ -173,7 +179,8 @@ Target ParseJsonTarget(std::string_view text, Target host) {
       kind = value.As<std::string>();
     } else if (key == "host") {
       TERN_CHECK(!host) << "target: the host is given twice";
-      host = Target::Parse(value.TryAs<std::string>() ? value.As<std::string>() : ffi::WriteJson(value));
+      host = Target::Parse(value.TryAs<std::string>() ? value.As<std::string>()
+                                                      : ffi::WriteJson(value));
     } else {
       attrs[key] = value;
     }
@@ -184,7 +191,8 @@ Target ParseJsonTarget(std::string_view text, Target host) {
 
 Target ParseAny(std::string_view text, Target host) {
   size_t begin = text.find_first_not_of(" \t\n");
-  if (begin != std::string_view::npos && text[begin] == '{') return ParseJsonTarget(text, std::move(host));
+  if (begin != std::string_view::npos && text[begin] == '{')
+    return ParseJsonTarget(text, std::move(host));
   return ParseWords(text, std::move(host));
 }
 
@@ -193,7 +201,8 @@ thread_local std::vector<Target> current_targets;
 }  // namespace
 
 void RegisterTargetKind(TargetKind kind) {
-  for (const auto& [tag, text] : kind.tags) TERN_ICHECK(!FindTag(tag)) << "tag " << tag << " is registered twice";
+  for (const auto& [tag, text] : kind.tags)
+    TERN_ICHECK(!FindTag(tag)) << "tag " << tag << " is registered twice";
   std::string name = kind.name;
   bool added = Kinds().emplace(name, std::move(kind)).second;
   TERN_ICHECK(added) << "target kind " << name << " is registered twice";
@@ -220,7 +229,9 @@ Target Target::Parse(std::string_view text, std::string_view host) {
 Target Target::DefaultHost() {
   const TargetKind* best = nullptr;
   for (const auto& [name, kind] : Kinds())
-    if (kind.role == Role::kHost && kind.unavailable.empty() && (!best || kind.host_rank > best->host_rank)) best = &kind;
+    if (kind.role == Role::kHost && kind.unavailable.empty() &&
+        (!best || kind.host_rank > best->host_rank))
+      best = &kind;
   TERN_CHECK(best) << "this build of Tern has no host code generator";
   return Finish(*best, {}, {});
 }
@@ -250,7 +261,8 @@ std::string TargetNode::str() const {
     auto string = value.TryAs<std::string>();
     std::string shown = string ? quoted(*string) : ffi::WriteJson(value);
     const ffi::Any& standard = kind->attrs.at(name).default_value;
-    if (standard.is_none() || ffi::WriteJson(standard) != ffi::WriteJson(value)) text += " -" + name + "=" + shown;
+    if (standard.is_none() || ffi::WriteJson(standard) != ffi::WriteJson(value))
+      text += " -" + name + "=" + shown;
   }
   if (host && host->str() != Target::DefaultHost()->str()) text += " -host=" + quoted(host->str());
   return text;

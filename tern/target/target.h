@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What to compile for. A target is a kind ("llvm") with attributes ("-mcpu=..."); a device target has a host target too.
+// What to compile for. A target is a kind ("llvm") with attributes ("-mcpu=..."); a device target
+// has a host target too.
 //
-// Kinds are registered by the backends; nothing here knows any of them. Making a target never asks the local machine
-// about a device.
+// Kinds are registered by the backends; nothing here knows any of them. Making a target never asks
+// the local machine about a device.
 #ifndef TERN_TARGET_TARGET_H_
 #define TERN_TARGET_TARGET_H_
 
@@ -33,13 +34,16 @@ struct TargetKind {
   Role role = Role::kHost;
   std::string description;  // one line
   std::string module_kind;  // of the modules it makes
-  std::string device;       // the runtime's device kind whose tensors its functions take: "cpu" for a host
+  std::string
+      device;  // the runtime's device kind whose tensors its functions take: "cpu" for a host
   int32_t device_type = kTernDeviceCpu;  // DLPack's code of that device
-  // Why this build cannot generate code for it ("needs LLVM; this is a build with TERN_LLVM=OFF"), or "".
+  // Why this build cannot generate code for it ("needs LLVM; this is a build with TERN_LLVM=OFF"),
+  // or "".
   std::string unavailable;
   std::map<std::string, AttrSpec> attrs;
   std::map<std::string, std::string> tags;  // "nvidia/h200" -> "cuda -arch=sm_90a"
-  // Where a device target names no host, and where no target is named at all, the available host kind of highest rank.
+  // Where a device target names no host, and where no target is named at all, the available host
+  // kind of highest rank.
   int host_rank = 0;
   // Passes that run on its functions last, just before code generation.
   std::vector<std::string> final_passes;
@@ -58,8 +62,8 @@ class Target : public ffi::Ref<const TargetNode> {
   Target() = default;
   Target(const ffi::Ref<const TargetNode>& node) : Ref(node) {}
 
-  // "llvm -mcpu=native", a tag, or JSON {"kind": "llvm", "mcpu": "native", "host": ...}. Defaults are filled in. Throws on an
-  // unknown kind, attribute or value, with those that are legal.
+  // "llvm -mcpu=native", a tag, or JSON {"kind": "llvm", "mcpu": "native", "host": ...}. Defaults
+  // are filled in. Throws on an unknown kind, attribute or value, with those that are legal.
   static Target Parse(std::string_view text);
   // The same with a host, for a device target; an empty `host` gives the default host.
   static Target Parse(std::string_view text, std::string_view host);

@@ -8,7 +8,8 @@
 
 namespace tern::tir {
 
-PrimFunc PrimFunc::Make(std::string name, std::vector<Param> params, Stmt body, ir::Attrs attrs, Span span) {
+PrimFunc PrimFunc::Make(std::string name, std::vector<Param> params, Stmt body, ir::Attrs attrs,
+                        Span span) {
   auto node = ffi::Make<PrimFuncNode>();
   node->name = std::move(name);
   node->params = std::move(params);
@@ -32,11 +33,13 @@ PrimFunc PrimFunc::WithAttr(const std::string& key, ffi::Any value) const {
 }
 
 PrimFunc AsPrimFunc(const ir::BaseFunc& function) {
-  TERN_ICHECK(function->type_index() == PrimFuncNode::TypeIndex()) << function->name << " is not a PrimFunc";
+  TERN_ICHECK(function->type_index() == PrimFuncNode::TypeIndex())
+      << function->name << " is not a PrimFunc";
   return PrimFunc(ffi::Ref<const PrimFuncNode>(static_cast<const PrimFuncNode*>(function.get())));
 }
 
-ir::IRModule MapFunctions(const ir::IRModule& module, const std::function<PrimFunc(const PrimFunc&)>& f) {
+ir::IRModule MapFunctions(const ir::IRModule& module,
+                          const std::function<PrimFunc(const PrimFunc&)>& f) {
   std::vector<ir::BaseFunc> functions;
   for (const auto& [name, function] : module->functions)
     functions.push_back(
@@ -53,14 +56,18 @@ class Comparer : public ir::StructuralComparer {
   bool Equal(const Stmt& a, const Stmt& b) {
     if (!a || !b) return !a && !b;
     if (a->kind != b->kind) return false;
-    return DispatchStmt(a.get(), [&](auto* node) { return Fields(node, static_cast<decltype(node)>(b.get())); });
+    return DispatchStmt(
+        a.get(), [&](auto* node) { return Fields(node, static_cast<decltype(node)>(b.get())); });
   }
 
   bool Equal(const PrimFunc& a, const PrimFunc& b) {
-    if (a->name != b->name || a->params.size() != b->params.size() || !EqualAttrs(a->attrs, b->attrs)) return false;
+    if (a->name != b->name || a->params.size() != b->params.size() ||
+        !EqualAttrs(a->attrs, b->attrs))
+      return false;
     DefineExtents(a, b);
     for (size_t i = 0; i < a->params.size(); ++i)
-      if (!Define(a->params[i].var, b->params[i].var) || !Define(a->params[i].buffer, b->params[i].buffer))
+      if (!Define(a->params[i].var, b->params[i].var) ||
+          !Define(a->params[i].buffer, b->params[i].buffer))
         return false;
     return Equal(a->body, b->body);
   }
@@ -87,7 +94,8 @@ class Comparer : public ir::StructuralComparer {
       auto target = value.TryAs<target::Target>();
       return target ? (*target)->str() : ffi::WriteJson(value);
     };
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](const auto& x, const auto& y) {
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [&](const auto& x, const auto& y) {
              return x.first == y.first && text(x.second) == text(y.second);
            });
   }
@@ -96,13 +104,15 @@ class Comparer : public ir::StructuralComparer {
   bool Fields(const T* a, const T* b) {
     return std::apply(
         [&](const auto&... fa) {
-          return std::apply([&](const auto&... fb) { return (Field(fa, fb) && ... && true); }, b->fields());
+          return std::apply([&](const auto&... fb) { return (Field(fa, fb) && ... && true); },
+                            b->fields());
         },
         a->fields());
   }
   bool Field(const Stmt& a, const Stmt& b) { return Equal(a, b); }
   bool Field(const BlockIter& a, const BlockIter& b) {
-    return a.kind == b.kind && Equal(a.extent, b.extent) && Equal(a.binding, b.binding) && Define(a.var, b.var);
+    return a.kind == b.kind && Equal(a.extent, b.extent) && Equal(a.binding, b.binding) &&
+           Define(a.var, b.var);
   }
   template <class T>
   bool Field(const std::vector<T>& a, const std::vector<T>& b) {

@@ -19,7 +19,8 @@ struct Param {
   const std::string& name() const { return is_tensor() ? buffer->name : var.name(); }
 };
 
-// A variable that stands as an extent or stride of a tensor parameter, and is no parameter itself, is defined by that tensor.
+// A variable that stands as an extent or stride of a tensor parameter, and is no parameter itself,
+// is defined by that tensor.
 struct PrimFuncNode : ir::BaseFuncNode {
   std::vector<Param> params;
   Stmt body;
@@ -34,7 +35,8 @@ class PrimFunc : public ffi::Ref<const PrimFuncNode> {
  public:
   PrimFunc() = default;
   PrimFunc(const ffi::Ref<const PrimFuncNode>& node) : Ref(node) {}
-  static PrimFunc Make(std::string name, std::vector<Param> params, Stmt body, ir::Attrs attrs = {}, Span span = {});
+  static PrimFunc Make(std::string name, std::vector<Param> params, Stmt body, ir::Attrs attrs = {},
+                       Span span = {});
 
   PrimFunc WithBody(Stmt body) const;
   PrimFunc WithAttr(const std::string& key, ffi::Any value) const;
@@ -42,17 +44,21 @@ class PrimFunc : public ffi::Ref<const PrimFuncNode> {
 
 // Attributes of functions.
 namespace attr {
-inline constexpr const char* kTarget = "target";  // target::Target: what the function is compiled for
-// String: how it is called. Absent: tensors and scalars, as written. "packed": the packed ABI (after make_packed_api).
-// "kernel": a device function, tensors as pointers (after split_host_device).
+inline constexpr const char* kTarget =
+    "target";  // target::Target: what the function is compiled for
+// String: how it is called. Absent: tensors and scalars, as written. "packed": the packed ABI
+// (after make_packed_api). "kernel": a device function, tensors as pointers (after
+// split_host_device).
 inline constexpr const char* kCallingConvention = "calling_convention";
-inline constexpr const char* kLaunchTags = "launch_tags";  // Array of strings: a kernel's launch parameters, in order
+inline constexpr const char* kLaunchTags =
+    "launch_tags";  // Array of strings: a kernel's launch parameters, in order
 }  // namespace attr
 
 // The functions of a module that are PrimFuncs.
 PrimFunc AsPrimFunc(const ir::BaseFunc& function);
 // A module pass of a function from PrimFunc to PrimFunc.
-ir::IRModule MapFunctions(const ir::IRModule& module, const std::function<PrimFunc(const PrimFunc&)>& f);
+ir::IRModule MapFunctions(const ir::IRModule& module,
+                          const std::function<PrimFunc(const PrimFunc&)>& f);
 
 // Equal up to the names of what they define.
 bool StructuralEqual(const PrimFunc& a, const PrimFunc& b);

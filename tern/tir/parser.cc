@@ -32,7 +32,8 @@ struct Value {
 
 class Parser {
  public:
-  explicit Parser(const ffi::Ref<const ir::Source>& source) : tokens_(ir::Lex(source, &diagnostics_)) {}
+  explicit Parser(const ffi::Ref<const ir::Source>& source)
+      : tokens_(ir::Lex(source, &diagnostics_)) {}
 
   ir::IRModule Run() {
     std::vector<ir::BaseFunc> functions;
@@ -55,7 +56,9 @@ class Parser {
  private:
   // ---- tokens and errors
 
-  const Token& Peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const Token& Peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
   const Token& Next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   bool AtEnd() const { return Peek().kind == Token::Kind::kEnd; }
 
@@ -78,7 +81,8 @@ class Parser {
   }
 
   bool Is(std::string_view text) const {
-    return (Peek().kind == Token::Kind::kPunct || Peek().kind == Token::Kind::kIdent) && Peek().text == text;
+    return (Peek().kind == Token::Kind::kPunct || Peek().kind == Token::Kind::kIdent) &&
+           Peek().text == text;
   }
   bool Accept(std::string_view text) {
     if (!Is(text)) return false;
@@ -123,7 +127,8 @@ class Parser {
     explicit DepthGuard(Parser* parser) : parser(parser) {
       if (++parser->depth_ > kMaxDepth) {
         --parser->depth_;
-        parser->Fail(parser->Peek().span, "nested too deeply; the limit is " + std::to_string(kMaxDepth));
+        parser->Fail(parser->Peek().span,
+                     "nested too deeply; the limit is " + std::to_string(kMaxDepth));
       }
     }
     ~DepthGuard() { --parser->depth_; }
@@ -164,7 +169,8 @@ class Parser {
   DataType ParseDType() {
     std::optional<DataType> dtype = DataType::Parse(Peek().text);
     if (Peek().kind != Token::Kind::kIdent || !dtype)
-      Unexpected("a type (bool, int8..int64, uint8..uint64, float16, bfloat16, float32, float64, handle)");
+      Unexpected(
+          "a type (bool, int8..int64, uint8..uint64, float16, bfloat16, float32, float64, handle)");
     Next();
     return *dtype;
   }
@@ -176,8 +182,8 @@ class Parser {
   }
 
   // After the name: dtype[shape] strides(...) in scope
-  Buffer ParseBufferType(const std::string& name, DataType dtype, const std::string& default_scope, Span span,
-                         Var data = {}) {
+  Buffer ParseBufferType(const std::string& name, DataType dtype, const std::string& default_scope,
+                         Span span, Var data = {}) {
     Expect("[");
     std::vector<Expr> shape = ExtentList("]"), strides;
     Span strides_at = Peek().span;
@@ -190,7 +196,8 @@ class Parser {
     }
     std::string scope = Accept("in") ? ExpectIdent("a storage scope") : default_scope;
     if (dtype.is_handle()) Fail(span, "a buffer cannot hold handles");
-    return BufferNode::Make(name, dtype, std::move(shape), std::move(strides), scope, std::move(data), span);
+    return BufferNode::Make(name, dtype, std::move(shape), std::move(strides), scope,
+                            std::move(data), span);
   }
 
   ffi::Any ParseAttrValue() {
@@ -220,8 +227,10 @@ class Parser {
       Expect("=");
       ffi::Any value = ParseAttrValue();
       if (key == attr::kTarget)
-        value = Located(span, [&] { return ffi::Any(target::Target::Parse(value.As<std::string>())); });
-      if (!attrs.emplace(key, std::move(value)).second) Fail(span, "attribute " + key + " is given twice");
+        value =
+            Located(span, [&] { return ffi::Any(target::Target::Parse(value.As<std::string>())); });
+      if (!attrs.emplace(key, std::move(value)).second)
+        Fail(span, "attribute " + key + " is given twice");
     });
     return attrs;
   }
@@ -239,8 +248,8 @@ class Parser {
     return PrimFunc::Make(name, std::move(params), std::move(body), std::move(attrs), span);
   }
 
-  // Extents may name scalars that come later in the list, so names unknown in a shape become variables of type int64, which a
-  // scalar parameter of that name then takes over.
+  // Extents may name scalars that come later in the list, so names unknown in a shape become
+  // variables of type int64, which a scalar parameter of that name then takes over.
   std::vector<Param> ParseParams() {
     std::vector<Param> params;
     std::set<std::string> names;
@@ -254,14 +263,17 @@ class Parser {
       DataType dtype = ParseDType();
       if (Is("[")) {
         Buffer buffer = ParseBufferType(name, dtype, "global", span);
-        if (symbols_.count(name)) Fail(span, "'" + name + "' is used as an extent and cannot be a tensor");
+        if (symbols_.count(name))
+          Fail(span, "'" + name + "' is used as an extent and cannot be a tensor");
         symbols_[name] = {buffer->data, buffer};
         params.push_back({buffer->data, buffer});
       } else {
         auto it = symbols_.find(name);
-        if (it == symbols_.end()) it = symbols_.emplace(name, Symbol{Var(name, dtype, span), {}}).first;
+        if (it == symbols_.end())
+          it = symbols_.emplace(name, Symbol{Var(name, dtype, span), {}}).first;
         if (it->second.var.dtype() != dtype)
-          Fail(span, "'" + name + "' is used as an extent, so it must be int64, not " + dtype.str());
+          Fail(span,
+               "'" + name + "' is used as an extent, so it must be int64, not " + dtype.str());
         params.push_back({it->second.var, {}});
       }
     });
@@ -278,7 +290,8 @@ class Parser {
     return ParseStmts();
   }
 
-  // Up to and with the closing brace. After a mistake, goes on with the next statement of this level.
+  // Up to and with the closing brace. After a mistake, goes on with the next statement of this
+  // level.
   Stmt ParseStmts() {
     Span span = Peek().span;
     std::vector<Stmt> stmts;
@@ -300,7 +313,8 @@ class Parser {
     return SeqNode::Make(std::move(stmts), span);
   }
 
-  // Skips from the statement that began at token `start` to the first token of a later line at the same nesting of braces.
+  // Skips from the statement that began at token `start` to the first token of a later line at the
+  // same nesting of braces.
   void Recover(size_t start) {
     int nesting = 0;
     for (size_t i = start; i < at_; ++i) nesting += Nesting(tokens_[i]);
@@ -341,8 +355,10 @@ class Parser {
       if (!call.As<ir::CallNode>()) Fail(token.span, "this expression has no effect");
       return EvaluateNode::Make(call, token.span);
     }
-    Fail(token.span, "expected a statement (for, while, if, let, alloc, buffer, assert, block, scope, a store or a call), found " +
-                         Spell(token));
+    Fail(token.span,
+         "expected a statement (for, while, if, let, alloc, buffer, assert, block, scope, a store "
+         "or a call), found " +
+             Spell(token));
   }
 
   struct Range {
@@ -361,7 +377,8 @@ class Parser {
     Value end = ParseExpr();
     Unify(&min, &end);
     range.min = min.expr;
-    range.extent = counted ? end.expr : Located(range.span, [&] { return Difference(end.expr, min.expr); });
+    range.extent =
+        counted ? end.expr : Located(range.span, [&] { return Difference(end.expr, min.expr); });
     range.var = Var(name, min.expr.dtype(), range.span);
     return range;
   }
@@ -369,7 +386,8 @@ class Parser {
     const int64_t *a = ir::AsConstInt(end), *b = ir::AsConstInt(min);
     if (b && *b == 0 && min.dtype() == DataType::Int(64)) return end;
     int64_t difference;
-    if (a && b && min.dtype() == DataType::Int(64) && !__builtin_sub_overflow(*a, *b, &difference)) return difference;
+    if (a && b && min.dtype() == DataType::Int(64) && !__builtin_sub_overflow(*a, *b, &difference))
+      return difference;
     return ir::SubNode::Make(end, min);
   }
 
@@ -410,7 +428,8 @@ class Parser {
   std::string ParseThreadAxis() {
     static const std::set<std::string> kAxes = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
                                                 "threadIdx.x", "threadIdx.y", "threadIdx.z"};
-    if (!kAxes.count(Peek().text)) Unexpected("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z)");
+    if (!kAxes.count(Peek().text))
+      Unexpected("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z)");
     return Next().text;
   }
 
@@ -427,7 +446,8 @@ class Parser {
     Expr condition = ParseExpr().expr;
     Stmt then_case = ParseBlock(), else_case;
     if (Accept("else")) else_case = Is("if") ? ParseIf() : ParseBlock();
-    return Located(span, [&] { return IfThenElseNode::Make(condition, then_case, else_case, span); });
+    return Located(span,
+                   [&] { return IfThenElseNode::Make(condition, then_case, else_case, span); });
   }
 
   Stmt ParseLet() {
@@ -477,9 +497,11 @@ class Parser {
     Expect("at");
     if (Peek().kind != Token::Kind::kIdent) Unexpected("the name of a pointer");
     Var data = Lookup(Peek()).var;
-    if (!data.dtype().is_handle()) Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
+    if (!data.dtype().is_handle())
+      Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
     Next();
-    Buffer buffer = BufferNode::Make(name, dtype, shape->shape, shape->strides, shape->scope, data, span);
+    Buffer buffer =
+        BufferNode::Make(name, dtype, shape->shape, shape->strides, shape->scope, data, span);
     symbols_[name] = {data, buffer};
     return DeclBufferNode::Make(buffer, RestOfBlock(), span);
   }
@@ -573,7 +595,8 @@ class Parser {
       else if (dtype.is_integer())
         value->expr = Located(span, [&] { return ir::IntImmNode::Make(dtype, imm->value, span); });
     } else if (const auto* imm = value->expr.As<ir::FloatImmNode>(); imm && dtype.is_float()) {
-      value->expr = ir::FloatImmNode::Make(dtype, exact_.count(imm) ? exact_[imm] : imm->value, span);
+      value->expr =
+          ir::FloatImmNode::Make(dtype, exact_.count(imm) ? exact_[imm] : imm->value, span);
     }
   }
   void Unify(Value* a, Value* b) {
@@ -597,10 +620,12 @@ class Parser {
   static constexpr int kCompareLevel = 2, kTightestLevel = 4;
   static const BinaryOperator* FindOperator(const Token& token) {
     static const BinaryOperator kOperators[] = {
-        {"||", 0, ir::OrNode::Make},       {"&&", 1, ir::AndNode::Make},       {"==", 2, ir::EQNode::Make},
-        {"!=", 2, ir::NENode::Make},       {"<", 2, ir::LTNode::Make},         {"<=", 2, ir::LENode::Make},
-        {">", 2, ir::GTNode::Make},        {">=", 2, ir::GENode::Make},        {"+", 3, ir::AddNode::Make},
-        {"-", 3, ir::SubNode::Make},       {"*", 4, ir::MulNode::Make},        {"/", 4, ir::DivNode::Make},
+        {"||", 0, ir::OrNode::Make},       {"&&", 1, ir::AndNode::Make},
+        {"==", 2, ir::EQNode::Make},       {"!=", 2, ir::NENode::Make},
+        {"<", 2, ir::LTNode::Make},        {"<=", 2, ir::LENode::Make},
+        {">", 2, ir::GTNode::Make},        {">=", 2, ir::GENode::Make},
+        {"+", 3, ir::AddNode::Make},       {"-", 3, ir::SubNode::Make},
+        {"*", 4, ir::MulNode::Make},       {"/", 4, ir::DivNode::Make},
         {"//", 4, ir::FloorDivNode::Make}, {"%", 4, ir::FloorModNode::Make},
     };
     if (token.kind != Token::Kind::kPunct) return nullptr;
@@ -614,7 +639,8 @@ class Parser {
   Value ParseBinary(int level) {
     if (level > kTightestLevel) return ParseUnary();
     Value left = ParseBinary(level + 1);
-    for (const BinaryOperator* op = FindOperator(Peek()); op && op->level == level; op = FindOperator(Peek())) {
+    for (const BinaryOperator* op = FindOperator(Peek()); op && op->level == level;
+         op = FindOperator(Peek())) {
       Span span = Next().span;
       Value right = ParseBinary(level + 1);
       Unify(&left, &right);
@@ -636,7 +662,8 @@ class Parser {
       return {Located(span, [&] { return ir::NotNode::Make(operand, span); }), false};
     }
     if (!Accept("-")) return ParsePrimary();
-    if (Peek().kind == Token::Kind::kInt) return {ir::IntImmNode::Make(DataType::Int(64), ParseInteger(true), span), true};
+    if (Peek().kind == Token::Kind::kInt)
+      return {ir::IntImmNode::Make(DataType::Int(64), ParseInteger(true), span), true};
     Value operand = ParseUnary();
     if (const auto* imm = operand.expr.As<ir::FloatImmNode>(); imm && operand.literal)
       return FloatLiteral(-(exact_.count(imm) ? exact_[imm] : imm->value), span);
@@ -644,7 +671,8 @@ class Parser {
   }
   // -1.0 * x keeps the sign of zero, 0 - x does not.
   static Expr Negate(const Expr& operand, const Span& span) {
-    if (operand.dtype().is_float()) return ir::MulNode::Make(ir::MakeConst(operand.dtype(), -1, span), operand, span);
+    if (operand.dtype().is_float())
+      return ir::MulNode::Make(ir::MakeConst(operand.dtype(), -1, span), operand, span);
     return ir::SubNode::Make(ir::MakeConst(operand.dtype(), 0, span), operand, span);
   }
 
@@ -652,11 +680,13 @@ class Parser {
     const Token& token = Peek();
     if (token.kind != Token::Kind::kInt) Unexpected("an integer");
     uint64_t magnitude = 0;
-    auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), magnitude);
+    auto [end, error] =
+        std::from_chars(token.text.data(), token.text.data() + token.text.size(), magnitude);
     uint64_t limit = (uint64_t{1} << 63) - !negative;
     // Above int64, the digits are those of a uint64 constant: uint64(18446744073709551615).
     bool unsigned_ok = !negative && in_uint64_;
-    if (error != std::errc() || (magnitude > limit && !unsigned_ok)) Fail(token.span, "the integer does not fit in 64 bits");
+    if (error != std::errc() || (magnitude > limit && !unsigned_ok))
+      Fail(token.span, "the integer does not fit in 64 bits");
     Next();
     return static_cast<int64_t>(negative ? -magnitude : magnitude);
   }
@@ -716,10 +746,12 @@ class Parser {
     if (Is("[")) {
       Buffer buffer = LookupBuffer(token);
       std::vector<Expr> indices = ParseIndices();
-      return {Located(span, [&] { return ir::BufferLoadNode::Make(buffer, indices, span); }), false};
+      return {Located(span, [&] { return ir::BufferLoadNode::Make(buffer, indices, span); }),
+              false};
     }
     if (Is("(") || (Is("<") && IsTypedCall(token))) return ParseCall(token);
-    if (in_params_ && !symbols_.count(token.text)) symbols_[token.text] = {Var(token.text, DataType::Int(64), span), {}};
+    if (in_params_ && !symbols_.count(token.text))
+      symbols_[token.text] = {Var(token.text, DataType::Int(64), span), {}};
     const Symbol& symbol = Lookup(token);
     if (symbol.buffer)
       Fail(span, "'" + token.text + "' is a buffer; an element of it is " + token.text + "[...]");
@@ -751,12 +783,14 @@ class Parser {
 
   // dtype(x): a constant of the type, or a conversion to it.
   Value ParseConversion(const Token& name, DataType dtype, std::vector<Value>& args) {
-    if (args.size() != 1) Fail(name.span, name.text + "(x) converts one value, got " + std::to_string(args.size()));
+    if (args.size() != 1)
+      Fail(name.span, name.text + "(x) converts one value, got " + std::to_string(args.size()));
     if (args[0].literal && dtype.is_scalar()) {
       Convert(&args[0], dtype);
       if (args[0].expr.dtype() == dtype) return {args[0].expr, false};
     }
-    return {Located(name.span, [&] { return ir::CastNode::Make(dtype, args[0].expr, name.span); }), false};
+    return {Located(name.span, [&] { return ir::CastNode::Make(dtype, args[0].expr, name.span); }),
+            false};
   }
 
   static void CheckCount(const Token& name, const std::vector<Value>& args, size_t count) {

@@ -65,8 +65,9 @@ std::string FloatText(DataType dtype, double value) {
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[64];
   // The shortest text that reads back to the same value of the type.
-  auto end = dtype.bits() == 64 ? std::to_chars(buffer, buffer + sizeof buffer, value).ptr
-                                : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr;
+  auto end = dtype.bits() == 64
+                 ? std::to_chars(buffer, buffer + sizeof buffer, value).ptr
+                 : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr;
   std::string text(buffer, end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
@@ -76,7 +77,8 @@ class Printer {
  public:
   std::string Function(const PrimFunc& function) {
     out_ = "func " + function->name + "(";
-    // Every parameter's name is taken before any shape is printed: shapes may use scalars that come later.
+    // Every parameter's name is taken before any shape is printed: shapes may use scalars that come
+    // later.
     for (const Param& param : function->params)
       if (!param.is_tensor()) Name(param.var.node());
     for (size_t i = 0; i < function->params.size(); ++i) {
@@ -163,14 +165,17 @@ class Printer {
 
   Written Write(const IntImmNode* node) {
     if (node->dtype.is_bool()) return {node->value ? "true" : "false", kPrimaryPrec};
-    std::string digits = node->dtype == DataType::UInt(64) ? std::to_string(static_cast<uint64_t>(node->value))
-                                                           : std::to_string(node->value);
-    if (node->dtype != DataType::Int(64)) return {node->dtype.str() + "(" + digits + ")", kPrimaryPrec};
+    std::string digits = node->dtype == DataType::UInt(64)
+                             ? std::to_string(static_cast<uint64_t>(node->value))
+                             : std::to_string(node->value);
+    if (node->dtype != DataType::Int(64))
+      return {node->dtype.str() + "(" + digits + ")", kPrimaryPrec};
     return {digits, node->value < 0 ? kUnaryPrec : kPrimaryPrec};
   }
   Written Write(const FloatImmNode* node) {
     std::string digits = FloatText(node->dtype, node->value);
-    if (node->dtype != DataType::Float(32)) return {node->dtype.str() + "(" + digits + ")", kPrimaryPrec};
+    if (node->dtype != DataType::Float(32))
+      return {node->dtype.str() + "(" + digits + ")", kPrimaryPrec};
     return {digits, digits[0] == '-' ? kUnaryPrec : kPrimaryPrec};
   }
   Written Write(const StringImmNode* node) { return {QuoteString(node->value), kPrimaryPrec}; }
@@ -188,32 +193,40 @@ class Printer {
     }
     // Operators group to the left; comparisons do not group at all.
     auto tighter = static_cast<Precedence>(precedence + 1);
-    return {Text(node->a, precedence == kComparePrec ? tighter : precedence) + " " + op + " " + Text(node->b, tighter),
+    return {Text(node->a, precedence == kComparePrec ? tighter : precedence) + " " + op + " " +
+                Text(node->b, tighter),
             precedence};
   }
 
   Written Write(const NotNode* node) { return {"!" + Text(node->a, kUnaryPrec), kUnaryPrec}; }
   Written Write(const SelectNode* node) {
-    return {"select(" + List({node->condition, node->true_value, node->false_value}) + ")", kPrimaryPrec};
+    return {"select(" + List({node->condition, node->true_value, node->false_value}) + ")",
+            kPrimaryPrec};
   }
   Written Write(const CastNode* node) {
     // float32(1) is a constant; a conversion of one is written out.
-    bool constant = node->value.template As<IntImmNode>() || node->value.template As<FloatImmNode>();
+    bool constant =
+        node->value.template As<IntImmNode>() || node->value.template As<FloatImmNode>();
     std::string head = constant ? "cast<" + node->dtype.str() + ">" : node->dtype.str();
     return {head + "(" + Text(node->value, kOrPrec) + ")", kPrimaryPrec};
   }
   Written Write(const RampNode* node) {
-    return {"ramp(" + List({node->base, node->stride}) + ", " + std::to_string(node->lanes) + ")", kPrimaryPrec};
+    return {"ramp(" + List({node->base, node->stride}) + ", " + std::to_string(node->lanes) + ")",
+            kPrimaryPrec};
   }
   Written Write(const BroadcastNode* node) {
-    return {"broadcast(" + List({node->value}) + ", " + std::to_string(node->lanes) + ")", kPrimaryPrec};
+    return {"broadcast(" + List({node->value}) + ", " + std::to_string(node->lanes) + ")",
+            kPrimaryPrec};
   }
   Written Write(const LetNode* node) {
     std::string value = Text(node->value, kOrPrec);
-    return {"(let " + Name(node->var.node()) + " = " + value + " in " + Text(node->body, kOrPrec) + ")", kPrimaryPrec};
+    return {
+        "(let " + Name(node->var.node()) + " = " + value + " in " + Text(node->body, kOrPrec) + ")",
+        kPrimaryPrec};
   }
   Written Write(const CallNode* node) {
-    std::string dtype = FindIntrinsic(node->name)->explicit_dtype ? "<" + node->dtype.str() + ">" : "";
+    std::string dtype =
+        FindIntrinsic(node->name)->explicit_dtype ? "<" + node->dtype.str() + ">" : "";
     return {node->name + dtype + "(" + List(node->args) + ")", kPrimaryPrec};
   }
   Written Write(const BufferLoadNode* node) {
@@ -243,7 +256,8 @@ class Printer {
   }
 
   void Write(const BufferStoreNode* node) {
-    Line(Name(node->buffer.get()) + "[" + List(node->indices) + "] = " + Text(node->value, kOrPrec));
+    Line(Name(node->buffer.get()) + "[" + List(node->indices) +
+         "] = " + Text(node->value, kOrPrec));
   }
   void Write(const LetStmtNode* node) {
     std::string value = Text(node->value, kOrPrec);
@@ -257,14 +271,16 @@ class Printer {
   }
   void Write(const DeclBufferNode* node) {
     std::string type = BufferType(node->buffer);
-    Line("buffer " + Name(node->buffer.get()) + ": " + type + " at " + Name(node->buffer->data.node()));
+    Line("buffer " + Name(node->buffer.get()) + ": " + type + " at " +
+         Name(node->buffer->data.node()));
     Print(node->body);
   }
   void Write(const ForNode* node) {
     std::string range = Text(node->min, kAddPrec) + "..";
     if (IsConst(node->min, 0) && node->min.dtype() == DataType::Int(64))
       range += Text(node->extent, kAddPrec);
-    else if (const auto* sub = node->extent.As<SubNode>(); sub && StructuralEqual(sub->b, node->min))
+    else if (const auto* sub = node->extent.As<SubNode>();
+             sub && StructuralEqual(sub->b, node->min))
       range += Text(sub->a, kAddPrec);
     else
       range += "+" + Text(node->extent, kUnaryPrec);
@@ -275,7 +291,9 @@ class Printer {
       kind = std::string(" ") + ForKindName(node->for_kind);
     BodyLine("for " + Name(node->var.node()) + " in " + range + kind, node->body);
   }
-  void Write(const WhileNode* node) { BodyLine("while " + Text(node->condition, kOrPrec), node->body); }
+  void Write(const WhileNode* node) {
+    BodyLine("while " + Text(node->condition, kOrPrec), node->body);
+  }
   void Write(const IfThenElseNode* node) {
     out_ += std::string(indent_, ' ') + "if " + Text(node->condition, kOrPrec) + " ";
     Body(node->then_case);
@@ -287,7 +305,8 @@ class Printer {
   }
   void Write(const SeqNode* node) {
     for (size_t i = 0; i < node->stmts.size(); ++i) {
-      // A definition reaches to the end of its braces: one that other statements follow needs braces of its own.
+      // A definition reaches to the end of its braces: one that other statements follow needs
+      // braces of its own.
       const Stmt& stmt = node->stmts[i];
       bool scoped = stmt.As<LetStmtNode>() || stmt.As<AllocateNode>() || stmt.As<DeclBufferNode>();
       if (scoped && i + 1 < node->stmts.size())
@@ -307,7 +326,8 @@ class Printer {
     for (const BlockIter& iter : node->iters) {
       std::string domain = Text(iter.extent, kOrPrec), binding = Text(iter.binding, kOrPrec);
       iters += (iters.empty() ? "" : ", ") + Name(iter.var.node()) + ": " +
-               (iter.kind == IterKind::kSpatial ? "spatial" : "reduce") + "(" + domain + ") = " + binding;
+               (iter.kind == IterKind::kSpatial ? "spatial" : "reduce") + "(" + domain +
+               ") = " + binding;
     }
     out_ += std::string(indent_, ' ') + "block " + node->name + "(" + iters + ") {\n";
     indent_ += 2;
@@ -328,7 +348,8 @@ class Printer {
 
 std::string PrintModule(const ir::IRModule& module) {
   std::string text;
-  for (const auto& [name, function] : module->functions) text += (text.empty() ? "" : "\n") + Print(AsPrimFunc(function));
+  for (const auto& [name, function] : module->functions)
+    text += (text.empty() ? "" : "\n") + Print(AsPrimFunc(function));
   return text;
 }
 std::string Print(const PrimFunc& function) { return Printer().Function(function); }

@@ -13,7 +13,8 @@ ffi::Ref<T> New(Span span) {
 
 void CheckCondition(const Expr& condition, const char* what) {
   if (condition.dtype() != DataType::Bool())
-    TERN_THROW(TypeError) << "the condition of " << what << " is " << condition.dtype().str() << "; expected bool";
+    TERN_THROW(TypeError) << "the condition of " << what << " is " << condition.dtype().str()
+                          << "; expected bool";
 }
 
 }  // namespace
@@ -37,8 +38,8 @@ const char* ForKindName(ForKind kind) {
 Stmt BufferStoreNode::Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span) {
   DataType expected = ir::AccessType(buffer, indices);
   if (value.dtype() != expected)
-    TERN_THROW(TypeError) << "cannot store " << value.dtype().str() << " in " << buffer->name << ", which holds "
-                          << expected.str();
+    TERN_THROW(TypeError) << "cannot store " << value.dtype().str() << " in " << buffer->name
+                          << ", which holds " << expected.str();
   auto node = New<BufferStoreNode>(std::move(span));
   node->buffer = std::move(buffer);
   node->indices = std::move(indices);
@@ -48,7 +49,8 @@ Stmt BufferStoreNode::Make(Buffer buffer, std::vector<Expr> indices, Expr value,
 
 Stmt LetStmtNode::Make(Var var, Expr value, Stmt body, Span span) {
   if (var.dtype() != value.dtype())
-    TERN_THROW(TypeError) << var.name() << " is " << var.dtype().str() << ", but its value is " << value.dtype().str();
+    TERN_THROW(TypeError) << var.name() << " is " << var.dtype().str() << ", but its value is "
+                          << value.dtype().str();
   auto node = New<LetStmtNode>(std::move(span));
   node->var = std::move(var);
   node->value = std::move(value);
@@ -70,10 +72,12 @@ Stmt DeclBufferNode::Make(Buffer buffer, Stmt body, Span span) {
   return node;
 }
 
-Stmt ForNode::Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread, Span span) {
+Stmt ForNode::Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread,
+                   Span span) {
   if (!var.dtype().is_integer() || var.dtype() != min.dtype() || var.dtype() != extent.dtype())
-    TERN_THROW(TypeError) << "loop variable " << var.name() << " is " << var.dtype().str() << ", but it runs from "
-                          << min.dtype().str() << " over an extent of " << extent.dtype().str();
+    TERN_THROW(TypeError) << "loop variable " << var.name() << " is " << var.dtype().str()
+                          << ", but it runs from " << min.dtype().str() << " over an extent of "
+                          << extent.dtype().str();
   TERN_ICHECK((kind == ForKind::kThread) == !thread.empty()) << var.name();
   auto node = New<ForNode>(std::move(span));
   node->var = std::move(var);
@@ -116,7 +120,8 @@ Stmt SeqNode::Make(std::vector<Stmt> stmts, Span span) {
   return node;
 }
 
-Stmt AssertNode::Make(Expr condition, std::string error_kind, std::vector<Expr> message, Span span) {
+Stmt AssertNode::Make(Expr condition, std::string error_kind, std::vector<Expr> message,
+                      Span span) {
   CheckCondition(condition, "assert");
   auto node = New<AssertNode>(std::move(span));
   node->condition = std::move(condition);
@@ -131,11 +136,13 @@ Stmt EvaluateNode::Make(Expr value, Span span) {
   return node;
 }
 
-Stmt BlockNode::Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body, Span span) {
+Stmt BlockNode::Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body,
+                     Span span) {
   for (const BlockIter& iter : iters)
     if (iter.var.dtype() != iter.extent.dtype() || iter.var.dtype() != iter.binding.dtype())
-      TERN_THROW(TypeError) << "axis " << iter.var.name() << " of block " << name << " is " << iter.var.dtype().str()
-                            << " over an extent of " << iter.extent.dtype().str() << ", bound to "
+      TERN_THROW(TypeError) << "axis " << iter.var.name() << " of block " << name << " is "
+                            << iter.var.dtype().str() << " over an extent of "
+                            << iter.extent.dtype().str() << ", bound to "
                             << iter.binding.dtype().str();
   auto node = New<BlockNode>(std::move(span));
   node->name = std::move(name);

@@ -81,7 +81,8 @@ enum class ForKind { kSerial, kParallel, kVectorized, kUnrolled, kThread };
 // "serial", "parallel", ...
 const char* ForKindName(ForKind kind);
 
-// for var in min..min + extent. A thread loop's iterations run at once, on the hardware axis `thread` ("blockIdx.x").
+// for var in min..min + extent. A thread loop's iterations run at once, on the hardware axis
+// `thread` ("blockIdx.x").
 struct ForNode : StmtOf<NodeKind::kFor> {
   Expr min, extent;
   Var var;
@@ -89,7 +90,8 @@ struct ForNode : StmtOf<NodeKind::kFor> {
   std::string thread;
   Stmt body;
   TERN_FIELDS(min, extent, var, for_kind, thread, body)
-  static Stmt Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread = "", Span span = {});
+  static Stmt Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread = "",
+                   Span span = {});
 };
 
 struct WhileNode : StmtOf<NodeKind::kWhile> {
@@ -114,14 +116,15 @@ struct SeqNode : StmtOf<NodeKind::kSeq> {
   static Stmt Make(std::vector<Stmt> stmts, Span span = {});
 };
 
-// Raises a `kind` error unless the condition holds; the message is the parts in a row (texts as they are, integers in decimal,
-// pointers to tensors as a description).
+// Raises a `kind` error unless the condition holds; the message is the parts in a row (texts as
+// they are, integers in decimal, pointers to tensors as a description).
 struct AssertNode : StmtOf<NodeKind::kAssert> {
   Expr condition;
   std::string error_kind;
   std::vector<Expr> message;
   TERN_FIELDS(condition, error_kind, message)
-  static Stmt Make(Expr condition, std::string error_kind, std::vector<Expr> message, Span span = {});
+  static Stmt Make(Expr condition, std::string error_kind, std::vector<Expr> message,
+                   Span span = {});
 };
 
 // A call, made for its effect.
@@ -140,14 +143,16 @@ struct BlockIter {
   IterKind kind = IterKind::kSpatial;
 };
 
-// One unit of computation, its axes named: instances that differ in a spatial axis are independent; instances along the
-// reduction axes update one result, and `init` (may be null) runs before the first of them.
+// One unit of computation, its axes named: instances that differ in a spatial axis are independent;
+// instances along the reduction axes update one result, and `init` (may be null) runs before the
+// first of them.
 struct BlockNode : StmtOf<NodeKind::kBlock> {
   std::string name;
   std::vector<BlockIter> iters;
   Stmt init, body;
   TERN_FIELDS(name, iters, init, body)
-  static Stmt Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body, Span span = {});
+  static Stmt Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body,
+                   Span span = {});
 };
 
 }  // namespace tern::tir

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text form of the loop IR. docs/tir.md describes it. Whatever PrintModule writes, ParseModule reads back to the same structure.
+// The text form of the loop IR. docs/tir.md describes it. Whatever PrintModule writes, ParseModule
+// reads back to the same structure.
 #ifndef TERN_TIR_TEXT_H_
 #define TERN_TIR_TEXT_H_
 
@@ -11,7 +12,8 @@
 
 namespace tern::tir {
 
-// Throws ParseError with every mistake found, each as "file:line:col: error: ...", its line and a caret.
+// Throws ParseError with every mistake found, each as "file:line:col: error: ...", its line and a
+// caret.
 ir::IRModule ParseModule(const std::string& file_name, const std::string& text);
 ir::IRModule ParseFile(const std::string& path);
 

@@ -69,8 +69,10 @@ class StmtMutator : public ir::ExprMutator {
 
  protected:
   using ExprMutator::MutateNode;
-#define TERN_MUTATE(name) \
-  virtual Stmt MutateNode(const name##Node* node, const Stmt& self) { return MutateChildren(node, self); }
+#define TERN_MUTATE(name)                                             \
+  virtual Stmt MutateNode(const name##Node* node, const Stmt& self) { \
+    return MutateChildren(node, self);                                \
+  }
   TERN_STMT_NODES(TERN_MUTATE)
 #undef TERN_MUTATE
 

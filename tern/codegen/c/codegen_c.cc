@@ -62,7 +62,8 @@ const std::string& CodeGenC::NameOf(const ir::VarNode* var) const {
 
 const std::string& CodeGenC::NameOf(const ir::Buffer& buffer) const {
   auto it = buffer_names_.find(buffer.get());
-  TERN_ICHECK(it != buffer_names_.end()) << "buffer " << buffer->name << " is used but not declared";
+  TERN_ICHECK(it != buffer_names_.end())
+      << "buffer " << buffer->name << " is used but not declared";
   return it->second;
 }
 
@@ -70,7 +71,8 @@ int64_t CodeGenC::ConstantSize(const ir::Buffer& buffer) const {
   int64_t size = 1;
   for (const ir::Expr& extent : buffer->shape) {
     const int64_t* value = ir::AsConstInt(extent);
-    TERN_ICHECK(value) << "buffer " << buffer->name << " of scope " << buffer->scope << " has no constant size";
+    TERN_ICHECK(value) << "buffer " << buffer->name << " of scope " << buffer->scope
+                       << " has no constant size";
     size *= *value;
   }
   return size;
@@ -99,7 +101,8 @@ void CodeGenC::EmitBraced(const std::string& head, const tir::Stmt& body) {
 
 void CodeGenC::EmitDeclaration(const ir::Var& var, const ir::Expr& value) {
   if (!IsRead(var)) {
-    TERN_ICHECK(!HasEffect(value)) << "the value of " << var.name() << " is a call made for its effect";
+    TERN_ICHECK(!HasEffect(value))
+        << "the value of " << var.name() << " is a call made for its effect";
     return;
   }
   std::string text = PrintConverted(value);
@@ -118,8 +121,8 @@ void CodeGenC::EmitNode(const tir::AllocateNode* node) {
 
 void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  TERN_ICHECK(buffer->scope == "local")
-      << "buffer " << buffer->name << " has scope " << buffer->scope << ", which this language cannot allocate";
+  TERN_ICHECK(buffer->scope == "local") << "buffer " << buffer->name << " has scope "
+                                        << buffer->scope << ", which this language cannot allocate";
   std::string name = DefineBuffer(buffer);
   DefineAddress(buffer, name);
   Line(fmt::format("{} {}[{}];", StorageType(buffer->dtype), name, ConstantSize(buffer)));
@@ -153,7 +156,8 @@ void CodeGenC::EmitNode(const tir::ForNode* node) {
   if (node->for_kind == ForKind::kThread) {
     // The loop's iterations are the hardware's threads; each has its own value of the variable.
     if (IsRead(node->var)) {
-      TERN_ICHECK(ir::IsConst(node->min, 0)) << "thread loop " << node->var.name() << " does not start at 0";
+      TERN_ICHECK(ir::IsConst(node->min, 0))
+          << "thread loop " << node->var.name() << " does not start at 0";
       std::string index = ThreadIndex(node->thread);
       Line(fmt::format("{0} {1} = ({0}){2};", type, DefineVar(node->var), index));
     }
@@ -169,7 +173,8 @@ void CodeGenC::EmitNode(const tir::ForNode* node) {
     Line(fmt::format("{} {} = {};", type, once, last));
     last = once;
   }
-  EmitBraced(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1})", type, name, first, last), node->body);
+  EmitBraced(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1})", type, name, first, last),
+             node->body);
 }
 
 void CodeGenC::EmitNode(const tir::WhileNode* node) {
@@ -207,9 +212,11 @@ void CodeGenC::EmitNode(const tir::IfThenElseNode* node) {
 }
 
 void CodeGenC::EmitNode(const tir::SeqNode* node) {
-  // A member that declares something keeps it to itself, so that its names are free again behind it.
+  // A member that declares something keeps it to itself, so that its names are free again behind
+  // it.
   for (const tir::Stmt& stmt : node->stmts) {
-    bool declares = stmt.As<tir::LetStmtNode>() || stmt.As<tir::AllocateNode>() || stmt.As<tir::DeclBufferNode>();
+    bool declares = stmt.As<tir::LetStmtNode>() || stmt.As<tir::AllocateNode>() ||
+                    stmt.As<tir::DeclBufferNode>();
     if (!declares || stmt.same(node->stmts.back())) {
       Emit(stmt);
       continue;
@@ -256,12 +263,14 @@ void CodeGenC::EmitCall(const ir::CallNode* node) {
 }
 
 Code CodeGenC::PrintRamp(const ir::RampNode* node) {
-  TERN_ICHECK(false) << "this language has no vectors, but there is a ramp of " << node->lanes << " lanes";
+  TERN_ICHECK(false) << "this language has no vectors, but there is a ramp of " << node->lanes
+                     << " lanes";
   return {};
 }
 
 Code CodeGenC::PrintBroadcast(const ir::BroadcastNode* node) {
-  TERN_ICHECK(false) << "this language has no vectors, but there is a broadcast to " << node->lanes << " lanes";
+  TERN_ICHECK(false) << "this language has no vectors, but there is a broadcast to " << node->lanes
+                     << " lanes";
   return {};
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The family of code generators that write source of a C-like language from lowered TIR (docs/lowered_tir.md).
+// The family of code generators that write source of a C-like language from lowered TIR
+// (docs/lowered_tir.md).
 //
-// What all such languages share is here: statements, operators, names, and the exact meaning of TIR's arithmetic. A language
-// derives from CodeGenC and says how it spells types, memory, thread indices, vectors, calls and functions.
+// What all such languages share is here: statements, operators, names, and the exact meaning of
+// TIR's arithmetic. A language derives from CodeGenC and says how it spells types, memory, thread
+// indices, vectors, calls and functions.
 //
-// Values and memory: a bool is a byte in memory; float16 and bfloat16 are 16-bit patterns in memory and `float` as values, every
-// result of arithmetic rounded to the narrow type. Where TIR wraps (integers narrower than C's int), the text converts back.
+// Values and memory: a bool is a byte in memory; float16 and bfloat16 are 16-bit patterns in memory
+// and `float` as values, every result of arithmetic rounded to the narrow type. Where TIR wraps
+// (integers narrower than C's int), the text converts back.
 #ifndef TERN_CODEGEN_C_CODEGEN_C_H_
 #define TERN_CODEGEN_C_CODEGEN_C_H_
 
@@ -21,8 +24,9 @@
 
 namespace tern::codegen {
 
-// How tightly the outermost operator of an expression binds, loosest first. Parentheses are written only where an operand binds
-// less tightly than its place asks for. Comparisons make one level and never nest bare, which C allows but compilers warn of.
+// How tightly the outermost operator of an expression binds, loosest first. Parentheses are written
+// only where an operand binds less tightly than its place asks for. Comparisons make one level and
+// never nest bare, which C allows but compilers warn of.
 enum class Precedence {
   kConditional,
   kOr,
@@ -44,13 +48,15 @@ class CodeGenC {
   virtual ~CodeGenC() = default;
 
   void AddFunction(const tir::PrimFunc& function);
-  // The whole source: what the language needs first, the helpers in use, the functions in the order they were added.
+  // The whole source: what the language needs first, the helpers in use, the functions in the order
+  // they were added.
   std::string Finish() const;
 
  protected:
   // ---- What a language says.
 
-  // Of a variable or an expression; of an element in memory. They differ for bool, float16 and bfloat16.
+  // Of a variable or an expression; of an element in memory. They differ for bool, float16 and
+  // bfloat16.
   virtual std::string ValueType(DataType dtype) = 0;
   virtual std::string StorageType(DataType dtype) = 0;
   // A pointer to elements in memory of that scope, "__global const float*".
@@ -89,8 +95,8 @@ class CodeGenC {
   Code Print(const ir::Expr& expr);
   // The same, in parentheses if it binds less tightly than `least`.
   std::string Print(const ir::Expr& expr, Precedence least);
-  // The value where C itself converts it to the expression's type (an initializer, an argument, an index, a store): literals
-  // need no suffix and narrow integers no cast.
+  // The value where C itself converts it to the expression's type (an initializer, an argument, an
+  // index, a store): literals need no suffix and narrow integers no cast.
   std::string PrintConverted(const ir::Expr& expr, Precedence least = Precedence::kConditional);
   // As C computes it, maybe in a wider type than the expression's.
   Code PrintWide(const ir::Expr& expr);
@@ -105,7 +111,8 @@ class CodeGenC {
   // The bits of float16 and bfloat16 by integer operations, for a language without better means.
   std::string WidenHelper(DataType dtype);   // bits -> float
   std::string NarrowHelper(DataType dtype);  // float -> bits
-  // Makes a function known, once, above all others; `definition` is written where the name is new. Returns the name.
+  // Makes a function known, once, above all others; `definition` is written where the name is new.
+  // Returns the name.
   std::string UseHelper(const std::string& name, const std::string& definition);
   // "i32", "f16": a type in the name of a helper.
   static std::string TypeSuffix(DataType dtype);
@@ -123,7 +130,9 @@ class CodeGenC {
   std::string DefineVar(const ir::Var& var);
   std::string DefineBuffer(const ir::Buffer& buffer);
   // From here on `name` is also the buffer's address, as a variable.
-  void DefineAddress(const ir::Buffer& buffer, const std::string& name) { var_names_[buffer->data.node()] = name; }
+  void DefineAddress(const ir::Buffer& buffer, const std::string& name) {
+    var_names_[buffer->data.node()] = name;
+  }
   const std::string& NameOf(const ir::VarNode* var) const;
   const std::string& NameOf(const ir::Buffer& buffer) const;
   // The number of elements, which must be constant.
@@ -182,7 +191,7 @@ class CodeGenC {
   void EmitNode(const tir::EvaluateNode* node);
   void EmitNode(const tir::BlockNode* node);
 
-  std::vector<std::string> helpers_;                // definitions, in order of first use
+  std::vector<std::string> helpers_;  // definitions, in order of first use
   std::set<std::string> helper_names_;
   std::string functions_;
 

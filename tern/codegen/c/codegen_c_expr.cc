@@ -21,7 +21,8 @@ bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 
 // Integers that C promotes to int.
 bool IsNarrowInteger(DataType dtype) { return dtype.is_integer() && dtype.bits() < 32; }
 
-// Whether C computes the node in a wider type than its own. A cast to an integer names the type itself.
+// Whether C computes the node in a wider type than its own. A cast to an integer names the type
+// itself.
 bool IsComputedWide(const ir::Expr& expr) {
   NodeKind kind = expr->kind;
   bool arithmetic = kind >= NodeKind::kAdd && kind <= NodeKind::kTruncMod;
@@ -33,7 +34,9 @@ std::string InParentheses(Code code, Precedence least) {
   return code.precedence < least ? "(" + code.text + ")" : std::move(code.text);
 }
 
-Precedence Tighter(Precedence level) { return static_cast<Precedence>(static_cast<int>(level) + 1); }
+Precedence Tighter(Precedence level) {
+  return static_cast<Precedence>(static_cast<int>(level) + 1);
+}
 
 // The operator of a comparison that is true where `kind` is false, on types without NaN.
 const char* Opposite(NodeKind kind) {
@@ -68,7 +71,8 @@ Code CodeGenC::Print(const ir::Expr& expr) {
     RequireScalar(expr.dtype(), "arithmetic");
     return {RoundHelper(expr.dtype()) + "(" + code.text + ")"};
   }
-  return {"(" + ValueType(expr.dtype()) + ")" + InParentheses(code, Precedence::kUnary), Precedence::kUnary};
+  return {"(" + ValueType(expr.dtype()) + ")" + InParentheses(code, Precedence::kUnary),
+          Precedence::kUnary};
 }
 
 std::string CodeGenC::Print(const ir::Expr& expr, Precedence least) {
@@ -86,7 +90,8 @@ std::string CodeGenC::PrintConverted(const ir::Expr& expr, Precedence least) {
   return InParentheses(IsNarrowInteger(expr.dtype()) ? PrintWide(expr) : Print(expr), least);
 }
 
-std::string CodeGenC::PrintOperand(const ir::Expr& expr, const ir::Expr& sibling, Precedence least) {
+std::string CodeGenC::PrintOperand(const ir::Expr& expr, const ir::Expr& sibling,
+                                   Precedence least) {
   bool convertible = expr.As<ir::IntImmNode>() && !sibling.As<ir::IntImmNode>();
   return convertible ? PrintConverted(expr, least) : Print(expr, least);
 }
@@ -105,10 +110,14 @@ Code CodeGenC::PrintNode(const ir::IntImmNode* node) {
     return {std::to_string(static_cast<uint64_t>(node->value)) + suffix};
   }
   std::string suffix = dtype.bits() == 64 ? LongSuffix() : "";
-  // The most negative value has no literal: the minus is an operator, and what it is applied to must fit.
-  int64_t lowest = dtype.bits() == 64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
-  if (node->value == lowest) return {std::to_string(lowest + 1) + suffix + " - 1", Precedence::kAdditive};
-  return {std::to_string(node->value) + suffix, node->value < 0 ? Precedence::kUnary : Precedence::kPrimary};
+  // The most negative value has no literal: the minus is an operator, and what it is applied to
+  // must fit.
+  int64_t lowest = dtype.bits() == 64 ? std::numeric_limits<int64_t>::min()
+                                      : std::numeric_limits<int32_t>::min();
+  if (node->value == lowest)
+    return {std::to_string(lowest + 1) + suffix + " - 1", Precedence::kAdditive};
+  return {std::to_string(node->value) + suffix,
+          node->value < 0 ? Precedence::kUnary : Precedence::kPrimary};
 }
 
 Code CodeGenC::PrintNode(const ir::FloatImmNode* node) {
@@ -120,8 +129,9 @@ std::string CodeGenC::FloatLiteral(DataType dtype, double value) {
   if (!std::isfinite(value)) return NonFiniteLiteral(dtype, value);
   char buffer[32];
   // The shortest decimal that reads back as the same value of the type.
-  auto result = dtype.bits() == 64 ? std::to_chars(buffer, std::end(buffer), value)
-                                   : std::to_chars(buffer, std::end(buffer), static_cast<float>(value));
+  auto result = dtype.bits() == 64
+                    ? std::to_chars(buffer, std::end(buffer), value)
+                    : std::to_chars(buffer, std::end(buffer), static_cast<float>(value));
   std::string text(buffer, result.ptr);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return dtype.bits() == 64 ? text : text + "f";
@@ -171,7 +181,8 @@ Code CodeGenC::PrintNode(const ir::BinaryNode<K>* node) {
   }
 }
 
-Code CodeGenC::PrintArithmetic(const char* token, Precedence level, const ir::Expr& a, const ir::Expr& b) {
+Code CodeGenC::PrintArithmetic(const char* token, Precedence level, const ir::Expr& a,
+                               const ir::Expr& b) {
   std::string left = PrintOperand(a, b, level);
   // C promotes uint16 to int, where the product of two can overflow.
   if (*token == '*' && a.dtype() == DataType::UInt(16))
@@ -216,8 +227,10 @@ Code CodeGenC::PrintNot(const ir::Expr& expr) {
   RequireScalar(expr.dtype(), "logic");
   if (auto* inner = expr.As<ir::NotNode>()) return Print(inner->a);
   if (const char* opposite = Opposite(expr->kind)) {
-    auto* comparison = static_cast<const ir::EQNode*>(expr.get());  // all comparisons are laid out alike
-    if (!comparison->a.dtype().is_float()) return PrintComparison(opposite, comparison->a, comparison->b);
+    auto* comparison =
+        static_cast<const ir::EQNode*>(expr.get());  // all comparisons are laid out alike
+    if (!comparison->a.dtype().is_float())
+      return PrintComparison(opposite, comparison->a, comparison->b);
   }
   return {"!" + Print(expr, Precedence::kUnary), Precedence::kUnary};
 }
@@ -238,7 +251,8 @@ Code CodeGenC::PrintNode(const ir::LetNode* node) {
 Code CodeGenC::PrintConversion(const ir::CastNode* node) {
   DataType to = node->dtype;
   RequireScalar(to, "a conversion");
-  if (to.is_bool()) return {Print(node->value, Precedence::kAdditive) + " != 0", Precedence::kComparison};
+  if (to.is_bool())
+    return {Print(node->value, Precedence::kAdditive) + " != 0", Precedence::kComparison};
   std::string type = ValueType(to);
   if (type == ValueType(node->value.dtype())) return Print(node->value);
   return {"(" + type + ")" + Print(node->value, Precedence::kUnary), Precedence::kUnary};
@@ -248,7 +262,8 @@ Code CodeGenC::PrintConversion(const ir::CastNode* node) {
 
 Code CodeGenC::PrintLoad(const ir::BufferLoadNode* node) {
   RequireScalar(node->dtype, "a load");
-  return FromMemory(node->dtype, {NameOf(node->buffer) + "[" + PrintConverted(node->indices[0]) + "]"});
+  return FromMemory(node->dtype,
+                    {NameOf(node->buffer) + "[" + PrintConverted(node->indices[0]) + "]"});
 }
 
 void CodeGenC::EmitStore(const tir::BufferStoreNode* node) {
@@ -259,28 +274,34 @@ void CodeGenC::EmitStore(const tir::BufferStoreNode* node) {
 }
 
 Code CodeGenC::FromMemory(DataType dtype, Code element) {
-  if (dtype.is_bool()) return {InParentheses(element, Precedence::kAdditive) + " != 0", Precedence::kComparison};
+  if (dtype.is_bool())
+    return {InParentheses(element, Precedence::kAdditive) + " != 0", Precedence::kComparison};
   if (IsNarrowFloat(dtype)) return {WidenHelper(dtype) + "(" + element.text + ")"};
   return element;
 }
 
 std::string CodeGenC::ToMemory(const ir::Expr& value) {
   // Narrowing rounds, so the value need not be rounded before.
-  if (IsNarrowFloat(value.dtype())) return NarrowHelper(value.dtype()) + "(" + PrintWide(value).text + ")";
+  if (IsNarrowFloat(value.dtype()))
+    return NarrowHelper(value.dtype()) + "(" + PrintWide(value).text + ")";
   return PrintConverted(value);
 }
 
 // ---- Helpers.
 
 std::string CodeGenC::TypeSuffix(DataType dtype) {
-  const char* code = dtype.is_bfloat16() ? "bf" : dtype.is_float() ? "f" : dtype.is_uint() ? "u" : "i";
+  const char* code = dtype.is_bfloat16() ? "bf"
+                     : dtype.is_float()  ? "f"
+                     : dtype.is_uint()   ? "u"
+                                         : "i";
   std::string suffix = code + std::to_string(dtype.bits());
   return dtype.is_scalar() ? suffix : suffix + "x" + std::to_string(dtype.lanes());
 }
 
 Code CodeGenC::PrintFloorDivision(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
   bool is_div = kind == NodeKind::kFloorDiv;
-  if (a.dtype().is_uint()) return PrintArithmetic(is_div ? "/" : "%", Precedence::kMultiplicative, a, b);
+  if (a.dtype().is_uint())
+    return PrintArithmetic(is_div ? "/" : "%", Precedence::kMultiplicative, a, b);
   RequireScalar(a.dtype(), "floor division");
   std::string name = (is_div ? "tern_floordiv_" : "tern_floormod_") + TypeSuffix(a.dtype());
   std::string type = ValueType(a.dtype());
@@ -305,8 +326,8 @@ Code CodeGenC::PrintMinMax(NodeKind kind, const ir::Expr& a, const ir::Expr& b) 
   bool is_min = kind == NodeKind::kMin;
   DataType dtype = IsNarrowFloat(a.dtype()) ? DataType::Float(32, a.dtype().lanes()) : a.dtype();
   std::string name = (is_min ? "tern_min_" : "tern_max_") + TypeSuffix(dtype);
-  UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{ return a {2} b ? a : b; }}\n", ValueType(dtype), name,
-                              is_min ? '<' : '>'));
+  UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{ return a {2} b ? a : b; }}\n",
+                              ValueType(dtype), name, is_min ? '<' : '>'));
   std::string left = PrintConverted(a);
   return {fmt::format("{}({}, {})", name, left, PrintConverted(b))};
 }
@@ -323,16 +344,19 @@ std::string CodeGenC::WidenHelper(DataType dtype) {
                                        name, u16, u32));
   }
   // Subnormals count in units of 2^-24, which float represents exactly.
-  return UseHelper(name, fmt::format("static float {0}({1} bits) {{\n"
-                                     "  union {{ {2} u; float f; }} v;\n"
-                                     "  {2} sign = ({2})(bits & 0x8000) << 16, exponent = (bits >> 10) & 31, mantissa = bits & 1023;\n"
-                                     "  v.f = (float)mantissa * 0x1p-24f;\n"
-                                     "  if (exponent == 31) v.u = 0x7f800000U | (mantissa << 13);\n"
-                                     "  else if (exponent != 0) v.u = ((exponent + 112) << 23) | (mantissa << 13);\n"
-                                     "  v.u |= sign;\n"
-                                     "  return v.f;\n"
-                                     "}}\n",
-                                     name, u16, u32));
+  return UseHelper(
+      name,
+      fmt::format("static float {0}({1} bits) {{\n"
+                  "  union {{ {2} u; float f; }} v;\n"
+                  "  {2} sign = ({2})(bits & 0x8000) << 16, exponent = (bits >> 10) & 31, mantissa "
+                  "= bits & 1023;\n"
+                  "  v.f = (float)mantissa * 0x1p-24f;\n"
+                  "  if (exponent == 31) v.u = 0x7f800000U | (mantissa << 13);\n"
+                  "  else if (exponent != 0) v.u = ((exponent + 112) << 23) | (mantissa << 13);\n"
+                  "  v.u |= sign;\n"
+                  "  return v.f;\n"
+                  "}}\n",
+                  name, u16, u32));
 }
 
 std::string CodeGenC::NarrowHelper(DataType dtype) {
@@ -347,8 +371,8 @@ std::string CodeGenC::NarrowHelper(DataType dtype) {
                                        "}}\n",
                                        name, u16, u32));
   }
-  // 0x477ff000 is 65520, the least that rounds to infinity; 0x38800000 is 2^-14, the least normal. Below it, adding 0.5
-  // shifts the bits that stay to the low end and rounds away the others.
+  // 0x477ff000 is 65520, the least that rounds to infinity; 0x38800000 is 2^-14, the least normal.
+  // Below it, adding 0.5 shifts the bits that stay to the low end and rounds away the others.
   return UseHelper(name, fmt::format("static {1} {0}(float x) {{\n"
                                      "  union {{ float f; {2} u; }} v;\n"
                                      "  {2} sign;\n"
@@ -370,7 +394,8 @@ std::string CodeGenC::NarrowHelper(DataType dtype) {
 std::string CodeGenC::RoundHelper(DataType dtype) {
   std::string name = "tern_round_" + TypeSuffix(dtype);
   std::string widen = WidenHelper(dtype), narrow = NarrowHelper(dtype);
-  return UseHelper(name, fmt::format("static float {}(float x) {{ return {}({}(x)); }}\n", name, widen, narrow));
+  return UseHelper(
+      name, fmt::format("static float {}(float x) {{ return {}({}(x)); }}\n", name, widen, narrow));
 }
 
 std::string QuoteC(std::string_view text) {

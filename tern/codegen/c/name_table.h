@@ -11,8 +11,9 @@
 
 namespace tern::codegen {
 
-// Gives names that are identifiers of C, differ from every name still in scope, and are no reserved word. The name a
-// person chose is kept where it can be: "A.data" becomes "A_data", a second "i" inside the first becomes "i_1".
+// Gives names that are identifiers of C, differ from every name still in scope, and are no reserved
+// word. The name a person chose is kept where it can be: "A.data" becomes "A_data", a second "i"
+// inside the first becomes "i_1".
 class NameTable {
  public:
   // Words separated by white space.

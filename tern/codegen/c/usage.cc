@@ -61,9 +61,8 @@ bool HasEffect(const ir::Expr& expr) {
 }
 
 bool ReadsMemory(const ir::Expr& expr) {
-  return AnyExpr(expr, [](const ir::Expr& e) {
-    return e.As<ir::BufferLoadNode>() || e.As<ir::CallNode>();
-  });
+  return AnyExpr(
+      expr, [](const ir::Expr& e) { return e.As<ir::BufferLoadNode>() || e.As<ir::CallNode>(); });
 }
 
 bool HasLet(const ir::Expr& expr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a lowered function makes use of, for a generator that declares no more than that: compilers warn about the rest.
+// What a lowered function makes use of, for a generator that declares no more than that: compilers
+// warn about the rest.
 #ifndef TERN_CODEGEN_C_USAGE_H_
 #define TERN_CODEGEN_C_USAGE_H_
 

@@ -30,7 +30,8 @@ class TemporaryDirectory {
  public:
   TemporaryDirectory() : path_((fs::temp_directory_path() / "tern-XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
-      TERN_THROW(RuntimeError) << "cannot make a temporary directory " << path_ << ": " << std::strerror(errno);
+      TERN_THROW(RuntimeError) << "cannot make a temporary directory " << path_ << ": "
+                               << std::strerror(errno);
   }
   ~TemporaryDirectory() {
     std::error_code ignored;
@@ -63,7 +64,8 @@ struct Outcome {
   int status = 0;       // its exit status, or 128 + the signal that ended it
 };
 
-// Runs a program, found in PATH, in `directory`, with its output in files there. No shell is involved.
+// Runs a program, found in PATH, in `directory`, with its output in files there. No shell is
+// involved.
 Outcome RunProgram(const std::vector<std::string>& words, const TemporaryDirectory& directory) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -73,8 +75,10 @@ Outcome RunProgram(const std::vector<std::string>& words, const TemporaryDirecto
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, directory.path().c_str());
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, kStdout, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, kStderr, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, kStdout, O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, kStderr, O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
   pid_t pid = 0;
   int spawn_error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -106,13 +110,16 @@ bool IsInPath(const std::string& program) {
 }
 
 // Runs the compiler and returns what it printed; throws with what it complained about.
-std::string RunCompiler(const std::vector<std::string>& words, const TemporaryDirectory& directory) {
+std::string RunCompiler(const std::vector<std::string>& words,
+                        const TemporaryDirectory& directory) {
   Outcome outcome = RunProgram(words, directory);
   if (outcome.spawn_error != 0)
-    TERN_THROW(RuntimeError) << "cannot run the C compiler " << words[0] << ": " << std::strerror(outcome.spawn_error)
+    TERN_THROW(RuntimeError) << "cannot run the C compiler " << words[0] << ": "
+                             << std::strerror(outcome.spawn_error)
                              << "; set CC, or the target's -cc, to one that is installed";
   if (outcome.status != 0)
-    TERN_THROW(RuntimeError) << "the C compiler failed with status " << outcome.status << ": " << JoinWords(words) << "\n"
+    TERN_THROW(RuntimeError) << "the C compiler failed with status " << outcome.status << ": "
+                             << JoinWords(words) << "\n"
                              << directory.Read(kStderr);
   return directory.Read(kStdout);
 }
@@ -125,7 +132,8 @@ CCompiler::CCompiler(std::string_view command) : command_(SplitWords(command)) {
   for (const char* candidate : {"cc", "gcc", "clang"})
     if (command_.empty() && IsInPath(candidate)) command_ = {candidate};
   if (command_.empty())
-    TERN_THROW(RuntimeError) << "there is no C compiler: none of cc, gcc and clang is in PATH; install one, or set CC";
+    TERN_THROW(RuntimeError)
+        << "there is no C compiler: none of cc, gcc and clang is in PATH; install one, or set CC";
 }
 
 std::string CCompiler::Triple() const {
@@ -133,11 +141,14 @@ std::string CCompiler::Triple() const {
   words.push_back("-dumpmachine");
   TemporaryDirectory directory;
   std::vector<std::string> lines = SplitWords(RunCompiler(words, directory));
-  if (lines.empty()) TERN_THROW(RuntimeError) << "the C compiler " << command_[0] << " does not say what it compiles for";
+  if (lines.empty())
+    TERN_THROW(RuntimeError) << "the C compiler " << command_[0]
+                             << " does not say what it compiles for";
   // Some compilers name a vendor, x86_64-pc-linux-gnu; Tern does not.
   std::string triple = lines[0];
   size_t first = triple.find('-'), second = triple.find('-', first + 1);
-  bool has_vendor = second != std::string::npos && triple.find('-', second + 1) != std::string::npos;
+  bool has_vendor =
+      second != std::string::npos && triple.find('-', second + 1) != std::string::npos;
   return has_vendor ? triple.erase(first, second - first) : triple;
 }
 
@@ -145,10 +156,11 @@ std::string CCompiler::MakeSharedObject(const std::string& source, std::string_v
   TemporaryDirectory directory;
   directory.Write("module.c", source);
   std::vector<std::string> words = command_;
-  // No libc and no start files: what the code counts on is in every process already. -lgcc has the arithmetic that the machine
-  // lacks. File names are relative, so that no path is recorded.
-  for (const char* flag : {"-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-nostdlib", "-Wl,--build-id=none",
-                           "-Wl,-z,noexecstack", "-o", "module.so", "module.c"})
+  // No libc and no start files: what the code counts on is in every process already. -lgcc has the
+  // arithmetic that the machine lacks. File names are relative, so that no path is recorded.
+  for (const char* flag :
+       {"-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-nostdlib",
+        "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "module.so", "module.c"})
     words.push_back(flag);
   if (!section.empty()) {
     directory.Write("section.bin", section);

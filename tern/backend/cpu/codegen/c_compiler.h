@@ -12,15 +12,16 @@ namespace tern::backend::cpu {
 
 class CCompiler {
  public:
-  // `command` is a program and its first arguments, separated by spaces ("gcc -m64"). Where it is empty: $CC, or else the
-  // first of cc, gcc and clang that is in PATH. Throws where there is none.
+  // `command` is a program and its first arguments, separated by spaces ("gcc -m64"). Where it is
+  // empty: $CC, or else the first of cc, gcc and clang that is in PATH. Throws where there is none.
   explicit CCompiler(std::string_view command = "");
 
   // What it compiles for, "x86_64-linux-gnu".
   std::string Triple() const;
 
-  // The bytes of a shared object of one C99 file, with `section` as runtime::kContainerSection unless it is empty. Nothing of
-  // this machine's paths is in them. Throws with the compiler's words.
+  // The bytes of a shared object of one C99 file, with `section` as runtime::kContainerSection
+  // unless it is empty. Nothing of this machine's paths is in them. Throws with the compiler's
+  // words.
   std::string MakeSharedObject(const std::string& source, std::string_view section) const;
 
  private:

@@ -50,7 +50,10 @@ constexpr AnyMaker kFromTensor = {"tern_tensor", kTernTensorView, "void*", "p"};
 constexpr AnyMaker kFromString = {"tern_str", kTernRawStr, "const char*", "s"};
 
 const AnyMaker& MakerOf(DataType dtype) {
-  return dtype.is_handle() ? kFromPointer : dtype.is_float() ? kFromFloat : dtype.is_bool() ? kFromBool : kFromInt;
+  return dtype.is_handle()  ? kFromPointer
+         : dtype.is_float() ? kFromFloat
+         : dtype.is_bool()  ? kFromBool
+                            : kFromInt;
 }
 
 // The letters of a symbol that C can spell.
@@ -64,8 +67,10 @@ bool IsSymbol(std::string_view name) {
 
 CodeGenCHost::CodeGenCHost() {
   names_.Reserve(
-      "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-      "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+      "auto break case char const continue default do double else enum extern float for goto if "
+      "inline int long register "
+      "restrict return short signed sizeof static struct switch typedef union unsigned void "
+      "volatile while "
       "bool true false NULL INFINITY NAN "
       "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t");
   // Keywords and macros of the dialects that compilers default to.
@@ -92,25 +97,29 @@ std::string CodeGenCHost::NonFiniteLiteral(DataType, double value) {
 }
 
 std::string CodeGenCHost::Preamble() const {
-  return fmt::format("// Written by Tern.\n{}#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n{}",
-                     uses_math_ ? "#include <math.h>\n" : "", kDeclarations);
+  return fmt::format(
+      "// Written by Tern.\n{}#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n{}",
+      uses_math_ ? "#include <math.h>\n" : "", kDeclarations);
 }
 
 std::string CodeGenCHost::FunctionHead(const tir::PrimFunc& function) {
-  TERN_ICHECK(function->params.size() == 4) << function->name << " does not have the four parameters of a packed call";
+  TERN_ICHECK(function->params.size() == 4)
+      << function->name << " does not have the four parameters of a packed call";
   TERN_CHECK(IsSymbol(function->name))
-      << "function " << function->name << " cannot be written in C: its name may have letters, digits and '_' alone";
+      << "function " << function->name
+      << " cannot be written in C: its name may have letters, digits and '_' alone";
   std::string names[4];
   for (int i = 0; i < 4; ++i) names[i] = DefineVar(function->params[i].var);
   env_ = names[0];
-  return fmt::format("int32_t {}{}(const TernEnv* {}, const TernAny* {}, int32_t {}, TernAny* {})", TERN_SYMBOL_PREFIX,
-                     function->name, names[0], names[1], names[2], names[3]);
+  return fmt::format("int32_t {}{}(const TernEnv* {}, const TernAny* {}, int32_t {}, TernAny* {})",
+                     TERN_SYMBOL_PREFIX, function->name, names[0], names[1], names[2], names[3]);
 }
 
 void CodeGenCHost::EmitFunctionStart(const tir::PrimFunc& function) {
   for (const tir::Param& param : function->params) {
     bool is_env = NameOf(param.var.node()) == env_;
-    if (!IsRead(param.var) && !(is_env && usage().asserts)) Line(fmt::format("(void){};", NameOf(param.var.node())));
+    if (!IsRead(param.var) && !(is_env && usage().asserts))
+      Line(fmt::format("(void){};", NameOf(param.var.node())));
   }
 }
 
@@ -120,9 +129,10 @@ void CodeGenCHost::EmitAssert(const tir::AssertNode* node) {
   Line(fmt::format("if ({}) {{", PrintNot(node->condition).text));
   {
     Indent indent(*this);
-    std::string parts = EmitAnyArray("parts", node->message.data(), node->message.data() + node->message.size());
-    Line(fmt::format("{0}->raise({0}, {1}, {2}, {3});", env_, codegen::QuoteC(node->error_kind), parts,
-                     node->message.size()));
+    std::string parts =
+        EmitAnyArray("parts", node->message.data(), node->message.data() + node->message.size());
+    Line(fmt::format("{0}->raise({0}, {1}, {2}, {3});", env_, codegen::QuoteC(node->error_kind),
+                     parts, node->message.size()));
     Line("return -1;");
   }
   Line("}");
@@ -130,17 +140,21 @@ void CodeGenCHost::EmitAssert(const tir::AssertNode* node) {
 
 Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
   if (node->name == "ptr_load") {
-    UseHelper("TERN_AT", "#define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))\n");
+    UseHelper("TERN_AT",
+              "#define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))\n");
     std::string address = Print(node->args[0]).text;
     std::string offset = PrintConverted(node->args[1]);
-    return FromMemory(node->dtype, {fmt::format("TERN_AT({}, {}, {})", StorageType(node->dtype), address, offset)});
+    return FromMemory(node->dtype, {fmt::format("TERN_AT({}, {}, {})", StorageType(node->dtype),
+                                                address, offset)});
   }
   if (node->name == "ptr_add") {
     std::string address = Print(node->args[0], Precedence::kUnary);
-    return {fmt::format("(char*){} + {}", address, PrintConverted(node->args[1], Precedence::kMultiplicative)),
+    return {fmt::format("(char*){} + {}", address,
+                        PrintConverted(node->args[1], Precedence::kMultiplicative)),
             Precedence::kAdditive};
   }
-  if (node->name == "is_null") return {Print(node->args[0], Precedence::kAdditive) + " == NULL", Precedence::kComparison};
+  if (node->name == "is_null")
+    return {Print(node->args[0], Precedence::kAdditive) + " == NULL", Precedence::kComparison};
   return CodeGenC::PrintCall(node);
 }
 
@@ -155,16 +169,18 @@ void CodeGenCHost::EmitCall(const ir::CallNode* node) {
     std::string args = EmitAnyArray("call_args", begin, end);
     std::string result = names_.Define("call_result");
     Line(fmt::format("TernAny {} = {{0, 0, {{0}}}};", result));
-    Line(fmt::format("if ({0}->call({0}, {1}, {2}, {3}, &{4}) != 0) return -1;", env_, codegen::QuoteC(name->value), args,
-                     end - begin, result));
+    Line(fmt::format("if ({0}->call({0}, {1}, {2}, {3}, &{4}) != 0) return -1;", env_,
+                     codegen::QuoteC(name->value), args, end - begin, result));
   }
   Line("}");
 }
 
-std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin, const ir::Expr* end) {
+std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin,
+                                       const ir::Expr* end) {
   if (begin == end) return "NULL";
   std::string items;
-  for (const ir::Expr* expr = begin; expr != end; ++expr) items += (items.empty() ? "" : ", ") + PrintAny(*expr);
+  for (const ir::Expr* expr = begin; expr != end; ++expr)
+    items += (items.empty() ? "" : ", ") + PrintAny(*expr);
   std::string name = names_.Define(wanted);
   Line(fmt::format("const TernAny {}[] = {{{}}};", name, items));
   return name;
@@ -172,13 +188,15 @@ std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin
 
 std::string CodeGenCHost::PrintAny(const ir::Expr& expr) {
   auto* call = expr.As<ir::CallNode>();
-  if (call && call->name == "any_view") return "*(const TernAny*)" + Print(call->args[0], Precedence::kUnary);
+  if (call && call->name == "any_view")
+    return "*(const TernAny*)" + Print(call->args[0], Precedence::kUnary);
   bool is_tensor = call && call->name == "tensor_view";
-  const AnyMaker& maker = is_tensor                        ? kFromTensor
+  const AnyMaker& maker = is_tensor                      ? kFromTensor
                           : expr.As<ir::StringImmNode>() ? kFromString
                                                          : MakerOf(expr.dtype());
-  UseHelper(maker.name, fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n", maker.name,
-                                    maker.param, maker.type_index, maker.member));
+  UseHelper(maker.name,
+            fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n",
+                        maker.name, maker.param, maker.type_index, maker.member));
   return fmt::format("{}({})", maker.name, PrintConverted(is_tensor ? call->args[0] : expr));
 }
 

@@ -10,8 +10,9 @@
 
 namespace tern::backend::cpu {
 
-// Writes one self-contained file: it includes nothing but headers that every C99 compiler has, and declares the part of Tern's
-// ABI (tern/ffi/c_abi.h) that it uses. Takes functions of calling convention "packed".
+// Writes one self-contained file: it includes nothing but headers that every C99 compiler has, and
+// declares the part of Tern's ABI (tern/ffi/c_abi.h) that it uses. Takes functions of calling
+// convention "packed".
 class CodeGenCHost : public codegen::CodeGenC {
  public:
   CodeGenCHost();

@@ -11,8 +11,10 @@
 namespace tern::backend::cpu {
 
 ffi::Function CSourceModule::GetFunction(std::string_view name) {
-  if (std::find(function_names_.begin(), function_names_.end(), name) == function_names_.end()) return {};
-  TERN_THROW(RuntimeError) << name << ": c source is not runnable as it is: export it or use tern run";
+  if (std::find(function_names_.begin(), function_names_.end(), name) == function_names_.end())
+    return {};
+  TERN_THROW(RuntimeError) << name
+                           << ": c source is not runnable as it is: export it or use tern run";
 }
 
 std::string CSourceModule::InspectSource(std::string_view format) const {
@@ -41,12 +43,14 @@ void RegisterC() {
   target::TargetKind kind;
   kind.name = "c";
   kind.role = target::Role::kHost;
-  kind.description = "C99 source for any CPU, compiled by the system's C compiler where it has to run";
+  kind.description =
+      "C99 source for any CPU, compiled by the system's C compiler where it has to run";
   kind.module_kind = "c";
   kind.device = "cpu";
   kind.host_rank = 1;
-  kind.attrs["cc"] = {.type = target::AttrSpec::Type::kString,
-                      .help = "the C compiler, a program with its first arguments; default: $CC, cc, gcc or clang"};
+  kind.attrs["cc"] = {
+      .type = target::AttrSpec::Type::kString,
+      .help = "the C compiler, a program with its first arguments; default: $CC, cc, gcc or clang"};
   target::RegisterTargetKind(std::move(kind));
   ffi::RegisterGlobal("target.build.c", ffi::Function::FromTyped("target.build.c", BuildC));
 }

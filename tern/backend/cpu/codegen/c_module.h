@@ -16,7 +16,9 @@ class CSourceModule : public codegen::LinkableModule {
  public:
   // `compiler` as CCompiler takes it; it is not looked for before something has to be linked.
   CSourceModule(std::string source, std::vector<std::string> function_names, std::string compiler)
-      : source_(std::move(source)), function_names_(std::move(function_names)), compiler_(std::move(compiler)) {}
+      : source_(std::move(source)),
+        function_names_(std::move(function_names)),
+        compiler_(std::move(compiler)) {}
 
   std::string kind() const override { return "c"; }
   uint32_t properties() const override { return kLinkable; }

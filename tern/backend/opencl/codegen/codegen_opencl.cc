@@ -12,7 +12,9 @@ using codegen::Precedence;
 
 namespace {
 
-bool IsHalf(DataType dtype) { return dtype.is_float() && !dtype.is_bfloat16() && dtype.bits() == 16; }
+bool IsHalf(DataType dtype) {
+  return dtype.is_float() && !dtype.is_bfloat16() && dtype.bits() == 16;
+}
 bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
 
 std::string ScopeQualifier(const std::string& scope) {
@@ -47,23 +49,31 @@ std::string WithLanes(const std::string& element, DataType dtype) {
 
 CodeGenOpenCL::CodeGenOpenCL() {
   names_.Reserve(
-      "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-      "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-      "bool true false half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t complex imaginary "
-      "quad image1d_t image2d_t image3d_t kernel global local constant private read_only write_only read_write uniform pipe "
+      "auto break case char const continue default do double else enum extern float for goto if "
+      "inline int long register "
+      "restrict return short signed sizeof static struct switch typedef union unsigned void "
+      "volatile while "
+      "bool true false half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t "
+      "sampler_t complex imaginary "
+      "quad image1d_t image2d_t image3d_t kernel global local constant private read_only "
+      "write_only read_write uniform pipe "
       "NULL INFINITY NAN HUGE_VAL HUGE_VALF MAXFLOAT");
-  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double", "bool"})
+  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
+                              "half", "float", "double", "bool"})
     names_.Reserve(fmt::format("{0}2 {0}3 {0}4 {0}8 {0}16", element));
   // Functions that are there without a declaration: a kernel cannot be called like one.
   names_.Reserve(
-      "abs all any atan atan2 barrier ceil clamp cos cross degrees distance dot erf exp exp2 exp10 fabs floor fma fmax fmin fmod "
-      "length log log2 log10 mad max min mix normalize pow prefetch printf radians rint rotate round rsqrt select shuffle "
+      "abs all any atan atan2 barrier ceil clamp cos cross degrees distance dot erf exp exp2 exp10 "
+      "fabs floor fma fmax fmin fmod "
+      "length log log2 log10 mad max min mix normalize pow prefetch printf radians rint rotate "
+      "round rsqrt select shuffle "
       "sign sin sqrt step tan tanh trunc");
 }
 
 std::string CodeGenOpenCL::ValueType(DataType dtype) {
   if (dtype.is_bool()) {
-    TERN_ICHECK(dtype.is_scalar()) << dtype.str() << " was not lowered: OpenCL has no vectors of bool";
+    TERN_ICHECK(dtype.is_scalar())
+        << dtype.str() << " was not lowered: OpenCL has no vectors of bool";
     return "bool";
   }
   TERN_ICHECK(!dtype.is_handle()) << "a pointer is used as a value in a kernel";
@@ -89,17 +99,20 @@ std::string CodeGenOpenCL::NonFiniteLiteral(DataType, double value) {
 }
 
 std::string CodeGenOpenCL::Preamble() const {
-  return uses_fp64_ ? "// Written by Tern.\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "// Written by Tern.\n";
+  return uses_fp64_ ? "// Written by Tern.\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+                    : "// Written by Tern.\n";
 }
 
 // ---- Functions.
 
 std::string CodeGenOpenCL::FunctionHead(const tir::PrimFunc& function) {
   TERN_CHECK(names_.IsLegal(function->name))
-      << "kernel " << function->name << " cannot be written in OpenCL C, where the name means something else; rename it";
+      << "kernel " << function->name
+      << " cannot be written in OpenCL C, where the name means something else; rename it";
   kernel_ = &kernels_[function->name];
   if (auto it = function->attrs.find(tir::attr::kLaunchTags); it != function->attrs.end())
-    for (const ffi::Any& tag : *it->second.As<ffi::Array>()) kernel_->launch_tags.push_back(tag.As<std::string>());
+    for (const ffi::Any& tag : *it->second.As<ffi::Array>())
+      kernel_->launch_tags.push_back(tag.As<std::string>());
   std::string params;
   for (const tir::Param& param : function->params) {
     kernel_->args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
@@ -121,14 +134,18 @@ std::string CodeGenOpenCL::PrintParam(const tir::Param& param) {
   if (dtype.is_bool()) return "uchar " + name;
   if (!IsNarrowFloat(dtype)) return ValueType(dtype) + " " + name;
   std::string bits = names_.Define(name + "_bits");
-  if (IsRead(param.var)) HoistLine(fmt::format("float {} = {}({});", name, WidenHelper(dtype), bits));
+  if (IsRead(param.var))
+    HoistLine(fmt::format("float {} = {}({});", name, WidenHelper(dtype), bits));
   return "ushort " + bits;
 }
 
 std::string CodeGenOpenCL::ThreadIndex(const std::string& axis) {
-  std::string_view space = axis.starts_with("blockIdx.") ? "group" : axis.starts_with("threadIdx.") ? "local" : "";
+  std::string_view space = axis.starts_with("blockIdx.")    ? "group"
+                           : axis.starts_with("threadIdx.") ? "local"
+                                                            : "";
   int dimension = axis.back() - 'x';
-  TERN_ICHECK(!space.empty() && dimension >= 0 && dimension < 3) << "OpenCL has no thread axis " << axis;
+  TERN_ICHECK(!space.empty() && dimension >= 0 && dimension < 3)
+      << "OpenCL has no thread axis " << axis;
   return fmt::format("get_{}_id({})", space, dimension);
 }
 
@@ -141,10 +158,12 @@ void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
   int64_t size = ConstantSize(buffer);
   std::string qualifier = ScopeQualifier(buffer->scope);
   bool is_shared = buffer->scope == "shared";
-  TERN_ICHECK(is_shared || buffer->scope == "local") << "buffer " << buffer->name << " of scope " << buffer->scope;
+  TERN_ICHECK(is_shared || buffer->scope == "local")
+      << "buffer " << buffer->name << " of scope " << buffer->scope;
   // Shared memory is declared in the outermost scope of a kernel.
   auto declare = [&](const std::string& text) { is_shared ? HoistLine(text) : Line(text); };
-  if (is_shared) kernel_->static_shared_bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
+  if (is_shared)
+    kernel_->static_shared_bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
   if (!IsHalf(buffer->dtype)) {
     declare(fmt::format("{}{} {}[{}];", qualifier, StorageType(buffer->dtype), name, size));
     return;
@@ -159,11 +178,13 @@ std::string CodeGenOpenCL::PrintPlace(const ir::Buffer& buffer, const ir::Expr& 
   if (index.dtype().is_scalar()) return PrintConverted(index) + ", " + NameOf(buffer);
   auto* ramp = index.As<ir::RampNode>();
   TERN_ICHECK(ramp && ir::IsConst(ramp->stride, 1))
-      << "an access of " << buffer->name << " to elements that are not next to each other was not lowered to scalars";
+      << "an access of " << buffer->name
+      << " to elements that are not next to each other was not lowered to scalars";
   TERN_ICHECK(!buffer->dtype.is_bool() && !buffer->dtype.is_bfloat16())
-      << "a vector access of " << buffer->name << " was not lowered to scalars: OpenCL has no vectors of "
-      << buffer->dtype.str();
-  return fmt::format("0, {} + {}", NameOf(buffer), PrintConverted(ramp->base, Precedence::kMultiplicative));
+      << "a vector access of " << buffer->name
+      << " was not lowered to scalars: OpenCL has no vectors of " << buffer->dtype.str();
+  return fmt::format("0, {} + {}", NameOf(buffer),
+                     PrintConverted(ramp->base, Precedence::kMultiplicative));
 }
 
 Code CodeGenOpenCL::PrintLoad(const ir::BufferLoadNode* node) {
@@ -176,7 +197,8 @@ Code CodeGenOpenCL::PrintLoad(const ir::BufferLoadNode* node) {
 void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
   if (dtype.is_scalar() && !IsHalf(dtype)) return CodeGenC::EmitStore(node);
-  std::string function = IsHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
+  std::string function =
+      IsHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
   std::string value = PrintWide(node->value).text;
   Line(fmt::format("{}({}, {});", function, value, PrintPlace(node->buffer, node->indices[0])));
 }
@@ -205,11 +227,13 @@ Code CodeGenOpenCL::PrintRamp(const ir::RampNode* node) {
   for (int64_t i = 0; i < node->lanes; ++i) steps += (i == 0 ? "" : ", ") + std::to_string(i);
   std::string base = PrintConverted(node->base, Precedence::kAdditive);
   std::string stride = PrintConverted(node->stride, Precedence::kMultiplicative);
-  return {fmt::format("{} + {} * ({})({})", base, stride, ValueType(node->dtype), steps), Precedence::kAdditive};
+  return {fmt::format("{} + {} * ({})({})", base, stride, ValueType(node->dtype), steps),
+          Precedence::kAdditive};
 }
 
 Code CodeGenOpenCL::PrintBroadcast(const ir::BroadcastNode* node) {
-  return {fmt::format("({})({})", ValueType(node->dtype), PrintConverted(node->value)), Precedence::kUnary};
+  return {fmt::format("({})({})", ValueType(node->dtype), PrintConverted(node->value)),
+          Precedence::kUnary};
 }
 
 }  // namespace tern::backend::opencl

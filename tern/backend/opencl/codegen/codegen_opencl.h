@@ -11,8 +11,8 @@
 
 namespace tern::backend::opencl {
 
-// Takes functions of calling convention "kernel". float16 is read and written with vload_half and vstore_half, which need no
-// extension; float64 needs cl_khr_fp64, asked for where it is used.
+// Takes functions of calling convention "kernel". float16 is read and written with vload_half and
+// vstore_half, which need no extension; float64 needs cl_khr_fp64, asked for where it is used.
 class CodeGenOpenCL : public codegen::CodeGenC {
  public:
   CodeGenOpenCL();
@@ -39,7 +39,8 @@ class CodeGenOpenCL : public codegen::CodeGenC {
 
  private:
   std::string PrintParam(const tir::Param& param);
-  // "0, A + i" for vectors, "i, A" for one element: the last arguments of the vload and vstore functions.
+  // "0, A + i" for vectors, "i, A" for one element: the last arguments of the vload and vstore
+  // functions.
   std::string PrintPlace(const ir::Buffer& buffer, const ir::Expr& index);
 
   runtime::KernelMap kernels_;

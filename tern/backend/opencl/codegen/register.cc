@@ -20,14 +20,19 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   auto max_shared = static_cast<uint64_t>(target->GetInt("max_shared_memory"));
   for (const auto& [name, kernel] : gen.kernels())
     TERN_CHECK(kernel.static_shared_bytes <= max_shared)
-        << "kernel " << name << " needs " << kernel.static_shared_bytes << " bytes of shared memory, but " << target->str()
+        << "kernel " << name << " needs " << kernel.static_shared_bytes
+        << " bytes of shared memory, but " << target->str()
         << " has max_shared_memory=" << max_shared;
   std::string source = gen.Finish();
-  return runtime::CreateDeviceModule(
-      {.kind = "opencl", .fmt = "cl", .fmap = gen.kernels(), .payload = {{"", source}}, .source = {{"cl", source}}});
+  return runtime::CreateDeviceModule({.kind = "opencl",
+                                      .fmt = "cl",
+                                      .fmap = gen.kernels(),
+                                      .payload = {{"", source}},
+                                      .source = {{"cl", source}}});
 }
 
-target::AttrSpec IntInRange(const char* name, int64_t otherwise, int64_t low, int64_t high, const char* help) {
+target::AttrSpec IntInRange(const char* name, int64_t otherwise, int64_t low, int64_t high,
+                            const char* help) {
   return {.type = target::AttrSpec::Type::kInt,
           .default_value = otherwise,
           .help = std::string(help) + ", " + std::to_string(low) + " to " + std::to_string(high),
@@ -57,7 +62,8 @@ void RegisterCodegen() {
       {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768"},
   };
   target::RegisterTargetKind(std::move(kind));
-  ffi::RegisterGlobal("target.build.opencl", ffi::Function::FromTyped("target.build.opencl", Build));
+  ffi::RegisterGlobal("target.build.opencl",
+                      ffi::Function::FromTyped("target.build.opencl", Build));
 }
 
 }  // namespace tern::backend::opencl

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tern/arith/analyzer.h"
+#include "tern/arith/fold.h"
+#include "tern/ir/visitor.h"
+
+namespace tern::arith {
+namespace {
+
+using namespace tern::ir;  // the node classes
+constexpr int64_t kNegInf = ConstBounds::kNegInf, kPosInf = ConstBounds::kPosInf;
+
+bool IsInf(int64_t x) { return x == kNegInf || x == kPosInf; }
+
+// Sums of ends: an infinite end, or an overflow, is the infinity on the side asked for.
+int64_t AddEnd(int64_t a, int64_t b, int64_t infinity) {
+  int64_t result;
+  if (IsInf(a) || IsInf(b) || __builtin_add_overflow(a, b, &result)) return infinity;
+  return result;
+}
+int64_t NegateEnd(int64_t a) { return a == kNegInf ? kPosInf : a == kPosInf ? kNegInf : -a; }
+
+int64_t MulEnd(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  int64_t infinity = (a < 0) == (b < 0) ? kPosInf : kNegInf, result;
+  if (IsInf(a) || IsInf(b) || __builtin_mul_overflow(a, b, &result)) return infinity;
+  return result;
+}
+
+ConstBounds OfType(DataType dtype) {
+  if (dtype.is_bool()) return {0, 1};
+  if (dtype.bits() >= 64) return dtype.is_uint() ? ConstBounds{0, kPosInf} : ConstBounds{};
+  if (dtype.is_uint()) return {0, (int64_t{1} << dtype.bits()) - 1};
+  int64_t limit = int64_t{1} << (dtype.bits() - 1);
+  return {-limit, limit - 1};
+}
+
+// The bounds of an operator's value, from those of its operands.
+ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
+  switch (kind) {
+    case NodeKind::kAdd:
+      return {AddEnd(a.lo, b.lo, kNegInf), AddEnd(a.hi, b.hi, kPosInf)};
+    case NodeKind::kSub:
+      return {AddEnd(a.lo, NegateEnd(b.hi), kNegInf), AddEnd(a.hi, NegateEnd(b.lo), kPosInf)};
+    case NodeKind::kMul: {
+      auto [lo, hi] = std::minmax(
+          {MulEnd(a.lo, b.lo), MulEnd(a.lo, b.hi), MulEnd(a.hi, b.lo), MulEnd(a.hi, b.hi)});
+      return {lo, hi};
+    }
+    case NodeKind::kFloorDiv:
+      if (b.is_single() && b.lo > 0)
+        return {IsInf(a.lo) ? a.lo : FloorDivInt(a.lo, b.lo),
+                IsInf(a.hi) ? a.hi : FloorDivInt(a.hi, b.lo)};
+      // Dividing a nonnegative number by a positive one makes it no larger.
+      if (a.lo >= 0 && b.lo > 0) return {0, a.hi};
+      return {};
+    case NodeKind::kFloorMod:
+      if (b.lo > 0) {
+        int64_t hi = IsInf(b.hi) ? kPosInf : b.hi - 1;
+        return {0, a.lo >= 0 ? std::min(a.hi, hi) : hi};
+      }
+      return {};
+    case NodeKind::kMin:
+      return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    case NodeKind::kMax:
+      return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    case NodeKind::kLT:
+      if (a.hi < b.lo) return {1, 1};
+      if (a.lo >= b.hi && !IsInf(a.lo)) return {0, 0};
+      return {0, 1};
+    case NodeKind::kLE:
+      if (a.hi <= b.lo && !IsInf(a.hi)) return {1, 1};
+      if (a.lo > b.hi) return {0, 0};
+      return {0, 1};
+    case NodeKind::kGT:
+      return Combine(NodeKind::kLT, b, a);
+    case NodeKind::kGE:
+      return Combine(NodeKind::kLE, b, a);
+    case NodeKind::kEQ:
+      if (a.hi < b.lo || b.hi < a.lo) return {0, 0};
+      if (a.is_single() && a == b) return {1, 1};
+      return {0, 1};
+    case NodeKind::kNE: {
+      ConstBounds equal = Combine(NodeKind::kEQ, a, b);
+      return {1 - equal.hi, 1 - equal.lo};
+    }
+    case NodeKind::kAnd:
+      return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    case NodeKind::kOr:
+      return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    default:
+      return {};
+  }
+}
+
+ConstBounds Intersect(ConstBounds a, ConstBounds b) {
+  return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)};
+}
+
+}  // namespace
+
+void Analyzer::BindRange(const Var& var, const Expr& min, const Expr& extent) {
+  ConstBounds first = Bounds(min), count = Bounds(extent);
+  int64_t last = AddEnd(first.hi, count.hi, kPosInf);
+  Bind(var, {first.lo, IsInf(last) ? kPosInf : last - 1});
+}
+
+ConstBounds Analyzer::Bounds(const Expr& expr) const {
+  DataType dtype = expr.dtype();
+  if (!dtype.is_scalar() || !(dtype.is_integer() || dtype.is_bool())) return {};
+  ConstBounds bounds = DispatchExpr(expr.get(), [&](auto* node) -> ConstBounds {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
+    if constexpr (std::is_same_v<T, IntImmNode>) {
+      if (dtype == DataType::UInt(64) && node->value < 0) return {};
+      return {node->value, node->value};
+    } else if constexpr (std::is_same_v<T, VarNode>) {
+      auto it = bounds_.find(node);
+      return it == bounds_.end() ? ConstBounds{} : it->second;
+    } else if constexpr (requires { node->a, node->b; }) {
+      DataType operand = node->a.dtype();
+      // Unsigned and narrow arithmetic wraps; a float comparison is not about integers.
+      bool wraps = operand.is_uint() || operand.bits() < 32;
+      if (operand.is_float() || (wraps && !dtype.is_bool())) return {};
+      return Combine(T::kKind, Bounds(node->a), Bounds(node->b));
+    } else if constexpr (std::is_same_v<T, SelectNode>) {
+      ConstBounds a = Bounds(node->true_value), b = Bounds(node->false_value);
+      return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+    } else if constexpr (std::is_same_v<T, NotNode>) {
+      ConstBounds a = Bounds(node->a);
+      return {1 - a.hi, 1 - a.lo};
+    } else if constexpr (std::is_same_v<T, CastNode>) {
+      DataType from = node->value.dtype();
+      if (!from.is_integer() && !from.is_bool()) return {};
+      ConstBounds value = Bounds(node->value), type = OfType(dtype);
+      if (dtype.is_bool() || value.lo < type.lo || value.hi > type.hi) return {};
+      return value;
+    } else {
+      return {};
+    }
+  });
+  return Intersect(bounds, OfType(dtype));
+}
+
+}  // namespace tern::arith

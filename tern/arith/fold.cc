@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/arith/fold.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tern::arith {
+
+std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b) {
+  using ir::NodeKind;
+  bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+  if (divides && (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())))
+    return std::nullopt;
+  int64_t result = 0;
+  switch (kind) {
+    case NodeKind::kAdd:
+      return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case NodeKind::kSub:
+      return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case NodeKind::kMul:
+      return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case NodeKind::kTruncDiv:
+      return a / b;
+    case NodeKind::kTruncMod:
+      return a % b;
+    case NodeKind::kFloorDiv:
+      return FloorDivInt(a, b);
+    case NodeKind::kFloorMod:
+      return FloorModInt(a, b);
+    case NodeKind::kMin:
+      return std::min(a, b);
+    case NodeKind::kMax:
+      return std::max(a, b);
+    case NodeKind::kEQ:
+      return a == b;
+    case NodeKind::kNE:
+      return a != b;
+    case NodeKind::kLT:
+      return a < b;
+    case NodeKind::kLE:
+      return a <= b;
+    case NodeKind::kGT:
+      return a > b;
+    case NodeKind::kGE:
+      return a >= b;
+    case NodeKind::kAnd:
+      return a && b;
+    case NodeKind::kOr:
+      return a || b;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace tern::arith

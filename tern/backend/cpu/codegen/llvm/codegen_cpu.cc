@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cpu/codegen/llvm/codegen_cpu.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <cstddef>
+
+#include "tern/ffi/c_abi.h"
+
+namespace tern::backend::cpu {
+namespace {
+
+std::string CallingConvention(const tir::PrimFunc& function) {
+  auto it = function->attrs.find(tir::attr::kCallingConvention);
+  return it == function->attrs.end() ? "" : it->second.As<std::string>();
+}
+
+}  // namespace
+
+llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
+  TERN_ICHECK(CallingConvention(function) == "packed" && function->params.size() == 4)
+      << function->name << " is no packed function";
+  llvm::Type* pointer = builder().getPtrTy();
+  llvm::Type* int32 = builder().getInt32Ty();
+  auto* type = llvm::FunctionType::get(int32, {pointer, pointer, int32, pointer}, false);
+  auto* declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                          TERN_SYMBOL_PREFIX + function->name, module());
+  declared->setDoesNotThrow();
+  if (target().elf().sign_extends_int) {
+    declared->addRetAttr(llvm::Attribute::SExt);
+    declared->addParamAttr(2, llvm::Attribute::SExt);
+  }
+  for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
+  env_ = declared->getArg(0);
+  return declared;
+}
+
+void CodeGenCPU::EmitReturn() { builder().CreateRet(builder().getInt32(0)); }
+
+void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report) {
+  llvm::BasicBlock* error = NewBlock("error");
+  llvm::BasicBlock* after = NewBlock("ok");
+  builder().CreateCondBr(failed, error, after,
+                         llvm::MDBuilder(builder().getContext()).createUnlikelyBranchWeights());
+  builder().SetInsertPoint(error);
+  report();
+  builder().CreateRet(llvm::ConstantInt::getSigned(builder().getInt32Ty(), -1));
+  builder().SetInsertPoint(after);
+}
+
+void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
+  FailIf(builder().CreateNot(Emit(node->condition)), [&] {
+    llvm::Value* parts = PackValues(node->message);
+    CallEnv(env_, offsetof(TernEnv, raise), builder().getVoidTy(),
+            {Text(node->error_kind), parts,
+             builder().getInt32(static_cast<uint32_t>(node->message.size()))});
+  });
+}
+
+llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
+  return node->name == "call_import" ? EmitImportCall(node) : CodeGenLLVM::EmitCall(node);
+}
+
+llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {
+  TERN_ICHECK(node->dtype.is_void()) << "call_import is made for its effect";
+  std::vector<ir::Expr> values(node->args.begin() + 2, node->args.end());
+  llvm::Value* env = Emit(node->args[0]);
+  llvm::Value* name = Emit(node->args[1]);
+  llvm::Value* arguments = PackValues(values);
+  llvm::Type* words = llvm::ArrayType::get(builder().getInt64Ty(), sizeof(TernAny) / 8);
+  llvm::Value* result = FrameMemory(words, "result");
+  builder().CreateStore(llvm::Constant::getNullValue(words), result);
+  llvm::Value* code =
+      CallEnv(env, offsetof(TernEnv, call), builder().getInt32Ty(),
+              {name, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
+  FailIf(builder().CreateIsNotNull(code), [] {});
+  return nullptr;
+}
+
+llvm::Value* CodeGenCPU::CallEnv(llvm::Value* env, size_t offset, llvm::Type* result,
+                                 const std::vector<llvm::Value*>& arguments) {
+  std::vector<llvm::Value*> all = {env};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : all) types.push_back(argument->getType());
+  llvm::Value* slot = builder().CreatePtrAdd(env, builder().getInt64(offset));
+  llvm::Value* callee = builder().CreateLoad(builder().getPtrTy(), slot);
+  llvm::CallInst* call =
+      builder().CreateCall(llvm::FunctionType::get(result, types, false), callee, all);
+  call->setDoesNotThrow();
+  if (target().elf().sign_extends_int)
+    for (unsigned i = 0; i < types.size(); ++i)
+      if (types[i]->isIntegerTy(32)) call->addParamAttr(i, llvm::Attribute::SExt);
+  return call;
+}
+
+// ---- Values ----
+
+llvm::Value* CodeGenCPU::PackValues(const std::vector<ir::Expr>& values) {
+  llvm::Type* bytes = llvm::ArrayType::get(builder().getInt8Ty(), values.size() * sizeof(TernAny));
+  llvm::AllocaInst* memory = FrameMemory(bytes, "values");
+  memory->setAlignment(llvm::Align(alignof(TernAny)));
+  for (size_t i = 0; i < values.size(); ++i)
+    PackValue(values[i], builder().CreatePtrAdd(memory, builder().getInt64(i * sizeof(TernAny))));
+  return memory;
+}
+
+void CodeGenCPU::PackValue(const ir::Expr& value, llvm::Value* slot) {
+  DataType dtype = value.dtype();
+  if (const auto* call = value.As<ir::CallNode>(); call && call->name == "any_view") {
+    llvm::Align alignment(alignof(TernAny));
+    builder().CreateMemCpy(slot, alignment, Emit(call->args.at(0)), alignment, sizeof(TernAny));
+  } else if (call && call->name == "tensor_view") {
+    FillValue(slot, kTernTensorView, Emit(call->args.at(0)));
+  } else if (value.As<ir::StringImmNode>()) {
+    FillValue(slot, kTernRawStr, Emit(value));
+  } else if (dtype.is_handle()) {
+    FillValue(slot, kTernOpaquePtr, Emit(value));
+  } else if (dtype.is_float()) {
+    FillValue(slot, kTernFloat, Convert(Emit(value), dtype, DataType::Float(64)));
+  } else {
+    FillValue(slot, dtype.is_bool() ? kTernBool : kTernInt,
+              Convert(Emit(value), dtype, DataType::Int(64)));
+  }
+}
+
+void CodeGenCPU::FillValue(llvm::Value* slot, int32_t type_index, llvm::Value* payload) {
+  auto store = [&](llvm::Value* value, size_t offset) {
+    builder().CreateStore(value, builder().CreatePtrAdd(slot, builder().getInt64(offset)));
+  };
+  store(builder().getInt32(static_cast<uint32_t>(type_index)), offsetof(TernAny, type_index));
+  store(builder().getInt32(0), offsetof(TernAny, small_len));
+  store(payload, offsetof(TernAny, v_int));
+}
+
+}  // namespace tern::backend::cpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cpu/codegen/llvm/jit.h"
+
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <cstring>
+
+#include "tern/ffi/error.h"
+
+namespace tern::backend::cpu {
+namespace {
+
+void Check(llvm::Error error) {
+  if (!error) return;
+  TERN_THROW(RuntimeError) << "cannot load the compiled code: " << llvm::toString(std::move(error));
+}
+
+template <class T>
+T Check(llvm::Expected<T> expected) {
+  Check(expected.takeError());
+  return std::move(*expected);
+}
+
+}  // namespace
+
+Jit::Jit(const std::string& object) {
+  // The object is machine code already: the builder is there for the triple alone.
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
+  jit_ = Check(llvm::orc::LLJITBuilder()
+                   .setJITTargetMachineBuilder(std::move(machine))
+                   .setLinkProcessSymbolsByDefault(false)
+                   .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                   .create());
+  llvm::orc::ExecutionSession& session = jit_->getExecutionSession();
+  // What the session reports comes back as the error of Lookup too; it would print it.
+  session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  auto symbol = [&](auto* function) {
+    return llvm::orc::ExecutorSymbolDef(
+        llvm::orc::ExecutorAddr::fromPtr(reinterpret_cast<void*>(function)),
+        llvm::JITSymbolFlags::Exported);
+  };
+  using Copy = void* (*)(void*, const void*, size_t);
+  using Fill = void* (*)(void*, int, size_t);
+  Check(jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(
+      {{jit_->mangleAndIntern("memcpy"), symbol(static_cast<Copy>(std::memcpy))},
+       {jit_->mangleAndIntern("memmove"), symbol(static_cast<Copy>(std::memmove))},
+       {jit_->mangleAndIntern("memset"), symbol(static_cast<Fill>(std::memset))}})));
+  Check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tern")));
+}
+
+Jit::~Jit() = default;
+
+void* Jit::Lookup(const std::string& symbol) { return Check(jit_->lookup(symbol)).toPtr<void*>(); }
+
+}  // namespace tern::backend::cpu

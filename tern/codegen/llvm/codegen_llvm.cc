@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions, types, memory and statements; expressions are in codegen_llvm_expr.cc.
+#include "tern/codegen/llvm/codegen_llvm.h"
+
+#include <llvm/IR/Verifier.h>
+
+#include "tern/tir/visitor.h"
+
+namespace tern::codegen {
+
+CodeGenLLVM::CodeGenLLVM(llvm::LLVMContext& context, const LLVMTarget& target)
+    : target_(target),
+      module_(std::make_unique<llvm::Module>("tern", context)),
+      builder_(context),
+      has_half_conversion_(target.HasFeature(target.elf().half_feature)) {
+  target_.Prepare(module_.get());
+}
+
+void CodeGenLLVM::AddFunction(const tir::PrimFunc& function) {
+  values_.clear();
+  llvm::Function* declared = DeclareFunction(function);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", declared));
+  Emit(function->body);
+  EmitReturn();
+}
+
+std::unique_ptr<llvm::Module> CodeGenLLVM::Finish() {
+  std::string mistakes;
+  llvm::raw_string_ostream stream(mistakes);
+  bool broken = llvm::verifyModule(*module_, &stream);
+  TERN_ICHECK(!broken) << mistakes;
+  return std::move(module_);
+}
+
+void CodeGenLLVM::EmitThreadLoop(const tir::ForNode* node) {
+  TERN_CHECK(false) << "loop " << node->var.name() << " runs on " << node->thread
+                    << ", an axis that " << target_.triple() << " does not have";
+}
+
+llvm::Value* CodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
+  TERN_CHECK(false) << "buffer " << node->buffer->name << " is allocated in scope "
+                    << node->buffer->scope << "; " << target_.triple()
+                    << " allocates in scope local, with a constant size";
+  return nullptr;
+}
+
+// ---- Types and memory ----
+
+llvm::Type* CodeGenLLVM::RegisterType(DataType dtype) {
+  llvm::Type* scalar = nullptr;
+  if (dtype.is_bool()) {
+    scalar = builder_.getInt1Ty();
+  } else if (dtype.is_integer()) {
+    scalar = builder_.getIntNTy(static_cast<unsigned>(dtype.bits()));
+  } else if (dtype.is_bfloat16()) {
+    scalar = builder_.getBFloatTy();
+  } else if (dtype.is_float()) {
+    scalar = dtype.bits() == 16   ? builder_.getHalfTy()
+             : dtype.bits() == 32 ? builder_.getFloatTy()
+                                  : builder_.getDoubleTy();
+  } else if (dtype.is_handle()) {
+    scalar = builder_.getPtrTy();
+  }
+  TERN_ICHECK(scalar) << dtype.str();
+  return dtype.is_scalar()
+             ? scalar
+             : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(dtype.lanes()));
+}
+
+llvm::Type* CodeGenLLVM::MemoryType(DataType dtype) {
+  return RegisterType(dtype.is_bool() ? DataType::UInt(8, dtype.lanes()) : dtype);
+}
+
+// Memory is aligned to elements, never to vectors.
+static llvm::Align ElementAlignment(DataType dtype) {
+  return llvm::Align(static_cast<uint64_t>(dtype.element().bytes()));
+}
+
+llvm::Value* CodeGenLLVM::Load(DataType dtype, llvm::Value* pointer) {
+  llvm::Value* value =
+      builder_.CreateAlignedLoad(MemoryType(dtype), pointer, ElementAlignment(dtype));
+  return dtype.is_bool() ? builder_.CreateIsNotNull(value) : value;
+}
+
+void CodeGenLLVM::Store(DataType dtype, llvm::Value* value, llvm::Value* pointer) {
+  if (dtype.is_bool()) value = builder_.CreateZExt(value, MemoryType(dtype));
+  builder_.CreateAlignedStore(value, pointer, ElementAlignment(dtype));
+}
+
+llvm::AllocaInst* CodeGenLLVM::FrameMemory(llvm::Type* type, const std::string& name) {
+  llvm::BasicBlock& entry = function()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type, nullptr, name);
+}
+
+llvm::BasicBlock* CodeGenLLVM::NewBlock(const std::string& name) {
+  return llvm::BasicBlock::Create(builder_.getContext(), name, function());
+}
+
+llvm::Value* CodeGenLLVM::Text(const std::string& text) {
+  return builder_.CreateGlobalString(text, "text");
+}
+
+void CodeGenLLVM::Bind(const ir::Var& var, llvm::Value* value) { values_[var.node()] = value; }
+
+// ---- Accesses ----
+
+CodeGenLLVM::Access CodeGenLLVM::EmitAccess(const ir::Buffer& buffer,
+                                            const std::vector<ir::Expr>& indices) {
+  TERN_ICHECK(indices.size() == 1) << buffer->name << " is not flat";
+  TERN_ICHECK(buffer->dtype.is_scalar()) << buffer->name;
+  const auto* ramp = indices[0].As<ir::RampNode>();
+  bool contiguous = indices[0].dtype().is_scalar() || (ramp && ir::IsConst(ramp->stride, 1));
+  llvm::Value* base = Emit(buffer->data);
+  return {contiguous, base, Emit(ramp && contiguous ? ramp->base : indices[0])};
+}
+
+llvm::Value* CodeGenLLVM::ElementPointer(const Access& access, DataType element, int lane) {
+  llvm::Value* index =
+      access.contiguous ? access.index
+                        : builder_.CreateExtractElement(access.index, static_cast<uint64_t>(lane));
+  return builder_.CreateInBoundsGEP(MemoryType(element), access.base, index);
+}
+
+llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
+  Access access = EmitAccess(node->buffer, node->indices);
+  DataType element = node->buffer->dtype;
+  if (access.contiguous) return Load(node->dtype, ElementPointer(access, element, 0));
+  llvm::Value* result = llvm::PoisonValue::get(RegisterType(node->dtype));
+  for (int lane = 0; lane < node->dtype.lanes(); ++lane)
+    result = builder_.CreateInsertElement(
+        result, Load(element, ElementPointer(access, element, lane)), static_cast<uint64_t>(lane));
+  return result;
+}
+
+void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
+  llvm::Value* value = Emit(node->value);
+  Access access = EmitAccess(node->buffer, node->indices);
+  DataType element = node->buffer->dtype;
+  if (access.contiguous) {
+    Store(node->value.dtype(), value, ElementPointer(access, element, 0));
+    return;
+  }
+  for (int lane = 0; lane < node->value.dtype().lanes(); ++lane)
+    Store(element, builder_.CreateExtractElement(value, static_cast<uint64_t>(lane)),
+          ElementPointer(access, element, lane));
+}
+
+void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
+  const tir::Buffer& buffer = node->buffer;
+  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  if (buffer->scope == "local" && size) {
+    constexpr uint64_t kAlignment = 64;  // a cache line, and the widest vector
+    llvm::AllocaInst* memory =
+        FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),
+                    buffer->name);
+    memory->setAlignment(llvm::Align(kAlignment));
+    Bind(buffer->data, memory);
+  } else {
+    Bind(buffer->data, EmitScopedMemory(node));
+  }
+  Emit(node->body);
+}
+
+// ---- Statements ----
+
+void CodeGenLLVM::Emit(const tir::Stmt& stmt) {
+  tir::DispatchStmt(stmt.get(), [this](auto* node) { EmitNode(node); });
+}
+
+void CodeGenLLVM::EmitNode(const tir::LetStmtNode* node) {
+  Bind(node->var, Emit(node->value));
+  Emit(node->body);
+}
+
+void CodeGenLLVM::EmitNode(const tir::DeclBufferNode* node) { Emit(node->body); }
+
+void CodeGenLLVM::EmitNode(const tir::ForNode* node) {
+  if (node->for_kind == tir::ForKind::kThread) return EmitThreadLoop(node);
+  TERN_ICHECK(node->for_kind != tir::ForKind::kVectorized)
+      << "loop " << node->var.name() << " should have been vectorized before code generation";
+  llvm::Value* min = Emit(node->min);
+  // Loops whose bounds overflow are not programs.
+  llvm::Value* end = builder_.CreateNSWAdd(min, Emit(node->extent));
+  bool is_signed = node->var.dtype().is_int();
+  auto less = [&](llvm::Value* a, llvm::Value* b) {
+    return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+  };
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* body = NewBlock(node->var.name());
+  llvm::BasicBlock* after = NewBlock(node->var.name() + ".end");
+  builder_.CreateCondBr(less(min, end), body, after);
+
+  builder_.SetInsertPoint(body);
+  llvm::PHINode* index = builder_.CreatePHI(min->getType(), 2, node->var.name());
+  index->addIncoming(min, before);
+  Bind(node->var, index);
+  Emit(node->body);
+  llvm::Value* next = builder_.CreateAdd(index, llvm::ConstantInt::get(index->getType(), 1), "next",
+                                         /*HasNUW=*/!is_signed, /*HasNSW=*/is_signed);
+  index->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(less(next, end), body, after);
+  builder_.SetInsertPoint(after);
+}
+
+void CodeGenLLVM::EmitNode(const tir::WhileNode* node) {
+  llvm::BasicBlock* test = NewBlock("while");
+  llvm::BasicBlock* body = NewBlock("while.body");
+  llvm::BasicBlock* after = NewBlock("while.end");
+  builder_.CreateBr(test);
+  builder_.SetInsertPoint(test);
+  builder_.CreateCondBr(Emit(node->condition), body, after);
+  builder_.SetInsertPoint(body);
+  Emit(node->body);
+  builder_.CreateBr(test);
+  builder_.SetInsertPoint(after);
+}
+
+void CodeGenLLVM::EmitNode(const tir::IfThenElseNode* node) {
+  llvm::Value* condition = Emit(node->condition);
+  llvm::BasicBlock* then_block = NewBlock("then");
+  llvm::BasicBlock* after = NewBlock("if.end");
+  llvm::BasicBlock* else_block = node->else_case ? NewBlock("else") : after;
+  builder_.CreateCondBr(condition, then_block, else_block);
+  builder_.SetInsertPoint(then_block);
+  Emit(node->then_case);
+  builder_.CreateBr(after);
+  if (node->else_case) {
+    builder_.SetInsertPoint(else_block);
+    Emit(node->else_case);
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+}
+
+void CodeGenLLVM::EmitNode(const tir::SeqNode* node) {
+  for (const tir::Stmt& stmt : node->stmts) Emit(stmt);
+}
+
+void CodeGenLLVM::EmitNode(const tir::AssertNode* node) { EmitAssert(node); }
+void CodeGenLLVM::EmitNode(const tir::EvaluateNode* node) { Emit(node->value); }
+
+void CodeGenLLVM::EmitNode(const tir::BlockNode* node) {
+  TERN_ICHECK(false) << "block " << node->name
+                     << " should have been lowered before code generation";
+}
+
+}  // namespace tern::codegen

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From lowered TIR (docs/lowered_tir.md) to LLVM IR: the base of the code generators that use LLVM.
+// What differs from target to target (how parameters arrive, what a thread axis is, which calls
+// there are) is virtual; the rest is here.
+//
+// Arithmetic is exact: integers wrap, floats are never reassociated or contracted, float16 and
+// bfloat16 are rounded after every operation. Buffers may alias. Only files that use LLVM include
+// this header.
+#ifndef TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
+#define TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <unordered_map>
+
+#include "tern/codegen/llvm/llvm_target.h"
+#include "tern/tir/function.h"
+
+namespace tern::codegen {
+
+class CodeGenLLVM {
+ public:
+  // Both outlive this.
+  CodeGenLLVM(llvm::LLVMContext& context, const LLVMTarget& target);
+  virtual ~CodeGenLLVM() = default;
+
+  void AddFunction(const tir::PrimFunc& function);
+  // The module of all functions added, checked by LLVM's verifier.
+  std::unique_ptr<llvm::Module> Finish();
+
+ protected:
+  // ---- What a target decides ----
+
+  // Makes the LLVM function and binds the parameters' values.
+  virtual llvm::Function* DeclareFunction(const tir::PrimFunc& function) = 0;
+  // The return at the end of the body.
+  virtual void EmitReturn() = 0;
+  // A `for` of kind thread: by default the target has no such axes.
+  virtual void EmitThreadLoop(const tir::ForNode* node);
+  // Memory of another scope than local, or of a size that is not constant: by default there is
+  // none.
+  virtual llvm::Value* EmitScopedMemory(const tir::AllocateNode* node);
+  virtual void EmitAssert(const tir::AssertNode* node) = 0;
+  // Overrides fall back on this one, which knows what works on pointers and throws on anything
+  // else.
+  virtual llvm::Value* EmitCall(const ir::CallNode* node);
+
+  // ---- For subclasses ----
+
+  llvm::Value* Emit(const ir::Expr& expr);
+  void Emit(const tir::Stmt& stmt);
+  void Bind(const ir::Var& var, llvm::Value* value);
+
+  // How a value of the type stands in registers (bool: i1) and in memory (bool: i8).
+  llvm::Type* RegisterType(DataType dtype);
+  llvm::Type* MemoryType(DataType dtype);
+  llvm::Value* Load(DataType dtype, llvm::Value* pointer);
+  void Store(DataType dtype, llvm::Value* value, llvm::Value* pointer);
+  // Converts as ir::CastNode says.
+  llvm::Value* Convert(llvm::Value* value, DataType from, DataType to);
+
+  // Memory in the function's frame, reserved once however often the place is passed.
+  llvm::AllocaInst* FrameMemory(llvm::Type* type, const std::string& name);
+  llvm::BasicBlock* NewBlock(const std::string& name);
+  // A constant, NUL-terminated text.
+  llvm::Value* Text(const std::string& text);
+
+  const LLVMTarget& target() const { return target_; }
+  llvm::Module& module() { return *module_; }
+  llvm::IRBuilder<>& builder() { return builder_; }
+  llvm::Function* function() { return builder_.GetInsertBlock()->getParent(); }
+
+ private:
+  // Expressions.
+  llvm::Value* EmitNode(const ir::IntImmNode* node);
+  llvm::Value* EmitNode(const ir::FloatImmNode* node);
+  llvm::Value* EmitNode(const ir::StringImmNode* node);
+  llvm::Value* EmitNode(const ir::VarNode* node);
+  llvm::Value* EmitNode(const ir::AndNode* node);
+  llvm::Value* EmitNode(const ir::OrNode* node);
+  llvm::Value* EmitNode(const ir::NotNode* node);
+  llvm::Value* EmitNode(const ir::SelectNode* node);
+  llvm::Value* EmitNode(const ir::CastNode* node);
+  llvm::Value* EmitNode(const ir::RampNode* node);
+  llvm::Value* EmitNode(const ir::BroadcastNode* node);
+  llvm::Value* EmitNode(const ir::LetNode* node);
+  llvm::Value* EmitNode(const ir::CallNode* node);
+  llvm::Value* EmitNode(const ir::BufferLoadNode* node);
+  template <ir::NodeKind K>
+  llvm::Value* EmitNode(const ir::BinaryNode<K>* node) {
+    return EmitBinary(K, node->a, node->b);
+  }
+
+  llvm::Value* EmitBinary(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
+  llvm::Value* FloatBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* IntBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b, bool is_signed);
+  llvm::Value* FloorDivMod(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
+  llvm::Value* ConvertFloat(llvm::Value* value, DataType from, DataType to);
+
+  // Statements.
+  void EmitNode(const tir::BufferStoreNode* node);
+  void EmitNode(const tir::LetStmtNode* node);
+  void EmitNode(const tir::AllocateNode* node);
+  void EmitNode(const tir::DeclBufferNode* node);
+  void EmitNode(const tir::ForNode* node);
+  void EmitNode(const tir::WhileNode* node);
+  void EmitNode(const tir::IfThenElseNode* node);
+  void EmitNode(const tir::SeqNode* node);
+  void EmitNode(const tir::AssertNode* node);
+  void EmitNode(const tir::EvaluateNode* node);
+  void EmitNode(const tir::BlockNode* node);
+
+  // Where an access begins: `contiguous` if one pointer serves all lanes.
+  struct Access {
+    bool contiguous;
+    llvm::Value* base;   // of the buffer
+    llvm::Value* index;  // a scalar if contiguous, else one per lane
+  };
+  Access EmitAccess(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
+  llvm::Value* ElementPointer(const Access& access, DataType element, int lane);
+
+  const LLVMTarget& target_;
+  std::unique_ptr<llvm::Module> module_;
+  llvm::IRBuilder<> builder_;
+  std::unordered_map<const ir::VarNode*, llvm::Value*> values_;
+  bool has_half_conversion_;
+};
+
+}  // namespace tern::codegen
+
+#endif  // TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_

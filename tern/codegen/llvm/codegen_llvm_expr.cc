@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Expressions of CodeGenLLVM.
+#include "tern/codegen/llvm/codegen_llvm.h"
+#include "tern/codegen/llvm/narrow_float.h"
+#include "tern/ir/visitor.h"
+
+namespace tern::codegen {
+namespace {
+
+using ir::NodeKind;
+using llvm::Value;
+
+// Whether evaluating it where its value is not needed could fault.
+bool MayFault(const ir::Expr& expr) {
+  bool may_fault = false;
+  ir::ForEachExpr(expr, [&](const ir::Expr& e) {
+    switch (e->kind) {
+      case NodeKind::kBufferLoad:
+      case NodeKind::kCall:
+      case NodeKind::kTruncDiv:
+      case NodeKind::kTruncMod:
+      case NodeKind::kFloorDiv:
+      case NodeKind::kFloorMod:
+        may_fault = true;
+        break;
+      default:
+        break;
+    }
+  });
+  return may_fault;
+}
+
+bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
+
+// A positive power of two, in every lane alike.
+const llvm::APInt* ConstantPowerOfTwo(Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* integer = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
+  return integer && integer->getValue().isPowerOf2() && !integer->isNegative()
+             ? &integer->getValue()
+             : nullptr;
+}
+
+llvm::CmpInst::Predicate FloatPredicate(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kEQ:
+      return llvm::CmpInst::FCMP_OEQ;
+    case NodeKind::kNE:
+      return llvm::CmpInst::FCMP_UNE;  // NaN differs from everything
+    case NodeKind::kLT:
+      return llvm::CmpInst::FCMP_OLT;
+    case NodeKind::kLE:
+      return llvm::CmpInst::FCMP_OLE;
+    case NodeKind::kGT:
+      return llvm::CmpInst::FCMP_OGT;
+    case NodeKind::kGE:
+      return llvm::CmpInst::FCMP_OGE;
+    default:
+      return llvm::CmpInst::BAD_FCMP_PREDICATE;
+  }
+}
+
+llvm::CmpInst::Predicate IntPredicate(NodeKind kind, bool is_signed) {
+  switch (kind) {
+    case NodeKind::kEQ:
+      return llvm::CmpInst::ICMP_EQ;
+    case NodeKind::kNE:
+      return llvm::CmpInst::ICMP_NE;
+    case NodeKind::kLT:
+      return is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT;
+    case NodeKind::kLE:
+      return is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE;
+    case NodeKind::kGT:
+      return is_signed ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT;
+    case NodeKind::kGE:
+      return is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE;
+    default:
+      return llvm::CmpInst::BAD_ICMP_PREDICATE;
+  }
+}
+
+}  // namespace
+
+Value* CodeGenLLVM::Emit(const ir::Expr& expr) {
+  return ir::DispatchExpr(expr.get(), [this](auto* node) { return EmitNode(node); });
+}
+
+// ---- Leaves ----
+
+Value* CodeGenLLVM::EmitNode(const ir::IntImmNode* node) {
+  llvm::Type* type = RegisterType(node->dtype);
+  return llvm::ConstantInt::get(
+      type, llvm::APInt(type->getIntegerBitWidth(), static_cast<uint64_t>(node->value),
+                        /*isSigned=*/true, /*implicitTrunc=*/true));
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::FloatImmNode* node) {
+  return llvm::ConstantFP::get(RegisterType(node->dtype), node->value);
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::StringImmNode* node) { return Text(node->value); }
+
+Value* CodeGenLLVM::EmitNode(const ir::VarNode* node) {
+  auto it = values_.find(node);
+  TERN_ICHECK(it != values_.end()) << "variable " << node->name << " is not defined";
+  return it->second;
+}
+
+// ---- Operators ----
+
+Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+  DataType dtype = a.dtype();
+  Value* x = Emit(a);
+  Value* y = Emit(b);
+  if (!dtype.is_float()) return IntBinary(kind, x, y, dtype.is_int());
+  if (!IsNarrowFloat(dtype)) return FloatBinary(kind, x, y);
+  // One operation in float32, rounded, is the operation in the narrow type.
+  DataType wide = DataType::Float(32, dtype.lanes());
+  Value* result = FloatBinary(kind, Convert(x, dtype, wide), Convert(y, dtype, wide));
+  bool compares = FloatPredicate(kind) != llvm::CmpInst::BAD_FCMP_PREDICATE;
+  return compares ? result : Convert(result, wide, dtype);
+}
+
+Value* CodeGenLLVM::FloatBinary(NodeKind kind, Value* a, Value* b) {
+  switch (kind) {
+    case NodeKind::kAdd:
+      return builder_.CreateFAdd(a, b);
+    case NodeKind::kSub:
+      return builder_.CreateFSub(a, b);
+    case NodeKind::kMul:
+      return builder_.CreateFMul(a, b);
+    case NodeKind::kDiv:
+      return builder_.CreateFDiv(a, b);
+    case NodeKind::kMin:
+      return builder_.CreateSelect(builder_.CreateFCmpOLT(a, b), a, b);
+    case NodeKind::kMax:
+      return builder_.CreateSelect(builder_.CreateFCmpOGT(a, b), a, b);
+    default:
+      TERN_ICHECK(FloatPredicate(kind) != llvm::CmpInst::BAD_FCMP_PREDICATE)
+          << "operator " << static_cast<int>(kind) << " on floats";
+      return builder_.CreateFCmp(FloatPredicate(kind), a, b);
+  }
+}
+
+Value* CodeGenLLVM::IntBinary(NodeKind kind, Value* a, Value* b, bool is_signed) {
+  switch (kind) {
+    case NodeKind::kAdd:
+      return builder_.CreateAdd(a, b);
+    case NodeKind::kSub:
+      return builder_.CreateSub(a, b);
+    case NodeKind::kMul:
+      return builder_.CreateMul(a, b);
+    case NodeKind::kTruncDiv:
+      return is_signed ? builder_.CreateSDiv(a, b) : builder_.CreateUDiv(a, b);
+    case NodeKind::kTruncMod:
+      return is_signed ? builder_.CreateSRem(a, b) : builder_.CreateURem(a, b);
+    case NodeKind::kFloorDiv:
+    case NodeKind::kFloorMod:
+      if (is_signed) return FloorDivMod(kind, a, b);
+      return kind == NodeKind::kFloorDiv ? builder_.CreateUDiv(a, b) : builder_.CreateURem(a, b);
+    case NodeKind::kMin:
+      return builder_.CreateBinaryIntrinsic(
+          is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+    case NodeKind::kMax:
+      return builder_.CreateBinaryIntrinsic(
+          is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+    default:
+      TERN_ICHECK(IntPredicate(kind, is_signed) != llvm::CmpInst::BAD_ICMP_PREDICATE)
+          << "operator " << static_cast<int>(kind) << " on integers";
+      return builder_.CreateICmp(IntPredicate(kind, is_signed), a, b);
+  }
+}
+
+Value* CodeGenLLVM::FloorDivMod(NodeKind kind, Value* a, Value* b) {
+  bool is_div = kind == NodeKind::kFloorDiv;
+  if (const llvm::APInt* power = ConstantPowerOfTwo(b))
+    return is_div ? builder_.CreateAShr(a, power->logBase2())
+                  : builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), *power - 1));
+  // The truncated result is off by one step where there is a remainder, of another sign than the
+  // divisor.
+  Value* remainder = builder_.CreateSRem(a, b);
+  Value* zero = llvm::Constant::getNullValue(a->getType());
+  Value* adjust =
+      builder_.CreateAnd(builder_.CreateICmpNE(remainder, zero),
+                         builder_.CreateICmpSLT(builder_.CreateXor(remainder, b), zero));
+  if (!is_div) return builder_.CreateAdd(remainder, builder_.CreateSelect(adjust, b, zero));
+  return builder_.CreateAdd(builder_.CreateSDiv(a, b), builder_.CreateSExt(adjust, a->getType()));
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::AndNode* node) {
+  return ShortCircuit(node->a, node->b, true);
+}
+Value* CodeGenLLVM::EmitNode(const ir::OrNode* node) {
+  return ShortCircuit(node->a, node->b, false);
+}
+
+// `b` is evaluated where `a` does not decide, or where evaluating it does no harm.
+Value* CodeGenLLVM::ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and) {
+  Value* first = Emit(a);
+  if (!a.dtype().is_scalar() || !MayFault(b)) {
+    Value* second = Emit(b);
+    return is_and ? builder_.CreateAnd(first, second) : builder_.CreateOr(first, second);
+  }
+  llvm::BasicBlock* decided = builder_.GetInsertBlock();
+  llvm::BasicBlock* more = NewBlock(is_and ? "and" : "or");
+  llvm::BasicBlock* after = NewBlock(is_and ? "and.end" : "or.end");
+  builder_.CreateCondBr(first, is_and ? more : after, is_and ? after : more);
+  builder_.SetInsertPoint(more);
+  Value* second = Emit(b);
+  llvm::BasicBlock* evaluated = builder_.GetInsertBlock();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  llvm::PHINode* result = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  result->addIncoming(builder_.getInt1(!is_and), decided);
+  result->addIncoming(second, evaluated);
+  return result;
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::NotNode* node) { return builder_.CreateNot(Emit(node->a)); }
+
+Value* CodeGenLLVM::EmitNode(const ir::SelectNode* node) {
+  Value* condition = Emit(node->condition);
+  Value* true_value = Emit(node->true_value);
+  return builder_.CreateSelect(condition, true_value, Emit(node->false_value));
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::RampNode* node) {
+  auto lanes = static_cast<unsigned>(node->lanes);
+  Value* base = builder_.CreateVectorSplat(lanes, Emit(node->base));
+  Value* stride = builder_.CreateVectorSplat(lanes, Emit(node->stride));
+  llvm::Type* type = stride->getType()->getScalarType();
+  std::vector<llvm::Constant*> steps;
+  for (unsigned i = 0; i < lanes; ++i)
+    steps.push_back(llvm::ConstantInt::get(
+        type, llvm::APInt(type->getIntegerBitWidth(), i, false, /*implicitTrunc=*/true)));
+  return builder_.CreateAdd(base, builder_.CreateMul(stride, llvm::ConstantVector::get(steps)));
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::BroadcastNode* node) {
+  return builder_.CreateVectorSplat(static_cast<unsigned>(node->lanes), Emit(node->value));
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::LetNode* node) {
+  Bind(node->var, Emit(node->value));
+  return Emit(node->body);
+}
+
+// ---- Conversions ----
+
+Value* CodeGenLLVM::EmitNode(const ir::CastNode* node) {
+  return Convert(Emit(node->value), node->value.dtype(), node->dtype);
+}
+
+Value* CodeGenLLVM::Convert(Value* value, DataType from, DataType to) {
+  if (from == to) return value;
+  llvm::Type* type = RegisterType(to);
+  if (from.is_float() && to.is_float()) return ConvertFloat(value, from, to);
+  if (IsNarrowFloat(from)) {
+    DataType wide = DataType::Float(32, from.lanes());
+    return Convert(ConvertFloat(value, from, wide), wide, to);
+  }
+  if (IsNarrowFloat(to)) {
+    DataType wide = DataType::Float(64, to.lanes());
+    return ConvertFloat(Convert(value, from, wide), wide, to);
+  }
+  if (to.is_bool()) {
+    llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
+    return from.is_float() ? builder_.CreateFCmpUNE(value, zero)
+                           : builder_.CreateICmpNE(value, zero);
+  }
+  if (from.is_float())
+    return to.is_int() ? builder_.CreateFPToSI(value, type) : builder_.CreateFPToUI(value, type);
+  if (to.is_float())
+    return from.is_int() ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+  return builder_.CreateIntCast(value, type, from.is_int());
+}
+
+Value* CodeGenLLVM::ConvertFloat(Value* value, DataType from, DataType to) {
+  DataType single = DataType::Float(32, from.lanes());
+  if (IsNarrowFloat(from)) {
+    if (from.is_bfloat16())
+      value = BfloatToFloat(builder_, value);
+    else if (has_half_conversion_)
+      value = builder_.CreateFPExt(value, RegisterType(single));
+    else
+      value = HalfToFloat(builder_, value);
+    from = single;
+  }
+  if (!IsNarrowFloat(to)) return builder_.CreateFPCast(value, RegisterType(to));
+  if (from.bits() == 64) value = DoubleToFloatForNarrowing(builder_, value);
+  if (to.is_bfloat16()) return FloatToBfloat(builder_, value);
+  return has_half_conversion_ ? builder_.CreateFPTrunc(value, RegisterType(to))
+                              : FloatToHalf(builder_, value);
+}
+
+// ---- Calls ----
+
+Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) { return EmitCall(node); }
+
+Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
+  if (node->name == "ptr_add")
+    return builder_.CreatePtrAdd(Emit(node->args.at(0)), Emit(node->args.at(1)));
+  if (node->name == "ptr_load") {
+    Value* pointer = Emit(node->args.at(0));
+    return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
+  }
+  if (node->name == "is_null") return builder_.CreateIsNull(Emit(node->args.at(0)));
+  TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
+  return nullptr;
+}
+
+}  // namespace tern::codegen

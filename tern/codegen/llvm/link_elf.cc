@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/codegen/llvm/link_elf.h"
+
+#include <lld/Common/Driver.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <mutex>
+#include <set>
+
+#include "tern/ffi/error.h"
+#include "tern/runtime/file_bytes.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace tern::codegen {
+namespace {
+
+constexpr std::string_view kAllowedUndefined[] = {"memcpy", "memmove", "memset", "dlopen", "dlsym"};
+
+// A new directory that goes away with everything in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "tern-link-XXXXXX") {
+    std::string name = path_;
+    TERN_CHECK(mkdtemp(name.data()))
+        << "cannot make a directory for the linker, " << path_ << ": " << std::strerror(errno);
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+
+  std::string File(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// LLD keeps its state in globals, and cannot be called again after a crash that it recovered from.
+void RunLinker(const std::vector<std::string>& arguments, const std::string& directory) {
+  static std::mutex mutex;
+  static bool usable = true;
+  std::scoped_lock lock(mutex);
+  TERN_CHECK(usable) << "the linker crashed earlier in this process and cannot be used again";
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  lld::Result result = lld::lldMain(argv, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
+  usable = result.canRunAgain;
+  if (result.retCode == 0) return;
+  // The directory has another name every time, and means nothing to the reader.
+  for (size_t at; (at = messages.find(directory)) != std::string::npos;)
+    messages.erase(at, directory.size());
+  TERN_THROW(RuntimeError) << "linking failed: " << messages;
+}
+
+std::set<std::string> UndefinedSymbols(const std::string& shared_object) {
+  auto fail = [](llvm::Error error) {
+    TERN_ICHECK(false) << "unreadable output of the linker: " << llvm::toString(std::move(error));
+  };
+  auto object =
+      llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(shared_object, "linked"));
+  if (!object) fail(object.takeError());
+  std::set<std::string> names;
+  for (const llvm::object::ELFSymbolRef symbol :
+       llvm::cast<llvm::object::ELFObjectFileBase>(**object).getDynamicSymbolIterators()) {
+    auto flags = symbol.getFlags();
+    if (!flags) fail(flags.takeError());
+    auto name = symbol.getName();
+    if (!name) fail(name.takeError());
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
+      names.insert(name->str());
+  }
+  return names;
+}
+
+void CheckUndefinedSymbols(const std::string& shared_object) {
+  std::string offenders;
+  for (const std::string& name : UndefinedSymbols(shared_object))
+    if (std::find(std::begin(kAllowedUndefined), std::end(kAllowedUndefined), name) ==
+        std::end(kAllowedUndefined))
+      offenders += (offenders.empty() ? "" : ", ") + name;
+  if (offenders.empty()) return;
+  std::string allowed;
+  for (std::string_view name : kAllowedUndefined)
+    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+  TERN_THROW(RuntimeError) << "the code needs symbols that nothing defines: " << offenders
+                           << "; it may only count on " << allowed;
+}
+
+}  // namespace
+
+std::string LinkElfSharedObject(const std::vector<std::string>& objects,
+                                const std::string& emulation) {
+  TemporaryDirectory directory;
+  std::string output = directory.File("linked.so");
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "-m",
+                                        emulation,
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "noexecstack",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "separate-code",
+                                        "--threads=1",
+                                        "-o",
+                                        output};
+  for (size_t i = 0; i < objects.size(); ++i) {
+    arguments.push_back(directory.File(std::to_string(i) + ".o"));
+    runtime::WriteFile(arguments.back(), objects[i]);
+  }
+  RunLinker(arguments, directory.path().string() + "/");
+  std::string linked = runtime::ReadFile(output);
+  CheckUndefinedSymbols(linked);
+  return linked;
+}
+
+}  // namespace tern::codegen

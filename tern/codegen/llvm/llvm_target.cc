@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/codegen/llvm/llvm_target.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/SubtargetFeature.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "tern/ffi/registry.h"
+#include "tern/runtime/artifact.h"
+
+namespace tern::codegen {
+namespace {
+
+constexpr ElfMachine kElfMachines[] = {
+    {"aarch64", "aarch64linux", "generic", "", "fp-armv8", false},
+    {"riscv64", "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", true},
+    {"x86_64", "elf_x86_64", "x86-64", "", "f16c", false},
+};
+
+void InitializeLLVM() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+  });
+}
+
+// Without the vendor, which says nothing about the code: "x86_64-linux-gnu".
+std::string ShortTriple(const llvm::Triple& triple) {
+  std::string name = llvm::Triple::getArchTypeName(triple.getArch()).str();
+  name += "-" + llvm::Triple::getOSTypeName(triple.getOS()).str();
+  if (triple.getEnvironment() != llvm::Triple::UnknownEnvironment)
+    name += "-" + llvm::Triple::getEnvironmentTypeName(triple.getEnvironment()).str();
+  return name;
+}
+
+// Keeps the errors that LLVM reports while it lives; LLVM's own way is to print and exit.
+class DiagnosticScope {
+ public:
+  explicit DiagnosticScope(llvm::LLVMContext& context) : context_(context) {
+    auto handler = std::make_unique<Handler>(&errors_);
+    previous_ = context_.getDiagnosticHandler();
+    context_.setDiagnosticHandler(std::move(handler));
+  }
+  ~DiagnosticScope() { context_.setDiagnosticHandler(std::move(previous_)); }
+  DiagnosticScope(const DiagnosticScope&) = delete;
+
+  void ThrowIfAny() const { TERN_ICHECK(errors_.empty()) << "LLVM: " << errors_; }
+
+ private:
+  struct Handler : llvm::DiagnosticHandler {
+    explicit Handler(std::string* errors) : errors(errors) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+      if (info.getSeverity() == llvm::DS_Error) {
+        llvm::raw_string_ostream stream(*errors);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info.print(printer);
+        stream << "\n";
+      }
+      return true;
+    }
+    std::string* errors;
+  };
+
+  llvm::LLVMContext& context_;
+  std::unique_ptr<llvm::DiagnosticHandler> previous_;
+  std::string errors_;
+};
+
+// Generated code can count on these and on nothing else of a C library.
+llvm::TargetLibraryInfoImpl LibraryInfo(const llvm::Triple& triple) {
+  llvm::TargetLibraryInfoImpl info(triple);
+  info.disableAllFunctions();
+  for (llvm::LibFunc function : {llvm::LibFunc_memcpy, llvm::LibFunc_memmove, llvm::LibFunc_memset})
+    info.setAvailable(function);
+  return info;
+}
+
+template <class Table>
+std::vector<std::string> Keys(const Table& table) {
+  std::vector<std::string> keys;
+  for (const auto& entry : table) keys.emplace_back(entry.Key);
+  return keys;
+}
+
+// LLVM would print a warning and go on without the feature or CPU.
+void CheckCpu(const llvm::MCSubtargetInfo& info, const std::string& cpu,
+              const std::string& triple) {
+  if (info.isCPUStringValid(cpu)) return;
+  TERN_THROW(ValueError) << "-mcpu=" << cpu << ": no CPU of " << triple
+                         << ffi::DidYouMean(cpu, Keys(info.getAllProcessorDescriptions()))
+                         << "; 'generic' is the baseline, 'native' this machine's";
+}
+
+void CheckFeatures(const llvm::MCSubtargetInfo& info, const std::string& features,
+                   const std::string& triple) {
+  std::vector<std::string> known = Keys(info.getAllProcessorFeatures());
+  const llvm::SubtargetFeatures given(features);
+  for (const std::string& feature : given.getFeatures()) {
+    TERN_CHECK(llvm::SubtargetFeatures::hasFlag(feature))
+        << "-mattr: '" << feature << "' has no sign; expected a list like +avx2,-fma";
+    std::string name = llvm::SubtargetFeatures::StripFlag(feature).str();
+    TERN_CHECK(std::find(known.begin(), known.end(), name) != known.end())
+        << "-mattr: no feature '" << name << "' of " << triple << ffi::DidYouMean(name, known);
+  }
+}
+
+std::string HostFeatures() {
+  std::vector<std::string> features;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(features.begin(), features.end());
+  return llvm::join(features, ",");
+}
+
+}  // namespace
+
+const ElfMachine& GetElfMachine(const std::string& name) {
+  llvm::Triple triple(llvm::Triple::normalize(name));
+  for (const ElfMachine& machine : kElfMachines)
+    if (triple.isOSBinFormatELF() &&
+        llvm::Triple::getArchTypeName(triple.getArch()) == machine.arch)
+      return machine;
+  std::string legal;
+  for (const ElfMachine& machine : kElfMachines)
+    legal += (legal.empty() ? "" : ", ") + std::string(machine.arch) + "-linux-gnu";
+  TERN_THROW(ValueError) << "-mtriple=" << name
+                         << ": Tern makes no host code for it; expected one like " << legal;
+  __builtin_unreachable();
+}
+
+LLVMTarget::LLVMTarget(const target::Target& target) {
+  InitializeLLVM();
+  std::string given = target->GetString("mtriple");
+  elf_ = &GetElfMachine(given);
+  llvm::Triple triple(llvm::Triple::normalize(given));
+  triple_ = ShortTriple(triple);
+  std::string error;
+  const llvm::Target* registered = llvm::TargetRegistry::lookupTarget(triple, error);
+  TERN_CHECK(registered) << "-mtriple=" << given << ": " << error;
+
+  cpu_ = target->GetString("mcpu");
+  std::string features;
+  if (cpu_ == "native") {
+    TERN_CHECK(IsHost()) << "-mcpu=native is this machine's CPU, a " << runtime::HostTriple()
+                         << "; the target is " << triple_;
+    cpu_ = llvm::sys::getHostCPUName().str();
+    features = HostFeatures();
+  } else if (cpu_ == "generic") {
+    cpu_ = elf_->baseline_cpu;
+    features = elf_->baseline_attr;
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> info(registered->createMCSubtargetInfo(triple, "", ""));
+  CheckCpu(*info, cpu_, triple_);
+  if (std::string attributes = target->GetString("mattr", ""); !attributes.empty()) {
+    CheckFeatures(*info, attributes, triple_);
+    features += (features.empty() ? "" : ",") + attributes;
+  }
+  machine_.reset(registered->createTargetMachine(triple, cpu_, features, llvm::TargetOptions(),
+                                                 llvm::Reloc::PIC_, std::nullopt,
+                                                 llvm::CodeGenOptLevel::Aggressive));
+  TERN_ICHECK(machine_) << triple_;
+}
+
+LLVMTarget::LLVMTarget(LLVMTarget&&) noexcept = default;
+LLVMTarget::~LLVMTarget() = default;
+
+bool LLVMTarget::HasFeature(std::string_view name) const {
+  const llvm::MCSubtargetInfo& info = *machine_->getMCSubtargetInfo();
+  for (const llvm::SubtargetFeatureKV& feature : info.getAllProcessorFeatures())
+    if (feature.Key == name) return info.hasFeature(feature.Value);
+  return false;
+}
+
+bool LLVMTarget::IsHost() const {
+  llvm::Triple mine(llvm::Triple::normalize(triple_)),
+      host(llvm::Triple::normalize(runtime::HostTriple()));
+  return mine.getArch() == host.getArch() && mine.getOS() == host.getOS();
+}
+
+std::vector<std::string> LLVMTarget::FeaturesMissingHere() const {
+  std::vector<std::string> missing;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    if (!feature.second && HasFeature(feature.first())) missing.push_back(feature.first().str());
+  std::sort(missing.begin(), missing.end());
+  return missing;
+}
+
+void LLVMTarget::Prepare(llvm::Module* module) const {
+  module->setTargetTriple(machine_->getTargetTriple());
+  module->setDataLayout(machine_->createDataLayout());
+  module->setPICLevel(llvm::PICLevel::BigPIC);
+}
+
+void LLVMTarget::Optimize(llvm::Module* module) const {
+  DiagnosticScope diagnostics(module->getContext());
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(machine_.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  // The first registration of an analysis holds.
+  functions.registerPass(
+      [&] { return llvm::TargetLibraryAnalysis(LibraryInfo(machine_->getTargetTriple())); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module, modules);
+  diagnostics.ThrowIfAny();
+}
+
+std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
+  DiagnosticScope diagnostics(module->getContext());
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  passes.add(new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple())));
+  auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile
+                                        : llvm::CodeGenFileType::AssemblyFile;
+  bool unsupported = machine_->addPassesToEmitFile(passes, stream, nullptr, type);
+  TERN_ICHECK(!unsupported) << triple_;
+  passes.run(*module);
+  diagnostics.ThrowIfAny();
+  return bytes.str().str();
+}
+
+std::string LLVMTarget::EmitText(std::string_view ir, Output output) const {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(ir, error, context);
+  TERN_CHECK(module) << "line " << error.getLineNo()
+                     << " of the LLVM IR: " << error.getMessage().str();
+  Prepare(module.get());
+  return Emit(module.get(), output);
+}
+
+}  // namespace tern::codegen

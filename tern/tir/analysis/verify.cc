@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/analysis/verify.h"
+
+#include <set>
+#include <unordered_set>
+
+#include "tern/ir/diagnostic.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+class Verifier : public StmtVisitor {
+ public:
+  explicit Verifier(ir::Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
+
+  void Check(const PrimFunc& function) {
+    for (const Param& param : function->params)
+      if (!param.is_tensor()) VisitDef(param.var);
+    for (const Param& param : function->params)
+      if (param.is_tensor()) DefineExtents(param.buffer);
+    for (const Param& param : function->params)
+      if (param.is_tensor()) {
+        VisitDef(param.var);
+        VisitDef(param.buffer);
+      }
+    Visit(function->body);
+  }
+
+ private:
+  using StmtVisitor::Visit;
+  using StmtVisitor::VisitNode;
+
+  void Report(const Span& span, const std::string& message) { diagnostics_->Add(span, message); }
+
+  // Extents and strides that are plain variables are defined by their tensor.
+  void DefineExtents(const Buffer& buffer) {
+    for (const auto* exprs : {&buffer->shape, &buffer->strides})
+      for (const Expr& expr : *exprs)
+        if (const auto* var = expr.As<VarNode>(); var && !vars_.count(var)) Enter(var);
+  }
+
+  void VisitDef(const Var& var) override {
+    if (vars_.count(var.node()))
+      Report(var.span(), "variable " + var.name() + " is defined twice");
+    else
+      Enter(var.node());
+  }
+
+  void VisitDef(const BufferDef& buffer) override {
+    StmtVisitor::VisitDef(buffer);
+    for (const Expr& extent : buffer->shape)
+      if (extent.dtype() != DataType::Int(64))
+        Report(buffer->span,
+               "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
+    static const std::set<std::string> kScopes = {"global", "shared", "local"};
+    if (!kScopes.count(buffer->scope))
+      Report(buffer->span, "buffer " + buffer->name + " has unknown scope '" + buffer->scope +
+                               "'; the scopes are global, shared, local");
+    if (!buffers_.insert(buffer.get()).second)
+      Report(buffer->span, "buffer " + buffer->name + " is defined twice");
+    else
+      entered_buffers_.push_back(buffer.get());
+  }
+
+  void CheckUse(const Buffer& buffer, const Span& span) {
+    if (!buffers_.count(buffer.get())) Report(span, "buffer " + buffer->name + " is not in scope");
+  }
+
+  // Runs `visit`; what it defined is out of scope afterwards.
+  template <class F>
+  void Scoped(F&& visit) {
+    size_t vars = entered_vars_.size(), buffers = entered_buffers_.size();
+    visit();
+    for (; entered_vars_.size() > vars; entered_vars_.pop_back()) vars_.erase(entered_vars_.back());
+    for (; entered_buffers_.size() > buffers; entered_buffers_.pop_back())
+      buffers_.erase(entered_buffers_.back());
+  }
+  void Enter(const VarNode* var) {
+    vars_.insert(var);
+    entered_vars_.push_back(var);
+  }
+
+  void VisitNode(const VarNode* node) override {
+    if (!vars_.count(node))
+      Report(use_span_ ? *use_span_ : node->span,
+             "variable " + node->name + " is used where it is not defined");
+  }
+  void VisitNode(const ir::LetNode* node) override {
+    Scoped([&] { VisitChildren(node); });
+  }
+  void VisitNode(const ir::BufferLoadNode* node) override {
+    CheckUse(node->buffer, node->span);
+    VisitChildren(node);
+  }
+
+  void Visit(const Stmt& stmt) override {
+    const Span* saved = std::exchange(use_span_, &stmt->span);
+    Scoped([&] { StmtVisitor::Visit(stmt); });
+    use_span_ = saved;
+  }
+
+  void VisitNode(const BufferStoreNode* node) override {
+    CheckUse(node->buffer, node->span);
+    VisitChildren(node);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    VisitDef(node->buffer->data);
+    VisitChildren(node);
+  }
+  void VisitNode(const DeclBufferNode* node) override {
+    if (!vars_.count(node->buffer->data.node()))
+      Report(node->span, "buffer " + node->buffer->name + " is at " + node->buffer->data.name() +
+                             ", which is not defined");
+    VisitChildren(node);
+  }
+  void VisitNode(const ForNode* node) override {
+    bool bound = node->for_kind == ForKind::kThread;
+    if (bound && !threads_.insert(node->thread).second)
+      Report(node->span, "axis " + node->thread + " is bound by an enclosing loop already");
+    VisitChildren(node);
+    if (bound) threads_.erase(node->thread);
+  }
+  void VisitNode(const BlockNode* node) override {
+    if (in_block_) Report(node->span, "block " + node->name + " is inside another block");
+    bool reduces = false;
+    for (const BlockIter& iter : node->iters) reduces |= iter.kind == IterKind::kReduce;
+    if (node->init && !reduces)
+      Report(node->span, "block " + node->name + " has an init but no reduce axis");
+    in_block_ = true;
+    VisitChildren(node);
+    in_block_ = false;
+  }
+
+  ir::Diagnostics* diagnostics_;
+  std::unordered_set<const VarNode*> vars_;
+  std::unordered_set<const BufferNode*> buffers_;
+  std::vector<const VarNode*> entered_vars_;  // in the order of definition, to leave scopes again
+  std::vector<const BufferNode*> entered_buffers_;
+  std::set<std::string> threads_;
+  bool in_block_ = false;
+  const Span* use_span_ =
+      nullptr;  // variables carry the span of their definition; a use is shown at its statement
+};
+
+}  // namespace
+
+void Verify(const ir::IRModule& module) {
+  ir::Diagnostics diagnostics;
+  for (const auto& [name, function] : module->functions)
+    Verifier(&diagnostics).Check(AsPrimFunc(function));
+  diagnostics.ThrowIfAny("VerifyError");
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/interpreter/value.h"
+
+#include <cstring>
+
+#include "tern/arith/fold.h"
+#include "tern/ffi/error.h"
+#include "tern/ffi/float16.h"
+
+namespace tern::tir {
+namespace {
+
+using ir::NodeKind;
+
+int64_t WrapInt(DataType dtype, int64_t value) {
+  if (dtype.is_bool()) return value != 0;
+  int shift = 64 - dtype.bits();
+  if (shift == 0) return value;
+  uint64_t bits = static_cast<uint64_t>(value) << shift;
+  return dtype.is_uint() ? static_cast<int64_t>(bits >> shift)
+                         : static_cast<int64_t>(bits) >> shift;
+}
+
+double RoundFloat(DataType dtype, double value) {
+  if (dtype.bits() == 64) return value;
+  float single = static_cast<float>(value);
+  if (dtype.is_bfloat16()) return Bfloat16ToFloat(FloatToBfloat16(single));
+  if (dtype.bits() == 16) return HalfToFloat(FloatToHalf(single));
+  return single;
+}
+
+// An operation on float32 or wider operands, rounded once; 16-bit types are computed in float32,
+// which is wide enough that rounding twice changes nothing.
+Lane FloatOp(NodeKind kind, DataType dtype, double a, double b) {
+  Lane out{};
+  switch (kind) {
+    case NodeKind::kAdd:
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a + b : static_cast<float>(a) + static_cast<float>(b));
+      return out;
+    case NodeKind::kSub:
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a - b : static_cast<float>(a) - static_cast<float>(b));
+      return out;
+    case NodeKind::kMul:
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a * b : static_cast<float>(a) * static_cast<float>(b));
+      return out;
+    case NodeKind::kDiv:
+      out.f = RoundFloat(
+          dtype, dtype.bits() == 64 ? a / b : static_cast<float>(a) / static_cast<float>(b));
+      return out;
+    case NodeKind::kMin:
+      out.f = a < b ? a : b;
+      return out;
+    case NodeKind::kMax:
+      out.f = a > b ? a : b;
+      return out;
+    case NodeKind::kEQ:
+      out.i = a == b;
+      return out;
+    case NodeKind::kNE:
+      out.i = a != b;
+      return out;
+    case NodeKind::kLT:
+      out.i = a < b;
+      return out;
+    case NodeKind::kLE:
+      out.i = a <= b;
+      return out;
+    case NodeKind::kGT:
+      out.i = a > b;
+      return out;
+    case NodeKind::kGE:
+      out.i = a >= b;
+      return out;
+    default:
+      TERN_ICHECK(false) << "float operator";
+      return out;
+  }
+}
+
+// uint64 values above int64: what differs from the signed case.
+Lane UInt64Op(NodeKind kind, uint64_t a, uint64_t b) {
+  auto make = [](uint64_t value) {
+    Lane out{};
+    out.i = static_cast<int64_t>(value);
+    return out;
+  };
+  switch (kind) {
+    case NodeKind::kAdd:
+      return make(a + b);
+    case NodeKind::kSub:
+      return make(a - b);
+    case NodeKind::kMul:
+      return make(a * b);
+    case NodeKind::kTruncDiv:
+    case NodeKind::kFloorDiv:
+      return make(a / b);
+    case NodeKind::kTruncMod:
+    case NodeKind::kFloorMod:
+      return make(a % b);
+    case NodeKind::kMin:
+      return make(a < b ? a : b);
+    case NodeKind::kMax:
+      return make(a > b ? a : b);
+    case NodeKind::kEQ:
+      return make(a == b);
+    case NodeKind::kNE:
+      return make(a != b);
+    case NodeKind::kLT:
+      return make(a < b);
+    case NodeKind::kLE:
+      return make(a <= b);
+    case NodeKind::kGT:
+      return make(a > b);
+    case NodeKind::kGE:
+      return make(a >= b);
+    default:
+      TERN_ICHECK(false) << "uint64 operator";
+      return {};
+  }
+}
+
+}  // namespace
+
+Lane BinaryLane(NodeKind kind, DataType dtype, Lane a, Lane b) {
+  if (dtype.is_float()) return FloatOp(kind, dtype, a.f, b.f);
+  bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+  TERN_CHECK(!divides || b.i != 0) << "division by zero";
+  if (dtype == DataType::UInt(64, dtype.lanes()))
+    return UInt64Op(kind, static_cast<uint64_t>(a.i), static_cast<uint64_t>(b.i));
+  std::optional<int64_t> value = arith::FoldInt(kind, a.i, b.i);
+  bool compares = kind >= NodeKind::kEQ;
+  Lane out{};
+  if (value) out.i = compares ? *value : WrapInt(dtype, *value);
+  bool trapped = dtype.is_int() && dtype.bits() >= 32;
+  // uint32 products fit in 64 bits as unsigned, where FoldInt may see an overflow.
+  if (!value && !trapped) {
+    out.i = WrapInt(dtype,
+                    static_cast<int64_t>(static_cast<uint64_t>(a.i) * static_cast<uint64_t>(b.i)));
+    return out;
+  }
+  TERN_CHECK(value && (!trapped || compares || out.i == *value)) << dtype.str() << " overflow";
+  return out;
+}
+
+Lane CastLane(DataType from, DataType to, Lane value) {
+  Lane out{};
+  if (to.is_float()) {
+    if (from.is_float())
+      out.f = RoundFloat(to, value.f);
+    else if (from == DataType::UInt(64, from.lanes()))
+      out.f = to.bits() == 64 ? static_cast<double>(static_cast<uint64_t>(value.i))
+                              : RoundFloat(to, static_cast<float>(static_cast<uint64_t>(value.i)));
+    else
+      out.f = to.bits() == 64 ? static_cast<double>(value.i)
+                              : RoundFloat(to, static_cast<float>(value.i));
+    return out;
+  }
+  if (from.is_float()) {
+    if (to.is_bool()) {
+      out.i = value.f != 0;
+      return out;
+    }
+    double limit = to.bits() == 64 ? 0x1p63 : 0;
+    TERN_CHECK(value.f == value.f && (limit == 0 || (value.f >= -limit && value.f < 2 * limit)))
+        << value.f << " does not fit in " << to.str();
+    out.i = to == DataType::UInt(64, to.lanes())
+                ? static_cast<int64_t>(static_cast<uint64_t>(value.f))
+                : static_cast<int64_t>(value.f);
+    TERN_CHECK(to.bits() == 64 || WrapInt(to, out.i) == out.i)
+        << value.f << " does not fit in " << to.str();
+    return out;
+  }
+  out.i = WrapInt(to, value.i);
+  return out;
+}
+
+Lane LoadLane(DataType dtype, const void* memory) {
+  Lane out{};
+  if (dtype.is_float()) {
+    uint16_t half;
+    float single;
+    if (dtype.bits() == 64) {
+      std::memcpy(&out.f, memory, 8);
+    } else if (dtype.bits() == 32) {
+      std::memcpy(&single, memory, 4);
+      out.f = single;
+    } else {
+      std::memcpy(&half, memory, 2);
+      out.f = dtype.is_bfloat16() ? Bfloat16ToFloat(half) : HalfToFloat(half);
+    }
+    return out;
+  }
+  std::memcpy(&out, memory, dtype.element().bytes());
+  if (!dtype.is_handle()) out.i = WrapInt(dtype, out.i);
+  return out;
+}
+
+void StoreLane(DataType dtype, void* memory, Lane value) {
+  if (!dtype.is_float() || dtype.bits() == 64) {
+    std::memcpy(memory, &value, dtype.element().bytes());
+  } else if (dtype.bits() == 32) {
+    float single = static_cast<float>(value.f);
+    std::memcpy(memory, &single, 4);
+  } else {
+    float single = static_cast<float>(value.f);
+    uint16_t half = dtype.is_bfloat16() ? FloatToBfloat16(single) : FloatToHalf(single);
+    std::memcpy(memory, &half, 2);
+  }
+}
+
+}  // namespace tern::tir

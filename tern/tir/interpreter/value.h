@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of the interpreter, and the operators on them.
+#ifndef TERN_TIR_INTERPRETER_VALUE_H_
+#define TERN_TIR_INTERPRETER_VALUE_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/ffi/dtype.h"
+#include "tern/ir/node.h"
+
+namespace tern::tir {
+
+// One lane: integers and bools in `i` (unsigned ones zero-extended), floats in `f` (exactly
+// representable in their type), handles in `p`.
+union Lane {
+  int64_t i;
+  double f;
+  void* p;
+};
+
+struct Value {
+  Value() = default;
+  explicit Value(DataType dtype) : dtype(dtype) {
+    if (!dtype.is_scalar()) vector_.resize(dtype.lanes());
+  }
+  static Value Int(DataType dtype, int64_t i) {
+    Value value(dtype);
+    value[0].i = i;
+    return value;
+  }
+  static Value Float(DataType dtype, double f) {
+    Value value(dtype);
+    value[0].f = f;
+    return value;
+  }
+  static Value Handle(void* p) {
+    Value value(DataType::Handle());
+    value[0].p = p;
+    return value;
+  }
+
+  Lane& operator[](int lane) { return vector_.empty() ? scalar_ : vector_[lane]; }
+  const Lane& operator[](int lane) const { return vector_.empty() ? scalar_ : vector_[lane]; }
+  int lanes() const { return dtype.lanes(); }
+  int64_t i() const { return (*this)[0].i; }
+  void* p() const { return (*this)[0].p; }
+
+  DataType dtype;
+
+ private:
+  Lane scalar_{};
+  std::vector<Lane> vector_;  // empty for a scalar
+};
+
+// The operators of the IR on one lane of type `dtype` (the operands' type). Throw ValueError on
+// overflow and division by zero.
+Lane BinaryLane(ir::NodeKind kind, DataType dtype, Lane a, Lane b);
+Lane CastLane(DataType from, DataType to, Lane value);
+
+// To and from memory.
+Lane LoadLane(DataType dtype, const void* memory);
+void StoreLane(DataType dtype, void* memory, Lane value);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_INTERPRETER_VALUE_H_

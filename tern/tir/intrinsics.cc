@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/intrinsics.h"
+
+#include "tern/ir/intrinsic.h"
+
+namespace tern::tir {
+namespace {
+
+using ir::Expr;
+using ir::Intrinsic;
+using Args = std::vector<Expr>;
+
+void CheckCount(const char* name, const Args& args, size_t least, size_t most) {
+  if (args.size() >= least && args.size() <= most) return;
+  TERN_THROW(TypeError) << name << " takes " << least << (least == most ? "" : " or more")
+                        << " arguments, got " << args.size();
+}
+
+void CheckHandle(const char* name, const Expr& arg) {
+  if (!arg.dtype().is_handle())
+    TERN_THROW(TypeError) << name << ": expected a handle, got " << arg.dtype().str();
+}
+
+void CheckOffset(const char* name, const Expr& arg) {
+  if (arg.dtype() != DataType::Int(64))
+    TERN_THROW(TypeError) << name << ": the offset is int64, got " << arg.dtype().str();
+}
+
+void CheckName(const char* name, const Expr& arg) {
+  if (!arg.As<ir::StringImmNode>())
+    TERN_THROW(TypeError) << name << ": expected the callee's name as a string";
+}
+
+}  // namespace
+
+void RegisterIntrinsics() {
+  constexpr size_t kAnyNumber = 65535;
+  using namespace intrinsic;
+  ir::RegisterIntrinsic({kLaunchKernel, "launch_kernel(\"name\", argument..., extent...)", false,
+                         false, [](const Args& args, DataType) {
+                           CheckCount(kLaunchKernel, args, 1, kAnyNumber);
+                           CheckName(kLaunchKernel, args[0]);
+                           return DataType::Void();
+                         }});
+  ir::RegisterIntrinsic({kCallImport, "call_import(env: handle, \"name\", argument...)", false,
+                         false, [](const Args& args, DataType) {
+                           CheckCount(kCallImport, args, 2, kAnyNumber);
+                           CheckHandle(kCallImport, args[0]);
+                           CheckName(kCallImport, args[1]);
+                           return DataType::Void();
+                         }});
+  ir::RegisterIntrinsic({kPtrLoad, "ptr_load<dtype>(p: handle, offset: int64) -> dtype", true, true,
+                         [](const Args& args, DataType given) {
+                           CheckCount(kPtrLoad, args, 2, 2);
+                           CheckHandle(kPtrLoad, args[0]);
+                           CheckOffset(kPtrLoad, args[1]);
+                           if (given.is_void() || !given.is_scalar())
+                             TERN_THROW(TypeError)
+                                 << kPtrLoad
+                                 << " needs the type of a scalar, as in ptr_load<int64>(p, 8)";
+                           return given;
+                         }});
+  ir::RegisterIntrinsic({kPtrAdd, "ptr_add(p: handle, offset: int64) -> handle", true, false,
+                         [](const Args& args, DataType) {
+                           CheckCount(kPtrAdd, args, 2, 2);
+                           CheckHandle(kPtrAdd, args[0]);
+                           CheckOffset(kPtrAdd, args[1]);
+                           return DataType::Handle();
+                         }});
+  ir::RegisterIntrinsic(
+      {kIsNull, "is_null(p: handle) -> bool", true, false, [](const Args& args, DataType) {
+         CheckCount(kIsNull, args, 1, 1);
+         CheckHandle(kIsNull, args[0]);
+         return DataType::Bool();
+       }});
+  ir::RegisterIntrinsic(
+      {kAnyView, "any_view(p: handle) -> handle", true, false, [](const Args& args, DataType) {
+         CheckCount(kAnyView, args, 1, 1);
+         CheckHandle(kAnyView, args[0]);
+         return DataType::Handle();
+       }});
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/flatten_buffers.h"
+
+#include "tern/arith/analyzer.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+bool IsFlat(const Buffer& buffer) { return buffer->shape.size() == 1 && buffer->strides.empty(); }
+
+// How many elements lie between the first and one past the last.
+Expr NumElements(const Buffer& buffer) {
+  Expr size = 1;
+  if (buffer->strides.empty()) {
+    for (const Expr& extent : buffer->shape) size = size * extent;
+  } else {
+    for (size_t d = 0; d < buffer->shape.size(); ++d)
+      size = size + (buffer->shape[d] - 1) * buffer->strides[d];
+  }
+  return arith::Analyzer().Simplify(size);
+}
+
+Buffer Flatten(const Buffer& buffer) {
+  return BufferNode::Make(buffer->name, buffer->dtype, {NumElements(buffer)}, {}, buffer->scope,
+                          buffer->data, buffer->span);
+}
+
+class Flattener : public StmtMutator {
+ public:
+  PrimFunc Run(const PrimFunc& function) {
+    std::vector<Buffer> declared;
+    for (const Param& param : function->params) {
+      if (!param.is_tensor() || IsFlat(param.buffer)) continue;
+      declared.push_back(Flatten(param.buffer));
+      new_buffers_[param.buffer.get()] = declared.back();
+    }
+    Stmt body = Mutate(function->body);
+    for (size_t i = declared.size(); i-- > 0;)
+      body = DeclBufferNode::Make(declared[i], body, declared[i]->span);
+    return function.WithBody(body);
+  }
+
+ private:
+  using StmtMutator::MutateNode;
+
+  Buffer MutateDef(const BufferDef& buffer) override {
+    if (IsFlat(buffer)) return StmtMutator::MutateDef(buffer);
+    return new_buffers_[buffer.get()] = Flatten(buffer);
+  }
+
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    if (IsFlat(node->buffer)) return MutateChildren(node, self);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer),
+                                    {FlatIndex(node->buffer, node->indices)}, node->span);
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    if (IsFlat(node->buffer)) return MutateChildren(node, self);
+    return BufferStoreNode::Make(MutateUse(node->buffer), {FlatIndex(node->buffer, node->indices)},
+                                 Mutate(node->value), node->span);
+  }
+
+  // Compact: ((i0 * n1) + i1) * n2 + ...; strided: i0 * s0 + i1 * s1 + ...
+  Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
+    Expr flat;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      Expr index = ToIndexType(Mutate(indices[d]));
+      int lanes = index.dtype().lanes();
+      auto widen = [&](Expr expr) {
+        return lanes == expr.dtype().lanes() ? expr
+                                             : ir::BroadcastNode::Make(std::move(expr), lanes);
+      };
+      if (!buffer->strides.empty()) {
+        index = index * widen(buffer->strides[d]);
+        flat = flat ? widen(flat) + index : index;
+      } else {
+        flat = flat ? widen(flat * buffer->shape[d]) + index : index;
+      }
+    }
+    return flat ? flat : Expr(0);
+  }
+  static Expr ToIndexType(Expr index) {
+    return ir::CastNode::Make(DataType::Int(64, index.dtype().lanes()), index, index.span());
+  }
+};
+
+}  // namespace
+
+PrimFunc FlattenBuffers(const PrimFunc& function) { return Flattener().Run(function); }
+
+}  // namespace tern::tir

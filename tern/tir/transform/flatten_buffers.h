@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_TRANSFORM_FLATTEN_BUFFERS_H_
+#define TERN_TIR_TRANSFORM_FLATTEN_BUFFERS_H_
+
+#include "tern/tir/function.h"
+
+namespace tern::tir {
+
+// Before: buffers of any rank, with or without strides. After: every access has one index, in
+// elements. A tensor parameter keeps its shape, for the checks at the call; its memory is declared
+// as a flat buffer at the start of the body.
+PrimFunc FlattenBuffers(const PrimFunc& function);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_TRANSFORM_FLATTEN_BUFFERS_H_

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/make_packed_api.h"
+
+#include <cstddef>
+#include <unordered_set>
+
+#include "tern/target/target.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/text.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+Expr PtrLoad(DataType dtype, Expr pointer, int64_t offset) {
+  return ir::CallNode::Make(intrinsic::kPtrLoad, {std::move(pointer), offset}, dtype);
+}
+Expr PtrAdd(Expr pointer, Expr offset) {
+  return ir::CallNode::Make(intrinsic::kPtrAdd, {std::move(pointer), std::move(offset)});
+}
+Expr IsNull(Expr pointer) { return ir::CallNode::Make(intrinsic::kIsNull, {std::move(pointer)}); }
+Expr AnyView(Expr pointer) { return ir::CallNode::Make(intrinsic::kAnyView, {std::move(pointer)}); }
+Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
+Expr Int32(int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); }
+
+// launch_kernel(name, ...) -> call_import(env, name, device_id, ...)
+class LaunchLowerer : public StmtMutator {
+ public:
+  LaunchLowerer(Var env, Expr device_id) : env_(std::move(env)), device_id_(std::move(device_id)) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (node->name != intrinsic::kLaunchKernel) return MutateChildren(node, self);
+    std::vector<Expr> args{env_, node->args[0], device_id_};
+    args.insert(args.end(), node->args.begin() + 1, node->args.end());
+    return ir::CallNode::Make(intrinsic::kCallImport, args, DataType::Void(), node->span);
+  }
+
+  Var env_;
+  Expr device_id_;
+};
+
+// Builds the statements before the body. They nest (a let holds what follows), so they are kept as
+// functions from the rest to the whole and applied at the end.
+class Packer {
+ public:
+  Packer(PrimFunc function, const target::TargetKind& kind)
+      : function_(std::move(function)), device_(kind.device), device_type_(kind.device_type) {}
+
+  PrimFunc Run(const target::Target& host) {
+    const std::vector<Param>& params = function_->params;
+    Check(
+        num_args_ == Int32(static_cast<int64_t>(params.size())), "TypeError",
+        {Text(function_->name + ": expected " + std::to_string(params.size()) + " arguments, got "),
+         num_args_});
+    for (size_t i = 0; i < params.size(); ++i)
+      if (!params[i].is_tensor()) UnpackScalar(i, params[i]);
+    for (size_t i = 0; i < params.size(); ++i)
+      if (params[i].is_tensor()) UnpackTensor(i, params[i]);
+    // Extents that are expressions, or variables already known, are compared once all variables
+    // are.
+    for (const auto& check : late_checks_) check();
+
+    Stmt body = LaunchLowerer(env_, device_id_ ? device_id_ : Int32(0)).Mutate(function_->body);
+    for (size_t i = prologue_.size(); i-- > 0;) body = prologue_[i](body);
+
+    ir::Attrs attrs = function_->attrs;
+    attrs[attr::kCallingConvention] = "packed";
+    attrs[attr::kTarget] = host;
+    return PrimFunc::Make(function_->name,
+                          {{env_, {}}, {args_, {}}, {num_args_, {}}, {result_, {}}}, body,
+                          std::move(attrs), function_->span);
+  }
+
+ private:
+  void Let(const Var& var, const Expr& value) {
+    prologue_.push_back([=](Stmt rest) { return LetStmtNode::Make(var, value, rest, var.span()); });
+  }
+  Var LetNew(const std::string& name, const Expr& value) {
+    Var var(name, value.dtype());
+    Let(var, value);
+    return var;
+  }
+  void Check(const Expr& condition, const char* kind, const std::vector<Expr>& message) {
+    prologue_.push_back([=, span = function_->span](Stmt rest) {
+      return SeqNode::Make({AssertNode::Make(condition, kind, message, span), rest}, span);
+    });
+  }
+
+  // "matmul: argument 1 (B): expected "
+  std::string Expected(size_t i, const Param& param) const {
+    return function_->name + ": argument " + std::to_string(i) + " (" + param.name() +
+           "): expected ";
+  }
+  int64_t ArgOffset(size_t i) const { return static_cast<int64_t>(i * sizeof(TernAny)); }
+  // An assert on argument i that says what was expected and what came.
+  void CheckArg(const Expr& condition, const char* kind, size_t i, const std::string& expected) {
+    Check(condition, kind, {Text(expected + ", got "), AnyView(PtrAdd(args_, ArgOffset(i)))});
+  }
+
+  Var TypeIndex(size_t i, const Param& param) {
+    return LetNew(param.name() + ".type", PtrLoad(DataType::Int(32), args_, ArgOffset(i)));
+  }
+
+  void UnpackScalar(size_t i, const Param& param) {
+    DataType dtype = param.var.dtype();
+    Var type = TypeIndex(i, param);
+    int64_t payload = ArgOffset(i) + static_cast<int64_t>(offsetof(TernAny, v_int));
+    std::string expected = Expected(i, param) + dtype.str();
+    Expr is_integer = type == Int32(kTernInt) || type == Int32(kTernBool);
+    known_.insert(param.var.node());
+    if (dtype.is_handle()) {
+      CheckArg(type == Int32(kTernOpaquePtr) || type == Int32(kTernNone), "TypeError", i, expected);
+      Let(param.var, PtrLoad(dtype, args_, payload));
+    } else if (dtype.is_float()) {
+      CheckArg(is_integer || type == Int32(kTernFloat), "TypeError", i, expected);
+      Expr from_int =
+          ir::CastNode::Make(DataType::Float(64), PtrLoad(DataType::Int(64), args_, payload));
+      Expr given = ir::SelectNode::Make(type == Int32(kTernFloat),
+                                        PtrLoad(DataType::Float(64), args_, payload), from_int);
+      Let(param.var, ir::CastNode::Make(dtype, given));
+    } else {
+      CheckArg(is_integer, "TypeError", i, expected);
+      Var given = LetNew(param.name() + ".value", PtrLoad(DataType::Int(64), args_, payload));
+      Expr converted = ir::CastNode::Make(dtype, given);
+      Let(param.var, converted);
+      if (dtype.bits() < 64 && !dtype.is_bool())
+        CheckArg(ir::CastNode::Make(DataType::Int(64), param.var) == given, "ValueError", i,
+                 expected + ", which the value fits in");
+    }
+  }
+
+  void UnpackTensor(size_t i, const Param& param) {
+    const BufferNode* buffer = param.buffer.get();
+    const std::string& name = buffer->name;
+    std::string expected = Expected(i, param) + buffer->dtype.str() + " tensor of rank " +
+                           std::to_string(buffer->shape.size());
+    Var type = TypeIndex(i, param);
+    CheckArg(type == Int32(kTernTensorView) || type == Int32(kTernTensor), "TypeError", i,
+             expected);
+    // A tensor object holds the view right behind its header.
+    Expr skip = ir::SelectNode::Make(type == Int32(kTernTensor),
+                                     Expr(static_cast<int64_t>(sizeof(TernObject))), Expr(0));
+    Expr pointer = PtrLoad(DataType::Handle(), args_,
+                           ArgOffset(i) + static_cast<int64_t>(offsetof(TernAny, v_ptr)));
+    Var view = LetNew(name + ".view", PtrAdd(pointer, skip));
+
+    TernDType raw = buffer->dtype.raw();
+    auto field = [&](DataType dtype, size_t offset) {
+      return PtrLoad(dtype, view, static_cast<int64_t>(offset));
+    };
+    size_t dtype_at = offsetof(TernTensorView, dtype);
+    Expr right_type =
+        field(DataType::UInt(8), dtype_at) == ir::IntImmNode::Make(DataType::UInt(8), raw.code) &&
+        field(DataType::UInt(8), dtype_at + 1) ==
+            ir::IntImmNode::Make(DataType::UInt(8), raw.bits) &&
+        field(DataType::UInt(16), dtype_at + 2) ==
+            ir::IntImmNode::Make(DataType::UInt(16), raw.lanes);
+    Expr right_rank = field(DataType::Int(32), offsetof(TernTensorView, ndim)) ==
+                      Int32(static_cast<int64_t>(buffer->shape.size()));
+    CheckArg(right_type && right_rank, "TypeError", i, expected);
+    CheckDevice(i, param, view);
+    UnpackShape(i, param, view);
+    UnpackData(i, param, view);
+  }
+
+  // All tensors are on one device of the target's kind.
+  void CheckDevice(size_t i, const Param& param, const Var& view) {
+    Expr type = PtrLoad(DataType::Int(32), view, offsetof(TernTensorView, device));
+    Expr id = PtrLoad(DataType::Int(32), view,
+                      offsetof(TernTensorView, device) + offsetof(TernDevice, id));
+    CheckArg(type == Int32(device_type_), "ValueError", i,
+             Expected(i, param) + "a tensor on " + device_);
+    if (device_type_ == kTernDeviceCpu) return;
+    if (!device_id_)
+      device_id_ = LetNew("device_id", id);
+    else
+      CheckArg(id == device_id_, "ValueError", i,
+               Expected(i, param) + "a tensor on the device of the others");
+  }
+
+  // Variables that a shape or strides define are bound; the rest is compared.
+  void UnpackShape(size_t i, const Param& param, const Var& view) {
+    const BufferNode* buffer = param.buffer.get();
+    if (buffer->shape.empty()) return;
+    Var shape = LetNew(buffer->name + ".shape",
+                       PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, shape)));
+    for (size_t d = 0; d < buffer->shape.size(); ++d)
+      BindOrCompare(i, param, buffer->shape[d],
+                    PtrLoad(DataType::Int(64), shape, static_cast<int64_t>(8 * d)),
+                    "extent " + std::to_string(d));
+
+    Var strides = LetNew(buffer->name + ".strides",
+                         PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, strides)));
+    if (buffer->strides.empty()) {
+      late_checks_.push_back([=, this] { CheckCompact(i, param, strides); });
+      return;
+    }
+    Check(ir::NotNode::Make(IsNull(strides)), "ValueError",
+          {Text(Expected(i, param) + "strides, got a tensor without")});
+    for (size_t d = 0; d < buffer->strides.size(); ++d)
+      BindOrCompare(i, param, buffer->strides[d],
+                    PtrLoad(DataType::Int(64), strides, static_cast<int64_t>(8 * d)),
+                    "stride " + std::to_string(d));
+  }
+
+  void BindOrCompare(size_t i, const Param& param, const Expr& declared, const Expr& actual,
+                     const std::string& what) {
+    const auto* var = declared.As<VarNode>();
+    if (var && known_.insert(var).second) {
+      Let(Var(var), actual);
+      return;
+    }
+    late_checks_.push_back([=, this] {
+      // "expected extent 0 to be k = 3, got float32 tensor of shape (4, 5)"
+      std::string name = ir::AsConstInt(declared) ? "" : Print(declared) + " = ";
+      Check(declared == actual, "ValueError",
+            {Text(Expected(i, param) + what + " to be " + name), declared, Text(", got "),
+             AnyView(PtrAdd(args_, ArgOffset(i)))});
+    });
+  }
+
+  // No strides, or those of a compact tensor; an extent of 1 makes its stride irrelevant.
+  void CheckCompact(size_t i, const Param& param, const Var& strides) {
+    const BufferNode* buffer = param.buffer.get();
+    Expr compact, step = 1;
+    for (size_t d = buffer->shape.size(); d-- > 0;) {
+      Expr stride = PtrLoad(DataType::Int(64), strides, static_cast<int64_t>(8 * d));
+      Expr fits = buffer->shape[d] == Expr(1) || stride == step;
+      compact = compact ? compact && fits : fits;
+      step = step * buffer->shape[d];
+    }
+    CheckArg(IsNull(strides) || compact, "ValueError", i, Expected(i, param) + "a compact tensor");
+  }
+
+  void UnpackData(size_t i, const Param& param, const Var& view) {
+    Expr data = PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, data));
+    Expr offset = PtrLoad(DataType::Int(64), view, offsetof(TernTensorView, byte_offset));
+    if (device_type_ == kTernDeviceCpu) {
+      Let(param.var, PtrAdd(data, offset));
+    } else {
+      // A device's pointer may be an opaque handle, which cannot be moved.
+      CheckArg(offset == Expr(0), "ValueError", i,
+               Expected(i, param) + "a tensor without byte offset");
+      Let(param.var, data);
+    }
+    prologue_.push_back([buffer = param.buffer](Stmt rest) {
+      return DeclBufferNode::Make(buffer, rest, buffer->span);
+    });
+  }
+
+  PrimFunc function_;
+  std::string device_;
+  int32_t device_type_;
+  Var env_{"env", DataType::Handle()}, args_{"args", DataType::Handle()},
+      num_args_{"num_args", DataType::Int(32)}, result_{"result", DataType::Handle()};
+  Expr device_id_;
+  std::unordered_set<const VarNode*> known_;
+  std::vector<std::function<Stmt(Stmt)>> prologue_;
+  std::vector<std::function<void()>> late_checks_;
+};
+
+}  // namespace
+
+PrimFunc MakePackedApi(const PrimFunc& function) {
+  if (function->attrs.count(attr::kCallingConvention)) return function;
+  auto it = function->attrs.find(attr::kTarget);
+  TERN_CHECK(it != function->attrs.end()) << "function " << function->name << " has no target";
+  target::Target target = it->second.As<target::Target>();
+  return Packer(function, *target->kind).Run(target->is_device() ? target->host : target);
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/passes.h"
+
+#include "tern/ir/pass.h"
+#include "tern/tir/analysis/verify.h"
+#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/lower_blocks.h"
+#include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/simplify.h"
+#include "tern/tir/transform/split_host_device.h"
+
+namespace tern::tir {
+
+void RegisterPasses() {
+  auto per_function = [](const char* name, const char* description,
+                         PrimFunc (*pass)(const PrimFunc&)) {
+    ir::RegisterPass({name, description,
+                      [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
+  };
+  per_function("flatten_buffers", "every access has one index", FlattenBuffers);
+  per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
+  per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
+  ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
+  ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
+                      Verify(module);
+                      return module;
+                    }});
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/split_host_device.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "tern/target/target.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+// What a statement uses but does not define, in the order of first use, and the extents of its
+// thread axes.
+class KernelScan : public StmtVisitor {
+ public:
+  std::vector<Buffer> buffers;
+  std::vector<Var> scalars;
+  std::map<std::string, Expr> extents;  // by axis: blockIdx before threadIdx, x before y before z
+
+ private:
+  using StmtVisitor::VisitNode;
+
+  void VisitDef(const Var& var) override {
+    seen_.insert(var.get());
+    defined_in_kernel_.insert(var.get());
+  }
+  void VisitDef(const BufferDef& buffer) override {
+    StmtVisitor::VisitDef(buffer);
+    seen_.insert(buffer.get());
+  }
+  void VisitUse(const Buffer& buffer) override {
+    if (!seen_.insert(buffer.get()).second) return;
+    buffers.push_back(buffer);
+    for (const Expr& extent : buffer->shape)
+      Visit(extent);  // the kernel's parameter has this shape
+  }
+  void VisitNode(const VarNode* node) override {
+    if (!node->dtype.is_handle() && seen_.insert(node).second) scalars.emplace_back(node);
+  }
+  void VisitNode(const ForNode* node) override {
+    if (node->for_kind == ForKind::kThread) {
+      auto [it, added] = extents.emplace(node->thread, node->extent);
+      if (!added && !it->second.same(node->extent))
+        TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread
+                               << " has two extents in one kernel";
+      TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
+      ir::ForEachExpr(node->extent, [&](const Expr& expr) {
+        if (expr.As<VarNode>() && defined_in_kernel_.count(expr.get()))
+          TERN_THROW(ValueError) << node->span.str() << ": the extent of " << node->thread
+                                 << " depends on a value computed in the kernel";
+      });
+    }
+    VisitChildren(node);
+  }
+
+  std::unordered_set<const void*> seen_;  // buffers and variables, defined here or noted as used
+  std::unordered_set<const void*> defined_in_kernel_;  // variables
+};
+
+class Splitter : public StmtMutator {
+ public:
+  Splitter(PrimFunc function, std::vector<ir::BaseFunc>* kernels)
+      : function_(std::move(function)), kernels_(kernels) {}
+
+  PrimFunc Run() { return function_.WithBody(Mutate(function_->body)); }
+
+ private:
+  using StmtMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
+    KernelScan scan;
+    scan.Visit(self);
+    std::string name = function_->name + "_kernel" + (count_ ? "_" + std::to_string(count_) : "");
+    ++count_;
+    kernels_->push_back(MakeKernel(name, scan, self));
+
+    std::vector<Expr> args{ir::StringImmNode::Make(name)};
+    for (const Buffer& buffer : scan.buffers) args.push_back(buffer->data);
+    args.insert(args.end(), scan.scalars.begin(), scan.scalars.end());
+    for (const auto& [tag, extent] : scan.extents) args.push_back(extent);
+    return EvaluateNode::Make(
+        ir::CallNode::Make(intrinsic::kLaunchKernel, args, DataType::Void(), node->span),
+        node->span);
+  }
+
+  // The kernel owns its variables: nothing of it is shared with the host function.
+  PrimFunc MakeKernel(const std::string& name, const KernelScan& scan, const Stmt& body) {
+    struct Renamer : StmtMutator {
+      using StmtMutator::MutateNode;
+      Expr MutateNode(const VarNode* node, const Expr& self) override {
+        auto it = vars.find(node);
+        return it == vars.end() ? self : it->second;
+      }
+      Buffer Define(const Buffer& buffer) { return MutateDef(BufferDef(buffer)); }
+      ir::VarMap vars;
+    } renamer;
+
+    std::vector<Param> scalars, params;
+    for (const Var& var : scan.scalars) {
+      Var copy(var.name(), var.dtype(), var.span());
+      renamer.vars[var.node()] = copy;
+      scalars.push_back({copy, {}});
+    }
+    for (const Buffer& buffer : scan.buffers) {
+      renamer.vars[buffer->data.node()] = Var(buffer->name, DataType::Handle(), buffer->span);
+      Buffer copy = renamer.Define(buffer);
+      params.push_back({copy->data, copy});
+    }
+    params.insert(params.end(), scalars.begin(), scalars.end());
+    std::vector<ffi::Any> tags;
+    for (const auto& [tag, extent] : scan.extents) tags.emplace_back(tag);
+    ir::Attrs attrs{{attr::kTarget, function_->attrs.at(attr::kTarget)},
+                    {attr::kCallingConvention, "kernel"},
+                    {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
+    return PrimFunc::Make(name, std::move(params), renamer.Mutate(body), std::move(attrs),
+                          function_->span);
+  }
+
+  [[noreturn]] void RefuseMemory(const Buffer& buffer, const Span& span) {
+    TERN_THROW(ValueError) << span.str() << ": " << buffer->name
+                           << " lives on the device, but this access is outside of any thread loop";
+  }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
+    RefuseMemory(node->buffer, node->span);
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override {
+    RefuseMemory(node->buffer, node->span);
+  }
+  Stmt MutateNode(const AllocateNode* node, const Stmt&) override {
+    TERN_THROW(ValueError)
+        << node->span.str() << ": " << node->buffer->name
+        << " is allocated outside of any thread loop; device workspace is not supported yet";
+  }
+
+  PrimFunc function_;
+  std::vector<ir::BaseFunc>* kernels_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+ir::IRModule SplitHostDevice(const ir::IRModule& module) {
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, base] : module->functions) {
+    PrimFunc function = AsPrimFunc(base);
+    auto it = function->attrs.find(attr::kTarget);
+    bool on_device = it != function->attrs.end() && it->second.As<target::Target>()->is_device();
+    // A kernel is split already.
+    if (on_device && !function->attrs.count(attr::kCallingConvention))
+      function = Splitter(function, &functions).Run();
+    functions.push_back(function);
+  }
+  return ir::IRModule::Make(functions);
+}
+
+}  // namespace tern::tir
