@@ -374,15 +374,15 @@ TEST(CHost, AssertsRaiseWithTheirMessage) {
   Expr size = ir::CastNode::Make(DataType::Int(64), f.num_args);
   tir::PrimFunc function = f.Finish(tir::SeqNode::Make({
       tir::AssertNode::Make(f.num_args == ir::IntImmNode::Make(DataType::Int(32), 1), "TypeError",
-                            {Text("check: \"quoted\" what??) \\ caf\xc3\xa9, got "), size}),
+                            {Text("check: \"quoted\" what?\?) \\ caf\xc3\xa9, got "), size}),
       tir::AssertNode::Make(Call("ptr_load", {f.args, 0}, DataType::Int(32)) == ir::IntImmNode::Make(DataType::Int(32), kTernInt),
                             "ValueError",
                             {Text("got "), Call("any_view", {f.args}), Text(", "), ir::MakeConst(DataType::Float(32), 1.5),
                              Text(", "), ir::ConstTrue()}),
-      tir::AssertNode::Make(f.num_args != f.num_args, "RuntimeError", {}),
+      tir::AssertNode::Make(f.num_args != ir::IntImmNode::Make(DataType::Int(32), 1), "RuntimeError", {}),
   }));
   ffi::Function check = Load({function})->GetFunction("check");
-  EXPECT_EQ(Raised(check, {}), "TypeError: check: \"quoted\" what??) \\ caf\xc3\xa9, got 0");
+  EXPECT_EQ(Raised(check, {}), "TypeError: check: \"quoted\" what?\?) \\ caf\xc3\xa9, got 0");
   ffi::AnyView number(TernAny{kTernFloat, 0, {.v_float = 2}}), integer(TernAny{kTernInt, 0, {.v_int = 2}});
   std::string message = Raised(check, {&number, 1});
   EXPECT_TRUE(message.starts_with("ValueError: got float")) << message;
