@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cpu/codegen/c_compiler.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ class TemporaryDirectory {
   const std::string& path() const { return path_; }
   void Write(const char* name, std::string_view bytes) const {
     std::ofstream file(path_ + "/" + name, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).close();
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
     if (!file) TERN_THROW(RuntimeError) << "cannot write " << path_ << "/" << name;
   }
   std::string Read(const char* name) const {

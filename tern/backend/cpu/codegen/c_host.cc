@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
+
+#include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cpu {
 
 using codegen::Code;
 using codegen::Precedence;
+namespace intrinsic = tir::intrinsic;
 
 namespace {
 
@@ -46,7 +50,6 @@ constexpr AnyMaker kFromInt = {"tern_int", kTernInt, "int64_t", "i"};
 constexpr AnyMaker kFromBool = {"tern_bool", kTernBool, "bool", "i"};
 constexpr AnyMaker kFromFloat = {"tern_float", kTernFloat, "double", "f"};
 constexpr AnyMaker kFromPointer = {"tern_pointer", kTernOpaquePtr, "void*", "p"};
-constexpr AnyMaker kFromTensor = {"tern_tensor", kTernTensorView, "void*", "p"};
 constexpr AnyMaker kFromString = {"tern_str", kTernRawStr, "const char*", "s"};
 
 const AnyMaker& MakerOf(DataType dtype) {
@@ -139,7 +142,7 @@ void CodeGenCHost::EmitAssert(const tir::AssertNode* node) {
 }
 
 Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
-  if (node->name == "ptr_load") {
+  if (node->name == intrinsic::kPtrLoad) {
     UseHelper("TERN_AT",
               "#define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))\n");
     std::string address = Print(node->args[0]).text;
@@ -147,19 +150,19 @@ Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
     return FromMemory(node->dtype, {fmt::format("TERN_AT({}, {}, {})", StorageType(node->dtype),
                                                 address, offset)});
   }
-  if (node->name == "ptr_add") {
+  if (node->name == intrinsic::kPtrAdd) {
     std::string address = Print(node->args[0], Precedence::kUnary);
     return {fmt::format("(char*){} + {}", address,
                         PrintConverted(node->args[1], Precedence::kMultiplicative)),
             Precedence::kAdditive};
   }
-  if (node->name == "is_null")
+  if (node->name == intrinsic::kIsNull)
     return {Print(node->args[0], Precedence::kAdditive) + " == NULL", Precedence::kComparison};
   return CodeGenC::PrintCall(node);
 }
 
 void CodeGenCHost::EmitCall(const ir::CallNode* node) {
-  if (node->name != "call_import") return CodeGenC::EmitCall(node);
+  if (node->name != intrinsic::kCallImport) return CodeGenC::EmitCall(node);
   auto* name = node->args[1].As<ir::StringImmNode>();
   TERN_ICHECK(name) << "call_import of a function without a constant name";
   const ir::Expr *begin = node->args.data() + 2, *end = node->args.data() + node->args.size();
@@ -187,17 +190,12 @@ std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin
 }
 
 std::string CodeGenCHost::PrintAny(const ir::Expr& expr) {
-  auto* call = expr.As<ir::CallNode>();
-  if (call && call->name == "any_view")
+  if (auto* call = expr.As<ir::CallNode>(); call && call->name == intrinsic::kAnyView)
     return "*(const TernAny*)" + Print(call->args[0], Precedence::kUnary);
-  bool is_tensor = call && call->name == "tensor_view";
-  const AnyMaker& maker = is_tensor                      ? kFromTensor
-                          : expr.As<ir::StringImmNode>() ? kFromString
-                                                         : MakerOf(expr.dtype());
-  UseHelper(maker.name,
-            fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n",
-                        maker.name, maker.param, maker.type_index, maker.member));
-  return fmt::format("{}({})", maker.name, PrintConverted(is_tensor ? call->args[0] : expr));
+  const AnyMaker& maker = expr.As<ir::StringImmNode>() ? kFromString : MakerOf(expr.dtype());
+  UseHelper(maker.name, fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n", maker.name,
+                                    maker.param, maker.type_index, maker.member));
+  return fmt::format("{}({})", maker.name, PrintConverted(expr));
 }
 
 std::string WriteC(const ir::IRModule& module) {
