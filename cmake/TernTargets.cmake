@@ -14,7 +14,7 @@ function(tern_llvm_sources)
   tern_sources(compiler ${ARGN})
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY tern_compiler APPEND PROPERTY COMPILE_OPTIONS
-               "SHELL:-isystem ${LLVM_INCLUDE_DIRS}")
+               -isystem ${LLVM_INCLUDE_DIRS})
 endfunction()
 
 # tern_tests(<runtime|compiler> files...): adds unit tests to the library's test program.
