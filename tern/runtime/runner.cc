@@ -264,7 +264,8 @@ MaxError CompareTensors(const Tensor& actual, const Tensor& expected) {
     if (error == 0) continue;
     double magnitude = std::abs(reference);
     max.absolute = std::max(max.absolute, error);
-    if (magnitude > 0 && std::isfinite(magnitude)) max.relative = std::max(max.relative, error / magnitude);
+    if (magnitude > 0 && std::isfinite(magnitude))
+      max.relative = std::max(max.relative, error / magnitude);
     max.scaled = std::max(max.scaled, std::isinf(error) ? error : error / std::max(1.0, magnitude));
   }
   return max;
