@@ -193,8 +193,9 @@ std::string CodeGenCHost::PrintAny(const ir::Expr& expr) {
   if (auto* call = expr.As<ir::CallNode>(); call && call->name == intrinsic::kAnyView)
     return "*(const TernAny*)" + Print(call->args[0], Precedence::kUnary);
   const AnyMaker& maker = expr.As<ir::StringImmNode>() ? kFromString : MakerOf(expr.dtype());
-  UseHelper(maker.name, fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n", maker.name,
-                                    maker.param, maker.type_index, maker.member));
+  UseHelper(maker.name,
+            fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n",
+                        maker.name, maker.param, maker.type_index, maker.member));
   return fmt::format("{}({})", maker.name, PrintConverted(expr));
 }
 
