@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tern/backend/cpu/codegen/c_compiler.h"
 #include "tern/backend/cpu/codegen/c_module.h"
 #include "tern/codegen/c/arithmetic_cases.h"
 #include "tern/codegen/load_linkable.h"
@@ -63,17 +64,33 @@ class PackedBuilder {
   std::vector<Buffer> buffers_;
 };
 
-// Everything that is written in these tests compiles without a warning.
-constexpr const char* kStrictCompiler = "cc -pedantic -Wall -Wextra -Werror";
+// Everything that is written in these tests compiles without a warning, with every compiler there
+// is.
+const std::vector<std::string>& StrictCompilers() {
+  static const std::vector<std::string> compilers = [] {
+    std::vector<std::string> found;
+    for (const char* name : {"gcc", "clang", "clang-22"}) {
+      try {
+        CCompiler(name).Triple();
+        found.push_back(std::string(name) + " -pedantic -Wall -Wextra -Werror");
+      } catch (const Error&) {
+      }
+    }
+    return found;
+  }();
+  return compilers;
+}
 
-ffi::Ref<CSourceModule> MakeModule(const std::vector<tir::PrimFunc>& functions) {
-  ir::IRModule module = ir::IRModule::Make({functions.begin(), functions.end()});
+// Compiles with all of them, and loads what the last one made.
+ffi::Module Load(const std::vector<tir::PrimFunc>& functions) {
+  std::string source = WriteC(ir::IRModule::Make({functions.begin(), functions.end()}));
   std::vector<std::string> names;
   for (const tir::PrimFunc& function : functions) names.push_back(function->name);
-  return ffi::Make<CSourceModule>(WriteC(module), names, kStrictCompiler);
-}
-ffi::Module Load(const std::vector<tir::PrimFunc>& functions) {
-  return codegen::LoadLinkable(ffi::Module(MakeModule(functions)));
+  ffi::Module loaded;
+  for (const std::string& compiler : StrictCompilers())
+    loaded = codegen::LoadLinkable(ffi::Module(ffi::Make<CSourceModule>(source, names, compiler)));
+  TERN_CHECK(loaded) << "there is no C compiler to test with";
+  return loaded;
 }
 
 std::string BodyOf(const tir::PrimFunc& function) {
