@@ -24,8 +24,7 @@ class PackedTestFunction {
   // The next argument, a tensor object seen as flat.
   ir::Buffer Tensor(const std::string& name, DataType dtype, ir::Expr size = 1024) {
     ir::Buffer buffer = ir::BufferNode::Make(name, dtype, {size});
-    ir::Expr view =
-        Call("ptr_add", {Payload(DataType::Handle()), sizeof(TernObject)}, DataType::Handle());
+    ir::Expr view = Move(Payload(DataType::Handle()), sizeof(TernObject));
     ir::Expr data = Load(DataType::Handle(), view, offsetof(TernTensorView, data));
     wrappers_.push_back([=](tir::Stmt body) {
       return tir::LetStmtNode::Make(buffer->data, data, tir::DeclBufferNode::Make(buffer, body));
@@ -57,6 +56,9 @@ class PackedTestFunction {
   }
   static ir::Expr Load(DataType dtype, ir::Expr pointer, int64_t offset) {
     return Call("ptr_load", {std::move(pointer), offset}, dtype);
+  }
+  static ir::Expr Move(ir::Expr pointer, int64_t offset) {
+    return Call("ptr_add", {std::move(pointer), offset});
   }
 
  private:

@@ -561,18 +561,12 @@ TEST(CodeGenCPU, AssertRaisesItsParts) {
   Var n = packed.Int("n");
   Expr object =
       PackedTestFunction::Load(DataType::Handle(), packed.args(), offsetof(TernAny, v_int));
-  Expr view = PackedTestFunction::Call("ptr_add", {object, sizeof(TernObject)}, DataType::Handle());
+  Expr view = PackedTestFunction::Move(object, sizeof(TernObject));
+  Expr second = PackedTestFunction::Move(packed.args(), sizeof(TernAny));
   std::vector<Expr> message = {
-      StringImmNode::Make("n is "),
-      n,
-      StringImmNode::Make(", x is "),
-      PackedTestFunction::Call("tensor_view", {view}, DataType::Handle()),
-      StringImmNode::Make(", args[1] is "),
-      PackedTestFunction::Call(
-          "any_view",
-          {PackedTestFunction::Call("ptr_add", {packed.args(), sizeof(TernAny)},
-                                    DataType::Handle())},
-          DataType::Handle())};
+      StringImmNode::Make("n is "),         n,
+      StringImmNode::Make(", x is "),       PackedTestFunction::Call("tensor_view", {view}),
+      StringImmNode::Make(", args[1] is "), PackedTestFunction::Call("any_view", {second})};
   Stmt store = BufferStoreNode::Make(x, {0}, FloatImmNode::Make(DataType::Float(32), 1));
   ffi::Function f = Compile(
       packed.Make(SeqNode::Make({AssertNode::Make(Expr(n) < 10, "ValueError", message), store})));
