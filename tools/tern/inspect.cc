@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tern inspect: what is in a compiled file. Nothing of it is executed.
+#include <cstdio>
+
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/sha256.h"
+#include "tools/tern/commands.h"
+
+namespace tern::tools {
+namespace {
+
+struct Options {
+  std::string input, format;
+};
+
+std::string Signature(const runtime::FunctionInfo& function) {
+  std::string text = function.name + "(";
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const runtime::ParamInfo& param = function.params[i];
+    text += (i ? ", " : "") + param.name + ": " + param.dtype.str();
+    if (!param.is_tensor) continue;
+    text += "[";
+    for (size_t d = 0; d < param.shape.size(); ++d) text += (d ? ", " : "") + param.shape[d];
+    text += param.is_output ? "] (written)" : "]";
+  }
+  return text + ")";
+}
+
+std::string Join(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+void PrintSource(const runtime::Artifact& artifact, const std::string& format) {
+  std::vector<ffi::Module> modules = artifact.LoadImports();
+  std::vector<std::string> known;
+  for (const ffi::Module& module : modules) {
+    for (const std::string& have : module->SourceFormats()) {
+      known.push_back(have);
+      if (have != format) continue;
+      std::fputs(module->InspectSource(format).c_str(), stdout);
+      return;
+    }
+  }
+  TERN_THROW(ValueError) << artifact.path() << " has no source of format '" << format << "'; it has "
+                         << (known.empty() ? "none" : Join(known));
+}
+
+void Run(const Options& options) {
+  runtime::Artifact artifact = runtime::Artifact::Open(options.input);
+  if (!options.format.empty()) return PrintSource(artifact, options.format);
+  const runtime::ArtifactMeta& meta = artifact.meta();
+  std::printf("%s: %s, made by Tern %s\n", options.input.c_str(),
+              artifact.is_shared_object() ? "shared library" : "container", meta.tern_version.c_str());
+  std::printf("target     %s\n", meta.target.c_str());
+  std::printf("device     %s\n", meta.device.c_str());
+  std::printf("host code  %s\n", Join(artifact.hosts()).c_str());
+  for (const runtime::FunctionInfo& function : meta.functions)
+    std::printf("function   %s\n", Signature(function).c_str());
+  for (const runtime::ContainerReader::Section& section : artifact.container().sections())
+    std::printf("section    %-12s %8zu bytes  sha256 %s\n", section.name.c_str(), section.bytes.size(),
+                runtime::ToHex(section.sha256).substr(0, 16).c_str());
+  for (const ffi::Module& module : artifact.LoadImports()) {
+    std::printf("\nmodule     %s, kernels: %s, sources: %s\n", module->kind().c_str(),
+                Join(module->FunctionNames()).c_str(), Join(module->SourceFormats()).c_str());
+    if (!module->SourceFormats().empty()) std::printf("\n%s", module->InspectSource("").c_str());
+  }
+}
+
+}  // namespace
+
+void AddInspectCommand(CLI::App* app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file");
+  command->add_option("input", options->input, "x.so or x.tern")->required();
+  command->add_option("--format", options->format, "print the source of this format only");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace tern::tools
