@@ -18,17 +18,17 @@ declare -A output=([add]=C [matmul]=C)
 machine=${cross##*cross-}
 
 failed=0
-# row TARGET KERNEL COMMAND...: the last line that the command printed, as a row of the table.
+# row KERNEL TARGET COMMAND...: one row of the table, from what the command printed.
 row() {
-  local target=$1 kernel=$2 line
+  local kernel=$1 target=$2 text
   shift 2
-  if line=$("$@" 2>"$work/stderr"); then
-    line=$(tail -n 1 <<<"$line")
+  if text=$("$@" 2>"$work/stderr"); then
+    printf '%-8s %-36s %10s   %s\n' "$kernel" "$target" "$(sed -nE '1s/.*  ([0-9.]+ [mu]?s)  .*/\1/p' <<<"$text")" \
+      "$(sed -nE 's/.*largest error ([^ ]+ absolute, [^ ]+ relative).*/\1/p' <<<"$text")"
   else
     failed=1
-    line="FAILED: $(tail -n 1 "$work/stderr")"
+    printf '%-8s %-36s FAILED: %s\n' "$kernel" "$target" "$(tail -n 1 "$work/stderr")$(tail -n 1 <<<"$text")"
   fi
-  printf '%-8s %-38s %s\n' "$kernel" "$target" "${line#"$kernel  "}"
 }
 
 run_cross() {
@@ -45,13 +45,13 @@ run_file() {
   "$build/bin/tern-run" "$work/$kernel.so" ${dims[$kernel]} --check "${output[$kernel]}=$work/$kernel.npy"
 }
 
-printf '%-8s %-38s %s\n' kernel "target" "where, sizes, time, largest error against the interpreter"
+printf '%-8s %-36s %10s   %s\n' kernel target time "largest error against the interpreter"
 for kernel in add matmul; do
   "$tern" run "$examples/kernels/$kernel.tir" -t interp ${dims[$kernel]} --output "${output[$kernel]}=$work/$kernel.npy" >/dev/null
   for target in llvm c opencl; do
-    row "$target" "$kernel" "$tern" run "$examples/kernels/$kernel.tir" -t "$target" ${dims[$kernel]} --check interp
+    row "$kernel" "$target" "$tern" run "$examples/kernels/$kernel.tir" -t "$target" ${dims[$kernel]} --check interp
   done
-  [[ -z $cross ]] || row "llvm -mtriple=$machine-linux-gnu (qemu)" "$kernel" run_cross "$kernel"
-  row "opencl, exported, tern-run" "$kernel" run_file "$kernel"
+  [[ -z $cross ]] || row "$kernel" "llvm -mtriple=$machine-linux-gnu (qemu)" run_cross "$kernel"
+  row "$kernel" "opencl, exported, by tern-run" run_file "$kernel"
 done
 exit $failed

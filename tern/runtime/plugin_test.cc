@@ -61,8 +61,11 @@ TEST_F(PluginTest, NamesAreNoPaths) {
 }
 
 // One warning by need, an error on request, and nothing registered: for every way to be broken.
-class BrokenPluginTest : public PluginTest,
-                         public testing::WithParamInterface<std::pair<const char*, const char*>> {};
+struct BrokenPlugin {
+  const char *name, *reason;
+  friend void PrintTo(const BrokenPlugin& plugin, std::ostream* out) { *out << plugin.name; }
+};
+class BrokenPluginTest : public PluginTest, public testing::WithParamInterface<BrokenPlugin> {};
 
 TEST_P(BrokenPluginTest, IsRefused) {
   auto [name, reason] = GetParam();
@@ -83,19 +86,20 @@ TEST_P(BrokenPluginTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenPluginTest,
     testing::Values(
-        std::pair{"fails_late", "this plugin always fails"},
-        std::pair{"newer_version",
-                  "device kind broken: made for version 2 of the plugin API; this runtime offers "
-                  "version 1"},
-        std::pair{"null_member", "device kind broken: copy is null"},
-        std::pair{"taken_name", "device kind cpu is already registered"},
-        std::pair{"small_table",
-                  "device kind broken: the table has 72 bytes; at least 80 expected"},
-        std::pair{"silent_failure",
-                  "bug in Tern or a plugin: a call failed without saying why; please report it"},
-        std::pair{"no_entry", "not a Tern plugin: it has no function tern_plugin"},
-        std::pair{"text", "not an ELF file"}),
-    [](const auto& info) { return std::string(info.param.first); });
+        BrokenPlugin{"fails_late", "this plugin always fails"},
+        BrokenPlugin{
+            "newer_version",
+            "device kind broken: made for version 2 of the plugin API; this runtime offers "
+            "version 1"},
+        BrokenPlugin{"null_member", "device kind broken: copy is null"},
+        BrokenPlugin{"taken_name", "device kind cpu is already registered"},
+        BrokenPlugin{"small_table",
+                     "device kind broken: the table has 72 bytes; at least 80 expected"},
+        BrokenPlugin{"silent_failure",
+                     "bug in Tern or a plugin: a call failed without saying why; please report it"},
+        BrokenPlugin{"no_entry", "not a Tern plugin: it has no function tern_plugin"},
+        BrokenPlugin{"text", "not an ELF file"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(PluginTest, ForeignMachineIsNamed) {
   TempDirectory directory;

@@ -131,12 +131,8 @@ class Suite {
       run.dims = dims;
       runtime::RunResult actual = runtime::RunFunction(compiled->GetFunction(info.name), info, meta.device, run);
       runtime::RunResult expected = RunReference(module, info, run);
-      Comparison comparison = CompareResults(info, actual, expected);
-      if (!comparison.within_tolerance) {
-        std::ostringstream message;
-        message << "largest error " << comparison.error.absolute << " (relative " << comparison.error.relative << ")";
-        return Fail(name, message.str());
-      }
+      for (const Comparison& output : CompareResults(info, actual, expected))
+        if (!output.within()) return Fail(name, ErrorLine(output.name, output.error, output.tolerance));
     }
     ++passed_;
     if (options_.verbose) std::printf("ok    %s\n", name.c_str());

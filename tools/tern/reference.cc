@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tern/reference.h"
 
-#include <algorithm>
-
 #include "tern/tir/interpreter/interpreter.h"
 
 namespace tern::tools {
@@ -33,19 +31,15 @@ runtime::RunResult RunReference(const ir::IRModule& module, const runtime::Funct
   return result;
 }
 
-Comparison CompareResults(const runtime::FunctionInfo& info, const runtime::RunResult& actual,
-                          const runtime::RunResult& expected) {
-  Comparison comparison;
+std::vector<Comparison> CompareResults(const runtime::FunctionInfo& info, const runtime::RunResult& actual,
+                                       const runtime::RunResult& expected) {
+  std::vector<Comparison> outputs;
   for (size_t i = 0; i < info.params.size(); ++i) {
-    if (!info.params[i].is_output) continue;
-    runtime::MaxError error = runtime::CompareTensors(actual.args[i], expected.args[i]);
-    comparison.error.absolute = std::max(comparison.error.absolute, error.absolute);
-    comparison.error.relative = std::max(comparison.error.relative, error.relative);
-    comparison.error.scaled = std::max(comparison.error.scaled, error.scaled);
-    // Written so that a NaN is not within.
-    if (!(error.scaled <= Tolerance(info.params[i].dtype))) comparison.within_tolerance = false;
+    const runtime::ParamInfo& param = info.params[i];
+    if (!param.is_output) continue;
+    outputs.push_back({param.name, runtime::CompareTensors(actual.args[i], expected.args[i]), Tolerance(param.dtype)});
   }
-  return comparison;
+  return outputs;
 }
 
 }  // namespace tern::tools

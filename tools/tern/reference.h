@@ -5,9 +5,11 @@
 #define TOOLS_TERN_REFERENCE_H_
 
 #include <string>
+#include <vector>
 
 #include "tern/ir/module.h"
 #include "tern/runtime/runner.h"
+#include "tools/run_report.h"
 
 namespace tern::tools {
 
@@ -15,14 +17,16 @@ namespace tern::tools {
 runtime::RunResult RunReference(const ir::IRModule& module, const runtime::FunctionInfo& info,
                                 const runtime::RunOptions& options);
 
-// The largest error over all tensors that the function writes, and whether each is within the tolerance of its type
-// (docs/numerics.md).
+// How far one tensor is from what it should be, and how far it may be (docs/numerics.md).
 struct Comparison {
+  std::string name;
   runtime::MaxError error;
-  bool within_tolerance = true;
+  double tolerance = 0;
+  bool within() const { return IsWithin(error, tolerance); }
 };
-Comparison CompareResults(const runtime::FunctionInfo& info, const runtime::RunResult& actual,
-                          const runtime::RunResult& expected);
+// Of every tensor that the function writes.
+std::vector<Comparison> CompareResults(const runtime::FunctionInfo& info, const runtime::RunResult& actual,
+                                       const runtime::RunResult& expected);
 
 }  // namespace tern::tools
 

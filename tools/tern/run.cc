@@ -5,9 +5,9 @@
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
-#include "tern/ffi/registry.h"
 #include "tern/runtime/npy.h"
 #include "tern/tir/text.h"
+#include "tools/run_report.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/reference.h"
 
@@ -21,24 +21,14 @@ struct Options {
   int repeat = 1;
 };
 
-// "name=value" -> (name, value)
-std::pair<std::string, std::string> SplitPair(const std::string& flag, const std::string& text) {
-  size_t equal = text.find('=');
-  TERN_CHECK(equal != std::string::npos && equal > 0) << flag << " " << text << ": expected NAME=VALUE";
-  return {text.substr(0, equal), text.substr(equal + 1)};
-}
-
 runtime::RunOptions MakeRunOptions(const Options& options) {
   runtime::RunOptions run;
   run.seed = options.seed;
   run.repeat = options.repeat;
-  for (const std::string& text : options.inputs) run.inputs.insert(SplitPair("--input", text));
+  for (const std::string& text : options.inputs) run.inputs.insert(SplitAssignment("--input", text));
   for (const std::string& text : options.dims) {
-    auto [name, value] = SplitPair("--dim", text);
-    char* end = nullptr;
-    int64_t number = std::strtoll(value.c_str(), &end, 10);
-    TERN_CHECK(!value.empty() && *end == '\0' && number >= 0) << "--dim " << text << ": expected a number, 0 or more";
-    run.dims[name] = number;
+    auto [name, value] = SplitAssignment("--dim", text);
+    run.dims[name] = ParseInteger("--dim", value);
   }
   return run;
 }
@@ -70,39 +60,23 @@ Program Load(const Options& options) {
   return program;
 }
 
-std::vector<runtime::FunctionInfo> Chosen(const Program& program, const std::string& entry) {
-  if (entry.empty()) return program.meta.functions;
-  std::vector<std::string> names;
-  for (const runtime::FunctionInfo& info : program.meta.functions) {
-    if (info.name == entry) return {info};
-    names.push_back(info.name);
-  }
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  TERN_THROW(ValueError) << "there is no function " << entry << ffi::DidYouMean(entry, names)
-                         << "; the functions are: " << list;
-}
-
-void WriteOutputs(const Options& options, const runtime::FunctionInfo& info, const runtime::RunResult& result) {
+// Prints what came of one function; returns whether it is right as far as was asked.
+bool RunOne(const Options& options, const Program& program, const runtime::FunctionInfo& info,
+            const runtime::RunOptions& run) {
+  ffi::Function function = program.module->GetFunction(info.name);
+  runtime::RunResult result = runtime::RunFunction(function, info, program.meta.device, run);
+  std::printf("%s\n", SummaryLine(info, program.where, result).c_str());
   for (const std::string& text : options.outputs) {
-    auto [name, path] = SplitPair("--output", text);
-    bool found = false;
-    for (size_t i = 0; i < info.params.size(); ++i) {
-      if (info.params[i].name != name || !info.params[i].is_tensor) continue;
-      runtime::WriteNpy(path, result.args[i]);
-      found = true;
-    }
-    TERN_CHECK(found) << "--output " << text << ": " << info.name << " has no tensor " << name;
+    auto [name, path] = SplitAssignment("--output", text);
+    runtime::WriteNpy(path, FindTensor(info, result, "--output", name));
   }
-}
-
-std::string TimeText(double seconds) {
-  char text[32];
-  if (seconds < 1e-3)
-    std::snprintf(text, sizeof text, "%.2f us", 1e6 * seconds);
-  else
-    std::snprintf(text, sizeof text, "%.2f ms", 1e3 * seconds);
-  return text;
+  if (options.check.empty()) return true;
+  bool right = true;
+  for (const Comparison& output : CompareResults(info, result, RunReference(program.source, info, run))) {
+    std::printf("%s\n", ErrorLine(output.name, output.error, output.tolerance).c_str());
+    right = right && output.within();
+  }
+  return right;
 }
 
 int Run(const Options& options) {
@@ -111,25 +85,11 @@ int Run(const Options& options) {
   Program program = Load(options);
   TERN_CHECK(options.check.empty() || program.source) << "--check interp needs the .tir file, not a compiled one";
   runtime::RunOptions run = MakeRunOptions(options);
-  int exit_code = 0;
-  for (const runtime::FunctionInfo& info : Chosen(program, options.entry)) {
-    ffi::Function function = program.module->GetFunction(info.name);
-    runtime::RunResult result = runtime::RunFunction(function, info, program.meta.device, run);
-    std::string line = info.name + "  " + program.where;
-    for (const auto& [name, value] : result.dims) line += "  " + name + "=" + std::to_string(value);
-    line += "  " + TimeText(result.best_seconds);
-    if (!options.check.empty()) {
-      Comparison comparison = CompareResults(info, result, RunReference(program.source, info, run));
-      char text[96];
-      std::snprintf(text, sizeof text, "  max error %.2g (relative %.2g)  %s", comparison.error.absolute,
-                    comparison.error.relative, comparison.within_tolerance ? "ok" : "TOO LARGE");
-      line += text;
-      if (!comparison.within_tolerance) exit_code = 1;
-    }
-    std::printf("%s\n", line.c_str());
-    WriteOutputs(options, info, result);
-  }
-  return exit_code;
+  std::vector<runtime::FunctionInfo> chosen = program.meta.functions;
+  if (!options.entry.empty()) chosen = {FindEntry(program.meta, options.entry)};
+  bool right = true;
+  for (const runtime::FunctionInfo& info : chosen) right = RunOne(options, program, info, run) && right;
+  return right ? 0 : 1;
 }
 
 }  // namespace
