@@ -32,6 +32,7 @@ void Initialize() {
 }
 
 std::vector<std::string> LoweringPasses(const target::Target& target) {
+  if (!target->kind->lowered) return {"verify"};
   std::vector<std::string> passes = {
       "verify",   "bind_threads",      "lower_blocks",    "simplify", "flatten_buffers",
       "simplify", "split_host_device", "make_packed_api", "simplify"};

@@ -4,6 +4,7 @@
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/codegen/llvm/narrow_float.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::codegen {
 namespace {
@@ -300,13 +301,13 @@ Value* CodeGenLLVM::ConvertFloat(Value* value, DataType from, DataType to) {
 Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) { return EmitCall(node); }
 
 Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
-  if (node->name == "ptr_add")
+  if (node->name == tir::intrinsic::kPtrAdd)
     return builder_.CreatePtrAdd(Emit(node->args.at(0)), Emit(node->args.at(1)));
-  if (node->name == "ptr_load") {
+  if (node->name == tir::intrinsic::kPtrLoad) {
     Value* pointer = Emit(node->args.at(0));
     return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
   }
-  if (node->name == "is_null") return builder_.CreateIsNull(Emit(node->args.at(0)));
+  if (node->name == tir::intrinsic::kIsNull) return builder_.CreateIsNull(Emit(node->args.at(0)));
   TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
   return nullptr;
 }

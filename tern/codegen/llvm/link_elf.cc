@@ -2,17 +2,13 @@
 #include "tern/codegen/llvm/link_elf.h"
 
 #include <lld/Common/Driver.h>
-#include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Support/MemoryBuffer.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <mutex>
-#include <set>
 
+#include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/error.h"
 #include "tern/runtime/file_bytes.h"
 
@@ -20,8 +16,6 @@ LLD_HAS_DRIVER(elf)
 
 namespace tern::codegen {
 namespace {
-
-constexpr std::string_view kAllowedUndefined[] = {"memcpy", "memmove", "memset", "dlopen", "dlsym"};
 
 // A new directory that goes away with everything in it.
 class TemporaryDirectory {
@@ -62,40 +56,6 @@ void RunLinker(const std::vector<std::string>& arguments, const std::string& dir
   for (size_t at; (at = messages.find(directory)) != std::string::npos;)
     messages.erase(at, directory.size());
   TERN_THROW(RuntimeError) << "linking failed: " << messages;
-}
-
-std::set<std::string> UndefinedSymbols(const std::string& shared_object) {
-  auto fail = [](llvm::Error error) {
-    TERN_ICHECK(false) << "unreadable output of the linker: " << llvm::toString(std::move(error));
-  };
-  auto object =
-      llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(shared_object, "linked"));
-  if (!object) fail(object.takeError());
-  std::set<std::string> names;
-  for (const llvm::object::ELFSymbolRef symbol :
-       llvm::cast<llvm::object::ELFObjectFileBase>(**object).getDynamicSymbolIterators()) {
-    auto flags = symbol.getFlags();
-    if (!flags) fail(flags.takeError());
-    auto name = symbol.getName();
-    if (!name) fail(name.takeError());
-    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
-      names.insert(name->str());
-  }
-  return names;
-}
-
-void CheckUndefinedSymbols(const std::string& shared_object) {
-  std::string offenders;
-  for (const std::string& name : UndefinedSymbols(shared_object))
-    if (std::find(std::begin(kAllowedUndefined), std::end(kAllowedUndefined), name) ==
-        std::end(kAllowedUndefined))
-      offenders += (offenders.empty() ? "" : ", ") + name;
-  if (offenders.empty()) return;
-  std::string allowed;
-  for (std::string_view name : kAllowedUndefined)
-    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-  TERN_THROW(RuntimeError) << "the code needs symbols that nothing defines: " << offenders
-                           << "; it may only count on " << allowed;
 }
 
 }  // namespace

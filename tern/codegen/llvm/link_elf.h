@@ -11,8 +11,7 @@ namespace tern::codegen {
 
 // The bytes of a shared object made of relocatable objects. `emulation` is the linker's name of the
 // machine (ElfMachine). The result depends on the objects alone. Throws with the linker's words,
-// and on an undefined symbol that generated code may not count on, by name: memcpy, memmove,
-// memset, dlopen and dlsym are all there is.
+// and on an undefined symbol that host code may not have (undefined_symbols.h).
 std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                 const std::string& emulation);
 

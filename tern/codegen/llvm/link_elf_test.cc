@@ -68,8 +68,7 @@ TEST_F(LinkElfTest, UndefinedSymbolsAreNamed) {
       "  ret ptr %q\n"
       "}\n");
   std::string failure = Failure({object});
-  EXPECT_NE(failure.find("nothing defines: missing_one, missing_two;"), std::string::npos)
-      << failure;
+  EXPECT_NE(failure.find("missing_one, missing_two"), std::string::npos) << failure;
 }
 
 TEST_F(LinkElfTest, AllowedSymbolsMayStayUndefined) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "tern/ffi/c_abi.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cpu {
 namespace {
@@ -58,7 +59,8 @@ void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
 }
 
 llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
-  return node->name == "call_import" ? EmitImportCall(node) : CodeGenLLVM::EmitCall(node);
+  return node->name == tir::intrinsic::kCallImport ? EmitImportCall(node)
+                                                   : CodeGenLLVM::EmitCall(node);
 }
 
 llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {
@@ -107,11 +109,9 @@ llvm::Value* CodeGenCPU::PackValues(const std::vector<ir::Expr>& values) {
 
 void CodeGenCPU::PackValue(const ir::Expr& value, llvm::Value* slot) {
   DataType dtype = value.dtype();
-  if (const auto* call = value.As<ir::CallNode>(); call && call->name == "any_view") {
+  if (const auto* call = value.As<ir::CallNode>(); call && call->name == tir::intrinsic::kAnyView) {
     llvm::Align alignment(alignof(TernAny));
     builder().CreateMemCpy(slot, alignment, Emit(call->args.at(0)), alignment, sizeof(TernAny));
-  } else if (call && call->name == "tensor_view") {
-    FillValue(slot, kTernTensorView, Emit(call->args.at(0)));
   } else if (value.As<ir::StringImmNode>()) {
     FillValue(slot, kTernRawStr, Emit(value));
   } else if (dtype.is_handle()) {

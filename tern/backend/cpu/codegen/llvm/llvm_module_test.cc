@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tern/codegen/linkable_module.h"
+#include "tern/codegen/llvm/llvm_target.h"
 #include "tern/codegen/packed_test_function.h"
 #include "tern/compile.h"
 #include "tern/runtime/artifact.h"
@@ -111,6 +112,16 @@ TEST(LLVMModule, ForeignCodeDoesNotRunHere) {
   EXPECT_EQ(module->properties(), ffi::ModuleObj::kLinkable);
   EXPECT_EQ(Failure([&] { module->GetFunction("double_int8"); }),
             "compiled for " + OtherTriple() + "; this machine is " + runtime::HostTriple());
+}
+
+TEST(LLVMModule, CodeForACpuThatThisOneIsNotDoesNotRun) {
+  Initialize();
+  std::string target = OnX86() ? "llvm -mattr=+xop" : "llvm -mattr=+sve2";
+  if (codegen::LLVMTarget(target::Target::Parse(target)).FeaturesMissingHere().empty())
+    GTEST_SKIP() << "SKIPPED: this CPU has the feature";
+  ffi::Module module = BuildDoubling(target);
+  std::string failure = Failure([&] { module->GetFunction("double_int8"); });
+  EXPECT_NE(failure.find("this machine's CPU lacks "), std::string::npos) << failure;
 }
 
 TEST(LLVMModule, TheSectionIsThereUnchanged) {
