@@ -80,6 +80,11 @@ function(tern_backend_plugin name)
   set_property(GLOBAL APPEND PROPERTY TERN_PLUGINS tern_runtime_${name})
 endfunction()
 
+# tern_cts_target(<target>): the conformance suite runs on this target in the tests.
+function(tern_cts_target target)
+  set_property(GLOBAL APPEND PROPERTY TERN_CTS_TARGETS ${target})
+endfunction()
+
 # Writes the one file that calls every RegisterCodegen.
 function(tern_generate_backend_list)
   get_property(names GLOBAL PROPERTY TERN_CODEGENS)

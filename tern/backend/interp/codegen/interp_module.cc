@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The target `interp`: functions as they were written, run by the interpreter.
+#include "tern/ffi/module.h"
 #include "tern/ffi/registry.h"
 #include "tern/ir/module.h"
 #include "tern/target/target.h"
