@@ -14,7 +14,7 @@ function(tern_llvm_sources)
   tern_sources(compiler ${ARGN})
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY tern_compiler APPEND PROPERTY COMPILE_OPTIONS
-               "SHELL:-isystem ${LLVM_INCLUDE_DIRS}")
+               -isystem ${LLVM_INCLUDE_DIRS})
 endfunction()
 
 # tern_tests(<runtime|compiler> files...): adds unit tests to the library's test program.
@@ -22,6 +22,15 @@ function(tern_tests library)
   if(TERN_TESTS)
     list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_property(GLOBAL APPEND PROPERTY TERN_${library}_TESTS ${ARGN})
+  endif()
+endfunction()
+
+# tern_test_needs(<runtime|compiler> <definition> <value> targets...): gives the library's tests a definition, and has the targets
+# built before the tests run.
+function(tern_test_needs library definition value)
+  if(TERN_TESTS)
+    set_property(GLOBAL APPEND PROPERTY TERN_${library}_TEST_DEFINITIONS "${definition}=\"${value}\"")
+    set_property(GLOBAL APPEND PROPERTY TERN_${library}_TEST_NEEDS ${ARGN})
   endif()
 endfunction()
 
@@ -33,6 +42,12 @@ function(tern_test_program library)
   endif()
   add_executable(tern_${library}_test ${files})
   target_link_libraries(tern_${library}_test PRIVATE tern_${library} GTest::gtest_main)
+  get_property(definitions GLOBAL PROPERTY TERN_${library}_TEST_DEFINITIONS)
+  target_compile_definitions(tern_${library}_test PRIVATE ${definitions})
+  get_property(needs GLOBAL PROPERTY TERN_${library}_TEST_NEEDS)
+  if(needs)
+    add_dependencies(tern_${library}_test ${needs})
+  endif()
   gtest_discover_tests(tern_${library}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
 endfunction()
 
@@ -55,6 +70,9 @@ function(tern_backend_plugin name)
   target_include_directories(tern_runtime_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(tern_runtime_${name} PRIVATE -fvisibility=hidden)
   target_link_libraries(tern_runtime_${name} PRIVATE ${CMAKE_DL_LIBS})
+  target_link_options(tern_runtime_${name} PRIVATE
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/tern/plugin_exports.map)
+  set_target_properties(tern_runtime_${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tern/plugin_exports.map)
   if(NOT TERN_SANITIZE)
     target_link_options(tern_runtime_${name} PRIVATE -Wl,--no-undefined)
   endif()

@@ -2,7 +2,6 @@
 #include "tern/runtime/extent.h"
 
 #include <charconv>
-#include <limits>
 
 #include "tern/ffi/error.h"
 
@@ -44,28 +43,39 @@ class Evaluator {
     at_ += token.size();
     return true;
   }
-  int64_t Checked(bool overflow, int64_t value) const {
-    if (overflow) Fail("the value does not fit in 64 bits");
-    return value;
+  template <class Operation>
+  int64_t Checked(Operation&& overflows) const {
+    int64_t result = 0;
+    if (overflows(&result)) Fail("the value does not fit in 64 bits");
+    return result;
+  }
+  int64_t Add(int64_t a, int64_t b) const {
+    return Checked([&](int64_t* result) { return __builtin_add_overflow(a, b, result); });
+  }
+  int64_t Subtract(int64_t a, int64_t b) const {
+    return Checked([&](int64_t* result) { return __builtin_sub_overflow(a, b, result); });
+  }
+  int64_t Multiply(int64_t a, int64_t b) const {
+    return Checked([&](int64_t* result) { return __builtin_mul_overflow(a, b, result); });
   }
 
   int64_t Sum(int depth) {
-    int64_t left = Product(depth), result = 0;
+    int64_t left = Product(depth);
     for (;;) {
       if (Accept("+"))
-        left = Checked(__builtin_add_overflow(left, Product(depth), &result), result);
+        left = Add(left, Product(depth));
       else if (Accept("-"))
-        left = Checked(__builtin_sub_overflow(left, Product(depth), &result), result);
+        left = Subtract(left, Product(depth));
       else
         return left;
     }
   }
 
   int64_t Product(int depth) {
-    int64_t left = Term(depth), result = 0;
+    int64_t left = Term(depth);
     for (;;) {
       if (Accept("*"))
-        left = Checked(__builtin_mul_overflow(left, Term(depth), &result), result);
+        left = Multiply(left, Term(depth));
       else if (Accept("//"))
         left = Divide(left, Term(depth), /*want_remainder=*/false);
       else if (Accept("%"))
@@ -78,7 +88,7 @@ class Evaluator {
   int64_t Divide(int64_t left, int64_t right, bool want_remainder) const {
     if (right == 0) Fail("division by zero");
     if (right == -1)  // the one divisor that overflows
-      return want_remainder ? 0 : Checked(left == std::numeric_limits<int64_t>::min(), -left);
+      return want_remainder ? 0 : Subtract(0, left);
     int64_t quotient = left / right, remainder = left % right;
     if (remainder != 0 && (remainder < 0) != (right < 0)) {
       --quotient;
@@ -94,11 +104,7 @@ class Evaluator {
       if (!Accept(")")) Fail("expected ')'");
       return value;
     }
-    int64_t value = 0;
-    if (Accept("-")) {
-      int64_t operand = Term(depth + 1);
-      return Checked(__builtin_sub_overflow(int64_t{0}, operand, &value), value);
-    }
+    if (Accept("-")) return Subtract(0, Term(depth + 1));
     char c = Peek();
     if (StartsSymbol(c)) {
       size_t end = SymbolEnd(text_, at_);
@@ -109,9 +115,11 @@ class Evaluator {
       return it->second;
     }
     if (!IsDigit(c)) Fail("expected a number, a symbol or '('");
-    auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    at_ = static_cast<size_t>(end - text_.data());
-    return Checked(error != std::errc(), value);
+    return Checked([&](int64_t* result) {
+      auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), *result);
+      at_ = static_cast<size_t>(end - text_.data());
+      return error != std::errc();
+    });
   }
 
   std::string_view text_;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "tern/runtime/tensor.h"
 
@@ -96,11 +97,12 @@ bool PackedLaunch::is_empty() const {
 }
 
 std::string PackedLaunch::Sizes() const {
-  auto text = [](const uint32_t (&extents)[3]) {
-    return "(" + std::to_string(extents[0]) + ", " + std::to_string(extents[1]) + ", " +
-           std::to_string(extents[2]) + ")";
-  };
-  return "grid " + text(launch_.grid) + ", block " + text(launch_.block);
+  std::ostringstream out;
+  const auto& [gx, gy, gz] = launch_.grid;
+  const auto& [bx, by, bz] = launch_.block;
+  out << "grid (" << gx << ", " << gy << ", " << gz << "), block (" << bx << ", " << by << ", "
+      << bz << ")";
+  return out.str();
 }
 
 void PackedLaunch::Run(const TernKernelLoader* loader, void* kernel) const {

@@ -125,7 +125,8 @@ std::string DescrFromType(DataType dtype) {
   TERN_CHECK(dtype.is_scalar() && !dtype.is_handle() && !dtype.is_bfloat16())
       << "a .npy file cannot hold elements of type " << dtype.str();
   char letter = dtype.is_bool() ? 'b' : dtype.is_int() ? 'i' : dtype.is_uint() ? 'u' : 'f';
-  return (dtype.bytes() == 1 ? "|" : "<") + std::string(1, letter) + std::to_string(dtype.bytes());
+  std::string descr{dtype.bytes() == 1 ? '|' : '<', letter};
+  return descr + std::to_string(dtype.bytes());
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ struct TargetKind {
   // Where a device target names no host, and where no target is named at all, the available host
   // kind of highest rank.
   int host_rank = 0;
+  // Whether its functions go through the lowering passes; if not, its code generator takes them as
+  // they were written.
+  bool lowered = true;
   // Passes that run on its functions last, just before code generation.
   std::vector<std::string> final_passes;
 };

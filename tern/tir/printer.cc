@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
+
 
 #include "tern/ffi/json.h"
 #include "tern/ir/intrinsic.h"
@@ -341,7 +342,7 @@ class Printer {
   int indent_ = 0;
   std::unordered_map<const VarNode*, std::string> vars_;
   std::unordered_map<const BufferNode*, std::string> buffers_;
-  std::unordered_set<std::string> taken_{std::begin(kReservedWords), std::end(kReservedWords)};
+  std::set<std::string, std::less<>> taken_{std::begin(kReservedWords), std::end(kReservedWords)};
 };
 
 }  // namespace

@@ -13,9 +13,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", TERN_VERSION);
   int exit_code = 0;
   tern::tools::AddCompileCommand(&app);
+  tern::tools::AddRunCommand(&app, &exit_code);
   tern::tools::AddInspectCommand(&app);
   tern::tools::AddOptCommand(&app);
   tern::tools::AddTargetsCommand(&app);
+  tern::tools::AddCtsCommand(&app, &exit_code);
   try {
     tern::Initialize();
     app.parse(argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the tests of the source-writing generators: operations on every element type, with what they must give.
+// For the tests of the source-writing generators: operations on every element type, with what they
+// must give.
 #ifndef TERN_CODEGEN_C_ARITHMETIC_CASES_H_
 #define TERN_CODEGEN_C_ARITHMETIC_CASES_H_
 
@@ -52,8 +53,8 @@ struct Element<Bfloat> {
 
 // For TYPED_TEST: Types is testing::Types.
 template <template <class...> class Types>
-using ElementTypes =
-    Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, Half, Bfloat, float, double>;
+using ElementTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+                           Half, Bfloat, float, double>;
 
 template <class T>
 struct ArithmeticCase {
@@ -62,8 +63,8 @@ struct ArithmeticCase {
   std::function<T(T a, T b)> expected;
 };
 
-// Values of the type, none zero. Narrow types have their extremes, whose sums and products wrap; the wide ones stay where nothing
-// overflows.
+// Values of the type, none zero. Narrow types have their extremes, whose sums and products wrap;
+// the wide ones stay where nothing overflows.
 template <class T>
 std::vector<T> Samples() {
   using V = typename Element<T>::Value;
@@ -104,40 +105,59 @@ std::vector<ArithmeticCase<T>> ArithmeticCases() {
   using V = typename E::Value;
   std::vector<ArithmeticCase<T>> cases;
   auto add = [&](std::string name, auto build, auto expected) {
-    cases.push_back({std::move(name), build, [expected](T a, T b) {
-                       return E::Put(expected(E::Get(a), E::Get(b)));
-                     }});
+    cases.push_back({std::move(name), build,
+                     [expected](T a, T b) { return E::Put(expected(E::Get(a), E::Get(b))); }});
   };
-  // What the type makes of the result of one operation; operands of a narrow integer type are computed in a wider one.
+  // What the type makes of the result of one operation; operands of a narrow integer type are
+  // computed in a wider one.
   auto round = [](auto x) { return E::Get(E::Put(x)); };
   add("add", [](Expr a, Expr b) { return a + b; }, [](V a, V b) { return a + b; });
   add("sub", [](Expr a, Expr b) { return a - b; }, [](V a, V b) { return a - b; });
-  add("mul", [](Expr a, Expr b) { return a * b; }, [](V a, V b) {
-    if constexpr (std::is_same_v<V, uint16_t>) return uint32_t{a} * b;
-    else return a * b;
-  });
-  add("sum_of_products", [](Expr a, Expr b) { return a * a + b * a; },
-      [=](V a, V b) {
-        if constexpr (std::is_same_v<V, uint16_t>) return uint32_t{a} * a + uint32_t{b} * a;
-        else return round(a * a) + round(b * a);
+  add(
+      "mul", [](Expr a, Expr b) { return a * b; },
+      [](V a, V b) {
+        if constexpr (std::is_same_v<V, uint16_t>)
+          return uint32_t{a} * b;
+        else
+          return a * b;
       });
-  add("min", [](Expr a, Expr b) { return ir::MinNode::Make(a, b); }, [](V a, V b) { return a < b ? a : b; });
-  add("max", [](Expr a, Expr b) { return ir::MaxNode::Make(a, b); }, [](V a, V b) { return a > b ? a : b; });
-  add("constant", [](Expr a, Expr) { return a + ir::MakeConst(a.dtype(), 3); },
+  add(
+      "sum_of_products", [](Expr a, Expr b) { return a * a + b * a; },
+      [=](V a, V b) {
+        if constexpr (std::is_same_v<V, uint16_t>)
+          return uint32_t{a} * a + uint32_t{b} * a;
+        else
+          return round(a * a) + round(b * a);
+      });
+  add(
+      "min", [](Expr a, Expr b) { return ir::MinNode::Make(a, b); },
+      [](V a, V b) { return a < b ? a : b; });
+  add(
+      "max", [](Expr a, Expr b) { return ir::MaxNode::Make(a, b); },
+      [](V a, V b) { return a > b ? a : b; });
+  add(
+      "constant", [](Expr a, Expr) { return a + ir::MakeConst(a.dtype(), 3); },
       [=](V a, V) { return a + V(3); });
-  add("less", [](Expr a, Expr b) { return ir::SelectNode::Make(a < b, b - a, a); },
+  add(
+      "less", [](Expr a, Expr b) { return ir::SelectNode::Make(a < b, b - a, a); },
       [](V a, V b) { return a < b ? b - a : a; });
-  add("not_less_and_not_equal",
+  add(
+      "not_less_and_not_equal",
       [](Expr a, Expr b) {
         return ir::SelectNode::Make(ir::NotNode::Make(a < b) && ir::NotNode::Make(a == b), b, a);
       },
       [](V a, V b) { return !(a < b) && !(a == b) ? b : a; });
-  add("is_not_zero",
-      [](Expr a, Expr b) { return ir::SelectNode::Make(ir::CastNode::Make(DataType::Bool(), a - b), a, b); },
+  add(
+      "is_not_zero",
+      [](Expr a, Expr b) {
+        return ir::SelectNode::Make(ir::CastNode::Make(DataType::Bool(), a - b), a, b);
+      },
       [=](V a, V b) { return round(a - b) != 0 ? a : b; });
-  add("from_bool", [](Expr a, Expr b) { return ir::CastNode::Make(a.dtype(), a < b); },
+  add(
+      "from_bool", [](Expr a, Expr b) { return ir::CastNode::Make(a.dtype(), a < b); },
       [](V a, V b) { return V(a < b); });
-  add("through_float64",
+  add(
+      "through_float64",
       [](Expr a, Expr) {
         return ir::CastNode::Make(a.dtype(), ir::CastNode::Make(DataType::Float(64), a));
       },
@@ -145,17 +165,24 @@ std::vector<ArithmeticCase<T>> ArithmeticCases() {
   if constexpr (std::is_floating_point_v<V>) {
     add("div", [](Expr a, Expr b) { return a / b; }, [](V a, V b) { return a / b; });
   } else {
-    add("truncdiv", [](Expr a, Expr b) { return ir::TruncDivNode::Make(a, b); }, [](V a, V b) { return a / b; });
-    add("truncmod", [](Expr a, Expr b) { return ir::TruncModNode::Make(a, b); }, [](V a, V b) { return a % b; });
+    add(
+        "truncdiv", [](Expr a, Expr b) { return ir::TruncDivNode::Make(a, b); },
+        [](V a, V b) { return a / b; });
+    add(
+        "truncmod", [](Expr a, Expr b) { return ir::TruncModNode::Make(a, b); },
+        [](V a, V b) { return a % b; });
     add("floordiv", [](Expr a, Expr b) { return ir::FloorDiv(a, b); }, detail::FloorDiv<V>);
     add("floormod", [](Expr a, Expr b) { return ir::FloorMod(a, b); }, detail::FloorMod<V>);
-    add("nested", [](Expr a, Expr b) { return a - (b - (a + b) * ir::FloorDiv(a, b)); }, [=](V a, V b) {
-      V sum = round(a + b);
-      V quotient = detail::FloorDiv<V>(a, b);
-      V product = std::is_same_v<V, uint16_t> ? round(uint32_t{static_cast<uint32_t>(sum)} * quotient)
-                                              : round(sum * quotient);
-      return a - round(b - product);
-    });
+    add(
+        "nested", [](Expr a, Expr b) { return a - (b - (a + b) * ir::FloorDiv(a, b)); },
+        [=](V a, V b) {
+          V sum = round(a + b);
+          V quotient = detail::FloorDiv<V>(a, b);
+          V product = std::is_same_v<V, uint16_t>
+                          ? round(uint32_t{static_cast<uint32_t>(sum)} * quotient)
+                          : round(sum * quotient);
+          return a - round(b - product);
+        });
   }
   return cases;
 }

@@ -46,8 +46,8 @@ std::string CodeGenC::PointerType(DataType dtype, const std::string&, bool is_co
 
 // ---- Names.
 
-std::string CodeGenC::DefineVar(const ir::Var& var) {
-  return var_names_[var.node()] = names_.Define(var.name());
+std::string CodeGenC::DefineVar(const ir::Var& var, const std::string& suffix) {
+  return var_names_[var.node()] = names_.Define(var.name() + suffix);
 }
 
 std::string CodeGenC::DefineBuffer(const ir::Buffer& buffer) {
@@ -99,18 +99,23 @@ void CodeGenC::EmitBraced(const std::string& head, const tir::Stmt& body) {
   Line("}");
 }
 
-void CodeGenC::EmitDeclaration(const ir::Var& var, const ir::Expr& value) {
+void CodeGenC::EmitDeclaration(const ir::Var& var, const ir::Expr& value,
+                               const std::string& suffix) {
   if (!IsRead(var)) {
     TERN_ICHECK(!HasEffect(value))
         << "the value of " << var.name() << " is a call made for its effect";
     return;
   }
   std::string text = PrintConverted(value);
-  Line(fmt::format("{} {} = {};", ValueType(var.dtype()), DefineVar(var), text));
+  Line(fmt::format("{} {} = {};", ValueType(var.dtype()), DefineVar(var, suffix), text));
 }
 
 void CodeGenC::EmitNode(const tir::LetStmtNode* node) {
-  EmitDeclaration(node->var, node->value);
+  // The address of a buffer leaves the buffer's name to the buffer.
+  auto* decl = node->body.As<tir::DeclBufferNode>();
+  bool is_address =
+      decl && decl->buffer->data.same(node->var) && decl->buffer->name == node->var.name();
+  EmitDeclaration(node->var, node->value, is_address ? "_data" : "");
   Emit(node->body);
 }
 

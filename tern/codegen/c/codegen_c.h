@@ -122,12 +122,12 @@ class CodeGenC {
   void Line(const std::string& text);
   // `head {`, the statement in a scope of its own, `}`.
   void EmitBraced(const std::string& head, const tir::Stmt& body);
-  // Declares a variable where it is used at all.
-  void EmitDeclaration(const ir::Var& var, const ir::Expr& value);
+  // Declares a variable where it is used at all, its name extended by `suffix`.
+  void EmitDeclaration(const ir::Var& var, const ir::Expr& value, const std::string& suffix = "");
   // A line for the start of the function, whatever is being written now.
   void HoistLine(const std::string& text);
 
-  std::string DefineVar(const ir::Var& var);
+  std::string DefineVar(const ir::Var& var, const std::string& suffix = "");
   std::string DefineBuffer(const ir::Buffer& buffer);
   // From here on `name` is also the buffer's address, as a variable.
   void DefineAddress(const ir::Buffer& buffer, const std::string& name) {

@@ -6,6 +6,7 @@
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
 
@@ -20,6 +21,7 @@ void RegisterPasses() {
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {

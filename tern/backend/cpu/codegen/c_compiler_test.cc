@@ -24,7 +24,9 @@ std::string MessageOf(const std::function<void()>& body) {
   return "nothing was thrown";
 }
 
-TEST(CCompiler, NamesTheMachineAsTheRuntimeDoes) { EXPECT_EQ(CCompiler().Triple(), runtime::HostTriple()); }
+TEST(CCompiler, NamesTheMachineAsTheRuntimeDoes) {
+  EXPECT_EQ(CCompiler().Triple(), runtime::HostTriple());
+}
 
 TEST(CCompiler, PutsTheSectionIntoTheSharedObject) {
   std::string section(100000, '\7');
@@ -34,7 +36,8 @@ TEST(CCompiler, PutsTheSectionIntoTheSharedObject) {
   ASSERT_TRUE(found);
   EXPECT_EQ(bytes.substr(found->offset, found->size), section);
   EXPECT_EQ(found->offset % 64, 0u);
-  EXPECT_FALSE(runtime::FindElfSection(CCompiler().MakeSharedObject(kAnswer, ""), runtime::kContainerSection));
+  EXPECT_FALSE(runtime::FindElfSection(CCompiler().MakeSharedObject(kAnswer, ""),
+                                       runtime::kContainerSection));
 }
 
 TEST(CCompiler, GivesTheSameBytesForTheSameInput) {
@@ -42,14 +45,17 @@ TEST(CCompiler, GivesTheSameBytesForTheSameInput) {
 }
 
 TEST(CCompiler, RepeatsWhatTheCompilerComplainedAbout) {
-  std::string message = MessageOf([] { CCompiler().MakeSharedObject("int f(void) { return nowhere; }", ""); });
+  std::string message =
+      MessageOf([] { CCompiler().MakeSharedObject("int f(void) { return nowhere; }", ""); });
   EXPECT_NE(message.find("module.c:1"), std::string::npos) << message;
   EXPECT_NE(message.find("nowhere"), std::string::npos) << message;
 }
 
 TEST(CCompiler, RefusesCodeThatCountsOnMoreThanTheRuntimePromises) {
-  std::string message =
-      MessageOf([] { CCompiler().MakeSharedObject("double cbrt(double);\ndouble f(double x) { return cbrt(x); }", ""); });
+  std::string message = MessageOf([] {
+    CCompiler().MakeSharedObject("double cbrt(double);\ndouble f(double x) { return cbrt(x); }",
+                                 "");
+  });
   EXPECT_NE(message.find("cbrt"), std::string::npos) << message;
   EXPECT_NE(message.find("memcpy"), std::string::npos) << message;
 }

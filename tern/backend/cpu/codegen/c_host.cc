@@ -142,14 +142,9 @@ void CodeGenCHost::EmitAssert(const tir::AssertNode* node) {
 }
 
 Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
-  if (node->name == intrinsic::kPtrLoad) {
-    UseHelper("TERN_AT",
-              "#define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))\n");
-    std::string address = Print(node->args[0]).text;
-    std::string offset = PrintConverted(node->args[1]);
-    return FromMemory(node->dtype, {fmt::format("TERN_AT({}, {}, {})", StorageType(node->dtype),
-                                                address, offset)});
-  }
+  if (node->name == intrinsic::kPtrLoad)
+    return FromMemory(node->dtype,
+                      {PrintAt(StorageType(node->dtype), node->args[0], node->args[1])});
   if (node->name == intrinsic::kPtrAdd) {
     std::string address = Print(node->args[0], Precedence::kUnary);
     return {fmt::format("(char*){} + {}", address,
@@ -181,21 +176,33 @@ void CodeGenCHost::EmitCall(const ir::CallNode* node) {
 std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin,
                                        const ir::Expr* end) {
   if (begin == end) return "NULL";
-  std::string items;
-  for (const ir::Expr* expr = begin; expr != end; ++expr)
-    items += (items.empty() ? "" : ", ") + PrintAny(*expr);
+  std::vector<std::string> items;
+  for (const ir::Expr* expr = begin; expr != end; ++expr) items.push_back(PrintAny(*expr));
   std::string name = names_.Define(wanted);
-  Line(fmt::format("const TernAny {}[] = {{{}}};", name, items));
+  Line(fmt::format("const TernAny {}[] = {{", name));
+  for (const std::string& item : items) Line("  " + item + ",");
+  Line("};");
   return name;
 }
 
 std::string CodeGenCHost::PrintAny(const ir::Expr& expr) {
-  if (auto* call = expr.As<ir::CallNode>(); call && call->name == intrinsic::kAnyView)
-    return "*(const TernAny*)" + Print(call->args[0], Precedence::kUnary);
+  auto* call = expr.As<ir::CallNode>();
+  if (call && call->name == intrinsic::kAnyView) return PrintAt("TernAny", call->args[0], 0);
   const AnyMaker& maker = expr.As<ir::StringImmNode>() ? kFromString : MakerOf(expr.dtype());
-  UseHelper(maker.name, fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n", maker.name,
-                                    maker.param, maker.type_index, maker.member));
+  UseHelper(maker.name,
+            fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n",
+                        maker.name, maker.param, maker.type_index, maker.member));
   return fmt::format("{}({})", maker.name, PrintConverted(expr));
+}
+
+std::string CodeGenCHost::PrintAt(const std::string& type, ir::Expr address, ir::Expr offset) {
+  UseHelper("TERN_AT",
+            "#define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))\n");
+  auto* moved = address.As<ir::CallNode>();
+  if (moved && moved->name == intrinsic::kPtrAdd && ir::IsConst(offset, 0))
+    return PrintAt(type, moved->args[0], moved->args[1]);
+  std::string pointer = Print(address).text;
+  return fmt::format("TERN_AT({}, {}, {})", type, pointer, PrintConverted(offset));
 }
 
 std::string WriteC(const ir::IRModule& module) {

@@ -32,6 +32,8 @@ class CodeGenCHost : public codegen::CodeGenC {
  private:
   // An expression as a TernAny, for messages and calls.
   std::string PrintAny(const ir::Expr& expr);
+  // The object of a C type that lies `offset` bytes behind an address.
+  std::string PrintAt(const std::string& type, ir::Expr address, ir::Expr offset);
   // Declares an array of them and returns its name; "NULL" for none.
   std::string EmitAnyArray(const char* wanted, const ir::Expr* begin, const ir::Expr* end);
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tern/backend/cpu/codegen/c_compiler.h"
 #include "tern/backend/cpu/codegen/c_module.h"
 #include "tern/codegen/c/arithmetic_cases.h"
 #include "tern/codegen/load_linkable.h"
@@ -36,7 +37,8 @@ class PackedBuilder {
   // The payload of the next argument, as a scalar or as the address of a buffer.
   Var Arg(const std::string& name, DataType dtype) {
     Var var(name, dtype);
-    lets_.emplace_back(var, Call("ptr_load", {args, 16 * static_cast<int64_t>(lets_.size()) + 8}, dtype));
+    lets_.emplace_back(
+        var, Call("ptr_load", {args, 16 * static_cast<int64_t>(lets_.size()) + 8}, dtype));
     return var;
   }
   Buffer BufferArg(const std::string& name, DataType dtype) {
@@ -45,14 +47,16 @@ class PackedBuilder {
     return buffers_.back();
   }
   tir::PrimFunc Finish(Stmt body) {
-    for (auto it = buffers_.rbegin(); it != buffers_.rend(); ++it) body = tir::DeclBufferNode::Make(*it, body);
-    for (auto it = lets_.rbegin(); it != lets_.rend(); ++it) body = tir::LetStmtNode::Make(it->first, it->second, body);
+    for (auto it = buffers_.rbegin(); it != buffers_.rend(); ++it)
+      body = tir::DeclBufferNode::Make(*it, body);
+    for (auto it = lets_.rbegin(); it != lets_.rend(); ++it)
+      body = tir::LetStmtNode::Make(it->first, it->second, body);
     return tir::PrimFunc::Make(name_, {{env, {}}, {args, {}}, {num_args, {}}, {result, {}}}, body,
                                {{tir::attr::kCallingConvention, "packed"}});
   }
 
-  Var env{"env", DataType::Handle()}, args{"args", DataType::Handle()}, num_args{"num_args", DataType::Int(32)},
-      result{"result", DataType::Handle()};
+  Var env{"env", DataType::Handle()}, args{"args", DataType::Handle()},
+      num_args{"num_args", DataType::Int(32)}, result{"result", DataType::Handle()};
 
  private:
   std::string name_;
@@ -60,17 +64,33 @@ class PackedBuilder {
   std::vector<Buffer> buffers_;
 };
 
-// Everything that is written in these tests compiles without a warning.
-constexpr const char* kStrictCompiler = "cc -pedantic -Wall -Wextra -Werror";
+// Everything that is written in these tests compiles without a warning, with every compiler there
+// is.
+const std::vector<std::string>& StrictCompilers() {
+  static const std::vector<std::string> compilers = [] {
+    std::vector<std::string> found;
+    for (const char* name : {"gcc", "clang", "clang-22"}) {
+      try {
+        CCompiler(name).Triple();
+        found.push_back(std::string(name) + " -pedantic -Wall -Wextra -Werror");
+      } catch (const Error&) {
+      }
+    }
+    return found;
+  }();
+  return compilers;
+}
 
-ffi::Ref<CSourceModule> MakeModule(const std::vector<tir::PrimFunc>& functions) {
-  ir::IRModule module = ir::IRModule::Make({functions.begin(), functions.end()});
+// Compiles with all of them, and loads what the last one made.
+ffi::Module Load(const std::vector<tir::PrimFunc>& functions) {
+  std::string source = WriteC(ir::IRModule::Make({functions.begin(), functions.end()}));
   std::vector<std::string> names;
   for (const tir::PrimFunc& function : functions) names.push_back(function->name);
-  return ffi::Make<CSourceModule>(WriteC(module), names, kStrictCompiler);
-}
-ffi::Module Load(const std::vector<tir::PrimFunc>& functions) {
-  return codegen::LoadLinkable(ffi::Module(MakeModule(functions)));
+  ffi::Module loaded;
+  for (const std::string& compiler : StrictCompilers())
+    loaded = codegen::LoadLinkable(ffi::Module(ffi::Make<CSourceModule>(source, names, compiler)));
+  TERN_CHECK(loaded) << "there is no C compiler to test with";
+  return loaded;
 }
 
 std::string BodyOf(const tir::PrimFunc& function) {
@@ -80,12 +100,14 @@ std::string BodyOf(const tir::PrimFunc& function) {
 }
 
 // void f(a*, b*, out*, n): out[i] = value(a[i], b[i])
-tir::PrimFunc Elementwise(const std::string& name, DataType dtype, const std::function<Expr(Expr, Expr)>& value) {
+tir::PrimFunc Elementwise(const std::string& name, DataType dtype,
+                          const std::function<Expr(Expr, Expr)>& value) {
   PackedBuilder f(name);
   Buffer a = f.BufferArg("a", dtype), b = f.BufferArg("b", dtype), out = f.BufferArg("out", dtype);
   Var n = f.Arg("n", DataType::Int(64)), i("i");
   Expr x = ir::BufferLoadNode::Make(a, {i}), y = ir::BufferLoadNode::Make(b, {i});
-  return f.Finish(tir::ForNode::Make(i, 0, n, ForKind::kSerial, tir::BufferStoreNode::Make(out, {i}, value(x, y))));
+  return f.Finish(tir::ForNode::Make(i, 0, n, ForKind::kSerial,
+                                     tir::BufferStoreNode::Make(out, {i}, value(x, y))));
 }
 
 TEST(CHost, WritesAReadableFile) {
@@ -178,7 +200,8 @@ TEST(CHost, ConvertsEveryNarrowFloat) {
     for (size_t i = 0; i < in.size(); ++i) {
       float value = dtype.is_bfloat16() ? Bfloat16ToFloat(in[i]) : HalfToFloat(in[i]);
       if (std::isnan(value)) {
-        EXPECT_TRUE(std::isnan(dtype.is_bfloat16() ? Bfloat16ToFloat(out[i]) : HalfToFloat(out[i])));
+        EXPECT_TRUE(
+            std::isnan(dtype.is_bfloat16() ? Bfloat16ToFloat(out[i]) : HalfToFloat(out[i])));
       } else {
         EXPECT_EQ(out[i], in[i]) << dtype.str();
       }
@@ -195,36 +218,47 @@ std::vector<T> RoundTrip(DataType dtype, const std::vector<Expr>& values) {
   for (size_t i = 0; i < values.size(); ++i)
     stores.push_back(tir::BufferStoreNode::Make(out, {Expr(static_cast<int64_t>(i))}, values[i]));
   std::vector<T> result(values.size());
-  Load({f.Finish(tir::SeqNode::Make(stores))})->GetFunction("constants")(static_cast<void*>(result.data()));
+  Load({f.Finish(tir::SeqNode::Make(stores))})
+      ->GetFunction("constants")(static_cast<void*>(result.data()));
   return result;
 }
 
 TEST(CHost, ConstantsAreExact) {
-  constexpr int64_t kMin64 = std::numeric_limits<int64_t>::min(), kMax64 = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(RoundTrip<int64_t>(DataType::Int(64), {Expr(kMin64), Expr(kMax64), Expr(kMin64) + Expr(1),
-                                                   Expr(100000) * Expr(100000), Expr(-5)}),
-            (std::vector<int64_t>{kMin64, kMax64, kMin64 + 1, 10000000000, -5}));
+  constexpr int64_t kMin64 = std::numeric_limits<int64_t>::min(),
+                    kMax64 = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(
+      RoundTrip<int64_t>(DataType::Int(64), {Expr(kMin64), Expr(kMax64), Expr(kMin64) + Expr(1),
+                                             Expr(100000) * Expr(100000), Expr(-5)}),
+      (std::vector<int64_t>{kMin64, kMax64, kMin64 + 1, 10000000000, -5}));
   auto i32 = [](int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); };
-  EXPECT_EQ(RoundTrip<int32_t>(DataType::Int(32), {i32(INT32_MIN), i32(INT32_MAX), i32(7) - i32(-7)}),
-            (std::vector<int32_t>{INT32_MIN, INT32_MAX, 14}));
-  auto u64 = [](uint64_t value) { return ir::IntImmNode::Make(DataType::UInt(64), static_cast<int64_t>(value)); };
+  EXPECT_EQ(
+      RoundTrip<int32_t>(DataType::Int(32), {i32(INT32_MIN), i32(INT32_MAX), i32(7) - i32(-7)}),
+      (std::vector<int32_t>{INT32_MIN, INT32_MAX, 14}));
+  auto u64 = [](uint64_t value) {
+    return ir::IntImmNode::Make(DataType::UInt(64), static_cast<int64_t>(value));
+  };
   EXPECT_EQ(RoundTrip<uint64_t>(DataType::UInt(64), {u64(UINT64_MAX), u64(1) - u64(2)}),
             (std::vector<uint64_t>{UINT64_MAX, UINT64_MAX}));
   for (double value : {0.1, 1e300, -0.0, 5e-324, HUGE_VAL, -HUGE_VAL, 123456789.0}) {
-    double got = RoundTrip<double>(DataType::Float(64), {ir::FloatImmNode::Make(DataType::Float(64), value)})[0];
+    double got = RoundTrip<double>(DataType::Float(64),
+                                   {ir::FloatImmNode::Make(DataType::Float(64), value)})[0];
     EXPECT_EQ(std::bit_cast<uint64_t>(got), std::bit_cast<uint64_t>(value)) << value;
     auto single = static_cast<float>(value);
-    float got_single = RoundTrip<float>(DataType::Float(32), {ir::FloatImmNode::Make(DataType::Float(32), single)})[0];
+    float got_single = RoundTrip<float>(DataType::Float(32),
+                                        {ir::FloatImmNode::Make(DataType::Float(32), single)})[0];
     EXPECT_EQ(std::bit_cast<uint32_t>(got_single), std::bit_cast<uint32_t>(single)) << single;
   }
-  EXPECT_TRUE(std::isnan(RoundTrip<float>(DataType::Float(32), {ir::FloatImmNode::Make(DataType::Float(32), NAN)})[0]));
+  EXPECT_TRUE(std::isnan(RoundTrip<float>(DataType::Float(32),
+                                          {ir::FloatImmNode::Make(DataType::Float(32), NAN)})[0]));
 }
 
 TEST(CHost, ABoolIsAByteThatIsZeroOrOne) {
   PackedBuilder f("equal");
   Buffer a = f.BufferArg("a", DataType::Bool()), out = f.BufferArg("out", DataType::Bool());
-  Expr first = ir::BufferLoadNode::Make(a, {Expr(0)}), second = ir::BufferLoadNode::Make(a, {Expr(1)});
-  ffi::Module module = Load({f.Finish(tir::BufferStoreNode::Make(out, {Expr(0)}, first == second))});
+  Expr first = ir::BufferLoadNode::Make(a, {Expr(0)}),
+       second = ir::BufferLoadNode::Make(a, {Expr(1)});
+  ffi::Module module =
+      Load({f.Finish(tir::BufferStoreNode::Make(out, {Expr(0)}, first == second))});
   uint8_t in[] = {2, 1}, result = 9;
   module->GetFunction("equal")(static_cast<void*>(in), static_cast<void*>(&result));
   EXPECT_EQ(result, 1);
@@ -232,7 +266,8 @@ TEST(CHost, ABoolIsAByteThatIsZeroOrOne) {
 
 TEST(CHost, WritesFewParentheses) {
   PackedBuilder f("f");
-  Buffer out = f.BufferArg("out", DataType::Int(64)), flags = f.BufferArg("flags", DataType::Bool());
+  Buffer out = f.BufferArg("out", DataType::Int(64)),
+         flags = f.BufferArg("flags", DataType::Bool());
   Var a = f.Arg("a", DataType::Int(64)), b = f.Arg("b", DataType::Int(64));
   auto store = [&](Expr value) { return tir::BufferStoreNode::Make(out, {Expr(0)}, value); };
   auto flag = [&](Expr value) { return tir::BufferStoreNode::Make(flags, {a * b + a}, value); };
@@ -267,12 +302,15 @@ TEST(CHost, NamesAreMadeLegalAndUnique) {
   PackedBuilder f("double");  // as a symbol it has a prefix
   Buffer out = f.BufferArg("register", DataType::Int(64));
   Var n = f.Arg("env", DataType::Int(64)), i("i"), j("i"), k("i");
-  Stmt inner = tir::ForNode::Make(j, 0, n, ForKind::kSerial, tir::BufferStoreNode::Make(out, {i}, i + j));
+  Stmt inner =
+      tir::ForNode::Make(j, 0, n, ForKind::kSerial, tir::BufferStoreNode::Make(out, {i}, i + j));
   Stmt first = tir::ForNode::Make(i, 2, 3, ForKind::kSerial, inner);
-  Stmt second = tir::ForNode::Make(k, n, n, ForKind::kSerial, tir::BufferStoreNode::Make(out, {k}, k));
+  Stmt second =
+      tir::ForNode::Make(k, n, n, ForKind::kSerial, tir::BufferStoreNode::Make(out, {k}, k));
   tir::PrimFunc function = f.Finish(tir::SeqNode::Make({first, second}));
   std::string body = BodyOf(function);
-  EXPECT_EQ(body.substr(body.find("  int64_t* ")), R"(  int64_t* register_1 = (int64_t*)register_data;
+  EXPECT_EQ(body.substr(body.find("  int64_t* ")),
+            R"(  int64_t* register_1 = (int64_t*)register_data;
   for (int64_t i = 2; i < 5; ++i) {
     for (int64_t i_1 = 0; i_1 < env_1; ++i_1) {
       register_1[i] = i + i_1;
@@ -295,8 +333,10 @@ TEST(CHost, BindingsInsideExpressionsAreMadeOnlyWhereTheyAreEvaluated) {
   Expr at = ir::BufferLoadNode::Make(i, {Expr(0)});
   Expr element = ir::LetNode::Make(x, ir::BufferLoadNode::Make(a, {at}), x != x * 0);
   Stmt clear = tir::BufferStoreNode::Make(a, {at}, 0);
-  Stmt step = tir::LetStmtNode::Make(unused, n * n, tir::BufferStoreNode::Make(i, {Expr(0)}, at + 1));
-  tir::PrimFunc function = f.Finish(tir::WhileNode::Make(at < n && element, tir::SeqNode::Make({clear, step})));
+  Stmt step =
+      tir::LetStmtNode::Make(unused, n * n, tir::BufferStoreNode::Make(i, {Expr(0)}, at + 1));
+  tir::PrimFunc function =
+      f.Finish(tir::WhileNode::Make(at < n && element, tir::SeqNode::Make({clear, step})));
   EXPECT_NE(BodyOf(function).find(R"(  for (;;) {
     bool holds = i[0] < n;
     if (holds) {
@@ -311,7 +351,8 @@ TEST(CHost, BindingsInsideExpressionsAreMadeOnlyWhereTheyAreEvaluated) {
             std::string::npos)
       << BodyOf(function);
   int64_t data[] = {3, 2, 0, 1}, index = 0;
-  Load({function})->GetFunction("clear")(static_cast<void*>(data), static_cast<void*>(&index), int64_t{4});
+  Load({function})
+      ->GetFunction("clear")(static_cast<void*>(data), static_cast<void*>(&index), int64_t{4});
   EXPECT_EQ(index, 2);
   EXPECT_EQ(data[1], 0);
   EXPECT_EQ(data[3], 1);
@@ -321,8 +362,10 @@ TEST(CHost, ALoopThatChangesItsExtentRunsAsOftenAsAtItsStart) {
   PackedBuilder f("shrink");
   Buffer n = f.BufferArg("n", DataType::Int(64));
   Var i("i");
-  Expr count = ir::BufferLoadNode::Make(n, {Expr(0)}), total = ir::BufferLoadNode::Make(n, {Expr(1)});
-  Stmt body = tir::SeqNode::Make({tir::BufferStoreNode::Make(n, {Expr(0)}, 0), tir::BufferStoreNode::Make(n, {Expr(1)}, total + 1)});
+  Expr count = ir::BufferLoadNode::Make(n, {Expr(0)}),
+       total = ir::BufferLoadNode::Make(n, {Expr(1)});
+  Stmt body = tir::SeqNode::Make({tir::BufferStoreNode::Make(n, {Expr(0)}, 0),
+                                  tir::BufferStoreNode::Make(n, {Expr(1)}, total + 1)});
   ffi::Module module = Load({f.Finish(tir::ForNode::Make(i, 0, count, ForKind::kSerial, body))});
   int64_t data[] = {5, 0};
   module->GetFunction("shrink")(static_cast<void*>(data));
@@ -334,9 +377,11 @@ TEST(CHost, ChainsOfConditionsAndLocalArrays) {
   Buffer out = f.BufferArg("out", DataType::Int(64));
   Var n = f.Arg("n", DataType::Int(64));
   Buffer scratch = BufferNode::Make("scratch", DataType::Int(64), {Expr(2), Expr(2)}, {}, "local");
-  Buffer flat = BufferNode::Make("scratch", DataType::Int(64), {Expr(4)}, {}, "local", scratch->data);
+  Buffer flat =
+      BufferNode::Make("scratch", DataType::Int(64), {Expr(4)}, {}, "local", scratch->data);
   auto set = [&](int64_t value) { return tir::BufferStoreNode::Make(flat, {Expr(3)}, value); };
-  Stmt choose = tir::IfThenElseNode::Make(n < 0, set(-1), tir::IfThenElseNode::Make(n == 0, set(0), set(1)));
+  Stmt choose =
+      tir::IfThenElseNode::Make(n < 0, set(-1), tir::IfThenElseNode::Make(n == 0, set(0), set(1)));
   Stmt copy = tir::BufferStoreNode::Make(out, {Expr(0)}, ir::BufferLoadNode::Make(flat, {Expr(3)}));
   Stmt body = tir::AllocateNode::Make(flat, tir::SeqNode::Make({choose, copy}));
   tir::PrimFunc function = f.Finish(body);
@@ -375,15 +420,18 @@ TEST(CHost, AssertsRaiseWithTheirMessage) {
   tir::PrimFunc function = f.Finish(tir::SeqNode::Make({
       tir::AssertNode::Make(f.num_args == ir::IntImmNode::Make(DataType::Int(32), 1), "TypeError",
                             {Text("check: \"quoted\" what?\?) \\ caf\xc3\xa9, got "), size}),
-      tir::AssertNode::Make(Call("ptr_load", {f.args, 0}, DataType::Int(32)) == ir::IntImmNode::Make(DataType::Int(32), kTernInt),
+      tir::AssertNode::Make(Call("ptr_load", {f.args, 0}, DataType::Int(32)) ==
+                                ir::IntImmNode::Make(DataType::Int(32), kTernInt),
                             "ValueError",
-                            {Text("got "), Call("any_view", {f.args}), Text(", "), ir::MakeConst(DataType::Float(32), 1.5),
-                             Text(", "), ir::ConstTrue()}),
-      tir::AssertNode::Make(f.num_args != ir::IntImmNode::Make(DataType::Int(32), 1), "RuntimeError", {}),
+                            {Text("got "), Call("any_view", {f.args}), Text(", "),
+                             ir::MakeConst(DataType::Float(32), 1.5), Text(", "), ir::ConstTrue()}),
+      tir::AssertNode::Make(f.num_args != ir::IntImmNode::Make(DataType::Int(32), 1),
+                            "RuntimeError", {}),
   }));
   ffi::Function check = Load({function})->GetFunction("check");
   EXPECT_EQ(Raised(check, {}), "TypeError: check: \"quoted\" what?\?) \\ caf\xc3\xa9, got 0");
-  ffi::AnyView number(TernAny{kTernFloat, 0, {.v_float = 2}}), integer(TernAny{kTernInt, 0, {.v_int = 2}});
+  ffi::AnyView number(TernAny{kTernFloat, 0, {.v_float = 2}}),
+      integer(TernAny{kTernInt, 0, {.v_int = 2}});
   std::string message = Raised(check, {&number, 1});
   EXPECT_TRUE(message.starts_with("ValueError: got float")) << message;
   EXPECT_NE(message.find("1.5"), std::string::npos) << message;
@@ -392,21 +440,26 @@ TEST(CHost, AssertsRaiseWithTheirMessage) {
 
 TEST(CHost, CallsImportsWithValues) {
   PackedBuilder f("call");
-  Var p = f.Arg("p", DataType::Handle()), n = f.Arg("n", DataType::Int(32)), flag = f.Arg("flag", DataType::Bool()),
-      x = f.Arg("x", DataType::Float(64));
-  Stmt first = tir::EvaluateNode::Make(Call("call_import", {f.env, Text("test.c_host.record"), p, n, flag, x}));
+  Var p = f.Arg("p", DataType::Handle()), n = f.Arg("n", DataType::Int(32)),
+      flag = f.Arg("flag", DataType::Bool()), x = f.Arg("x", DataType::Float(64));
+  Stmt first = tir::EvaluateNode::Make(
+      Call("call_import", {f.env, Text("test.c_host.record"), p, n, flag, x}));
   Stmt second = tir::EvaluateNode::Make(Call("call_import", {f.env, Text("test.c_host.fail")}));
   std::string got;
-  ffi::RegisterGlobal("test.c_host.record", ffi::Function::FromPacked([&](ffi::Args args) {
-                        got = ffi::Describe(args[0].raw()) + " " + std::to_string(args[1].As<int64_t>()) + " " +
-                              std::to_string(args[2].type_index()) + " " + std::to_string(args[3].As<double>());
-                        return ffi::Any();
+  ffi::RegisterGlobal(
+      "test.c_host.record", ffi::Function::FromPacked([&](ffi::Args args) {
+        got = ffi::Describe(args[0].raw()) + " " + std::to_string(args[1].As<int64_t>()) + " " +
+              std::to_string(args[2].type_index()) + " " + std::to_string(args[3].As<double>());
+        return ffi::Any();
+      }));
+  ffi::RegisterGlobal("test.c_host.fail", ffi::Function::FromPacked([](ffi::Args) -> ffi::Any {
+                        TERN_THROW(KeyError) << "no";
                       }));
-  ffi::RegisterGlobal("test.c_host.fail",
-                      ffi::Function::FromPacked([](ffi::Args) -> ffi::Any { TERN_THROW(KeyError) << "no"; }));
   ffi::Function call = Load({f.Finish(tir::SeqNode::Make({first, second}))})->GetFunction("call");
-  ffi::AnyView args[] = {ffi::AnyView(TernAny{kTernOpaquePtr, 0, {.v_ptr = &got}}), ffi::AnyView(TernAny{kTernInt, 0, {.v_int = -4}}),
-                         ffi::AnyView(TernAny{kTernBool, 0, {.v_int = 1}}), ffi::AnyView(TernAny{kTernFloat, 0, {.v_float = 0.5}})};
+  ffi::AnyView args[] = {ffi::AnyView(TernAny{kTernOpaquePtr, 0, {.v_ptr = &got}}),
+                         ffi::AnyView(TernAny{kTernInt, 0, {.v_int = -4}}),
+                         ffi::AnyView(TernAny{kTernBool, 0, {.v_int = 1}}),
+                         ffi::AnyView(TernAny{kTernFloat, 0, {.v_float = 0.5}})};
   EXPECT_EQ(Raised(call, args), "KeyError: no");
   EXPECT_TRUE(got.ends_with(" -4 2 0.500000")) << got;
   ffi::RemoveGlobal("test.c_host.record");

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tern/backend/opencl/runtime/driver.h"
+#include "tern/backend/opencl/runtime/plugin.h"
+
+namespace tern::opencl {
+namespace {
+
+using plugin::Guard;
+
+int Count(int32_t* count) {
+  return Guard([&] { *count = Driver::Get().count(); });
+}
+
+int Describe(int32_t device_id, void* sink, TernPropertySink emit) {
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    auto text = [&](const char* name, const std::string& value) {
+      TernAny any = plugin::TextValue(value.c_str());
+      emit(sink, name, &any);
+    };
+    auto number = [&](const char* name, uint64_t value) {
+      TernAny any = plugin::IntValue(static_cast<int64_t>(value));
+      emit(sink, name, &any);
+    };
+    text("name", device.Text(cl::kDeviceName));
+    text("driver", device.Text(cl::kDriverVersion));
+    text("vendor", device.Text(cl::kDeviceVendor));
+    text("version", device.Text(cl::kDeviceVersion));
+    number("max_threads", device.Number<size_t>(cl::kDeviceMaxWorkGroupSize));
+    number("max_shared_memory", device.Number<cl::Bits>(cl::kDeviceLocalMemSize));
+    number("num_cores", device.Number<cl::UInt>(cl::kDeviceMaxComputeUnits));
+    number("memory", device.Number<cl::Bits>(cl::kDeviceGlobalMemSize));
+    number("max_alloc", device.Number<cl::Bits>(cl::kDeviceMaxMemAllocSize));
+    std::string extensions = " " + device.Text(cl::kDeviceExtensions) + " ";
+    number("has_float16", extensions.find(" cl_khr_fp16 ") != std::string::npos);
+    number("has_float64", extensions.find(" cl_khr_fp64 ") != std::string::npos);
+  });
+}
+
+// The driver aligns buffers to its widest type, which is at least what any kernel asks for.
+int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    uint64_t limit = device.Number<cl::Bits>(cl::kDeviceMaxMemAllocSize);
+    if (bytes > limit)
+      TERN_THROW(MemoryError) << "opencl:" << device_id << ": " << bytes
+                              << " bytes are more than one buffer can have there, " << limit;
+    cl::Int code = cl::kSuccess;
+    // No driver makes an empty buffer.
+    cl::Memory memory = Cl().CreateBuffer(device.context(), cl::kMemReadWrite,
+                                          std::max<uint64_t>(bytes, 1), nullptr, &code);
+    Check(code, "clCreateBuffer");
+    *out = memory;
+  });
+}
+
+int Free(int32_t, void* memory) {
+  return Guard(
+      [&] { Check(Cl().ReleaseMemObject(static_cast<cl::Memory>(memory)), "clReleaseMemObject"); });
+}
+
+// To and from the host it waits: the host's memory may go away when this returns.
+int Copy(const TernCopy* copy) {
+  return Guard([&] {
+    bool from_host = copy->src_device.type == kTernDeviceCpu,
+         to_host = copy->dst_device.type == kTernDeviceCpu;
+    Device& device = Driver::Get().device(from_host ? copy->dst_device.id : copy->src_device.id);
+    cl::Queue queue = device.queue(copy->stream);
+    auto* source = static_cast<cl::Memory>(const_cast<void*>(copy->src));
+    auto* target = static_cast<cl::Memory>(copy->dst);
+    if (copy->bytes == 0) return;
+    if (from_host)
+      Check(Cl().EnqueueWriteBuffer(queue, target, cl::kTrue, copy->dst_offset, copy->bytes,
+                                    static_cast<const char*>(copy->src) + copy->src_offset, 0,
+                                    nullptr, nullptr),
+            "clEnqueueWriteBuffer");
+    else if (to_host)
+      Check(Cl().EnqueueReadBuffer(queue, source, cl::kTrue, copy->src_offset, copy->bytes,
+                                   static_cast<char*>(copy->dst) + copy->dst_offset, 0, nullptr,
+                                   nullptr),
+            "clEnqueueReadBuffer");
+    else
+      Check(Cl().EnqueueCopyBuffer(queue, source, target, copy->src_offset, copy->dst_offset,
+                                   copy->bytes, 0, nullptr, nullptr),
+            "clEnqueueCopyBuffer");
+  });
+}
+
+int CreateStream(int32_t device_id, void** out) {
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    cl::Int code = cl::kSuccess;
+    cl::Queue queue = Cl().CreateCommandQueue(device.context(), device.id(), 0, &code);
+    Check(code, "clCreateCommandQueue");
+    *out = queue;
+  });
+}
+
+int DestroyStream(int32_t, void* stream) {
+  return Guard([&] {
+    if (stream)
+      Check(Cl().ReleaseCommandQueue(static_cast<cl::Queue>(stream)), "clReleaseCommandQueue");
+  });
+}
+
+int Synchronize(int32_t device_id, void* stream) {
+  return Guard(
+      [&] { Check(Cl().Finish(Driver::Get().device(device_id).queue(stream)), "clFinish"); });
+}
+
+}  // namespace
+
+const TernDeviceApi kDeviceApi = {
+    .size = sizeof(TernDeviceApi),
+    .version = TERN_PLUGIN_API_VERSION,
+    .device_type = 4,
+    .device_count = Count,
+    .describe = Describe,
+    .alloc = Alloc,
+    .free = Free,
+    .copy = Copy,
+    .create_stream = CreateStream,
+    .destroy_stream = DestroyStream,
+    .synchronize = Synchronize,
+};
+
+}  // namespace tern::opencl

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <memory>
+
+#include "tern/backend/opencl/runtime/driver.h"
+#include "tern/backend/opencl/runtime/plugin.h"
+
+namespace tern::opencl {
+namespace {
+
+using plugin::Guard;
+
+constexpr const char* kBuildOptions = "-cl-std=CL1.2";
+constexpr cl::UInt kDims = 3;
+
+// Argument values live in the kernel object until it is enqueued, so setting and enqueueing are one
+// step under a lock.
+struct Kernel {
+  Device* device;
+  cl::Kernel handle;
+  cl::UInt num_args = 0;
+  size_t max_threads = 0;  // of this kernel on its device
+  std::mutex mutex;
+
+  Kernel(Device* device, cl::Kernel handle) : device(device), handle(handle) {}
+  Kernel(const Kernel&) = delete;
+  ~Kernel() { Cl().ReleaseKernel(handle); }
+};
+
+// One cl::Program per blob: a whole program, or one kernel's code.
+class Program {
+ public:
+  explicit Program(Device* device) : device_(device) {}
+  Program(const Program&) = delete;
+  ~Program() {
+    kernels_.clear();
+    for (const auto& [name, program] : programs_) Cl().ReleaseProgram(program);
+  }
+
+  void Add(const std::string& fmt, const TernBlob& blob) {
+    cl::Program program = fmt == "cl" ? FromSource(blob) : FromBinary(blob);
+    programs_.emplace(blob.name, program);
+    Build(program);
+  }
+
+  Kernel* Get(const std::string& name) {
+    auto it = kernels_.find(name);
+    if (it != kernels_.end()) return it->second.get();
+    auto program = programs_.find(name);
+    if (program == programs_.end()) program = programs_.find("");
+    if (program == programs_.end())
+      TERN_THROW(ValueError) << "the program has no code for kernel " << name;
+    cl::Int code = cl::kSuccess;
+    cl::Kernel handle = Cl().CreateKernel(program->second, name.c_str(), &code);
+    if (code != cl::kSuccess)
+      TERN_THROW(RuntimeError) << "opencl:" << device_->number() << ": the program has no kernel "
+                               << name;
+    auto kernel = std::make_unique<Kernel>(device_, handle);
+    Check(Cl().GetKernelInfo(handle, cl::kKernelNumArgs, sizeof kernel->num_args, &kernel->num_args,
+                             nullptr),
+          "clGetKernelInfo");
+    Check(Cl().GetKernelWorkGroupInfo(handle, device_->id(), cl::kKernelWorkGroupSize,
+                                      sizeof kernel->max_threads, &kernel->max_threads, nullptr),
+          "clGetKernelWorkGroupInfo");
+    return kernels_.emplace(name, std::move(kernel)).first->second.get();
+  }
+
+ private:
+  cl::Program FromSource(const TernBlob& blob) {
+    cl::Int code = cl::kSuccess;
+    const char* text = blob.data;
+    size_t size = blob.size;
+    cl::Program program = Cl().CreateProgramWithSource(device_->context(), 1, &text, &size, &code);
+    Check(code, "clCreateProgramWithSource");
+    return program;
+  }
+
+  cl::Program FromBinary(const TernBlob& blob) {
+    cl::Int code = cl::kSuccess, status = cl::kSuccess;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(blob.data);
+    size_t size = blob.size;
+    cl::Device id = device_->id();
+    cl::Program program =
+        Cl().CreateProgramWithBinary(device_->context(), 1, &id, &size, &bytes, &status, &code);
+    if (code != cl::kSuccess)
+      TERN_THROW(RuntimeError)
+          << "opencl:" << device_->number() << " (" << device_->Text(cl::kDeviceName)
+          << ") does not take the program binary: it is for another device or driver";
+    return program;
+  }
+
+  void Build(cl::Program program) {
+    cl::Device id = device_->id();
+    if (Cl().BuildProgram(program, 1, &id, kBuildOptions, nullptr, nullptr) == cl::kSuccess) return;
+    size_t size = 0;
+    Cl().GetProgramBuildInfo(program, id, cl::kProgramBuildLog, 0, nullptr, &size);
+    std::string log(size, '\0');
+    Cl().GetProgramBuildInfo(program, id, cl::kProgramBuildLog, size, log.data(), nullptr);
+    TERN_THROW(RuntimeError) << "opencl:" << device_->number() << " ("
+                             << device_->Text(cl::kDeviceName)
+                             << ") does not compile the program:\n"
+                             << log.c_str();
+  }
+
+  Device* device_;
+  std::map<std::string, cl::Program> programs_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+};
+
+int Load(int32_t device_id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
+  return Guard([&] {
+    std::string format = fmt;
+    if (format != "cl" && format != "clbin")
+      TERN_THROW(ValueError) << "the opencl runtime does not take programs in format " << format
+                             << ": cl and clbin are legal";
+    auto program = std::make_unique<Program>(&Driver::Get().device(device_id));
+    for (int32_t i = 0; i < num_blobs; ++i) program->Add(format, blobs[i]);
+    *out = program.release();
+  });
+}
+
+void Unload(void* program) { delete static_cast<Program*>(program); }
+
+int GetKernel(void* program, const char* name, void** out) {
+  return Guard([&] { *out = static_cast<Program*>(program)->Get(name); });
+}
+
+// Drivers answer too large a work group with a number; this says which limit it was.
+void CheckLimits(const Kernel& kernel, const TernLaunch& launch) {
+  size_t per_axis[kDims] = {};
+  Check(Cl().GetDeviceInfo(kernel.device->id(), cl::kDeviceMaxWorkItemSizes, sizeof per_axis,
+                           per_axis, nullptr),
+        "clGetDeviceInfo");
+  uint64_t threads = 1;
+  for (cl::UInt i = 0; i < kDims; ++i) {
+    if (launch.block[i] > per_axis[i])
+      TERN_THROW(ValueError) << "block axis " << "xyz"[i] << " has " << launch.block[i]
+                             << " threads; opencl:" << kernel.device->number() << " allows "
+                             << per_axis[i] << " (CL_DEVICE_MAX_WORK_ITEM_SIZES)";
+    threads *= launch.block[i];
+  }
+  if (threads > kernel.max_threads)
+    TERN_THROW(ValueError) << "the block has " << threads
+                           << " threads; opencl:" << kernel.device->number() << " allows "
+                           << kernel.max_threads << " for this kernel (CL_KERNEL_WORK_GROUP_SIZE)";
+}
+
+int Launch(void* raw, const TernLaunch* launch) {
+  return Guard([&] {
+    auto& kernel = *static_cast<Kernel*>(raw);
+    CheckLimits(kernel, *launch);
+    // Dynamic shared memory, where it is asked for, is the argument behind the others.
+    bool has_dynamic = launch->dynamic_shared_bytes > 0;
+    cl::UInt given = static_cast<cl::UInt>(launch->num_args) + has_dynamic;
+    if (given != kernel.num_args)
+      TERN_THROW(TypeError) << "the kernel takes " << kernel.num_args << " arguments, " << given
+                            << " are given";
+    size_t global[kDims], local[kDims];
+    for (cl::UInt i = 0; i < kDims; ++i) {
+      local[i] = launch->block[i];
+      global[i] = size_t{launch->grid[i]} * launch->block[i];
+    }
+    cl::Queue queue = kernel.device->queue(launch->stream);
+    std::lock_guard lock(kernel.mutex);
+    for (int32_t i = 0; i < launch->num_args; ++i)
+      Check(Cl().SetKernelArg(kernel.handle, static_cast<cl::UInt>(i), launch->arg_sizes[i],
+                              launch->args[i]),
+            ("clSetKernelArg(" + std::to_string(i) + ")").c_str());
+    if (has_dynamic)
+      Check(Cl().SetKernelArg(kernel.handle, static_cast<cl::UInt>(launch->num_args),
+                              launch->dynamic_shared_bytes, nullptr),
+            "clSetKernelArg of the shared memory");
+    Check(Cl().EnqueueNDRangeKernel(queue, kernel.handle, kDims, nullptr, global, local, 0, nullptr,
+                                    nullptr),
+          "clEnqueueNDRangeKernel");
+  });
+}
+
+}  // namespace
+
+const TernKernelLoader kKernelLoader = {
+    .size = sizeof(TernKernelLoader),
+    .version = TERN_PLUGIN_API_VERSION,
+    .load = Load,
+    .unload = Unload,
+    .get_kernel = GetKernel,
+    .launch = Launch,
+};
+
+}  // namespace tern::opencl

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin from outside, through the runtime, on whatever OpenCL device there is.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tern/runtime/device.h"
+#include "tern/runtime/device_module.h"
+#include "tern/runtime/plugin.h"
+#include "tern/runtime/tensor.h"
+#include "tern/runtime/test_data/test_environment.h"
+
+namespace tern::runtime {
+namespace {
+
+constexpr const char* kSource = R"(
+__kernel void vector_add(__global const float* a, __global const float* b, __global float* c, int n, float scale) {
+  int i = get_global_id(0);
+  if (i < n) c[i] = (a[i] + b[i]) * scale;
+}
+)";
+
+DeviceArtifact VectorAdd() {
+  DeviceArtifact artifact{.kind = "opencl", .fmt = "cl"};
+  artifact.fmap["vector_add"] = {{DataType::Handle(), DataType::Handle(), DataType::Handle(),
+                                  DataType::Int(32), DataType::Float(32)},
+                                 {"blockIdx.x", "threadIdx.x"},
+                                 0};
+  artifact.payload[""] = kSource;
+  return artifact;
+}
+
+// A process of its own, where the driver's loader finds no driver: the plugin loads, and has no devices.
+TEST(OpenClDeathTest, WithoutADriverThereAreNoDevices) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+        LoadPlugin("opencl");
+        std::fputs(ErrorOf([] { GetDeviceKind("opencl").Alloc(0, 1, 1); }).c_str(), stderr);
+        std::exit(GetDeviceKind("opencl").Count());
+      },
+      testing::ExitedWithCode(0), "no such device: opencl:0; libOpenCL.so.1 ");
+}
+
+class OpenClTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (GetDeviceKind("opencl").Count() == 0) GTEST_SKIP() << "SKIPPED: no OpenCL device";
+  }
+  static Tensor OnDevice(int64_t size, double first) {
+    Tensor host = Tensor::Empty({size}, DataType::Float(32));
+    for (int64_t i = 0; i < size; ++i) SetElement(host, i, first + static_cast<double>(i));
+    return host.CopyTo({4, 0});
+  }
+  static void ExpectAdds(const ffi::Module& module) {
+    const int64_t n = 1000;
+    Tensor a = OnDevice(n, 0), b = OnDevice(n, 5), c = OnDevice(n, -1);
+    module->GetFunction("vector_add")(0, a->data(), b->data(), c->data(), n, 0.5, (n + 63) / 64,
+                                      64);
+    Tensor host = c.CopyTo({kTernDeviceCpu, 0});
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(GetElement(host, i), (2.0 * static_cast<double>(i) + 5) / 2);
+  }
+
+  TempDirectory cache_;  // the driver's compilation cache, so that no run sees another's
+  ScopedVariable variable_{"POCL_CACHE_DIR", cache_.path()};
+};
+
+TEST_F(OpenClTest, DescribesItsDevices) {
+  ffi::Map properties = GetDeviceKind("opencl").Describe(0);
+  EXPECT_FALSE(properties->Find("name")->As<std::string>().empty());
+  EXPECT_FALSE(properties->Find("driver")->As<std::string>().empty());
+  EXPECT_GE(properties->Find("max_threads")->As<int64_t>(), 1);
+  EXPECT_GE(properties->Find("max_shared_memory")->As<int64_t>(), 1);
+}
+
+TEST_F(OpenClTest, CopiesWithOffsets) {
+  const DeviceKind& kind = GetDeviceKind("opencl");
+  Tensor a = OnDevice(8, 0), b = OnDevice(8, 100);
+  kind.Copy({.src = a->data(),
+             .src_offset = 4,
+             .src_device = a->device(),
+             .dst = b->data(),
+             .dst_offset = 8,
+             .dst_device = b->device(),
+             .bytes = 12});
+  kind.Synchronize(0);
+  Tensor host = b.CopyTo({kTernDeviceCpu, 0});
+  std::vector<double> values;
+  for (int i = 0; i < 8; ++i) values.push_back(GetElement(host, i));
+  EXPECT_EQ(values, (std::vector<double>{100, 101, 1, 2, 3, 105, 106, 107}));
+}
+
+TEST_F(OpenClTest, RunsAKernelSavesAndLoadsIt) {
+  ffi::Module module = CreateDeviceModule(VectorAdd());
+  ExpectAdds(module);
+  ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
+}
+
+TEST_F(OpenClTest, BuildLogIsInTheError) {
+  DeviceArtifact artifact = VectorAdd();
+  artifact.payload[""] = "__kernel void vector_add(__global float* a) { a[0] = nonsense; }";
+  Tensor a = OnDevice(1, 0);
+  std::string error = ErrorOf([&] {
+    CreateDeviceModule(artifact)->GetFunction("vector_add")(0, a->data(), a->data(), a->data(), 1,
+                                                            1.0, 1, 1);
+  });
+  EXPECT_NE(error.find("does not compile the program"), std::string::npos) << error;
+  EXPECT_NE(error.find("nonsense"), std::string::npos) << error;
+}
+
+TEST_F(OpenClTest, TooLargeABlockNamesTheLimit) {
+  Tensor a = OnDevice(1, 0);
+  std::string error = ErrorOf([&] {
+    CreateDeviceModule(VectorAdd())
+        ->GetFunction("vector_add")(0, a->data(), a->data(), a->data(), 1, 1.0, 1, 1 << 20);
+  });
+  EXPECT_EQ(error.find("kernel vector_add: grid (1, 1, 1), block (1048576, 1, 1): "), 0u) << error;
+  EXPECT_NE(error.find(" (CL_"), std::string::npos) << error;
+}
+
+TEST_F(OpenClTest, WrongArgumentsAndFormatsAreRefused) {
+  Tensor a = OnDevice(1, 0);
+  DeviceArtifact artifact = VectorAdd();
+  artifact.fmap["vector_add"].args.pop_back();
+  EXPECT_EQ(ErrorOf([&] {
+              CreateDeviceModule(artifact)->GetFunction("vector_add")(0, a->data(), a->data(),
+                                                                      a->data(), 1, 1, 1);
+            }),
+            "kernel vector_add: grid (1, 1, 1), block (1, 1, 1): the kernel takes 5 arguments, 4 "
+            "are given");
+  artifact = VectorAdd();
+  artifact.fmap["other"] = {};
+  EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }),
+            "opencl:0: the program has no kernel other");
+  artifact.fmt = "ptx";
+  EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }),
+            "the opencl runtime does not take programs in format ptx: cl and clbin are legal");
+  artifact.fmt = "clbin";
+  EXPECT_NE(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }), "no error");
+}
+
+}  // namespace
+}  // namespace tern::runtime

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/compile.h"
+
+#include <gtest/gtest.h>
+
+#include "tern/codegen/load_linkable.h"
+#include "tern/runtime/tensor.h"
+#include "tern/tir/text.h"
+
+namespace tern {
+namespace {
+
+using runtime::Tensor;
+
+// Through the packed ABI of the default host: what a caller sees.
+class CompileTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Initialize(); }
+
+  ffi::Function Get(const std::string& text, const std::string& name = "f") {
+    ffi::Module module = Compile(tir::ParseModule("t.tir", text), target::Target::DefaultHost());
+    return codegen::LoadLinkable(module)->GetFunction(name);
+  }
+  template <class... T>
+  static std::string ErrorOf(const ffi::Function& function, T&&... args) {
+    try {
+      function(std::forward<T>(args)...);
+    } catch (const Error& error) {
+      return error.kind() + ": " + error.message();
+    }
+    return "no error";
+  }
+  static Tensor Float(std::vector<int64_t> shape) { return Tensor::Empty(std::move(shape), DataType::Float(32)); }
+};
+
+TEST_F(CompileTest, ChecksTensorArguments) {
+  ffi::Function matmul = Get(
+      R"(func f(A: float32[n, k], B: float32[k, m], C: float32[n, m]) {
+        for i in 0..n, j in 0..m, l in 0..k {
+          block mm(vi: spatial(n) = i, vj: spatial(m) = j, vk: reduce(k) = l) {
+            init { C[vi, vj] = 0 }
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+          }
+        }
+      })");
+  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({3, 4}), Float({2, 4})), "no error");
+  EXPECT_EQ(ErrorOf(matmul, Float({0, 3}), Float({3, 4}), Float({0, 4})), "no error");
+  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({3, 4})), "TypeError: f: expected 3 arguments, got 2");
+  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Tensor::Empty({3, 4, 5}, DataType::Int(64)), Float({2, 4})),
+            "TypeError: f: argument 1 (B): expected float32 tensor of rank 2, got int64 tensor of shape (3, 4, 5) on cpu:0");
+  EXPECT_EQ(ErrorOf(matmul, 1, Float({3, 4}), Float({2, 4})),
+            "TypeError: f: argument 0 (A): expected float32 tensor of rank 2, got int 1");
+  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({4, 4}), Float({2, 4})),
+            "ValueError: f: argument 1 (B): expected extent 0 to be k = 3, got float32 tensor of shape (4, 4) on cpu:0");
+}
+
+TEST_F(CompileTest, ChecksStridesAndOffsets) {
+  ffi::Function fill = Get("func f(A: int32[n, m]) { for i in 0..n, j in 0..m { A[i, j] = 7 } }");
+  Tensor memory = Tensor::Empty({6}, DataType::Int(32));
+  std::fill_n(memory.as<int32_t>(), 6, 0);
+  int64_t shape[2] = {2, 2}, compact[2] = {2, 1}, strided[2] = {3, 1};
+  TernTensorView view{memory->data(), {kTernDeviceCpu, 0}, 2, DataType::Int(32).raw(), shape, compact, 8};
+  auto call = [&](const ffi::Function& function) {
+    TernAny arg{kTernTensorView, 0, {.v_tensor = &view}};
+    ffi::AnyView views[1] = {ffi::AnyView(arg)};
+    function.CallPacked(views);
+  };
+  call(fill);
+  EXPECT_EQ(std::vector<int32_t>(memory.as<int32_t>(), memory.as<int32_t>() + 6),
+            (std::vector<int32_t>{0, 0, 7, 7, 7, 7}));
+  view.strides = nullptr;  // compact
+  call(fill);
+  view.strides = strided;
+  EXPECT_THROW(call(fill), Error);
+  shape[0] = 1;  // the stride of an extent of 1 does not matter
+  call(fill);
+
+  ffi::Function strided_fill =
+      Get("func f(A: int32[n, m] strides(s, 1)) { for i in 0..n, j in 0..m { A[i, j] = 9 } }");
+  std::fill_n(memory.as<int32_t>(), 6, 0);
+  shape[0] = 2;
+  view.byte_offset = 0;
+  call(strided_fill);
+  EXPECT_EQ(std::vector<int32_t>(memory.as<int32_t>(), memory.as<int32_t>() + 6),
+            (std::vector<int32_t>{9, 9, 0, 9, 9, 0}));
+}
+
+TEST_F(CompileTest, ConvertsScalarArguments) {
+  ffi::Function f = Get(
+      R"(func f(O: float64[4], i: int8, u: uint32, x: float32, b: bool) {
+        O[0] = float64(i)  O[1] = float64(u)  O[2] = float64(x)  O[3] = select(b, 1.0, 2.0)
+      })");
+  Tensor out = Tensor::Empty({4}, DataType::Float(64));
+  f(out, -128, 4294967295, 0.5, true);
+  EXPECT_EQ(std::vector<double>(out.as<double>(), out.as<double>() + 4),
+            (std::vector<double>{-128, 4294967295, 0.5, 1}));
+  f(out, true, 0, 3, 0);
+  EXPECT_EQ(out.as<double>()[0], 1);
+  EXPECT_EQ(out.as<double>()[2], 3);
+  EXPECT_EQ(ErrorOf(f, out, 128, 0, 0, 0),
+            "ValueError: f: argument 1 (i): expected int8, which the value fits in, got int 128");
+  EXPECT_EQ(ErrorOf(f, out, 0.5, 0, 0, 0), "TypeError: f: argument 1 (i): expected int8, got float 0.5");
+}
+
+TEST_F(CompileTest, RaisesAsserts) {
+  ffi::Function f = Get(R"(func f(n: int64) { assert n % 2 == 0, ValueError, "n is odd: ", n })");
+  EXPECT_EQ(ErrorOf(f, 4), "no error");
+  EXPECT_EQ(ErrorOf(f, 5), "ValueError: n is odd: 5");
+}
+
+TEST_F(CompileTest, RefusesWhatCannotBeCompiled) {
+  EXPECT_THROW(Compile(ir::IRModule::Make({}), target::Target::DefaultHost()), Error);
+}
+
+TEST_F(CompileTest, DescribesFunctions) {
+  ir::IRModule module =
+      tir::ParseModule("t", "func f(A: float32[n, n * 2], s: int32, B: int8[3]) { B[0] = int8(s) }");
+  runtime::ArtifactMeta meta = DescribeModule(module, target::Target::DefaultHost());
+  runtime::FunctionInfo expected{"f",
+                                 {{"A", DataType::Float(32), true, {"n", "n * 2"}, false},
+                                  {"s", DataType::Int(32), false, {}, false},
+                                  {"B", DataType::Int(8), true, {"3"}, true}}};
+  ASSERT_EQ(meta.functions.size(), 1u);
+  EXPECT_EQ(meta.functions[0], expected);
+  EXPECT_EQ(meta.device, "cpu");
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/device_module.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tern/ffi/registry.h"
+#include "tern/runtime/plugin.h"
+#include "tern/runtime/tensor.h"
+#include "tern/runtime/test_data/test_artifact.h"
+#include "tern/runtime/test_data/test_environment.h"
+
+namespace tern::runtime {
+namespace {
+
+class DeviceModuleTest : public testing::Test {
+ protected:
+  DeviceModuleTest() { LoadPlugin("toy"); }
+  static int64_t Counter(int which) { return ffi::GetGlobal("toy.counter")(which).As<int64_t>(); }
+  static Tensor OnToy(int64_t size, int id = 0) {
+    return Tensor::Empty({size}, DataType::Float(32), {99, id});
+  }
+
+  ScopedVariable path_{"TERN_BACKEND_PATH", TERN_TEST_PLUGINS};
+};
+
+constexpr int kLoads = 0, kLivePrograms = 1;
+
+TEST_F(DeviceModuleTest, RunsKernels) {
+  ffi::Module module = CreateDeviceModule(ToyArtifact());
+  EXPECT_EQ(module->kind(), "toy");
+  EXPECT_EQ(module->properties(), ffi::ModuleObj::kRunnable | ffi::ModuleObj::kSerializable);
+  EXPECT_EQ(module->FunctionNames(), (std::vector<std::string>{"broken", "fill"}));
+  Tensor data = OnToy(4);
+  module->GetFunction("fill")(0, data->data(), 4, 2.5, 2, 2);
+  Tensor host = data.CopyTo({kTernDeviceCpu, 0});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(GetElement(host, i), 2.5);
+  EXPECT_FALSE(module->GetFunction("nosuch"));
+}
+
+TEST_F(DeviceModuleTest, IsRealisedAtTheFirstCallOncePerDevice) {
+  int64_t loads = Counter(kLoads), live = Counter(kLivePrograms);
+  {
+    ffi::Module module = CreateDeviceModule(ToyArtifact());
+    ffi::Function fill = module->GetFunction("fill");
+    EXPECT_EQ(Counter(kLoads), loads);
+    Tensor zero = OnToy(1, 0), one = OnToy(1, 1);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        for (int k = 0; k < 50; ++k) fill(0, zero->data(), 1, 1.0, 1, 1);
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(Counter(kLoads), loads + 1);
+    fill(1, one->data(), 1, 1.0, 1, 1);
+    EXPECT_EQ(Counter(kLoads), loads + 2);
+    module = {};
+    fill(0, zero->data(), 1, 1.0, 1, 1);  // the function keeps the module
+    EXPECT_EQ(Counter(kLivePrograms), live + 2);
+  }
+  EXPECT_EQ(Counter(kLivePrograms), live);
+}
+
+TEST_F(DeviceModuleTest, AFailedRealisationIsTriedAgain) {
+  ffi::Function fill = CreateDeviceModule(ToyArtifact())->GetFunction("fill");
+  Tensor data = OnToy(1);
+  {
+    ScopedVariable fail("TERN_TOY_FAIL_LOAD", "1");
+    EXPECT_EQ(ErrorOf([&] { fill(0, data->data(), 1, 1.0, 1, 1); }), "the toy driver is on strike");
+  }
+  fill(0, data->data(), 1, 1.0, 1, 1);
+}
+
+TEST_F(DeviceModuleTest, ChecksItsArguments) {
+  ffi::Function fill = CreateDeviceModule(ToyArtifact())->GetFunction("fill");
+  Tensor data = OnToy(1);
+  void* p = data->data();
+  EXPECT_EQ(ErrorOf([&] { fill(0, p, 1); }),
+            "kernel fill: expected 6 values (the device id, 3 arguments, 2 launch extents), got 3");
+  EXPECT_EQ(ErrorOf([&] { fill(0, 5, 1, 1.0, 1, 1); }),
+            "kernel fill: argument 0: expected a buffer, got int 5");
+  EXPECT_EQ(ErrorOf([&] { fill(0, p, int64_t{1} << 31, 1.0, 1, 1); }),
+            "kernel fill: argument 1: expected int32, got int 2147483648");
+  EXPECT_EQ(ErrorOf([&] { fill(0, p, 1, "x", 1, 1); }),
+            "kernel fill: argument 2: expected float32, got string \"x\"");
+  EXPECT_EQ(ErrorOf([&] { fill(0, p, 1, 1.0, -1, 1); }),
+            "kernel fill: extent of blockIdx.x: expected a size of 32 bits, got int -1");
+  EXPECT_EQ(ErrorOf([&] { fill("x", p, 1, 1.0, 1, 1); }),
+            "kernel fill: device id: expected a number of a device, got string \"x\"");
+  EXPECT_EQ(ErrorOf([&] { fill(7, p, 1, 1.0, 1, 1); }), "no such device: toy:7; there are 2");
+}
+
+TEST_F(DeviceModuleTest, LaunchErrorsNameKernelAndSizes) {
+  ffi::Function broken = CreateDeviceModule(ToyArtifact())->GetFunction("broken");
+  EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3); }),
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1): out of toys");
+  broken(0, 8, 0);  // nothing to do, so nothing is launched
+}
+
+TEST_F(DeviceModuleTest, ForcedFallbackSavesTheSameBytes) {
+  ffi::Module real = CreateDeviceModule(ToyArtifact());
+  ScopedVariable force("TERN_FORCE_FALLBACK", "1");
+  ffi::Module fallback = CreateDeviceModule(ToyArtifact());
+  EXPECT_EQ(fallback->SaveToBytes(), real->SaveToBytes());
+  EXPECT_EQ(fallback->kind(), "toy");
+  EXPECT_EQ(fallback->properties(), ffi::ModuleObj::kSerializable);
+  EXPECT_EQ(fallback->InspectSource(""), real->InspectSource(""));
+  EXPECT_EQ(ErrorOf([&] { fallback->GetFunction("fill"); }),
+            "the toy runtime is not loaded: TERN_FORCE_FALLBACK=1 forced the fallback");
+  EXPECT_FALSE(fallback->GetFunction("nosuch"));
+  EXPECT_TRUE(LoadDeviceModule("toy", fallback->SaveToBytes())->GetFunction("fill"))
+      << "loading never yields a fallback";
+}
+
+TEST_F(DeviceModuleTest, AbsentPluginSavesTheSameBytes) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.kind = "absent";
+  ffi::Module module = CreateDeviceModule(artifact);
+  EXPECT_EQ(module->SaveToBytes(), CreateDeviceModule(ToyArtifact())->SaveToBytes());
+  EXPECT_EQ(ErrorOf([&] { module->GetFunction("fill"); }), WhyPluginAbsent("absent"));
+  ffi::Module loaded = LoadDeviceModule("absent", module->SaveToBytes());
+  EXPECT_EQ(loaded->kind(), "absent");
+  EXPECT_EQ(ErrorOf([&] { loaded->GetFunction("fill"); }), WhyPluginAbsent("absent"));
+}
+
+TEST_F(DeviceModuleTest, SavesAndLoads) {
+  ffi::Module module = LoadDeviceModule("toy", CreateDeviceModule(ToyArtifact())->SaveToBytes());
+  Tensor data = OnToy(1);
+  module->GetFunction("fill")(0, data->data(), 1, 4.0, 1, 1);
+  EXPECT_EQ(GetElement(data.CopyTo({kTernDeviceCpu, 0}), 0), 4.0);
+  EXPECT_THROW(LoadDeviceModule("toy", "junk"), Error);
+}
+
+TEST_F(DeviceModuleTest, ShowsItsSources) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.source["ll"] = "; text";
+  ffi::Module module = CreateDeviceModule(artifact);
+  EXPECT_EQ(module->InspectSource(""), artifact.payload[""]);
+  EXPECT_EQ(module->InspectSource("toy"), artifact.payload[""]);
+  EXPECT_EQ(module->InspectSource("ll"), "; text");
+  EXPECT_EQ(ErrorOf([&] { module->InspectSource("ptx"); }),
+            "a module of kind toy has no source in format ptx; it has toy, ll");
+  artifact.payload = {{"a", "one\n"}, {"b", "two\n"}};
+  EXPECT_EQ(CreateDeviceModule(artifact)->InspectSource(""), "one\ntwo\n");
+  artifact.payload = {{"", std::string("\0binary", 7)}};
+  EXPECT_EQ(CreateDeviceModule(artifact)->InspectSource(""), "; text")
+      << "binary payloads are not what a person wants to read";
+}
+
+TEST_F(DeviceModuleTest, CreateGoesThroughTheRegistry) {
+  ffi::Any seen;
+  ffi::RegisterGlobal("ffi.Module.create.elsewhere",
+                      ffi::Function::FromTyped(
+                          "create", [&](ffi::Any payload, std::string fmt, ffi::Map, ffi::Map) {
+                            seen = payload;
+                            EXPECT_EQ(fmt, "toy");
+                            return CreateDeviceModule(ToyArtifact());
+                          }));
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.kind = "elsewhere";
+  EXPECT_EQ(CreateDeviceModule(artifact)->kind(), "toy");
+  EXPECT_EQ(seen.As<ffi::Bytes>().data, artifact.payload[""]);
+  ffi::RemoveGlobal("ffi.Module.create.elsewhere");
+}
+
+}  // namespace
+}  // namespace tern::runtime

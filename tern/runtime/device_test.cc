@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/device.h"
+
+#include <gtest/gtest.h>
+
+#include "tern/runtime/plugin.h"
+#include "tern/runtime/test_data/test_environment.h"
+
+namespace tern::runtime {
+namespace {
+
+TEST(Device, TheHostIsOne) {
+  const DeviceKind& cpu = GetDeviceKind("cpu");
+  EXPECT_EQ(cpu.device_type(), kTernDeviceCpu);
+  EXPECT_EQ(cpu.Count(), 1);
+  EXPECT_TRUE(cpu.Describe(0)->Find("name"));
+  EXPECT_EQ(&GetDeviceKind(kTernDeviceCpu), &cpu);
+  EXPECT_EQ(DeviceName({kTernDeviceCpu, 0}), "cpu:0");
+}
+
+TEST(Device, HostMemoryIsAligned) {
+  const DeviceKind& cpu = GetDeviceKind("cpu");
+  for (uint64_t alignment : {1, 64, 4096}) {
+    void* memory = cpu.Alloc(0, 10, alignment);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % alignment, 0u);
+    cpu.Free(0, memory);
+  }
+  EXPECT_NE(ErrorOf([&] { cpu.Alloc(0, uint64_t{1} << 62, 64); }).find("cannot allocate"),
+            std::string::npos);
+}
+
+TEST(Device, WrongNumberSaysHowManyThereAre) {
+  EXPECT_EQ(ErrorOf([] { GetDeviceKind("cpu").Describe(3); }),
+            "no such device: cpu:3; there is 1 cpu device");
+}
+
+TEST(Device, KindsComeWithTheirPlugin) {
+  ScopedVariable path("TERN_BACKEND_PATH", TERN_TEST_PLUGINS);
+  const DeviceKind& toy = GetDeviceKind("toy");
+  EXPECT_EQ(toy.device_type(), 99);
+  EXPECT_EQ(toy.Count(), 2);
+  EXPECT_EQ(toy.Describe(1)->Find("max_threads")->As<int>(), 64);
+  EXPECT_EQ(toy.Describe(1)->Find("name")->As<std::string>(), "toy device");
+  EXPECT_EQ(DeviceName({99, 1}), "toy:1");
+  EXPECT_EQ(ErrorOf([&] { toy.Describe(2); }), "no such device: toy:2; there are 2 toy devices");
+  EXPECT_EQ(ErrorOf([&] { toy.Alloc(5, 1, 1); }), "no such device: toy:5; there are 2");
+}
+
+TEST(Device, AbsentKindNamesTheFile) {
+  EXPECT_EQ(FindDeviceKind("nosuch"), nullptr);
+  std::string error = ErrorOf([] { GetDeviceKind("nosuch"); });
+  EXPECT_EQ(error, WhyPluginAbsent("nosuch"));
+  EXPECT_EQ(
+      error.find("the nosuch runtime is not loaded: libtern_runtime_nosuch.so was not found in /"),
+      0u);
+  EXPECT_EQ(ErrorOf([] {
+              GetDeviceKind(77);
+            }).find("no loaded runtime has device type 77; loaded are cpu (1)"),
+            0u);
+  EXPECT_EQ(DeviceName({77, 2}), "device 77:2");
+}
+
+}  // namespace
+}  // namespace tern::runtime

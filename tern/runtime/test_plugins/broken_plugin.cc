@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plugins that must be refused, one per value of TERN_BREAKAGE.
+#include "tern/runtime/plugin_sdk.h"
+
+namespace {
+
+template <class... Unused>
+int Nothing(Unused...) {
+  return 0;
+}
+
+TernDeviceApi device = {sizeof(TernDeviceApi),
+                        TERN_PLUGIN_API_VERSION,
+                        100,
+                        Nothing<int32_t*>,
+                        Nothing<int32_t, void*, TernPropertySink>,
+                        Nothing<int32_t, uint64_t, uint64_t, void**>,
+                        Nothing<int32_t, void*>,
+                        Nothing<const TernCopy*>,
+                        Nothing<int32_t, void**>,
+                        Nothing<int32_t, void*>,
+                        Nothing<int32_t, void*>};
+
+int Function(void*, const TernAny*, int32_t, TernAny*) { return 0; }
+
+}  // namespace
+
+#define TERN_FAILS_LATE 1     // after it has registered a device and a function
+#define TERN_NEWER_VERSION 2  // of the plugin API
+#define TERN_NULL_MEMBER 3
+#define TERN_TAKEN_NAME 4  // and it does not look at the refusal
+#define TERN_SMALL_TABLE 5
+#define TERN_SILENT_FAILURE 6  // returns -1 without an error
+
+#if TERN_BREAKAGE == TERN_SILENT_FAILURE
+extern "C"
+    __attribute__((visibility("default"))) int tern_plugin(const TernHostApi*, TernRegistrar*) {
+  (void)device, (void)Function;
+  return -1;
+}
+#else
+TERN_PLUGIN(host, registrar) {
+  using tern::plugin::Check;
+  Check(registrar->add_function(registrar, "broken.function", Function, nullptr));
+#if TERN_BREAKAGE == TERN_FAILS_LATE
+  Check(registrar->add_device(registrar, "broken", &device));
+  TERN_THROW(RuntimeError) << "this plugin always fails";
+#elif TERN_BREAKAGE == TERN_NEWER_VERSION
+  device.version = TERN_PLUGIN_API_VERSION + 1;
+  Check(registrar->add_device(registrar, "broken", &device));
+#elif TERN_BREAKAGE == TERN_NULL_MEMBER
+  device.copy = nullptr;
+  Check(registrar->add_device(registrar, "broken", &device));
+#elif TERN_BREAKAGE == TERN_TAKEN_NAME
+  registrar->add_device(registrar, "cpu", &device);
+#elif TERN_BREAKAGE == TERN_SMALL_TABLE
+  device.size = sizeof(TernDeviceApi) - 8;
+  Check(registrar->add_device(registrar, "broken", &device));
+#endif
+}
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/serialize_threads.h"
+
+#include "tern/target/target.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+class Serializer : public StmtMutator {
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
+    return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body), "", node->span);
+  }
+};
+
+}  // namespace
+
+PrimFunc SerializeThreads(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kTarget);
+  if (it == function->attrs.end() || it->second.As<target::Target>()->is_device()) return function;
+  return Serializer().MutateFunction(function);
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_TRANSFORM_SERIALIZE_THREADS_H_
+#define TERN_TIR_TRANSFORM_SERIALIZE_THREADS_H_
+
+#include "tern/tir/function.h"
+
+namespace tern::tir {
+
+// A program written for threads runs on a host too: in functions for a host target, thread loops become serial
+// loops. That is legal as long as threads do not wait for each other.
+PrimFunc SerializeThreads(const PrimFunc& function);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_TRANSFORM_SERIALIZE_THREADS_H_

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# tern_run.sh TERN_RUN MAKE_TEST_FILES: the command, from its arguments to its exit code and messages.
+set -eu
+export LC_ALL=C
+tern_run=$1
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+"$2" "$directory"
+cd "$directory"
+
+fail() {
+  echo "FAILED: $1" >&2
+  echo "--- output:" >&2
+  cat out >&2
+  exit 1
+}
+# expect CODE TEXT ARGS...: runs tern-run, which must leave with CODE and print TEXT (a fixed string) somewhere.
+expect() {
+  code=$1 text=$2
+  shift 2
+  status=0
+  "$tern_run" "$@" >out 2>&1 || status=$?
+  [ "$status" -eq "$code" ] || fail "tern-run $*: exit code $status, expected $code"
+  grep -q -F -e "$text" out || fail "tern-run $*: no \"$text\""
+}
+
+expect 0 "usage: tern-run FILE" --help
+expect 2 "tern-run: error: no file is given (see --help)"
+expect 2 "tern-run: error: unknown option --nosuch (see --help)" m.so --nosuch 1
+expect 2 "tern-run: error: --repeat needs a value" m.so --repeat
+expect 2 "tern-run: error: --repeat: expected an integer, got \"x\"" m.so --repeat x
+expect 2 "tern-run: error: --dim: expected name=value, got \"n\"" m.so --dim n
+expect 2 "nosuch.so: cannot be opened" nosuch.so
+expect 2 "--entry is needed: the functions are add, call" m.so
+expect 2 "there is no function ad (did you mean add?); the functions are add, call" m.so --entry ad
+expect 2 "altered.so: the file was altered or truncated" altered.so --entry add
+
+for file in m.so m.tern; do
+  expect 0 "add  cpu:0  n=4  " $file --entry add --dim n=4 --input A=ones --input B=ones --output C=c.npy --repeat 2
+  grep -q -F "C: 4 float32 sum=8" out || fail "the sum is wrong"
+  expect 0 "C: largest error 0 absolute, 0 relative; within 1e-05" $file --entry add --dim n=4 --input A=ones --input B=ones --check C=c.npy
+  expect 1 "over 1e-05" $file --entry add --dim n=4 --input A=ones --input B=zeros --check C=c.npy
+  expect 0 "within 0.5" $file --entry add --dim n=4 --input A=ones --input B=zeros --check C=c.npy --tol 0.5
+  expect 0 "n=4" $file --entry add --input A=c.npy
+done
+expect 2 "shapes differ: (5) and (4)" m.so --entry add --dim n=5 --check C=c.npy
+expect 2 "add has no dimension m; it has n" m.so --entry add --dim m=5
+expect 2 "--output: add has no tensor D" m.so --entry add --output D=d.npy

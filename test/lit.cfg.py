@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text tests: every .tir and .test file says in its RUN lines how it is run and checked."""
+import os
+import shutil
+
+import lit.formats
+
+config.name = "tern"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".tir", ".test"]
+config.excludes = ["cts", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+
+build = lit_config.params["build"]
+config.test_exec_root = os.path.join(build, "test", "lit")
+config.environment["POCL_CACHE_DIR"] = os.path.join(config.test_exec_root, "pocl-cache")
+for name in ("TERN_UPDATE_GOLDEN", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+llvm_tools = lit_config.params["llvm_tools"]
+config.environment["PATH"] = os.pathsep.join([llvm_tools, os.environ["PATH"]])
+
+root = os.path.dirname(config.test_source_root)
+config.substitutions += [
+    ("%tern-run", os.path.join(build, "bin", "tern-run")),
+    ("%tern", os.path.join(build, "bin", "tern")),
+    ("%golden", os.path.join(config.test_source_root, "golden.sh")),
+    ("%lib", os.path.join(build, "lib")),
+    ("%examples", os.path.join(root, "examples")),
+]
+
+config.available_features |= set(lit_config.params["features"].split(","))

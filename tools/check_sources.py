@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about the sources that no compiler checks: layers, include guards, licence lines, backend names."""
+import pathlib
+import re
+import subprocess
+import sys
+
+# What each layer may include, besides itself. A backend's parts are layers of their own.
+LAYERS = {
+    "ffi": [],
+    "runtime": ["ffi"],
+    "ir": ["ffi"],
+    "arith": ["ffi", "ir"],
+    "target": ["ffi", "ir"],
+    "tir": ["ffi", "ir", "arith", "target"],
+    "tir/interpreter": ["ffi", "ir", "arith", "target", "tir", "runtime"],
+    "schedule": ["ffi", "ir", "arith", "target", "tir"],
+    "codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "runtime"],
+    "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime"],
+    "backend/*/runtime": ["ffi", "runtime"],
+    "backend/*/test": None,
+    "compile": None,
+}
+# A plugin links against nothing of Tern: of these layers it sees the headers without code behind them.
+PLUGIN_HEADERS = {
+    "tern/ffi/c_abi.h", "tern/ffi/error.h", "tern/ffi/float16.h",
+    "tern/runtime/plugin_api.h", "tern/runtime/plugin_sdk.h",
+}
+
+
+def layer_of(path):
+    """The layer that a path below tern/ belongs to, and the backend if it is one's."""
+    parts = path.split("/")[1:]
+    if parts[0] == "backend":
+        return f"backend/*/{parts[2]}", parts[1]
+    if len(parts) == 1:
+        return "compile", None
+    if parts[:2] == ["tir", "interpreter"]:
+        return "tir/interpreter", None
+    return parts[0], None
+
+
+def check_includes(path, text, report):
+    layer, backend = layer_of(path)
+    is_test = path.endswith("_test.cc") or "/test" in path
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'#include "(.*)"', line)
+        if not match:
+            continue
+        included = match.group(1)
+        if not included.startswith("tern/"):
+            report(path, number, f'"{included}": includes are from the root, as "tern/..."')
+            continue
+        if is_test:
+            continue  # a test may look at anything
+        target, target_backend = layer_of(included)
+        if layer == "backend/*/runtime" and target_backend != backend and included not in PLUGIN_HEADERS:
+            report(path, number, f"a plugin may include only {', '.join(sorted(PLUGIN_HEADERS))}, not {included}")
+        elif backend and target_backend and backend != target_backend:
+            report(path, number, f"backend {backend} includes a file of backend {target_backend}")
+        elif target != layer and LAYERS[layer] is not None and target not in LAYERS[layer]:
+            report(path, number, f"layer {layer} may not include layer {target}")
+
+
+def check_guard(path, text, report):
+    guard = re.sub(r"[/.]", "_", path).upper() + "_"
+    if f"#ifndef {guard}\n#define {guard}\n" not in text or f"#endif  // {guard}" not in text:
+        report(path, 1, f"the include guard must be {guard}")
+
+
+def check_backend_names(path, text, names, report):
+    pattern = re.compile(r'"[^"\n]*\b(' + "|".join(map(re.escape, names)) + r')\b[^"\n]*"')
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith(("//", "#")):
+            continue
+        match = pattern.search(line)
+        if match:
+            report(path, number, f"shared code names backend {match.group(1)}: register what differs instead")
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, check=True,
+                           capture_output=True, text=True).stdout.split()
+    backends = sorted(path.parent.name for path in (root / "tern/backend").glob("*/CMakeLists.txt"))
+    # Words that mean something else too; "llvm" and "c" are kinds of the cpu backend.
+    names = [name for name in backends if name not in ("cpu", "interp")]
+    problems = []
+
+    def report(path, line, message):
+        problems.append(f"{path}:{line}: {message}")
+
+    for path in files:
+        if not path.endswith((".h", ".cc", ".c", ".py", ".sh", "CMakeLists.txt", ".cmake")):
+            continue
+        if not (root / path).exists():
+            continue
+        text = (root / path).read_text()
+        if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.splitlines()[:2]):
+            report(path, 1, "the file has no SPDX licence line")
+        if path.endswith(".h"):
+            check_guard(path, text, report)
+        if path.startswith("tern/") and path.endswith((".h", ".cc")):
+            check_includes(path, text, report)
+        shared = not path.startswith("tern/backend/") and not path.endswith("_test.cc")
+        if shared and path.startswith(("tern/", "tools/", "cmake/")) and path.endswith((".h", ".cc")) and names:
+            check_backend_names(path, text, names, report)
+    print("\n".join(problems) if problems else f"{len(files)} files follow the rules")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The programs of the conformance suite, built into the tool from test/cts, so that it runs wherever the tool is.
+#ifndef TOOLS_TERN_SUITE_H_
+#define TOOLS_TERN_SUITE_H_
+
+#include <string_view>
+#include <vector>
+
+namespace tern::tools {
+
+struct SuiteFile {
+  std::string_view name, text;
+};
+
+// By name. Defined in a file that CMake generates.
+const std::vector<SuiteFile>& SuiteFiles();
+
+}  // namespace tern::tools
+
+#endif  // TOOLS_TERN_SUITE_H_
