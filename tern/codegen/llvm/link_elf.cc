@@ -3,11 +3,9 @@
 
 #include <lld/Common/Driver.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <mutex>
 
+#include "tern/codegen/temporary_directory.h"
 #include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/error.h"
 #include "tern/runtime/file_bytes.h"
@@ -16,28 +14,6 @@ LLD_HAS_DRIVER(elf)
 
 namespace tern::codegen {
 namespace {
-
-// A new directory that goes away with everything in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "tern-link-XXXXXX") {
-    std::string name = path_;
-    TERN_CHECK(mkdtemp(name.data()))
-        << "cannot make a directory for the linker, " << path_ << ": " << std::strerror(errno);
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-
-  std::string File(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // LLD keeps its state in globals, and cannot be called again after a crash that it recovered from.
 void RunLinker(const std::vector<std::string>& arguments, const std::string& directory) {
@@ -85,7 +61,7 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
     arguments.push_back(directory.File(std::to_string(i) + ".o"));
     runtime::WriteFile(arguments.back(), objects[i]);
   }
-  RunLinker(arguments, directory.path().string() + "/");
+  RunLinker(arguments, directory.path() + "/");
   std::string linked = runtime::ReadFile(output);
   CheckUndefinedSymbols(linked);
   return linked;
