@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/expr_parser.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "tern/ffi/registry.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/tir/reserved_words.h"
+
+namespace tern::tir {
+namespace {
+
+using BinaryMake = Expr (*)(Expr, Expr, Span);
+constexpr int kCompareLevel = 2, kTightestLevel = 4;
+
+// -1.0 * x keeps the sign of zero, 0 - x does not.
+Expr Negate(const Expr& operand, const Span& span) {
+  if (operand.dtype().is_float())
+    return ir::MulNode::Make(ir::MakeConst(operand.dtype(), -1, span), operand, span);
+  return ir::SubNode::Make(ir::MakeConst(operand.dtype(), 0, span), operand, span);
+}
+
+// name<dtype>(
+bool IsTypedCall(const std::string& name) {
+  const ir::Intrinsic* intrinsic = ir::FindIntrinsic(name);
+  return (intrinsic && intrinsic->explicit_dtype) || name == "cast";
+}
+
+void CheckCount(const std::string& name, size_t given, size_t count) {
+  if (given != count)
+    TERN_THROW(TypeError) << name << " takes " << count << " arguments, got " << given;
+}
+int64_t Lanes(const Expr& expr) {
+  const int64_t* lanes = ir::AsConstInt(expr);
+  if (!lanes) TERN_THROW(TypeError) << "the number of lanes must be a constant";
+  return *lanes;
+}
+
+}  // namespace
+
+struct ExprParser::BinaryOperator {
+  std::string_view text;
+  int level;  // 0 binds least
+  BinaryMake make;
+};
+
+std::string ExprParser::Spell(const Token& token) {
+  switch (token.kind) {
+    case Token::Kind::kEnd:
+      return "the end of the file";
+    case Token::Kind::kString:
+      return ir::QuoteString(token.text);
+    default:
+      return "'" + token.text + "'";
+  }
+}
+
+std::string ExprParser::ExpectNewName(const char* what) {
+  const auto* end = std::end(kReservedWords);
+  if (Peek().kind == Token::Kind::kIdent && std::find(kReservedWords, end, Peek().text) != end)
+    Fail(Peek().span, "'" + Peek().text + "' is a word of the language and cannot be " + what);
+  return ExpectIdent(what);
+}
+
+const ExprParser::Symbol& ExprParser::Lookup(const Token& token) {
+  auto it = symbols_.find(token.text);
+  if (it == symbols_.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, symbol] : symbols_) names.push_back(name);
+    Fail(token.span, "'" + token.text + "' is not defined" + ffi::DidYouMean(token.text, names));
+  }
+  if (!it->second.var) throw Abandon{};
+  return it->second;
+}
+
+const Buffer& ExprParser::LookupBuffer(const Token& token) {
+  const Symbol& symbol = Lookup(token);
+  if (!symbol.buffer) Fail(token.span, "'" + token.text + "' is a scalar, not a buffer");
+  return symbol.buffer;
+}
+
+DataType ExprParser::ParseDType() {
+  std::optional<DataType> dtype = DataType::Parse(Peek().text);
+  if (Peek().kind != Token::Kind::kIdent || !dtype)
+    Unexpected(
+        "a type (bool, int8..int64, uint8..uint64, float16, bfloat16, float32, float64, handle)");
+  Next();
+  return *dtype;
+}
+
+std::vector<Expr> ExprParser::ParseExprs(std::string_view close) {
+  std::vector<Expr> exprs;
+  CommaList(close, [&] { exprs.push_back(ParseExpr().expr); });
+  return exprs;
+}
+
+std::vector<Expr> ExprParser::ParseIndices() {
+  Expect("[");
+  return ParseExprs("]");
+}
+
+// A literal takes the type; anything else stays as it is.
+void ExprParser::Convert(Value* value, DataType dtype) {
+  if (!value->literal || value->expr.dtype() == dtype) return;
+  const Span span = value->expr.span();
+  if (!dtype.is_scalar()) {
+    Convert(value, dtype.element());
+    if (value->expr.dtype() == dtype.element())
+      value->expr = ir::BroadcastNode::Make(value->expr, dtype.lanes(), span);
+    return;
+  }
+  if (const auto* imm = value->expr.As<ir::IntImmNode>(); imm && !imm->dtype.is_bool()) {
+    if (dtype.is_float())
+      value->expr = ir::FloatImmNode::Make(dtype, static_cast<double>(imm->value), span);
+    else if (dtype.is_integer())
+      value->expr = Located(span, [&] { return ir::IntImmNode::Make(dtype, imm->value, span); });
+  } else if (const auto* imm = value->expr.As<ir::FloatImmNode>(); imm && dtype.is_float()) {
+    value->expr = ir::FloatImmNode::Make(dtype, Exact(imm), span);
+  }
+}
+
+void ExprParser::Unify(Value* a, Value* b) {
+  if (a->literal && b->literal) {
+    if (b->expr.dtype().is_float())
+      Convert(a, b->expr.dtype());
+    else
+      Convert(b, a->expr.dtype());
+    return;
+  }
+  Convert(a, b->expr.dtype());
+  Convert(b, a->expr.dtype());
+}
+
+const ExprParser::BinaryOperator* ExprParser::FindOperator(const Token& token) {
+  static const BinaryOperator kOperators[] = {
+      {"||", 0, ir::OrNode::Make},       {"&&", 1, ir::AndNode::Make},
+      {"==", 2, ir::EQNode::Make},       {"!=", 2, ir::NENode::Make},
+      {"<", 2, ir::LTNode::Make},        {"<=", 2, ir::LENode::Make},
+      {">", 2, ir::GTNode::Make},        {">=", 2, ir::GENode::Make},
+      {"+", 3, ir::AddNode::Make},       {"-", 3, ir::SubNode::Make},
+      {"*", 4, ir::MulNode::Make},       {"/", 4, ir::DivNode::Make},
+      {"//", 4, ir::FloorDivNode::Make}, {"%", 4, ir::FloorModNode::Make},
+  };
+  if (token.kind != Token::Kind::kPunct) return nullptr;
+  for (const BinaryOperator& op : kOperators)
+    if (op.text == token.text) return &op;
+  return nullptr;
+}
+
+ExprParser::Value ExprParser::ParseExpr() { return ParseBinary(0); }
+
+ExprParser::Value ExprParser::ParseBinary(int level) {
+  if (level > kTightestLevel) return ParseUnary();
+  Value left = ParseBinary(level + 1);
+  for (const BinaryOperator* op = FindOperator(Peek()); op && op->level == level;
+       op = FindOperator(Peek())) {
+    Span span = Next().span;
+    Value right = ParseBinary(level + 1);
+    Unify(&left, &right);
+    left = {Located(span, [&] { return op->make(left.expr, right.expr, span); }), false};
+    if (level == kCompareLevel) {
+      if (const BinaryOperator* next = FindOperator(Peek()); next && next->level == level)
+        Fail(Peek().span, "comparisons do not chain; join them with &&");
+      break;
+    }
+  }
+  return left;
+}
+
+ExprParser::Value ExprParser::ParseUnary() {
+  DepthGuard guard(this);
+  Span span = Peek().span;
+  if (Accept("!")) {
+    Expr operand = ParseUnary().expr;
+    return {Located(span, [&] { return ir::NotNode::Make(operand, span); }), false};
+  }
+  if (!Accept("-")) return ParsePrimary();
+  if (Peek().kind == Token::Kind::kInt)
+    return {ir::IntImmNode::Make(DataType::Int(64), ParseInteger(true), span), true};
+  Value operand = ParseUnary();
+  if (const auto* imm = operand.expr.As<ir::FloatImmNode>(); imm && operand.literal)
+    return FloatLiteral(-Exact(imm), span);
+  return {Located(span, [&] { return Negate(operand.expr, span); }), false};
+}
+int64_t ExprParser::ParseInteger(bool negative) {
+  const Token& token = Peek();
+  if (token.kind != Token::Kind::kInt) Unexpected("an integer");
+  uint64_t magnitude = 0;
+  auto [end, error] =
+      std::from_chars(token.text.data(), token.text.data() + token.text.size(), magnitude);
+  uint64_t limit = (uint64_t{1} << 63) - !negative;
+  // uint64(18446744073709551615): directly inside, the digits may exceed int64.
+  bool in_uint64 =
+      !negative && at_ >= 2 && tokens_[at_ - 1].text == "(" && tokens_[at_ - 2].text == "uint64";
+  if (error != std::errc() || (magnitude > limit && !in_uint64))
+    Fail(token.span, "the integer does not fit in 64 bits");
+  Next();
+  return static_cast<int64_t>(negative ? -magnitude : magnitude);
+}
+
+// Literals are float32 until they meet another type; the digits are kept for that moment.
+ExprParser::Value ExprParser::FloatLiteral(double value, const Span& span) {
+  Expr expr = ir::FloatImmNode::Make(DataType::Float(32), value, span);
+  exact_[static_cast<const ir::FloatImmNode*>(expr.get())] = value;
+  kept_.push_back(expr);
+  return {expr, true};
+}
+
+double ExprParser::Exact(const ir::FloatImmNode* literal) const {
+  auto it = exact_.find(literal);
+  return it == exact_.end() ? literal->value : it->second;
+}
+
+ExprParser::Value ExprParser::ParsePrimary() {
+  const Token& token = Peek();
+  switch (token.kind) {
+    case Token::Kind::kInt:
+      return {ir::IntImmNode::Make(DataType::Int(64), ParseInteger(false), token.span), true};
+    case Token::Kind::kFloat:
+      return FloatLiteral(std::strtod(Next().text.c_str(), nullptr), token.span);
+    case Token::Kind::kString:
+      return {ir::StringImmNode::Make(Next().text, token.span), false};
+    case Token::Kind::kIdent:
+      return ParseName();
+    default:
+      break;
+  }
+  if (!Accept("(")) Unexpected("an expression");
+  if (Is("let")) return ParseLetExpr();
+  Value value = ParseExpr();
+  Expect(")");
+  return value;
+}
+
+// (let x = value in body), after the parenthesis.
+ExprParser::Value ExprParser::ParseLetExpr() {
+  Next();
+  Scope scope(this);
+  Span span = Peek().span;
+  std::string name = ExpectNewName("a variable's name");
+  Expect("=");
+  Expr value = ParseExpr().expr;
+  Var var(name, value.dtype(), span);
+  symbols_[name] = {var, {}};
+  Expect("in");
+  Expr body = ParseExpr().expr;
+  Expect(")");
+  return {ir::LetNode::Make(var, value, body, span), false};
+}
+
+ExprParser::Value ExprParser::ParseName() {
+  Token token = Next();
+  const Span& span = token.span;
+  if (token.text == "true" || token.text == "false")
+    return {ir::IntImmNode::Make(DataType::Bool(), token.text == "true", span), false};
+  if (token.text == "inf") return FloatLiteral(INFINITY, span);
+  if (token.text == "nan") return FloatLiteral(NAN, span);
+  if (Is("[")) {
+    Buffer buffer = LookupBuffer(token);
+    std::vector<Expr> indices = ParseIndices();
+    return {Located(span, [&] { return ir::BufferLoadNode::Make(buffer, indices, span); }), false};
+  }
+  if (Is("(") || (Is("<") && IsTypedCall(token.text))) return ParseCall(token);
+  if (in_params_ && !symbols_.count(token.text))
+    symbols_[token.text] = {Var(token.text, DataType::Int(64), span), {}};
+  const Symbol& symbol = Lookup(token);
+  if (symbol.buffer)
+    Fail(span, "'" + token.text + "' is a buffer; an element of it is " + token.text + "[...]");
+  return {symbol.var, false};
+}
+
+ExprParser::Value ExprParser::ParseCall(const Token& name) {
+  std::optional<DataType> conversion = DataType::Parse(name.text);
+  DataType dtype = DataType::Void();
+  bool typed = Accept("<");
+  if (typed) {
+    dtype = ParseDType();
+    Expect(">");
+  }
+  Expect("(");
+  std::vector<Value> args;
+  CommaList(")", [&] { args.push_back(ParseExpr()); });
+  if (conversion && !typed) return ParseConversion(name, *conversion, args);
+  return {Located(name.span, [&] { return MakeCall(name, dtype, args); }), false};
+}
+
+// dtype(x): a constant of the type, or a conversion to it.
+ExprParser::Value ExprParser::ParseConversion(const Token& name, DataType dtype,
+                                              std::vector<Value>& args) {
+  if (args.size() != 1)
+    Fail(name.span, name.text + "(x) converts one value, got " + std::to_string(args.size()));
+  if (args[0].literal && dtype.is_scalar()) {
+    Convert(&args[0], dtype);
+    if (args[0].expr.dtype() == dtype) return {args[0].expr, false};
+  }
+  return {Located(name.span, [&] { return ir::CastNode::Make(dtype, args[0].expr, name.span); }),
+          false};
+}
+
+// The words that are nodes of their own, then the intrinsics.
+Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>& args) {
+  static const std::map<std::string, BinaryMake> kBinary = {{"min", ir::MinNode::Make},
+                                                            {"max", ir::MaxNode::Make},
+                                                            {"truncdiv", ir::TruncDivNode::Make},
+                                                            {"truncmod", ir::TruncModNode::Make}};
+  if (auto it = kBinary.find(name.text); it != kBinary.end()) {
+    CheckCount(name.text, args.size(), 2);
+    Unify(&args[0], &args[1]);
+    return it->second(args[0].expr, args[1].expr, name.span);
+  }
+  if (name.text == "select") {
+    CheckCount(name.text, args.size(), 3);
+    Unify(&args[1], &args[2]);
+    return ir::SelectNode::Make(args[0].expr, args[1].expr, args[2].expr, name.span);
+  }
+  if (name.text == "cast") {
+    CheckCount(name.text, args.size(), 1);
+    return ir::CastNode::Make(dtype, args[0].expr, name.span);
+  }
+  if (name.text == "ramp") {
+    CheckCount(name.text, args.size(), 3);
+    Unify(&args[0], &args[1]);
+    return ir::RampNode::Make(args[0].expr, args[1].expr, Lanes(args[2].expr), name.span);
+  }
+  if (name.text == "broadcast") {
+    CheckCount(name.text, args.size(), 2);
+    return ir::BroadcastNode::Make(args[0].expr, Lanes(args[1].expr), name.span);
+  }
+  std::vector<Expr> exprs;
+  for (const Value& arg : args) exprs.push_back(arg.expr);
+  return ir::CallNode::Make(name.text, std::move(exprs), dtype, name.span);
+}
+
+}  // namespace tern::tir

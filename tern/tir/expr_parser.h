@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The expressions of the text form, and what every part of its parser needs: tokens, errors, names
+// in scope. parser.cc builds statements and functions on it.
+#ifndef TERN_TIR_EXPR_PARSER_H_
+#define TERN_TIR_EXPR_PARSER_H_
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tern/ir/diagnostic.h"
+#include "tern/ir/expr.h"
+#include "tern/ir/lexer.h"
+#include "tern/tir/stmt.h"
+
+namespace tern::tir {
+
+class ExprParser {
+ protected:
+  using Token = ir::Token;
+
+  // Thrown after a mistake was recorded; caught where parsing can go on.
+  struct Abandon {};
+
+  // An expression, and whether it is a bare literal, which takes the type of what it meets.
+  struct Value {
+    Expr expr;
+    bool literal = false;
+  };
+
+  // Of nested expressions and statements: text is read by recursion.
+  static constexpr int kMaxDepth = 256;
+
+  explicit ExprParser(const ffi::Ref<const ir::Source>& source)
+      : tokens_(ir::Lex(source, &diagnostics_)) {}
+
+  // ---- tokens and errors
+
+  const Token& Peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
+  const Token& Next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
+  bool AtEnd() const { return Peek().kind == Token::Kind::kEnd; }
+
+  [[noreturn]] void Fail(const Span& span, const std::string& message) {
+    diagnostics_.Add(span, message);
+    throw Abandon{};
+  }
+  static std::string Spell(const Token& token);
+  [[noreturn]] void Unexpected(const std::string& expected) {
+    Fail(Peek().span, "expected " + expected + ", found " + Spell(Peek()));
+  }
+
+  bool Is(std::string_view text) const {
+    return (Peek().kind == Token::Kind::kPunct || Peek().kind == Token::Kind::kIdent) &&
+           Peek().text == text;
+  }
+  bool Accept(std::string_view text) {
+    if (!Is(text)) return false;
+    Next();
+    return true;
+  }
+  void Expect(std::string_view text) {
+    if (!Accept(text)) Unexpected("'" + std::string(text) + "'");
+  }
+  std::string ExpectIdent(const char* what) {
+    if (Peek().kind != Token::Kind::kIdent) Unexpected(what);
+    return Next().text;
+  }
+  // A name that is about to be defined.
+  std::string ExpectNewName(const char* what);
+
+  // Runs `make`; a type error it throws is reported at `span`.
+  template <class F>
+  auto Located(const Span& span, F&& make) {
+    try {
+      return make();
+    } catch (const Error& error) {
+      Fail(span, error.message());
+    }
+  }
+
+  // `item`s with commas between, up to `close`, which is consumed.
+  template <class F>
+  void CommaList(std::string_view close, F&& item) {
+    if (Accept(close)) return;
+    do item();
+    while (Accept(","));
+    Expect(close);
+  }
+
+  struct DepthGuard {
+    explicit DepthGuard(ExprParser* parser) : parser(parser) {
+      if (++parser->depth_ > kMaxDepth) {
+        --parser->depth_;
+        parser->Fail(parser->Peek().span,
+                     "nested too deeply; the limit is " + std::to_string(kMaxDepth));
+      }
+    }
+    ~DepthGuard() { --parser->depth_; }
+    ExprParser* parser;
+  };
+
+  // ---- names in scope
+
+  struct Symbol {
+    Var var;        // null where the definition had a mistake: uses are then not reported again
+    Buffer buffer;  // null for a scalar
+  };
+  // What is defined during its life goes out of scope with it.
+  struct Scope {
+    explicit Scope(ExprParser* parser) : parser(parser), saved(parser->symbols_) {}
+    ~Scope() { parser->symbols_ = std::move(saved); }
+    ExprParser* parser;
+    std::map<std::string, Symbol> saved;
+  };
+
+  const Symbol& Lookup(const Token& token);
+  const Buffer& LookupBuffer(const Token& token);
+
+  // ---- types and expressions
+
+  DataType ParseDType();
+  Value ParseExpr();
+  // Expressions with commas between, up to and with `close`.
+  std::vector<Expr> ParseExprs(std::string_view close);
+  std::vector<Expr> ParseIndices();
+  int64_t ParseInteger(bool negative);
+
+  // A literal takes the type; anything else stays as it is.
+  void Convert(Value* value, DataType dtype);
+  void Unify(Value* a, Value* b);
+
+  ir::Diagnostics diagnostics_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  int depth_ = 0;
+  // In a parameter list an unknown name is an extent that the tensor defines.
+  bool in_params_ = false;
+  std::map<std::string, Symbol> symbols_;
+
+ private:
+  struct BinaryOperator;
+  static const BinaryOperator* FindOperator(const Token& token);
+
+  Value ParseBinary(int level);
+  Value ParseUnary();
+  Value ParsePrimary();
+  Value ParseLetExpr();
+  Value ParseName();
+  Value ParseCall(const Token& name);
+  Value ParseConversion(const Token& name, DataType dtype, std::vector<Value>& args);
+  Expr MakeCall(const Token& name, DataType dtype, std::vector<Value>& args);
+  Value FloatLiteral(double value, const Span& span);
+  double Exact(const ir::FloatImmNode* literal) const;
+
+  std::map<const ir::FloatImmNode*, double> exact_;  // float literals with all their digits
+  std::vector<Expr> kept_;                           // keeps the keys of exact_ alive
+};
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_EXPR_PARSER_H_
