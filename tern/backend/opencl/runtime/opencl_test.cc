@@ -32,7 +32,8 @@ DeviceArtifact VectorAdd() {
   return artifact;
 }
 
-// A process of its own, where the driver's loader finds no driver: the plugin loads, and has no devices.
+// A process of its own, where the driver's loader finds no driver: the plugin loads, and has no
+// devices.
 TEST(OpenClDeathTest, WithoutADriverThereAreNoDevices) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
