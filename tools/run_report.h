@@ -28,7 +28,7 @@ const runtime::FunctionInfo& FindEntry(const runtime::ArtifactMeta& meta, const 
 runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime::RunResult& result,
                            const std::string& option, const std::string& name);
 
-// "matmul  opencl:0  n=128 k=128  1.23 ms  C: 128x128 float32 sum=12.5"
+// "matmul  cpu:0  n=128 k=128  1.23 ms  C: 128x128 float32 sum=12.5"
 std::string SummaryLine(const runtime::FunctionInfo& function, const std::string& device,
                         const runtime::RunResult& result);
 // "C: largest error 1.2e-06 absolute, 3.1e-06 relative; within 1e-05"

@@ -47,7 +47,7 @@ std::vector<const DeviceKind*> LoadedDeviceKinds();
 // For the plugin loader; throws if the name or the type is taken.
 void RegisterDeviceKind(const std::string& name, const TernDeviceApi* api);
 
-// "opencl:0"
+// "cpu:0"
 std::string DeviceName(TernDevice device);
 
 }  // namespace tern::runtime

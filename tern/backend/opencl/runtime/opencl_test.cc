@@ -32,7 +32,8 @@ DeviceArtifact VectorAdd() {
   return artifact;
 }
 
-// A process of its own, where the driver's loader finds no driver: the plugin loads, and has no devices.
+// A process of its own, where the driver's loader finds no driver: the plugin loads, and has no
+// devices.
 TEST(OpenClDeathTest, WithoutADriverThereAreNoDevices) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
@@ -47,6 +48,12 @@ TEST(OpenClDeathTest, WithoutADriverThereAreNoDevices) {
 
 class OpenClTest : public testing::Test {
  protected:
+  // The driver reads the place of its compilation cache once: it is this process's own, so that no
+  // run sees another's.
+  static void SetUpTestSuite() {
+    static TempDirectory cache;
+    setenv("POCL_CACHE_DIR", cache.path().c_str(), 1);
+  }
   void SetUp() override {
     if (GetDeviceKind("opencl").Count() == 0) GTEST_SKIP() << "SKIPPED: no OpenCL device";
   }
@@ -64,9 +71,6 @@ class OpenClTest : public testing::Test {
     for (int64_t i = 0; i < n; ++i)
       ASSERT_EQ(GetElement(host, i), (2.0 * static_cast<double>(i) + 5) / 2);
   }
-
-  TempDirectory cache_;  // the driver's compilation cache, so that no run sees another's
-  ScopedVariable variable_{"POCL_CACHE_DIR", cache_.path()};
 };
 
 TEST_F(OpenClTest, DescribesItsDevices) {
