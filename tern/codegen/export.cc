@@ -96,6 +96,7 @@ void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::st
   Format format = FormatOf(path);
   const LinkableModule& host = HostCode(module);
   runtime::ContainerWriter container;
+  meta.tern_version = TERN_VERSION;
   meta.imports.clear();
   meta.root_imports.clear();
   for (const ffi::Module& below : module->imports())

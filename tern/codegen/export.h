@@ -17,9 +17,9 @@ struct ExportOptions {
 };
 
 // Writes `module`, the root with its imports, as x.so or x.tern, by the ending of `path`. `meta`
-// has the target and the functions; the import tree is filled in here. The file appears whole or
-// not at all. Throws on another ending, on a root that is no host code, and on an import that
-// cannot be saved.
+// has the target and the functions; Tern's version and the import tree are filled in here. The file
+// appears whole or not at all. Throws on another ending, on a root that is no host code, and on an
+// import that cannot be saved.
 void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::string& path,
             const ExportOptions& options = {});
 

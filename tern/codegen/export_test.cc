@@ -49,7 +49,6 @@ class ExportTest : public ::testing::Test {
   }
   static runtime::ArtifactMeta Meta() {
     runtime::ArtifactMeta meta;
-    meta.tern_version = "0.1.0";
     meta.target = "test";
     meta.device = "cpu";
     meta.functions = {{"increment", {{"x", DataType::Int(32), true, {"1"}, true}}}};
@@ -80,6 +79,7 @@ TEST_F(ExportTest, BothFormatsLoadAndRun) {
     runtime::Artifact artifact = runtime::Artifact::Open(Path(name));
     EXPECT_EQ(artifact.is_shared_object(), std::string(name) == "m.so");
     EXPECT_EQ(artifact.meta().functions, Meta().functions);
+    EXPECT_FALSE(artifact.meta().tern_version.empty());
     EXPECT_EQ(artifact.hosts(), std::vector<std::string>{runtime::HostTriple()});
     EXPECT_EQ(Increment(artifact.Load(), 41), 42);
   }
