@@ -30,7 +30,9 @@ class CompileTest : public ::testing::Test {
     }
     return "no error";
   }
-  static Tensor Float(std::vector<int64_t> shape) { return Tensor::Empty(std::move(shape), DataType::Float(32)); }
+  static Tensor Float(std::vector<int64_t> shape) {
+    return Tensor::Empty(std::move(shape), DataType::Float(32));
+  }
 };
 
 TEST_F(CompileTest, ChecksTensorArguments) {
@@ -45,13 +47,17 @@ TEST_F(CompileTest, ChecksTensorArguments) {
       })");
   EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({3, 4}), Float({2, 4})), "no error");
   EXPECT_EQ(ErrorOf(matmul, Float({0, 3}), Float({3, 4}), Float({0, 4})), "no error");
-  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({3, 4})), "TypeError: f: expected 3 arguments, got 2");
-  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Tensor::Empty({3, 4, 5}, DataType::Int(64)), Float({2, 4})),
-            "TypeError: f: argument 1 (B): expected float32 tensor of rank 2, got int64 tensor of shape (3, 4, 5) on cpu:0");
+  EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({3, 4})),
+            "TypeError: f: expected 3 arguments, got 2");
+  EXPECT_EQ(
+      ErrorOf(matmul, Float({2, 3}), Tensor::Empty({3, 4, 5}, DataType::Int(64)), Float({2, 4})),
+      "TypeError: f: argument 1 (B): expected float32 tensor of rank 2, got int64 tensor of shape "
+      "(3, 4, 5) on cpu:0");
   EXPECT_EQ(ErrorOf(matmul, 1, Float({3, 4}), Float({2, 4})),
             "TypeError: f: argument 0 (A): expected float32 tensor of rank 2, got int 1");
   EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({4, 4}), Float({2, 4})),
-            "ValueError: f: argument 1 (B): expected extent 0 to be k = 3, got float32 tensor of shape (4, 4) on cpu:0");
+            "ValueError: f: argument 1 (B): expected extent 0 to be k = 3, got float32 tensor of "
+            "shape (4, 4) on cpu:0");
 }
 
 TEST_F(CompileTest, ChecksStridesAndOffsets) {
@@ -59,7 +65,8 @@ TEST_F(CompileTest, ChecksStridesAndOffsets) {
   Tensor memory = Tensor::Empty({6}, DataType::Int(32));
   std::fill_n(memory.as<int32_t>(), 6, 0);
   int64_t shape[2] = {2, 2}, compact[2] = {2, 1}, strided[2] = {3, 1};
-  TernTensorView view{memory->data(), {kTernDeviceCpu, 0}, 2, DataType::Int(32).raw(), shape, compact, 8};
+  TernTensorView view{
+      memory->data(), {kTernDeviceCpu, 0}, 2, DataType::Int(32).raw(), shape, compact, 8};
   auto call = [&](const ffi::Function& function) {
     TernAny arg{kTernTensorView, 0, {.v_tensor = &view}};
     ffi::AnyView views[1] = {ffi::AnyView(arg)};
@@ -88,7 +95,7 @@ TEST_F(CompileTest, ChecksStridesAndOffsets) {
 TEST_F(CompileTest, ConvertsScalarArguments) {
   ffi::Function f = Get(
       R"(func f(O: float64[4], i: int8, u: uint32, x: float32, b: bool) {
-        O[0] = float64(i)  O[1] = float64(u)  O[2] = float64(x)  O[3] = select(b, 1.0, 2.0)
+        O[0] = float64(i)  O[1] = float64(u)  O[2] = float64(x)  O[3] = select(b, float64(1), 2)
       })");
   Tensor out = Tensor::Empty({4}, DataType::Float(64));
   f(out, -128, 4294967295, 0.5, true);
@@ -99,7 +106,8 @@ TEST_F(CompileTest, ConvertsScalarArguments) {
   EXPECT_EQ(out.as<double>()[2], 3);
   EXPECT_EQ(ErrorOf(f, out, 128, 0, 0, 0),
             "ValueError: f: argument 1 (i): expected int8, which the value fits in, got int 128");
-  EXPECT_EQ(ErrorOf(f, out, 0.5, 0, 0, 0), "TypeError: f: argument 1 (i): expected int8, got float 0.5");
+  EXPECT_EQ(ErrorOf(f, out, 0.5, 0, 0, 0),
+            "TypeError: f: argument 1 (i): expected int8, got float 0.5");
 }
 
 TEST_F(CompileTest, RaisesAsserts) {
@@ -113,8 +121,8 @@ TEST_F(CompileTest, RefusesWhatCannotBeCompiled) {
 }
 
 TEST_F(CompileTest, DescribesFunctions) {
-  ir::IRModule module =
-      tir::ParseModule("t", "func f(A: float32[n, n * 2], s: int32, B: int8[3]) { B[0] = int8(s) }");
+  ir::IRModule module = tir::ParseModule(
+      "t", "func f(A: float32[n, n * 2], s: int32, B: int8[3]) { B[0] = int8(s) }");
   runtime::ArtifactMeta meta = DescribeModule(module, target::Target::DefaultHost());
   runtime::FunctionInfo expected{"f",
                                  {{"A", DataType::Float(32), true, {"n", "n * 2"}, false},

@@ -5,15 +5,10 @@
 #include <sstream>
 
 #include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 
 namespace tern::tools {
 namespace {
-
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
 
 template <class T>
 T Parse(const std::string& option, const std::string& text, const char* what) {
@@ -73,9 +68,9 @@ const runtime::FunctionInfo& FindEntry(const runtime::ArtifactMeta& meta, const 
     names.push_back(function.name);
   }
   if (name.empty())
-    TERN_THROW(ValueError) << "--entry is needed: the functions are " << Join(names);
+    TERN_THROW(ValueError) << "--entry is needed: the functions are " << ffi::Join(names);
   TERN_THROW(ValueError) << "there is no function " << name << ffi::DidYouMean(name, names)
-                         << "; the functions are " << Join(names);
+                         << "; the functions are " << ffi::Join(names);
   return meta.functions.front();
 }
 
@@ -88,14 +83,14 @@ runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime:
     names.push_back(function.params[i].name);
   }
   TERN_THROW(ValueError) << option << ": " << function.name << " has no tensor " << name
-                         << ffi::DidYouMean(name, names) << "; it has " << Join(names);
+                         << ffi::DidYouMean(name, names) << "; it has " << ffi::Join(names);
   return {};
 }
 
 std::string SummaryLine(const runtime::FunctionInfo& function, const std::string& device,
                         const runtime::RunResult& result) {
   std::ostringstream out;
-  out << function.name << "  " << device << ":0 ";
+  out << function.name << "  " << device << " ";
   for (const auto& [name, value] : result.dims) out << " " << name << "=" << value;
   out << (result.dims.empty() ? " " : "  ") << Duration(result.best_seconds);
   for (size_t i = 0; i < function.params.size(); ++i) {

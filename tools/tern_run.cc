@@ -107,7 +107,7 @@ int Run(const Options& options) {
   const std::string& device = artifact.meta().device;
   runtime::RunResult result =
       runtime::RunFunction(module->GetFunction(entry.name), entry, device, options.run);
-  std::puts(SummaryLine(entry, device, result).c_str());
+  std::puts(SummaryLine(entry, device + ":0", result).c_str());
   for (const auto& [name, path] : options.outputs)
     runtime::WriteNpy(path, FindTensor(entry, result, "--output", name));
   bool passed = true;

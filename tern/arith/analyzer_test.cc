@@ -185,7 +185,8 @@ TEST(AnalyzerProperty, SimplifiedExpressionsHaveTheSameValue) {
       auto expected = Evaluate(expr, values);
       if (!expected) continue;
       ++compared;
-      ASSERT_EQ(Evaluate(simple, values), expected) << tir::Print(expr) << "  ->  " << tir::Print(simple);
+      ASSERT_EQ(Evaluate(simple, values), expected)
+          << tir::Print(expr) << "  ->  " << tir::Print(simple);
       ASSERT_LE(bounds.lo, *expected) << tir::Print(expr);
       ASSERT_GE(bounds.hi, *expected) << tir::Print(expr);
     }

@@ -106,7 +106,8 @@ class Simplifier : public ExprMutator {
   Expr RewriteAdd(const Expr& a, const Expr& b, const Span& span) {
     if (IsConst(b, 0)) return a;
     if (IsConst(a, 0)) return b;
-    if (AsConstInt(a) && !AsConstInt(b)) return Mutate(AddNode::Make(b, a, span));  // constants stand last
+    if (AsConstInt(a) && !AsConstInt(b))
+      return Mutate(AddNode::Make(b, a, span));  // constants stand last
     const int64_t* y = AsConstInt(b);
     if (const auto* sum = a.As<AddNode>(); sum && y && IsIndexType(a.dtype()))
       if (const int64_t* x = AsConstInt(sum->b))

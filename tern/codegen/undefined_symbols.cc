@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tern/ffi/error.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/elf_file.h"
 
 namespace tern::codegen {
@@ -31,12 +32,12 @@ std::vector<std::string> UndefinedSymbols(std::string_view shared_object) {
 void CheckUndefinedSymbols(std::string_view shared_object) {
   static const std::set<std::string, std::less<>> kAllowed = {"dlopen", "dlsym", "memcpy",
                                                               "memmove", "memset"};
-  std::string offenders;
+  std::vector<std::string> offenders;
   for (const std::string& name : UndefinedSymbols(shared_object))
-    if (!kAllowed.contains(name)) offenders += (offenders.empty() ? "" : ", ") + name;
+    if (!kAllowed.contains(name)) offenders.push_back(name);
   if (!offenders.empty())
     TERN_THROW(RuntimeError) << "host code needs symbols that the runtime does not promise: "
-                             << offenders
+                             << ffi::Join(offenders)
                              << "; it may only use memcpy, memmove, memset, dlopen and dlsym";
 }
 

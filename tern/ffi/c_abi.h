@@ -139,8 +139,8 @@ typedef struct TernEnv {
   uint32_t version;
   void* module;  // the loaded module the function belongs to
 
-  // Raises an error made of `parts`: strings as they are, integers in decimal, tensors and other
-  // values as a short description. The caller returns -1 afterwards.
+  // Raises an error made of `parts`: strings as they are, integers in decimal, an opaque pointer as
+  // a description of the TernAny it points to. The caller returns -1 afterwards.
   void (*raise)(const struct TernEnv* env, const char* kind, const TernAny* parts,
                 int32_t num_parts);
 

@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "tern/ffi/float16.h"
+
 namespace tern {
 namespace {
 
@@ -47,6 +49,13 @@ std::string DataType::str() const {
     if (scalar.type == element()) name = scalar.name;
   if (name.empty()) name = "type(" + std::to_string(code()) + ", " + std::to_string(bits()) + ")";
   return lanes() == 1 ? name : name + "x" + std::to_string(lanes());
+}
+
+double RoundToType(DataType dtype, double value) {
+  if (dtype.bits() == 64) return value;
+  if (dtype.is_bfloat16()) return Bfloat16ToFloat(FloatToBfloat16(RoundToOdd(value)));
+  if (dtype.bits() == 16) return HalfToFloat(FloatToHalf(RoundToOdd(value)));
+  return static_cast<float>(value);
 }
 
 }  // namespace tern

@@ -62,6 +62,9 @@ class DataType {
   TernDType value_;
 };
 
+// `value` rounded to the float type, once, to nearest even.
+double RoundToType(DataType dtype, double value);
+
 }  // namespace tern
 
 #endif  // TERN_FFI_DTYPE_H_

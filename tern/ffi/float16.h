@@ -47,6 +47,18 @@ inline uint16_t FloatToHalf(float value) {
   return sign | static_cast<uint16_t>(rounded >> 13);
 }
 
+// `value` as a float that rounds to the same 16-bit float as `value` itself: where it is inexact,
+// the one of the two neighbours with an odd last bit. Rounding twice to nearest could end on the
+// wrong side of a tie.
+inline float RoundToOdd(double value) {
+  float nearest = static_cast<float>(value);
+  if (nearest == value || value != value) return nearest;
+  uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  double magnitude = value < 0 ? -value : value;
+  if (std::bit_cast<float>(bits & 0x7fffffff) > magnitude) --bits;  // towards zero
+  return std::bit_cast<float>(bits | 1);
+}
+
 }  // namespace tern
 
 #endif  // TERN_FFI_FLOAT16_H_

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 
 namespace tern::ffi {
 namespace {
@@ -26,11 +27,9 @@ std::string ModuleObj::SaveToBytes() const {
 }
 
 std::string ModuleObj::InspectSource(std::string_view format) const {
-  std::string formats;
-  for (const std::string& known : SourceFormats()) formats += (formats.empty() ? "" : ", ") + known;
   TERN_THROW(ValueError) << "a module of kind " << kind() << " has no source"
-                         << (format.empty() ? "" : " in format ") << format
-                         << (formats.empty() ? "" : "; it has ") << formats;
+                         << (format.empty() ? "" : " in format ") << format << "; it has "
+                         << Join(SourceFormats());
   return {};
 }
 

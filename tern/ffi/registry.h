@@ -24,13 +24,6 @@ Function FindGlobal(std::string_view name);
 Function GetGlobal(std::string_view name);
 std::vector<std::string> GlobalNames();
 
-// The names of `candidates` that a person who typed `name` may have meant, best first, three at
-// most.
-std::vector<std::string> NearNames(std::string_view name,
-                                   const std::vector<std::string>& candidates);
-// " (did you mean a, b?)", or "" where nothing is near.
-std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);
-
 }  // namespace tern::ffi
 
 #endif  // TERN_FFI_REGISTRY_H_

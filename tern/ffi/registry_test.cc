@@ -69,19 +69,5 @@ TEST(Registry, ManyThreads) {
     EXPECT_TRUE(RemoveGlobal("test.registry.thread." + std::to_string(i)));
 }
 
-TEST(NearNames, BestFirstThreeAtMost) {
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(NearNames("flaot", {"int", "float", "string"}), Names{"float"});
-  EXPECT_EQ(NearNames("nosuch", {"int", "float"}), Names{});
-  EXPECT_EQ(NearNames("abcdef", {"abcdxx", "abcdeg", "abcdef2", "abcxef", "abcdef"}),
-            (Names{"abcdef", "abcdef2", "abcdeg"}));
-  EXPECT_EQ(NearNames("mat", {"matmul_kernel"}), Names{"matmul_kernel"});
-}
-
-TEST(NearNames, Text) {
-  EXPECT_EQ(DidYouMean("flaot", {"float", "int"}), " (did you mean float?)");
-  EXPECT_EQ(DidYouMean("zzz", {"float"}), "");
-}
-
 }  // namespace
 }  // namespace tern::ffi

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/ir/diagnostic.h"
 
+#include <algorithm>
+
 #include "tern/ffi/error.h"
 
 namespace tern::ir {
@@ -31,10 +33,16 @@ Diagnostic& Diagnostics::Add(const Span& span, std::string message) {
 }
 
 std::string Diagnostics::Render() const {
+  // In the order of the text, whoever found them first.
+  std::vector<const Diagnostic*> sorted;
+  for (const Diagnostic& item : items_) sorted.push_back(&item);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic* a, const Diagnostic* b) {
+    return std::pair(a->span.line, a->span.column) < std::pair(b->span.line, b->span.column);
+  });
   std::string out;
-  for (const Diagnostic& item : items_) {
-    RenderOne(item.span, "error", item.message, &out);
-    for (const auto& [span, note] : item.notes) RenderOne(span, "note", note, &out);
+  for (const Diagnostic* item : sorted) {
+    RenderOne(item->span, "error", item->message, &out);
+    for (const auto& [span, note] : item->notes) RenderOne(span, "note", note, &out);
   }
   if (dropped_) out += "... and " + std::to_string(dropped_) + " more errors\n";
   if (!out.empty()) out.pop_back();

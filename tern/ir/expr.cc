@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "tern/ffi/float16.h"
-#include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
 
 namespace tern::ir {
@@ -49,14 +48,6 @@ DataType BinaryType(NodeKind kind, DataType a, DataType b) {
   return IsComparison(kind) ? DataType::Bool(a.lanes()) : a;
 }
 
-double RoundTo(DataType dtype, double value) {
-  if (dtype.bits() == 64) return value;
-  float single = static_cast<float>(value);
-  if (dtype.is_bfloat16()) return Bfloat16ToFloat(FloatToBfloat16(single));
-  if (dtype.bits() == 16) return HalfToFloat(FloatToHalf(single));
-  return single;
-}
-
 bool FitsInteger(DataType dtype, int64_t value) {
   if (dtype.is_bool()) return value == 0 || value == 1;
   if (dtype.bits() == 64) return true;
@@ -84,7 +75,7 @@ Expr FloatImmNode::Make(DataType dtype, double value, Span span) {
   TERN_ICHECK(dtype.is_float() && dtype.is_scalar()) << dtype.str();
   auto node = ffi::Make<FloatImmNode>();
   node->dtype = dtype;
-  node->value = RoundTo(dtype, value);
+  node->value = RoundToType(dtype, value);
   node->span = std::move(span);
   return node;
 }

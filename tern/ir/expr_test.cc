@@ -28,17 +28,22 @@ TEST(Expr, OperandsHaveOneType) {
   EXPECT_EQ((x + 1).dtype(), DataType::Int(64));
   EXPECT_EQ((x < 1).dtype(), DataType::Bool());
   EXPECT_EQ(TypeErrorOf([&] { x + y; }), "operands of Add have different types: int64 and float32");
-  EXPECT_EQ(TypeErrorOf([&] { x / 2; }), "Div does not take int64; integers divide with // or truncdiv");
-  EXPECT_EQ(TypeErrorOf([&] { x && x; }), "And does not take int64");
+  EXPECT_EQ(TypeErrorOf([&] { x / 2; }),
+            "Div does not take int64; integers divide with // or truncdiv");
+  EXPECT_EQ(TypeErrorOf([&] { x&& x; }), "And does not take int64");
   EXPECT_EQ(TypeErrorOf([&] { FloorDiv(y, y); }), "FloorDiv does not take float32");
 }
 
 TEST(Expr, ConstantsFitTheirType) {
-  EXPECT_EQ(TypeErrorOf([] { IntImmNode::Make(DataType::Int(8), 128); }), "128 does not fit in int8");
-  EXPECT_EQ(TypeErrorOf([] { IntImmNode::Make(DataType::UInt(8), -1); }), "-1 does not fit in uint8");
+  EXPECT_EQ(TypeErrorOf([] { IntImmNode::Make(DataType::Int(8), 128); }),
+            "128 does not fit in int8");
+  EXPECT_EQ(TypeErrorOf([] { IntImmNode::Make(DataType::UInt(8), -1); }),
+            "-1 does not fit in uint8");
   EXPECT_EQ(*AsConstInt(IntImmNode::Make(DataType::Int(8), -128)), -128);
   // Constants are rounded to their type at once.
-  auto value = [](DataType dtype, double x) { return FloatImmNode::Make(dtype, x).As<FloatImmNode>()->value; };
+  auto value = [](DataType dtype, double x) {
+    return FloatImmNode::Make(dtype, x).As<FloatImmNode>()->value;
+  };
   EXPECT_EQ(value(DataType::Float(32), 0.1), static_cast<double>(0.1f));
   EXPECT_EQ(value(DataType::Float(16), 1.0 + 0x1p-11), 1.0);
   EXPECT_EQ(value(DataType::Float(16), 65520.0), INFINITY);
@@ -48,8 +53,10 @@ TEST(Expr, ConstantsFitTheirType) {
 TEST(Expr, IndicesFitTheBuffer) {
   Buffer a = BufferNode::Make("A", DataType::Float(32), {4, 5});
   Var f("f", DataType::Float(32)), i("i");
-  EXPECT_EQ(TypeErrorOf([&] { BufferLoadNode::Make(a, {i}); }), "A has rank 2, but is accessed with 1 indices");
-  EXPECT_EQ(TypeErrorOf([&] { BufferLoadNode::Make(a, {i, f}); }), "index 1 of A is float32; expected an integer");
+  EXPECT_EQ(TypeErrorOf([&] { BufferLoadNode::Make(a, {i}); }),
+            "A has rank 2, but is accessed with 1 indices");
+  EXPECT_EQ(TypeErrorOf([&] { BufferLoadNode::Make(a, {i, f}); }),
+            "index 1 of A is float32; expected an integer");
   EXPECT_EQ(BufferLoadNode::Make(a, {i, RampNode::Make(i, 1, 4)}).dtype(), DataType::Float(32, 4));
   EXPECT_EQ(TypeErrorOf([&] { BufferLoadNode::Make(a, {RampNode::Make(i, 1, 4), i}); }),
             "index 0 of A is int64x4; expected an integer (a vector only in the last place)");
@@ -73,7 +80,8 @@ TEST(StructuralEqual, ComparesFreeVariablesByIdentity) {
   // Bound ones by their place.
   EXPECT_TRUE(StructuralEqual(LetNode::Make(x, 3, x + 1), LetNode::Make(other, 3, other + 1)));
   // Floats by their bits.
-  Expr zero = MakeConst(DataType::Float(32), 0.0), minus_zero = MakeConst(DataType::Float(32), -0.0);
+  Expr zero = MakeConst(DataType::Float(32), 0.0),
+       minus_zero = MakeConst(DataType::Float(32), -0.0);
   EXPECT_FALSE(StructuralEqual(zero, minus_zero));
   Expr nan = MakeConst(DataType::Float(32), NAN);
   EXPECT_TRUE(StructuralEqual(nan, MakeConst(DataType::Float(32), NAN)));

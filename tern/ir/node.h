@@ -20,16 +20,18 @@
 #define TERN_COMPARISON_NODES(X) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE)
 #define TERN_BINARY_NODES(X) TERN_ARITHMETIC_NODES(X) TERN_COMPARISON_NODES(X) X(And) X(Or)
 
-#define TERN_EXPR_NODES(X)                                                              \
-  X(IntImm)                                                                             \
-  X(FloatImm) X(StringImm) X(Var) TERN_BINARY_NODES(X) X(Not) X(Select) X(Cast) X(Ramp) \
-      X(Broadcast) X(Let) X(Call) X(BufferLoad)
+#define TERN_EXPR_NODES(X) \
+  X(IntImm)                \
+  X(FloatImm)              \
+  X(StringImm)             \
+  X(Var)                   \
+  TERN_BINARY_NODES(X) X(Not) X(Select) X(Cast) X(Ramp) X(Broadcast) X(Let) X(Call) X(BufferLoad)
 
 // Statements, defined in tern/tir/stmt.h.
-#define TERN_STMT_NODES(X)                                                                        \
-  X(BufferStore)                                                                                  \
-  X(LetStmt) X(Allocate) X(DeclBuffer) X(For) X(While) X(IfThenElse) X(Seq) X(Assert) X(Evaluate) \
-      X(Block)
+#define TERN_STMT_NODES(X) \
+  X(BufferStore)           \
+  X(LetStmt)               \
+  X(Allocate) X(DeclBuffer) X(For) X(While) X(IfThenElse) X(Seq) X(Assert) X(Evaluate) X(Block)
 
 namespace tern::ir {
 

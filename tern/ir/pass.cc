@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/ir/pass.h"
+#include "tern/ffi/text.h"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
-
-#include "tern/ffi/registry.h"
 
 namespace tern::ir {
 namespace {
@@ -28,10 +27,8 @@ const Pass& GetPass(std::string_view name) {
   auto it = Passes().find(name);
   if (it == Passes().end()) {
     std::vector<std::string> names = PassNames();
-    std::string list;
-    for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
     TERN_THROW(ValueError) << "unknown pass '" << name << "'" << ffi::DidYouMean(name, names)
-                           << "; the passes are: " << list;
+                           << "; the passes are: " << ffi::Join(names);
   }
   return it->second;
 }

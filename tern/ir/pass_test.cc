@@ -10,7 +10,8 @@ namespace {
 void RegisterTestPasses() {
   static bool once = [] {
     RegisterPass({"test_identity", "", [](const IRModule& module) { return module; }});
-    RegisterPass({"test_throw", "", [](const IRModule&) -> IRModule { TERN_THROW(ValueError) << "no good"; }});
+    RegisterPass({"test_throw", "",
+                  [](const IRModule&) -> IRModule { TERN_THROW(ValueError) << "no good"; }});
     return true;
   }();
   (void)once;
@@ -22,7 +23,8 @@ TEST(Pass, NamesAreCheckedBeforeAnythingRuns) {
     RunPasses(IRModule::Make({}), {"test_throw", "test_identit"});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(error.message().find("unknown pass 'test_identit' (did you mean test_identity"), std::string::npos)
+    EXPECT_NE(error.message().find("unknown pass 'test_identit' (did you mean test_identity"),
+              std::string::npos)
         << error.message();
   }
 }

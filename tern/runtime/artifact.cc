@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/artifact.h"
 
+#include "tern/ffi/text.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/elf_file.h"
 #include "tern/runtime/file_bytes.h"
@@ -47,12 +48,6 @@ std::string_view FindContainer(std::string_view bytes) {
   TERN_CHECK(SealOf(bytes, section) == stored)
       << "the file was altered or truncated: its hash is not the one it was sealed with";
   return bytes.substr(section.offset + kSealSize, section.size - kSealSize);
-}
-
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
 }
 
 std::vector<std::string> FunctionNames(const ArtifactMeta& meta) {
@@ -116,7 +111,7 @@ ffi::Module Artifact::Load() const {
   std::string section = std::string(kHostPrefix) + triple;
   if (!is_shared_object_ && !container_.Has(section))
     TERN_THROW(RuntimeError) << path_ << " has no host code for this machine, " << triple
-                             << "; it has " << Join(there);
+                             << "; it has " << ffi::Join(there);
   std::vector<ffi::Module> imports = LoadImports();
   return NamingPath(path_, [&] {
     // The bytes that were verified are the ones that are mapped: the file may change under us. A

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/container.h"
 
+#include "tern/ffi/text.h"
 #include "tern/runtime/byte_stream.h"
 #include "tern/runtime/sha256.h"
 
@@ -126,10 +127,10 @@ std::string_view ContainerReader::Get(std::string_view name) const {
         << "section " << name << " of the container was altered: its hash is wrong";
     return section.bytes;
   }
-  std::string names;
-  for (const Section& section : sections_) names += (names.empty() ? "" : ", ") + section.name;
+  std::vector<std::string> names;
+  for (const Section& section : sections_) names.push_back(section.name);
   TERN_THROW(ValueError) << "the container has no section " << name << "; it has "
-                         << (names.empty() ? "none" : names);
+                         << ffi::Join(names);
   return {};
 }
 

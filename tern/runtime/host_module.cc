@@ -24,6 +24,8 @@ void Raise(const TernEnv*, const char* kind, const TernAny* parts, int32_t num_p
         message += *text;
       else if (part.type_index() == kTernInt)
         message += std::to_string(parts[i].v_int);
+      else if (part.type_index() == kTernOpaquePtr)
+        message += ffi::Describe(*static_cast<const TernAny*>(parts[i].v_ptr));
       else
         message += ffi::Describe(parts[i]);
     }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "tern/ffi/float16.h"
 #include "tern/runtime/tensor.h"
 
 namespace tern::runtime {

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "tern/ffi/function.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/elf_file.h"
 #include "tern/runtime/plugin_registrar.h"
 
@@ -116,6 +117,10 @@ std::vector<std::string> Candidates(std::string_view name) {
   return found;
 }
 
+std::string NotFound(std::string_view name) {
+  return PluginFileName(name) + " was not found in " + ffi::Join(PluginSearchPath());
+}
+
 void CheckPluginName(std::string_view name) {
   TERN_CHECK(IsPluginName(name)) << "\"" << name
                                  << "\" is not a backend's name: letters a-z, digits and _ are";
@@ -172,12 +177,7 @@ void LoadPlugin(std::string_view name) {
   std::lock_guard lock(plugins.mutex);
   if (plugins.loaded.contains(name)) return;
   std::vector<std::string> candidates = Candidates(name);
-  if (candidates.empty()) {
-    std::string directories;
-    for (const std::string& directory : PluginSearchPath())
-      directories += (directories.empty() ? "" : ", ") + directory;
-    TERN_THROW(RuntimeError) << PluginFileName(name) << " was not found in " << directories;
-  }
+  if (candidates.empty()) TERN_THROW(RuntimeError) << NotFound(name);
   try {
     LoadFile(candidates.front());
   } catch (const Error& error) {
@@ -220,10 +220,7 @@ std::string WhyPluginAbsent(std::string_view name) {
     if (auto it = plugins.refused.find(path); it != plugins.refused.end())
       return start + path + ": " + it->second;
   if (AutoloadIsOff()) return start + "TERN_BACKEND_AUTOLOAD=0 turns the search off";
-  std::string directories;
-  for (const std::string& directory : PluginSearchPath())
-    directories += (directories.empty() ? "" : ", ") + directory;
-  return start + PluginFileName(name) + " was not found in " + directories;
+  return start + NotFound(name);
 }
 
 }  // namespace tern::runtime

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/extent.h"
 #include "tern/runtime/npy.h"
@@ -18,18 +19,6 @@ namespace {
 
 using Dims = std::map<std::string, int64_t>;
 
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "(" + text + ")";
-}
-
 bool TakesInteger(const ParamInfo& param) {
   return !param.is_tensor && (param.dtype.is_integer() || param.dtype.is_bool());
 }
@@ -38,7 +27,7 @@ void CheckName(const std::string& function, const char* what, const std::string&
                const std::vector<std::string>& legal) {
   TERN_CHECK(std::find(legal.begin(), legal.end(), name) != legal.end())
       << function << " has no " << what << " " << name << ffi::DidYouMean(name, legal)
-      << "; it has " << Join(legal);
+      << "; it has " << ffi::Join(legal);
 }
 
 // SplitMix64: 64 good bits per step from a counter, the same everywhere.
@@ -146,7 +135,8 @@ class ArgumentMaker {
         << tensor->dtype().str();
     TERN_CHECK(tensor->shape().size() == param.shape.size())
         << "input " << param.name << ": expected " << param.shape.size() << " axes ("
-        << Join(param.shape) << "), " << source << " has shape " << ShapeText(tensor->shape());
+        << ffi::Join(param.shape) << "), " << source << " has shape "
+        << ffi::ShapeText(tensor->shape());
     for (size_t axis = 0; axis < param.shape.size(); ++axis)
       if (IsSymbol(param.shape[axis]))
         Bind(param.shape[axis], tensor->shape()[axis],
@@ -169,8 +159,8 @@ class ArgumentMaker {
                                   [&] { return EvaluateExtent(extent, dims_); }));
     if (files_[i]) {
       TERN_CHECK(files_[i]->shape() == shape)
-          << "input " << param.name << ": expected shape " << ShapeText(shape) << ", "
-          << SourceOf(param) << " has " << ShapeText(files_[i]->shape());
+          << "input " << param.name << ": expected shape " << ffi::ShapeText(shape) << ", "
+          << SourceOf(param) << " has " << ffi::ShapeText(files_[i]->shape());
       return files_[i];
     }
     Tensor tensor = Tensor::Empty(shape, param.dtype);
@@ -256,7 +246,8 @@ RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
 
 MaxError CompareTensors(const Tensor& actual, const Tensor& expected) {
   TERN_CHECK(actual->shape() == expected->shape())
-      << "shapes differ: " << ShapeText(actual->shape()) << " and " << ShapeText(expected->shape());
+      << "shapes differ: " << ffi::ShapeText(actual->shape()) << " and "
+      << ffi::ShapeText(expected->shape());
   MaxError max;
   for (int64_t i = 0; i < actual->num_elements(); ++i) {
     double reference = GetElement(expected, i);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/tensor.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "tern/ffi/float16.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
 
 namespace tern::runtime {
@@ -13,20 +14,6 @@ namespace {
 
 // What vector loads and device copies like best.
 constexpr uint64_t kAlignment = 64;
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "(" + text + ")";
-}
-
-// The smallest type that holds a half's and a bfloat16's conversions exactly is float32: both are
-// rounded from its bits.
-uint32_t RoundShift(uint32_t bits, int shift) {
-  uint32_t kept = bits >> shift;
-  uint32_t dropped = bits & ((1u << shift) - 1), half = 1u << (shift - 1);
-  return kept + (dropped > half || (dropped == half && (kept & 1)));
-}
 
 // Two's complement: what remains of an integer in `bits` bits.
 int64_t ToWrappedInt(double value) {
@@ -66,13 +53,13 @@ TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice devi
   // overflow either.
   int64_t stride = 1;
   for (size_t axis = shape_.size(); axis-- > 0;) {
-    TERN_CHECK(shape_[axis] >= 0) << "shape " << ShapeText(shape_) << " has a negative extent";
+    TERN_CHECK(shape_[axis] >= 0) << "shape " << ffi::ShapeText(shape_) << " has a negative extent";
     strides_[axis] = stride;
     TERN_CHECK(!__builtin_mul_overflow(stride, std::max<int64_t>(shape_[axis], 1), &stride))
-        << "shape " << ShapeText(shape_) << " has more elements than 64 bits can count";
+        << "shape " << ffi::ShapeText(shape_) << " has more elements than 64 bits can count";
   }
   TERN_CHECK(stride <= std::numeric_limits<int64_t>::max() / dtype.bytes())
-      << "a " << dtype.str() << " tensor of shape " << ShapeText(shape_)
+      << "a " << dtype.str() << " tensor of shape " << ffi::ShapeText(shape_)
       << " has more bytes than 64 bits can count";
   view_.device = device;
   view_.ndim = static_cast<int32_t>(shape_.size());
@@ -126,37 +113,6 @@ Tensor Tensor::CopyTo(TernDevice device) const {
              .bytes = source.num_bytes()});
   kind.Synchronize(copier.id);
   return target;
-}
-
-float HalfToFloat(uint16_t bits) {
-  uint32_t sign = uint32_t{bits & 0x8000u} << 16;
-  uint32_t exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
-  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-  float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-  return sign ? -magnitude : magnitude;
-}
-
-uint16_t FloatToHalf(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
-  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
-  if (magnitude >= 0x38800000)  // normal: rounding may carry into the exponent, which is right
-    return static_cast<uint16_t>(sign | RoundShift(magnitude - 0x38000000, 13));
-  // Subnormal: a multiple of 2^-24, and the product is exact.
-  return static_cast<uint16_t>(
-      sign | static_cast<uint32_t>(std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24f)));
-}
-
-float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-
-uint16_t FloatToBfloat16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  // The carry of rounding must not turn a NaN into something else.
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>(RoundShift(bits, 16));
 }
 
 double GetElement(const Tensor& tensor, int64_t i) {

@@ -47,12 +47,6 @@ class Tensor : public ffi::Ref<TensorObj> {
   }
 };
 
-// float16 and bfloat16, by their bits; rounds to nearest even.
-float HalfToFloat(uint16_t bits);
-uint16_t FloatToHalf(float value);
-float Bfloat16ToFloat(uint16_t bits);
-uint16_t FloatToBfloat16(float value);
-
 // Element `i` of a host tensor as a double, and back (rounded and wrapped to the dtype). int64
 // beyond 2^53 loses bits.
 double GetElement(const Tensor& tensor, int64_t i);

@@ -79,7 +79,7 @@ Stmt OneThread(const Stmt& stmt) {
 // index < n * m: i = index // m, j = index % m.
 Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
   const Span& span = loops[0]->span;
-  Var block("block"), thread("thread"), index("index");
+  Var group("group"), thread("thread"), index("index");
   Expr total = loops[0]->extent;
   for (size_t i = 1; i < loops.size(); ++i) total = total * loops[i]->extent;
 
@@ -96,9 +96,9 @@ Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
   for (size_t i = loops.size(); i-- > 0;)
     body = LetStmtNode::Make(loops[i]->var, values[i], body, loops[i]->span);
   body = IfThenElseNode::Make(index < total, body, {}, span);
-  body = LetStmtNode::Make(index, block * Expr(num_threads) + thread, body, span);
+  body = LetStmtNode::Make(index, group * Expr(num_threads) + thread, body, span);
   body = ForNode::Make(thread, 0, num_threads, ForKind::kThread, body, "threadIdx.x", span);
-  return ForNode::Make(block, 0, ir::CeilDiv(total, num_threads), ForKind::kThread, body,
+  return ForNode::Make(group, 0, ir::CeilDiv(total, num_threads), ForKind::kThread, body,
                        "blockIdx.x", span);
 }
 

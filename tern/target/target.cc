@@ -5,6 +5,7 @@
 
 #include "tern/ffi/json.h"
 #include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 
 namespace tern::target {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 std::map<std::string, TargetKind, std::less<>>& Kinds() {
   static auto* kinds = new std::map<std::string, TargetKind, std::less<>>;
   return *kinds;
-}
-
-std::string Join(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
 }
 
 const std::string* FindTag(std::string_view name) {
@@ -33,10 +28,10 @@ const std::string* FindTag(std::string_view name) {
     kinds.push_back(kind_name);
     for (const auto& [tag, text] : kind.tags) all.push_back(tag);
   }
-  std::string tags = Join(all);
+  std::string tags = ffi::Join(all);
   all.insert(all.end(), kinds.begin(), kinds.end());
   TERN_THROW(ValueError) << "unknown target '" << name << "'" << ffi::DidYouMean(name, all)
-                         << "; the kinds are: " << Join(kinds)
+                         << "; the kinds are: " << ffi::Join(kinds)
                          << (tags.empty() ? "" : "; the tags are: " + tags);
 }
 
@@ -97,7 +92,7 @@ const AttrSpec& FindAttr(const TargetKind& kind, const std::string& name) {
     }
     TERN_THROW(ValueError) << "target " << kind.name << " has no attribute -" << name
                            << ffi::DidYouMean(name, names) << "; it has "
-                           << (names.empty() ? "none" : Join(flags));
+                           << (names.empty() ? "none" : ffi::Join(flags));
   }
   return it->second;
 }

@@ -49,8 +49,9 @@ TEST_F(TargetTest, FillsDefaultsIn) {
 }
 
 TEST_F(TargetTest, ReadsWordsTagsAndJson) {
-  for (const char* text : {"testdev -threads=128 -fast=true", "test/board", "  testdev  -fast=1 -threads=128 ",
-                           R"({"kind": "testdev", "threads": 128, "fast": true})"}) {
+  for (const char* text :
+       {"testdev -threads=128 -fast=true", "test/board", "  testdev  -fast=1 -threads=128 ",
+        R"({"kind": "testdev", "threads": 128, "fast": true})"}) {
     Target target = Target::Parse(text);
     EXPECT_EQ(target->GetInt("threads"), 128) << text;
     EXPECT_TRUE(target->attrs.at("fast").As<bool>()) << text;
@@ -70,18 +71,22 @@ TEST_F(TargetTest, PrintsWhatParsesBack) {
 
 TEST_F(TargetTest, HostIsGivenOnce) {
   EXPECT_EQ(Target::Parse("testdev", "testhost -cpu=x")->host->GetString("cpu"), "x");
-  EXPECT_EQ(ErrorOf("testdev -host=testdev"), "target testdev: the host is testdev, which is a device");
+  EXPECT_EQ(ErrorOf("testdev -host=testdev"),
+            "target testdev: the host is testdev, which is a device");
   EXPECT_EQ(ErrorOf("testhost -host=testhost"), "target testhost is a host and takes none");
 }
 
 TEST_F(TargetTest, ErrorsTeach) {
-  EXPECT_NE(ErrorOf("testdew").find("unknown target 'testdew' (did you mean testdev"), std::string::npos);
+  EXPECT_NE(ErrorOf("testdew").find("unknown target 'testdew' (did you mean testdev"),
+            std::string::npos);
   EXPECT_NE(ErrorOf("testdew").find("test/board"), std::string::npos);
-  EXPECT_EQ(ErrorOf("testdev -thread=3"),
-            "target testdev has no attribute -thread (did you mean threads?); it has -fast, -threads");
+  EXPECT_EQ(
+      ErrorOf("testdev -thread=3"),
+      "target testdev has no attribute -thread (did you mean threads?); it has -fast, -threads");
   EXPECT_EQ(ErrorOf("testdev -threads=many"), "target testdev: -threads=many: expected an integer");
   EXPECT_EQ(ErrorOf("testdev -threads=0"), "threads must be positive");
-  EXPECT_EQ(ErrorOf("testdev threads"), "target \"testdev threads\": expected -name=value, got 'threads'");
+  EXPECT_EQ(ErrorOf("testdev threads"),
+            "target \"testdev threads\": expected -name=value, got 'threads'");
   EXPECT_NE(ErrorOf("").find("the target is empty"), std::string::npos);
   EXPECT_NE(ErrorOf("testdev -host='x").find("not closed"), std::string::npos);
   EXPECT_EQ(ErrorOf(R"({"threads": 3})"), "a target in JSON needs \"kind\"");

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/reserved_words.h"
 
@@ -326,6 +326,12 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
   if (name.text == "broadcast") {
     CheckCount(name.text, args.size(), 2);
     return ir::BroadcastNode::Make(args[0].expr, Lanes(args[1].expr), name.span);
+  }
+  if (!ir::FindIntrinsic(name.text)) {
+    std::vector<std::string> known = ir::IntrinsicNames();
+    known.insert(known.end(),
+                 {"broadcast", "cast", "max", "min", "ramp", "select", "truncdiv", "truncmod"});
+    TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
   std::vector<Expr> exprs;
   for (const Value& arg : args) exprs.push_back(arg.expr);

@@ -73,12 +73,6 @@ void RegisterIntrinsics() {
          CheckHandle(kIsNull, args[0]);
          return DataType::Bool();
        }});
-  ir::RegisterIntrinsic(
-      {kAnyView, "any_view(p: handle) -> handle", true, false, [](const Args& args, DataType) {
-         CheckCount(kAnyView, args, 1, 1);
-         CheckHandle(kAnyView, args[0]);
-         return DataType::Handle();
-       }});
 }
 
 }  // namespace tern::tir

@@ -11,15 +11,12 @@ namespace tern::tir {
 // make_packed_api ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
-// any_view(p)                                     the TernAny at p, as a part of an assert's
-// message
 namespace intrinsic {
 inline constexpr const char* kLaunchKernel = "launch_kernel";
 inline constexpr const char* kCallImport = "call_import";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";
-inline constexpr const char* kAnyView = "any_view";
 }  // namespace intrinsic
 
 void RegisterIntrinsics();

@@ -4,7 +4,6 @@
 #include <set>
 #include <unordered_map>
 
-
 #include "tern/ffi/json.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/lexer.h"
@@ -194,9 +193,8 @@ class Printer {
     }
     // Operators group to the left; comparisons do not group at all.
     auto tighter = static_cast<Precedence>(precedence + 1);
-    return {Text(node->a, precedence == kComparePrec ? tighter : precedence) + " " + op + " " +
-                Text(node->b, tighter),
-            precedence};
+    std::string left = Text(node->a, precedence == kComparePrec ? tighter : precedence);
+    return {left + " " + op + " " + Text(node->b, tighter), precedence};
   }
 
   Written Write(const NotNode* node) { return {"!" + Text(node->a, kUnaryPrec), kUnaryPrec}; }

@@ -117,7 +117,7 @@ struct SeqNode : StmtOf<NodeKind::kSeq> {
 };
 
 // Raises a `kind` error unless the condition holds; the message is the parts in a row (texts as
-// they are, integers in decimal, pointers to tensors as a description).
+// they are, integers in decimal, a handle as a description of the TernAny it points to).
 struct AssertNode : StmtOf<NodeKind::kAssert> {
   Expr condition;
   std::string error_kind;

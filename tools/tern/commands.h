@@ -1,19 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands of `tern`, one file each. Each adds itself to the command line and runs when it is chosen.
+// The commands of `tern`, one file each: what each can be told, and the function that does it.
+// main.cc reads the command line. A function that can fail without an error returns the exit
+// status.
 #ifndef TOOLS_TERN_COMMANDS_H_
 #define TOOLS_TERN_COMMANDS_H_
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tern::tools {
 
-void AddCompileCommand(CLI::App* app);
-void AddCtsCommand(CLI::App* app, int* exit_code);
-void AddInspectCommand(CLI::App* app);
-void AddOptCommand(CLI::App* app);
-void AddRunCommand(CLI::App* app, int* exit_code);
-void AddTargetsCommand(CLI::App* app);
+// A .tir file to a .so or .tern file.
+struct CompileOptions {
+  std::string input, output, target, host;
+  bool keep_source = false;
+};
+void Compile(const CompileOptions& options);
+
+// The conformance suite.
+struct CtsOptions {
+  std::string target, host, filter;
+  bool full = false, list = false, verbose = false;
+};
+int Cts(const CtsOptions& options);
+
+// What is in a compiled file. Nothing of it is executed.
+struct InspectOptions {
+  std::string input, format;
+};
+void Inspect(const InspectOptions& options);
+
+// Text IR in, passes, text IR out.
+struct OptOptions {
+  std::string input, target;
+  std::vector<std::string> passes, print_after;
+  bool list = false, no_verify = false, timing = false;
+};
+void Opt(const OptOptions& options);
+
+// Compile in memory where needed, fill the inputs, call, compare, report.
+struct RunOptions {
+  std::string input, target, host, entry, check;
+  std::vector<std::string> inputs, dims, outputs;
+  uint64_t seed = 0;
+  int repeat = 1;
+};
+int Run(const RunOptions& options);
+
+// What can be compiled for, and what can run here.
+void Targets();
 
 }  // namespace tern::tools
 

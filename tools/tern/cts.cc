@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tern cts: the conformance suite. Every case is a .tir program (test/cts), compiled for the target, run, and compared with
-// the interpreter. Comments in the program say for which types and sizes:
+// tern cts: the conformance suite. Every case is a .tir program (test/cts), compiled for the
+// target, run, and compared with the interpreter. Comments in the program say for which types and
+// sizes:
 //
 //   # cts: dtypes float32 int32           one variant each, with the type in place of $T
 //   # cts: dims n=1 k=1 | n=7 k=3         one run each
@@ -20,13 +21,6 @@
 namespace tern::tools {
 namespace {
 
-using runtime::RunOptions;
-
-struct Options {
-  std::string target, host, filter;
-  bool full = false, list = false, verbose = false;
-};
-
 struct Program {
   std::string name, text;
   std::vector<std::string> dtypes{""};
@@ -38,7 +32,8 @@ std::map<std::string, int64_t> ReadDims(const std::string& name, const std::stri
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     size_t equal = word.find('=');
-    TERN_CHECK(equal != std::string::npos) << "cts program " << name << ": bad dims '" << text << "'";
+    TERN_CHECK(equal != std::string::npos)
+        << "cts program " << name << ": bad dims '" << text << "'";
     dims[word.substr(0, equal)] = std::stoll(word.substr(equal + 1));
   }
   return dims;
@@ -60,7 +55,8 @@ Program ReadProgram(const SuiteFile& file, bool full) {
         rest.resize(mark);
       }
       std::istringstream groups(rest);
-      for (std::string group; std::getline(groups, group, '|');) program.dims.push_back(ReadDims(program.name, group));
+      for (std::string group; std::getline(groups, group, '|');)
+        program.dims.push_back(ReadDims(program.name, group));
     }
   }
   if (program.dims.empty()) program.dims.emplace_back();
@@ -73,7 +69,8 @@ std::string Replace(std::string text, const std::string& from, const std::string
   return text;
 }
 
-std::string CaseName(const Program& program, const std::string& dtype, const std::map<std::string, int64_t>& dims) {
+std::string CaseName(const Program& program, const std::string& dtype,
+                     const std::map<std::string, int64_t>& dims) {
   std::string name = program.name + (dtype.empty() ? "" : "/" + dtype);
   for (const auto& [dim, value] : dims) name += "/" + dim + "=" + std::to_string(value);
   return name;
@@ -81,7 +78,7 @@ std::string CaseName(const Program& program, const std::string& dtype, const std
 
 class Suite {
  public:
-  explicit Suite(const Options& options)
+  explicit Suite(const CtsOptions& options)
       : options_(options), target_(target::Target::Parse(options.target, options.host)) {}
 
   int Run() {
@@ -90,11 +87,13 @@ class Suite {
       Program program = ReadProgram(file, options_.full);
       for (const std::string& dtype : program.dtypes) RunVariant(program, dtype);
     }
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (options_.list) return 0;
     TERN_CHECK(passed_ + failed_ > 0) << "cts: no case matches '" << options_.filter << "'";
-    std::printf("conformance of %s, %s suite, %.1f s\n%d passed, %d failed\n", target_->str().c_str(),
-                options_.full ? "full" : "smoke", seconds, passed_, failed_);
+    std::printf("conformance of %s, %s suite, %.1f s\n%d passed, %d failed\n",
+                target_->str().c_str(), options_.full ? "full" : "smoke", seconds, passed_,
+                failed_);
     return failed_ ? 1 : 0;
   }
 
@@ -115,7 +114,7 @@ class Suite {
         if (!compiled) {
           module = tir::ParseModule(program.name + ".tir", Replace(program.text, "$T", dtype));
           meta = DescribeModule(module, target_);
-          compiled = codegen::LoadLinkable(Compile(module, target_));
+          compiled = codegen::LoadLinkable(tern::Compile(module, target_));
         }
         RunCase(name, module, meta, compiled, dims);
       } catch (const Error& error) {
@@ -124,15 +123,18 @@ class Suite {
     }
   }
 
-  void RunCase(const std::string& name, const ir::IRModule& module, const runtime::ArtifactMeta& meta,
-               const ffi::Module& compiled, const std::map<std::string, int64_t>& dims) {
+  void RunCase(const std::string& name, const ir::IRModule& module,
+               const runtime::ArtifactMeta& meta, const ffi::Module& compiled,
+               const std::map<std::string, int64_t>& dims) {
     for (const runtime::FunctionInfo& info : meta.functions) {
-      RunOptions run;
+      runtime::RunOptions run;
       run.dims = dims;
-      runtime::RunResult actual = runtime::RunFunction(compiled->GetFunction(info.name), info, meta.device, run);
+      runtime::RunResult actual =
+          runtime::RunFunction(compiled->GetFunction(info.name), info, meta.device, run);
       runtime::RunResult expected = RunReference(module, info, run);
       for (const Comparison& output : CompareResults(info, actual, expected))
-        if (!output.within()) return Fail(name, ErrorLine(output.name, output.error, output.tolerance));
+        if (!output.within())
+          return Fail(name, ErrorLine(output.name, output.error, output.tolerance));
     }
     ++passed_;
     if (options_.verbose) std::printf("ok    %s\n", name.c_str());
@@ -143,23 +145,13 @@ class Suite {
     std::printf("FAIL  %s: %s\n", name.c_str(), why.c_str());
   }
 
-  Options options_;
+  CtsOptions options_;
   target::Target target_;
   int passed_ = 0, failed_ = 0;
 };
 
 }  // namespace
 
-void AddCtsCommand(CLI::App* app, int* exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("cts", "run the conformance suite on a target");
-  command->add_option("target", options->target, "target, as in \"llvm -mcpu=native\"")->required();
-  command->add_option("--host", options->host, "host target, for a device target");
-  command->add_option("--filter", options->filter, "run only the cases whose name contains this");
-  command->add_flag("--full", options->full, "all sizes, not only those of the smoke tier");
-  command->add_flag("--list", options->list, "print the names of the cases");
-  command->add_flag("-v,--verbose", options->verbose, "print the cases that pass too");
-  command->callback([options, exit_code] { *exit_code = Suite(*options).Run(); });
-}
+int Cts(const CtsOptions& options) { return Suite(options).Run(); }
 
 }  // namespace tern::tools

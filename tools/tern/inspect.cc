@@ -3,16 +3,13 @@
 // tern inspect: what is in a compiled file. Nothing of it is executed.
 #include <cstdio>
 
+#include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/sha256.h"
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
 namespace {
-
-struct Options {
-  std::string input, format;
-};
 
 std::string Signature(const runtime::FunctionInfo& function) {
   std::string text = function.name + "(";
@@ -27,12 +24,6 @@ std::string Signature(const runtime::FunctionInfo& function) {
   return text + ")";
 }
 
-std::string Join(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
 void PrintSource(const runtime::Artifact& artifact, const std::string& format) {
   std::vector<ffi::Module> modules = artifact.LoadImports();
   std::vector<std::string> known;
@@ -44,39 +35,33 @@ void PrintSource(const runtime::Artifact& artifact, const std::string& format) {
       return;
     }
   }
-  TERN_THROW(ValueError) << artifact.path() << " has no source of format '" << format << "'; it has "
-                         << (known.empty() ? "none" : Join(known));
-}
-
-void Run(const Options& options) {
-  runtime::Artifact artifact = runtime::Artifact::Open(options.input);
-  if (!options.format.empty()) return PrintSource(artifact, options.format);
-  const runtime::ArtifactMeta& meta = artifact.meta();
-  std::printf("%s: %s, made by Tern %s\n", options.input.c_str(),
-              artifact.is_shared_object() ? "shared library" : "container", meta.tern_version.c_str());
-  std::printf("target     %s\n", meta.target.c_str());
-  std::printf("device     %s\n", meta.device.c_str());
-  std::printf("host code  %s\n", Join(artifact.hosts()).c_str());
-  for (const runtime::FunctionInfo& function : meta.functions)
-    std::printf("function   %s\n", Signature(function).c_str());
-  for (const runtime::ContainerReader::Section& section : artifact.container().sections())
-    std::printf("section    %-12s %8zu bytes  sha256 %s\n", section.name.c_str(), section.bytes.size(),
-                runtime::ToHex(section.sha256).substr(0, 16).c_str());
-  for (const ffi::Module& module : artifact.LoadImports()) {
-    std::printf("\nmodule     %s, kernels: %s, sources: %s\n", module->kind().c_str(),
-                Join(module->FunctionNames()).c_str(), Join(module->SourceFormats()).c_str());
-    if (!module->SourceFormats().empty()) std::printf("\n%s", module->InspectSource("").c_str());
-  }
+  TERN_THROW(ValueError) << artifact.path() << " has no source of format '" << format
+                         << "'; it has " << (known.empty() ? "none" : ffi::Join(known));
 }
 
 }  // namespace
 
-void AddInspectCommand(CLI::App* app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file");
-  command->add_option("input", options->input, "x.so or x.tern")->required();
-  command->add_option("--format", options->format, "print the source of this format only");
-  command->callback([options] { Run(*options); });
+void Inspect(const InspectOptions& options) {
+  runtime::Artifact artifact = runtime::Artifact::Open(options.input);
+  if (!options.format.empty()) return PrintSource(artifact, options.format);
+  const runtime::ArtifactMeta& meta = artifact.meta();
+  std::printf("%s: %s, made by Tern %s\n", options.input.c_str(),
+              artifact.is_shared_object() ? "shared library" : "container",
+              meta.tern_version.c_str());
+  std::printf("target     %s\n", meta.target.c_str());
+  std::printf("device     %s\n", meta.device.c_str());
+  std::printf("host code  %s\n", ffi::Join(artifact.hosts()).c_str());
+  for (const runtime::FunctionInfo& function : meta.functions)
+    std::printf("function   %s\n", Signature(function).c_str());
+  for (const runtime::ContainerReader::Section& section : artifact.container().sections())
+    std::printf("section    %-12s %8zu bytes  sha256 %s\n", section.name.c_str(),
+                section.bytes.size(), runtime::ToHex(section.sha256).substr(0, 16).c_str());
+  for (const ffi::Module& module : artifact.LoadImports()) {
+    std::printf("\nmodule     %s, kernels: %s, sources: %s\n", module->kind().c_str(),
+                ffi::Join(module->FunctionNames()).c_str(),
+                ffi::Join(module->SourceFormats()).c_str());
+    if (!module->SourceFormats().empty()) std::printf("\n%s", module->InspectSource("").c_str());
+  }
 }
 
 }  // namespace tern::tools

@@ -1,31 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tern: compile, run and look at tensor programs.
+// tern: compile, run and look at tensor programs. The only file that knows the command line.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
 
 #include "tern/compile.h"
+#include "tern/ffi/text.h"
 #include "tools/tern/commands.h"
 
-int main(int argc, char** argv) {
-  CLI::App app("tern compiles tensor programs for any device, into one file, and runs them.", "tern");
+namespace tern::tools {
+namespace {
+
+constexpr const char* kTargetHelp = "target, as in \"llvm -mcpu=native\"; tern targets lists them";
+constexpr const char* kHostHelp = "host target, for a device target";
+
+void AddCompile(CLI::App* app) {
+  auto options = std::make_shared<CompileOptions>();
+  CLI::App* command = app->add_subcommand("compile", "compile a .tir file for a target");
+  command->add_option("input", options->input, ".tir file")->required();
+  command->add_option("-t,--target", options->target, kTargetHelp);
+  command->add_option("--host", options->host, kHostHelp);
+  command->add_option("-o,--output", options->output, "file to write: x.so or x.tern")->required();
+  command->add_flag("--keep-source", options->keep_source,
+                    "store readable forms of the device code too");
+  command->callback([options] { Compile(*options); });
+}
+
+void AddRun(CLI::App* app, int* exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app->add_subcommand("run", "run the functions of a .tir, .so or .tern file");
+  command->add_option("input", options->input, ".tir, .so or .tern file")->required();
+  command->add_option("-t,--target", options->target, kTargetHelp);
+  command->add_option("--host", options->host, kHostHelp);
+  command->add_option("--entry", options->entry, "function to run (default: all)");
+  command->add_option("--dim", options->dims,
+                      "NAME=N: a symbolic extent or integer parameter (default: 128)");
+  command->add_option("--input", options->inputs,
+                      "NAME=file.npy|random|ones|zeros (default: random)");
+  command->add_option("--output", options->outputs, "NAME=file.npy: write a tensor after the call");
+  command->add_option("--check", options->check, "interp: compare with the interpreter");
+  command->add_option("--repeat", options->repeat, "number of timed calls")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--seed", options->seed, "of the random inputs");
+  command->callback([options, exit_code] { *exit_code = Run(*options); });
+}
+
+void AddInspect(CLI::App* app) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file");
+  command->add_option("input", options->input, "x.so or x.tern")->required();
+  command->add_option("--format", options->format, "print the source of this format only");
+  command->callback([options] { Inspect(*options); });
+}
+
+void AddOpt(CLI::App* app) {
+  auto options = std::make_shared<OptOptions>();
+  CLI::App* command = app->add_subcommand("opt", "run passes on a .tir file and print the result");
+  command->add_option("input", options->input, ".tir file");
+  command
+      ->add_option("-p,--passes", options->passes, "passes to run, in order, separated by commas")
+      ->delimiter(',');
+  command->add_option("-t,--target", options->target, kTargetHelp);
+  command
+      ->add_option("--print-after", options->print_after,
+                   "print the module after these passes ('*': all)")
+      ->delimiter(',');
+  command->add_flag("--no-verify", options->no_verify, "do not check the module between passes");
+  command->add_flag("--timing", options->timing, "print the time each pass took");
+  command->add_flag("--list", options->list, "list the passes");
+  command->callback([options] { Opt(*options); });
+}
+
+void AddTargets(CLI::App* app) {
+  app->add_subcommand("targets", "list the targets: code generators, plugins, devices, tags")
+      ->callback(Targets);
+}
+
+void AddCts(CLI::App* app, int* exit_code) {
+  auto options = std::make_shared<CtsOptions>();
+  CLI::App* command = app->add_subcommand("cts", "run the conformance suite on a target");
+  command->add_option("target", options->target, kTargetHelp)->required();
+  command->add_option("--host", options->host, kHostHelp);
+  command->add_option("--filter", options->filter, "run only the cases whose name contains this");
+  command->add_flag("--full", options->full, "all sizes, not only those of the smoke tier");
+  command->add_flag("--list", options->list, "print the names of the cases");
+  command->add_flag("-v,--verbose", options->verbose, "print the cases that pass too");
+  command->callback([options, exit_code] { *exit_code = Cts(*options); });
+}
+
+// CLI11 says "a subcommand is required" of one it does not know.
+void CheckCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == argv[1]) return;
+    names.push_back(command->get_name());
+  }
+  TERN_THROW(ValueError) << "unknown command '" << argv[1] << "'" << ffi::DidYouMean(argv[1], names)
+                         << "; the commands are: " << ffi::Join(names);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("tern compiles tensor programs for any device, into one file, and runs them.",
+               "tern");
   app.require_subcommand(1);
   app.set_version_flag("--version", TERN_VERSION);
   int exit_code = 0;
-  tern::tools::AddCompileCommand(&app);
-  tern::tools::AddRunCommand(&app, &exit_code);
-  tern::tools::AddInspectCommand(&app);
-  tern::tools::AddOptCommand(&app);
-  tern::tools::AddTargetsCommand(&app);
-  tern::tools::AddCtsCommand(&app, &exit_code);
+  AddCompile(&app);
+  AddRun(&app, &exit_code);
+  AddInspect(&app);
+  AddOpt(&app);
+  AddTargets(&app);
+  AddCts(&app, &exit_code);
   try {
-    tern::Initialize();
+    Initialize();
+    CheckCommand(app, argc, argv);
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {
-    int code = app.exit(error);
-    return code == 0 ? 0 : 2;
-  } catch (const tern::Error& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const Error& error) {
     // Diagnostics carry their own "file:line:col: error:".
     bool located = std::strstr(error.what(), ": error: ") != nullptr;
     std::fprintf(stderr, "%s%s\n", located ? "" : "tern: error: ", error.what());
@@ -34,3 +129,8 @@ int main(int argc, char** argv) {
   }
   return 2;
 }
+
+}  // namespace
+}  // namespace tern::tools
+
+int main(int argc, char** argv) { return tern::tools::Main(argc, argv); }

@@ -10,15 +10,7 @@
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
-namespace {
-
-struct Options {
-  std::string input, target;
-  std::vector<std::string> passes, print_after;
-  bool list = false, no_verify = false, timing = false;
-};
-
-void Run(const Options& options) {
+void Opt(const OptOptions& options) {
   if (options.list) {
     for (const std::string& name : ir::PassNames())
       std::printf("%-20s %s\n", name.c_str(), ir::GetPass(name).description.c_str());
@@ -28,8 +20,9 @@ void Run(const Options& options) {
   ir::IRModule module = tir::ParseFile(options.input);
   if (!options.target.empty()) {
     target::Target target = target::Target::Parse(options.target);
-    module = tir::MapFunctions(
-        module, [&](const tir::PrimFunc& function) { return function.WithAttr(tir::attr::kTarget, target); });
+    module = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
+      return function.WithAttr(tir::attr::kTarget, target);
+    });
   }
   std::vector<std::pair<std::string, double>> timing;
   ir::PassOptions pass_options;
@@ -46,23 +39,8 @@ void Run(const Options& options) {
   module = ir::RunPasses(module, options.passes, pass_options);
   std::fputs(tir::PrintModule(module).c_str(), stdout);
   if (options.timing)
-    for (const auto& [name, seconds] : timing) std::fprintf(stderr, "%-20s %8.3f ms\n", name.c_str(), 1e3 * seconds);
-}
-
-}  // namespace
-
-void AddOptCommand(CLI::App* app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("opt", "run passes on a .tir file and print the result");
-  command->add_option("input", options->input, ".tir file");
-  command->add_option("-p,--passes", options->passes, "passes to run, in order, separated by commas")->delimiter(',');
-  command->add_option("-t,--target", options->target, "target that the functions are compiled for");
-  command->add_option("--print-after", options->print_after, "print the module after these passes ('*': all)")
-      ->delimiter(',');
-  command->add_flag("--no-verify", options->no_verify, "do not check the module between passes");
-  command->add_flag("--timing", options->timing, "print the time each pass took");
-  command->add_flag("--list", options->list, "list the passes");
-  command->callback([options] { Run(*options); });
+    for (const auto& [name, seconds] : timing)
+      std::fprintf(stderr, "%-20s %8.3f ms\n", name.c_str(), 1e3 * seconds);
 }
 
 }  // namespace tern::tools

@@ -27,17 +27,20 @@ runtime::RunResult RunReference(const ir::IRModule& module, const runtime::Funct
   runtime::RunResult result;
   std::vector<ffi::Any> args = runtime::MakeArguments(info, options, &result.dims);
   tir::Interpret(module, info.name, args);
-  for (const ffi::Any& arg : args) result.args.push_back(arg.TryAs<runtime::Tensor>().value_or(runtime::Tensor()));
+  for (const ffi::Any& arg : args)
+    result.args.push_back(arg.TryAs<runtime::Tensor>().value_or(runtime::Tensor()));
   return result;
 }
 
-std::vector<Comparison> CompareResults(const runtime::FunctionInfo& info, const runtime::RunResult& actual,
+std::vector<Comparison> CompareResults(const runtime::FunctionInfo& info,
+                                       const runtime::RunResult& actual,
                                        const runtime::RunResult& expected) {
   std::vector<Comparison> outputs;
   for (size_t i = 0; i < info.params.size(); ++i) {
     const runtime::ParamInfo& param = info.params[i];
     if (!param.is_output) continue;
-    outputs.push_back({param.name, runtime::CompareTensors(actual.args[i], expected.args[i]), Tolerance(param.dtype)});
+    outputs.push_back({param.name, runtime::CompareTensors(actual.args[i], expected.args[i]),
+                       Tolerance(param.dtype)});
   }
   return outputs;
 }

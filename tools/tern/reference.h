@@ -25,7 +25,8 @@ struct Comparison {
   bool within() const { return IsWithin(error, tolerance); }
 };
 // Of every tensor that the function writes.
-std::vector<Comparison> CompareResults(const runtime::FunctionInfo& info, const runtime::RunResult& actual,
+std::vector<Comparison> CompareResults(const runtime::FunctionInfo& info,
+                                       const runtime::RunResult& actual,
                                        const runtime::RunResult& expected);
 
 }  // namespace tern::tools

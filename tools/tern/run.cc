@@ -14,18 +14,12 @@
 namespace tern::tools {
 namespace {
 
-struct Options {
-  std::string input, target, host, entry, check;
-  std::vector<std::string> inputs, dims, outputs;
-  uint64_t seed = 0;
-  int repeat = 1;
-};
-
-runtime::RunOptions MakeRunOptions(const Options& options) {
+runtime::RunOptions MakeRunOptions(const RunOptions& options) {
   runtime::RunOptions run;
   run.seed = options.seed;
   run.repeat = options.repeat;
-  for (const std::string& text : options.inputs) run.inputs.insert(SplitAssignment("--input", text));
+  for (const std::string& text : options.inputs)
+    run.inputs.insert(SplitAssignment("--input", text));
   for (const std::string& text : options.dims) {
     auto [name, value] = SplitAssignment("--dim", text);
     run.dims[name] = ParseInteger("--dim", value);
@@ -41,7 +35,7 @@ struct Program {
   std::string where;  // "opencl:0", or the kind of a host target
 };
 
-Program Load(const Options& options) {
+Program Load(const RunOptions& options) {
   Program program;
   if (options.input.ends_with(".so") || options.input.ends_with(".tern")) {
     TERN_CHECK(options.target.empty()) << "--target: " << options.input << " is compiled already";
@@ -51,17 +45,18 @@ Program Load(const Options& options) {
     program.where = program.meta.device + ":0";
     return program;
   }
-  target::Target target = options.target.empty() ? target::Target::DefaultHost()
-                                                 : target::Target::Parse(options.target, options.host);
+  target::Target target = options.target.empty()
+                              ? target::Target::DefaultHost()
+                              : target::Target::Parse(options.target, options.host);
   program.source = tir::ParseFile(options.input);
   program.meta = DescribeModule(program.source, target);
-  program.module = codegen::LoadLinkable(Compile(program.source, target));
+  program.module = codegen::LoadLinkable(tern::Compile(program.source, target));
   program.where = target->is_device() ? program.meta.device + ":0" : target->kind->name;
   return program;
 }
 
 // Prints what came of one function; returns whether it is right as far as was asked.
-bool RunOne(const Options& options, const Program& program, const runtime::FunctionInfo& info,
+bool RunOne(const RunOptions& options, const Program& program, const runtime::FunctionInfo& info,
             const runtime::RunOptions& run) {
   ffi::Function function = program.module->GetFunction(info.name);
   runtime::RunResult result = runtime::RunFunction(function, info, program.meta.device, run);
@@ -72,42 +67,29 @@ bool RunOne(const Options& options, const Program& program, const runtime::Funct
   }
   if (options.check.empty()) return true;
   bool right = true;
-  for (const Comparison& output : CompareResults(info, result, RunReference(program.source, info, run))) {
+  for (const Comparison& output :
+       CompareResults(info, result, RunReference(program.source, info, run))) {
     std::printf("%s\n", ErrorLine(output.name, output.error, output.tolerance).c_str());
     right = right && output.within();
   }
   return right;
 }
 
-int Run(const Options& options) {
+}  // namespace
+
+int Run(const RunOptions& options) {
   TERN_CHECK(options.check.empty() || options.check == "interp")
       << "--check " << options.check << ": expected interp (tern-run compares with .npy files)";
   Program program = Load(options);
-  TERN_CHECK(options.check.empty() || program.source) << "--check interp needs the .tir file, not a compiled one";
+  TERN_CHECK(options.check.empty() || program.source)
+      << "--check interp needs the .tir file, not a compiled one";
   runtime::RunOptions run = MakeRunOptions(options);
   std::vector<runtime::FunctionInfo> chosen = program.meta.functions;
   if (!options.entry.empty()) chosen = {FindEntry(program.meta, options.entry)};
   bool right = true;
-  for (const runtime::FunctionInfo& info : chosen) right = RunOne(options, program, info, run) && right;
+  for (const runtime::FunctionInfo& info : chosen)
+    right = RunOne(options, program, info, run) && right;
   return right ? 0 : 1;
-}
-
-}  // namespace
-
-void AddRunCommand(CLI::App* app, int* exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("run", "run the functions of a .tir, .so or .tern file");
-  command->add_option("input", options->input, ".tir, .so or .tern file")->required();
-  command->add_option("-t,--target", options->target, "target for a .tir file; tern targets lists them");
-  command->add_option("--host", options->host, "host target, for a device target");
-  command->add_option("--entry", options->entry, "function to run (default: all)");
-  command->add_option("--dim", options->dims, "NAME=N: value of a symbolic extent or integer parameter (default: 128)");
-  command->add_option("--input", options->inputs, "NAME=file.npy|random|ones|zeros (default: random)");
-  command->add_option("--output", options->outputs, "NAME=file.npy: write a tensor after the call");
-  command->add_option("--check", options->check, "interp: compare with the interpreter");
-  command->add_option("--repeat", options->repeat, "number of timed calls")->check(CLI::Range(1, 1000000));
-  command->add_option("--seed", options->seed, "of the random inputs");
-  command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 
 }  // namespace tern::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs of the conformance suite, built into the tool from test/cts, so that it runs wherever the tool is.
+// The programs of the conformance suite, built into the tool from test/cts, so that it runs
+// wherever the tool is.
 #ifndef TOOLS_TERN_SUITE_H_
 #define TOOLS_TERN_SUITE_H_
 

@@ -33,7 +33,8 @@ void PrintDevices(const std::string& kind_name) {
     for (int32_t id = 0; id < count; ++id) {
       ffi::Map properties = kind->Describe(id);
       const ffi::Any* name = properties->Find("name");
-      std::printf("    device     %s:%d  %s\n", kind_name.c_str(), id, name ? name->As<std::string>().c_str() : "");
+      std::printf("    device     %s:%d  %s\n", kind_name.c_str(), id,
+                  name ? name->As<std::string>().c_str() : "");
     }
   } catch (const Error& error) {
     std::printf("    devices    error: %s\n", error.what());
@@ -43,26 +44,24 @@ void PrintDevices(const std::string& kind_name) {
 void PrintKind(const target::TargetKind& kind) {
   std::printf("%s  %s\n", kind.name.c_str(), kind.description.c_str());
   std::printf("    role       %s\n", kind.role == target::Role::kHost ? "host" : "device");
-  std::printf("    codegen    %s\n", kind.unavailable.empty() ? "yes" : ("no: " + kind.unavailable).c_str());
+  std::printf("    codegen    %s\n",
+              kind.unavailable.empty() ? "yes" : ("no: " + kind.unavailable).c_str());
   if (kind.role == target::Role::kDevice) PrintDevices(kind.device);
-  for (const auto& [name, spec] : kind.attrs) std::printf("    attribute  %s\n", AttrText(name, spec).c_str());
-  for (const auto& [tag, text] : kind.tags) std::printf("    tag        %s  =  %s\n", tag.c_str(), text.c_str());
+  for (const auto& [name, spec] : kind.attrs)
+    std::printf("    attribute  %s\n", AttrText(name, spec).c_str());
+  for (const auto& [tag, text] : kind.tags)
+    std::printf("    tag        %s  =  %s\n", tag.c_str(), text.c_str());
 }
 
-void Run() {
+}  // namespace
+
+void Targets() {
   runtime::LoadAllPlugins();
   std::printf("default host: %s\n", target::Target::DefaultHost()->str().c_str());
   for (const target::TargetKind* kind : target::TargetKinds()) {
     std::printf("\n");
     PrintKind(*kind);
   }
-}
-
-}  // namespace
-
-void AddTargetsCommand(CLI::App* app) {
-  CLI::App* command = app->add_subcommand("targets", "list the targets: code generators, plugins, devices, tags");
-  command->callback(Run);
 }
 
 }  // namespace tern::tools

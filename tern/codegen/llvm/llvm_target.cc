@@ -21,7 +21,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "tern/ffi/registry.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 
 namespace tern::codegen {
@@ -139,11 +139,12 @@ const ElfMachine& GetElfMachine(const std::string& name) {
     if (triple.isOSBinFormatELF() &&
         llvm::Triple::getArchTypeName(triple.getArch()) == machine.arch)
       return machine;
-  std::string legal;
+  std::vector<std::string> legal;
   for (const ElfMachine& machine : kElfMachines)
-    legal += (legal.empty() ? "" : ", ") + std::string(machine.arch) + "-linux-gnu";
+    legal.push_back(std::string(machine.arch) + "-linux-gnu");
   TERN_THROW(ValueError) << "-mtriple=" << name
-                         << ": Tern makes no host code for it; expected one like " << legal;
+                         << ": Tern makes no host code for it; expected one like "
+                         << ffi::Join(legal);
   __builtin_unreachable();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "tern/ffi/text.h"
 #include "tern/ir/visitor.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/function.h"
@@ -18,12 +19,6 @@ struct Memory {
   char* data = nullptr;
   std::vector<int64_t> shape, strides;
 };
-
-std::string TupleText(const std::vector<int64_t>& items) {
-  std::string text;
-  for (int64_t item : items) text += (text.empty() ? "" : ", ") + std::to_string(item);
-  return "(" + text + ")";
-}
 
 class Interpreter {
  public:
@@ -86,7 +81,7 @@ class Interpreter {
       int64_t expected = EvalInt(buffer->shape[d]);
       TERN_CHECK(shape[d] == expected)
           << ArgumentText(function, i, param) << "expected extent " << d << " to be " << expected
-          << ", got shape " << TupleText(shape);
+          << ", got shape " << ffi::ShapeText(shape);
     }
     TERN_CHECK(buffer->strides.empty())
         << ArgumentText(function, i, param) << "the interpreter takes no strided parameters";
@@ -128,7 +123,7 @@ class Interpreter {
         if (index < 0 || index >= memory.shape[d])
           TERN_THROW(IndexError) << span.str() << ": index " << index
                                  << " is out of bounds in dimension " << d << " of " << buffer->name
-                                 << ", whose shape is " << TupleText(memory.shape);
+                                 << ", whose shape is " << ffi::ShapeText(memory.shape);
         offset += index * memory.strides[d];
       }
       access(lane, memory.data + offset * buffer->dtype.bytes());

@@ -21,33 +21,25 @@ int64_t WrapInt(DataType dtype, int64_t value) {
                          : static_cast<int64_t>(bits) >> shift;
 }
 
-double RoundFloat(DataType dtype, double value) {
-  if (dtype.bits() == 64) return value;
-  float single = static_cast<float>(value);
-  if (dtype.is_bfloat16()) return Bfloat16ToFloat(FloatToBfloat16(single));
-  if (dtype.bits() == 16) return HalfToFloat(FloatToHalf(single));
-  return single;
-}
-
 // An operation on float32 or wider operands, rounded once; 16-bit types are computed in float32,
 // which is wide enough that rounding twice changes nothing.
 Lane FloatOp(NodeKind kind, DataType dtype, double a, double b) {
   Lane out{};
   switch (kind) {
     case NodeKind::kAdd:
-      out.f = RoundFloat(
+      out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a + b : static_cast<float>(a) + static_cast<float>(b));
       return out;
     case NodeKind::kSub:
-      out.f = RoundFloat(
+      out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a - b : static_cast<float>(a) - static_cast<float>(b));
       return out;
     case NodeKind::kMul:
-      out.f = RoundFloat(
+      out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a * b : static_cast<float>(a) * static_cast<float>(b));
       return out;
     case NodeKind::kDiv:
-      out.f = RoundFloat(
+      out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a / b : static_cast<float>(a) / static_cast<float>(b));
       return out;
     case NodeKind::kMin:
@@ -148,14 +140,14 @@ Lane BinaryLane(NodeKind kind, DataType dtype, Lane a, Lane b) {
 Lane CastLane(DataType from, DataType to, Lane value) {
   Lane out{};
   if (to.is_float()) {
+    bool is_uint64 = from == DataType::UInt(64, from.lanes());
+    uint64_t bits = static_cast<uint64_t>(value.i);
     if (from.is_float())
-      out.f = RoundFloat(to, value.f);
-    else if (from == DataType::UInt(64, from.lanes()))
-      out.f = to.bits() == 64 ? static_cast<double>(static_cast<uint64_t>(value.i))
-                              : RoundFloat(to, static_cast<float>(static_cast<uint64_t>(value.i)));
+      out.f = RoundToType(to, value.f);
+    else if (to.bits() == 32)  // integers have more digits than a double
+      out.f = is_uint64 ? static_cast<float>(bits) : static_cast<float>(value.i);
     else
-      out.f = to.bits() == 64 ? static_cast<double>(value.i)
-                              : RoundFloat(to, static_cast<float>(value.i));
+      out.f = RoundToType(to, is_uint64 ? static_cast<double>(bits) : static_cast<double>(value.i));
     return out;
   }
   if (from.is_float()) {

@@ -19,7 +19,6 @@ Expr PtrAdd(Expr pointer, Expr offset) {
   return ir::CallNode::Make(intrinsic::kPtrAdd, {std::move(pointer), std::move(offset)});
 }
 Expr IsNull(Expr pointer) { return ir::CallNode::Make(intrinsic::kIsNull, {std::move(pointer)}); }
-Expr AnyView(Expr pointer) { return ir::CallNode::Make(intrinsic::kAnyView, {std::move(pointer)}); }
 Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
 Expr Int32(int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); }
 
@@ -96,7 +95,7 @@ class Packer {
   int64_t ArgOffset(size_t i) const { return static_cast<int64_t>(i * sizeof(TernAny)); }
   // An assert on argument i that says what was expected and what came.
   void CheckArg(const Expr& condition, const char* kind, size_t i, const std::string& expected) {
-    Check(condition, kind, {Text(expected + ", got "), AnyView(PtrAdd(args_, ArgOffset(i)))});
+    Check(condition, kind, {Text(expected + ", got "), PtrAdd(args_, ArgOffset(i))});
   }
 
   Var TypeIndex(size_t i, const Param& param) {
@@ -217,7 +216,7 @@ class Packer {
       std::string name = ir::AsConstInt(declared) ? "" : Print(declared) + " = ";
       Check(declared == actual, "ValueError",
             {Text(Expected(i, param) + what + " to be " + name), declared, Text(", got "),
-             AnyView(PtrAdd(args_, ArgOffset(i)))});
+             PtrAdd(args_, ArgOffset(i))});
     });
   }
 

@@ -11,7 +11,8 @@ class Serializer : public StmtMutator {
   using StmtMutator::MutateNode;
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
-    return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body), "", node->span);
+    return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body),
+                         "", node->span);
   }
 };
 

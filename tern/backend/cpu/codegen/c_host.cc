@@ -24,7 +24,7 @@ typedef struct TernAny {
   union {
     int64_t i;
     double f;
-    void* p;
+    const void* p;
     const char* s;
   } v;
 } TernAny;
@@ -49,7 +49,7 @@ struct AnyMaker {
 constexpr AnyMaker kFromInt = {"tern_int", kTernInt, "int64_t", "i"};
 constexpr AnyMaker kFromBool = {"tern_bool", kTernBool, "bool", "i"};
 constexpr AnyMaker kFromFloat = {"tern_float", kTernFloat, "double", "f"};
-constexpr AnyMaker kFromPointer = {"tern_pointer", kTernOpaquePtr, "void*", "p"};
+constexpr AnyMaker kFromPointer = {"tern_pointer", kTernOpaquePtr, "const void*", "p"};
 constexpr AnyMaker kFromString = {"tern_str", kTernRawStr, "const char*", "s"};
 
 const AnyMaker& MakerOf(DataType dtype) {
@@ -186,8 +186,6 @@ std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin
 }
 
 std::string CodeGenCHost::PrintAny(const ir::Expr& expr) {
-  auto* call = expr.As<ir::CallNode>();
-  if (call && call->name == intrinsic::kAnyView) return PrintAt("TernAny", call->args[0], 0);
   const AnyMaker& maker = expr.As<ir::StringImmNode>() ? kFromString : MakerOf(expr.dtype());
   UseHelper(maker.name,
             fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n",

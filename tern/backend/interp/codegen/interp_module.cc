@@ -53,10 +53,11 @@ void RegisterCodegen() {
   kind.host_rank = -1;
   kind.lowered = false;
   target::RegisterTargetKind(kind);
-  ffi::RegisterGlobal("target.build.interp",
-                      ffi::Function::FromTyped("target.build.interp", [](ir::IRModule module, target::Target) {
-                        return ffi::Module(ffi::Make<InterpModule>(std::move(module)));
-                      }));
+  ffi::RegisterGlobal(
+      "target.build.interp",
+      ffi::Function::FromTyped("target.build.interp", [](ir::IRModule module, target::Target) {
+        return ffi::Module(ffi::Make<InterpModule>(std::move(module)));
+      }));
 }
 
 }  // namespace tern::backend::interp

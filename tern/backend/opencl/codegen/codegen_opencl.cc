@@ -99,8 +99,9 @@ std::string CodeGenOpenCL::NonFiniteLiteral(DataType, double value) {
 }
 
 std::string CodeGenOpenCL::Preamble() const {
-  return uses_fp64_ ? "// Written by Tern.\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-                    : "// Written by Tern.\n";
+  // A product and a sum are two operations, each rounded (docs/numerics.md).
+  std::string text = "// Written by Tern.\n#pragma OPENCL FP_CONTRACT OFF\n";
+  return uses_fp64_ ? text + "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : text;
 }
 
 // ---- Functions.

@@ -73,6 +73,7 @@ TEST(CodeGenOpenCL, WritesAReadableKernel) {
   ffi::Module module = Build({GuardedAdd()});
   EXPECT_EQ(module->kind(), "opencl");
   EXPECT_EQ(module->InspectSource("cl"), R"(// Written by Tern.
+#pragma OPENCL FP_CONTRACT OFF
 
 // add_kernel
 __kernel void add_kernel(__global const float* A, __global const float* B, __global float* C, long n) {

@@ -109,10 +109,7 @@ llvm::Value* CodeGenCPU::PackValues(const std::vector<ir::Expr>& values) {
 
 void CodeGenCPU::PackValue(const ir::Expr& value, llvm::Value* slot) {
   DataType dtype = value.dtype();
-  if (const auto* call = value.As<ir::CallNode>(); call && call->name == tir::intrinsic::kAnyView) {
-    llvm::Align alignment(alignof(TernAny));
-    builder().CreateMemCpy(slot, alignment, Emit(call->args.at(0)), alignment, sizeof(TernAny));
-  } else if (value.As<ir::StringImmNode>()) {
+  if (value.As<ir::StringImmNode>()) {
     FillValue(slot, kTernRawStr, Emit(value));
   } else if (dtype.is_handle()) {
     FillValue(slot, kTernOpaquePtr, Emit(value));

@@ -12,6 +12,7 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/llvm/link_elf.h"
 #include "tern/codegen/llvm/llvm_target.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/host_module.h"
 
@@ -82,10 +83,8 @@ class LLVMModule : public codegen::LinkableModule {
                                << runtime::HostTriple();
     std::vector<std::string> missing = target_.FeaturesMissingHere();
     if (missing.empty()) return;
-    std::string names;
-    for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
     TERN_THROW(RuntimeError) << "compiled for " << target_.cpu() << "; this machine's CPU lacks "
-                             << names;
+                             << ffi::Join(missing);
   }
 
   Jit& GetJit() {
