@@ -23,11 +23,11 @@ row() {
   local kernel=$1 target=$2 text
   shift 2
   if text=$("$@" 2>"$work/stderr"); then
-    printf '%-8s %-36s %10s   %s\n' "$kernel" "$target" "$(sed -nE '1s/.*  ([0-9.]+ [mu]?s)  .*/\1/p' <<<"$text")" \
+    printf '%-8s %-40s %10s   %s\n' "$kernel" "$target" "$(sed -nE '1s/.*  ([0-9.]+ [mu]?s)  .*/\1/p' <<<"$text")" \
       "$(sed -nE 's/.*largest error ([^ ]+ absolute, [^ ]+ relative).*/\1/p' <<<"$text")"
   else
     failed=1
-    printf '%-8s %-36s FAILED: %s\n' "$kernel" "$target" "$(tail -n 1 "$work/stderr")$(tail -n 1 <<<"$text")"
+    printf '%-8s %-40s FAILED: %s\n' "$kernel" "$target" "$(tail -n 1 "$work/stderr")$(tail -n 1 <<<"$text")"
   fi
 }
 
@@ -45,7 +45,7 @@ run_file() {
   "$build/bin/tern-run" "$work/$kernel.so" ${dims[$kernel]} --check "${output[$kernel]}=$work/$kernel.npy"
 }
 
-printf '%-8s %-36s %10s   %s\n' kernel target time "largest error against the interpreter"
+printf '%-8s %-40s %10s   %s\n' kernel target time "largest error against the interpreter"
 for kernel in add matmul; do
   "$tern" run "$examples/kernels/$kernel.tir" -t interp ${dims[$kernel]} --output "${output[$kernel]}=$work/$kernel.npy" >/dev/null
   for target in llvm c opencl; do

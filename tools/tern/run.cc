@@ -32,7 +32,7 @@ struct Program {
   ir::IRModule source;
   ffi::Module module;
   runtime::ArtifactMeta meta;
-  std::string where;  // "opencl:0", or the kind of a host target
+  std::string where;  // the device, or the kind of a host target
 };
 
 Program Load(const RunOptions& options) {
