@@ -97,10 +97,10 @@ class Function : public Ref<FunctionObj> {
                     [[maybe_unused]] Args args, std::index_sequence<I...>) {
     std::tuple<std::decay_t<T>...> values{Argument<std::decay_t<T>>(name, args, I)...};
     if constexpr (std::is_void_v<R>) {
-      body(std::get<I>(std::move(values))...);
+      std::apply(body, std::move(values));
       return {};
     } else {
-      return Any(body(std::get<I>(std::move(values))...));
+      return Any(std::apply(body, std::move(values)));
     }
   }
 

@@ -114,6 +114,10 @@ int Main(int argc, char** argv) {
   AddTargets(&app);
   AddCts(&app, &exit_code);
   try {
+    if (argc == 1) {
+      std::fputs(app.help().c_str(), stdout);
+      return 0;
+    }
     Initialize();
     CheckCommand(app, argc, argv);
     app.parse(argc, argv);

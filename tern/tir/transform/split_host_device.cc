@@ -74,6 +74,7 @@ class Splitter : public StmtMutator {
     if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
     KernelScan scan;
     scan.Visit(self);
+    SortLikeParameters(&scan.buffers);
     std::string name = function_->name + "_kernel" + (count_ ? "_" + std::to_string(count_) : "");
     ++count_;
     kernels_->push_back(MakeKernel(name, scan, self));
@@ -85,6 +86,18 @@ class Splitter : public StmtMutator {
     return EvaluateNode::Make(
         ir::CallNode::Make(intrinsic::kLaunchKernel, args, DataType::Void(), node->span),
         node->span);
+  }
+
+  // The function's parameters in their order, then the rest.
+  void SortLikeParameters(std::vector<Buffer>* buffers) const {
+    auto position = [&](const Buffer& buffer) {
+      const std::vector<Param>& params = function_->params;
+      return std::find_if(params.begin(), params.end(),
+                          [&](const Param& param) { return param.var.same(buffer->data); }) -
+             params.begin();
+    };
+    std::stable_sort(buffers->begin(), buffers->end(),
+                     [&](const Buffer& a, const Buffer& b) { return position(a) < position(b); });
   }
 
   // The kernel owns its variables: nothing of it is shared with the host function.

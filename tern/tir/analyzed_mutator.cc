@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/analyzed_mutator.h"
+
+namespace tern::tir {
+
+Buffer AnalyzedMutator::MutateDef(const BufferDef& buffer) {
+  for (const Expr& extent : buffer->shape) {
+    const auto* var = extent.As<VarNode>();
+    if (var && analyzer_.Bounds(extent).lo < 0)
+      analyzer_.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+  }
+  return StmtMutator::MutateDef(buffer);
+}
+
+Stmt AnalyzedMutator::MutateNode(const LetStmtNode* node, const Stmt& self) {
+  Expr value = Mutate(node->value);
+  if (value.dtype().is_integer()) analyzer_.Bind(node->var, analyzer_.Bounds(value));
+  Stmt body = Mutate(node->body);
+  if (value.same(node->value) && body.same(node->body)) return self;
+  return LetStmtNode::Make(node->var, value, body, node->span);
+}
+
+Stmt AnalyzedMutator::MutateNode(const ForNode* node, const Stmt& self) {
+  Expr min = Mutate(node->min), extent = Mutate(node->extent);
+  analyzer_.BindRange(node->var, min, extent);
+  Stmt body = Mutate(node->body);
+  if (min.same(node->min) && extent.same(node->extent) && body.same(node->body)) return self;
+  return ForNode::Make(node->var, min, extent, node->for_kind, body, node->thread, node->span);
+}
+
+}  // namespace tern::tir
