@@ -62,8 +62,9 @@ class Any : public AnyView {
   Any(Any&& other) noexcept { std::swap(value_, other.value_); }
   // Owns what the view borrows: objects are counted, raw strings are copied.
   explicit Any(const AnyView& view);
+  // There is no AnyTraits<Any>::To: this never stands in for the copy and move constructors.
   template <class T, class = decltype(AnyTraits<std::decay_t<T>>::To(std::declval<T>()))>
-  Any(T&& value) {
+  Any(T&& value) {  // NOLINT(bugprone-forwarding-reference-overload)
     value_ = AnyTraits<std::decay_t<T>>::To(std::forward<T>(value));
   }
   ~Any() {

@@ -67,7 +67,7 @@ struct ArithmeticCase {
 // the wide ones stay where nothing overflows.
 template <class T>
 std::vector<T> Samples() {
-  using V = typename Element<T>::Value;
+  using V = Element<T>::Value;
   std::vector<double> values = {1, 2, 3, 7, 10, 100, 127};
   if (Element<T>::kType.is_float()) values.insert(values.end(), {0.1, 0.333, 1.5, 1e-3, 3e-5});
   if (!Element<T>::kType.is_uint()) {
@@ -102,7 +102,7 @@ template <class T>
 std::vector<ArithmeticCase<T>> ArithmeticCases() {
   using ir::Expr;
   using E = Element<T>;
-  using V = typename E::Value;
+  using V = E::Value;
   std::vector<ArithmeticCase<T>> cases;
   auto add = [&](std::string name, auto build, auto expected) {
     cases.push_back({std::move(name), build,
