@@ -39,7 +39,8 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("--input", options->inputs,
                       "NAME=file.npy|random|ones|zeros (default: random)");
   command->add_option("--output", options->outputs, "NAME=file.npy: write a tensor after the call");
-  command->add_option("--check", options->check, "interp: compare with the interpreter");
+  command->add_option("--check", options->check,
+                      "interp, or NAME=file.npy: what the results are compared with");
   command->add_option("--repeat", options->repeat, "number of timed calls")
       ->check(CLI::Range(1, 1000000));
   command->add_option("--seed", options->seed, "of the random inputs");

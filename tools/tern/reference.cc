@@ -4,7 +4,6 @@
 #include "tern/tir/interpreter/interpreter.h"
 
 namespace tern::tools {
-namespace {
 
 // Held against |actual - expected| / max(1, |expected|).
 double Tolerance(DataType dtype) {
@@ -19,8 +18,6 @@ double Tolerance(DataType dtype) {
       return 1e-12;
   }
 }
-
-}  // namespace
 
 runtime::RunResult RunReference(const ir::IRModule& module, const runtime::FunctionInfo& info,
                                 const runtime::RunOptions& options) {

@@ -17,7 +17,10 @@ namespace tern::tools {
 runtime::RunResult RunReference(const ir::IRModule& module, const runtime::FunctionInfo& info,
                                 const runtime::RunOptions& options);
 
-// How far one tensor is from what it should be, and how far it may be (docs/numerics.md).
+// How far an element of the type may be from what it should be (docs/numerics.md).
+double Tolerance(DataType dtype);
+
+// How far one tensor is from what it should be, and how far it may be.
 struct Comparison {
   std::string name;
   runtime::MaxError error;

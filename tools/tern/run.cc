@@ -55,6 +55,18 @@ Program Load(const RunOptions& options) {
   return program;
 }
 
+// Against the interpreter, or one tensor against a file.
+std::vector<Comparison> Check(const std::string& check, const Program& program,
+                              const runtime::FunctionInfo& info, const runtime::RunResult& result,
+                              const runtime::RunOptions& run) {
+  if (check == "interp")
+    return CompareResults(info, result, RunReference(program.source, info, run));
+  auto [name, path] = SplitAssignment("--check", check);
+  runtime::Tensor actual = FindTensor(info, result, "--check", name);
+  return {
+      {name, runtime::CompareTensors(actual, runtime::ReadNpy(path)), Tolerance(actual->dtype())}};
+}
+
 // Prints what came of one function; returns whether it is right as far as was asked.
 bool RunOne(const RunOptions& options, const Program& program, const runtime::FunctionInfo& info,
             const runtime::RunOptions& run) {
@@ -67,8 +79,7 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   }
   if (options.check.empty()) return true;
   bool right = true;
-  for (const Comparison& output :
-       CompareResults(info, result, RunReference(program.source, info, run))) {
+  for (const Comparison& output : Check(options.check, program, info, result, run)) {
     std::printf("%s\n", ErrorLine(output.name, output.error, output.tolerance).c_str());
     right = right && output.within();
   }
@@ -78,10 +89,11 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
 }  // namespace
 
 int Run(const RunOptions& options) {
-  TERN_CHECK(options.check.empty() || options.check == "interp")
-      << "--check " << options.check << ": expected interp (tern-run compares with .npy files)";
+  bool checks_file = options.check.find('=') != std::string::npos;
+  TERN_CHECK(options.check.empty() || options.check == "interp" || checks_file)
+      << "--check " << options.check << ": expected interp or NAME=file.npy";
   Program program = Load(options);
-  TERN_CHECK(options.check.empty() || program.source)
+  TERN_CHECK(options.check != "interp" || program.source)
       << "--check interp needs the .tir file, not a compiled one";
   runtime::RunOptions run = MakeRunOptions(options);
   std::vector<runtime::FunctionInfo> chosen = program.meta.functions;
