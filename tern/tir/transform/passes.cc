@@ -9,6 +9,7 @@
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
+#include "tern/tir/transform/unroll_loops.h"
 
 namespace tern::tir {
 
@@ -24,6 +25,7 @@ void RegisterPasses() {
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
+  per_function("unroll_loops", "unrolled loops are straight code", UnrollLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
                       return module;
