@@ -10,6 +10,7 @@
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
 #include "tern/tir/transform/unroll_loops.h"
+#include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
 
@@ -26,6 +27,7 @@ void RegisterPasses() {
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
   per_function("unroll_loops", "unrolled loops are straight code", UnrollLoops);
+  per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
                       return module;
