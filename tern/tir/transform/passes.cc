@@ -3,6 +3,7 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/make_packed_api.h"
@@ -20,6 +21,8 @@ void RegisterPasses() {
     ir::RegisterPass({name, description,
                       [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
+  per_function("decompose_reductions", "reductions are initialised before their loops",
+               DecomposeReductions);
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
