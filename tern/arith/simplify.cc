@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/arith/analyzer.h"
 #include "tern/arith/fold.h"
+#include "tern/arith/linear.h"
 #include "tern/ir/mutator.h"
 #include "tern/ir/structural.h"
 
@@ -8,11 +9,6 @@ namespace tern::arith {
 namespace {
 
 using namespace tern::ir;  // the node classes
-
-// Signed types whose overflow is undefined, so that sums may be regrouped.
-bool IsIndexType(DataType dtype) {
-  return dtype.is_int() && dtype.bits() >= 32 && dtype.is_scalar();
-}
 
 class Simplifier : public ExprMutator {
  public:

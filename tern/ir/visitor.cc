@@ -26,4 +26,23 @@ bool UsesVar(const Expr& expr, const VarNode* var) {
   return found;
 }
 
+bool MayFault(const Expr& expr) {
+  bool may_fault = false;
+  ForEachExpr(expr, [&](const Expr& e) {
+    switch (e->kind) {
+      case NodeKind::kBufferLoad:
+      case NodeKind::kCall:
+      case NodeKind::kTruncDiv:
+      case NodeKind::kTruncMod:
+      case NodeKind::kFloorDiv:
+      case NodeKind::kFloorMod:
+        may_fault = true;
+        break;
+      default:
+        break;
+    }
+  });
+  return may_fault;
+}
+
 }  // namespace tern::ir

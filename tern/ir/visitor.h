@@ -67,6 +67,8 @@ class ExprVisitor {
 // Calls `f` on every subexpression, parents first.
 void ForEachExpr(const Expr& expr, const std::function<void(const Expr&)>& f);
 bool UsesVar(const Expr& expr, const VarNode* var);
+// Whether evaluating it where its value is not needed could fault.
+bool MayFault(const Expr& expr);
 
 }  // namespace tern::ir
 

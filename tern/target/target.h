@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tern/ffi/any.h"
+#include "tern/ir/expr.h"
 
 namespace tern::target {
 
@@ -48,6 +49,11 @@ struct TargetKind {
   // Whether its functions go through the lowering passes; if not, its code generator takes them as
   // they were written.
   bool lowered = true;
+  // Whether its code generator takes vectors; if not, vectorized loops run one element at a time.
+  bool vectors = true;
+  // Which vector expressions it takes, given that it takes the operands; a store is asked about as
+  // a load of the same place. Null: all.
+  std::function<bool(const ir::Expr&)> takes_vector;
   // Passes that run on its functions last, just before code generation.
   std::vector<std::string> final_passes;
 };

@@ -12,26 +12,6 @@ namespace {
 using ir::NodeKind;
 using llvm::Value;
 
-// Whether evaluating it where its value is not needed could fault.
-bool MayFault(const ir::Expr& expr) {
-  bool may_fault = false;
-  ir::ForEachExpr(expr, [&](const ir::Expr& e) {
-    switch (e->kind) {
-      case NodeKind::kBufferLoad:
-      case NodeKind::kCall:
-      case NodeKind::kTruncDiv:
-      case NodeKind::kTruncMod:
-      case NodeKind::kFloorDiv:
-      case NodeKind::kFloorMod:
-        may_fault = true;
-        break;
-      default:
-        break;
-    }
-  });
-  return may_fault;
-}
-
 bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
 
 // A positive power of two, in every lane alike.
@@ -200,7 +180,7 @@ Value* CodeGenLLVM::EmitNode(const ir::OrNode* node) {
 // `b` is evaluated where `a` does not decide, or where evaluating it does no harm.
 Value* CodeGenLLVM::ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and) {
   Value* first = Emit(a);
-  if (!a.dtype().is_scalar() || !MayFault(b)) {
+  if (!a.dtype().is_scalar() || !ir::MayFault(b)) {
     Value* second = Emit(b);
     return is_and ? builder_.CreateAnd(first, second) : builder_.CreateOr(first, second);
   }

@@ -60,26 +60,37 @@ class Flattener : public StmtMutator {
                                  Mutate(node->value), node->span);
   }
 
-  // Compact: ((i0 * n1) + i1) * n2 + ...; strided: i0 * s0 + i1 * s1 + ...
+  // Compact: ((i0 * n1) + i1) * n2 + ...; strided: i0 * s0 + i1 * s1 + ... A vector stands in the
+  // last place; elements that are next to each other stay a ramp, which code generators look for.
   Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
     Expr flat;
     for (size_t d = 0; d < indices.size(); ++d) {
       Expr index = ToIndexType(Mutate(indices[d]));
-      int lanes = index.dtype().lanes();
-      auto widen = [&](Expr expr) {
-        return lanes == expr.dtype().lanes() ? expr
-                                             : ir::BroadcastNode::Make(std::move(expr), lanes);
-      };
-      if (!buffer->strides.empty()) {
-        index = index * widen(buffer->strides[d]);
-        flat = flat ? widen(flat) + index : index;
-      } else {
-        flat = flat ? widen(flat * buffer->shape[d]) + index : index;
-      }
+      if (!buffer->strides.empty())
+        index = Scale(index, buffer->strides[d]);
+      else if (flat)
+        flat = flat * buffer->shape[d];
+      flat = flat ? Shift(index, flat) : index;
     }
     return flat ? flat : Expr(0);
   }
-  static Expr ToIndexType(Expr index) {
+  // The vector or scalar `index` times, and plus, a scalar.
+  static Expr Scale(const Expr& index, const Expr& factor) {
+    if (const auto* ramp = index.As<ir::RampNode>())
+      return ir::RampNode::Make(ramp->base * factor, ramp->stride * factor, ramp->lanes);
+    return index * Widen(factor, index.dtype());
+  }
+  static Expr Shift(const Expr& index, const Expr& offset) {
+    if (const auto* ramp = index.As<ir::RampNode>())
+      return ir::RampNode::Make(offset + ramp->base, ramp->stride, ramp->lanes);
+    return Widen(offset, index.dtype()) + index;
+  }
+  static Expr Widen(const Expr& scalar, DataType dtype) {
+    return dtype.is_scalar() ? scalar : ir::BroadcastNode::Make(scalar, dtype.lanes());
+  }
+  static Expr ToIndexType(const Expr& index) {
+    if (const auto* ramp = index.As<ir::RampNode>())
+      return ir::RampNode::Make(ToIndexType(ramp->base), ToIndexType(ramp->stride), ramp->lanes);
     return ir::CastNode::Make(DataType::Int(64, index.dtype().lanes()), index, index.span());
   }
 };

@@ -220,7 +220,8 @@ class Packer {
     });
   }
 
-  // No strides, or those of a compact tensor; an extent of 1 makes its stride irrelevant.
+  // No strides, or those of a compact tensor; an extent of 1 makes its stride irrelevant, an extent
+  // of 0 all of them.
   void CheckCompact(size_t i, const Param& param, const Var& strides) {
     const BufferNode* buffer = param.buffer.get();
     Expr compact, step = 1;
@@ -230,7 +231,8 @@ class Packer {
       compact = compact ? compact && fits : fits;
       step = step * buffer->shape[d];
     }
-    CheckArg(IsNull(strides) || compact, "ValueError", i, Expected(i, param) + "a compact tensor");
+    CheckArg(IsNull(strides) || step == Expr(0) || compact, "ValueError", i,
+             Expected(i, param) + "a compact tensor");
   }
 
   void UnpackData(size_t i, const Param& param, const Var& view) {

@@ -3,6 +3,7 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
@@ -10,6 +11,8 @@
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
+#include "tern/tir/transform/unroll_loops.h"
+#include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
 
@@ -19,6 +22,8 @@ void RegisterPasses() {
     ir::RegisterPass({name, description,
                       [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
+  per_function("decompose_reductions", "reductions are initialised before their loops",
+               DecomposeReductions);
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
@@ -27,6 +32,8 @@ void RegisterPasses() {
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
+  per_function("unroll_loops", "unrolled loops are straight code", UnrollLoops);
+  per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
                       return module;

@@ -48,6 +48,7 @@ void RegisterC() {
   kind.module_kind = "c";
   kind.device = "cpu";
   kind.host_rank = 1;
+  kind.vectors = false;
   kind.attrs["cc"] = {
       .type = target::AttrSpec::Type::kString,
       .help = "the C compiler, a program with its first arguments; default: $CC, cc, gcc or clang"};

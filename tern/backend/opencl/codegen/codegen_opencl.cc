@@ -37,15 +37,35 @@ const char* IntegerName(DataType dtype) {
   }
 }
 
+bool HasLanes(int lanes) {
+  return lanes == 2 || lanes == 3 || lanes == 4 || lanes == 8 || lanes == 16;
+}
+
 std::string WithLanes(const std::string& element, DataType dtype) {
   if (dtype.is_scalar()) return element;
   int lanes = dtype.lanes();
-  TERN_ICHECK(lanes == 2 || lanes == 3 || lanes == 4 || lanes == 8 || lanes == 16)
-      << dtype.str() << " was not lowered: OpenCL has vectors of 2, 3, 4, 8 and 16 lanes";
+  TERN_ICHECK(HasLanes(lanes)) << dtype.str()
+                               << " was not lowered: OpenCL has vectors of 2, 3, 4, 8 and 16 lanes";
   return element + std::to_string(lanes);
 }
 
 }  // namespace
+
+bool TakesVector(const ir::Expr& expr) {
+  using ir::NodeKind;
+  DataType dtype = expr.dtype();
+  if (!HasLanes(dtype.lanes()) || dtype.is_bool() || dtype.is_bfloat16()) return false;
+  NodeKind kind = expr->kind;
+  if (kind == NodeKind::kBufferLoad) {
+    const auto* ramp = expr.As<ir::BufferLoadNode>()->indices.back().As<ir::RampNode>();
+    return ramp && ir::IsConst(ramp->stride, 1);
+  }
+  // Rounding and wrapping are written for scalars.
+  bool computes = kind >= NodeKind::kAdd && kind <= NodeKind::kMax;
+  if (computes && dtype.bits() < 32) return false;
+  if (kind == NodeKind::kFloorDiv || kind == NodeKind::kFloorMod) return dtype.is_uint();
+  return kind != NodeKind::kCast || !IsHalf(dtype);
+}
 
 CodeGenOpenCL::CodeGenOpenCL() {
   names_.Reserve(

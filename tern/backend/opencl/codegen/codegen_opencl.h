@@ -48,6 +48,10 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   bool uses_fp64_ = false;
 };
 
+// Whether the language has this vector expression: vectors of 2, 3, 4, 8 and 16 numbers, of
+// elements that are next to each other.
+bool TakesVector(const ir::Expr& expr);
+
 }  // namespace tern::backend::opencl
 
 #endif  // TERN_BACKEND_OPENCL_CODEGEN_CODEGEN_OPENCL_H_

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/analysis/independent_iterations.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "tern/arith/linear.h"
+#include "tern/ir/structural.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+struct Access {
+  const BufferNode* buffer;
+  std::vector<Expr> indices;  // in terms of variables from outside, the loop's and `varying` ones
+};
+
+// What the body of a loop touches.
+class BodyScan : public StmtVisitor {
+ public:
+  explicit BodyScan(const ForNode* loop) : loop_(loop) { Visit(loop->body); }
+
+  bool independent() const {
+    return !has_other_effects_ && std::all_of(written_.begin(), written_.end(), [this](auto* data) {
+      return owned_.count(data) || AccessedApart(accesses_.at(data));
+    });
+  }
+
+ private:
+  using StmtVisitor::Visit;
+  using StmtVisitor::VisitNode;
+
+  // In one dimension all accesses have one index, which differs from iteration to iteration. Then
+  // what two iterations touch differs in that dimension.
+  bool AccessedApart(const std::vector<Access>& accesses) const {
+    const Access& first = accesses[0];
+    for (const Access& access : accesses)
+      if (access.buffer != first.buffer) return false;
+    for (size_t d = 0; d < first.indices.size(); ++d) {
+      auto expected = arith::AsLinear(first.indices[d], loop_->var.node());
+      if (!expected || expected->coefficient == 0 || Varies(expected->rest)) continue;
+      bool same = std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+        auto index = arith::AsLinear(access.indices[d], loop_->var.node());
+        return index && index->coefficient == expected->coefficient &&
+               ir::StructuralEqual(index->rest, expected->rest);
+      });
+      if (same) return true;
+    }
+    return false;
+  }
+
+  // Whether it can have several values in one iteration, or differ between iterations in a way not
+  // known.
+  bool Varies(const Expr& expr) const {
+    bool varies = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      const auto* load = e.As<ir::BufferLoadNode>();
+      varies |= varying_.count(e.get()) > 0 || (load && owned_.count(load->buffer->data.node()));
+    });
+    return varies;
+  }
+
+  void Note(const Buffer& buffer, const std::vector<Expr>& indices) {
+    Access access{buffer.get(), {}};
+    for (const Expr& index : indices) access.indices.push_back(ir::Substitute(index, lets_));
+    accesses_[buffer->data.node()].push_back(std::move(access));
+  }
+
+  void Define(const Var& var, const Expr& value) {
+    has_other_effects_ |= var.dtype().is_handle();  // an address that nothing is known of
+    Expr resolved = ir::Substitute(value, lets_);
+    if (arith::AsLinear(resolved, loop_->var.node()))
+      lets_[var.node()] = resolved;
+    else if (ir::UsesVar(resolved, loop_->var.node()) || Varies(resolved))
+      varying_.insert(var.get());
+  }
+
+  void VisitNode(const ir::BufferLoadNode* node) override {
+    Note(node->buffer, node->indices);
+    VisitChildren(node);
+  }
+  void VisitNode(const BufferStoreNode* node) override {
+    Note(node->buffer, node->indices);
+    written_.insert(node->buffer->data.node());
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::LetNode* node) override {
+    Define(node->var, node->value);
+    VisitChildren(node);
+  }
+  void VisitNode(const LetStmtNode* node) override {
+    Define(node->var, node->value);
+    VisitChildren(node);
+  }
+  void VisitNode(const ForNode* node) override {
+    varying_.insert(node->var.get());
+    has_other_effects_ |= node->for_kind == ForKind::kThread;
+    VisitChildren(node);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    owned_.insert(node->buffer->data.node());
+    VisitChildren(node);
+  }
+  void VisitNode(const AssertNode*) override { has_other_effects_ = true; }
+  void VisitNode(const EvaluateNode*) override { has_other_effects_ = true; }
+  void VisitNode(const BlockNode*) override { has_other_effects_ = true; }
+
+  const ForNode* loop_;
+  bool has_other_effects_ = false;
+  ir::VarMap lets_;  // definitions that are linear in the loop's variable
+  std::unordered_set<const ir::Node*> varying_;
+  std::map<const VarNode*, std::vector<Access>> accesses_;  // by address
+  std::unordered_set<const VarNode*> written_;              // addresses
+  std::unordered_set<const VarNode*> owned_;  // of memory that each iteration has anew
+};
+
+}  // namespace
+
+bool IterationsAreIndependent(const ForNode* loop) { return BodyScan(loop).independent(); }
+
+}  // namespace tern::tir

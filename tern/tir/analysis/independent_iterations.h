@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_ANALYSIS_INDEPENDENT_ITERATIONS_H_
+#define TERN_TIR_ANALYSIS_INDEPENDENT_ITERATIONS_H_
+
+#include "tern/tir/stmt.h"
+
+namespace tern::tir {
+
+// Whether it is proven that no iteration of `loop` touches memory that another one writes, and that
+// none has an effect other than on memory, so that the iterations may be interleaved. Tensors
+// with addresses of their own are taken not to overlap; indices are taken to be in bounds.
+bool IterationsAreIndependent(const ForNode* loop);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_ANALYSIS_INDEPENDENT_ITERATIONS_H_

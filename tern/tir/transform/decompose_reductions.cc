@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/decompose_reductions.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "tern/arith/analyzer.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+using Vars = std::unordered_set<const ir::Node*>;
+
+// The loops from `node` down to a block, each alone in the other; empty where they end otherwise.
+std::vector<const ForNode*> LoopsAroundBlock(const ForNode* node) {
+  std::vector<const ForNode*> loops{node};
+  for (const auto* inner = node->body.As<ForNode>(); inner; inner = inner->body.As<ForNode>())
+    loops.push_back(inner);
+  if (!loops.back()->body.As<BlockNode>()) loops.clear();
+  return loops;
+}
+
+bool UsesAny(const Expr& expr, const Vars& vars) {
+  bool uses = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) { uses |= vars.count(e.get()) > 0; });
+  return uses;
+}
+
+// Adds the variables of a sum of variables, each times a positive constant; false where the
+// expression is no such sum.
+bool CollectSum(const Expr& expr, Vars* vars) {
+  if (expr.As<VarNode>()) return vars->insert(expr.get()).second;
+  if (const auto* sum = expr.As<ir::AddNode>())
+    return CollectSum(sum->a, vars) && CollectSum(sum->b, vars);
+  const auto* product = expr.As<ir::MulNode>();
+  const int64_t* factor = product ? ir::AsConstInt(product->b) : nullptr;
+  return factor && *factor > 0 && product->a.As<VarNode>() && CollectSum(product->a, vars);
+}
+
+// Whether the loops are exactly those of the block's reduction axes: all axes are at 0 in the first
+// iteration of the nest, and in no other.
+bool AreReductionLoops(const std::vector<const ForNode*>& loops, const BlockNode* block) {
+  Vars reduced, own;
+  for (const BlockIter& iter : block->iters)
+    if (iter.kind == IterKind::kReduce && !CollectSum(iter.binding, &reduced)) return false;
+  for (const ForNode* loop : loops) own.insert(loop->var.get());
+  if (reduced != own) return false;
+  bool spatial_inside =
+      std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
+        return iter.kind == IterKind::kSpatial &&
+               (UsesAny(iter.binding, own) || UsesAny(iter.extent, own));
+      });
+  bool regular = std::all_of(loops.begin(), loops.end(), [&](const ForNode* loop) {
+    bool in_order = loop->for_kind == ForKind::kSerial || loop->for_kind == ForKind::kUnrolled;
+    return in_order && ir::IsConst(loop->min, 0) && !UsesAny(loop->extent, own);
+  });
+  return regular && !spatial_inside;
+}
+
+// The init as a block over the spatial axes; the reduction axes are at 0.
+Stmt InitBlock(const BlockNode* block) {
+  std::vector<BlockIter> spatial;
+  ir::VarMap starts;
+  for (const BlockIter& iter : block->iters) {
+    if (iter.kind == IterKind::kSpatial)
+      spatial.push_back(iter);
+    else
+      starts[iter.var.node()] = ir::MakeConst(iter.var.dtype(), 0);
+  }
+  Stmt init = BlockNode::Make(block->name + "_init", spatial, {}, Substitute(block->init, starts),
+                              block->span);
+  return CopyWithFreshDefs(init);
+}
+
+class Decomposer : public StmtMutator {
+  using StmtMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    std::vector<const ForNode*> loops = LoopsAroundBlock(node);
+    const auto* block = loops.empty() ? nullptr : loops.back()->body.As<BlockNode>();
+    if (!block || !block->init || !AreReductionLoops(loops, block))
+      return MutateChildren(node, self);
+    Stmt init = InitBlock(block);
+    for (size_t i = loops.size(); i-- > 0;) {
+      Expr runs = ir::MakeConst(loops[i]->extent.dtype(), 0) < loops[i]->extent;
+      if (!arith::Analyzer().CanProve(runs))
+        init = IfThenElseNode::Make(runs, init, {}, node->span);
+    }
+    Stmt update = BlockNode::Make(block->name, block->iters, {}, block->body, block->span);
+    for (size_t i = loops.size(); i-- > 0;)
+      update = ForNode::Make(loops[i]->var, loops[i]->min, loops[i]->extent, loops[i]->for_kind,
+                             update, "", loops[i]->span);
+    return SeqNode::Make({init, update}, node->span);
+  }
+};
+
+}  // namespace
+
+PrimFunc DecomposeReductions(const PrimFunc& function) {
+  return Decomposer().MutateFunction(function);
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/lane_vectorizer.h"
+
+#include <limits>
+
+#include "tern/arith/analyzer.h"
+#include "tern/arith/linear.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+
+LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind)
+    : loop_(loop), lanes_(lanes), kind_(kind) {}
+
+Stmt LaneVectorizer::Run() {
+  Stmt result = VectorizeOrSerialize(loop_->body);
+  return any_vector_ ? result : Stmt();
+}
+
+// ---- Expressions ----
+
+bool LaneVectorizer::DependsOnLane(const Expr& expr) const {
+  bool depends = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) {
+    const auto* var = e.As<VarNode>();
+    depends |= var && (var == loop_->var.node() || linear_.count(var) || vectors_.count(var));
+  });
+  return depends;
+}
+
+Expr LaneVectorizer::IfTaken(Expr expr) const {
+  if (!expr || expr.dtype().is_scalar() || !kind_ || !kind_->takes_vector) return expr;
+  return kind_->takes_vector(expr) ? expr : Expr();
+}
+
+Expr LaneVectorizer::AsRamp(const Expr& expr) {
+  DataType dtype = expr.dtype();
+  auto linear = arith::AsLinear(ir::Substitute(expr, linear_), loop_->var.node());
+  if (!linear || DependsOnLane(linear->rest)) return {};
+  if (linear->coefficient == 0) return linear->rest;
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  if (dtype.bits() == 32 && (linear->coefficient > kMax || linear->coefficient < -kMax)) return {};
+  Expr stride = ir::IntImmNode::Make(dtype, linear->coefficient, expr.span());
+  Expr base = ir::CastNode::Make(dtype, loop_->min) * stride + linear->rest;
+  return ir::RampNode::Make(arith::Analyzer().Simplify(base), stride, lanes_, expr.span());
+}
+
+Expr LaneVectorizer::Widen(const Expr& expr) {
+  Expr value = Vectorize(expr);
+  if (!value || !value.dtype().is_scalar()) return value;
+  return IfTaken(ir::BroadcastNode::Make(value, lanes_, expr.span()));
+}
+
+Expr LaneVectorizer::Vectorize(const Expr& expr) {
+  // What is a vector already cannot be one of vectors.
+  if (!expr.dtype().is_scalar()) return {};
+  if (!DependsOnLane(expr)) return expr;
+  if (Expr ramp = AsRamp(expr)) return IfTaken(ramp);
+  return IfTaken(
+      ir::DispatchExpr(expr.get(), [this](auto* node) -> Expr { return VectorizeNode(node); }));
+}
+
+Expr LaneVectorizer::VectorizeNode(const VarNode* node) {
+  if (node == loop_->var.node())  // of a type that wraps
+    return ir::RampNode::Make(loop_->min, ir::MakeConst(node->dtype, 1), lanes_, node->span);
+  auto it = vectors_.find(node);
+  return it == vectors_.end() ? Vectorize(linear_.at(node)) : it->second;
+}
+
+template <NodeKind K>
+Expr LaneVectorizer::VectorizeNode(const ir::BinaryNode<K>* node) {
+  // The right side may be meant for some lanes only.
+  if ((K == NodeKind::kAnd || K == NodeKind::kOr) && ir::MayFault(node->b)) return {};
+  Expr a = Widen(node->a), b = Widen(node->b);
+  if (!a || !b) return {};
+  return ir::BinaryNode<K>::Make(a, b, node->span);
+}
+
+Expr LaneVectorizer::VectorizeNode(const ir::NotNode* node) {
+  Expr a = Widen(node->a);
+  return a ? ir::NotNode::Make(a, node->span) : Expr();
+}
+
+Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
+  Expr condition = Vectorize(node->condition), yes = Widen(node->true_value),
+       no = Widen(node->false_value);
+  if (!condition || !yes || !no) return {};
+  return ir::SelectNode::Make(condition, yes, no, node->span);
+}
+
+Expr LaneVectorizer::VectorizeNode(const ir::CastNode* node) {
+  Expr value = Widen(node->value);
+  return value ? ir::CastNode::Make(node->dtype.with_lanes(lanes_), value, node->span) : Expr();
+}
+
+Expr LaneVectorizer::VectorizeNode(const ir::LetNode* node) {
+  auto definition = Define(node->var, node->value);
+  if (!definition) return {};
+  Expr body = Vectorize(node->body);
+  if (!body || !definition->var) return body;
+  return ir::LetNode::Make(definition->var, definition->value, body, node->span);
+}
+
+Expr LaneVectorizer::VectorizeNode(const ir::BufferLoadNode* node) {
+  std::vector<Expr> indices = VectorizeIndices(node->indices);
+  return indices.empty() ? Expr() : ir::BufferLoadNode::Make(node->buffer, indices, node->span);
+}
+
+std::vector<Expr> LaneVectorizer::VectorizeIndices(const std::vector<Expr>& indices) {
+  std::vector<Expr> result;
+  for (const Expr& index : indices) {
+    Expr value = Vectorize(index);
+    bool last = result.size() + 1 == indices.size();
+    if (!value || (!last && !value.dtype().is_scalar())) return {};
+    result.push_back(value);
+  }
+  return result;
+}
+
+std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
+                                                                 const Expr& value) {
+  if (!DependsOnLane(value)) return Definition{var, value};
+  auto linear = arith::AsLinear(ir::Substitute(value, linear_), loop_->var.node());
+  if (linear && loop_->var.dtype() == var.dtype() && !DependsOnLane(linear->rest)) {
+    Expr step = loop_->var * ir::IntImmNode::Make(var.dtype(), linear->coefficient);
+    bool simple = ir::AsConstInt(linear->rest) || linear->rest.As<VarNode>();
+    Definition rest{simple ? Var() : Var(var.name(), var.dtype(), var.span()), linear->rest};
+    linear_[var.node()] = (simple ? linear->rest : rest.var) + step;
+    return rest;
+  }
+  Expr vector = Widen(value);
+  if (!vector) return {};
+  Var lanes(var.name(), vector.dtype(), var.span());
+  vectors_[var.node()] = lanes;
+  return Definition{lanes, vector};
+}
+
+// ---- Statements ----
+
+Stmt LaneVectorizer::VectorizeOrSerialize(const Stmt& stmt) {
+  Stmt result = Vectorize(stmt);
+  if (result || vector_lets_ > 0) return result;
+  return Serialize(stmt);
+}
+
+Stmt LaneVectorizer::Serialize(const Stmt& stmt) {
+  Var lane(loop_->var.name(), loop_->var.dtype(), loop_->var.span());
+  Stmt body = Substitute(Substitute(stmt, linear_), {{loop_->var.node(), lane}});
+  return ForNode::Make(lane, loop_->min, loop_->extent, ForKind::kSerial, body, "", loop_->span);
+}
+
+Stmt LaneVectorizer::Vectorize(const Stmt& stmt) {
+  return DispatchStmt(stmt.get(), [this](auto* node) -> Stmt { return VectorizeNode(node); });
+}
+
+Stmt LaneVectorizer::VectorizeNode(const BufferStoreNode* node) {
+  std::vector<Expr> indices = VectorizeIndices(node->indices);
+  Expr value = Widen(node->value);
+  if (indices.empty() || indices.back().dtype().is_scalar() || !value) return {};
+  if (!IfTaken(ir::BufferLoadNode::Make(node->buffer, indices, node->span))) return {};
+  any_vector_ = true;
+  return BufferStoreNode::Make(node->buffer, indices, value, node->span);
+}
+
+Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
+  auto definition = Define(node->var, node->value);
+  if (!definition) return {};
+  bool is_vector = !definition->value.dtype().is_scalar();
+  vector_lets_ += is_vector;
+  Stmt body = VectorizeOrSerialize(node->body);
+  vector_lets_ -= is_vector;
+  if (!body || !definition->var) return body;
+  return LetStmtNode::Make(definition->var, definition->value, body, node->span);
+}
+
+Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
+  if (node->for_kind == ForKind::kThread || DependsOnLane(node->min) || DependsOnLane(node->extent))
+    return {};
+  Stmt body = VectorizeOrSerialize(node->body);
+  if (!body) return {};
+  return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, node->thread,
+                       node->span);
+}
+
+Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
+  if (DependsOnLane(node->condition)) return {};
+  Stmt then_case = VectorizeOrSerialize(node->then_case);
+  Stmt else_case = node->else_case ? VectorizeOrSerialize(node->else_case) : Stmt();
+  if (!then_case || (node->else_case && !else_case)) return {};
+  return IfThenElseNode::Make(node->condition, then_case, else_case, node->span);
+}
+
+Stmt LaneVectorizer::VectorizeNode(const SeqNode* node) {
+  std::vector<Stmt> stmts;
+  for (const Stmt& stmt : node->stmts) {
+    stmts.push_back(VectorizeOrSerialize(stmt));
+    if (!stmts.back()) return {};
+  }
+  return SeqNode::Make(std::move(stmts), node->span);
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The iterations of one loop, run at once on the lanes of vectors.
+#ifndef TERN_TIR_TRANSFORM_LANE_VECTORIZER_H_
+#define TERN_TIR_TRANSFORM_LANE_VECTORIZER_H_
+
+#include <optional>
+
+#include "tern/ir/mutator.h"
+#include "tern/target/target.h"
+#include "tern/tir/stmt.h"
+
+namespace tern::tir {
+
+class LaneVectorizer {
+ public:
+  // `kind` is what code is generated for; null: any vector is fine.
+  LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind);
+
+  // Code that does what the loop does, given that its iterations are independent: what has no
+  // vector form runs in serial loops over the lanes. Null where nothing has a vector form.
+  Stmt Run();
+
+ private:
+  // The value in all lanes: a scalar where it is the same in all of them, null where it has no
+  // vector form.
+  Expr Vectorize(const Expr& expr);
+  Expr VectorizeNode(const VarNode* node);
+  template <NodeKind K>
+  Expr VectorizeNode(const ir::BinaryNode<K>* node);
+  Expr VectorizeNode(const ir::NotNode* node);
+  Expr VectorizeNode(const ir::SelectNode* node);
+  Expr VectorizeNode(const ir::CastNode* node);
+  Expr VectorizeNode(const ir::LetNode* node);
+  Expr VectorizeNode(const ir::BufferLoadNode* node);
+  Expr VectorizeNode(const ir::ExprNode*) { return {}; }
+
+  // All lanes of the statement; null where it has no vector form.
+  Stmt Vectorize(const Stmt& stmt);
+  Stmt VectorizeNode(const BufferStoreNode* node);
+  Stmt VectorizeNode(const LetStmtNode* node);
+  Stmt VectorizeNode(const ForNode* node);
+  Stmt VectorizeNode(const IfThenElseNode* node);
+  Stmt VectorizeNode(const SeqNode* node);
+  Stmt VectorizeNode(const StmtNode*) { return {}; }
+
+  // The vector form, or else a serial loop over the lanes. Null under a definition of vector type,
+  // whose lanes such a loop could not read.
+  Stmt VectorizeOrSerialize(const Stmt& stmt);
+  Stmt Serialize(const Stmt& stmt);
+
+  bool DependsOnLane(const Expr& expr) const;
+  // base, base + stride, ... where `expr` is that, or the scalar that it is in all lanes; null
+  // otherwise.
+  Expr AsRamp(const Expr& expr);
+  // `expr` as a vector: repeated where it is a scalar.
+  Expr Widen(const Expr& expr);
+  // The indices of all lanes, the last one a vector where they differ; empty where there is no such
+  // form.
+  std::vector<Expr> VectorizeIndices(const std::vector<Expr>& indices);
+  // `expr`, or null where the target does not take it.
+  Expr IfTaken(Expr expr) const;
+
+  // What a definition becomes.
+  struct Definition {
+    Var var;  // null: nothing, uses have become the value
+    Expr value;
+  };
+  // From here on the uses of `var` are what its definition has become; nullopt where `value` has no
+  // vector form.
+  std::optional<Definition> Define(const Var& var, const Expr& value);
+
+  const ForNode* loop_;
+  int lanes_;
+  const target::TargetKind* kind_;
+  ir::VarMap linear_;    // variables that are linear in the loop's, as such expressions
+  ir::VarMap vectors_;   // other variables that depend on the lane, as vectors
+  int vector_lets_ = 0;  // definitions of vector type around the statement at hand
+  bool any_vector_ = false;
+};
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_TRANSFORM_LANE_VECTORIZER_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/unroll_loops.h"
+
+#include <algorithm>
+
+#include "tern/arith/analyzer.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/text.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+constexpr int64_t kMaxCopies = 1024;
+
+class Unroller : public StmtMutator {
+  using StmtMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kUnrolled) return MutateChildren(node, self);
+    int64_t extent = ConstantExtent(node);
+    int64_t outer_copies = copies_;
+    if (extent > kMaxCopies / outer_copies)
+      TERN_THROW(ValueError) << node->span.str() << ": unrolling loop " << node->var.name()
+                             << " of extent " << extent << " makes more than " << kMaxCopies
+                             << " copies of its body; split the loop and unroll the inner part";
+    copies_ *= std::max<int64_t>(extent, 1);
+    std::vector<Stmt> copies;
+    for (int64_t i = 0; i < extent; ++i) {
+      Expr value = node->min + ir::IntImmNode::Make(node->var.dtype(), i, node->span);
+      // Loops inside may have extents that are constant only now.
+      copies.push_back(Mutate(
+          CopyWithFreshDefs(node->body, {{node->var.node(), arith::Analyzer().Simplify(value)}})));
+    }
+    copies_ = outer_copies;
+    return SeqNode::Make(std::move(copies), node->span);
+  }
+
+  static int64_t ConstantExtent(const ForNode* node) {
+    Expr extent = arith::Analyzer().Simplify(node->extent);
+    const int64_t* constant = ir::AsConstInt(extent);
+    if (!constant)
+      TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
+                             << " cannot be unrolled: its extent " << Print(extent)
+                             << " is not constant";
+    return *constant;
+  }
+
+  int64_t copies_ = 1;  // of the statement at hand, by the loops around it
+};
+
+}  // namespace
+
+PrimFunc UnrollLoops(const PrimFunc& function) { return Unroller().MutateFunction(function); }
+
+}  // namespace tern::tir

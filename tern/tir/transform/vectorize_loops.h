@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_TRANSFORM_VECTORIZE_LOOPS_H_
+#define TERN_TIR_TRANSFORM_VECTORIZE_LOOPS_H_
+
+#include "tern/tir/function.h"
+
+namespace tern::tir {
+
+// Before: loops may be marked `vectorized`; blocks are lowered. Buffers still have their
+// dimensions: they show that iterations touch different elements, which a flat index hides. After:
+// no loop is marked. The iterations of each run on the lanes of vectors, as far as they are proven
+// independent, the statements have a vector form and the function's target (any, where it has none)
+// takes it; the rest runs in serial loops. Throws where the extent is not a constant from 2 to 64.
+PrimFunc VectorizeLoops(const PrimFunc& function);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_TRANSFORM_VECTORIZE_LOOPS_H_
