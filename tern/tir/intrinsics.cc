@@ -73,6 +73,20 @@ void RegisterIntrinsics() {
          CheckHandle(kIsNull, args[0]);
          return DataType::Bool();
        }});
+  ir::RegisterIntrinsic(
+      {kBarrier, "barrier(\"shared\" or \"global\")", false, false, [](const Args& args, DataType) {
+         CheckCount(kBarrier, args, 1, 1);
+         const auto* scope = args[0].As<ir::StringImmNode>();
+         if (!scope || (scope->value != "shared" && scope->value != "global"))
+           TERN_THROW(TypeError) << kBarrier
+                                 << " takes the memory it orders, \"shared\" or \"global\"";
+         return DataType::Void();
+       }});
+}
+
+bool IsBarrier(const Expr& expr) {
+  const auto* call = expr.As<ir::CallNode>();
+  return call && call->name == intrinsic::kBarrier;
 }
 
 }  // namespace tern::tir

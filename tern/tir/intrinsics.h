@@ -4,22 +4,32 @@
 #ifndef TERN_TIR_INTRINSICS_H_
 #define TERN_TIR_INTRINSICS_H_
 
+#include "tern/ir/expr.h"
+
 namespace tern::tir {
 
 // launch_kernel("name", argument..., extent...)   runs a kernel; made by split_host_device
 // call_import(env, "name", argument...)           calls through the environment; made by
-// make_packed_api ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
+//                                                 make_packed_api
+// ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
+// barrier("shared"), barrier("global")            the threads of a block wait for each other
+//
+// All threads of a block come to the same barrier, equally often. What they wrote to shared memory
+// before it is seen by all of them behind it; with "global", what they wrote to global memory too.
 namespace intrinsic {
 inline constexpr const char* kLaunchKernel = "launch_kernel";
 inline constexpr const char* kCallImport = "call_import";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";
+inline constexpr const char* kBarrier = "barrier";
 }  // namespace intrinsic
 
 void RegisterIntrinsics();
+
+bool IsBarrier(const ir::Expr& expr);
 
 }  // namespace tern::tir
 

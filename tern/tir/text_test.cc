@@ -56,7 +56,7 @@ TEST_F(TextTest, RoundTripsStatements) {
     scope { let c = a  B[0] = int32(c) }
     scope { }
     block sum(vi: spatial(n) = a - 1, vj: reduce(m) = 0) { init { A[vi, 0] = 0 } A[vi, 0] = A[vi, 0] + A[vi, vj] }
-    for t in 0..64 bind(threadIdx.x) { B[t] = 1 }
+    for t in 0..64 bind(threadIdx.x) { B[t] = 1 barrier("shared") barrier("global") }
   })");
 }
 

@@ -54,6 +54,10 @@ std::string CodeGenC::DefineBuffer(const ir::Buffer& buffer) {
   return buffer_names_[buffer.get()] = names_.Define(buffer->name);
 }
 
+std::string CodeGenC::DefineHoistedBuffer(const ir::Buffer& buffer) {
+  return buffer_names_[buffer.get()] = names_.DefineOutermost(buffer->name);
+}
+
 const std::string& CodeGenC::NameOf(const ir::VarNode* var) const {
   auto it = var_names_.find(var);
   TERN_ICHECK(it != var_names_.end()) << "variable " << var->name << " is used but not defined";

@@ -129,6 +129,8 @@ class CodeGenC {
 
   std::string DefineVar(const ir::Var& var, const std::string& suffix = "");
   std::string DefineBuffer(const ir::Buffer& buffer);
+  // For a buffer that is declared by HoistLine.
+  std::string DefineHoistedBuffer(const ir::Buffer& buffer);
   // From here on `name` is also the buffer's address, as a variable.
   void DefineAddress(const ir::Buffer& buffer, const std::string& name) {
     var_names_[buffer->data.node()] = name;

@@ -36,20 +36,27 @@ bool NameTable::IsLegal(std::string_view name) const {
   return MakeIdentifier(name) == name && !taken_.contains(name);
 }
 
-std::string NameTable::Define(std::string_view wanted) {
+std::string NameTable::Take(std::string_view wanted) {
   std::string base = MakeIdentifier(wanted);
   std::string name = base;
-  for (int i = 1; taken_.contains(name); ++i) name = base + "_" + std::to_string(i);
-  taken_.insert(name);
-  defined_.push_back(name);
+  for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
   return name;
 }
 
+std::string NameTable::Define(std::string_view wanted) {
+  return defined_.emplace_back(Take(wanted));
+}
+
+std::string NameTable::DefineOutermost(std::string_view wanted) {
+  return outermost_.emplace_back(Take(wanted));
+}
+
 NameTable::Scope::~Scope() {
-  while (table_.defined_.size() > depth_) {
-    table_.taken_.erase(table_.defined_.back());
-    table_.defined_.pop_back();
-  }
+  auto forget = [this](std::vector<std::string>& names, size_t count) {
+    for (; names.size() > count; names.pop_back()) table_.taken_.erase(names.back());
+  };
+  forget(table_.defined_, depth_);
+  if (--table_.open_scopes_ == 0) forget(table_.outermost_, 0);
 }
 
 }  // namespace tern::codegen

@@ -21,11 +21,16 @@ class NameTable {
   // Whether a declaration could carry exactly this name.
   bool IsLegal(std::string_view name) const;
   std::string Define(std::string_view wanted);
+  // In scope until the outermost Scope ends, whichever is open now: for declarations that are moved
+  // to the start of a function.
+  std::string DefineOutermost(std::string_view wanted);
 
   // What is defined while a Scope lives goes out of scope with it.
   class Scope {
    public:
-    explicit Scope(NameTable& table) : table_(table), depth_(table.defined_.size()) {}
+    explicit Scope(NameTable& table) : table_(table), depth_(table.defined_.size()) {
+      ++table.open_scopes_;
+    }
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -36,8 +41,13 @@ class NameTable {
   };
 
  private:
+  // Takes the first free variation of the name.
+  std::string Take(std::string_view wanted);
+
   std::set<std::string, std::less<>> taken_;  // reserved words and the names in scope
   std::vector<std::string> defined_;          // the names in scope, in order
+  std::vector<std::string> outermost_;        // those of DefineOutermost
+  int open_scopes_ = 0;
 };
 
 }  // namespace tern::codegen

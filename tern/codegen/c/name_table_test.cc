@@ -40,6 +40,21 @@ TEST(NameTable, ANameIsFreeAgainAfterItsScope) {
   EXPECT_EQ(names.Define("n"), "n_1");
 }
 
+TEST(NameTable, AnOutermostNameLastsUntilTheLastScopeEnds) {
+  NameTable names;
+  names.Define("n");
+  {
+    NameTable::Scope function(names);
+    {
+      NameTable::Scope loop(names);
+      EXPECT_EQ(names.DefineOutermost("tile"), "tile");
+    }
+    EXPECT_EQ(names.Define("tile"), "tile_1");
+    EXPECT_EQ(names.DefineOutermost("tile"), "tile_2");
+  }
+  EXPECT_EQ(names.Define("tile"), "tile");
+}
+
 TEST(NameTable, ADerivedNameAvoidsOneThatWasAskedFor) {
   NameTable names;
   EXPECT_EQ(names.Define("i_1"), "i_1");

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tern/ir/diagnostic.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -114,11 +115,22 @@ class Verifier : public StmtVisitor {
                              ", which is not defined");
     VisitChildren(node);
   }
+  void VisitNode(const EvaluateNode* node) override {
+    VisitChildren(node);
+    if (!IsBarrier(node->value)) return;
+    if (threads_.empty()) Report(node->span, "a barrier outside of any thread loop");
+    if (at_once_)
+      Report(node->span, std::string("a barrier in a ") + ForKindName(at_once_->for_kind) +
+                             " loop; only threads can wait for each other");
+  }
   void VisitNode(const ForNode* node) override {
     bool bound = node->for_kind == ForKind::kThread;
+    bool at_once = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kVectorized;
+    const ForNode* saved = std::exchange(at_once_, at_once ? node : at_once_);
     if (bound && !threads_.insert(node->thread).second)
       Report(node->span, "axis " + node->thread + " is bound by an enclosing loop already");
     VisitChildren(node);
+    at_once_ = saved;
     if (bound) threads_.erase(node->thread);
   }
   void VisitNode(const BlockNode* node) override {
@@ -138,6 +150,7 @@ class Verifier : public StmtVisitor {
   std::vector<const VarNode*> entered_vars_;  // in the order of definition, to leave scopes again
   std::vector<const BufferNode*> entered_buffers_;
   std::set<std::string> threads_;
+  const ForNode* at_once_ = nullptr;  // the innermost parallel or vectorized loop around
   bool in_block_ = false;
   const Span* use_span_ =
       nullptr;  // variables carry the span of their definition; a use is shown at its statement

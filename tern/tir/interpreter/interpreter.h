@@ -2,9 +2,18 @@
 //
 // Runs TIR, slowly and exactly: the reference that compiled code is compared with.
 //
-// It stops with an error, at the place in the source, where the program is wrong: an index out of
-// bounds, an overflow of a signed integer of 32 or 64 bits, a division by zero, a failed assert.
-// Iterations of parallel and thread loops run one after another.
+// It stops with an error, at the place in the source, where the program is wrong:
+//
+// - an index is out of bounds, or an offset overflows;
+// - a signed integer of 32 or 64 bits overflows, a number is divided by zero;
+// - an element of an allocation is read before it is written;
+// - two iterations of a parallel loop, or two threads of a launch, access the same element, one of
+//   them writes, and no barrier orders them;
+// - some threads of a block wait at a barrier that others do not come to;
+// - an assert fails.
+//
+// Iterations of parallel loops and blocks of threads run one after another; the threads of a block
+// run in turn, each from one barrier to the next. Mistakes are found whatever the order is.
 #ifndef TERN_TIR_INTERPRETER_INTERPRETER_H_
 #define TERN_TIR_INTERPRETER_INTERPRETER_H_
 

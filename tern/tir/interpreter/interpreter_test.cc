@@ -83,6 +83,145 @@ TEST_F(InterpreterTest, RunsVectors) {
   EXPECT_EQ(a.as<float>()[4], 8);
 }
 
+TEST_F(InterpreterTest, ThreadsOfABlockWaitAtBarriers) {
+  Tensor a = Tensor::Empty({64}, DataType::Int(32)), s = Tensor::Empty({4}, DataType::Int(32));
+  for (int i = 0; i < 64; ++i) a.as<int32_t>()[i] = i * i;
+  Run(R"(func f(A: int32[64], S: int32[4]) {
+    for b in 0..4 bind(blockIdx.x) {
+      for t in 0..16 bind(threadIdx.x) {
+        alloc part: int32[16] in shared
+        part[t] = A[b * 16 + t]
+        alloc width: int64[1] in local
+        width[0] = 8
+        while width[0] > 0 {
+          barrier("shared")
+          if t < width[0] { part[t] = part[t] + part[t + width[0]] }
+          width[0] = width[0] // 2
+        }
+        if t == 0 { S[b] = part[0] }
+      }
+    }
+  })",
+      {a, s});
+  for (int b = 0; b < 4; ++b) {
+    int sum = 0;
+    for (int i = 16 * b; i < 16 * b + 16; ++i) sum += i * i;
+    EXPECT_EQ(s.as<int32_t>()[b], sum);
+  }
+}
+
+TEST_F(InterpreterTest, BlocksOfThreadsHaveTheirOwnSharedAndLocalMemory) {
+  Tensor a = Make(DataType::Int(32), 0, 0, 0, 0);
+  Run(R"(func f(A: int32[4]) {
+    for b in 0..2 bind(blockIdx.x) {
+      alloc s: int32[1] in shared
+      for t in 0..2 bind(threadIdx.x) {
+        alloc mine: int32[1] in local
+        mine[0] = int32(10 * b + t)
+        if t == 1 { s[0] = 100 + int32(b) }
+        barrier("shared")
+        A[2 * b + t] = mine[0] + s[0]
+      }
+    }
+  })",
+      {a});
+  EXPECT_EQ(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + 4),
+            (std::vector<int32_t>{100, 101, 111, 112}));
+}
+
+TEST_F(InterpreterTest, AWholeBlockCanTakeABranchWithABarrier) {
+  Tensor a = Make(DataType::Int(32), 0, 0, 0, 0);
+  Run(R"(func f(A: int32[4]) {
+    for b in 0..2 bind(blockIdx.x) {
+      for t in 0..2 bind(threadIdx.x) {
+        A[2 * b + t] = 1
+        if b == 1 {
+          barrier("global")
+          let x = A[2 * b + 1 - t]
+          barrier("global")
+          A[2 * b + t] = x + int32(t)
+        }
+      }
+    }
+  })",
+      {a});
+  EXPECT_EQ(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + 4),
+            (std::vector<int32_t>{1, 1, 1, 2}));
+}
+
+// One launch, or one parallel loop, waits for the one before it; a task may use an element alone.
+TEST_F(InterpreterTest, OrderedAccessesAreNoRaces) {
+  Tensor a = Make(DataType::Int(32), 1, 2, 3, 4);
+  Run(R"(func f(A: int32[4]) {
+    for t in 0..4 bind(threadIdx.x) { A[t] = A[t] + 1  A[t] = A[t] * 2 }
+    for t in 0..4 bind(threadIdx.x) { A[3 - t] = A[3 - t] + 1 }
+    for i in 0..4 parallel { A[i] = A[i] + 1 }
+    for i in 0..2 parallel {
+      for j in 0..2 parallel { A[2 * i + j] = A[2 * i + j] + 1 }
+      for j in 0..2 parallel { A[2 * i + 1 - j] = A[2 * i + 1 - j] + 1 }
+      A[2 * i] = A[2 * i + 1]
+    }
+    A[3] = A[0]
+  })",
+      {a});
+  EXPECT_EQ(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + 4),
+            (std::vector<int32_t>{10, 10, 14, 10}));
+}
+
+TEST_F(InterpreterTest, RunsKernelsAfterTheyAreSplitOff) {
+  ir::IRModule module = ParseModule("t.tir", R"(func f(A: int32[n]) {
+    for b in 0..n // 4 bind(blockIdx.x) {
+      for t in 0..4 bind(threadIdx.x) {
+        alloc s: int32[4] in shared
+        s[t] = A[b * 4 + t]
+        barrier("shared")
+        A[b * 4 + t] = s[3 - t]
+      }
+    }
+  })");
+  target::Target target = target::Target::Parse("opencl");
+  module = MapFunctions(
+      module, [&](const PrimFunc& function) { return function.WithAttr(attr::kTarget, target); });
+  module = ir::RunPasses(module, {"simplify", "flatten_buffers", "split_host_device"});
+  Tensor a = Make(DataType::Int(32), 1, 2, 3, 4, 5, 6, 7, 8);
+  Interpret(module, "f", {a});
+  EXPECT_EQ(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + 8),
+            (std::vector<int32_t>{4, 3, 2, 1, 8, 7, 6, 5}));
+}
+
+TEST_F(InterpreterTest, RunsFunctionsThatUnpackTheirArguments) {
+  ir::IRModule module = ParseModule("t.tir", R"(func f(A: int32[n], B: int32[n, 2], s: int32) {
+    for i in 0..n bind(blockIdx.x) { B[i, 0] = A[i] + s  B[i, 1] = A[i] * s }
+  })");
+  module = Lower(module, target::Target::Parse("c"));
+  Tensor a = Make(DataType::Int(32), 5, 6), b = Tensor::Empty({2, 2}, DataType::Int(32));
+  Interpret(module, "f", {a, b, 3});
+  EXPECT_EQ(std::vector<int32_t>(b.as<int32_t>(), b.as<int32_t>() + 4),
+            (std::vector<int32_t>{8, 15, 9, 18}));
+  try {
+    Interpret(module, "f", {a, a, 3});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("argument 1 (B): expected int32 tensor of rank 2, got "
+                                   "int32 tensor of shape (2,) on cpu:0"),
+              std::string::npos)
+        << error.message();
+  }
+}
+
+TEST_F(InterpreterTest, SaysHowMuchMemoryIsMissing) {
+  EXPECT_EQ(
+      ErrorOf("func f(n: int64) { alloc t: float32[n] in local }", {int64_t{1} << 50}),
+      "RuntimeError: t.tir:1:26: there is no memory for t, which needs 4503599627370496 bytes");
+}
+
+TEST_F(InterpreterTest, SelectEvaluatesBothSides) {
+  Tensor a = Make(DataType::Float(32), 1, 2);
+  EXPECT_EQ(
+      ErrorOf("func f(A: float32[n]) { A[0] = select(n < 2, A[n], A[1]) }", {a}),
+      "IndexError: t.tir:1:46: index 2 is out of bounds in dimension 0 of A, whose shape is (2)");
+}
+
 TEST_F(InterpreterTest, ReportsWrongPrograms) {
   Tensor a = Tensor::Empty({4}, DataType::Float(32)), i = Make(DataType::Int(32), 2147483647);
   EXPECT_EQ(

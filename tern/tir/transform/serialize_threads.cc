@@ -2,6 +2,7 @@
 #include "tern/tir/transform/serialize_threads.h"
 
 #include "tern/target/target.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -13,6 +14,13 @@ class Serializer : public StmtMutator {
     if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
     return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body),
                          "", node->span);
+  }
+  Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
+    if (IsBarrier(node->value))
+      TERN_THROW(ValueError) << node->span.str()
+                             << ": threads that wait for each other cannot be run one after "
+                                "another: a host target takes no barriers yet";
+    return self;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -43,7 +44,7 @@ class KernelScan : public StmtVisitor {
   void VisitNode(const ForNode* node) override {
     if (node->for_kind == ForKind::kThread) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
-      if (!added && !it->second.same(node->extent))
+      if (!added && !ir::StructuralEqual(it->second, node->extent))
         TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread
                                << " has two extents in one kernel";
       TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";

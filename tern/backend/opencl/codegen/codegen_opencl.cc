@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "tern/tir/intrinsics.h"
+
 namespace tern::backend::opencl {
 
 using codegen::Code;
@@ -174,11 +176,11 @@ std::string CodeGenOpenCL::ThreadIndex(const std::string& axis) {
 
 void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  std::string name = DefineBuffer(buffer);
+  bool is_shared = buffer->scope == "shared";
+  std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   DefineAddress(buffer, name);
   int64_t size = ConstantSize(buffer);
   std::string qualifier = ScopeQualifier(buffer->scope);
-  bool is_shared = buffer->scope == "shared";
   TERN_ICHECK(is_shared || buffer->scope == "local")
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   // Shared memory is declared in the outermost scope of a kernel.
@@ -190,7 +192,8 @@ void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
     return;
   }
   // There are pointers to half, but no arrays of it.
-  std::string bits = names_.Define(name + "_bits");
+  std::string bits =
+      is_shared ? names_.DefineOutermost(name + "_bits") : names_.Define(name + "_bits");
   declare(fmt::format("{}ushort {}[{}];", qualifier, bits, size));
   declare(fmt::format("{0}half* {1} = ({0}half*){2};", qualifier, name, bits));
 }
@@ -222,6 +225,13 @@ void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
       IsHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
   std::string value = PrintWide(node->value).text;
   Line(fmt::format("{}({}, {});", function, value, PrintPlace(node->buffer, node->indices[0])));
+}
+
+void CodeGenOpenCL::EmitCall(const ir::CallNode* node) {
+  if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
+  bool orders_global = node->args[0].As<ir::StringImmNode>()->value == "global";
+  Line(fmt::format("barrier(CLK_LOCAL_MEM_FENCE{});",
+                   orders_global ? " | CLK_GLOBAL_MEM_FENCE" : ""));
 }
 
 std::string CodeGenOpenCL::RoundHelper(DataType dtype) {

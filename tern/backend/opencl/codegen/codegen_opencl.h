@@ -32,6 +32,7 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
+  void EmitCall(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
   codegen::Code PrintRamp(const ir::RampNode* node) override;
   codegen::Code PrintBroadcast(const ir::BroadcastNode* node) override;

@@ -140,6 +140,39 @@ TEST(CodeGenOpenCL, SharedMemoryIsDeclaredInTheOutermostScope) {
   EXPECT_EQ(artifact.fmap.at("copy_kernel").static_shared_bytes, 64u);
 }
 
+// Shared memory of the same name in two loops, and a variable of that name behind them.
+TEST(CodeGenOpenCL, NamesOfSharedMemoryAreUniqueInTheKernel) {
+  Buffer a = BufferNode::Make("a", DataType::Int(64), {Expr(1)});
+  auto loop = [&] {
+    Buffer tile = BufferNode::Make("tile", DataType::Int(64), {Expr(4)}, {}, "shared");
+    Var k("k");
+    return tir::ForNode::Make(
+        k, 0, 2, ForKind::kSerial,
+        tir::AllocateNode::Make(tile, tir::BufferStoreNode::Make(tile, {k}, k)));
+  };
+  Var t("t"), tile("tile");
+  Stmt last = tir::LetStmtNode::Make(tile, t + Expr(1), tir::BufferStoreNode::Make(a, {t}, tile));
+  Stmt body = Threads(t, "threadIdx.x", tir::SeqNode::Make({loop(), loop(), last}));
+  std::string source = SourceOf(Kernel("f", {Tensor1D(a)}, body, {"threadIdx.x"}));
+  for (const char* text : {"__local long tile[4];", "__local long tile_1[4];", "tile[k] = k;",
+                           "tile_1[k] = k;", "long tile_2 = t + 1;"})
+    EXPECT_NE(source.find(text), std::string::npos) << text << "\n" << source;
+}
+
+TEST(CodeGenOpenCL, WritesBarriers) {
+  Buffer a = BufferNode::Make("a", DataType::Int(32), {Expr(1)});
+  auto barrier = [](const char* scope) {
+    return tir::EvaluateNode::Make(ir::CallNode::Make("barrier", {ir::StringImmNode::Make(scope)}));
+  };
+  Initialize();
+  Stmt body =
+      Threads(Var("t"), "threadIdx.x", tir::SeqNode::Make({barrier("shared"), barrier("global")}));
+  EXPECT_NE(SourceOf(Kernel("f", {Tensor1D(a)}, body, {"threadIdx.x"}))
+                .find("  barrier(CLK_LOCAL_MEM_FENCE);\n"
+                      "  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"),
+            std::string::npos);
+}
+
 TEST(CodeGenOpenCL, RefusesMoreSharedMemoryThanTheTargetHas) {
   try {
     Build({ThroughShared(DataType::Int(32), 16)}, "opencl -max_shared_memory=63");

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments, memory and statements.
+#include "tern/tir/interpreter/machine.h"
+
+#include "tern/ffi/text.h"
+#include "tern/runtime/tensor.h"
+#include "tern/tir/interpreter/machine_access.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+
+void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
+  auto it = module_->functions.find(name);
+  TERN_CHECK(it != module_->functions.end()) << "the module has no function " << name;
+  PrimFunc function = AsPrimFunc(it->second);
+  auto convention = function->attrs.find(attr::kCallingConvention);
+  if (convention != function->attrs.end() && convention->second.As<std::string>() == "packed")
+    return CallPacked(function, args);
+  const std::vector<Param>& params = function->params;
+  TERN_CHECK(args.size() == params.size())
+      << name << ": expected " << params.size() << " arguments, got " << args.size();
+  for (size_t i = 0; i < params.size(); ++i)
+    if (!params[i].is_tensor())
+      frame_->vars[params[i].var.node()] = ScalarArgument(name, i, params[i], args[i]);
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i]);
+  Run(function->body);
+}
+
+// After make_packed_api a function takes (env, args, num_args, result) and unpacks them itself.
+void Machine::CallPacked(const PrimFunc& function, const std::vector<ffi::Any>& args) {
+  std::vector<TernAny> values;
+  for (const ffi::Any& arg : args) {
+    values.push_back(arg.raw());
+    if (auto tensor = arg.TryAs<runtime::Tensor>())
+      AddArgumentPiece(static_cast<char*>((*tensor)->data()),
+                       (*tensor)->num_elements() * (*tensor)->dtype().bytes());
+  }
+  TernAny result{};
+  Value given[] = {Value::Handle(nullptr), Value::Handle(values.data()),
+                   Value::Int(DataType::Int(32), static_cast<int64_t>(values.size())),
+                   Value::Handle(&result)};
+  TERN_ICHECK(function->params.size() == std::size(given));
+  for (size_t i = 0; i < std::size(given); ++i)
+    frame_->vars[function->params[i].var.node()] = given[i];
+  Run(function->body);
+}
+
+// ---- Arguments.
+
+namespace {
+
+std::string ArgumentText(const std::string& function, size_t i, const Param& param) {
+  return function + ": argument " + std::to_string(i) + " (" + param.name() + "): ";
+}
+
+}  // namespace
+
+Value Machine::ScalarArgument(const std::string& function, size_t i, const Param& param,
+                              const ffi::Any& arg) {
+  DataType dtype = param.var.dtype();
+  bool fits = dtype.is_handle()  ? arg.TryAs<void*>().has_value()
+              : dtype.is_float() ? arg.TryAs<double>().has_value()
+                                 : arg.TryAs<int64_t>().has_value();
+  TERN_CHECK(fits) << ArgumentText(function, i, param) << "expected " << dtype.str() << ", got "
+                   << ffi::Describe(arg.raw());
+  if (dtype.is_handle()) return Value::Handle(arg.As<void*>());
+  Value value(dtype);
+  Lane given{};
+  if (dtype.is_float())
+    given.f = arg.As<double>();
+  else
+    given.i = arg.As<int64_t>();
+  value[0] = CastLane(dtype.is_float() ? DataType::Float(64) : DataType::Int(64), dtype, given);
+  return value;
+}
+
+// Extents that are free variables get their values here; all others are compared.
+void Machine::BindTensor(const std::string& function, size_t i, const Param& param,
+                         const ffi::Any& arg) {
+  auto tensor = arg.TryAs<runtime::Tensor>();
+  const BufferNode* buffer = param.buffer.get();
+  bool fits = tensor && (*tensor)->dtype() == buffer->dtype &&
+              (*tensor)->shape().size() == buffer->shape.size();
+  TERN_CHECK(fits) << ArgumentText(function, i, param) << "expected " << buffer->dtype.str()
+                   << " tensor of rank " << buffer->shape.size() << ", got "
+                   << ffi::Describe(arg.raw());
+  const std::vector<int64_t>& shape = (*tensor)->shape();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const auto* var = buffer->shape[d].As<VarNode>();
+    if (var && !frame_->vars.count(var)) frame_->vars[var] = Value::Int(var->dtype, shape[d]);
+    int64_t expected = EvalInt(buffer->shape[d]);
+    TERN_CHECK(shape[d] == expected)
+        << ArgumentText(function, i, param) << "expected extent " << d << " to be " << expected
+        << ", got shape " << ffi::ShapeText(shape);
+  }
+  TERN_CHECK(buffer->strides.empty())
+      << ArgumentText(function, i, param) << "the interpreter takes no strided parameters";
+  char* data = static_cast<char*>((*tensor)->data());
+  AddArgumentPiece(data, (*tensor)->num_elements() * buffer->dtype.bytes());
+  frame_->vars[buffer->data.node()] = Value::Handle(data);
+  Define(buffer);
+}
+
+// ---- Memory.
+
+void Machine::AddArgumentPiece(char* data, size_t size) {
+  // The same tensor may be passed twice, or a part of it.
+  Piece* known = FindPiece(data);
+  if (known && data + size <= known->data + known->shadow.size()) return;
+  auto piece = std::make_unique<Piece>(
+      Piece{data, ShadowMemory(size, ShadowMemory::Contents::kInitialised), 0, false, nullptr});
+  pieces_[data] = piece.get();
+  argument_pieces_.push_back(std::move(piece));
+}
+
+Machine::Piece* Machine::FindPiece(const char* address) const {
+  auto it = pieces_.upper_bound(address);
+  if (it == pieces_.begin()) return nullptr;
+  Piece* piece = std::prev(it)->second;
+  bool inside = address == piece->data || address < piece->data + piece->shadow.size();
+  return inside ? piece : nullptr;
+}
+
+namespace {
+
+int64_t Multiply(const BufferNode* buffer, int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product))
+    TERN_THROW(ValueError) << buffer->span.str() << ": the size of " << buffer->name
+                           << " overflows int64";
+  return product;
+}
+
+}  // namespace
+
+Machine::View Machine::MakeView(const BufferNode* buffer) {
+  View view;
+  for (const Expr& extent : buffer->shape) {
+    view.shape.push_back(EvalInt(extent));
+    TERN_CHECK(view.shape.back() >= 0)
+        << buffer->span.str() << ": an extent of " << buffer->name << " is " << view.shape.back();
+  }
+  for (const Expr& stride : buffer->strides) view.strides.push_back(EvalInt(stride));
+  if (view.strides.empty()) {
+    view.strides.assign(view.shape.size(), 1);
+    for (size_t d = view.shape.size(); d-- > 1;)
+      view.strides[d - 1] = Multiply(buffer, view.strides[d], view.shape[d]);
+  }
+  return view;
+}
+
+void Machine::Define(const BufferNode* buffer) {
+  View view = MakeView(buffer);
+  view.data = static_cast<char*>(frame_->vars.at(buffer->data.node()).p());
+  view.piece = FindPiece(view.data);
+  frame_->views[buffer] = std::move(view);
+}
+
+std::unique_ptr<Machine::Piece> Machine::Allocate(const AllocateNode* node, uint32_t depth) {
+  const BufferNode* buffer = node->buffer.get();
+  View view = MakeView(buffer);
+  // As far as the last element; strides may leave gaps before it.
+  int64_t size = 1;
+  for (size_t d = 0; d < view.shape.size(); ++d)
+    size = view.shape[d] == 0        ? 0
+           : buffer->strides.empty() ? Multiply(buffer, size, view.shape[d])
+                                     : size + Multiply(buffer, view.shape[d] - 1, view.strides[d]);
+  size = Multiply(buffer, size, buffer->dtype.bytes());
+  try {
+    auto owned = std::make_unique_for_overwrite<char[]>(size);
+    char* data = owned.get();
+    auto piece = std::make_unique<Piece>(
+        Piece{data, ShadowMemory(size, ShadowMemory::Contents::kUninitialised), depth,
+              buffer->scope == "shared", std::move(owned)});
+    pieces_[data] = piece.get();
+    return piece;
+  } catch (const std::bad_alloc&) {
+    TERN_THROW(RuntimeError) << node->span.str() << ": there is no memory for " << buffer->name
+                             << ", which needs " << size << " bytes";
+  }
+}
+
+void Machine::Release(const AllocateNode* node, const Piece& piece) {
+  pieces_.erase(piece.data);
+  frame_->views.erase(node->buffer.get());
+}
+
+const Machine::View& Machine::FindView(const AccessSite& site) const {
+  auto it = frame_->views.find(site.buffer.get());
+  TERN_CHECK(it != frame_->views.end())
+      << site.span.str() << ": buffer " << site.buffer->name << " is not in scope";
+  return it->second;
+}
+
+void Machine::AddIndex(const AccessSite& site, const View& view, size_t dimension, int64_t index,
+                       int64_t* offset) const {
+  if (index < 0 || index >= view.shape[dimension])
+    TERN_THROW(IndexError) << site.span.str() << ": index " << index
+                           << " is out of bounds in dimension " << dimension << " of "
+                           << site.buffer->name << ", whose shape is "
+                           << ffi::ShapeText(view.shape);
+  int64_t step;
+  if (__builtin_mul_overflow(index, view.strides[dimension], &step) ||
+      __builtin_add_overflow(*offset, step, offset))
+    TERN_THROW(ValueError) << site.span.str() << ": the offset of an element of "
+                           << site.buffer->name << " overflows int64";
+}
+
+std::string Machine::ElementText(const AccessSite& site, int lane) {
+  std::string text;
+  for (const Expr& index : site.indices) {
+    Value value = Eval(index);
+    text += (text.empty() ? "" : ", ") + std::to_string(value[value.lanes() == 1 ? 0 : lane].i);
+  }
+  return site.buffer->name + "[" + text + "]";
+}
+
+char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t offset) {
+  int64_t bytes = site.buffer->dtype.bytes();
+  Piece* piece = view.piece;
+  if (!piece) return view.data + offset * bytes;
+  // A buffer can be a larger view than the memory under it.
+  int64_t size = static_cast<int64_t>(piece->shadow.size()), start = view.data - piece->data;
+  if (offset < -(start / bytes) || offset > (size - start) / bytes - 1)
+    TERN_THROW(IndexError) << site.span.str() << ": " << ElementText(site, lane)
+                           << " is outside of the memory under " << site.buffer->name
+                           << ", which is " << size << " bytes";
+  size_t place = static_cast<size_t>(start + offset * bytes);
+  if (site.is_write)
+    piece->shadow.MarkInitialised(place, bytes);
+  else if (!piece->shadow.IsInitialised(place, bytes))
+    TERN_THROW(RuntimeError) << site.span.str() << ": " << ElementText(site, lane)
+                             << " is read, but nothing was written to it"
+                             << (piece->is_shared ? "; is a barrier missing?" : "");
+  if (depth_ > piece->depth) {
+    MemoryAccess now = {
+        {task_, piece->is_shared ? shared_epoch_ : global_epoch_}, &site.span, site.is_write};
+    if (const MemoryAccess* earlier = piece->shadow.Record(tasks_, place, bytes, now))
+      ReportRace(site, lane, now, *earlier, piece->is_shared);
+  }
+  return piece->data + place;
+}
+
+void Machine::ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
+                         const MemoryAccess& earlier, bool is_shared) {
+  const char* missing = is_shared ? "barrier(\"shared\")" : "barrier(\"global\")";
+  TERN_THROW(RuntimeError) << site.span.str() << ": data race on " << ElementText(site, lane)
+                           << ": " << tasks_.Describe(now.moment.task)
+                           << (now.is_write ? " writes" : " reads") << " it here, "
+                           << tasks_.Describe(earlier.moment.task)
+                           << (earlier.is_write ? " wrote" : " read") << " it at "
+                           << earlier.place->str() << ", and "
+                           << (tasks_.InOneBlock(now.moment.task, earlier.moment.task)
+                                   ? std::string("no ") + missing + " lies between"
+                                   : "nothing orders the two");
+}
+
+// ---- Statements.
+
+void Machine::Run(const Stmt& stmt) {
+  DispatchStmt(stmt.get(), [this](auto* node) { RunNode(node); });
+}
+
+void Machine::RunNode(const BufferStoreNode* node) {
+  Value value = Eval(node->value);
+  ForEachLane({node->buffer, node->indices, node->span, true},
+              [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, value[lane]); });
+}
+
+void Machine::RunNode(const LetStmtNode* node) {
+  frame_->vars[node->var.node()] = Eval(node->value);
+  Run(node->body);
+}
+
+void Machine::RunNode(const AllocateNode* node) {
+  std::unique_ptr<Piece> piece = Allocate(node, depth_);
+  frame_->vars[node->buffer->data.node()] = Value::Handle(piece->data);
+  Define(node->buffer.get());
+  Run(node->body);
+  Release(node, *piece);
+}
+
+void Machine::RunNode(const DeclBufferNode* node) {
+  Define(node->buffer.get());
+  Run(node->body);
+}
+
+Machine::LoopRange Machine::EvalRange(const ForNode* node) {
+  LoopRange range = {EvalInt(node->min), EvalInt(node->extent)};
+  if (range.extent <= 0) return {range.min, 0};
+  // The last value fits, and so do all.
+  DataType dtype = node->var.dtype();
+  Lane min, steps;
+  min.i = range.min;
+  steps.i = range.extent - 1;
+  try {
+    BinaryLane(NodeKind::kAdd, dtype, min, steps);
+  } catch (const Error& error) {
+    TERN_THROW(ValueError) << node->span.str() << ": the values of " << node->var.name()
+                           << " overflow " << dtype.str();
+  }
+  return range;
+}
+
+void Machine::SetVar(const Var& var, int64_t value) {
+  frame_->vars[var.node()] = Value::Int(var.dtype(), value);
+}
+
+void Machine::RunNode(const ForNode* node) {
+  if (node->for_kind == ForKind::kThread && !index_) return RunKernel(node);
+  if (node->for_kind == ForKind::kThread) {
+    SetVar(node->var, (*index_)[ThreadAxisNumber(node->thread)]);
+    return Run(node->body);
+  }
+  if (node->for_kind == ForKind::kParallel) return RunParallel(node);
+  auto [min, extent] = EvalRange(node);
+  for (int64_t i = 0; i < extent; ++i) {
+    SetVar(node->var, min + i);
+    Run(node->body);
+  }
+}
+
+void Machine::RunNode(const WhileNode* node) {
+  while (EvalInt(node->condition)) Run(node->body);
+}
+
+void Machine::RunNode(const IfThenElseNode* node) {
+  if (EvalInt(node->condition))
+    Run(node->then_case);
+  else if (node->else_case)
+    Run(node->else_case);
+}
+
+void Machine::RunNode(const SeqNode* node) {
+  for (const Stmt& stmt : node->stmts) Run(stmt);
+}
+
+void Machine::RunNode(const AssertNode* node) {
+  if (EvalInt(node->condition)) return;
+  std::string message;
+  for (const Expr& part : node->message) {
+    const auto* text = part.As<ir::StringImmNode>();
+    Value value = Eval(part);
+    message += text                      ? text->value
+               : value.dtype.is_handle() ? ffi::Describe(*static_cast<const TernAny*>(value.p()))
+               : value.dtype.is_float()  ? std::to_string(value[0].f)
+                                         : std::to_string(value.i());
+  }
+  throw Error(node->error_kind, message);
+}
+
+void Machine::RunNode(const EvaluateNode* node) { Eval(node->value); }
+
+bool Machine::BindAxes(const BlockNode* node) {
+  bool first = true;
+  for (const BlockIter& iter : node->iters) {
+    Value binding = Eval(iter.binding);
+    int64_t extent = EvalInt(iter.extent);
+    if (binding.i() < 0 || binding.i() >= extent)
+      TERN_THROW(IndexError) << node->span.str() << ": axis " << iter.var.name() << " of block "
+                             << node->name << " is " << binding.i() << ", outside of 0.." << extent;
+    if (iter.kind == IterKind::kReduce) first = first && binding.i() == 0;
+    frame_->vars[iter.var.node()] = std::move(binding);
+  }
+  return first;
+}
+
+void Machine::RunNode(const BlockNode* node) {
+  if (BindAxes(node) && node->init) Run(node->init);
+  Run(node->body);
+}
+
+}  // namespace tern::tir

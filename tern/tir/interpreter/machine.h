@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state of one interpretation, and the functions that run a program on it: statements and
+// memory in machine.cc, expressions in machine_expr.cc, threads in machine_threads.cc.
+#ifndef TERN_TIR_INTERPRETER_MACHINE_H_
+#define TERN_TIR_INTERPRETER_MACHINE_H_
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "tern/ffi/any.h"
+#include "tern/tir/function.h"
+#include "tern/tir/interpreter/kernel_shape.h"
+#include "tern/tir/interpreter/shadow_memory.h"
+#include "tern/tir/interpreter/value.h"
+
+namespace tern::tir {
+
+class Machine {
+ public:
+  explicit Machine(ir::IRModule module) : module_(std::move(module)) {}
+
+  void Call(const std::string& function, const std::vector<ffi::Any>& args);
+
+ private:
+  // Memory in one piece: a tensor that was passed in, or an allocation.
+  struct Piece {
+    char* data;
+    ShadowMemory shadow;
+    uint32_t depth;  // of the task it belongs to; only deeper ones can race in it
+    bool is_shared;
+    std::unique_ptr<char[]> owned;
+  };
+  // A buffer as it stands at run time: extents and strides are numbers.
+  struct View {
+    char* data = nullptr;
+    std::vector<int64_t> shape, strides;
+    Piece* piece = nullptr;  // null: memory that the caller passed as a bare pointer
+  };
+  // What is in scope.
+  struct Frame {
+    std::unordered_map<const VarNode*, Value> vars;
+    std::unordered_map<const BufferNode*, View> views;
+  };
+  // A thread of a block whose threads wait for each other.
+  struct Thread {
+    TaskId task;
+    ThreadIndex index;
+    Frame frame;
+  };
+  using Group = std::vector<Thread*>;
+
+  // ---- arguments
+  void CallPacked(const PrimFunc& function, const std::vector<ffi::Any>& args);
+  Value ScalarArgument(const std::string& function, size_t i, const Param& param,
+                       const ffi::Any& arg);
+  void BindTensor(const std::string& function, size_t i, const Param& param, const ffi::Any& arg);
+
+  // ---- memory
+  struct AccessSite {
+    const Buffer& buffer;
+    const std::vector<Expr>& indices;
+    const Span& span;
+    bool is_write;
+  };
+  // Calls `visit` with every lane and its address.
+  template <class F>
+  void ForEachLane(const AccessSite& site, F&& visit);
+  const View& FindView(const AccessSite& site) const;
+  // Adds what an index contributes to the element's offset.
+  void AddIndex(const AccessSite& site, const View& view, size_t dimension, int64_t index,
+                int64_t* offset) const;
+  // Checks and records the access to the element at `offset`; returns its address.
+  char* Touch(const AccessSite& site, const View& view, int lane, int64_t offset);
+  [[noreturn]] void ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
+                               const MemoryAccess& earlier, bool is_shared);
+  // "A[3, 4]"
+  std::string ElementText(const AccessSite& site, int lane);
+
+  // Fixes the extents of a buffer whose address is known.
+  void Define(const BufferNode* buffer);
+  View MakeView(const BufferNode* buffer);
+  Piece* FindPiece(const char* address) const;
+  void AddArgumentPiece(char* data, size_t size);
+  std::unique_ptr<Piece> Allocate(const AllocateNode* node, uint32_t depth);
+  void Release(const AllocateNode* node, const Piece& piece);
+
+  // ---- expressions
+  int64_t EvalInt(const Expr& expr) { return Eval(expr).i(); }
+  Value Eval(const Expr& expr);
+  Value EvalNode(const ir::IntImmNode* node);
+  Value EvalNode(const ir::FloatImmNode* node);
+  Value EvalNode(const ir::StringImmNode* node);
+  Value EvalNode(const VarNode* node);
+  template <NodeKind K>
+  Value EvalNode(const ir::BinaryNode<K>* node);
+  Value EvalNode(const ir::NotNode* node);
+  Value EvalNode(const ir::SelectNode* node);
+  Value EvalNode(const ir::CastNode* node);
+  Value EvalNode(const ir::RampNode* node);
+  Value EvalNode(const ir::BroadcastNode* node);
+  Value EvalNode(const ir::LetNode* node);
+  Value EvalNode(const ir::BufferLoadNode* node);
+  Value EvalNode(const ir::CallNode* node);
+
+  // ---- statements
+  void Run(const Stmt& stmt);
+  void RunNode(const BufferStoreNode* node);
+  void RunNode(const LetStmtNode* node);
+  void RunNode(const AllocateNode* node);
+  void RunNode(const DeclBufferNode* node);
+  void RunNode(const ForNode* node);
+  void RunNode(const WhileNode* node);
+  void RunNode(const IfThenElseNode* node);
+  void RunNode(const SeqNode* node);
+  void RunNode(const AssertNode* node);
+  void RunNode(const EvaluateNode* node);
+  void RunNode(const BlockNode* node);
+  struct LoopRange {
+    int64_t min, extent;
+  };
+  LoopRange EvalRange(const ForNode* node);
+  void SetVar(const Var& var, int64_t value);
+  // Gives the axes their values; says whether this is the first step of the reduction.
+  bool BindAxes(const BlockNode* node);
+
+  // ---- threads
+  void RunParallel(const ForNode* node);
+  Value LaunchKernel(const ir::CallNode* node);
+  void RunKernel(const ForNode* outermost);
+  void RunBlocks(const ForNode* outermost, const ThreadIndex& extents, int64_t num_threads,
+                 int64_t block_size);
+  void Enter(Thread* thread);
+  // The threads that `condition` holds for.
+  Group Filter(const Group& group, const Expr& condition);
+  // Threads of one block run a statement: those that contain no barrier one after another, the
+  // others step by step, each step by all threads before the next.
+  void RunTogether(const Stmt& stmt, const Group& group);
+  void RunNodeTogether(const StmtNode* node, const Group& group);
+  void RunNodeTogether(const LetStmtNode* node, const Group& group);
+  void RunNodeTogether(const AllocateNode* node, const Group& group);
+  void RunNodeTogether(const DeclBufferNode* node, const Group& group);
+  void RunNodeTogether(const ForNode* node, const Group& group);
+  void RunNodeTogether(const WhileNode* node, const Group& group);
+  void RunNodeTogether(const IfThenElseNode* node, const Group& group);
+  void RunNodeTogether(const SeqNode* node, const Group& group);
+  void RunNodeTogether(const EvaluateNode* node, const Group& group);
+  void RunNodeTogether(const BlockNode* node, const Group& group);
+
+  ir::IRModule module_;
+  Frame root_;
+  Frame* frame_ = &root_;
+
+  std::map<const char*, Piece*> pieces_;  // by address
+  std::vector<std::unique_ptr<Piece>> argument_pieces_;
+
+  TaskTree tasks_;
+  TaskId task_ = TaskTree::kRoot;
+  uint32_t depth_ = 0;                  // of task_
+  const ThreadIndex* index_ = nullptr;  // of the current thread; null outside of kernels
+
+  std::unordered_map<const ForNode*, KernelShape> shapes_;
+  const KernelShape* shape_ = nullptr;  // of the kernel whose blocks run
+  const Group* block_ = nullptr;        // all threads of the block that runs
+  // One piece for a block, however often its statement is reached.
+  std::unordered_map<const AllocateNode*, std::unique_ptr<Piece>> shared_;
+  uint32_t shared_epoch_ = 0, global_epoch_ = 0;  // which accesses a barrier has ordered
+};
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_INTERPRETER_MACHINE_H_

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The access to memory that loads and stores share.
+#ifndef TERN_TIR_INTERPRETER_MACHINE_ACCESS_H_
+#define TERN_TIR_INTERPRETER_MACHINE_ACCESS_H_
+
+#include "tern/tir/interpreter/machine.h"
+
+namespace tern::tir {
+
+template <class F>
+void Machine::ForEachLane(const AccessSite& site, F&& visit) {
+  const View& view = FindView(site);
+  int lanes = site.indices.empty() ? 1 : site.indices.back().dtype().lanes();
+  if (lanes == 1) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < site.indices.size(); ++d)
+      AddIndex(site, view, d, EvalInt(site.indices[d]), &offset);
+    return visit(0, Touch(site, view, 0, offset));
+  }
+  // All indices but the last are scalars.
+  int64_t row = 0;
+  for (size_t d = 0; d + 1 < site.indices.size(); ++d)
+    AddIndex(site, view, d, EvalInt(site.indices[d]), &row);
+  Value last = Eval(site.indices.back());
+  for (int lane = 0; lane < lanes; ++lane) {
+    int64_t offset = row;
+    AddIndex(site, view, site.indices.size() - 1, last[lane].i, &offset);
+    visit(lane, Touch(site, view, lane, offset));
+  }
+}
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_INTERPRETER_MACHINE_ACCESS_H_
