@@ -35,7 +35,9 @@ class Interpreter {
       if (!params[i].is_tensor())
         vars_[params[i].var.node()] = ScalarArgument(name, i, params[i], args[i]);
     for (size_t i = 0; i < params.size(); ++i)
-      if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i]);
+      if (params[i].is_tensor()) BindExtents(name, i, params[i], args[i]);
+    for (size_t i = 0; i < params.size(); ++i)
+      if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i].As<runtime::Tensor>());
     Run(function->body);
   }
 
@@ -65,8 +67,8 @@ class Interpreter {
     return value;
   }
 
-  // Extents that are free variables get their values here; all others are compared.
-  void BindTensor(const std::string& function, size_t i, const Param& param, const ffi::Any& arg) {
+  // Extents that are free variables get their values here: whatever tensor uses them may come first.
+  void BindExtents(const std::string& function, size_t i, const Param& param, const ffi::Any& arg) {
     auto tensor = arg.TryAs<runtime::Tensor>();
     const BufferNode* buffer = param.buffer.get();
     bool fits = tensor && (*tensor)->dtype() == buffer->dtype &&
@@ -74,10 +76,17 @@ class Interpreter {
     TERN_CHECK(fits) << ArgumentText(function, i, param) << "expected " << buffer->dtype.str()
                      << " tensor of rank " << buffer->shape.size() << ", got "
                      << ffi::Describe(arg.raw());
-    const std::vector<int64_t>& shape = (*tensor)->shape();
+    for (size_t d = 0; d < buffer->shape.size(); ++d)
+      if (const auto* var = buffer->shape[d].As<VarNode>(); var && !vars_.count(var))
+        vars_[var] = Value::Int(var->dtype, (*tensor)->shape()[d]);
+  }
+
+  // Every extent has the value that it should.
+  void BindTensor(const std::string& function, size_t i, const Param& param,
+                  const runtime::Tensor& tensor) {
+    const BufferNode* buffer = param.buffer.get();
+    const std::vector<int64_t>& shape = tensor->shape();
     for (size_t d = 0; d < shape.size(); ++d) {
-      const auto* var = buffer->shape[d].As<VarNode>();
-      if (var && !vars_.count(var)) vars_[var] = Value::Int(var->dtype, shape[d]);
       int64_t expected = EvalInt(buffer->shape[d]);
       TERN_CHECK(shape[d] == expected)
           << ArgumentText(function, i, param) << "expected extent " << d << " to be " << expected
@@ -85,7 +94,7 @@ class Interpreter {
     }
     TERN_CHECK(buffer->strides.empty())
         << ArgumentText(function, i, param) << "the interpreter takes no strided parameters";
-    vars_[buffer->data.node()] = Value::Handle((*tensor)->data());
+    vars_[buffer->data.node()] = Value::Handle(tensor->data());
     Define(buffer);
   }
 
