@@ -92,7 +92,7 @@ class ProgramGenerator {
     else
       program_.arguments.dims[name] = value;
     Var var(name, dtype);
-    exprs_.vars.push_back({{var, std::max(8.0, dtype.is_float() ? 0 : ContentLimit(dtype))}, {}});
+    exprs_.vars.push_back({{var, ContentLimit(dtype)}, {}});
     return var;
   }
 

@@ -47,6 +47,12 @@ TEST_F(InterpreterTest, BlocksInitialiseAtTheFirstStepOfTheReduction) {
   EXPECT_EQ(sum.as<float>()[0], 6);
 }
 
+TEST_F(InterpreterTest, ExtentsMayBeUsedBeforeTheTensorThatDefinesThem) {
+  Tensor c = Make(DataType::Float(32), 1, 2, 3), a = Make(DataType::Float(32), 5, 7);
+  Run("func f(C: float32[n + 1], A: float32[n]) { C[n] = A[n - 1] }", {c, a});
+  EXPECT_EQ(c.as<float>()[2], 7);
+}
+
 TEST_F(InterpreterTest, RoundsAndWrapsAsTheTypesDo) {
   Tensor f = Make(DataType::Float(32), 16777216, 1), u = Make(DataType::UInt(8), 250, 10),
          h = Make(DataType::Float(16), 1, 0.0004), i = Make(DataType::Int(8), -128, 1);
