@@ -3,6 +3,7 @@
 // Expressions of CodeGenLLVM.
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/codegen/llvm/narrow_float.h"
+#include "tern/ffi/float16.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/intrinsics.h"
 
@@ -98,7 +99,11 @@ Value* CodeGenLLVM::EmitNode(const ir::IntImmNode* node) {
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::FloatImmNode* node) {
-  return llvm::ConstantFP::get(RegisterType(node->dtype), node->value);
+  llvm::Type* type = RegisterType(node->dtype);
+  if (!IsKeptAsBits(node->dtype)) return llvm::ConstantFP::get(type, node->value);
+  auto value = static_cast<float>(node->value);  // exact: the node's value is one of its type
+  return llvm::ConstantInt::get(
+      type, node->dtype.is_bfloat16() ? FloatToBfloat16(value) : tern::FloatToHalf(value));
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::StringImmNode* node) { return Text(node->value); }
