@@ -102,8 +102,7 @@ class Checker {
     runtime::RunResult actual = runtime::RunFunction(compiled->GetFunction(info_.name), info_,
                                                      target->kind->device, program_.arguments);
     for (const tools::Comparison& output : tools::CompareResults(info_, actual, expected_))
-      TERN_CHECK(output.within())
-          << tools::ErrorLine(output.name, output.error, output.tolerance);
+      TERN_CHECK(output.within()) << tools::ErrorLine(output.name, output.error, output.tolerance);
   }
 
   const RandomProgram& program_;

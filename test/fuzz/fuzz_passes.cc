@@ -26,8 +26,8 @@ void Write(const std::string& text) {
 }
 void OnFatalSignal(int) {
   char line[64];
-  std::snprintf(line, sizeof line, "seed %llu: crashed, stage: ",
-                static_cast<unsigned long long>(current_seed));
+  std::snprintf(line, sizeof line,
+                "seed %llu: crashed, stage: ", static_cast<unsigned long long>(current_seed));
   Write(line);
   Write(current_stage);
   Write("\n");
@@ -42,7 +42,7 @@ void CatchFatalSignals() {
   alternative.ss_sp = stack;
   alternative.ss_size = sizeof stack;
   sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = OnFatalSignal;
   action.sa_flags = SA_ONSTACK;
   for (int signal : {SIGSEGV, SIGFPE, SIGILL, SIGBUS, SIGABRT}) sigaction(signal, &action, nullptr);

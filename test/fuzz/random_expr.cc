@@ -34,9 +34,9 @@ double ExactLimit(DataType dtype) {
 
 const std::vector<DataType>& AllTypes() {
   static const std::vector<DataType> types = {
-      DataType::Bool(),    DataType::Int(8),     DataType::Int(16),  DataType::Int(32),
-      DataType::Int(64),   DataType::UInt(8),    DataType::UInt(16), DataType::UInt(32),
-      DataType::UInt(64),  DataType::Float(16),  DataType::Bfloat16(), DataType::Float(32),
+      DataType::Bool(),   DataType::Int(8),    DataType::Int(16),    DataType::Int(32),
+      DataType::Int(64),  DataType::UInt(8),   DataType::UInt(16),   DataType::UInt(32),
+      DataType::UInt(64), DataType::Float(16), DataType::Bfloat16(), DataType::Float(32),
       DataType::Float(64)};
   return types;
 }
@@ -86,7 +86,8 @@ Value ExprGenerator::Leaf(DataType dtype, int depth) {
     if (readable.buffer->dtype == dtype) loadable.push_back(readable);
   if (!loadable.empty() && !random_->OneIn(3)) return Load(random_->Pick(loadable), depth);
   if (!known.empty() && !random_->OneIn(3)) return random_->Pick(known);
-  if (!random_->OneIn(4) && !buffers.empty()) return Convert(dtype, Load(random_->Pick(buffers), depth));
+  if (!random_->OneIn(4) && !buffers.empty())
+    return Convert(dtype, Load(random_->Pick(buffers), depth));
   return Constant(dtype);
 }
 
@@ -100,7 +101,8 @@ Value ExprGenerator::Constant(DataType dtype) {
   int64_t value = random_->Between(dtype.is_uint() ? 0 : -9, 9);
   // Now and then an extreme: the arithmetic of these types wraps.
   if (Wraps(dtype) && dtype.bits() < 64 && random_->OneIn(8))
-    value = dtype.is_uint() ? (int64_t{1} << dtype.bits()) - 1 : -(int64_t{1} << (dtype.bits() - 1));
+    value =
+        dtype.is_uint() ? (int64_t{1} << dtype.bits()) - 1 : -(int64_t{1} << (dtype.bits() - 1));
   return {IntImmNode::Make(dtype, value), Wraps(dtype) ? TypeMax(dtype) : std::abs(value)};
 }
 
@@ -231,16 +233,14 @@ Value ExprGenerator::Divide(Value a, Value b) {
       divisor = constant(static_cast<double>(random_->Between(1, 7)));
       break;
     case 1:
-      // The least value of a type has no negative in it, so only positive divisors where it may
-      // come.
-      divisor = constant(static_cast<double>(Wraps(dtype) ? 3 : -random_->Between(1, 7)));
+      divisor = constant(static_cast<double>(random_->Between(1, 7) * (dtype.is_uint() ? 1 : -1)));
       break;
     case 2:
-      divisor = FloorMod(b.expr, constant(static_cast<double>(random_->Between(2, 7)))) + constant(1);
+      divisor =
+          FloorMod(b.expr, constant(static_cast<double>(random_->Between(2, 7)))) + constant(1);
       break;
     default:
-      divisor = Wraps(dtype) ? MaxNode::Make(b.expr, constant(1))
-                             : SelectNode::Make(b.expr == constant(0), constant(1), b.expr);
+      divisor = SelectNode::Make(b.expr == constant(0), constant(1), b.expr);
   }
   switch (random_->Below(4)) {
     case 0:

@@ -249,8 +249,8 @@ class ProgramGenerator {
       bool narrow = random_.OneIn(4);
       DataType dtype = narrow ? DataType::Int(32) : DataType::Int(64);
       Var var = NewVar("k", dtype);
-      Expr extent = narrow ? ir::MakeConst(dtype, static_cast<double>(random_.Between(1, 4)))
-                           : MakeExtent();
+      Expr extent =
+          narrow ? ir::MakeConst(dtype, static_cast<double>(random_.Between(1, 4))) : MakeExtent();
       int64_t first = random_.OneIn(3) ? random_.Between(-3, 3) : 0;
       exprs_.vars.push_back({{var, 13}, first == 0 && !narrow ? extent : Expr()});
       ForKind kind = unrollable && random_.OneIn(4) ? ForKind::kUnrolled : ForKind::kSerial;
@@ -296,8 +296,7 @@ class ProgramGenerator {
 
   Stmt MakeStoreOf(const Writable& to, Value value) {
     value = Fit(value, ContentLimit(to.buffer->dtype), &random_);
-    return BufferStoreNode::Make(to.buffer,
-                                 to.anywhere ? exprs_.Indices(to.buffer, 2) : to.only_at,
+    return BufferStoreNode::Make(to.buffer, to.anywhere ? exprs_.Indices(to.buffer, 2) : to.only_at,
                                  value.expr);
   }
 

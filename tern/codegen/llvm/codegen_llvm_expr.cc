@@ -120,7 +120,16 @@ Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr&
   DataType dtype = a.dtype();
   Value* x = Emit(a);
   Value* y = Emit(b);
-  if (!dtype.is_float()) return IntBinary(kind, x, y, dtype.is_int());
+  if (!dtype.is_float()) {
+    // The least value divided by -1 wraps in types of 8 and 16 bits; LLVM leaves it undefined.
+    bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+    const auto* divisor = llvm::dyn_cast<llvm::ConstantInt>(y);
+    if (!divides || !dtype.is_int() || dtype.bits() >= 32 || (divisor && !divisor->isMinusOne()))
+      return IntBinary(kind, x, y, dtype.is_int());
+    DataType wide = DataType::Int(32, dtype.lanes());
+    return Convert(IntBinary(kind, Convert(x, dtype, wide), Convert(y, dtype, wide), true), wide,
+                   dtype);
+  }
   if (!IsNarrowFloat(dtype)) return FloatBinary(kind, x, y);
   // One operation in float32, rounded, is the operation in the narrow type.
   DataType wide = DataType::Float(32, dtype.lanes());

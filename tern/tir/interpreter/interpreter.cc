@@ -67,7 +67,8 @@ class Interpreter {
     return value;
   }
 
-  // Extents that are free variables get their values here: whatever tensor uses them may come first.
+  // Extents that are free variables get their values here: whatever tensor uses them may come
+  // first.
   void BindExtents(const std::string& function, size_t i, const Param& param, const ffi::Any& arg) {
     auto tensor = arg.TryAs<runtime::Tensor>();
     const BufferNode* buffer = param.buffer.get();
