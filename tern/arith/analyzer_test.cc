@@ -194,5 +194,14 @@ TEST(AnalyzerProperty, SimplifiedExpressionsHaveTheSameValue) {
   EXPECT_GT(compared, 10000);
 }
 
+// Half of the values of uint64 are negative as int64.
+TEST(Bounds, OfAConversionThatMayWrap) {
+  Analyzer analyzer;
+  Var u("u", DataType::UInt(64));
+  EXPECT_EQ(analyzer.Bounds(CastNode::Make(DataType::Int(64), u)), ConstBounds{});
+  analyzer.Bind(u, {0, 7});
+  EXPECT_EQ(analyzer.Bounds(CastNode::Make(DataType::Int(64), u)), (ConstBounds{0, 7}));
+}
+
 }  // namespace
 }  // namespace tern::arith

@@ -133,6 +133,8 @@ ConstBounds Analyzer::Bounds(const Expr& expr) const {
       DataType from = node->value.dtype();
       if (!from.is_integer() && !from.is_bool()) return {};
       ConstBounds value = Bounds(node->value), type = OfType(dtype);
+      // A uint64 without a bound may be beyond int64.
+      if (from == DataType::UInt(64) && IsInf(value.hi) && !dtype.is_uint()) return {};
       if (dtype.is_bool() || value.lo < type.lo || value.hi > type.hi) return {};
       return value;
     } else {

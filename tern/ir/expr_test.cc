@@ -79,6 +79,15 @@ TEST(StructuralEqual, ComparesFreeVariablesByIdentity) {
   EXPECT_FALSE(StructuralEqual(x + 1, x - 1));
   // Bound ones by their place.
   EXPECT_TRUE(StructuralEqual(LetNode::Make(x, 3, x + 1), LetNode::Make(other, 3, other + 1)));
+  // A part that is shared on one side alone defines its variable twice.
+  Var y("y"), z("z");
+  Expr shared = LetNode::Make(x, 3, x + 1);
+  Expr apart = LetNode::Make(y, 3, y + 1) * LetNode::Make(z, 3, z + 1);
+  EXPECT_TRUE(StructuralEqual(shared * shared, apart));
+  EXPECT_TRUE(StructuralEqual(apart, shared * shared));
+  // Two variables on one side are two on the other.
+  EXPECT_FALSE(StructuralEqual(LetNode::Make(x, 3, LetNode::Make(y, 4, x + y)),
+                               LetNode::Make(x, 3, LetNode::Make(y, 4, y + y))));
   // Floats by their bits.
   Expr zero = MakeConst(DataType::Float(32), 0.0),
        minus_zero = MakeConst(DataType::Float(32), -0.0);

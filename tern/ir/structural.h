@@ -16,7 +16,8 @@ class StructuralComparer {
   virtual ~StructuralComparer() = default;
   bool Equal(const Expr& a, const Expr& b);
 
-  // From here on `a` and `b` mean the same.
+  // From here on `a` and `b` mean the same, and nothing else means either of them. A variable may
+  // be defined again where it is out of scope: parts of a program can be shared.
   bool Define(const Var& a, const Var& b);
   bool Define(const Buffer& a, const Buffer& b);
 
@@ -57,7 +58,9 @@ class StructuralComparer {
     return a == b;
   }
 
-  std::unordered_map<const VarNode*, const VarNode*> vars_;
+  bool Same(const VarNode* a, const VarNode* b) const;
+
+  std::unordered_map<const VarNode*, const VarNode*> vars_, reverse_vars_;
   std::unordered_map<const BufferNode*, const BufferNode*> buffers_;
 };
 

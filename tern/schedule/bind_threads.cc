@@ -27,9 +27,11 @@ struct Scan : StmtVisitor {
   const BlockNode* block = nullptr;
 };
 
-Scan ScanStmt(const Stmt& stmt) {
+// Of a statement or an expression.
+template <class T>
+Scan ScanOf(const T& what) {
   Scan scan;
-  scan.Visit(stmt);
+  scan.Visit(what);
   return scan;
 }
 
@@ -102,9 +104,10 @@ Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
                        "blockIdx.x", span);
 }
 
-// Walks the definitions and sequences around the top-level statements.
+// Walks the definitions and sequences around the top-level statements. A definition that reads
+// memory is the device's, with all that it reaches.
 Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
-  if (const auto* let = stmt.As<LetStmtNode>())
+  if (const auto* let = stmt.As<LetStmtNode>(); let && !ScanOf(let->value).touches_memory)
     return LetStmtNode::Make(let->var, let->value, BindStmt(let->body, num_threads), let->span);
   if (const auto* decl = stmt.As<DeclBufferNode>())
     return DeclBufferNode::Make(decl->buffer, BindStmt(decl->body, num_threads), decl->span);
@@ -113,7 +116,7 @@ Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
     for (const Stmt& item : seq->stmts) stmts.push_back(BindStmt(item, num_threads));
     return SeqNode::Make(std::move(stmts), seq->span);
   }
-  if (!ScanStmt(stmt).touches_memory) return stmt;
+  if (!ScanOf(stmt).touches_memory) return stmt;
   std::vector<const ForNode*> loops = SpatialLoops(stmt);
   return loops.empty() ? OneThread(stmt) : Spread(loops, num_threads);
 }
@@ -124,7 +127,7 @@ PrimFunc BindThreads(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   if (it == function->attrs.end()) return function;
   target::Target target = it->second.As<target::Target>();
-  if (!target->is_device() || ScanStmt(function->body).binds_threads) return function;
+  if (!target->is_device() || ScanOf(function->body).binds_threads) return function;
   return function.WithBody(BindStmt(function->body, target->GetInt("max_threads")));
 }
 

@@ -155,5 +155,12 @@ TEST_F(TextTest, VerifierFindsWhatIsOutOfScope) {
       "error: variable i is defined twice");
 }
 
+TEST_F(TextTest, ExtentsOfOneNameAreOneExtent) {
+  ir::IRModule one = ParseModule("t.tir", "func f(A: float32[n], B: float32[n]) { }"),
+               two = ParseModule("t.tir", "func f(A: float32[n], B: float32[m]) { }");
+  EXPECT_FALSE(StructuralEqual(one, two));
+  EXPECT_FALSE(StructuralEqual(two, one));
+}
+
 }  // namespace
 }  // namespace tern::tir

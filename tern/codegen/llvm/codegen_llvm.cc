@@ -47,14 +47,18 @@ llvm::Value* CodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
 
 // ---- Types and memory ----
 
+bool CodeGenLLVM::IsKeptAsBits(DataType dtype) const {
+  return dtype.is_bfloat16() || (dtype.is_float() && dtype.bits() == 16 && !has_half_conversion_);
+}
+
 llvm::Type* CodeGenLLVM::RegisterType(DataType dtype) {
   llvm::Type* scalar = nullptr;
   if (dtype.is_bool()) {
     scalar = builder_.getInt1Ty();
   } else if (dtype.is_integer()) {
     scalar = builder_.getIntNTy(static_cast<unsigned>(dtype.bits()));
-  } else if (dtype.is_bfloat16()) {
-    scalar = builder_.getBFloatTy();
+  } else if (IsKeptAsBits(dtype)) {
+    scalar = builder_.getInt16Ty();
   } else if (dtype.is_float()) {
     scalar = dtype.bits() == 16   ? builder_.getHalfTy()
              : dtype.bits() == 32 ? builder_.getFloatTy()

@@ -55,6 +55,9 @@ class CodeGenLLVM {
   void Bind(const ir::Var& var, llvm::Value* value);
 
   // How a value of the type stands in registers (bool: i1) and in memory (bool: i8).
+  // Float types that the target has no instructions for are integers to LLVM: of their own type,
+  // even moving them may become a call into a library of the C compiler.
+  bool IsKeptAsBits(DataType dtype) const;
   llvm::Type* RegisterType(DataType dtype);
   llvm::Type* MemoryType(DataType dtype);
   llvm::Value* Load(DataType dtype, llvm::Value* pointer);

@@ -3,6 +3,7 @@
 // Expressions of CodeGenLLVM.
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/codegen/llvm/narrow_float.h"
+#include "tern/ffi/float16.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/intrinsics.h"
 
@@ -78,7 +79,11 @@ Value* CodeGenLLVM::EmitNode(const ir::IntImmNode* node) {
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::FloatImmNode* node) {
-  return llvm::ConstantFP::get(RegisterType(node->dtype), node->value);
+  llvm::Type* type = RegisterType(node->dtype);
+  if (!IsKeptAsBits(node->dtype)) return llvm::ConstantFP::get(type, node->value);
+  auto value = static_cast<float>(node->value);  // exact: the node's value is one of its type
+  return llvm::ConstantInt::get(
+      type, node->dtype.is_bfloat16() ? FloatToBfloat16(value) : tern::FloatToHalf(value));
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::StringImmNode* node) { return Text(node->value); }
@@ -95,7 +100,16 @@ Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr&
   DataType dtype = a.dtype();
   Value* x = Emit(a);
   Value* y = Emit(b);
-  if (!dtype.is_float()) return IntBinary(kind, x, y, dtype.is_int());
+  if (!dtype.is_float()) {
+    // The least value divided by -1 wraps in types of 8 and 16 bits; LLVM leaves it undefined.
+    bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+    const auto* divisor = llvm::dyn_cast<llvm::ConstantInt>(y);
+    if (!divides || !dtype.is_int() || dtype.bits() >= 32 || (divisor && !divisor->isMinusOne()))
+      return IntBinary(kind, x, y, dtype.is_int());
+    DataType wide = DataType::Int(32, dtype.lanes());
+    return Convert(IntBinary(kind, Convert(x, dtype, wide), Convert(y, dtype, wide), true), wide,
+                   dtype);
+  }
   if (!IsNarrowFloat(dtype)) return FloatBinary(kind, x, y);
   // One operation in float32, rounded, is the operation in the narrow type.
   DataType wide = DataType::Float(32, dtype.lanes());

@@ -26,7 +26,7 @@ Value* Constant(Value* like, uint64_t value) {
 }  // namespace
 
 Value* HalfToFloat(IRBuilder<>& b, Value* half) {
-  Value* bits = b.CreateZExt(Bits(b, half), Like(half, b.getInt32Ty()));
+  Value* bits = b.CreateZExt(half, Like(half, b.getInt32Ty()));
   Value* magnitude = b.CreateAnd(bits, Constant(bits, 0x7fff));
   Value* sign = b.CreateShl(b.CreateAnd(bits, Constant(bits, 0x8000)), 16);
   llvm::Type* float_type = Like(half, b.getFloatTy());
@@ -64,12 +64,11 @@ Value* FloatToHalf(IRBuilder<>& b, Value* value) {
                                   Constant(bits, 0x7c00), finite);
   Value* result = b.CreateSelect(b.CreateICmpUGT(magnitude, Constant(bits, kFloatInfinity)),
                                  Constant(bits, 0x7e00), bounded);
-  Value* narrow = b.CreateTrunc(b.CreateOr(result, sign), Like(value, b.getInt16Ty()));
-  return b.CreateBitCast(narrow, Like(value, b.getHalfTy()));
+  return b.CreateTrunc(b.CreateOr(result, sign), Like(value, b.getInt16Ty()));
 }
 
 Value* BfloatToFloat(IRBuilder<>& b, Value* bfloat) {
-  Value* bits = b.CreateZExt(Bits(b, bfloat), Like(bfloat, b.getInt32Ty()));
+  Value* bits = b.CreateZExt(bfloat, Like(bfloat, b.getInt32Ty()));
   return b.CreateBitCast(b.CreateShl(bits, 16), Like(bfloat, b.getFloatTy()));
 }
 
@@ -80,8 +79,7 @@ Value* FloatToBfloat(IRBuilder<>& b, Value* value) {
   Value* rounded = b.CreateLShr(b.CreateAdd(b.CreateAdd(bits, Constant(bits, 0x7fff)), odd), 16);
   Value* quiet = b.CreateOr(high, Constant(bits, 0x40));
   Value* result = b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded);
-  Value* narrow = b.CreateTrunc(result, Like(value, b.getInt16Ty()));
-  return b.CreateBitCast(narrow, Like(value, b.getBFloatTy()));
+  return b.CreateTrunc(result, Like(value, b.getInt16Ty()));
 }
 
 Value* DoubleToFloatForNarrowing(IRBuilder<>& b, Value* value) {

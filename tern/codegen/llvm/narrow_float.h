@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversions of float16 and bfloat16 (LLVM's half and bfloat) in integer arithmetic, of scalars
-// and vectors alike. Where a machine has no instruction for them, LLVM calls functions of a
+// Conversions of float16 and bfloat16, kept as integers of 16 bits, in integer arithmetic, of
+// scalars and vectors alike. Where a machine has no instruction for them, LLVM calls functions of a
 // compiler's runtime library, which generated code has not. All round to nearest, ties to even; the
 // results are those of tern/ffi/float16.h.
 #ifndef TERN_CODEGEN_LLVM_NARROW_FLOAT_H_

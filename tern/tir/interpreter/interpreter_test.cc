@@ -47,6 +47,23 @@ TEST_F(InterpreterTest, BlocksInitialiseAtTheFirstStepOfTheReduction) {
   EXPECT_EQ(sum.as<float>()[0], 6);
 }
 
+TEST_F(InterpreterTest, ExtentsMayBeUsedBeforeTheTensorThatDefinesThem) {
+  Tensor c = Make(DataType::Float(32), 1, 2, 3), a = Make(DataType::Float(32), 5, 7);
+  Run("func f(C: float32[n + 1], A: float32[n]) { C[n] = A[n - 1] }", {c, a});
+  EXPECT_EQ(c.as<float>()[2], 7);
+}
+
+TEST_F(InterpreterTest, FloatsOutOfRangeOfAnIntegerAreReported) {
+  Tensor c = Make(DataType::Int(32), 0);
+  for (const char* text : {"int32(int64(float64(1e19)))", "int32(uint64(-1.0))",
+                           "int32(float64(1e300))", "int32(nan)", "int32(uint8(256.0))"}) {
+    std::string error = ErrorOf(std::string("func f(C: int32[1]) { C[0] = ") + text + " }", {c});
+    EXPECT_NE(error.find("does not fit in"), std::string::npos) << text << ": " << error;
+  }
+  Run("func f(C: int32[1]) { C[0] = int32(uint8(-0.5)) + int32(int8(-128.9)) }", {c});
+  EXPECT_EQ(c.as<int32_t>()[0], -128);
+}
+
 TEST_F(InterpreterTest, RoundsAndWrapsAsTheTypesDo) {
   Tensor f = Make(DataType::Float(32), 16777216, 1), u = Make(DataType::UInt(8), 250, 10),
          h = Make(DataType::Float(16), 1, 0.0004), i = Make(DataType::Int(8), -128, 1);

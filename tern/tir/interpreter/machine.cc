@@ -24,7 +24,9 @@ void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
     if (!params[i].is_tensor())
       frame_->vars[params[i].var.node()] = ScalarArgument(name, i, params[i], args[i]);
   for (size_t i = 0; i < params.size(); ++i)
-    if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i]);
+    if (params[i].is_tensor()) BindExtents(name, i, params[i], args[i]);
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i].As<runtime::Tensor>());
   Run(function->body);
 }
 
@@ -76,9 +78,9 @@ Value Machine::ScalarArgument(const std::string& function, size_t i, const Param
   return value;
 }
 
-// Extents that are free variables get their values here; all others are compared.
-void Machine::BindTensor(const std::string& function, size_t i, const Param& param,
-                         const ffi::Any& arg) {
+// Extents that are free variables get their values here: whatever tensor uses them may come first.
+void Machine::BindExtents(const std::string& function, size_t i, const Param& param,
+                          const ffi::Any& arg) {
   auto tensor = arg.TryAs<runtime::Tensor>();
   const BufferNode* buffer = param.buffer.get();
   bool fits = tensor && (*tensor)->dtype() == buffer->dtype &&
@@ -86,10 +88,17 @@ void Machine::BindTensor(const std::string& function, size_t i, const Param& par
   TERN_CHECK(fits) << ArgumentText(function, i, param) << "expected " << buffer->dtype.str()
                    << " tensor of rank " << buffer->shape.size() << ", got "
                    << ffi::Describe(arg.raw());
-  const std::vector<int64_t>& shape = (*tensor)->shape();
+  for (size_t d = 0; d < buffer->shape.size(); ++d)
+    if (const auto* var = buffer->shape[d].As<VarNode>(); var && !frame_->vars.count(var))
+      frame_->vars[var] = Value::Int(var->dtype, (*tensor)->shape()[d]);
+}
+
+// Every extent has the value that it should.
+void Machine::BindTensor(const std::string& function, size_t i, const Param& param,
+                         const runtime::Tensor& tensor) {
+  const BufferNode* buffer = param.buffer.get();
+  const std::vector<int64_t>& shape = tensor->shape();
   for (size_t d = 0; d < shape.size(); ++d) {
-    const auto* var = buffer->shape[d].As<VarNode>();
-    if (var && !frame_->vars.count(var)) frame_->vars[var] = Value::Int(var->dtype, shape[d]);
     int64_t expected = EvalInt(buffer->shape[d]);
     TERN_CHECK(shape[d] == expected)
         << ArgumentText(function, i, param) << "expected extent " << d << " to be " << expected
@@ -97,8 +106,8 @@ void Machine::BindTensor(const std::string& function, size_t i, const Param& par
   }
   TERN_CHECK(buffer->strides.empty())
       << ArgumentText(function, i, param) << "the interpreter takes no strided parameters";
-  char* data = static_cast<char*>((*tensor)->data());
-  AddArgumentPiece(data, (*tensor)->num_elements() * buffer->dtype.bytes());
+  char* data = static_cast<char*>(tensor->data());
+  AddArgumentPiece(data, tensor->num_elements() * buffer->dtype.bytes());
   frame_->vars[buffer->data.node()] = Value::Handle(data);
   Define(buffer);
 }

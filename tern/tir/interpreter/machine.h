@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "tern/ffi/any.h"
+#include "tern/runtime/tensor.h"
 #include "tern/tir/function.h"
 #include "tern/tir/interpreter/kernel_shape.h"
 #include "tern/tir/interpreter/shadow_memory.h"
@@ -55,7 +56,9 @@ class Machine {
   void CallPacked(const PrimFunc& function, const std::vector<ffi::Any>& args);
   Value ScalarArgument(const std::string& function, size_t i, const Param& param,
                        const ffi::Any& arg);
-  void BindTensor(const std::string& function, size_t i, const Param& param, const ffi::Any& arg);
+  void BindExtents(const std::string& function, size_t i, const Param& param, const ffi::Any& arg);
+  void BindTensor(const std::string& function, size_t i, const Param& param,
+                  const runtime::Tensor& tensor);
 
   // ---- memory
   struct AccessSite {

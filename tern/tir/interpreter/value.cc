@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/interpreter/value.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "tern/arith/fold.h"
@@ -155,14 +156,13 @@ Lane CastLane(DataType from, DataType to, Lane value) {
       out.i = value.f != 0;
       return out;
     }
-    double limit = to.bits() == 64 ? 0x1p63 : 0;
-    TERN_CHECK(value.f == value.f && (limit == 0 || (value.f >= -limit && value.f < 2 * limit)))
+    double limit = std::ldexp(1, to.is_uint() ? to.bits() : to.bits() - 1);
+    double whole = std::trunc(value.f);  // a NaN is in no range
+    TERN_CHECK(whole >= (to.is_uint() ? 0 : -limit) && whole < limit)
         << value.f << " does not fit in " << to.str();
     out.i = to == DataType::UInt(64, to.lanes())
-                ? static_cast<int64_t>(static_cast<uint64_t>(value.f))
-                : static_cast<int64_t>(value.f);
-    TERN_CHECK(to.bits() == 64 || WrapInt(to, out.i) == out.i)
-        << value.f << " does not fit in " << to.str();
+                ? static_cast<int64_t>(static_cast<uint64_t>(whole))
+                : static_cast<int64_t>(whole);
     return out;
   }
   out.i = WrapInt(to, value.i);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/fuzz/check_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "tern/codegen/load_linkable.h"
+#include "tern/compile.h"
+#include "tern/ir/pass.h"
+#include "tern/tir/analysis/verify.h"
+#include "tern/tir/function.h"
+#include "tern/tir/text.h"
+#include "tools/tern/reference.h"
+
+namespace tern::fuzz {
+namespace {
+
+// Passes that change how a function is called: the interpreter cannot compare across them.
+const std::set<std::string> kChangesTheCall = {"make_packed_api"};
+
+class Checker {
+ public:
+  Checker(const RandomProgram& program, std::string* stage) : program_(program), stage_(stage) {}
+
+  void Run(const std::vector<target::Target>& targets) {
+    Enter("verify");
+    tir::Verify(program_.module);
+    Enter("interpret");
+    info_ = DescribeModule(program_.module, target::Target::Parse("interp")).functions.at(0);
+    expected_ = tools::RunReference(program_.module, info_, program_.arguments);
+    CheckText();
+    CheckPasses();
+    for (const target::TargetKind* kind : target::TargetKinds())
+      if (kind->lowered && kind->unavailable.empty()) CheckLowering(kind->name);
+    for (const target::Target& target : targets) CheckCompiled(target);
+  }
+
+ private:
+  void Enter(std::string stage) { *stage_ = std::move(stage); }
+
+  void CheckText() {
+    Enter("text");
+    std::string text = tir::PrintModule(program_.module);
+    ir::IRModule parsed = tir::ParseModule("fuzz.tir", text);
+    TERN_CHECK(tir::StructuralEqual(program_.module, parsed))
+        << "the text reads back to another program:\n"
+        << tir::PrintModule(parsed);
+    // Parts that the program shares are separate in what was read, and named apart; from there on
+    // the text stays.
+    std::string normal = tir::PrintModule(parsed);
+    std::string again = tir::PrintModule(tir::ParseModule("fuzz.tir", normal));
+    TERN_CHECK(normal == again) << "printed, read and printed again, the text differs:\n" << again;
+  }
+
+  // Every pass alone, on the program as it was written.
+  void CheckPasses() {
+    for (const std::string& name : ir::PassNames()) {
+      if (kChangesTheCall.count(name)) continue;
+      Enter("pass " + name);
+      ExpectSame(ir::GetPass(name).run(program_.module));
+    }
+  }
+
+  // The passes of a compilation one after another.
+  void CheckLowering(const std::string& kind) {
+    Enter("lowering for " + kind);
+    target::Target target = target::Target::Parse(kind);
+    std::vector<std::string> passes = LoweringPasses(target);
+    passes.erase(std::find_if(passes.begin(), passes.end(),
+                              [](const auto& name) { return kChangesTheCall.count(name); }),
+                 passes.end());
+    ir::IRModule bound = tir::MapFunctions(program_.module, [&](const tir::PrimFunc& function) {
+      return function.WithAttr(tir::attr::kTarget, target);
+    });
+    ir::PassOptions options;
+    options.verify = [&](const ir::IRModule& module, const std::string& pass) {
+      if (pass.empty()) return;
+      Enter("lowering for " + kind + ", after " + pass);
+      ExpectSame(module);
+    };
+    ir::RunPasses(bound, passes, options);
+  }
+
+  // The interpreter must compute the same bits.
+  void ExpectSame(const ir::IRModule& module) {
+    tir::Verify(module);
+    runtime::RunResult actual = tools::RunReference(module, info_, program_.arguments);
+    for (size_t i = 0; i < info_.params.size(); ++i) {
+      const runtime::Tensor &a = actual.args[i], &b = expected_.args[i];
+      TERN_CHECK(!b || std::memcmp(a->data(), b->data(), b->num_bytes()) == 0)
+          << info_.params[i].name << " differs from that of the program as written; it became\n"
+          << tir::PrintModule(module);
+    }
+  }
+
+  void CheckCompiled(const target::Target& target) {
+    if (target->is_device() && program_.rounds_floats) return;
+    Enter("compiling for " + target->str());
+    ffi::Module compiled = codegen::LoadLinkable(tern::Compile(program_.module, target));
+    Enter("compiled for " + target->str());
+    runtime::RunResult actual = runtime::RunFunction(compiled->GetFunction(info_.name), info_,
+                                                     target->kind->device, program_.arguments);
+    for (const tools::Comparison& output : tools::CompareResults(info_, actual, expected_))
+      TERN_CHECK(output.within()) << tools::ErrorLine(output.name, output.error, output.tolerance);
+  }
+
+  const RandomProgram& program_;
+  std::string* stage_;
+  runtime::FunctionInfo info_;
+  runtime::RunResult expected_;
+};
+
+}  // namespace
+
+std::optional<Failure> CheckProgram(const RandomProgram& program,
+                                    const std::vector<target::Target>& targets,
+                                    std::string* stage) {
+  std::string own_stage;
+  if (!stage) stage = &own_stage;
+  try {
+    Checker(program, stage).Run(targets);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return Failure{*stage, error.what()};
+  }
+}
+
+}  // namespace tern::fuzz

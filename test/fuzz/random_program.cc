@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/fuzz/random_program.h"
+
+#include "tern/tir/function.h"
+#include "test/fuzz/random_expr.h"
+
+namespace tern::fuzz {
+namespace {
+
+using namespace tern::tir;  // the statement classes
+
+// What the statements being made may write.
+struct Writable {
+  Buffer buffer;
+  std::vector<Expr> only_at;
+  bool anywhere = false;
+};
+
+class ProgramGenerator {
+ public:
+  ProgramGenerator(uint64_t seed, const ProgramOptions& options)
+      : random_(seed), exprs_(&random_, options.float_arithmetic) {
+    program_.arguments.seed = seed;
+    program_.rounds_floats = options.float_arithmetic;
+  }
+
+  RandomProgram Make() {
+    binds_threads_ = random_.OneIn(3);
+    MakeSymbols();
+    std::vector<Param> params = MakeParams();
+    std::vector<Stmt> stages;
+    for (int64_t i = random_.Between(1, 3); i > 0; --i) stages.push_back(MakeStage());
+    Stmt body = SeqNode::Make(std::move(stages));
+    program_.module = ir::IRModule::Make({PrimFunc::Make("f", std::move(params), body)});
+    return std::move(program_);
+  }
+
+ private:
+  // ---- parameters
+
+  void MakeSymbols() {
+    for (const char* name : {"n", "m"})
+      if (random_.OneIn(2)) symbols_.emplace_back(name);
+    for (const Var& symbol : symbols_) {
+      program_.arguments.dims[symbol.name()] = random_.Between(1, 5);
+      exprs_.vars.push_back({{symbol, 5}, {}});
+    }
+  }
+
+  Expr MakeExtent() {
+    if (symbols_.empty() || random_.OneIn(3)) return random_.Between(1, 5);
+    Expr symbol = random_.Pick(symbols_);
+    if (random_.OneIn(5)) return symbol * Expr(2);
+    if (random_.OneIn(5)) return symbol + Expr(1);
+    return symbol;
+  }
+
+  Buffer MakeTensor(const std::string& name) {
+    std::vector<Expr> shape(random_.Below(4));
+    for (Expr& extent : shape) extent = MakeExtent();
+    return ir::BufferNode::Make(name, random_.Pick(AllTypes()), shape);
+  }
+
+  std::vector<Param> MakeParams() {
+    std::vector<Param> params;
+    auto add = [&](const Buffer& buffer) {
+      params.push_back({buffer->data, buffer});
+      exprs_.buffers.push_back({buffer, {}, true});
+    };
+    // Every symbol stands alone somewhere, or it would have no value.
+    for (const Var& symbol : symbols_)
+      add(ir::BufferNode::Make("S" + symbol.name(), random_.Pick(AllTypes()), {symbol}));
+    for (int64_t i = 0, count = random_.Below(3); i < count; ++i)
+      add(MakeTensor("A" + std::to_string(i)));
+    for (int64_t i = 0, count = random_.Between(1, 2); i < count; ++i) {
+      outputs_.push_back(MakeTensor("C" + std::to_string(i)));
+      add(outputs_.back());
+    }
+    for (int64_t i = 0, count = random_.Below(3); i < count; ++i) {
+      params.push_back({MakeScalar("s" + std::to_string(i)), {}});
+    }
+    for (size_t i = params.size(); i > 1; --i)
+      std::swap(params[i - 1], params[random_.Below(static_cast<int64_t>(i))]);
+    return params;
+  }
+
+  Var MakeScalar(const std::string& name) {
+    DataType dtype = random_.Pick(AllTypes());
+    int64_t value = random_.Below(dtype.is_bool() ? 2 : 8);
+    if (dtype.is_float())
+      program_.arguments.inputs[name] = std::to_string(value) + ".5";
+    else
+      program_.arguments.dims[name] = value;
+    Var var(name, dtype);
+    exprs_.vars.push_back({{var, ContentLimit(dtype)}, {}});
+    return var;
+  }
+
+  // ---- scopes
+
+  // What `make` brings into scope is gone afterwards.
+  template <class F>
+  auto Scoped(F&& make) {
+    size_t vars = exprs_.vars.size(), buffers = exprs_.buffers.size(), writes = writable_.size();
+    auto result = make();
+    exprs_.vars.resize(vars);
+    exprs_.buffers.resize(buffers);
+    writable_.resize(writes);
+    return result;
+  }
+
+  Var NewVar(const char* prefix, DataType dtype = DataType::Int(64)) {
+    return Var(prefix + std::to_string(names_++), dtype);
+  }
+
+  // ---- stages: the top-level statements
+
+  Stmt MakeStage() {
+    std::vector<Writable> saved_writable;
+    std::swap(saved_writable, writable_);
+    std::vector<Readable> saved_buffers = exprs_.buffers;
+    Stmt stage = Scoped([&] {
+      switch (random_.Below(5)) {
+        case 0:
+          return MakeSerialStage();
+        case 1:
+        case 2:
+          return MakeBlockStage();
+        default:
+          return MakeElementStage();
+      }
+    });
+    exprs_.buffers = std::move(saved_buffers);
+    std::swap(saved_writable, writable_);
+    return stage;
+  }
+
+  // Iterations in order, which may write anywhere.
+  Stmt MakeSerialStage() {
+    for (const Buffer& output : outputs_) writable_.push_back({output, {}, true});
+    return Threads({}, MakeFor([&] { return MakeBody(2); }, false));
+  }
+
+  // One instance per element of an output, in any order: each writes its own and reads nothing that
+  // another writes.
+  Stmt MakeElementStage() {
+    Buffer output = random_.Pick(outputs_);
+    std::vector<Loop> loops;
+    for (const Expr& extent : output->shape) loops.push_back(NewLoop(extent));
+    std::vector<Expr> element;
+    for (const Loop& loop : loops) element.push_back(loop.value);
+    OwnElement(output, element);
+    return Threads(loops, MakeBody(2));
+  }
+
+  // The same as a block, with reductions.
+  Stmt MakeBlockStage() {
+    Buffer output = random_.Pick(outputs_);
+    std::vector<Loop> loops;
+    std::vector<BlockIter> iters;
+    std::vector<Expr> element;
+    auto add_iter = [&](const Expr& extent, IterKind kind) {
+      loops.push_back(NewLoop(extent));
+      Var axis = NewVar("v");
+      Expr binding = loops.back().value;
+      if (random_.OneIn(6)) binding = extent - 1 - binding;
+      iters.push_back({extent, binding, axis, kind});
+      return axis;
+    };
+    for (const Expr& extent : output->shape)
+      element.push_back(add_iter(extent, IterKind::kSpatial));
+    for (int64_t i = random_.Below(3); i > 0; --i) add_iter(MakeExtent(), IterKind::kReduce);
+    // In a block only its axes are in scope.
+    for (size_t i = exprs_.vars.size() - loops.size(), k = 0; k < loops.size(); ++i, ++k)
+      exprs_.vars[i] = {{iters[k].var, 10}, iters[k].extent};
+    OwnElement(output, element);
+
+    bool reduces = loops.size() > element.size();
+    Stmt init, body;
+    if (reduces) {
+      Value own{ir::BufferLoadNode::Make(output, element), ContentLimit(output->dtype)};
+      init = MakeStoreOf(writable_.back(), exprs_.Make(output->dtype, 0));
+      body = MakeStoreOf(writable_.back(), exprs_.Accumulate(own, exprs_.Make(output->dtype, 3)));
+      // Without init the reduction goes on from what is there.
+      if (random_.OneIn(4)) init = {};
+    } else {
+      body = MakeBody(1);
+    }
+    return Threads(loops, BlockNode::Make("b" + std::to_string(names_++), iters, init, body));
+  }
+
+  void OwnElement(const Buffer& output, const std::vector<Expr>& element) {
+    for (Readable& readable : exprs_.buffers)
+      if (readable.buffer.same(output)) readable = {output, element, false};
+    writable_.push_back({output, element, false});
+  }
+
+  // ---- loops
+
+  // One loop, or two whose variables together run over the extent.
+  struct Loop {
+    Expr extent, value;
+    Var outer, inner;  // no inner: not split
+    int64_t factor = 0;
+  };
+
+  Loop NewLoop(const Expr& extent) {
+    Loop loop{extent, {}, NewVar("i"), {}, 0};
+    loop.value = loop.outer;
+    if (random_.OneIn(4)) {
+      loop.inner = NewVar("j");
+      loop.factor = random_.Between(1, 4);
+      loop.value = loop.outer * Expr(loop.factor) + loop.inner;
+    }
+    exprs_.vars.push_back({{loop.value, 10}, extent});
+    return loop;
+  }
+
+  // The loops around `body`, first outermost. In a program that binds threads, at least one loop of
+  // every stage is bound.
+  Stmt Threads(const std::vector<Loop>& loops, Stmt body) {
+    std::vector<const char*> axes = {"blockIdx.x", "threadIdx.x", "threadIdx.y"};
+    size_t bound = binds_threads_ ? std::min<size_t>(loops.size(), random_.Between(1, 3)) : 0;
+    for (size_t i = loops.size(); i-- > 0;) {
+      const Loop& loop = loops[i];
+      if (loop.inner) {
+        body = IfThenElseNode::Make(loop.value < loop.extent, body);
+        body = ForNode::Make(loop.inner, 0, loop.factor, RandomKind(), body);
+      }
+      Expr count = loop.inner ? ir::CeilDiv(loop.extent, loop.factor) : loop.extent;
+      bool is_bound = i < bound;
+      body = ForNode::Make(loop.outer, 0, count, is_bound ? ForKind::kThread : RandomKind(), body,
+                           is_bound ? axes[i] : "");
+    }
+    if (binds_threads_ && bound == 0)
+      body = ForNode::Make(NewVar("t"), 0, 1, ForKind::kThread, body, axes[1]);
+    return body;
+  }
+
+  ForKind RandomKind() {
+    return random_.Pick<ForKind>(
+        {ForKind::kSerial, ForKind::kSerial, ForKind::kParallel, ForKind::kUnrolled});
+  }
+
+  // A loop inside of a stage: its iterations run in order.
+  template <class F>
+  Stmt MakeFor(F&& make_body, bool unrollable = true) {
+    return Scoped([&] {
+      bool narrow = random_.OneIn(4);
+      DataType dtype = narrow ? DataType::Int(32) : DataType::Int(64);
+      Var var = NewVar("k", dtype);
+      Expr extent =
+          narrow ? ir::MakeConst(dtype, static_cast<double>(random_.Between(1, 4))) : MakeExtent();
+      int64_t first = random_.OneIn(3) ? random_.Between(-3, 3) : 0;
+      exprs_.vars.push_back({{var, 13}, first == 0 && !narrow ? extent : Expr()});
+      ForKind kind = unrollable && random_.OneIn(4) ? ForKind::kUnrolled : ForKind::kSerial;
+      return ForNode::Make(var, ir::IntImmNode::Make(dtype, first), extent, kind, make_body());
+    });
+  }
+
+  // ---- statements of a stage's body
+
+  Stmt MakeBody(int depth) {
+    std::vector<Stmt> stmts;
+    for (int64_t i = random_.Between(1, 3); i > 0; --i) stmts.push_back(MakeStmt(depth));
+    return SeqNode::Make(std::move(stmts));
+  }
+
+  Stmt MakeStmt(int depth) {
+    if (depth <= 0) return MakeStore();
+    switch (random_.Below(10)) {
+      case 0: {
+        Expr condition = exprs_.Make(DataType::Bool(), 2).expr;
+        Stmt then_case = MakeBody(depth - 1);
+        return IfThenElseNode::Make(condition, then_case,
+                                    random_.OneIn(2) ? MakeBody(depth - 1) : Stmt());
+      }
+      case 1:
+        return MakeLet(depth);
+      case 2:
+        return MakeLocal(depth);
+      case 3:
+        return MakeWhile(depth);
+      case 4:
+      case 5:
+        return MakeFor([&] { return MakeBody(depth - 1); });
+      default:
+        return MakeStore();
+    }
+  }
+
+  Stmt MakeStore() {
+    const Writable& to = random_.Pick(writable_);
+    return MakeStoreOf(to, exprs_.Make(to.buffer->dtype, 4));
+  }
+
+  Stmt MakeStoreOf(const Writable& to, Value value) {
+    value = Fit(value, ContentLimit(to.buffer->dtype), &random_);
+    return BufferStoreNode::Make(to.buffer, to.anywhere ? exprs_.Indices(to.buffer, 2) : to.only_at,
+                                 value.expr);
+  }
+
+  Stmt MakeLet(int depth) {
+    return Scoped([&] {
+      Value value = exprs_.Make(random_.Pick(AllTypes()), 3);
+      Var var = NewVar("y", value.expr.dtype());
+      exprs_.vars.push_back({{var, value.bound}, {}});
+      return LetStmtNode::Make(var, value.expr, MakeBody(depth - 1));
+    });
+  }
+
+  // An array of the instance's own, filled before it is used.
+  Stmt MakeLocal(int depth) {
+    return Scoped([&] {
+      std::vector<Expr> shape(random_.Below(3));
+      for (Expr& extent : shape) extent = random_.Between(1, 4);
+      Buffer local = ir::BufferNode::Make("t" + std::to_string(names_++), random_.Pick(AllTypes()),
+                                          shape, {}, "local");
+      std::vector<Var> vars;
+      std::vector<Expr> indices;
+      for (size_t i = 0; i < shape.size(); ++i) {
+        vars.push_back(NewVar("k"));
+        indices.push_back(vars.back());
+      }
+      Stmt fill = MakeStoreOf({local, indices, false}, exprs_.Make(local->dtype, 1));
+      for (size_t i = shape.size(); i-- > 0;)
+        fill = ForNode::Make(vars[i], 0, shape[i], ForKind::kSerial, fill);
+      exprs_.buffers.push_back({local, {}, true});
+      writable_.push_back({local, {}, true});
+      return AllocateNode::Make(local, SeqNode::Make({fill, MakeBody(depth - 1)}));
+    });
+  }
+
+  // At most a few iterations, whatever the condition says.
+  Stmt MakeWhile(int depth) {
+    return Scoped([&] {
+      Buffer counter =
+          ir::BufferNode::Make(kCounterName, DataType::Int(32), {Expr(1)}, {}, "local");
+      auto constant = [](int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); };
+      Expr count = ir::BufferLoadNode::Make(counter, {0});
+      Expr in_time = count < constant(random_.Between(1, 4));
+      Expr condition = in_time && exprs_.Make(DataType::Bool(), 2).expr;
+      Stmt body = SeqNode::Make(
+          {MakeBody(depth - 1), BufferStoreNode::Make(counter, {0}, count + constant(1))});
+      return AllocateNode::Make(counter,
+                                SeqNode::Make({BufferStoreNode::Make(counter, {0}, constant(0)),
+                                               WhileNode::Make(condition, body)}));
+    });
+  }
+
+  Random random_;
+  ExprGenerator exprs_;
+  RandomProgram program_;
+  bool binds_threads_ = false;
+  std::vector<Var> symbols_;
+  std::vector<Buffer> outputs_;
+  std::vector<Writable> writable_;
+  int names_ = 0;
+};
+
+}  // namespace
+
+RandomProgram MakeRandomProgram(uint64_t seed, const ProgramOptions& options) {
+  return ProgramGenerator(seed, options).Make();
+}
+
+}  // namespace tern::fuzz

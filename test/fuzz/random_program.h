@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A random program for every seed: well formed, defined for the arguments that come with it, and
+// free of races, so that whatever runs it, in whatever order it allows, must give one result.
+#ifndef TEST_FUZZ_RANDOM_PROGRAM_H_
+#define TEST_FUZZ_RANDOM_PROGRAM_H_
+
+#include <cstdint>
+
+#include "tern/ir/module.h"
+#include "tern/runtime/runner.h"
+
+namespace tern::fuzz {
+
+struct RandomProgram {
+  ir::IRModule module;            // one function, "f"
+  runtime::RunOptions arguments;  // the extents, the scalars, the seed of the tensors
+  bool rounds_floats = true;
+};
+
+struct ProgramOptions {
+  // Off: floats are never rounded, so that devices with other roundings agree to the bit.
+  bool float_arithmetic = true;
+};
+
+RandomProgram MakeRandomProgram(uint64_t seed, const ProgramOptions& options = {});
+
+// The local buffers that count the iterations of while loops. What takes a program apart leaves
+// them alone: without them a loop may not end.
+inline constexpr const char* kCounterName = "steps";
+
+}  // namespace tern::fuzz
+
+#endif  // TEST_FUZZ_RANDOM_PROGRAM_H_
