@@ -160,7 +160,7 @@ class ProgramGenerator {
     std::vector<BlockIter> iters;
     std::vector<Expr> element;
     auto add_iter = [&](const Expr& extent, IterKind kind) {
-      loops.push_back(NewLoop(extent));
+      loops.push_back(NewLoop(extent, kind == IterKind::kSpatial));
       Var axis = NewVar("v");
       Expr binding = loops.back().value;
       if (random_.OneIn(6)) binding = extent - 1 - binding;
@@ -202,10 +202,11 @@ class ProgramGenerator {
     Expr extent, value;
     Var outer, inner;  // no inner: not split
     int64_t factor = 0;
+    bool independent = true;  // iterations touch nothing of each other's
   };
 
-  Loop NewLoop(const Expr& extent) {
-    Loop loop{extent, {}, NewVar("i"), {}, 0};
+  Loop NewLoop(const Expr& extent, bool independent = true) {
+    Loop loop{extent, {}, NewVar("i"), {}, 0, independent};
     loop.value = loop.outer;
     if (random_.OneIn(4)) {
       loop.inner = NewVar("j");
@@ -216,30 +217,36 @@ class ProgramGenerator {
     return loop;
   }
 
-  // The loops around `body`, first outermost. In a program that binds threads, at least one loop of
-  // every stage is bound.
+  // The loops around `body`, first outermost, independent ones first. In a program that binds
+  // threads, at least one loop of every stage is bound.
   Stmt Threads(const std::vector<Loop>& loops, Stmt body) {
     std::vector<const char*> axes = {"blockIdx.x", "threadIdx.x", "threadIdx.y"};
-    size_t bound = binds_threads_ ? std::min<size_t>(loops.size(), random_.Between(1, 3)) : 0;
+    size_t independent = 0;
+    while (independent < loops.size() && loops[independent].independent) ++independent;
+    size_t bound = binds_threads_ ? std::min<size_t>(independent, random_.Between(1, 3)) : 0;
     for (size_t i = loops.size(); i-- > 0;) {
       const Loop& loop = loops[i];
       if (loop.inner) {
         body = IfThenElseNode::Make(loop.value < loop.extent, body);
-        body = ForNode::Make(loop.inner, 0, loop.factor, RandomKind(), body);
+        body = ForNode::Make(loop.inner, 0, loop.factor, RandomKind(loop.independent, loop.factor),
+                             body);
       }
       Expr count = loop.inner ? ir::CeilDiv(loop.extent, loop.factor) : loop.extent;
       bool is_bound = i < bound;
-      body = ForNode::Make(loop.outer, 0, count, is_bound ? ForKind::kThread : RandomKind(), body,
-                           is_bound ? axes[i] : "");
+      ForKind kind = is_bound ? ForKind::kThread : RandomKind(loop.independent, count);
+      body = ForNode::Make(loop.outer, 0, count, kind, body, is_bound ? axes[i] : "");
     }
     if (binds_threads_ && bound == 0)
       body = ForNode::Make(NewVar("t"), 0, 1, ForKind::kThread, body, axes[1]);
     return body;
   }
 
-  ForKind RandomKind() {
-    return random_.Pick<ForKind>(
-        {ForKind::kSerial, ForKind::kSerial, ForKind::kParallel, ForKind::kUnrolled});
+  // Only what is independent runs in parallel, and only constant extents can be unrolled.
+  ForKind RandomKind(bool independent, const Expr& extent) {
+    std::vector<ForKind> kinds = {ForKind::kSerial, ForKind::kSerial};
+    if (independent) kinds.push_back(ForKind::kParallel);
+    if (ir::AsConstInt(extent)) kinds.push_back(ForKind::kUnrolled);
+    return random_.Pick(kinds);
   }
 
   // A loop inside of a stage: its iterations run in order.
@@ -253,7 +260,8 @@ class ProgramGenerator {
           narrow ? ir::MakeConst(dtype, static_cast<double>(random_.Between(1, 4))) : MakeExtent();
       int64_t first = random_.OneIn(3) ? random_.Between(-3, 3) : 0;
       exprs_.vars.push_back({{var, 13}, first == 0 && !narrow ? extent : Expr()});
-      ForKind kind = unrollable && random_.OneIn(4) ? ForKind::kUnrolled : ForKind::kSerial;
+      bool unrolls = unrollable && ir::AsConstInt(extent) && random_.OneIn(4);
+      ForKind kind = unrolls ? ForKind::kUnrolled : ForKind::kSerial;
       return ForNode::Make(var, ir::IntImmNode::Make(dtype, first), extent, kind, make_body());
     });
   }
