@@ -7,7 +7,6 @@ namespace tern::tir {
 namespace {
 
 using ir::Expr;
-using ir::Intrinsic;
 using Args = std::vector<Expr>;
 
 void CheckCount(const char* name, const Args& args, size_t least, size_t most) {

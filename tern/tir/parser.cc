@@ -328,36 +328,36 @@ class Parser : public ExprParser {
     return LetStmtNode::Make(var, value, RestOfBlock(), span);
   }
 
-  Stmt ParseAlloc() {
+  // name: dtype[...], after the word before it. The name is known, as one not to be reported, at
+  // once.
+  Buffer ParseBufferDefinition() {
     Next();
     Span span = Peek().span;
     std::string name = ExpectNewName("a buffer's name");
     symbols_[name] = {};
     Expect(":");
     DataType dtype = ParseDType();
-    Buffer buffer = ParseBufferType(name, dtype, "global", span);
-    symbols_[name] = {buffer->data, buffer};
-    return AllocateNode::Make(buffer, RestOfBlock(), span);
+    return ParseBufferType(name, dtype, "global", span);
+  }
+
+  Stmt ParseAlloc() {
+    Buffer buffer = ParseBufferDefinition();
+    symbols_[buffer->name] = {buffer->data, buffer};
+    return AllocateNode::Make(buffer, RestOfBlock(), buffer->span);
   }
 
   Stmt ParseDeclBuffer() {
-    Next();
-    Span span = Peek().span;
-    std::string name = ExpectNewName("a buffer's name");
-    symbols_[name] = {};
-    Expect(":");
-    DataType dtype = ParseDType();
-    Buffer shape = ParseBufferType(name, dtype, "global", span);
+    Buffer shape = ParseBufferDefinition();
     Expect("at");
     if (Peek().kind != Token::Kind::kIdent) Unexpected("the name of a pointer");
     Var data = Lookup(Peek()).var;
     if (!data.dtype().is_handle())
       Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
     Next();
-    Buffer buffer =
-        BufferNode::Make(name, dtype, shape->shape, shape->strides, shape->scope, data, span);
-    symbols_[name] = {data, buffer};
-    return DeclBufferNode::Make(buffer, RestOfBlock(), span);
+    Buffer buffer = BufferNode::Make(shape->name, shape->dtype, shape->shape, shape->strides,
+                                     shape->scope, data, shape->span);
+    symbols_[buffer->name] = {data, buffer};
+    return DeclBufferNode::Make(buffer, RestOfBlock(), buffer->span);
   }
 
   // assert condition, Kind, "text", value, ...

@@ -9,52 +9,21 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "tern/codegen/temporary_directory.h"
 #include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/error.h"
 #include "tern/runtime/artifact.h"
+#include "tern/runtime/file_bytes.h"
 
 extern char** environ;
 
 namespace tern::backend::cpu {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A directory that is gone, with what is in it, when this is.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_((fs::temp_directory_path() / "tern-XXXXXX").string()) {
-    if (!mkdtemp(path_.data()))
-      TERN_THROW(RuntimeError) << "cannot make a temporary directory " << path_ << ": "
-                               << std::strerror(errno);
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-  void Write(const char* name, std::string_view bytes) const {
-    std::ofstream file(path_ + "/" + name, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) TERN_THROW(RuntimeError) << "cannot write " << path_ << "/" << name;
-  }
-  std::string Read(const char* name) const {
-    std::ifstream file(path_ + "/" + name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  std::string path_;
-};
+using codegen::TemporaryDirectory;
 
 constexpr const char* kStdout = "stdout.txt";
 constexpr const char* kStderr = "stderr.txt";
@@ -120,8 +89,8 @@ std::string RunCompiler(const std::vector<std::string>& words,
   if (outcome.status != 0)
     TERN_THROW(RuntimeError) << "the C compiler failed with status " << outcome.status << ": "
                              << JoinWords(words) << "\n"
-                             << directory.Read(kStderr);
-  return directory.Read(kStdout);
+                             << runtime::ReadFile(directory.File(kStderr));
+  return runtime::ReadFile(directory.File(kStdout));
 }
 
 }  // namespace
@@ -154,7 +123,7 @@ std::string CCompiler::Triple() const {
 
 std::string CCompiler::MakeSharedObject(const std::string& source, std::string_view section) const {
   TemporaryDirectory directory;
-  directory.Write("module.c", source);
+  runtime::WriteFile(directory.File("module.c"), source);
   std::vector<std::string> words = command_;
   // No libc and no start files: what the code counts on is in every process already. -lgcc has the
   // arithmetic that the machine lacks. File names are relative, so that no path is recorded.
@@ -163,15 +132,16 @@ std::string CCompiler::MakeSharedObject(const std::string& source, std::string_v
         "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "module.so", "module.c"})
     words.push_back(flag);
   if (!section.empty()) {
-    directory.Write("section.bin", section);
-    directory.Write("section.s", std::string("\t.section ") + runtime::kContainerSection +
-                                     ",\"a\",%progbits\n\t.balign 64\n\t.incbin \"section.bin\"\n");
+    runtime::WriteFile(directory.File("section.bin"), section);
+    runtime::WriteFile(directory.File("section.s"),
+                       std::string("\t.section ") + runtime::kContainerSection +
+                           ",\"a\",%progbits\n\t.balign 64\n\t.incbin \"section.bin\"\n");
     words.push_back("section.s");
   }
   words.push_back("-lgcc");
   words.push_back("-ffile-prefix-map=" + directory.path() + "=.");
   RunCompiler(words, directory);
-  std::string bytes = directory.Read("module.so");
+  std::string bytes = runtime::ReadFile(directory.File("module.so"));
   codegen::CheckUndefinedSymbols(bytes);
   return bytes;
 }

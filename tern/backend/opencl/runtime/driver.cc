@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace tern::opencl {
 
@@ -90,7 +91,8 @@ std::string Device::Text(cl::UInt property) const {
   Check(Cl().GetDeviceInfo(id_, property, 0, nullptr, &size), "clGetDeviceInfo");
   std::string text(size, '\0');
   Check(Cl().GetDeviceInfo(id_, property, size, text.data(), nullptr), "clGetDeviceInfo");
-  return text.c_str();  // the size counts a final zero
+  text.resize(std::strlen(text.c_str()));  // the size counts a final zero
+  return text;
 }
 
 cl::Context Device::context() {
