@@ -196,7 +196,10 @@ Value* CodeGenLLVM::ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_a
   Value* first = Emit(a);
   if (!a.dtype().is_scalar() || !ir::MayFault(b)) {
     Value* second = Emit(b);
-    return is_and ? builder_.CreateAnd(first, second) : builder_.CreateOr(first, second);
+    // The logical forms: where `a` decides, an undefined `b` (a float out of the range of an
+    // integer) does not count.
+    return is_and ? builder_.CreateLogicalAnd(first, second)
+                  : builder_.CreateLogicalOr(first, second);
   }
   llvm::BasicBlock* decided = builder_.GetInsertBlock();
   llvm::BasicBlock* more = NewBlock(is_and ? "and" : "or");

@@ -10,6 +10,17 @@ namespace {
 
 class Serializer : public StmtMutator {
   using StmtMutator::MutateNode;
+
+  // Without barriers no thread may see what another wrote to shared memory, so each can have its
+  // own.
+  Buffer MutateDef(const BufferDef& buffer) override {
+    Buffer mutated = StmtMutator::MutateDef(buffer);
+    if (mutated->scope != "shared") return mutated;
+    auto local = ffi::Make<BufferNode>(*mutated);
+    local->scope = "local";
+    return new_buffers_[buffer.get()] = Buffer(local.get());
+  }
+
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
     return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body),

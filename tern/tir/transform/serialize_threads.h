@@ -7,8 +7,8 @@
 namespace tern::tir {
 
 // A program written for threads runs on a host too: in functions for a host target, thread loops
-// become serial loops. That is legal as long as threads do not wait for each other; a barrier is an
-// error.
+// become serial loops and shared memory local. That is legal as long as threads do not wait for
+// each other; a barrier is an error.
 PrimFunc SerializeThreads(const PrimFunc& function);
 
 }  // namespace tern::tir
