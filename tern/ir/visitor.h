@@ -41,7 +41,7 @@ class ExprVisitor {
 
   template <class T>
   void VisitChildren(const T* node) {
-    std::apply([this](const auto&... field) { (VisitField(field), ...); }, node->fields());
+    std::apply([&](const auto&... field) { (VisitField(field), ...); }, node->fields());
   }
 
   void VisitField(const Expr& expr) {

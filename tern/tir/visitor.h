@@ -42,7 +42,7 @@ class StmtVisitor : public ir::ExprVisitor {
 
   template <class T>
   void VisitChildren(const T* node) {
-    std::apply([this](const auto&... field) { (VisitField(field), ...); }, node->fields());
+    std::apply([&](const auto&... field) { (VisitField(field), ...); }, node->fields());
   }
   using ExprVisitor::VisitField;
   void VisitField(const Stmt& stmt) {

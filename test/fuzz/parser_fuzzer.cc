@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any text is a program or a list of mistakes; a program prints to text that reads back to it.
+// Any text is a program or a list of mistakes; a well-formed program prints to text that reads back
+// to it.
 #include <cstdint>
 #include <cstdlib>
 
 #include "tern/compile.h"
+#include "tern/tir/analysis/verify.h"
 #include "tern/tir/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -13,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tern::ir::IRModule module;
   try {
     module = tern::tir::ParseModule("fuzz.tir", std::string(bytes));
+    tern::tir::Verify(module);
   } catch (const tern::Error& error) {
     if (error.kind() == "InternalError") std::abort();
     return 0;
