@@ -8,10 +8,10 @@
 namespace tern::ir {
 namespace {
 
-void RenderOne(const Span& span, const char* severity, const std::string& message,
-               std::string* out) {
+void RenderOne(const Diagnostic& diagnostic, std::string* out) {
+  const Span& span = diagnostic.span;
   if (span) *out += span.str() + ": ";
-  *out += std::string(severity) + ": " + message + "\n";
+  *out += "error: " + diagnostic.message + "\n";
   if (!span) return;
   std::string line = span.source->Line(span.line);
   // Tabs are kept under the line, so that the caret stands right whatever their width.
@@ -23,13 +23,11 @@ void RenderOne(const Span& span, const char* severity, const std::string& messag
 
 }  // namespace
 
-Diagnostic& Diagnostics::Add(const Span& span, std::string message) {
-  if (items_.size() >= kMax) {
+void Diagnostics::Add(const Span& span, std::string message) {
+  if (items_.size() < kMax)
+    items_.push_back({span, std::move(message)});
+  else
     ++dropped_;
-    overflow_ = {};
-    return overflow_;
-  }
-  return items_.emplace_back(Diagnostic{span, std::move(message), {}});
 }
 
 std::string Diagnostics::Render() const {
@@ -40,10 +38,7 @@ std::string Diagnostics::Render() const {
     return std::pair(a->span.line, a->span.column) < std::pair(b->span.line, b->span.column);
   });
   std::string out;
-  for (const Diagnostic* item : sorted) {
-    RenderOne(item->span, "error", item->message, &out);
-    for (const auto& [span, note] : item->notes) RenderOne(span, "note", note, &out);
-  }
+  for (const Diagnostic* item : sorted) RenderOne(*item, &out);
   if (dropped_) out += "... and " + std::to_string(dropped_) + " more errors\n";
   if (!out.empty()) out.pop_back();
   return out;

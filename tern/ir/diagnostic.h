@@ -15,7 +15,6 @@ namespace tern::ir {
 struct Diagnostic {
   Span span;
   std::string message;
-  std::vector<std::pair<Span, std::string>> notes;  // "defined here"
 };
 
 class Diagnostics {
@@ -23,10 +22,10 @@ class Diagnostics {
   // Past this many, further errors are counted but not kept.
   static constexpr size_t kMax = 20;
 
-  Diagnostic& Add(const Span& span, std::string message);
+  void Add(const Span& span, std::string message);
   bool empty() const { return items_.empty(); }
   const std::vector<Diagnostic>& items() const { return items_; }
-  // "file:line:col: error: message", the line, a caret; notes likewise; "... and N more errors" at
+  // "file:line:col: error: message", the line, a caret; "... and N more errors" at
   // the end.
   std::string Render() const;
   // Throws a `kind` error with the rendered text if there is any diagnostic.
@@ -35,7 +34,6 @@ class Diagnostics {
  private:
   std::vector<Diagnostic> items_;
   size_t dropped_ = 0;
-  Diagnostic overflow_;
 };
 
 }  // namespace tern::ir
