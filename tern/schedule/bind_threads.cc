@@ -19,12 +19,7 @@ struct Scan : StmtVisitor {
     binds_threads |= node->for_kind == ForKind::kThread;
     VisitChildren(node);
   }
-  void VisitNode(const BlockNode* node) override {
-    if (!block) block = node;
-    VisitChildren(node);
-  }
   bool touches_memory = false, binds_threads = false;
-  const BlockNode* block = nullptr;
 };
 
 // Of a statement or an expression.
@@ -77,7 +72,7 @@ Stmt OneThread(const Stmt& stmt) {
   return ForNode::Make(Var("thread"), 0, 1, ForKind::kThread, stmt, "threadIdx.x", stmt.span());
 }
 
-// for i in 0..n, j in 0..m { body }  ->  over blocks and threads: index = block * T + thread; if
+// for i in 0..n, j in 0..m { body }  ->  over groups and threads: index = group * T + thread; if
 // index < n * m: i = index // m, j = index % m.
 Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
   const Span& span = loops[0]->span;
