@@ -36,8 +36,7 @@ class Parser : public ExprParser {
   // ---- types and attributes
 
   // After the name: dtype[shape] strides(...) in scope
-  Buffer ParseBufferType(const std::string& name, DataType dtype, const std::string& default_scope,
-                         Span span, Var data = {}) {
+  Buffer ParseBufferType(const std::string& name, DataType dtype, const Span& span) {
     Expect("[");
     std::vector<Expr> shape = ParseExprs("]"), strides;
     Span strides_at = Peek().span;
@@ -48,10 +47,9 @@ class Parser : public ExprParser {
         Fail(strides_at, name + " has rank " + std::to_string(shape.size()) + ", but " +
                              std::to_string(strides.size()) + " strides");
     }
-    std::string scope = Accept("in") ? ExpectIdent("a storage scope") : default_scope;
+    std::string scope = Accept("in") ? ExpectIdent("a storage scope") : "global";
     if (dtype.is_handle()) Fail(span, "a buffer cannot hold handles");
-    return BufferNode::Make(name, dtype, std::move(shape), std::move(strides), scope,
-                            std::move(data), span);
+    return BufferNode::Make(name, dtype, std::move(shape), std::move(strides), scope, {}, span);
   }
 
   ffi::Any ParseAttrValue() {
@@ -116,7 +114,7 @@ class Parser : public ExprParser {
       Expect(":");
       DataType dtype = ParseDType();
       if (Is("[")) {
-        Buffer buffer = ParseBufferType(name, dtype, "global", span);
+        Buffer buffer = ParseBufferType(name, dtype, span);
         if (symbols_.count(name))
           Fail(span, "'" + name + "' is used as an extent and cannot be a tensor");
         symbols_[name] = {buffer->data, buffer};
@@ -337,7 +335,7 @@ class Parser : public ExprParser {
     symbols_[name] = {};
     Expect(":");
     DataType dtype = ParseDType();
-    return ParseBufferType(name, dtype, "global", span);
+    return ParseBufferType(name, dtype, span);
   }
 
   Stmt ParseAlloc() {
