@@ -246,6 +246,11 @@ class Packer {
                Expected(i, param) + "a tensor without byte offset");
       Let(param.var, data);
     }
+    int64_t alignment = param.buffer->alignment;
+    if (alignment && device_type_ == kTernDeviceCpu)
+      CheckArg(ir::CallNode::Make(intrinsic::kIsAligned, {param.var, Expr(alignment)}),
+               "ValueError", i,
+               Expected(i, param) + "data aligned to " + std::to_string(alignment) + " bytes");
     prologue_.push_back([buffer = param.buffer](Stmt rest) {
       return DeclBufferNode::Make(buffer, rest, buffer->span);
     });
