@@ -86,7 +86,12 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
   ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return function.WithAttr(tir::attr::kTarget, target);
   });
-  return ir::RunPasses(bound, LoweringPasses(target), options);
+  ir::PassOptions checked = options;
+#ifndef NDEBUG
+  if (!checked.verify)
+    checked.verify = [](const ir::IRModule& between, const std::string&) { tir::Verify(between); };
+#endif
+  return ir::RunPasses(bound, LoweringPasses(target), checked);
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
