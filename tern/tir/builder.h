@@ -113,9 +113,7 @@ constexpr bool Takes(std::index_sequence<I...>) {
 // How many Ts `F` takes; beyond kMaxArity where it takes a vector of them.
 template <class F, class T, size_t N = 0>
 constexpr size_t Arity() {
-  if constexpr (N > kMaxArity)
-    return N;
-  else if constexpr (Takes<F, T>(std::make_index_sequence<N>{}))
+  if constexpr (N > kMaxArity || Takes<F, T>(std::make_index_sequence<N>{}))
     return N;
   else
     return Arity<F, T, N + 1>();
