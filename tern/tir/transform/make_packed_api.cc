@@ -57,6 +57,12 @@ class Packer {
       if (!params[i].is_tensor()) UnpackScalar(i, params[i]);
     for (size_t i = 0; i < params.size(); ++i)
       if (params[i].is_tensor()) UnpackTensor(i, params[i]);
+    // A shape may use extents that a later tensor defines.
+    for (const Param& param : params)
+      if (param.is_tensor())
+        prologue_.push_back([buffer = param.buffer](Stmt rest) {
+          return DeclBufferNode::Make(buffer, rest, buffer->span);
+        });
     // Extents that are expressions, or variables already known, are compared once all variables
     // are.
     for (const auto& check : late_checks_) check();
@@ -246,9 +252,6 @@ class Packer {
                Expected(i, param) + "a tensor without byte offset");
       Let(param.var, data);
     }
-    prologue_.push_back([buffer = param.buffer](Stmt rest) {
-      return DeclBufferNode::Make(buffer, rest, buffer->span);
-    });
   }
 
   PrimFunc function_;
