@@ -13,6 +13,8 @@ struct NamedType {
   DataType type;
 };
 
+constexpr std::string_view kScalable = "vscalex";  // as in float32xvscalex4
+
 constexpr NamedType kScalars[] = {
     {"bool", DataType::Bool()},         {"int8", DataType::Int(8)},
     {"int16", DataType::Int(16)},       {"int32", DataType::Int(32)},
@@ -29,11 +31,14 @@ std::optional<DataType> DataType::Parse(std::string_view name) {
   int lanes = 1;
   if (size_t x = name.find('x'); x != std::string_view::npos) {
     std::string_view count = name.substr(x + 1);
+    bool scalable = count.starts_with(kScalable);
+    if (scalable) count.remove_prefix(kScalable.size());
     auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), lanes);
     // One spelling per type: "x1" and leading zeros are refused.
-    if (error != std::errc() || end != count.data() + count.size() || lanes < 2 || lanes > 0xffff ||
-        count[0] == '0')
+    if (error != std::errc() || end != count.data() + count.size() || lanes < 2 ||
+        lanes > DataType::kMaxLanes || count[0] == '0')
       return std::nullopt;
+    if (scalable) lanes = -lanes;
     name = name.substr(0, x);
   }
   for (const NamedType& scalar : kScalars)
@@ -48,7 +53,8 @@ std::string DataType::str() const {
   for (const NamedType& scalar : kScalars)
     if (scalar.type == element()) name = scalar.name;
   if (name.empty()) name = "type(" + std::to_string(code()) + ", " + std::to_string(bits()) + ")";
-  return lanes() == 1 ? name : name + "x" + std::to_string(lanes());
+  if (is_scalable()) return name + "x" + std::string(kScalable) + std::to_string(-lanes());
+  return is_scalar() ? name : name + "x" + std::to_string(lanes());
 }
 
 double RoundToType(DataType dtype, double value) {

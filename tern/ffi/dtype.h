@@ -13,7 +13,8 @@
 namespace tern {
 
 // A scalar type, or a vector of `lanes` of them. Names: bool, int8..int64, uint8..uint64, float16,
-// bfloat16, float32, float64, handle; a vector is float32x4.
+// bfloat16, float32, float64, handle; a vector is float32x4. A scalable vector, float32xvscalex4,
+// has a multiple of its lanes, vscale, that only the machine knows: lanes() is then -4.
 class DataType {
  public:
   constexpr DataType() : DataType(kTernTypeHandle, 0, 0) {}
@@ -21,6 +22,8 @@ class DataType {
       : value_{static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
                static_cast<uint16_t>(lanes)} {}
   constexpr explicit DataType(TernDType value) : value_(value) {}
+
+  static constexpr int kMaxLanes = 32767;
 
   static constexpr DataType Int(int bits, int lanes = 1) { return {kTernTypeInt, bits, lanes}; }
   static constexpr DataType UInt(int bits, int lanes = 1) { return {kTernTypeUInt, bits, lanes}; }
@@ -37,7 +40,8 @@ class DataType {
 
   constexpr int code() const { return value_.code; }
   constexpr int bits() const { return value_.bits; }
-  constexpr int lanes() const { return value_.lanes; }
+  constexpr int lanes() const { return static_cast<int16_t>(value_.lanes); }
+  // Of a scalar, or a vector that is not scalable.
   constexpr int bytes() const { return value_.bits * value_.lanes / 8; }
   constexpr TernDType raw() const { return value_; }
 
@@ -51,6 +55,7 @@ class DataType {
   // int or uint: what floor division, shifts and indexing accept.
   constexpr bool is_integer() const { return is_int() || is_uint(); }
   constexpr bool is_scalar() const { return lanes() == 1; }
+  constexpr bool is_scalable() const { return lanes() < 0; }
   constexpr DataType element() const { return with_lanes(1); }
   constexpr DataType with_lanes(int lanes) const { return {code(), bits(), lanes}; }
 

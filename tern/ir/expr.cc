@@ -56,6 +56,12 @@ bool FitsInteger(DataType dtype, int64_t value) {
   return value >= -limit && value < limit;
 }
 
+void CheckLanes(const char* what, int64_t lanes) {
+  if (std::abs(lanes) < 2 || std::abs(lanes) > DataType::kMaxLanes)
+    TERN_THROW(TypeError) << what << " of " << std::abs(lanes) << " lanes; expected 2 to "
+                          << DataType::kMaxLanes;
+}
+
 }  // namespace
 
 Expr::Expr(int64_t value) : Expr(IntImmNode::Make(DataType::Int(64), value)) {}
@@ -152,8 +158,7 @@ Expr RampNode::Make(Expr base, Expr stride, int64_t lanes, Span span) {
   if (!base.dtype().is_integer() || !base.dtype().is_scalar() || base.dtype() != stride.dtype())
     TERN_THROW(TypeError) << "ramp takes a base and a stride of one integer type, got "
                           << base.dtype().str() << " and " << stride.dtype().str();
-  if (lanes < 2 || lanes > 65535)
-    TERN_THROW(TypeError) << "ramp of " << lanes << " lanes; expected 2 to 65535";
+  CheckLanes("ramp", lanes);
   auto node = ffi::Make<RampNode>();
   node->dtype = base.dtype().with_lanes(static_cast<int>(lanes));
   node->base = std::move(base);
@@ -166,12 +171,37 @@ Expr RampNode::Make(Expr base, Expr stride, int64_t lanes, Span span) {
 Expr BroadcastNode::Make(Expr value, int64_t lanes, Span span) {
   if (!value.dtype().is_scalar() || value.dtype().is_handle())
     TERN_THROW(TypeError) << "broadcast takes a scalar, got " << value.dtype().str();
-  if (lanes < 2 || lanes > 65535)
-    TERN_THROW(TypeError) << "broadcast to " << lanes << " lanes; expected 2 to 65535";
+  CheckLanes("broadcast", lanes);
   auto node = ffi::Make<BroadcastNode>();
   node->dtype = value.dtype().with_lanes(static_cast<int>(lanes));
   node->value = std::move(value);
   node->lanes = lanes;
+  node->span = std::move(span);
+  return node;
+}
+
+Expr ShuffleNode::Make(std::vector<Expr> vectors, std::vector<int64_t> indices, Span span) {
+  if (vectors.empty() || indices.empty() ||
+      indices.size() > static_cast<size_t>(DataType::kMaxLanes))
+    TERN_THROW(TypeError) << "shuffle takes vectors and the lanes to take from them, got "
+                          << vectors.size() << " vectors and " << indices.size() << " lanes";
+  DataType dtype = vectors[0].dtype();
+  int64_t lanes = 0;
+  for (const Expr& vector : vectors) {
+    DataType given = vector.dtype();
+    if (given.element() != dtype.element() || given.is_scalable() || given.is_handle() ||
+        given.is_void())
+      TERN_THROW(TypeError) << "shuffle takes scalars and fixed vectors of one type, got "
+                            << dtype.str() << " and " << given.str();
+    lanes += given.lanes();
+  }
+  for (int64_t index : indices)
+    if (index < 0 || index >= lanes)
+      TERN_THROW(TypeError) << "shuffle takes lane " << index << " of " << lanes;
+  auto node = ffi::Make<ShuffleNode>();
+  node->dtype = dtype.with_lanes(static_cast<int>(indices.size()));
+  node->vectors = std::move(vectors);
+  node->indices = std::move(indices);
   node->span = std::move(span);
   return node;
 }

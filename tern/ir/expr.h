@@ -112,7 +112,7 @@ struct CastNode : ExprOf<NodeKind::kCast> {
   static Expr Make(DataType dtype, Expr value, Span span = {});
 };
 
-// base, base + stride, ... (lanes of them)
+// base, base + stride, ... (lanes of them; as of a DataType, negative for a scalable vector)
 struct RampNode : ExprOf<NodeKind::kRamp> {
   Expr base, stride;
   int64_t lanes = 0;
@@ -125,6 +125,15 @@ struct BroadcastNode : ExprOf<NodeKind::kBroadcast> {
   int64_t lanes = 0;
   TERN_FIELDS(value, lanes)
   static Expr Make(Expr value, int64_t lanes, Span span = {});
+};
+
+// Lanes taken from vectors (or scalars) of one type, in a row: lane indices[i] of all of them.
+// Fixed vectors only; one index gives a scalar.
+struct ShuffleNode : ExprOf<NodeKind::kShuffle> {
+  std::vector<Expr> vectors;
+  std::vector<int64_t> indices;
+  TERN_FIELDS(vectors, indices)
+  static Expr Make(std::vector<Expr> vectors, std::vector<int64_t> indices, Span span = {});
 };
 
 struct LetNode : ExprOf<NodeKind::kLet> {
@@ -168,7 +177,9 @@ struct BufferNode : ffi::Object {
   Var data;                   // the address, of dtype handle
   std::vector<Expr> shape;    // in elements
   std::vector<Expr> strides;  // empty: compact, row major
-  std::string scope;          // "global", "shared", "local"
+  Expr offset;                // of the first element from the address, in elements; null: 0
+  int64_t alignment = 0;      // of the first element, in bytes; 0: that of the dtype
+  std::string scope;          // one of tern/tir/storage_scope.h
   Span span;
 
   static Buffer Make(std::string name, DataType dtype, std::vector<Expr> shape,

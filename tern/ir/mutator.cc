@@ -7,6 +7,7 @@ Buffer ExprMutator::MutateDef(const BufferDef& buffer) {
   ffi::Ref<BufferNode> copy = ffi::Make<BufferNode>(*buffer);
   bool changed = MutateField(copy->shape);
   changed |= MutateField(copy->strides);
+  changed |= MutateField(copy->offset);
   // The address may have been defined by a rewritten let.
   if (Expr data = Mutate(buffer->data); !data.same(buffer->data)) {
     const auto* var = data.As<VarNode>();

@@ -25,7 +25,8 @@
   X(FloatImm)              \
   X(StringImm)             \
   X(Var)                   \
-  TERN_BINARY_NODES(X) X(Not) X(Select) X(Cast) X(Ramp) X(Broadcast) X(Let) X(Call) X(BufferLoad)
+  TERN_BINARY_NODES(X)     \
+  X(Not) X(Select) X(Cast) X(Ramp) X(Broadcast) X(Shuffle) X(Let) X(Call) X(BufferLoad)
 
 // Statements, defined in tern/tir/stmt.h.
 #define TERN_STMT_NODES(X) \

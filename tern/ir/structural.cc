@@ -37,7 +37,8 @@ bool StructuralComparer::Define(const Buffer& a, const Buffer& b) {
   bool known = vars_.count(a->data.node()) || reverse_vars_.count(b->data.node());
   if (a->dtype != b->dtype || a->scope != b->scope ||
       !(known ? Same(a->data.node(), b->data.node()) : Define(a->data, b->data)) ||
-      !EqualField(a->shape, b->shape) || !EqualField(a->strides, b->strides))
+      !EqualField(a->shape, b->shape) || !EqualField(a->strides, b->strides) ||
+      !EqualField(a->offset, b->offset) || a->alignment != b->alignment)
     return false;
   auto [it, added] = buffers_.emplace(a.get(), b.get());
   return added || it->second == b.get();

@@ -6,6 +6,7 @@ namespace tern::ir {
 void ExprVisitor::VisitDef(const BufferDef& buffer) {
   VisitField(buffer->shape);
   VisitField(buffer->strides);
+  VisitField(buffer->offset);
 }
 
 void ForEachExpr(const Expr& expr, const std::function<void(const Expr&)>& f) {

@@ -6,6 +6,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/reserved_words.h"
 
 namespace tern::tir {
@@ -32,9 +33,13 @@ void CheckCount(const std::string& name, size_t given, size_t count) {
     TERN_THROW(TypeError) << name << " takes " << count << " arguments, got " << given;
 }
 int64_t Lanes(const Expr& expr) {
-  const int64_t* lanes = ir::AsConstInt(expr);
-  if (!lanes) TERN_THROW(TypeError) << "the number of lanes must be a constant";
-  return *lanes;
+  if (const int64_t* lanes = ir::AsConstInt(expr)) return *lanes;
+  const auto* product = expr.As<ir::MulNode>();
+  const int64_t* factor = product ? ir::AsConstInt(product->b) : nullptr;
+  const auto* call = product ? product->a.As<ir::CallNode>() : nullptr;
+  if (!factor || *factor < 0 || !call || call->name != intrinsic::kVscale)
+    TERN_THROW(TypeError) << "the number of lanes must be a constant, or vscale() * a constant";
+  return -*factor;
 }
 
 }  // namespace
@@ -273,6 +278,7 @@ ExprParser::Value ExprParser::ParseName() {
 ExprParser::Value ExprParser::ParseCall(const Token& name) {
   std::optional<DataType> conversion = DataType::Parse(name.text);
   DataType dtype = DataType::Void();
+  if (name.text == "shuffle") return ParseShuffle(name);
   bool typed = Accept("<");
   if (typed) {
     dtype = ParseDType();
@@ -296,6 +302,20 @@ ExprParser::Value ExprParser::ParseArgument(const Token& callee) {
     }
   }
   return ParseExpr();
+}
+
+// shuffle([a, b], [0, 3]), after the name.
+ExprParser::Value ExprParser::ParseShuffle(const Token& name) {
+  Expect("(");
+  Expect("[");
+  std::vector<Expr> vectors = ParseExprs("]");
+  Expect(",");
+  Expect("[");
+  std::vector<int64_t> indices;
+  CommaList("]", [&] { indices.push_back(ParseInteger(false)); });
+  Expect(")");
+  return {Located(name.span, [&] { return ir::ShuffleNode::Make(vectors, indices, name.span); }),
+          false};
 }
 
 // dtype(x): a constant of the type, or a conversion to it.
@@ -342,8 +362,8 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
   }
   if (!ir::FindIntrinsic(name.text)) {
     std::vector<std::string> known = ir::IntrinsicNames();
-    known.insert(known.end(),
-                 {"broadcast", "cast", "max", "min", "ramp", "select", "truncdiv", "truncmod"});
+    known.insert(known.end(), {"broadcast", "cast", "max", "min", "ramp", "select", "shuffle",
+                               "truncdiv", "truncmod"});
     TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
   std::vector<Expr> exprs;

@@ -119,6 +119,13 @@ class Comparer : public ir::StructuralComparer {
     return a.kind == b.kind && Equal(a.extent, b.extent) && Equal(a.binding, b.binding) &&
            Define(a.var, b.var);
   }
+  bool Field(const BufferRegion& a, const BufferRegion& b) {
+    return EqualField(a.buffer, b.buffer) && Field(a.ranges, b.ranges);
+  }
+  bool Field(const Range& a, const Range& b) {
+    return Equal(a.min, b.min) && Equal(a.extent, b.extent);
+  }
+  bool Field(const ir::Attrs& a, const ir::Attrs& b) { return EqualAttrs(a, b); }
   template <class T>
   bool Field(const std::vector<T>& a, const std::vector<T>& b) {
     if (a.size() != b.size()) return false;

@@ -72,6 +72,18 @@ void RegisterIntrinsics() {
          CheckHandle(kIsNull, args[0]);
          return DataType::Bool();
        }});
+  ir::RegisterIntrinsic({kIsAligned, "is_aligned(p: handle, bytes: int64) -> bool", true, false,
+                         [](const Args& args, DataType) {
+                           CheckCount(kIsAligned, args, 2, 2);
+                           CheckHandle(kIsAligned, args[0]);
+                           if (!ir::AsConstInt(args[1]))
+                             TERN_THROW(TypeError) << kIsAligned << ": the bytes are a constant";
+                           return DataType::Bool();
+                         }});
+  ir::RegisterIntrinsic({kVscale, "vscale() -> int64", true, false, [](const Args& args, DataType) {
+                           CheckCount(kVscale, args, 0, 0);
+                           return DataType::Int(64);
+                         }});
   ir::RegisterIntrinsic(
       {kBarrier, "barrier(\"shared\" or \"global\")", false, false, [](const Args& args, DataType) {
          CheckCount(kBarrier, args, 1, 1);

@@ -14,6 +14,8 @@ namespace tern::tir {
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
+// is_aligned(p, bytes)                            whether the pointer is a multiple of that
+// vscale()                                        the multiple of a scalable vector's lanes
 // barrier("shared"), barrier("global")            the threads of a block wait for each other
 //
 // All threads of a block come to the same barrier, equally often. What they wrote to shared memory
@@ -24,6 +26,8 @@ inline constexpr const char* kCallImport = "call_import";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";
+inline constexpr const char* kIsAligned = "is_aligned";
+inline constexpr const char* kVscale = "vscale";
 inline constexpr const char* kBarrier = "barrier";
 }  // namespace intrinsic
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -47,7 +48,7 @@ class Parser : public ExprParser {
  private:
   // ---- types and attributes
 
-  // After the name: dtype[shape] strides(...) in scope
+  // After the name: dtype[shape] strides(...) offset(...) align(...) in scope
   Buffer ParseBufferType(const std::string& name, DataType dtype, const Span& span) {
     Expect("[");
     std::vector<Expr> shape = ParseExprs("]"), strides;
@@ -59,9 +60,21 @@ class Parser : public ExprParser {
         Fail(strides_at, name + " has rank " + std::to_string(shape.size()) + ", but " +
                              std::to_string(strides.size()) + " strides");
     }
-    std::string scope = Accept("in") ? ExpectIdent("a storage scope") : "global";
+    auto buffer = ffi::Make<BufferNode>(
+        *BufferNode::Make(name, dtype, std::move(shape), std::move(strides), "global", {}, span));
+    if (Accept("offset")) {
+      Expect("(");
+      buffer->offset = ParseExpr().expr;
+      Expect(")");
+    }
+    if (Accept("align")) {
+      Expect("(");
+      buffer->alignment = ParseInteger(false);
+      Expect(")");
+    }
+    if (Accept("in")) buffer->scope = ExpectIdent("a storage scope");
     if (dtype.is_handle()) Fail(span, "a buffer cannot hold handles");
-    return BufferNode::Make(name, dtype, std::move(shape), std::move(strides), scope, {}, span);
+    return Buffer(buffer.get());
   }
 
   ffi::Any ParseAttrValue() {
@@ -284,26 +297,32 @@ class Parser : public ExprParser {
              Spell(token));
   }
 
-  struct Range {
+  struct LoopRange {
     Var var;
     Expr min, extent;
     Span span;
   };
-  Range ParseRange() {
-    Range range;
+  LoopRange ParseLoopRange() {
+    LoopRange range;
     range.span = Peek().span;
     std::string name = ExpectNewName("a loop variable");
     Expect("in");
     Value min = ParseExpr();
     Expect("..");
+    auto [start, extent] = ParseRangeEnd(min, range.span);
+    range.min = start;
+    range.extent = extent;
+    range.var = Var(name, start.dtype(), range.span);
+    return range;
+  }
+  // After min.. : the end, or + and the extent.
+  Range ParseRangeEnd(Value min, const Span& span) {
     bool counted = Accept("+");
     Value end = ParseExpr();
     Unify(&min, &end);
-    range.min = min.expr;
-    range.extent =
-        counted ? end.expr : Located(range.span, [&] { return Difference(end.expr, min.expr); });
-    range.var = Var(name, min.expr.dtype(), range.span);
-    return range;
+    Expr extent =
+        counted ? end.expr : Located(span, [&] { return Difference(end.expr, min.expr); });
+    return {min.expr, extent};
   }
   static Expr Difference(const Expr& end, const Expr& min) {
     const int64_t *a = ir::AsConstInt(end), *b = ir::AsConstInt(min);
@@ -317,9 +336,9 @@ class Parser : public ExprParser {
   Stmt ParseFor() {
     Next();
     Scope scope(this);
-    std::vector<Range> ranges;
+    std::vector<LoopRange> ranges;
     do {
-      ranges.push_back(ParseRange());
+      ranges.push_back(ParseLoopRange());
       symbols_[ranges.back().var.name()] = {ranges.back().var, {}};
     } while (Accept(","));
     ForKind kind = ForKind::kSerial;
@@ -337,13 +356,16 @@ class Parser : public ExprParser {
       thread = ParseThreadAxis();
       Expect(")");
     }
-    if (kind != ForKind::kSerial && ranges.size() > 1)
-      Fail(kind_at, "a loop over several variables is serial; write one loop per variable");
+    ir::Attrs annotations = ParseAttrs();
+    if ((kind != ForKind::kSerial || !annotations.empty()) && ranges.size() > 1)
+      Fail(kind_at,
+           "a loop over several variables is serial and has no attrs; write one loop per variable");
     Stmt body = ParseBlock();
     for (size_t i = ranges.size(); i-- > 0;) {
-      const Range& range = ranges[i];
+      const LoopRange& range = ranges[i];
       body = Located(range.span, [&] {
-        return ForNode::Make(range.var, range.min, range.extent, kind, body, thread, range.span);
+        return ForNode::Make(range.var, range.min, range.extent, kind, body, thread, range.span,
+                             annotations);
       });
     }
     return body;
@@ -423,8 +445,9 @@ class Parser : public ExprParser {
     if (!data.dtype().is_handle())
       Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
     Next();
-    Buffer buffer = BufferNode::Make(shape->name, shape->dtype, shape->shape, shape->strides,
-                                     shape->scope, data, shape->span);
+    auto placed = ffi::Make<BufferNode>(*shape);
+    placed->data = data;
+    Buffer buffer(placed.get());
     symbols_[buffer->name] = {data, buffer};
     return DeclBufferNode::Make(buffer, RestOfBlock(), buffer->span);
   }
@@ -445,7 +468,9 @@ class Parser : public ExprParser {
     return Located(span, [&] { return AssertNode::Make(condition, kind, message, span); });
   }
 
-  // block name(vi: spatial(n) = i, vk: reduce(k) = l) { init {...} ... }
+  // block name(vi: spatial(n) = i, vk: reduce(k) = l) where c attrs {...} {
+  //   reads A[...] writes B[...] init {...} ...
+  // }
   Stmt ParseBlockStmt() {
     Span span = Next().span;
     std::string name = ExpectIdent("the block's name");
@@ -453,23 +478,66 @@ class Parser : public ExprParser {
     std::vector<BlockIter> iters;
     CommaList(")", [&] { iters.push_back(ParseBlockIter()); });
     DepthGuard guard(this);
-    Expect("{");
     Scope scope(this);
     for (const BlockIter& iter : iters) symbols_[iter.var.name()] = {iter.var, {}};
+    Expr predicate = Accept("where") ? ParseExpr().expr : Expr();
+    ir::Attrs annotations = ParseAttrs();
+    Expect("{");
+    std::vector<BufferRegion> reads, writes;
+    if (AcceptWord("reads")) reads = ParseRegions();
+    if (AcceptWord("writes")) writes = ParseRegions();
     Stmt init;
     if (Accept("init")) init = ParseBlock();
     Stmt body = ParseStmts();
-    return Located(span, [&] { return BlockNode::Make(name, iters, init, body, span); });
+    return Located(span, [&] {
+      Stmt plain = BlockNode::Make(name, iters, init, body, span);
+      auto block = ffi::Make<BlockNode>(*plain.As<BlockNode>());
+      if (predicate.get() && predicate.dtype() != DataType::Bool())
+        TERN_THROW(TypeError) << "the predicate of block " << name << " is "
+                              << predicate.dtype().str() << "; expected bool";
+      block->predicate = predicate;
+      block->reads = reads;
+      block->writes = writes;
+      block->annotations = annotations;
+      return Stmt(block);
+    });
+  }
+  // A word that is one only where another name follows.
+  bool AcceptWord(std::string_view word) {
+    return Peek(1).kind == Token::Kind::kIdent && Accept(word);
+  }
+  // A[i, 0..n], B[j], ...
+  std::vector<BufferRegion> ParseRegions() {
+    std::vector<BufferRegion> regions;
+    do {
+      Token name = Next();
+      BufferRegion region{LookupBuffer(name), {}};
+      Expect("[");
+      CommaList("]", [&] {
+        Span span = Peek().span;
+        Value min = ParseExpr();
+        region.ranges.push_back(Accept("..") ? ParseRangeEnd(min, span)
+                                             : Range{min.expr, ir::MakeConst(min.expr.dtype(), 1)});
+      });
+      if (region.ranges.size() != region.buffer->shape.size())
+        Fail(name.span,
+             region.buffer->name + " has rank " + std::to_string(region.buffer->shape.size()) +
+                 ", but a region of rank " + std::to_string(region.ranges.size()) + " is given");
+      regions.push_back(std::move(region));
+    } while (Accept(","));
+    return regions;
   }
   BlockIter ParseBlockIter() {
     BlockIter iter;
     Span span = Peek().span;
     std::string name = ExpectNewName("an axis's name");
     Expect(":");
-    if (Accept("reduce"))
-      iter.kind = IterKind::kReduce;
-    else if (!Accept("spatial"))
-      Unexpected("'spatial' or 'reduce'");
+    constexpr IterKind kKinds[] = {IterKind::kSpatial, IterKind::kReduce, IterKind::kScan,
+                                   IterKind::kOpaque};
+    const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                    [&](IterKind k) { return Accept(IterKindName(k)); });
+    if (kind == std::end(kKinds)) Unexpected("'spatial', 'reduce', 'scan' or 'opaque'");
+    iter.kind = *kind;
     Expect("(");
     Value extent = ParseExpr();
     Expect(")");

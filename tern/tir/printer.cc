@@ -12,6 +12,7 @@
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
@@ -129,7 +130,7 @@ class Printer {
         out_ += Name(param.var.node()) + ": " + param.var.dtype().str();
     }
     out_ += ")";
-    PrintAttrs(function->attrs);
+    out_ += AttrsText(function->attrs);
   }
 
   // ---- names
@@ -167,19 +168,21 @@ class Printer {
   std::string BufferType(const Buffer& buffer) {
     std::string text = buffer->dtype.str() + "[" + List(buffer->shape) + "]";
     if (!buffer->strides.empty()) text += " strides(" + List(buffer->strides) + ")";
+    if (buffer->offset) text += " offset(" + List({buffer->offset}) + ")";
+    if (buffer->alignment) text += " align(" + std::to_string(buffer->alignment) + ")";
     if (buffer->scope != "global") text += " in " + buffer->scope;
     return text;
   }
 
-  void PrintAttrs(const Attrs& attrs) {
-    if (attrs.empty()) return;
+  static std::string AttrsText(const Attrs& attrs) {
+    if (attrs.empty()) return "";
     std::string text;
     for (const auto& [key, value] : attrs) {
       auto target = value.TryAs<target::Target>();
       text += (text.empty() ? "" : ", ") + key + " = " +
               (target ? QuoteString((*target)->str()) : ffi::WriteJson(value));
     }
-    out_ += " attrs {" + text + "}";
+    return " attrs {" + text + "}";
   }
 
   // ---- expressions
@@ -238,12 +241,21 @@ class Printer {
     return {head + "(" + Text(node->value, kOrPrec) + ")", kPrimaryPrec};
   }
   Written Write(const RampNode* node) {
-    return {"ramp(" + List({node->base, node->stride}) + ", " + std::to_string(node->lanes) + ")",
+    return {"ramp(" + List({node->base, node->stride}) + ", " + LanesText(node->lanes) + ")",
             kPrimaryPrec};
   }
   Written Write(const BroadcastNode* node) {
-    return {"broadcast(" + List({node->value}) + ", " + std::to_string(node->lanes) + ")",
-            kPrimaryPrec};
+    return {"broadcast(" + List({node->value}) + ", " + LanesText(node->lanes) + ")", kPrimaryPrec};
+  }
+  static std::string LanesText(int64_t lanes) {
+    return lanes < 0 ? std::string(intrinsic::kVscale) + "() * " + std::to_string(-lanes)
+                     : std::to_string(lanes);
+  }
+  Written Write(const ShuffleNode* node) {
+    std::string vectors = List(node->vectors), indices;
+    for (int64_t index : node->indices)
+      indices += (indices.empty() ? "" : ", ") + std::to_string(index);
+    return {"shuffle([" + vectors + "], [" + indices + "])", kPrimaryPrec};
   }
   Written Write(const LetNode* node) {
     std::string value = Text(node->value, kOrPrec);
@@ -303,20 +315,33 @@ class Printer {
     Print(node->body);
   }
   void Write(const ForNode* node) {
-    std::string range = Text(node->min, kAddPrec) + "..";
-    if (IsConst(node->min, 0) && node->min.dtype() == DataType::Int(64))
-      range += Text(node->extent, kAddPrec);
-    else if (const auto* sub = node->extent.As<SubNode>();
-             sub && StructuralEqual(sub->b, node->min))
-      range += Text(sub->a, kAddPrec);
-    else
-      range += "+" + Text(node->extent, kUnaryPrec);
+    std::string range = RangeText(node->min, node->extent);
     std::string kind;
     if (node->for_kind == ForKind::kThread)
       kind = " bind(" + node->thread + ")";
     else if (node->for_kind != ForKind::kSerial)
       kind = std::string(" ") + ForKindName(node->for_kind);
-    BodyLine("for " + Name(node->var.node()) + " in " + range + kind, node->body);
+    BodyLine("for " + Name(node->var.node()) + " in " + range + kind + AttrsText(node->annotations),
+             node->body);
+  }
+  std::string RangeText(const Expr& min, const Expr& extent) {
+    std::string start = Text(min, kAddPrec) + "..";
+    if (IsConst(min, 0) && min.dtype() == DataType::Int(64)) return start + Text(extent, kAddPrec);
+    if (const auto* sub = extent.As<SubNode>(); sub && StructuralEqual(sub->b, min))
+      return start + Text(sub->a, kAddPrec);
+    return start + "+" + Text(extent, kUnaryPrec);
+  }
+  std::string RegionsText(const std::vector<BufferRegion>& regions) {
+    std::string text;
+    for (const BufferRegion& region : regions) {
+      std::string ranges;
+      for (const Range& range : region.ranges)
+        ranges += (ranges.empty() ? "" : ", ") + (IsConst(range.extent, 1)
+                                                      ? Text(range.min, kOrPrec)
+                                                      : RangeText(range.min, range.extent));
+      text += (text.empty() ? "" : ", ") + Name(region.buffer.get()) + "[" + ranges + "]";
+    }
+    return text;
   }
   void Write(const WhileNode* node) {
     BodyLine("while " + Text(node->condition, kOrPrec), node->body);
@@ -353,11 +378,13 @@ class Printer {
     for (const BlockIter& iter : node->iters) {
       std::string domain = Text(iter.extent, kOrPrec), binding = Text(iter.binding, kOrPrec);
       iters += (iters.empty() ? "" : ", ") + Name(iter.var.node()) + ": " +
-               (iter.kind == IterKind::kSpatial ? "spatial" : "reduce") + "(" + domain +
-               ") = " + binding;
+               IterKindName(iter.kind) + "(" + domain + ") = " + binding;
     }
-    out_ += std::string(indent_, ' ') + "block " + node->name + "(" + iters + ") {\n";
+    std::string where = node->predicate ? " where " + Text(node->predicate, kOrPrec) : "";
+    Line("block " + node->name + "(" + iters + ")" + where + AttrsText(node->annotations) + " {");
     indent_ += 2;
+    if (!node->reads.empty()) Line("reads " + RegionsText(node->reads));
+    if (!node->writes.empty()) Line("writes " + RegionsText(node->writes));
     if (node->init) BodyLine("init", node->init);
     Print(node->body);
     indent_ -= 2;

@@ -35,6 +35,20 @@ const char* ForKindName(ForKind kind) {
   return "?";
 }
 
+const char* IterKindName(IterKind kind) {
+  switch (kind) {
+    case IterKind::kSpatial:
+      return "spatial";
+    case IterKind::kReduce:
+      return "reduce";
+    case IterKind::kScan:
+      return "scan";
+    case IterKind::kOpaque:
+      return "opaque";
+  }
+  return "?";
+}
+
 Stmt BufferStoreNode::Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span) {
   DataType expected = ir::AccessType(buffer, indices);
   if (value.dtype() != expected)
@@ -73,7 +87,7 @@ Stmt DeclBufferNode::Make(Buffer buffer, Stmt body, Span span) {
 }
 
 Stmt ForNode::Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread,
-                   Span span) {
+                   Span span, ir::Attrs annotations) {
   if (!var.dtype().is_integer() || var.dtype() != min.dtype() || var.dtype() != extent.dtype())
     TERN_THROW(TypeError) << "loop variable " << var.name() << " is " << var.dtype().str()
                           << ", but it runs from " << min.dtype().str() << " over an extent of "
@@ -85,6 +99,7 @@ Stmt ForNode::Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std:
   node->extent = std::move(extent);
   node->for_kind = kind;
   node->thread = std::move(thread);
+  node->annotations = std::move(annotations);
   node->body = std::move(body);
   return node;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tern/ir/expr.h"
+#include "tern/ir/module.h"
 
 namespace tern::tir {
 
@@ -82,16 +83,17 @@ enum class ForKind { kSerial, kParallel, kVectorized, kUnrolled, kThread };
 const char* ForKindName(ForKind kind);
 
 // for var in min..min + extent. A thread loop's iterations run at once, on the hardware axis
-// `thread` ("blockIdx.x").
+// `thread` ("blockIdx.x"). Annotations are wishes for passes; they never change a result.
 struct ForNode : StmtOf<NodeKind::kFor> {
   Expr min, extent;
   Var var;
   ForKind for_kind = ForKind::kSerial;
   std::string thread;
+  ir::Attrs annotations;
   Stmt body;
-  TERN_FIELDS(min, extent, var, for_kind, thread, body)
+  TERN_FIELDS(min, extent, var, for_kind, thread, annotations, body)
   static Stmt Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread = "",
-                   Span span = {});
+                   Span span = {}, ir::Attrs annotations = {});
 };
 
 struct WhileNode : StmtOf<NodeKind::kWhile> {
@@ -134,7 +136,12 @@ struct EvaluateNode : StmtOf<NodeKind::kEvaluate> {
   static Stmt Make(Expr value, Span span = {});
 };
 
-enum class IterKind { kSpatial, kReduce };
+// Instances that differ in a spatial axis are independent; along a reduction axis they update one
+// result; along a scan axis each may need the results of those before it; nothing is said of an
+// opaque axis.
+enum class IterKind { kSpatial, kReduce, kScan, kOpaque };
+// "spatial", "reduce", ...
+const char* IterKindName(IterKind kind);
 
 // One axis of a block: `var` runs over 0..extent; at this instance it is `binding`.
 struct BlockIter {
@@ -143,14 +150,30 @@ struct BlockIter {
   IterKind kind = IterKind::kSpatial;
 };
 
-// One unit of computation, its axes named: instances that differ in a spatial axis are independent;
-// instances along the reduction axes update one result, and `init` (may be null) runs before the
-// first of them.
+struct Range {
+  Expr min, extent;
+};
+
+// A box of a buffer's elements.
+struct BufferRegion {
+  Buffer buffer;
+  std::vector<Range> ranges;  // one per dimension
+};
+
+// One unit of computation, its axes named: `init` (may be null) runs before the first of the
+// instances along the reduction axes. An instance for which the predicate (null: true) does not
+// hold is none: it neither runs nor needs its axes in their domains.
+//
+// Where `reads` or `writes` say anything, an instance touches nothing else of the memory that is
+// defined outside of it; the interpreter checks that.
 struct BlockNode : StmtOf<NodeKind::kBlock> {
   std::string name;
   std::vector<BlockIter> iters;
+  Expr predicate;
+  std::vector<BufferRegion> reads, writes;
+  ir::Attrs annotations;
   Stmt init, body;
-  TERN_FIELDS(name, iters, init, body)
+  TERN_FIELDS(name, iters, predicate, reads, writes, annotations, init, body)
   static Stmt Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body,
                    Span span = {});
 };

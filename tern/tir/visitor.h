@@ -53,6 +53,13 @@ class StmtVisitor : public ir::ExprVisitor {
     VisitField(iter.binding);
     VisitField(iter.var);
   }
+  void VisitField(const BufferRegion& region) {
+    VisitField(region.buffer);
+    for (const Range& range : region.ranges) {
+      VisitField(range.min);
+      VisitField(range.extent);
+    }
+  }
   template <class T>
   void VisitField(const std::vector<T>& items) {
     for (const T& item : items) VisitField(item);
@@ -96,6 +103,14 @@ class StmtMutator : public ir::ExprMutator {
     bool changed = MutateField(iter.extent);
     changed |= MutateField(iter.binding);
     changed |= MutateField(iter.var);
+    return changed;
+  }
+  bool MutateField(BufferRegion& region) {
+    bool changed = MutateField(region.buffer);
+    for (Range& range : region.ranges) {
+      changed |= MutateField(range.min);
+      changed |= MutateField(range.extent);
+    }
     return changed;
   }
   template <class T>

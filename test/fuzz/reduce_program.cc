@@ -41,8 +41,11 @@ std::vector<Stmt> Alternatives(const Stmt& stmt) {
     ir::VarMap bindings;
     for (const BlockIter& iter : block->iters) bindings[iter.var.node()] = iter.binding;
     result.push_back(Substitute(block->body, bindings));
-    if (block->init)
-      result.push_back(BlockNode::Make(block->name, block->iters, {}, block->body, block->span));
+    if (block->init) {
+      auto without_init = ffi::Make<BlockNode>(*block);
+      without_init->init = {};
+      result.push_back(without_init);
+    }
   }
   return result;
 }

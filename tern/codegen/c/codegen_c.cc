@@ -128,13 +128,18 @@ void CodeGenC::EmitNode(const tir::AllocateNode* node) {
   Emit(node->body);
 }
 
+std::string CodeGenC::AlignmentAttribute(const ir::Buffer& buffer) {
+  return buffer->alignment ? fmt::format(" __attribute__((aligned({})))", buffer->alignment) : "";
+}
+
 void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
   TERN_ICHECK(buffer->scope == "local") << "buffer " << buffer->name << " has scope "
                                         << buffer->scope << ", which this language cannot allocate";
   std::string name = DefineBuffer(buffer);
   DefineAddress(buffer, name);
-  Line(fmt::format("{} {}[{}];", StorageType(buffer->dtype), name, ConstantSize(buffer)));
+  Line(fmt::format("{} {}[{}]{};", StorageType(buffer->dtype), name, ConstantSize(buffer),
+                   AlignmentAttribute(buffer)));
 }
 
 void CodeGenC::EmitNode(const tir::DeclBufferNode* node) {
@@ -280,6 +285,12 @@ Code CodeGenC::PrintRamp(const ir::RampNode* node) {
 Code CodeGenC::PrintBroadcast(const ir::BroadcastNode* node) {
   TERN_ICHECK(false) << "this language has no vectors, but there is a broadcast to " << node->lanes
                      << " lanes";
+  return {};
+}
+
+Code CodeGenC::PrintShuffle(const ir::ShuffleNode* node) {
+  TERN_ICHECK(false) << "this language has no vectors, but there is a shuffle of "
+                     << node->vectors.size();
   return {};
 }
 

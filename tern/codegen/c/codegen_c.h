@@ -79,6 +79,7 @@ class CodeGenC {
   virtual void EmitCall(const ir::CallNode* node);  // made for its effect
   virtual Code PrintRamp(const ir::RampNode* node);
   virtual Code PrintBroadcast(const ir::BroadcastNode* node);
+  virtual Code PrintShuffle(const ir::ShuffleNode* node);
 
   // By default an array on the stack, for scope "local" and a constant size; the rest is refused.
   virtual void EmitAllocate(const tir::AllocateNode* node);
@@ -137,6 +138,8 @@ class CodeGenC {
   }
   const std::string& NameOf(const ir::VarNode* var) const;
   const std::string& NameOf(const ir::Buffer& buffer) const;
+  // What stands behind the declarator of an array that asks for an alignment.
+  static std::string AlignmentAttribute(const ir::Buffer& buffer);
   // The number of elements, which must be constant.
   int64_t ConstantSize(const ir::Buffer& buffer) const;
   const Usage& usage() const { return usage_; }
@@ -169,6 +172,7 @@ class CodeGenC {
   Code PrintNode(const ir::CastNode* node) { return PrintConversion(node); }
   Code PrintNode(const ir::RampNode* node) { return PrintRamp(node); }
   Code PrintNode(const ir::BroadcastNode* node) { return PrintBroadcast(node); }
+  Code PrintNode(const ir::ShuffleNode* node) { return PrintShuffle(node); }
   Code PrintNode(const ir::LetNode* node);
   Code PrintNode(const ir::CallNode* node) { return PrintCall(node); }
   Code PrintNode(const ir::BufferLoadNode* node) { return PrintLoad(node); }

@@ -20,6 +20,10 @@ CodeGenLLVM::CodeGenLLVM(llvm::LLVMContext& context, const LLVMTarget& target)
 void CodeGenLLVM::AddFunction(const tir::PrimFunc& function) {
   values_.clear();
   llvm::Function* declared = DeclareFunction(function);
+  auto reassociate = function->attrs.find(tir::attr::kReassociate);
+  llvm::FastMathFlags flags;
+  flags.setAllowReassoc(reassociate != function->attrs.end() && reassociate->second.As<bool>());
+  builder_.setFastMathFlags(flags);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", declared));
   Emit(function->body);
   EmitReturn();
@@ -67,9 +71,15 @@ llvm::Type* CodeGenLLVM::RegisterType(DataType dtype) {
     scalar = builder_.getPtrTy();
   }
   TERN_ICHECK(scalar) << dtype.str();
-  return dtype.is_scalar()
-             ? scalar
-             : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(dtype.lanes()));
+  if (dtype.is_scalar()) return scalar;
+  if (!dtype.is_scalable())
+    return llvm::FixedVectorType::get(scalar, static_cast<unsigned>(dtype.lanes()));
+  const char* feature = target_.elf().scalable_feature;
+  TERN_CHECK(feature && target_.HasFeature(feature))
+      << dtype.str() << ": " << target_.triple() << " with -mcpu=" << target_.cpu()
+      << " has no scalable vectors"
+      << (feature ? std::string("; -mattr=+") + feature + " says that the machine has them" : "");
+  return llvm::ScalableVectorType::get(scalar, static_cast<unsigned>(-dtype.lanes()));
 }
 
 llvm::Type* CodeGenLLVM::MemoryType(DataType dtype) {
@@ -127,10 +137,19 @@ llvm::Value* CodeGenLLVM::ElementPointer(const Access& access, DataType element,
   return builder_.CreateInBoundsGEP(MemoryType(element), access.base, index);
 }
 
+llvm::Value* CodeGenLLVM::ElementPointers(const Access& access, DataType element) {
+  TERN_CHECK(!element.is_bool()) << "elements of type bool that are not next to each other cannot "
+                                    "be accessed as a scalable vector";
+  return builder_.CreateInBoundsGEP(MemoryType(element), access.base, access.index);
+}
+
 llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;
   if (access.contiguous) return Load(node->dtype, ElementPointer(access, element, 0));
+  if (node->dtype.is_scalable())
+    return builder_.CreateMaskedGather(MemoryType(node->dtype), ElementPointers(access, element),
+                                       ElementAlignment(element));
   llvm::Value* result = llvm::PoisonValue::get(RegisterType(node->dtype));
   for (int lane = 0; lane < node->dtype.lanes(); ++lane)
     result = builder_.CreateInsertElement(
@@ -146,6 +165,11 @@ void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
     Store(node->value.dtype(), value, ElementPointer(access, element, 0));
     return;
   }
+  if (node->value.dtype().is_scalable()) {
+    builder_.CreateMaskedScatter(value, ElementPointers(access, element),
+                                 ElementAlignment(element));
+    return;
+  }
   for (int lane = 0; lane < node->value.dtype().lanes(); ++lane)
     Store(element, builder_.CreateExtractElement(value, static_cast<uint64_t>(lane)),
           ElementPointer(access, element, lane));
@@ -155,11 +179,12 @@ void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
   const tir::Buffer& buffer = node->buffer;
   const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
   if (buffer->scope == "local" && size) {
-    constexpr uint64_t kAlignment = 64;  // a cache line, and the widest vector
+    constexpr int64_t kAlignment = 64;  // a cache line, and the widest vector
     llvm::AllocaInst* memory =
         FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),
                     buffer->name);
-    memory->setAlignment(llvm::Align(kAlignment));
+    memory->setAlignment(
+        llvm::Align(static_cast<uint64_t>(std::max(buffer->alignment, kAlignment))));
     Bind(buffer->data, memory);
   } else {
     Bind(buffer->data, EmitScopedMemory(node));

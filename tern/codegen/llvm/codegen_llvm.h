@@ -58,6 +58,7 @@ class CodeGenLLVM {
   // Float types that the target has no instructions for are integers to LLVM: of their own type,
   // even moving them may become a call into a library of the C compiler.
   bool IsKeptAsBits(DataType dtype) const;
+  // Throws on a scalable vector where the target has none.
   llvm::Type* RegisterType(DataType dtype);
   llvm::Type* MemoryType(DataType dtype);
   llvm::Value* Load(DataType dtype, llvm::Value* pointer);
@@ -89,6 +90,7 @@ class CodeGenLLVM {
   llvm::Value* EmitNode(const ir::CastNode* node);
   llvm::Value* EmitNode(const ir::RampNode* node);
   llvm::Value* EmitNode(const ir::BroadcastNode* node);
+  llvm::Value* EmitNode(const ir::ShuffleNode* node);
   llvm::Value* EmitNode(const ir::LetNode* node);
   llvm::Value* EmitNode(const ir::CallNode* node);
   llvm::Value* EmitNode(const ir::BufferLoadNode* node);
@@ -102,6 +104,8 @@ class CodeGenLLVM {
   llvm::Value* IntBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b, bool is_signed);
   llvm::Value* FloorDivMod(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
   llvm::Value* ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
+  // 0, 1, 2, ...
+  llvm::Value* LaneNumbers(llvm::VectorType* type);
   llvm::Value* ConvertFloat(llvm::Value* value, DataType from, DataType to);
 
   // Statements.
@@ -125,6 +129,8 @@ class CodeGenLLVM {
   };
   Access EmitAccess(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
   llvm::Value* ElementPointer(const Access& access, DataType element, int lane);
+  // Of all lanes of an access that is not contiguous, as a vector.
+  llvm::Value* ElementPointers(const Access& access, DataType element);
 
   const LLVMTarget& target_;
   std::unique_ptr<llvm::Module> module_;

@@ -225,19 +225,50 @@ Value* CodeGenLLVM::EmitNode(const ir::SelectNode* node) {
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::RampNode* node) {
-  auto lanes = static_cast<unsigned>(node->lanes);
-  Value* base = builder_.CreateVectorSplat(lanes, Emit(node->base));
-  Value* stride = builder_.CreateVectorSplat(lanes, Emit(node->stride));
-  llvm::Type* type = stride->getType()->getScalarType();
-  std::vector<llvm::Constant*> steps;
-  for (unsigned i = 0; i < lanes; ++i)
-    steps.push_back(llvm::ConstantInt::get(
-        type, llvm::APInt(type->getIntegerBitWidth(), i, false, /*implicitTrunc=*/true)));
-  return builder_.CreateAdd(base, builder_.CreateMul(stride, llvm::ConstantVector::get(steps)));
+  auto* type = llvm::cast<llvm::VectorType>(RegisterType(node->dtype));
+  Value* base = builder_.CreateVectorSplat(type->getElementCount(), Emit(node->base));
+  Value* stride = builder_.CreateVectorSplat(type->getElementCount(), Emit(node->stride));
+  return builder_.CreateAdd(base, builder_.CreateMul(stride, LaneNumbers(type)));
+}
+
+Value* CodeGenLLVM::LaneNumbers(llvm::VectorType* type) {
+  if (type->getElementCount().isScalable()) return builder_.CreateStepVector(type);
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned i = 0; i < type->getElementCount().getFixedValue(); ++i)
+    numbers.push_back(llvm::ConstantInt::get(
+        type->getElementType(),
+        llvm::APInt(type->getScalarSizeInBits(), i, false, /*implicitTrunc=*/true)));
+  return llvm::ConstantVector::get(numbers);
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::BroadcastNode* node) {
-  return builder_.CreateVectorSplat(static_cast<unsigned>(node->lanes), Emit(node->value));
+  auto* type = llvm::cast<llvm::VectorType>(RegisterType(node->dtype));
+  return builder_.CreateVectorSplat(type->getElementCount(), Emit(node->value));
+}
+
+Value* CodeGenLLVM::EmitNode(const ir::ShuffleNode* node) {
+  std::vector<Value*> vectors;
+  for (const ir::Expr& vector : node->vectors) vectors.push_back(Emit(vector));
+  // One vector, or two alike, are what an instruction takes.
+  bool alike = vectors.size() <= 2 && vectors[0]->getType()->isVectorTy() &&
+               vectors[0]->getType() == vectors.back()->getType();
+  if (alike && !node->dtype.is_scalar()) {
+    std::vector<int> mask(node->indices.begin(), node->indices.end());
+    return builder_.CreateShuffleVector(vectors[0], vectors.back(), mask);
+  }
+  std::vector<std::pair<Value*, uint64_t>> lanes;  // where each lane comes from
+  for (size_t i = 0; i < vectors.size(); ++i)
+    for (int lane = 0; lane < node->vectors[i].dtype().lanes(); ++lane)
+      lanes.emplace_back(vectors[i], lane);
+  auto take = [&](int64_t index) -> Value* {
+    auto [vector, lane] = lanes[index];
+    return vector->getType()->isVectorTy() ? builder_.CreateExtractElement(vector, lane) : vector;
+  };
+  if (node->dtype.is_scalar()) return take(node->indices[0]);
+  Value* result = llvm::PoisonValue::get(RegisterType(node->dtype));
+  for (size_t i = 0; i < node->indices.size(); ++i)
+    result = builder_.CreateInsertElement(result, take(node->indices[i]), i);
+  return result;
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::LetNode* node) {
@@ -304,6 +335,13 @@ Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
     Value* pointer = Emit(node->args.at(0));
     return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
   }
+  if (node->name == tir::intrinsic::kIsAligned) {
+    Value* address = builder_.CreatePtrToInt(Emit(node->args.at(0)), builder_.getInt64Ty());
+    int64_t bytes = *ir::AsConstInt(node->args.at(1));
+    return builder_.CreateIsNull(builder_.CreateAnd(address, static_cast<uint64_t>(bytes - 1)));
+  }
+  if (node->name == tir::intrinsic::kVscale)
+    return builder_.CreateVScale(RegisterType(node->dtype));
   if (node->name == tir::intrinsic::kIsNull) return builder_.CreateIsNull(Emit(node->args.at(0)));
   TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
   return nullptr;

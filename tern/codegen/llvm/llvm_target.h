@@ -22,11 +22,12 @@ namespace tern::codegen {
 // What Tern knows about an architecture it makes shared objects for; all are 64-bit, little endian
 // and use ELF.
 struct ElfMachine {
-  const char* arch;           // as in the triple
-  const char* emulation;      // the linker's name for it
-  const char* baseline_cpu;   // what `-mcpu=generic` means
-  const char* baseline_attr;  // features that go with it
-  const char* half_feature;   // the feature that brings instructions between float16 and float32
+  const char* arch;              // as in the triple
+  const char* emulation;         // the linker's name for it
+  const char* baseline_cpu;      // what `-mcpu=generic` means
+  const char* baseline_attr;     // features that go with it
+  const char* half_feature;      // the feature that brings instructions between float16 and float32
+  const char* scalable_feature;  // the feature that brings scalable vectors; null: none does
   bool sign_extends_int;  // the calling convention wants 32-bit integers sign-extended to 64 bits
 };
 // Throws on a triple of another architecture or object format, with what is legal.

@@ -8,6 +8,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
 
@@ -28,6 +29,9 @@ class Verifier : public StmtVisitor {
       if (param.is_tensor()) {
         VisitDef(param.var);
         VisitDef(param.buffer);
+        if (param.buffer->offset)
+          Report(param.buffer->span, "parameter " + param.buffer->name +
+                                         " cannot have an offset: a tensor brings its own");
       }
     Visit(function->body);
   }
@@ -58,10 +62,16 @@ class Verifier : public StmtVisitor {
       if (extent.dtype() != DataType::Int(64))
         Report(buffer->span,
                "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
-    static const std::set<std::string> kScopes = {"global", "shared", "local"};
-    if (!kScopes.count(buffer->scope))
+    if (!FindStorageScope(buffer->scope))
       Report(buffer->span, "buffer " + buffer->name + " has unknown scope '" + buffer->scope +
-                               "'; the scopes are global, shared, local");
+                               "'; the scopes are " + ffi::Join(StorageScopeNames()));
+    if (buffer->offset.get() && buffer->offset.dtype() != DataType::Int(64))
+      Report(buffer->span, "the offset of " + buffer->name + " is " + buffer->offset.dtype().str() +
+                               "; expected int64");
+    if (buffer->alignment < 0 || (buffer->alignment & (buffer->alignment - 1)) != 0)
+      Report(buffer->span, "buffer " + buffer->name + " is aligned to " +
+                               std::to_string(buffer->alignment) +
+                               " bytes; expected a power of two");
     if (!buffers_.insert(buffer.get()).second)
       Report(buffer->span, "buffer " + buffer->name + " is defined twice");
     else
@@ -110,6 +120,8 @@ class Verifier : public StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
+    if (node->buffer->offset)
+      Report(node->span, "buffer " + node->buffer->name + " has memory of its own, and no offset");
     VisitDef(node->buffer->data);
     VisitChildren(node);
   }
@@ -214,6 +226,8 @@ class Verifier : public StmtVisitor {
     if (node->init && !reduces)
       Report(node->span, "block " + node->name + " has an init but no reduce axis");
     in_block_ = true;
+    for (const auto* regions : {&node->reads, &node->writes})
+      for (const BufferRegion& region : *regions) CheckUse(region.buffer, node->span);
     VisitChildren(node);
     in_block_ = false;
   }

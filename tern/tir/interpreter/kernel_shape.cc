@@ -2,6 +2,7 @@
 #include "tern/tir/interpreter/kernel_shape.h"
 
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -37,7 +38,7 @@ class ShapeFinder : public StmtVisitor {
   void VisitNode(const EvaluateNode* node) override { found_ |= IsBarrier(node->value); }
   void VisitNode(const AllocateNode* node) override {
     VisitChildren(node);
-    found_ |= node->buffer->scope == "shared";
+    found_ |= IsSharedScope(node->buffer->scope);
   }
   void VisitNode(const ForNode* node) override {
     if (node->for_kind == ForKind::kThread) {

@@ -3,10 +3,13 @@
 // Arguments, memory and statements.
 #include "tern/tir/interpreter/machine.h"
 
+#include <algorithm>
+
 #include "tern/ffi/text.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/machine_access.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -66,6 +69,14 @@ std::string ArgumentText(const std::string& function, size_t i, const Param& par
   return function + ": argument " + std::to_string(i) + " (" + param.name() + "): ";
 }
 
+std::vector<int64_t> StridesOf(const runtime::Tensor& tensor) {
+  const TernTensorView& view = tensor->view();
+  if (view.strides) return {view.strides, view.strides + view.ndim};
+  std::vector<int64_t> strides(view.ndim, 1);
+  for (int d = view.ndim; d-- > 1;) strides[d - 1] = strides[d] * view.shape[d];
+  return strides;
+}
+
 }  // namespace
 
 Value Machine::ScalarArgument(const std::string& function, size_t i, const Param& param,
@@ -100,6 +111,10 @@ void Machine::BindExtents(const std::string& function, size_t i, const Param& pa
   for (size_t d = 0; d < buffer->shape.size(); ++d)
     if (const auto* var = buffer->shape[d].As<VarNode>(); var && !frame_->vars.count(var))
       frame_->vars[var] = Value::Int(var->dtype, (*tensor)->shape()[d]);
+  std::vector<int64_t> strides = StridesOf(*tensor);
+  for (size_t d = 0; d < buffer->strides.size(); ++d)
+    if (const auto* var = buffer->strides[d].As<VarNode>(); var && !frame_->vars.count(var))
+      frame_->vars[var] = Value::Int(var->dtype, strides[d]);
 }
 
 // Every extent has the value that it should.
@@ -113,10 +128,28 @@ void Machine::BindTensor(const std::string& function, size_t i, const Param& par
         << ArgumentText(function, i, param) << "expected extent " << d << " to be " << expected
         << ", got shape " << ffi::ShapeText(shape);
   }
-  TERN_CHECK(buffer->strides.empty())
-      << ArgumentText(function, i, param) << "the interpreter takes no strided parameters";
-  char* data = static_cast<char*>(tensor->data());
-  AddArgumentPiece(data, tensor->num_elements() * buffer->dtype.bytes());
+  // What a compiled function says of a tensor's strides (make_packed_api): those that are declared,
+  // where any are; an extent of 1 or 0 makes them irrelevant otherwise.
+  std::vector<int64_t> strides = StridesOf(tensor);
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    bool declared = !buffer->strides.empty();
+    int64_t expected = declared ? EvalInt(buffer->strides[d]) : step;
+    TERN_CHECK(strides[d] == expected ||
+               (!declared && (shape[d] == 1 || tensor->num_elements() == 0)))
+        << ArgumentText(function, i, param) << "expected stride " << d << " to be " << expected
+        << ", got " << strides[d];
+    step *= shape[d];
+  }
+  int64_t first = 0, last = 0;  // elements before and after the first one
+  for (size_t d = 0; d < shape.size(); ++d)
+    (strides[d] < 0 ? first : last) += (shape[d] - 1) * strides[d];
+  char* data = static_cast<char*>(tensor->view().data) + tensor->view().byte_offset;
+  int64_t bytes = buffer->dtype.bytes();
+  if (tensor->num_elements() == 0)
+    AddArgumentPiece(data, 0);
+  else
+    AddArgumentPiece(data + first * bytes, (last - first + 1) * bytes);
   frame_->vars[buffer->data.node()] = Value::Handle(data);
   Define(buffer);
 }
@@ -142,6 +175,8 @@ Machine::Piece* Machine::FindPiece(const char* address) const {
 }
 
 namespace {
+
+constexpr int64_t kAlignment = 16;  // of allocations that ask for none
 
 int64_t Multiply(const BufferNode* buffer, int64_t a, int64_t b) {
   int64_t product;
@@ -173,6 +208,11 @@ void Machine::Define(const BufferNode* buffer) {
   View view = MakeView(buffer);
   view.data = static_cast<char*>(frame_->vars.at(buffer->data.node()).p());
   view.piece = FindPiece(view.data);
+  if (buffer->offset) view.data += EvalInt(buffer->offset) * buffer->dtype.bytes();
+  if (buffer->alignment && reinterpret_cast<uintptr_t>(view.data) % buffer->alignment != 0)
+    TERN_THROW(ValueError) << buffer->span.str() << ": " << buffer->name
+                           << " is declared as aligned to " << buffer->alignment
+                           << " bytes, but its address is not";
   frame_->views[buffer] = std::move(view);
 }
 
@@ -187,11 +227,14 @@ std::unique_ptr<Machine::Piece> Machine::Allocate(const AllocateNode* node, uint
                                      : size + Multiply(buffer, view.shape[d] - 1, view.strides[d]);
   size = Multiply(buffer, size, buffer->dtype.bytes());
   try {
-    auto owned = std::make_unique_for_overwrite<char[]>(size);
-    char* data = owned.get();
+    auto alignment = static_cast<size_t>(std::max<int64_t>(buffer->alignment, kAlignment));
+    size_t space = size + alignment;
+    auto owned = std::make_unique_for_overwrite<char[]>(space);
+    void* start = owned.get();
+    char* data = static_cast<char*>(std::align(alignment, size, start, space));
     auto piece = std::make_unique<Piece>(
         Piece{data, ShadowMemory(size, ShadowMemory::Contents::kUninitialised), depth,
-              buffer->scope == "shared", std::move(owned)});
+              IsSharedScope(buffer->scope), std::move(owned)});
     pieces_[data] = piece.get();
     return piece;
   } catch (const std::bad_alloc&) {
@@ -226,16 +269,42 @@ void Machine::AddIndex(const AccessSite& site, const View& view, size_t dimensio
                            << site.buffer->name << " overflows int64";
 }
 
-std::string Machine::ElementText(const AccessSite& site, int lane) {
-  std::string text;
+std::vector<int64_t> Machine::EvalIndices(const AccessSite& site, int lane) {
+  std::vector<int64_t> indices;
   for (const Expr& index : site.indices) {
     Value value = Eval(index);
-    text += (text.empty() ? "" : ", ") + std::to_string(value[value.lanes() == 1 ? 0 : lane].i);
+    indices.push_back(value[value.lanes() == 1 ? 0 : lane].i);
   }
+  return indices;
+}
+
+std::string Machine::ElementText(const AccessSite& site, int lane) {
+  std::string text;
+  for (int64_t index : EvalIndices(site, lane))
+    text += (text.empty() ? "" : ", ") + std::to_string(index);
   return site.buffer->name + "[" + text + "]";
 }
 
+void Machine::CheckRegions(const AccessSite& site, int lane) {
+  const BlockRegions& regions = *frame_->regions;
+  if (!regions.outside.count(site.buffer.get())) return;
+  std::vector<int64_t> indices = EvalIndices(site, lane);
+  const std::vector<Box>& boxes = site.is_write ? regions.writes : regions.reads;
+  bool said = std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
+    if (box.buffer != site.buffer.get()) return false;
+    for (size_t d = 0; d < indices.size(); ++d)
+      if (indices[d] < box.ranges[d].first || indices[d] >= box.ranges[d].second) return false;
+    return true;
+  });
+  if (said) return;
+  const char* verb = site.is_write ? "writes" : "reads";
+  TERN_THROW(RuntimeError) << site.span.str() << ": block " << regions.block->name << " " << verb
+                           << " " << ElementText(site, lane) << ", which is not in what it says it "
+                           << verb;
+}
+
 char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t offset) {
+  if (frame_->regions) CheckRegions(site, lane);
   int64_t bytes = site.buffer->dtype.bytes();
   Piece* piece = view.piece;
   if (!piece) return view.data + offset * bytes;
@@ -371,23 +440,52 @@ void Machine::RunNode(const AssertNode* node) {
 
 void Machine::RunNode(const EvaluateNode* node) { Eval(node->value); }
 
-bool Machine::BindAxes(const BlockNode* node) {
+Machine::Instance Machine::BindAxes(const BlockNode* node) {
+  for (const BlockIter& iter : node->iters) frame_->vars[iter.var.node()] = Eval(iter.binding);
+  if (node->predicate.get() && !EvalInt(node->predicate)) return Instance::kNone;
   bool first = true;
   for (const BlockIter& iter : node->iters) {
-    Value binding = Eval(iter.binding);
-    int64_t extent = EvalInt(iter.extent);
-    if (binding.i() < 0 || binding.i() >= extent)
+    int64_t value = frame_->vars[iter.var.node()].i(), extent = EvalInt(iter.extent);
+    if (value < 0 || value >= extent)
       TERN_THROW(IndexError) << node->span.str() << ": axis " << iter.var.name() << " of block "
-                             << node->name << " is " << binding.i() << ", outside of 0.." << extent;
-    if (iter.kind == IterKind::kReduce) first = first && binding.i() == 0;
-    frame_->vars[iter.var.node()] = std::move(binding);
+                             << node->name << " is " << value << ", outside of 0.." << extent;
+    if (iter.kind == IterKind::kReduce) first = first && value == 0;
   }
-  return first;
+  return first ? Instance::kFirst : Instance::kLater;
 }
 
+std::vector<Machine::Box> Machine::EvalRegions(const std::vector<BufferRegion>& regions) {
+  std::vector<Box> boxes;
+  for (const BufferRegion& region : regions) {
+    Box box{region.buffer.get(), {}};
+    for (const Range& range : region.ranges) {
+      int64_t min = EvalInt(range.min);
+      box.ranges.emplace_back(min, min + EvalInt(range.extent));
+    }
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
+void Machine::EnterRegions(const BlockNode* node) {
+  if (node->reads.empty() && node->writes.empty()) return;
+  auto regions = std::make_shared<BlockRegions>();
+  regions->block = node;
+  regions->reads = EvalRegions(node->reads);
+  regions->writes = EvalRegions(node->writes);
+  for (const auto& [buffer, view] : frame_->views) regions->outside.insert(buffer);
+  frame_->regions = regions;
+}
+
+void Machine::LeaveRegions() { frame_->regions = nullptr; }
+
 void Machine::RunNode(const BlockNode* node) {
-  if (BindAxes(node) && node->init) Run(node->init);
+  Instance instance = BindAxes(node);
+  if (instance == Instance::kNone) return;
+  EnterRegions(node);
+  if (instance == Instance::kFirst && node->init) Run(node->init);
   Run(node->body);
+  LeaveRegions();
 }
 
 }  // namespace tern::tir

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tern/ffi/any.h"
 #include "tern/runtime/tensor.h"
@@ -39,10 +40,22 @@ class Machine {
     std::vector<int64_t> shape, strides;
     Piece* piece = nullptr;  // null: memory that the caller passed as a bare pointer
   };
+  // A region as it stands at run time.
+  struct Box {
+    const BufferNode* buffer;
+    std::vector<std::pair<int64_t, int64_t>> ranges;  // first, one past the last
+  };
+  // What an instance of a block says that it touches.
+  struct BlockRegions {
+    const BlockNode* block;
+    std::vector<Box> reads, writes;
+    std::unordered_set<const BufferNode*> outside;  // in scope where the block begins
+  };
   // What is in scope.
   struct Frame {
     std::unordered_map<const VarNode*, Value> vars;
     std::unordered_map<const BufferNode*, View> views;
+    std::shared_ptr<const BlockRegions> regions;  // null where nothing is said
   };
   // A thread of a block whose threads wait for each other.
   struct Thread {
@@ -78,6 +91,9 @@ class Machine {
   char* Touch(const AccessSite& site, const View& view, int lane, int64_t offset);
   [[noreturn]] void ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
                                const MemoryAccess& earlier, bool is_shared);
+  // Throws where the block that runs does not say that it touches the element.
+  void CheckRegions(const AccessSite& site, int lane);
+  std::vector<int64_t> EvalIndices(const AccessSite& site, int lane);
   // "A[3, 4]"
   std::string ElementText(const AccessSite& site, int lane);
 
@@ -103,6 +119,7 @@ class Machine {
   Value EvalNode(const ir::CastNode* node);
   Value EvalNode(const ir::RampNode* node);
   Value EvalNode(const ir::BroadcastNode* node);
+  Value EvalNode(const ir::ShuffleNode* node);
   Value EvalNode(const ir::LetNode* node);
   Value EvalNode(const ir::BufferLoadNode* node);
   Value EvalNode(const ir::CallNode* node);
@@ -125,8 +142,13 @@ class Machine {
   };
   LoopRange EvalRange(const ForNode* node);
   void SetVar(const Var& var, int64_t value);
-  // Gives the axes their values; says whether this is the first step of the reduction.
-  bool BindAxes(const BlockNode* node);
+  enum class Instance { kNone, kFirst, kLater };
+  // Gives the axes their values; says whether there is an instance, and whether it is the first
+  // step of the reduction.
+  Instance BindAxes(const BlockNode* node);
+  void EnterRegions(const BlockNode* node);
+  void LeaveRegions();
+  std::vector<Box> EvalRegions(const std::vector<BufferRegion>& regions);
 
   // ---- threads
   void RunParallel(const ForNode* node);

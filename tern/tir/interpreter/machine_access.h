@@ -11,8 +11,7 @@ namespace tern::tir {
 template <class F>
 void Machine::ForEachLane(const AccessSite& site, F&& visit) {
   const View& view = FindView(site);
-  int lanes = site.indices.empty() ? 1 : site.indices.back().dtype().lanes();
-  if (lanes == 1) {
+  if (site.indices.empty() || site.indices.back().dtype().is_scalar()) {
     int64_t offset = 0;
     for (size_t d = 0; d < site.indices.size(); ++d)
       AddIndex(site, view, d, EvalInt(site.indices[d]), &offset);
@@ -23,7 +22,7 @@ void Machine::ForEachLane(const AccessSite& site, F&& visit) {
   for (size_t d = 0; d + 1 < site.indices.size(); ++d)
     AddIndex(site, view, d, EvalInt(site.indices[d]), &row);
   Value last = Eval(site.indices.back());
-  for (int lane = 0; lane < lanes; ++lane) {
+  for (int lane = 0; lane < last.lanes(); ++lane) {
     int64_t offset = row;
     AddIndex(site, view, site.indices.size() - 1, last[lane].i, &offset);
     visit(lane, Touch(site, view, lane, offset));

@@ -92,6 +92,17 @@ Value Machine::EvalNode(const ir::BroadcastNode* node) {
   return out;
 }
 
+Value Machine::EvalNode(const ir::ShuffleNode* node) {
+  std::vector<Lane> lanes;
+  for (const Expr& vector : node->vectors) {
+    Value value = Eval(vector);
+    for (int lane = 0; lane < value.lanes(); ++lane) lanes.push_back(value[lane]);
+  }
+  Value out(node->dtype);
+  for (int lane = 0; lane < out.lanes(); ++lane) out[lane] = lanes[node->indices[lane]];
+  return out;
+}
+
 Value Machine::EvalNode(const ir::LetNode* node) {
   frame_->vars[node->var.node()] = Eval(node->value);
   return Eval(node->body);
@@ -106,6 +117,11 @@ Value Machine::EvalNode(const ir::BufferLoadNode* node) {
 
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node);
+  if (node->name == intrinsic::kIsAligned) {
+    auto address = reinterpret_cast<uintptr_t>(Eval(node->args[0]).p());
+    return Value::Int(DataType::Bool(), address % EvalInt(node->args[1]) == 0);
+  }
+  if (node->name == intrinsic::kVscale) return Value::Int(node->dtype, kVscale);
   if (node->name == intrinsic::kIsNull)
     return Value::Int(DataType::Bool(), Eval(node->args[0]).p() == nullptr);
   if (node->name == intrinsic::kPtrAdd || node->name == intrinsic::kPtrLoad) {

@@ -3,6 +3,7 @@
 // Parallel loops and thread loops.
 #include "tern/tir/interpreter/machine.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -181,7 +182,7 @@ void Machine::RunNodeTogether(const LetStmtNode* node, const Group& group) {
 
 void Machine::RunNodeTogether(const AllocateNode* node, const Group& group) {
   std::vector<std::unique_ptr<Piece>> own;
-  bool is_shared = node->buffer->scope == "shared";
+  bool is_shared = IsSharedScope(node->buffer->scope);
   if (is_shared) {
     Enter(group[0]);
     std::unique_ptr<Piece>& piece = shared_[node];
@@ -255,13 +256,21 @@ void Machine::RunNodeTogether(const IfThenElseNode* node, const Group& group) {
 }
 
 void Machine::RunNodeTogether(const BlockNode* node, const Group& group) {
-  Group first;
+  Group first, all;
   for (Thread* thread : group) {
     Enter(thread);
-    if (BindAxes(node)) first.push_back(thread);
+    Instance instance = BindAxes(node);
+    if (instance == Instance::kNone) continue;
+    EnterRegions(node);
+    all.push_back(thread);
+    if (instance == Instance::kFirst) first.push_back(thread);
   }
   if (node->init) RunTogether(node->init, first);
-  RunTogether(node->body, group);
+  RunTogether(node->body, all);
+  for (Thread* thread : all) {
+    Enter(thread);
+    LeaveRegions();
+  }
 }
 
 }  // namespace tern::tir

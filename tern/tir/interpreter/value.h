@@ -20,10 +20,13 @@ union Lane {
   void* p;
 };
 
+// What vscale() is here: not 1, so that programs that take it for 1 are found out.
+constexpr int kVscale = 2;
+
 struct Value {
   Value() = default;
   explicit Value(DataType dtype) : dtype(dtype) {
-    if (!dtype.is_scalar()) vector_.resize(dtype.lanes());
+    if (!dtype.is_scalar()) vector_.resize(lanes());
   }
   static Value Int(DataType dtype, int64_t i) {
     Value value(dtype);
@@ -43,7 +46,7 @@ struct Value {
 
   Lane& operator[](int lane) { return vector_.empty() ? scalar_ : vector_[lane]; }
   const Lane& operator[](int lane) const { return vector_.empty() ? scalar_ : vector_[lane]; }
-  int lanes() const { return dtype.lanes(); }
+  int lanes() const { return dtype.is_scalable() ? -dtype.lanes() * kVscale : dtype.lanes(); }
   int64_t i() const { return (*this)[0].i; }
   void* p() const { return (*this)[0].p; }
 

@@ -47,31 +47,41 @@ bool AreReductionLoops(const std::vector<const ForNode*>& loops, const BlockNode
     if (iter.kind == IterKind::kReduce && !CollectSum(iter.binding, &reduced)) return false;
   for (const ForNode* loop : loops) own.insert(loop->var.get());
   if (reduced != own) return false;
-  bool spatial_inside =
+  bool others_inside =
       std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
-        return iter.kind == IterKind::kSpatial &&
+        return iter.kind != IterKind::kReduce &&
                (UsesAny(iter.binding, own) || UsesAny(iter.extent, own));
       });
   bool regular = std::all_of(loops.begin(), loops.end(), [&](const ForNode* loop) {
     bool in_order = loop->for_kind == ForKind::kSerial || loop->for_kind == ForKind::kUnrolled;
     return in_order && ir::IsConst(loop->min, 0) && !UsesAny(loop->extent, own);
   });
-  return regular && !spatial_inside;
+  return regular && !others_inside;
 }
 
-// The init as a block over the spatial axes; the reduction axes are at 0.
-Stmt InitBlock(const BlockNode* block) {
-  std::vector<BlockIter> spatial;
+// The init as a block over the other axes; the reduction axes are at 0. It runs where the first
+// iteration of the loops is an instance.
+Stmt InitBlock(const BlockNode* block, const std::vector<const ForNode*>& loops) {
+  std::vector<BlockIter> kept;
   ir::VarMap starts;
+  for (const ForNode* loop : loops) starts[loop->var.node()] = loop->min;
   for (const BlockIter& iter : block->iters) {
-    if (iter.kind == IterKind::kSpatial)
-      spatial.push_back(iter);
+    if (iter.kind != IterKind::kReduce)
+      kept.push_back(iter);
     else
       starts[iter.var.node()] = ir::MakeConst(iter.var.dtype(), 0);
   }
-  Stmt init = BlockNode::Make(block->name + "_init", spatial, {}, Substitute(block->init, starts),
-                              block->span);
-  return CopyWithFreshDefs(init);
+  auto init = ffi::Make<BlockNode>(*block);
+  init->name = block->name + "_init";
+  init->iters = std::move(kept);
+  if (block->predicate) init->predicate = ir::Substitute(block->predicate, starts);
+  init->init = {};
+  for (auto* regions : {&init->reads, &init->writes})
+    for (BufferRegion& region : *regions)
+      for (Range& range : region.ranges)
+        range = {ir::Substitute(range.min, starts), ir::Substitute(range.extent, starts)};
+  init->body = Substitute(block->init, starts);
+  return CopyWithFreshDefs(Stmt(init));
 }
 
 class Decomposer : public StmtMutator {
@@ -82,16 +92,18 @@ class Decomposer : public StmtMutator {
     const auto* block = loops.empty() ? nullptr : loops.back()->body.As<BlockNode>();
     if (!block || !block->init || !AreReductionLoops(loops, block))
       return MutateChildren(node, self);
-    Stmt init = InitBlock(block);
+    Stmt init = InitBlock(block, loops);
     for (size_t i = loops.size(); i-- > 0;) {
       Expr runs = ir::MakeConst(loops[i]->extent.dtype(), 0) < loops[i]->extent;
       if (!arith::Analyzer().CanProve(runs))
         init = IfThenElseNode::Make(runs, init, {}, node->span);
     }
-    Stmt update = BlockNode::Make(block->name, block->iters, {}, block->body, block->span);
+    auto without_init = ffi::Make<BlockNode>(*block);
+    without_init->init = {};
+    Stmt update = without_init;
     for (size_t i = loops.size(); i-- > 0;)
       update = ForNode::Make(loops[i]->var, loops[i]->min, loops[i]->extent, loops[i]->for_kind,
-                             update, "", loops[i]->span);
+                             update, "", loops[i]->span, loops[i]->annotations);
     return SeqNode::Make({init, update}, node->span);
   }
 };

@@ -7,7 +7,9 @@
 namespace tern::tir {
 namespace {
 
-bool IsFlat(const Buffer& buffer) { return buffer->shape.size() == 1 && buffer->strides.empty(); }
+bool IsFlat(const Buffer& buffer) {
+  return buffer->shape.size() == 1 && buffer->strides.empty() && !buffer->offset;
+}
 
 // How many elements lie between the first and one past the last.
 Expr NumElements(const Buffer& buffer) {
@@ -18,12 +20,17 @@ Expr NumElements(const Buffer& buffer) {
     for (size_t d = 0; d < buffer->shape.size(); ++d)
       size = size + (buffer->shape[d] - 1) * buffer->strides[d];
   }
+  if (buffer->offset) size = size + buffer->offset;
   return arith::Analyzer().Simplify(size);
 }
 
 Buffer Flatten(const Buffer& buffer) {
-  return BufferNode::Make(buffer->name, buffer->dtype, {NumElements(buffer)}, {}, buffer->scope,
-                          buffer->data, buffer->span);
+  auto flat = ffi::Make<BufferNode>(*buffer);
+  flat->shape = {NumElements(buffer)};
+  flat->strides = {};
+  flat->offset = {};
+  if (buffer->offset) flat->alignment = 0;  // it was that of an element inside
+  return Buffer(flat.get());
 }
 
 class Flattener : public StmtMutator {
@@ -72,7 +79,8 @@ class Flattener : public StmtMutator {
         flat = flat * buffer->shape[d];
       flat = flat ? Shift(index, flat) : index;
     }
-    return flat ? flat : Expr(0);
+    if (!flat) flat = Expr(0);
+    return buffer->offset ? Shift(flat, Mutate(buffer->offset)) : flat;
   }
   // The vector or scalar `index` times, and plus, a scalar.
   static Expr Scale(const Expr& index, const Expr& factor) {

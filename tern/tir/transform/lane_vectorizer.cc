@@ -179,7 +179,7 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
   Stmt body = VectorizeOrSerialize(node->body);
   if (!body) return {};
   return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, node->thread,
-                       node->span);
+                       node->span, node->annotations);
 }
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {

@@ -18,9 +18,12 @@ class BlockLowerer : public StmtMutator {
       first = first ? first && at_start : at_start;
     }
     Stmt body = Mutate(Substitute(node->body, bindings));
-    if (!node->init) return body;
-    Stmt init = Mutate(Substitute(node->init, bindings));
-    return SeqNode::Make({IfThenElseNode::Make(first, init, {}, node->span), body}, node->span);
+    if (node->init) {
+      Stmt init = Mutate(Substitute(node->init, bindings));
+      body = SeqNode::Make({IfThenElseNode::Make(first, init, {}, node->span), body}, node->span);
+    }
+    if (!node->predicate) return body;
+    return IfThenElseNode::Make(ir::Substitute(node->predicate, bindings), body, {}, node->span);
   }
 };
 

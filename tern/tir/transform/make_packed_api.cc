@@ -252,6 +252,11 @@ class Packer {
                Expected(i, param) + "a tensor without byte offset");
       Let(param.var, data);
     }
+    int64_t alignment = param.buffer->alignment;
+    if (alignment && device_type_ == kTernDeviceCpu)
+      CheckArg(ir::CallNode::Make(intrinsic::kIsAligned, {param.var, Expr(alignment)}),
+               "ValueError", i,
+               Expected(i, param) + "data aligned to " + std::to_string(alignment) + " bytes");
   }
 
   PrimFunc function_;

@@ -3,6 +3,7 @@
 
 #include "tern/target/target.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -15,7 +16,7 @@ class Serializer : public StmtMutator {
   // own.
   Buffer MutateDef(const BufferDef& buffer) override {
     Buffer mutated = StmtMutator::MutateDef(buffer);
-    if (mutated->scope != "shared") return mutated;
+    if (!IsSharedScope(mutated->scope)) return mutated;
     auto local = ffi::Make<BufferNode>(*mutated);
     local->scope = "local";
     return new_buffers_[buffer.get()] = Buffer(local.get());
@@ -24,7 +25,7 @@ class Serializer : public StmtMutator {
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
     return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body),
-                         "", node->span);
+                         "", node->span, node->annotations);
   }
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
     if (IsBarrier(node->value))

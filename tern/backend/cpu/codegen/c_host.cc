@@ -153,6 +153,10 @@ Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
   }
   if (node->name == intrinsic::kIsNull)
     return {Print(node->args[0], Precedence::kAdditive) + " == NULL", Precedence::kComparison};
+  if (node->name == intrinsic::kIsAligned)
+    return {fmt::format("(uintptr_t){} % {} == 0", Print(node->args[0], Precedence::kPrimary),
+                        *ir::AsConstInt(node->args[1])),
+            Precedence::kComparison};
   return CodeGenC::PrintCall(node);
 }
 

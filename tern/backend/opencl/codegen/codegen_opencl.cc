@@ -188,13 +188,14 @@ void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
   if (is_shared)
     kernel_->static_shared_bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
   if (!IsHalf(buffer->dtype)) {
-    declare(fmt::format("{}{} {}[{}];", qualifier, StorageType(buffer->dtype), name, size));
+    declare(fmt::format("{}{} {}[{}]{};", qualifier, StorageType(buffer->dtype), name, size,
+                        AlignmentAttribute(buffer)));
     return;
   }
   // There are pointers to half, but no arrays of it.
   std::string bits =
       is_shared ? names_.DefineOutermost(name + "_bits") : names_.Define(name + "_bits");
-  declare(fmt::format("{}ushort {}[{}];", qualifier, bits, size));
+  declare(fmt::format("{}ushort {}[{}]{};", qualifier, bits, size, AlignmentAttribute(buffer)));
   declare(fmt::format("{0}half* {1} = ({0}half*){2};", qualifier, name, bits));
 }
 
@@ -265,6 +266,20 @@ Code CodeGenOpenCL::PrintRamp(const ir::RampNode* node) {
 Code CodeGenOpenCL::PrintBroadcast(const ir::BroadcastNode* node) {
   return {fmt::format("({})({})", ValueType(node->dtype), PrintConverted(node->value)),
           Precedence::kUnary};
+}
+
+Code CodeGenOpenCL::PrintShuffle(const ir::ShuffleNode* node) {
+  std::vector<std::string> lanes;
+  for (const ir::Expr& vector : node->vectors) {
+    std::string text = Print(vector, Precedence::kPrimary);
+    if (vector.dtype().is_scalar()) lanes.push_back(text);
+    for (int i = 0; i < vector.dtype().lanes() && !vector.dtype().is_scalar(); ++i)
+      lanes.push_back(fmt::format("{}.s{:x}", text, i));
+  }
+  if (node->dtype.is_scalar()) return {lanes[node->indices[0]]};
+  std::string taken;
+  for (int64_t index : node->indices) taken += (taken.empty() ? "" : ", ") + lanes[index];
+  return {fmt::format("({})({})", ValueType(node->dtype), taken), Precedence::kUnary};
 }
 
 }  // namespace tern::backend::opencl

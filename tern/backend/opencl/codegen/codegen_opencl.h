@@ -36,6 +36,7 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   codegen::Code PrintConversion(const ir::CastNode* node) override;
   codegen::Code PrintRamp(const ir::RampNode* node) override;
   codegen::Code PrintBroadcast(const ir::BroadcastNode* node) override;
+  codegen::Code PrintShuffle(const ir::ShuffleNode* node) override;
   std::string RoundHelper(DataType dtype) override;
 
  private:
