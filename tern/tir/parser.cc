@@ -441,12 +441,14 @@ class Parser : public ExprParser {
     Buffer shape = ParseBufferDefinition();
     Expect("at");
     if (Peek().kind != Token::Kind::kIdent) Unexpected("the name of a pointer");
-    Var data = Lookup(Peek()).var;
+    Symbol under = Lookup(Peek());
+    const Var& data = under.var;
     if (!data.dtype().is_handle())
       Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
     Next();
     auto placed = ffi::Make<BufferNode>(*shape);
     placed->data = data;
+    if (under.buffer) placed->scope = under.buffer->scope;
     Buffer buffer(placed.get());
     symbols_[buffer->name] = {data, buffer};
     return DeclBufferNode::Make(buffer, RestOfBlock(), buffer->span);

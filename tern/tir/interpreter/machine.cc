@@ -372,6 +372,7 @@ void Machine::RunNode(const AllocateNode* node) {
 void Machine::RunNode(const DeclBufferNode* node) {
   Define(node->buffer.get());
   Run(node->body);
+  frame_->views.erase(node->buffer.get());
 }
 
 Machine::LoopRange Machine::EvalRange(const ForNode* node) {

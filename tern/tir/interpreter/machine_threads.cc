@@ -211,6 +211,7 @@ void Machine::RunNodeTogether(const DeclBufferNode* node, const Group& group) {
     Define(node->buffer.get());
   }
   RunTogether(node->body, group);
+  for (Thread* thread : group) thread->frame.views.erase(node->buffer.get());
 }
 
 void Machine::RunNodeTogether(const ForNode* node, const Group& group) {

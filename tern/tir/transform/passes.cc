@@ -8,6 +8,7 @@
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/scalarize_vectors.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
@@ -43,6 +44,8 @@ void RegisterPasses() {
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("scalarize_vectors", "vectors that the target does not take are loops over lanes",
+               ScalarizeVectors);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
