@@ -4,10 +4,14 @@
 // to what a code generator receives; for one function, and for a module of N copies of it. The
 // limits are what a person who waits for it accepts, on one core.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tern/compile.h"
 #include "tern/tir/function.h"
@@ -39,8 +43,10 @@ Options ReadOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--functions") == 0) {
-      TERN_CHECK(i + 1 < argc && (options.functions = std::atoi(argv[++i])) > 0)
-          << "--functions: expected a number of functions";
+      std::string_view text = ++i < argc ? argv[i] : "";
+      std::from_chars(text.data(), text.data() + text.size(), options.functions);
+      TERN_CHECK(std::to_string(options.functions) == text && options.functions > 0)
+          << "--functions: expected a number of functions, got '" << text << "'";
     } else if (options.file.empty()) {
       options.file = argv[i];
     } else {
