@@ -4,9 +4,13 @@
 // tensors it takes and gives. docs/builder.md shows more.
 //
 //   Var n("n"), k("k"), m("m");
-//   Tensor a = Input("A", DataType::Float(32), {n, k}), b = Input("B", DataType::Float(32), {k,
-//   m}); ReduceAxis l("l", k); Tensor c = Compute("C", {n, m}, [&](Var i, Var j) { return Sum(a(i,
-//   l) * b(l, j), {l}); }); PrimFunc matmul = MakeFunction("matmul", {a, b, c});
+//   Tensor a = Input("A", DataType::Float(32), {n, k});
+//   Tensor b = Input("B", DataType::Float(32), {k, m});
+//   ReduceAxis l("l", k);
+//   Tensor c = Compute("C", {n, m}, [&](Var i, Var j) {
+//     return Sum(a(i, l) * b(l, j), {l});
+//   });
+//   PrimFunc matmul = MakeFunction("matmul", {a, b, c});
 //
 // Every mistake throws where it is made: a wrong rank or type in the formula, a missing parameter
 // in MakeFunction.
