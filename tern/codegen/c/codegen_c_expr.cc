@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tern/codegen/c/codegen_c.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 
 namespace tern::codegen {
@@ -213,13 +214,7 @@ Code CodeGenC::PrintLogic(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
   std::string first = Print(a).text;
   std::string name = names_.Define("holds");
   Line(fmt::format("{} {} = {};", ValueType(DataType::Bool()), name, first));
-  Line(fmt::format("if ({}{}) {{", is_and ? "" : "!", name));
-  {
-    Indent indent(*this);
-    std::string second = Print(b).text;
-    Line(fmt::format("{} = {};", name, second));
-  }
-  Line("}");
+  EmitAssignment(fmt::format("if ({}{})", is_and ? "" : "!", name), name, b);
   return {name};
 }
 
@@ -237,10 +232,38 @@ Code CodeGenC::PrintNot(const ir::Expr& expr) {
 
 Code CodeGenC::PrintNode(const ir::SelectNode* node) {
   RequireScalar(node->condition.dtype(), "a condition");
-  std::string condition = Print(node->condition, Precedence::kOr);
-  std::string yes = PrintOperand(node->true_value, node->false_value, Precedence::kOr);
-  std::string no = PrintOperand(node->false_value, node->true_value, Precedence::kConditional);
-  return {fmt::format("{} ? {} : {}", condition, yes, no), Precedence::kConditional};
+  return PrintChoice(node->condition, node->true_value, node->false_value);
+}
+
+Code CodeGenC::PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no) {
+  std::string holds = Print(condition, Precedence::kOr);
+  std::string first = PrintOperand(yes, no, Precedence::kOr);
+  std::string second = PrintOperand(no, yes, Precedence::kConditional);
+  return {fmt::format("{} ? {} : {}", holds, first, second), Precedence::kConditional};
+}
+
+Code CodeGenC::PrintNode(const ir::CallNode* node) {
+  if (node->name != ir::kIfThenElse) return PrintCall(node);
+  const ir::Expr &condition = node->args[0], &yes = node->args[1], &no = node->args[2];
+  if (!HasLet(yes) && !HasLet(no)) return PrintChoice(condition, yes, no);
+  // The bindings inside of a value may be made only where it is chosen.
+  std::string holds = Print(condition).text;
+  std::string name = names_.Define("chosen");
+  Line(fmt::format("{} {};", ValueType(node->dtype), name));
+  EmitAssignment(fmt::format("if ({})", holds), name, yes);
+  EmitAssignment("else", name, no);
+  return {name};
+}
+
+void CodeGenC::EmitAssignment(const std::string& head, const std::string& target,
+                              const ir::Expr& value) {
+  Line(head + " {");
+  {
+    Indent indent(*this);
+    std::string text = PrintConverted(value);
+    Line(fmt::format("{} = {};", target, text));
+  }
+  Line("}");
 }
 
 Code CodeGenC::PrintNode(const ir::LetNode* node) {
