@@ -9,8 +9,9 @@
 
 namespace tern::tir {
 
-LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind)
-    : loop_(loop), lanes_(lanes), kind_(kind) {}
+LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
+                               FaultAnalysis faults)
+    : loop_(loop), lanes_(lanes), kind_(kind), faults_(std::move(faults)) {}
 
 Stmt LaneVectorizer::Run() {
   Stmt result = VectorizeOrSerialize(loop_->body);
@@ -70,7 +71,7 @@ Expr LaneVectorizer::VectorizeNode(const VarNode* node) {
 template <NodeKind K>
 Expr LaneVectorizer::VectorizeNode(const ir::BinaryNode<K>* node) {
   // The right side may be meant for some lanes only.
-  if ((K == NodeKind::kAnd || K == NodeKind::kOr) && ir::MayFault(node->b)) return {};
+  if ((K == NodeKind::kAnd || K == NodeKind::kOr) && faults_.MayFault(node->b, node->a)) return {};
   Expr a = Widen(node->a), b = Widen(node->b);
   if (!a || !b) return {};
   return ir::BinaryNode<K>::Make(a, b, node->span);
@@ -82,6 +83,10 @@ Expr LaneVectorizer::VectorizeNode(const ir::NotNode* node) {
 }
 
 Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
+  // Each lane has a choice of its own, and what it does not choose may fault.
+  if (DependsOnLane(node->condition) && (faults_.MayFault(node->true_value, node->condition) ||
+                                         faults_.MayFault(node->false_value, node->condition)))
+    return {};
   Expr condition = Vectorize(node->condition), yes = Widen(node->true_value),
        no = Widen(node->false_value);
   if (!condition || !yes || !no) return {};
@@ -119,6 +124,7 @@ std::vector<Expr> LaneVectorizer::VectorizeIndices(const std::vector<Expr>& indi
 
 std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
                                                                  const Expr& value) {
+  faults_.BindLet(var, value);
   if (!DependsOnLane(value)) return Definition{var, value};
   auto linear = arith::AsLinear(ir::Substitute(value, linear_), loop_->var.node());
   if (linear && loop_->var.dtype() == var.dtype() && !DependsOnLane(linear->rest)) {
@@ -176,6 +182,7 @@ Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
 Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
   if (node->for_kind == ForKind::kThread || DependsOnLane(node->min) || DependsOnLane(node->extent))
     return {};
+  faults_.BindLoop(node);
   Stmt body = VectorizeOrSerialize(node->body);
   if (!body) return {};
   return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, node->thread,

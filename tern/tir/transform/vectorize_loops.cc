@@ -28,12 +28,14 @@ int Lanes(const ForNode* node) {
 
 class Vectorizer : public StmtMutator {
  public:
-  explicit Vectorizer(const target::TargetKind* kind) : kind_(kind) {}
+  Vectorizer(const PrimFunc& function, const target::TargetKind* kind)
+      : kind_(kind), faults_(function) {}
 
  private:
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    faults_.BindLoop(node);
     if (node->for_kind != ForKind::kVectorized) return MutateChildren(node, self);
     int lanes = Lanes(node);
     // The start is written out in several places: it must be the same in all of them.
@@ -43,13 +45,21 @@ class Vectorizer : public StmtMutator {
                                 ForKind::kSerial, Mutate(node->body), "", node->span);
     const auto* loop = serial.As<ForNode>();
     Stmt result;
-    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop))
-      result = LaneVectorizer(loop, lanes, kind_).Run();
+    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop)) {
+      faults_.BindLoop(loop);
+      result = LaneVectorizer(loop, lanes, kind_, faults_).Run();
+    }
     if (!result) result = serial;
     return fixed ? result : LetStmtNode::Make(start, node->min, result, node->span);
   }
 
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    faults_.BindLet(node->var, node->value);
+    return MutateChildren(node, self);
+  }
+
   const target::TargetKind* kind_;
+  FaultAnalysis faults_;
 };
 
 }  // namespace
@@ -57,7 +67,7 @@ class Vectorizer : public StmtMutator {
 PrimFunc VectorizeLoops(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   bool known = it != function->attrs.end();
-  return Vectorizer(known ? it->second.As<target::Target>()->kind : nullptr)
+  return Vectorizer(function, known ? it->second.As<target::Target>()->kind : nullptr)
       .MutateFunction(function);
 }
 
