@@ -178,8 +178,8 @@ class CodeGenC {
   Code PrintLogic(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintFloorDivision(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
-  // `target = value;` in braces: what the value binds is bound there alone.
-  void EmitAssignment(const std::string& head, const std::string& target, const ir::Expr& value);
+  // `target = value;` inside of braces, which hold what the value binds too.
+  void EmitAssignment(const std::string& target, const ir::Expr& value);
   Code PrintMinMax(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   // An operand beside `sibling`, whose type C converts a literal to.
   std::string PrintOperand(const ir::Expr& expr, const ir::Expr& sibling, Precedence least);

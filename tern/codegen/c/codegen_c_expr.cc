@@ -214,7 +214,9 @@ Code CodeGenC::PrintLogic(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
   std::string first = Print(a).text;
   std::string name = names_.Define("holds");
   Line(fmt::format("{} {} = {};", ValueType(DataType::Bool()), name, first));
-  EmitAssignment(fmt::format("if ({}{})", is_and ? "" : "!", name), name, b);
+  Line(fmt::format("if ({}{}) {{", is_and ? "" : "!", name));
+  EmitAssignment(name, b);
+  Line("}");
   return {name};
 }
 
@@ -250,20 +252,18 @@ Code CodeGenC::PrintNode(const ir::CallNode* node) {
   std::string holds = Print(condition).text;
   std::string name = names_.Define("chosen");
   Line(fmt::format("{} {};", ValueType(node->dtype), name));
-  EmitAssignment(fmt::format("if ({})", holds), name, yes);
-  EmitAssignment("else", name, no);
+  Line(fmt::format("if ({}) {{", holds));
+  EmitAssignment(name, yes);
+  Line("} else {");
+  EmitAssignment(name, no);
+  Line("}");
   return {name};
 }
 
-void CodeGenC::EmitAssignment(const std::string& head, const std::string& target,
-                              const ir::Expr& value) {
-  Line(head + " {");
-  {
-    Indent indent(*this);
-    std::string text = PrintConverted(value);
-    Line(fmt::format("{} = {};", target, text));
-  }
-  Line("}");
+void CodeGenC::EmitAssignment(const std::string& target, const ir::Expr& value) {
+  Indent indent(*this);
+  std::string text = PrintConverted(value);
+  Line(fmt::format("{} = {};", target, text));
 }
 
 Code CodeGenC::PrintNode(const ir::LetNode* node) {
