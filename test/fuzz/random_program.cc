@@ -241,11 +241,15 @@ class ProgramGenerator {
     return body;
   }
 
-  // Only what is independent runs in parallel, and only constant extents can be unrolled.
+  // Only what is independent runs in parallel, and only constant extents can be unrolled or
+  // vectorized.
   ForKind RandomKind(bool independent, const Expr& extent) {
     std::vector<ForKind> kinds = {ForKind::kSerial, ForKind::kSerial};
     if (independent) kinds.push_back(ForKind::kParallel);
-    if (ir::AsConstInt(extent)) kinds.push_back(ForKind::kUnrolled);
+    if (const int64_t* count = ir::AsConstInt(extent)) {
+      kinds.push_back(ForKind::kUnrolled);
+      if (*count >= 2) kinds.push_back(ForKind::kVectorized);
+    }
     return random_.Pick(kinds);
   }
 

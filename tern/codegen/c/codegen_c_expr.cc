@@ -237,21 +237,21 @@ Code CodeGenC::PrintNode(const ir::SelectNode* node) {
   return PrintChoice(node->condition, node->true_value, node->false_value);
 }
 
-Code CodeGenC::PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no) {
-  std::string holds = Print(condition, Precedence::kOr);
-  std::string first = PrintOperand(yes, no, Precedence::kOr);
-  std::string second = PrintOperand(no, yes, Precedence::kConditional);
-  return {fmt::format("{} ? {} : {}", holds, first, second), Precedence::kConditional};
-}
-
 Code CodeGenC::PrintNode(const ir::CallNode* node) {
   if (node->name != ir::kIfThenElse) return PrintCall(node);
-  const ir::Expr &condition = node->args[0], &yes = node->args[1], &no = node->args[2];
-  if (!HasLet(yes) && !HasLet(no)) return PrintChoice(condition, yes, no);
+  return PrintChoice(node->args[0], node->args[1], node->args[2]);
+}
+
+Code CodeGenC::PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no) {
+  std::string holds = Print(condition, Precedence::kOr);
+  if (!HasLet(yes) && !HasLet(no)) {
+    std::string first = PrintOperand(yes, no, Precedence::kOr);
+    std::string second = PrintOperand(no, yes, Precedence::kConditional);
+    return {fmt::format("{} ? {} : {}", holds, first, second), Precedence::kConditional};
+  }
   // The bindings inside of a value may be made only where it is chosen.
-  std::string holds = Print(condition).text;
   std::string name = names_.Define("chosen");
-  Line(fmt::format("{} {};", ValueType(node->dtype), name));
+  Line(fmt::format("{} {};", ValueType(yes.dtype()), name));
   Line(fmt::format("if ({}) {{", holds));
   EmitAssignment(name, yes);
   Line("} else {");

@@ -92,7 +92,7 @@ class Binder : public StmtMutator {
   // Takes out the bindings that are used once.
   void TakeUsedOnce(std::vector<Binding>* bindings, ir::VarMap* values) {
     std::erase_if(*bindings, [&](const Binding& binding) {
-      bool once = uses_.at(binding.var.node()) <= 1;
+      bool once = uses_.at(binding.var.node()).count <= 1;
       if (once) (*values)[binding.var.node()] = binding.value;
       return once;
     });
@@ -110,20 +110,31 @@ class Binder : public StmtMutator {
       return stmts;
     });
     TakeUsedOnce(&bindings, &used_once_);
-    // From the back: a binding holds for its statement and all behind it.
-    std::vector<Stmt> rest;  // in reverse
-    for (size_t i = stmts.size(); i-- > 0;) {
-      rest.push_back(stmts[i]);
-      while (!bindings.empty() && bindings.back().position == i) {
-        std::reverse(rest.begin(), rest.end());
-        Stmt inner = SeqNode::Make(std::move(rest), body.span());
-        const Binding& binding = bindings.back();
-        rest = {LetStmtNode::Make(binding.var, binding.value, inner, stmts[i].span())};
-        bindings.pop_back();
+    size_t next = 0;
+    return SeqNode::Make(Place(stmts, bindings, &next, 0, stmts.size()), body.span());
+  }
+
+  // The statements from `begin` to `end`, those that use a binding inside of it. `next` is the
+  // first binding that has no place yet.
+  std::vector<Stmt> Place(const std::vector<Stmt>& stmts, const std::vector<Binding>& bindings,
+                          size_t* next, size_t begin, size_t end) {
+    std::vector<Stmt> result;
+    for (size_t i = begin; i < end;) {
+      if (*next == bindings.size() || bindings[*next].position != i) {
+        result.push_back(stmts[i++]);
+        continue;
       }
+      const Binding& binding = bindings[(*next)++];
+      // As far as the last use of it, and of what is bound until then.
+      size_t last = uses_.at(binding.var.node()).last;
+      for (size_t k = *next; k < bindings.size() && bindings[k].position <= last; ++k)
+        last = std::max(last, uses_.at(bindings[k].var.node()).last);
+      std::vector<Stmt> inner = Place(stmts, bindings, next, i, last + 1);
+      result.push_back(
+          LetStmtNode::Make(binding.var, binding.value, SeqNode::Make(inner), stmts[i].span()));
+      i = last + 1;
     }
-    std::reverse(rest.begin(), rest.end());
-    return SeqNode::Make(std::move(rest), body.span());
+    return result;
   }
 
   // What `mutate` makes, with its bindings around it alone. It is written out, so that it compares
@@ -216,9 +227,12 @@ class Binder : public StmtMutator {
     const Known* known = Find(value);
     if (!known) return {};
     ir::ForEachExpr(value, [&](const Expr& e) {
-      if (auto it = uses_.find(e.As<VarNode>()); it != uses_.end()) --it->second;
+      if (auto it = uses_.find(e.As<VarNode>()); it != uses_.end()) --it->second.count;
     });
-    if (auto it = uses_.find(known->var.node()); it != uses_.end()) ++it->second;
+    if (auto it = uses_.find(known->var.node()); it != uses_.end()) {
+      ++it->second.count;
+      it->second.last = regions_[region_of_.at(it->first)].position;
+    }
     return known->var;
   }
 
@@ -226,8 +240,8 @@ class Binder : public StmtMutator {
     if (IsTrivial(value)) return value;
     if (Expr known = Reuse(value)) return known;
     Var var("t", value.dtype(), value.span());
-    uses_[var.node()] = 1;
     size_t region = RegionFor(value);
+    uses_[var.node()] = {1, regions_[region].position};
     regions_[region].bindings.push_back({var, value, regions_[region].position});
     Learn(value, var, region);
     return var;
@@ -347,7 +361,11 @@ class Binder : public StmtMutator {
   std::vector<Region> regions_;
   std::unordered_map<Expr, Known, HashExpr, EqualExpr> known_;
   std::unordered_map<const VarNode*, size_t> region_of_;  // variables that expressions define
-  std::unordered_map<const VarNode*, int> uses_;          // of the variables made here
+  struct Uses {
+    int count;
+    size_t last;  // the position of the last one
+  };
+  std::unordered_map<const VarNode*, Uses> uses_;  // of the variables made here
   ir::VarMap used_once_;
 
   uint64_t now_ = 0, all_written_ = 0;

@@ -188,16 +188,36 @@ class LimitFinder : public StmtVisitor {
   int nodes_ = 0;
 };
 
-// Replaces comparisons by what they are known to be.
+// Replaces comparisons in conditions by what they are known to be there.
 class Decider : public StmtMutator {
  public:
   std::unordered_map<const ir::ExprNode*, bool> known;
-
   using StmtMutator::Mutate;
-  Expr Mutate(const Expr& expr) override {
-    auto it = known.find(expr.get());
-    if (it == known.end()) return StmtMutator::Mutate(expr);
-    return ir::IntImmNode::Make(DataType::Bool(), it->second, expr.span());
+
+ private:
+  using StmtMutator::MutateNode;
+
+  Expr Decide(const Expr& condition) {
+    auto it = known.find(condition.get());
+    if (it != known.end())
+      return ir::IntImmNode::Make(DataType::Bool(), it->second, condition.span());
+    const auto* both = condition.As<ir::AndNode>();
+    if (!both) return Mutate(condition);
+    return ir::AndNode::Make(Decide(both->a), Decide(both->b), both->span);
+  }
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt&) override {
+    Stmt then_case = Mutate(node->then_case);
+    Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
+    return IfThenElseNode::Make(Decide(node->condition), then_case, else_case, node->span);
+  }
+  Expr MutateNode(const ir::SelectNode* node, const Expr&) override {
+    return ir::SelectNode::Make(Decide(node->condition), Mutate(node->true_value),
+                                Mutate(node->false_value), node->span);
+  }
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (node->name != ir::kIfThenElse) return MutateChildren(node, self);
+    std::vector<Expr> args = {Decide(node->args[0]), Mutate(node->args[1]), Mutate(node->args[2])};
+    return ir::CallNode::Make(node->name, std::move(args), DataType::Void(), node->span);
   }
 };
 
