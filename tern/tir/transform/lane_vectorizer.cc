@@ -102,6 +102,7 @@ Expr LaneVectorizer::VectorizeNode(const ir::LetNode* node) {
   auto definition = Define(node->var, node->value);
   if (!definition) return {};
   Expr body = Vectorize(node->body);
+  Forget(node->var);
   if (!body || !definition->var) return body;
   return ir::LetNode::Make(definition->var, definition->value, body, node->span);
 }
@@ -141,6 +142,11 @@ std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
   return Definition{lanes, vector};
 }
 
+void LaneVectorizer::Forget(const Var& var) {
+  linear_.erase(var.node());
+  vectors_.erase(var.node());
+}
+
 // ---- Statements ----
 
 Stmt LaneVectorizer::VectorizeOrSerialize(const Stmt& stmt) {
@@ -175,6 +181,7 @@ Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
   vector_lets_ += is_vector;
   Stmt body = VectorizeOrSerialize(node->body);
   vector_lets_ -= is_vector;
+  Forget(node->var);
   if (!body || !definition->var) return body;
   return LetStmtNode::Make(definition->var, definition->value, body, node->span);
 }

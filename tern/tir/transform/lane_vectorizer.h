@@ -72,6 +72,8 @@ class LaneVectorizer {
   // From here on the uses of `var` are what its definition has become; nullopt where `value` has no
   // vector form.
   std::optional<Definition> Define(const Var& var, const Expr& value);
+  // Behind the scope of the variable: a statement that is run lane by lane after all keeps its own.
+  void Forget(const Var& var);
 
   const ForNode* loop_;
   int lanes_;
