@@ -41,16 +41,23 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
                                      "decompose_reductions",
                                      "lower_blocks",
                                      "simplify",
+                                     "canonicalize_loops",
+                                     "hoist_invariants",
+                                     "partition_loops",
+                                     "simplify",
                                      "unroll_loops",
                                      "vectorize_loops",
+                                     "rewrite_unsafe_selects",
                                      "scalarize_vectors",
                                      "flatten_buffers",
                                      "simplify",
                                      "lower_floor_division",
+                                     "remove_dead_code",
                                      "split_host_device",
                                      "make_packed_api",
                                      "simplify"};
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
+  passes.push_back("eliminate_common_subexpressions");
   return passes;
 }
 

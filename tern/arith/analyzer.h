@@ -22,6 +22,9 @@ struct ConstBounds {
   friend bool operator==(const ConstBounds&, const ConstBounds&) = default;
 };
 
+// Whether a + b, a - b or a * b is within the type for all such operands.
+bool FitsType(ir::NodeKind kind, ConstBounds a, ConstBounds b, DataType dtype);
+
 // Knows facts about variables in scope.
 class Analyzer {
  public:

@@ -3,6 +3,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/fold.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 
 namespace tern::arith {
@@ -61,6 +62,11 @@ ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
         return {0, a.lo >= 0 ? std::min(a.hi, hi) : hi};
       }
       return {};
+    // On numbers that are not negative, truncating is flooring.
+    case NodeKind::kTruncDiv:
+    case NodeKind::kTruncMod:
+      if (a.lo < 0 || b.lo <= 0) return {};
+      return Combine(kind == NodeKind::kTruncDiv ? NodeKind::kFloorDiv : NodeKind::kFloorMod, a, b);
     case NodeKind::kMin:
       return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
     case NodeKind::kMax:
@@ -100,6 +106,16 @@ ConstBounds Intersect(ConstBounds a, ConstBounds b) {
 
 }  // namespace
 
+bool FitsType(NodeKind kind, ConstBounds a, ConstBounds b, DataType dtype) {
+  ConstBounds type = OfType(dtype);
+  for (int64_t x : {a.lo, a.hi})
+    for (int64_t y : {b.lo, b.hi}) {
+      std::optional<int64_t> value = IsInf(x) || IsInf(y) ? std::nullopt : FoldInt(kind, x, y);
+      if (!value || *value < type.lo || *value > type.hi) return false;
+    }
+  return true;
+}
+
 void Analyzer::BindRange(const Var& var, const Expr& min, const Expr& extent) {
   ConstBounds first = Bounds(min), count = Bounds(extent);
   int64_t last = AddEnd(first.hi, count.hi, kPosInf);
@@ -127,6 +143,10 @@ ConstBounds Analyzer::BoundsFrom(const Expr& expr, const F& bounds_of) const {
       return Combine(T::kKind, bounds_of(node->a), bounds_of(node->b));
     } else if constexpr (std::is_same_v<T, SelectNode>) {
       ConstBounds a = bounds_of(node->true_value), b = bounds_of(node->false_value);
+      return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+    } else if constexpr (std::is_same_v<T, CallNode>) {
+      if (!AsIfThenElse(expr)) return {};
+      ConstBounds a = Bounds(node->args[1]), b = Bounds(node->args[2]);
       return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
     } else if constexpr (std::is_same_v<T, NotNode>) {
       ConstBounds a = bounds_of(node->a);

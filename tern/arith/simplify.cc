@@ -2,6 +2,7 @@
 #include "tern/arith/analyzer.h"
 #include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/mutator.h"
 #include "tern/ir/structural.h"
 
@@ -38,6 +39,14 @@ class Simplifier : public ExprMutator {
     if (condition.same(node->condition) && yes.same(node->true_value) && no.same(node->false_value))
       return self;
     return SelectNode::Make(condition, yes, no, self.span());
+  }
+
+  Expr MutateNode(const CallNode* node, const Expr& self) override {
+    Expr call = MutateChildren(node, self);
+    const CallNode* choice = AsIfThenElse(call);
+    if (!choice) return call;
+    if (const int64_t* value = AsConstInt(choice->args[0])) return choice->args[*value ? 1 : 2];
+    return StructuralEqual(choice->args[1], choice->args[2]) ? choice->args[1] : call;
   }
 
   Expr MutateNode(const CastNode* node, const Expr& self) override {

@@ -97,7 +97,7 @@ struct NotNode : ExprOf<NodeKind::kNot> {
   static Expr Make(Expr a, Span span = {});
 };
 
-// Both values are evaluated: neither may fault.
+// Where the condition is a scalar only the chosen value counts; a vector's lanes need both.
 struct SelectNode : ExprOf<NodeKind::kSelect> {
   Expr condition, true_value, false_value;
   TERN_FIELDS(condition, true_value, false_value)

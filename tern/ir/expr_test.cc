@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "tern/ir/mutator.h"
 #include "tern/ir/structural.h"
@@ -94,6 +95,40 @@ TEST(StructuralEqual, ComparesFreeVariablesByIdentity) {
   EXPECT_FALSE(StructuralEqual(zero, minus_zero));
   Expr nan = MakeConst(DataType::Float(32), NAN);
   EXPECT_TRUE(StructuralEqual(nan, MakeConst(DataType::Float(32), NAN)));
+}
+
+TEST(StructuralHash, IsTheSameForWhatIsEqual) {
+  Var x("x"), other("other");
+  EXPECT_EQ(StructuralHash(x * 2 + 1), StructuralHash(x * 2 + 1));
+  EXPECT_EQ(StructuralHash(LetNode::Make(x, 3, x + 1)),
+            StructuralHash(LetNode::Make(other, 3, other + 1)));
+  // A part that is shared on one side alone defines its variable twice.
+  Var y("y"), z("z");
+  Expr shared = LetNode::Make(x, 3, x + 1);
+  EXPECT_EQ(StructuralHash(shared * shared),
+            StructuralHash(LetNode::Make(y, 3, y + 1) * LetNode::Make(z, 3, z + 1)));
+}
+
+TEST(StructuralHash, DiffersForWhatDiffers) {
+  Var x("x"), other("x");
+  std::set<uint64_t> hashes;
+  std::vector<Expr> exprs = {x,
+                             other,
+                             x + 1,
+                             other + 1,
+                             x - 1,
+                             x + 2,
+                             MakeConst(DataType::Float(32), 0.0),
+                             MakeConst(DataType::Float(32), -0.0),
+                             MakeConst(DataType::Float(64), 0.0),
+                             StringImmNode::Make("a"),
+                             StringImmNode::Make("b"),
+                             RampNode::Make(x, 1, 4),
+                             RampNode::Make(x, 1, 8),
+                             LetNode::Make(x, 3, x + x),
+                             LetNode::Make(x, 3, x + other)};
+  for (const Expr& expr : exprs) hashes.insert(StructuralHash(expr));
+  EXPECT_EQ(hashes.size(), exprs.size());
 }
 
 }  // namespace

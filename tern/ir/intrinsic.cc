@@ -42,4 +42,9 @@ std::vector<std::string> IntrinsicNames() {
   return names;
 }
 
+const CallNode* AsIfThenElse(const Expr& expr) {
+  const auto* call = expr.As<CallNode>();
+  return call && call->name == kIfThenElse ? call : nullptr;
+}
+
 }  // namespace tern::ir

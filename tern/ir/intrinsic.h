@@ -13,6 +13,12 @@
 
 namespace tern::ir {
 
+// if_then_else(condition, a, b): `a` where the condition, a scalar, holds and `b` elsewhere. The
+// other one is not evaluated, whatever generates the code.
+inline constexpr const char* kIfThenElse = "if_then_else";
+// The call, or null where the expression is something else.
+const CallNode* AsIfThenElse(const Expr& expr);
+
 struct Intrinsic {
   std::string name;
   std::string signature;  // for messages and docs: "exp(x: float) -> float"

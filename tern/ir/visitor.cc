@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/ir/visitor.h"
 
+#include "tern/ir/intrinsic.h"
+
 namespace tern::ir {
 
 void ExprVisitor::VisitDef(const BufferDef& buffer) {
@@ -31,8 +33,10 @@ bool MayFault(const Expr& expr) {
   bool may_fault = false;
   ForEachExpr(expr, [&](const Expr& e) {
     switch (e->kind) {
-      case NodeKind::kBufferLoad:
       case NodeKind::kCall:
+        may_fault |= !AsIfThenElse(e);
+        break;
+      case NodeKind::kBufferLoad:
       case NodeKind::kTruncDiv:
       case NodeKind::kTruncMod:
       case NodeKind::kFloorDiv:

@@ -54,7 +54,7 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
-  // Passes that run on its functions last, just before code generation.
+  // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
 };
 

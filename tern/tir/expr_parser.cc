@@ -360,6 +360,7 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
     CheckCount(name.text, args.size(), 2);
     return ir::BroadcastNode::Make(args[0].expr, Lanes(args[1].expr), name.span);
   }
+  if (name.text == ir::kIfThenElse && args.size() == 3) Unify(&args[1], &args[2]);
   if (!ir::FindIntrinsic(name.text)) {
     std::vector<std::string> known = ir::IntrinsicNames();
     known.insert(known.end(), {"broadcast", "cast", "max", "min", "ramp", "select", "shuffle",

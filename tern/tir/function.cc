@@ -54,6 +54,11 @@ ir::IRModule MapFunctions(const ir::IRModule& module,
 
 namespace {
 
+std::string AttrText(const ffi::Any& value) {
+  auto target = value.TryAs<target::Target>();
+  return target ? (*target)->str() : ffi::WriteJson(value);
+}
+
 class Comparer : public ir::StructuralComparer {
  public:
   using StructuralComparer::Equal;
@@ -95,13 +100,9 @@ class Comparer : public ir::StructuralComparer {
   }
 
   static bool EqualAttrs(const ir::Attrs& a, const ir::Attrs& b) {
-    auto text = [](const ffi::Any& value) {
-      auto target = value.TryAs<target::Target>();
-      return target ? (*target)->str() : ffi::WriteJson(value);
-    };
     return a.size() == b.size() &&
            std::equal(a.begin(), a.end(), b.begin(), [&](const auto& x, const auto& y) {
-             return x.first == y.first && text(x.second) == text(y.second);
+             return x.first == y.first && AttrText(x.second) == AttrText(y.second);
            });
   }
 
@@ -139,6 +140,83 @@ class Comparer : public ir::StructuralComparer {
   }
 };
 
+class Hasher : public ir::StructuralHasher {
+ public:
+  using StructuralHasher::Add;
+
+  void Add(const Stmt& stmt) {
+    if (!stmt) return AddNumber(0);
+    AddField(stmt->kind);
+    DispatchStmt(stmt.get(), [this](auto* node) {
+      std::apply([&](const auto&... field) { (Field(field), ...); }, node->fields());
+    });
+  }
+
+  void Add(const PrimFunc& function) {
+    AddField(function->name);
+    Field(function->attrs);
+    // Extents and strides that are plain variables are defined by their tensor.
+    for (const Param& param : function->params)
+      if (param.is_tensor())
+        for (const auto* exprs : {&param.buffer->shape, &param.buffer->strides})
+          for (const Expr& expr : *exprs)
+            if (const auto* var = expr.As<VarNode>()) Define(Var(var));
+    for (const Param& param : function->params) {
+      Define(param.var);
+      Define(param.buffer);
+    }
+    Add(function->body);
+  }
+
+  void Add(const ir::IRModule& module) {
+    for (const auto& [name, function] : module->functions) {
+      if (const ExternKernelNode* kernel = AsExternKernel(function))
+        Add(kernel->Signature());
+      else
+        Add(AsPrimFunc(function));
+    }
+  }
+
+ private:
+  void Field(const Stmt& stmt) { Add(stmt); }
+  void Field(const BlockIter& iter) {
+    AddField(iter.kind);
+    Add(iter.extent);
+    Add(iter.binding);
+    Define(iter.var);
+  }
+  void Field(const BufferRegion& region) {
+    AddField(region.buffer);
+    for (const Range& range : region.ranges) {
+      Add(range.min);
+      Add(range.extent);
+    }
+  }
+  void Field(const ir::Attrs& attrs) {
+    AddNumber(attrs.size());
+    for (const auto& [key, value] : attrs) {
+      AddField(key);
+      AddField(AttrText(value));
+    }
+  }
+  template <class T>
+  void Field(const std::vector<T>& items) {
+    AddNumber(items.size());
+    for (const T& item : items) Field(item);
+  }
+  template <class T>
+  void Field(const T& field) {
+    AddField(field);
+  }
+};
+
+template <class T>
+uint64_t HashOf(const T& program) {
+  Hasher hasher;
+  hasher.Add(program);
+  return hasher.hash();
+}
+
 }  // namespace
 
 bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) { return Comparer().Equal(a, b); }
@@ -153,5 +231,8 @@ bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b) {
   return std::equal(a->functions.begin(), a->functions.end(), b->functions.begin(),
                     [&](const auto& x, const auto& y) { return equal(x.second, y.second); });
 }
+
+uint64_t StructuralHash(const PrimFunc& function) { return HashOf(function); }
+uint64_t StructuralHash(const ir::IRModule& module) { return HashOf(module); }
 
 }  // namespace tern::tir

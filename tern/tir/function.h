@@ -65,6 +65,9 @@ ir::IRModule MapFunctions(const ir::IRModule& module,
 // Equal up to the names of what they define.
 bool StructuralEqual(const PrimFunc& a, const PrimFunc& b);
 bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b);
+// Equal ones have the same hash, in every process.
+uint64_t StructuralHash(const PrimFunc& function);
+uint64_t StructuralHash(const ir::IRModule& module);
 
 }  // namespace tern::tir
 

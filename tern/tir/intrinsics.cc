@@ -84,6 +84,20 @@ void RegisterIntrinsics() {
                            CheckCount(kVscale, args, 0, 0);
                            return DataType::Int(64);
                          }});
+  ir::RegisterIntrinsic({ir::kIfThenElse, "if_then_else(condition: bool, a, b) -> the type of both",
+                         true, false, [](const Args& args, DataType) {
+                           CheckCount(ir::kIfThenElse, args, 3, 3);
+                           if (args[0].dtype() != DataType::Bool())
+                             TERN_THROW(TypeError)
+                                 << "the condition of " << ir::kIfThenElse << " is "
+                                 << args[0].dtype().str() << "; expected bool";
+                           if (args[1].dtype() != args[2].dtype())
+                             TERN_THROW(TypeError)
+                                 << ir::kIfThenElse
+                                 << " chooses between different types: " << args[1].dtype().str()
+                                 << " and " << args[2].dtype().str();
+                           return args[1].dtype();
+                         }});
   ir::RegisterIntrinsic(
       {kBarrier, "barrier(\"shared\" or \"global\")", false, false, [](const Args& args, DataType) {
          CheckCount(kBarrier, args, 1, 1);

@@ -208,5 +208,27 @@ TEST_F(TextTest, ExtentsOfOneNameAreOneExtent) {
   EXPECT_FALSE(StructuralEqual(two, one));
 }
 
+TEST_F(TextTest, EqualProgramsHaveOneHash) {
+  auto hash = [](const std::string& text) { return StructuralHash(ParseModule("t.tir", text)); };
+  auto program = [](const char* head, const char* memory, const char* loop, const char* value) {
+    return std::string("func ") + head + " {\n alloc t: float32[" + memory +
+           "] in local\n for i in " + loop + " {\n let x = A[i]\n t[0] = x\n A[i] = " + value +
+           "\n } }";
+  };
+  const char* head = "f(A: float32[n], s: float32)";
+  uint64_t expected = hash(program(head, "1", "0..n", "t[0] * s"));
+  EXPECT_EQ(hash(program(head, "1", "0..n", "t[0] * s")), expected);
+  // Names and places do not count.
+  EXPECT_EQ(hash("func f(B: float32[m], r: float32) { alloc u: float32[1] in local\n"
+                 "for j in 0..m { let y = B[j]\n u[0] = y\n B[j] = u[0] * r } }"),
+            expected);
+  EXPECT_NE(hash(program("g(A: float32[n], s: float32)", "1", "0..n", "t[0] * s")), expected);
+  EXPECT_NE(hash(program("f(A: float32[n], s: float32) attrs {note = 1}", "1", "0..n", "t[0] * s")),
+            expected);
+  EXPECT_NE(hash(program(head, "2", "0..n", "t[0] * s")), expected);
+  EXPECT_NE(hash(program(head, "1", "0..n parallel", "t[0] * s")), expected);
+  EXPECT_NE(hash(program(head, "1", "0..n", "x * s")), expected);
+}
+
 }  // namespace
 }  // namespace tern::tir

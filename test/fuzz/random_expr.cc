@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 
 namespace tern::fuzz {
@@ -62,11 +63,9 @@ Value Fit(Value value, double limit, Random* random) {
 Value ExprGenerator::Make(DataType dtype, int depth) {
   if (depth <= 0 || random_->OneIn(6)) return Leaf(dtype, depth);
   switch (random_->Below(12)) {
-    case 0: {
-      Value yes = Make(dtype, depth - 1), no = Make(dtype, depth - 1);
-      return {SelectNode::Make(Bool(depth - 1).expr, yes.expr, no.expr),
-              std::max(yes.bound, no.bound)};
-    }
+    case 0:
+      if (random_->OneIn(2)) return Guarded(dtype, depth);
+      return Choice(Bool(depth - 1).expr, Make(dtype, depth - 1), Make(dtype, depth - 1));
     case 1:
     case 2:
       return Cast(dtype, depth);
@@ -75,6 +74,39 @@ Value ExprGenerator::Make(DataType dtype, int depth) {
     default:
       return dtype.is_bool() ? Bool(depth) : Arithmetic(dtype, depth);
   }
+}
+
+Value ExprGenerator::Choice(const Expr& condition, const Value& yes, const Value& no) {
+  double bound = std::max(yes.bound, no.bound);
+  if (random_->OneIn(3))
+    return {CallNode::Make(kIfThenElse, {condition, yes.expr, no.expr}), bound};
+  return {SelectNode::Make(condition, yes.expr, no.expr), bound};
+}
+
+// A value that may fault where it is not chosen.
+Value ExprGenerator::Guarded(DataType dtype, int depth) {
+  Value otherwise = Make(dtype, depth - 1);
+  Expr condition;
+  Value risky;
+  std::vector<Readable> loadable;
+  for (const Readable& readable : buffers)
+    if (readable.anywhere && !readable.buffer->shape.empty()) loadable.push_back(readable);
+  Value any = Fit(Make(DataType::Int(64), depth - 1), 1e6, random_);
+  Var x("x" + std::to_string(lets_++));
+  if (!loadable.empty() && !random_->OneIn(3)) {
+    const Buffer& buffer = random_->Pick(loadable).buffer;
+    std::vector<Expr> indices = Indices(buffer, depth - 1);
+    size_t d = static_cast<size_t>(random_->Below(static_cast<int64_t>(indices.size())));
+    indices[d] = x;
+    condition = x >= 0 && x < buffer->shape[d];
+    risky = {BufferLoadNode::Make(buffer, indices), ContentLimit(buffer->dtype)};
+  } else {
+    Value dividend = Fit(Make(DataType::Int(64), depth - 1), 1e6, random_);
+    condition = x != 0;
+    risky = {FloorDiv(dividend.expr, x), dividend.bound};
+  }
+  Value chosen = Choice(condition, Convert(dtype, risky), otherwise);
+  return {LetNode::Make(x, any.expr, chosen.expr), chosen.bound};
 }
 
 Value ExprGenerator::Leaf(DataType dtype, int depth) {

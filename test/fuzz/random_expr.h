@@ -68,6 +68,8 @@ class ExprGenerator {
   std::vector<Readable> buffers;
 
  private:
+  Value Choice(const ir::Expr& condition, const Value& yes, const Value& no);
+  Value Guarded(DataType dtype, int depth);
   Value Leaf(DataType dtype, int depth);
   Value Constant(DataType dtype);
   Value Load(const Readable& from, int depth);

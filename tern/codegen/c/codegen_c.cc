@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tern/ir/structural.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -160,6 +161,8 @@ ir::Expr LoopEnd(const tir::ForNode* node) {
   const int64_t* min = ir::AsConstInt(node->min);
   const int64_t* extent = ir::AsConstInt(node->extent);
   if (min && extent) return ir::IntImmNode::Make(node->var.dtype(), *min + *extent);
+  const auto* difference = node->extent.As<ir::SubNode>();
+  if (difference && ir::StructuralEqual(difference->b, node->min)) return difference->a;
   return node->min + node->extent;
 }
 

@@ -174,13 +174,16 @@ class CodeGenC {
   Code PrintNode(const ir::BroadcastNode* node) { return PrintBroadcast(node); }
   Code PrintNode(const ir::ShuffleNode* node) { return PrintShuffle(node); }
   Code PrintNode(const ir::LetNode* node);
-  Code PrintNode(const ir::CallNode* node) { return PrintCall(node); }
+  Code PrintNode(const ir::CallNode* node);
   Code PrintNode(const ir::BufferLoadNode* node) { return PrintLoad(node); }
 
   Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a, const ir::Expr& b);
   Code PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b);
   Code PrintLogic(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintFloorDivision(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
+  Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
+  // `target = value;` inside of braces, which hold what the value binds too.
+  void EmitAssignment(const std::string& target, const ir::Expr& value);
   Code PrintMinMax(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   // An operand beside `sibling`, whose type C converts a literal to.
   std::string PrintOperand(const ir::Expr& expr, const ir::Expr& sibling, Precedence least);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tern/codegen/c/codegen_c.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 
 namespace tern::codegen {
@@ -214,11 +215,7 @@ Code CodeGenC::PrintLogic(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
   std::string name = names_.Define("holds");
   Line(fmt::format("{} {} = {};", ValueType(DataType::Bool()), name, first));
   Line(fmt::format("if ({}{}) {{", is_and ? "" : "!", name));
-  {
-    Indent indent(*this);
-    std::string second = Print(b).text;
-    Line(fmt::format("{} = {};", name, second));
-  }
+  EmitAssignment(name, b);
   Line("}");
   return {name};
 }
@@ -237,10 +234,36 @@ Code CodeGenC::PrintNot(const ir::Expr& expr) {
 
 Code CodeGenC::PrintNode(const ir::SelectNode* node) {
   RequireScalar(node->condition.dtype(), "a condition");
-  std::string condition = Print(node->condition, Precedence::kOr);
-  std::string yes = PrintOperand(node->true_value, node->false_value, Precedence::kOr);
-  std::string no = PrintOperand(node->false_value, node->true_value, Precedence::kConditional);
-  return {fmt::format("{} ? {} : {}", condition, yes, no), Precedence::kConditional};
+  return PrintChoice(node->condition, node->true_value, node->false_value);
+}
+
+Code CodeGenC::PrintNode(const ir::CallNode* node) {
+  if (node->name != ir::kIfThenElse) return PrintCall(node);
+  return PrintChoice(node->args[0], node->args[1], node->args[2]);
+}
+
+Code CodeGenC::PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no) {
+  std::string holds = Print(condition, Precedence::kOr);
+  if (!HasLet(yes) && !HasLet(no)) {
+    std::string first = PrintOperand(yes, no, Precedence::kOr);
+    std::string second = PrintOperand(no, yes, Precedence::kConditional);
+    return {fmt::format("{} ? {} : {}", holds, first, second), Precedence::kConditional};
+  }
+  // The bindings inside of a value may be made only where it is chosen.
+  std::string name = names_.Define("chosen");
+  Line(fmt::format("{} {};", ValueType(yes.dtype()), name));
+  Line(fmt::format("if ({}) {{", holds));
+  EmitAssignment(name, yes);
+  Line("} else {");
+  EmitAssignment(name, no);
+  Line("}");
+  return {name};
+}
+
+void CodeGenC::EmitAssignment(const std::string& target, const ir::Expr& value) {
+  Indent indent(*this);
+  std::string text = PrintConverted(value);
+  Line(fmt::format("{} = {};", target, text));
 }
 
 Code CodeGenC::PrintNode(const ir::LetNode* node) {

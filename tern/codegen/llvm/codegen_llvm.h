@@ -103,6 +103,7 @@ class CodeGenLLVM {
   llvm::Value* FloatBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
   llvm::Value* IntBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b, bool is_signed);
   llvm::Value* FloorDivMod(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* EmitIfThenElse(const ir::CallNode* node);
   llvm::Value* ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   // 0, 1, 2, ...
   llvm::Value* LaneNumbers(llvm::VectorType* type);

@@ -4,6 +4,7 @@
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/codegen/llvm/narrow_float.h"
 #include "tern/ffi/float16.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/intrinsics.h"
 
@@ -224,6 +225,23 @@ Value* CodeGenLLVM::EmitNode(const ir::SelectNode* node) {
   return builder_.CreateSelect(condition, true_value, Emit(node->false_value));
 }
 
+Value* CodeGenLLVM::EmitIfThenElse(const ir::CallNode* node) {
+  llvm::BasicBlock *yes = NewBlock("choose"), *no = NewBlock("choose.else"),
+                   *after = NewBlock("choose.end");
+  builder_.CreateCondBr(Emit(node->args[0]), yes, no);
+  std::vector<std::pair<Value*, llvm::BasicBlock*>> chosen;
+  for (auto [block, value] : {std::pair(yes, node->args[1]), std::pair(no, node->args[2])}) {
+    builder_.SetInsertPoint(block);
+    Value* result = Emit(value);
+    chosen.emplace_back(result, builder_.GetInsertBlock());
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+  llvm::PHINode* result = builder_.CreatePHI(chosen[0].first->getType(), 2);
+  for (auto [value, block] : chosen) result->addIncoming(value, block);
+  return result;
+}
+
 Value* CodeGenLLVM::EmitNode(const ir::RampNode* node) {
   auto* type = llvm::cast<llvm::VectorType>(RegisterType(node->dtype));
   Value* base = builder_.CreateVectorSplat(type->getElementCount(), Emit(node->base));
@@ -326,7 +344,9 @@ Value* CodeGenLLVM::ConvertFloat(Value* value, DataType from, DataType to) {
 
 // ---- Calls ----
 
-Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) { return EmitCall(node); }
+Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) {
+  return node->name == ir::kIfThenElse ? EmitIfThenElse(node) : EmitCall(node);
+}
 
 Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kPtrAdd)

@@ -232,11 +232,19 @@ TEST_F(InterpreterTest, SaysHowMuchMemoryIsMissing) {
       "RuntimeError: t.tir:1:26: there is no memory for t, which needs 4503599627370496 bytes");
 }
 
-TEST_F(InterpreterTest, SelectEvaluatesBothSides) {
+TEST_F(InterpreterTest, OnlyTheChosenValueCounts) {
   Tensor a = Make(DataType::Float(32), 1, 2);
-  EXPECT_EQ(
-      ErrorOf("func f(A: float32[n]) { A[0] = select(n < 2, A[n], A[1]) }", {a}),
-      "IndexError: t.tir:1:46: index 2 is out of bounds in dimension 0 of A, whose shape is (2)");
+  EXPECT_EQ(ErrorOf("func f(A: float32[n]) { A[0] = select(n < 2, A[n], A[1]) }", {a}), "no error");
+  EXPECT_EQ(ErrorOf("func f(A: float32[n]) { A[0] = if_then_else(n < 2, A[n], A[1]) }", {a}),
+            "no error");
+  const char* out_of_bounds = "index 2 is out of bounds in dimension 0 of A, whose shape is (2)";
+  EXPECT_EQ(ErrorOf("func f(A: float32[n]) { A[0] = select(n < 3, A[n], A[1]) }", {a}),
+            std::string("IndexError: t.tir:1:46: ") + out_of_bounds);
+  // The lanes of a vector may choose differently: both values are there.
+  EXPECT_EQ(ErrorOf("func f(A: float32[n]) { A[ramp(0, 1, 2)] = select(broadcast(n < 2, 2), "
+                    "A[ramp(1, 1, 2)], A[ramp(0, 1, 2)]) }",
+                    {a}),
+            std::string("IndexError: t.tir:1:72: ") + out_of_bounds);
 }
 
 TEST_F(InterpreterTest, ReportsWrongPrograms) {

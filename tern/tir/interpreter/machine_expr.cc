@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Expressions.
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
@@ -60,9 +61,10 @@ Value Machine::EvalNode(const ir::NotNode* node) {
 
 Value Machine::EvalNode(const ir::SelectNode* node) {
   Value condition = Eval(node->condition);
+  if (condition.lanes() == 1) return Eval(condition.i() ? node->true_value : node->false_value);
   Value yes = Eval(node->true_value), no = Eval(node->false_value), out(node->dtype);
   for (int lane = 0; lane < out.lanes(); ++lane)
-    out[lane] = condition[condition.lanes() == 1 ? 0 : lane].i ? yes[lane] : no[lane];
+    out[lane] = condition[lane].i ? yes[lane] : no[lane];
   return out;
 }
 
@@ -116,6 +118,7 @@ Value Machine::EvalNode(const ir::BufferLoadNode* node) {
 }
 
 Value Machine::EvalNode(const ir::CallNode* node) {
+  if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node);
   if (node->name == intrinsic::kIsAligned) {
     auto address = reinterpret_cast<uintptr_t>(Eval(node->args[0]).p());

@@ -10,8 +10,9 @@
 
 namespace tern::tir {
 
-LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind)
-    : loop_(loop), lanes_(lanes), kind_(kind) {}
+LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
+                               FaultAnalysis faults)
+    : loop_(loop), lanes_(lanes), kind_(kind), faults_(std::move(faults)) {}
 
 Stmt LaneVectorizer::Run() {
   Stmt result = VectorizeOrSerialize(loop_->body);
@@ -71,7 +72,7 @@ Expr LaneVectorizer::VectorizeNode(const VarNode* node) {
 template <NodeKind K>
 Expr LaneVectorizer::VectorizeNode(const ir::BinaryNode<K>* node) {
   // The right side may be meant for some lanes only.
-  if ((K == NodeKind::kAnd || K == NodeKind::kOr) && ir::MayFault(node->b)) return {};
+  if ((K == NodeKind::kAnd || K == NodeKind::kOr) && faults_.MayFault(node->b, node->a)) return {};
   Expr a = Widen(node->a), b = Widen(node->b);
   if (!a || !b) return {};
   return ir::BinaryNode<K>::Make(a, b, node->span);
@@ -83,6 +84,10 @@ Expr LaneVectorizer::VectorizeNode(const ir::NotNode* node) {
 }
 
 Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
+  // Each lane has a choice of its own, and what it does not choose may fault.
+  if (DependsOnLane(node->condition) && (faults_.MayFault(node->true_value, node->condition) ||
+                                         faults_.MayFault(node->false_value, node->condition)))
+    return {};
   Expr condition = Vectorize(node->condition), yes = Widen(node->true_value),
        no = Widen(node->false_value);
   if (!condition || !yes || !no) return {};
@@ -98,6 +103,7 @@ Expr LaneVectorizer::VectorizeNode(const ir::LetNode* node) {
   auto definition = Define(node->var, node->value);
   if (!definition) return {};
   Expr body = Vectorize(node->body);
+  Forget(node->var);
   if (!body || !definition->var) return body;
   return ir::LetNode::Make(definition->var, definition->value, body, node->span);
 }
@@ -120,6 +126,7 @@ std::vector<Expr> LaneVectorizer::VectorizeIndices(const std::vector<Expr>& indi
 
 std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
                                                                  const Expr& value) {
+  faults_.BindLet(var, value);
   if (!DependsOnLane(value)) return Definition{var, value};
   auto linear = arith::AsLinear(ir::Substitute(value, linear_), loop_->var.node());
   if (linear && loop_->var.dtype() == var.dtype() && !DependsOnLane(linear->rest)) {
@@ -134,6 +141,11 @@ std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
   Var lanes(var.name(), vector.dtype(), var.span());
   vectors_[var.node()] = lanes;
   return Definition{lanes, vector};
+}
+
+void LaneVectorizer::Forget(const Var& var) {
+  linear_.erase(var.node());
+  vectors_.erase(var.node());
 }
 
 // ---- Statements ----
@@ -170,6 +182,7 @@ Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
   vector_lets_ += is_vector;
   Stmt body = VectorizeOrSerialize(node->body);
   vector_lets_ -= is_vector;
+  Forget(node->var);
   if (!body || !definition->var) return body;
   return LetStmtNode::Make(definition->var, definition->value, body, node->span);
 }
@@ -177,6 +190,7 @@ Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
 Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
   if (node->for_kind == ForKind::kThread || DependsOnLane(node->min) || DependsOnLane(node->extent))
     return {};
+  faults_.BindLoop(node);
   Stmt body = VectorizeOrSerialize(node->body);
   if (!body) return {};
   return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, node->thread,

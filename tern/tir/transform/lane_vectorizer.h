@@ -8,6 +8,7 @@
 
 #include "tern/ir/mutator.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/fault_analysis.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::tir {
@@ -15,7 +16,9 @@ namespace tern::tir {
 class LaneVectorizer {
  public:
   // `kind` is what code is generated for; null: any vector is fine.
-  LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind);
+  // `faults` knows what is in scope, the loop's variable too.
+  LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
+                 FaultAnalysis faults);
 
   // Code that does what the loop does, given that its iterations are independent: what has no
   // vector form runs in serial loops over the lanes. Null where nothing has a vector form.
@@ -74,10 +77,13 @@ class LaneVectorizer {
   // From here on the uses of `var` are what its definition has become; nullopt where `value` has no
   // vector form.
   std::optional<Definition> Define(const Var& var, const Expr& value);
+  // Behind the scope of the variable: a statement that is run lane by lane after all keeps its own.
+  void Forget(const Var& var);
 
   const ForNode* loop_;
   int lanes_;
   const target::TargetKind* kind_;
+  FaultAnalysis faults_;
   ir::VarMap linear_;    // variables that are linear in the loop's, as such expressions
   ir::VarMap vectors_;   // other variables that depend on the lane, as vectors
   int vector_lets_ = 0;  // definitions of vector type around the statement at hand

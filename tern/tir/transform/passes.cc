@@ -3,11 +3,18 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/transform/canonicalize_loops.h"
 #include "tern/tir/transform/decompose_reductions.h"
+#include "tern/tir/transform/eliminate_common_subexpressions.h"
 #include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/hoist_invariants.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/narrow_indices.h"
+#include "tern/tir/transform/partition_loops.h"
+#include "tern/tir/transform/remove_dead_code.h"
+#include "tern/tir/transform/rewrite_unsafe_selects.h"
 #include "tern/tir/transform/scalarize_vectors.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
@@ -37,15 +44,26 @@ void RegisterPasses() {
     ir::RegisterPass({name, description,
                       [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
+  per_function("canonicalize_loops", "loops start at 0 and run more than once", CanonicalizeLoops);
   per_function("decompose_reductions", "reductions are initialised before their loops",
                DecomposeReductions);
+  per_function("eliminate_common_subexpressions", "values are computed once",
+               EliminateCommonSubexpressions);
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
+  per_function("hoist_invariants", "what is the same in all iterations is done before a loop",
+               HoistInvariants);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
   per_function("scalarize_vectors", "vectors that the target does not take are loops over lanes",
                ScalarizeVectors);
+  per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
+  per_function("partition_loops", "loops are split where conditions start and cease to hold",
+               PartitionLoops);
+  per_function("remove_dead_code", "what nobody can observe is gone", RemoveDeadCode);
+  per_function("rewrite_unsafe_selects", "both values of a select may be evaluated",
+               RewriteUnsafeSelects);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});

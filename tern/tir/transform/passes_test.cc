@@ -58,7 +58,10 @@ TEST_P(KeepsResults, OnEveryProgramOfItsTest) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, KeepsResults,
-                         ::testing::Values("decompose_reductions", "lower_blocks",
+                         ::testing::Values("canonicalize_loops", "decompose_reductions",
+                                           "eliminate_common_subexpressions", "hoist_invariants",
+                                           "lower_blocks", "narrow_indices", "partition_loops",
+                                           "remove_dead_code", "rewrite_unsafe_selects",
                                            "scalarize_vectors", "unroll_loops", "vectorize_loops"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -36,12 +36,14 @@ const ffi::Any* LanesWanted(const ForNode* node) {
 
 class Vectorizer : public AnalyzedMutator {
  public:
-  explicit Vectorizer(const target::TargetKind* kind) : kind_(kind) {}
+  Vectorizer(const PrimFunc& function, const target::TargetKind* kind)
+      : kind_(kind), faults_(function) {}
 
  private:
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    faults_.BindLoop(node);
     if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
     if (const ffi::Any* wanted = LanesWanted(node)) return InSteps(node, *wanted);
     return Vectorize(node);
@@ -98,13 +100,21 @@ class Vectorizer : public AnalyzedMutator {
                                 ForKind::kSerial, Mutate(node->body), "", node->span);
     const auto* loop = serial.As<ForNode>();
     Stmt result;
-    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop))
-      result = LaneVectorizer(loop, lanes, kind_).Run();
+    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop)) {
+      faults_.BindLoop(loop);
+      result = LaneVectorizer(loop, lanes, kind_, faults_).Run();
+    }
     if (!result) result = serial;
     return fixed ? result : LetStmtNode::Make(start, node->min, result, node->span);
   }
 
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    faults_.BindLet(node->var, node->value);
+    return MutateChildren(node, self);
+  }
+
   const target::TargetKind* kind_;
+  FaultAnalysis faults_;
 };
 
 }  // namespace
@@ -112,7 +122,7 @@ class Vectorizer : public AnalyzedMutator {
 PrimFunc VectorizeLoops(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   bool known = it != function->attrs.end();
-  return Vectorizer(known ? it->second.As<target::Target>()->kind : nullptr)
+  return Vectorizer(function, known ? it->second.As<target::Target>()->kind : nullptr)
       .MutateFunction(function);
 }
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/analysis/fault_analysis.h"
+
+#include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/ir/structural.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+
+FaultAnalysis::FaultAnalysis(const PrimFunc& function) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const BufferStoreNode* node) override {
+      written.insert(node->buffer->data.node());
+    }
+    std::unordered_set<const VarNode*> written;
+  } scan;
+  scan.Visit(function->body);
+  for (const Param& param : function->params) {
+    if (!param.is_tensor()) continue;
+    if (!scan.written.count(param.var.node())) inputs_.insert(param.buffer.get());
+    for (const Expr& extent : param.buffer->shape)
+      if (const auto* var = extent.As<VarNode>())
+        analyzer_.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+  }
+}
+
+void FaultAnalysis::BindLoop(const ForNode* loop) {
+  analyzer_.BindRange(loop->var, loop->min, loop->extent);
+  if (ir::IsConst(loop->min, 0))
+    extents_[loop->var.node()] = loop->extent;
+  else
+    extents_.erase(loop->var.node());
+}
+
+void FaultAnalysis::BindLet(const Var& var, const Expr& value) {
+  analyzer_.Bind(var, analyzer_.Bounds(value));
+  extents_.erase(var.node());
+}
+
+bool FaultAnalysis::IsInside(const Expr& index, const Expr& extent) const {
+  arith::ConstBounds place = analyzer_.Bounds(index);
+  if (!index.dtype().is_scalar() || place.lo < 0) return false;
+  if (place.hi < analyzer_.Bounds(extent).lo) return true;
+  auto it = extents_.find(index.As<VarNode>());
+  return it != extents_.end() && ir::StructuralEqual(it->second, extent);
+}
+
+bool FaultAnalysis::IsSafeLoad(const ir::BufferLoadNode* load) const {
+  if (!inputs_.count(load->buffer.get())) return false;
+  for (size_t d = 0; d < load->indices.size(); ++d)
+    if (!IsInside(load->indices[d], load->buffer->shape[d])) return false;
+  return true;
+}
+
+namespace {
+
+// Calls `f` on every subexpression that is surely evaluated with the whole.
+void ForEachEvaluated(const Expr& expr, const std::function<void(const Expr&)>& f) {
+  struct Walker : ir::ExprVisitor {
+    explicit Walker(const std::function<void(const Expr&)>& f) : f(f) {}
+    void Visit(const Expr& expr) override {
+      f(expr);
+      ir::ExprVisitor::Visit(expr);
+    }
+    void VisitNode(const ir::AndNode* node) override { Visit(node->a); }
+    void VisitNode(const ir::OrNode* node) override { Visit(node->a); }
+    void VisitNode(const ir::SelectNode* node) override { Visit(node->condition); }
+    void VisitNode(const ir::CallNode* node) override {
+      if (node->name == ir::kIfThenElse)
+        Visit(node->args[0]);
+      else
+        VisitChildren(node);
+    }
+    const std::function<void(const Expr&)>& f;
+  };
+  if (expr) Walker(f).Visit(expr);
+}
+
+}  // namespace
+
+bool FaultAnalysis::MayFault(const Expr& expr, const Expr& evaluated) const {
+  if (!ir::MayFault(expr)) return false;
+  bool known = false;
+  ForEachEvaluated(evaluated, [&](const Expr& e) { known |= ir::StructuralEqual(e, expr); });
+  if (known) return false;
+  struct Parts : ir::ExprVisitor {
+    Parts(const FaultAnalysis* faults, const Expr& evaluated)
+        : faults(faults), evaluated(evaluated) {}
+    void Visit(const Expr& part) override { may_fault |= faults->MayFault(part, evaluated); }
+    void VisitParts(const Expr& expr) { ir::ExprVisitor::Visit(expr); }
+    const FaultAnalysis* faults;
+    const Expr& evaluated;
+    bool may_fault = false;
+  } parts(this, evaluated);
+  parts.VisitParts(expr);
+  if (parts.may_fault) return true;
+  return ir::DispatchExpr(expr.get(), [&](auto* node) {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
+    if constexpr (T::kKind == NodeKind::kBufferLoad)
+      return !IsSafeLoad(node);
+    else if constexpr (T::kKind == NodeKind::kCall)
+      return !ir::AsIfThenElse(expr);
+    else if constexpr (T::kKind >= NodeKind::kTruncDiv && T::kKind <= NodeKind::kFloorMod)
+      return !DividesSafely(node->a, node->b);
+    else
+      return false;
+  });
+}
+
+bool FaultAnalysis::DividesSafely(const Expr& dividend, const Expr& divisor) const {
+  if (!dividend.dtype().is_scalar()) return false;
+  if (analyzer_.Bounds(divisor).lo > 0) return true;
+  // The least number divided by -1 overflows.
+  const int64_t* constant = ir::AsConstInt(divisor);
+  return constant && *constant != 0 && *constant != -1;
+}
+
+bool FaultAnalysis::MayOverflow(const Expr& expr) const {
+  bool may_overflow = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) {
+    may_overflow |= ir::DispatchExpr(e.get(), [&](auto* node) {
+      using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
+      constexpr NodeKind kind = T::kKind;
+      DataType dtype = e.dtype();
+      if constexpr (kind == NodeKind::kCast) {
+        return dtype.is_integer() && node->value.dtype().is_float();
+      } else if constexpr (kind == NodeKind::kAdd || kind == NodeKind::kSub ||
+                           kind == NodeKind::kMul) {
+        if (!dtype.is_int() || dtype.bits() < 32) return false;
+        if (!dtype.is_scalar()) return true;
+        arith::ConstBounds a = analyzer_.Bounds(node->a), b = analyzer_.Bounds(node->b);
+        return !arith::FitsType(kind, a, b, dtype);
+      } else {
+        return kind == NodeKind::kRamp && dtype.is_int() && dtype.bits() >= 32;
+      }
+    });
+  });
+  return may_overflow;
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/hoist_invariants.h"
+
+#include <unordered_set>
+
+#include "tern/ir/structural.h"
+#include "tern/tir/analysis/fault_analysis.h"
+#include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+// What a loop defines, and whether its threads wait for each other or are bound in it.
+struct LoopScan : StmtVisitor {
+  explicit LoopScan(const ForNode* loop) {
+    involves_threads = loop->for_kind == ForKind::kThread;
+    VisitDef(loop->var);
+    Visit(loop->body);
+  }
+  using StmtVisitor::VisitNode;
+  void VisitDef(const Var& var) override { defined.insert(var.node()); }
+  void VisitDef(const BufferDef& buffer) override { defined.insert(buffer->data.node()); }
+  void VisitNode(const ForNode* node) override {
+    involves_threads |= node->for_kind == ForKind::kThread;
+    VisitChildren(node);
+  }
+  void VisitNode(const EvaluateNode*) override { involves_threads = true; }
+
+  bool Defines(const Expr& expr) const {
+    bool found = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) { found |= defined.count(e.As<VarNode>()) > 0; });
+    return found;
+  }
+
+  std::unordered_set<const VarNode*> defined;
+  bool involves_threads = false;
+};
+
+// ---- Conditions, from the innermost loop outwards.
+
+class ConditionHoister : public StmtMutator {
+ public:
+  explicit ConditionHoister(const PrimFunc& function) : faults_(function), memory_(function) {}
+
+ private:
+  using StmtMutator::MutateNode;
+
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    faults_.BindLet(node->var, node->value);
+    return MutateChildren(node, self);
+  }
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    faults_.BindLoop(node);
+    return Hoist(MutateChildren(node, self));
+  }
+
+  // The loop, with what can be decided before it around it.
+  Stmt Hoist(const Stmt& stmt) {
+    const auto* loop = stmt.As<ForNode>();
+    const auto* branch = loop->body.As<IfThenElseNode>();
+    if (!branch) return stmt;
+    LoopScan scan(loop);
+    if (scan.involves_threads) return stmt;
+    MemoryEffects::Writes writes = memory_.WritesOf(loop->body);
+    std::vector<Expr> moved, kept;
+    for (const Expr& part : Conjuncts(branch->condition)) {
+      bool moves = !scan.Defines(part) && !ReadsFrom(part, writes) &&
+                   (IsHarmless(part) || (kept.empty() && RunsOnce(loop)));
+      (moves ? moved : kept).push_back(part);
+    }
+    if (moved.empty() || (!kept.empty() && branch->else_case)) return stmt;
+    Stmt body = branch->then_case;
+    if (!kept.empty()) body = IfThenElseNode::Make(Join(kept), body, {}, branch->span);
+    Stmt then_case = Hoist(WithBody(loop, body)), else_case;
+    if (branch->else_case) else_case = CopyWithFreshDefs(Hoist(WithBody(loop, branch->else_case)));
+    return IfThenElseNode::Make(Join(moved), then_case, else_case, branch->span);
+  }
+
+  static Stmt WithBody(const ForNode* loop, const Stmt& body) {
+    return ForNode::Make(loop->var, loop->min, loop->extent, loop->for_kind, body, "", loop->span);
+  }
+  static std::vector<Expr> Conjuncts(const Expr& condition) {
+    const auto* both = condition.As<ir::AndNode>();
+    if (!both) return {condition};
+    std::vector<Expr> parts = Conjuncts(both->a), more = Conjuncts(both->b);
+    parts.insert(parts.end(), more.begin(), more.end());
+    return parts;
+  }
+  static Expr Join(const std::vector<Expr>& parts) {
+    Expr all = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) all = all && parts[i];
+    return all;
+  }
+
+  bool RunsOnce(const ForNode* loop) const {
+    return faults_.analyzer().Bounds(loop->extent).lo >= 1;
+  }
+  bool IsHarmless(const Expr& expr) const {
+    return !faults_.MayFault(expr) && !faults_.MayOverflow(expr);
+  }
+  bool ReadsFrom(const Expr& expr, const MemoryEffects::Writes& writes) const {
+    bool reads = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      const auto* load = e.As<ir::BufferLoadNode>();
+      reads |= e.As<ir::CallNode>() || (load && writes.Contain(memory_.PlaceOf(load->buffer)));
+    });
+    return reads;
+  }
+
+  FaultAnalysis faults_;
+  MemoryEffects memory_;
+};
+
+// ---- Values, from the outermost loop inwards.
+
+// The values in one loop's body that are the same in all its iterations, each a variable.
+class ValueExtractor : public StmtMutator {
+ public:
+  ValueExtractor(const LoopScan& scan, const FaultAnalysis& faults)
+      : scan_(scan), faults_(faults) {}
+
+  using StmtMutator::Mutate;
+  Expr Mutate(const Expr& expr) override {
+    if (!IsInvariant(expr)) return StmtMutator::Mutate(expr);
+    for (const auto& [var, value] : values)
+      if (ir::StructuralEqual(value, expr)) return var;
+    values.emplace_back(Var("t", expr.dtype(), expr.span()), expr);
+    return values.back().first;
+  }
+
+  std::vector<std::pair<Var, Expr>> values;
+
+ private:
+  using StmtMutator::MutateNode;
+
+  bool IsInvariant(const Expr& expr) const {
+    return expr.dtype().is_scalar() && Costs(expr) && !Reads(expr) && !scan_.Defines(expr) &&
+           !faults_.MayFault(expr) && !faults_.MayOverflow(expr);
+  }
+  static bool Reads(const Expr& expr) {
+    bool reads = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      reads |= e->kind == NodeKind::kBufferLoad || e->kind == NodeKind::kCall;
+    });
+    return reads;
+  }
+  // More than a constant, a variable, a conversion of one, or `x + 1`.
+  static bool Costs(const Expr& expr) {
+    int operators = 0;
+    bool with_constant = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      bool leaf = e->kind <= NodeKind::kVar;
+      operators += !leaf && e->kind != NodeKind::kCast && e->kind != NodeKind::kNot;
+      with_constant |= leaf && e->kind != NodeKind::kVar;
+    });
+    return operators > 1 || (operators == 1 && !with_constant);
+  }
+
+  Buffer MutateDef(const BufferDef& buffer) override { return buffer; }
+  Stmt MutateNode(const BlockNode*, const Stmt& self) override { return self; }
+  // An extent that must be constant may become so only later.
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kUnrolled && node->for_kind != ForKind::kVectorized)
+      return MutateChildren(node, self);
+    Stmt body = Mutate(node->body);
+    if (body.same(node->body)) return self;
+    return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, "", node->span);
+  }
+
+  const LoopScan& scan_;
+  const FaultAnalysis& faults_;
+};
+
+class ValueHoister : public StmtMutator {
+ public:
+  explicit ValueHoister(const PrimFunc& function) : faults_(function) {}
+
+ private:
+  using StmtMutator::MutateNode;
+
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    faults_.BindLet(node->var, node->value);
+    return MutateChildren(node, self);
+  }
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    LoopScan scan(node);
+    if (scan.involves_threads) {
+      faults_.BindLoop(node);
+      return MutateChildren(node, self);
+    }
+    ValueExtractor extractor(scan, faults_);
+    Stmt body = extractor.Mutate(node->body);
+    for (const auto& [var, value] : extractor.values) faults_.BindLet(var, value);
+    faults_.BindLoop(node);
+    body = Mutate(body);
+    if (body.same(node->body)) return self;
+    Stmt loop =
+        ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, "", node->span);
+    for (size_t i = extractor.values.size(); i-- > 0;)
+      loop = LetStmtNode::Make(extractor.values[i].first, extractor.values[i].second, loop,
+                               node->span);
+    return loop;
+  }
+
+  FaultAnalysis faults_;
+};
+
+}  // namespace
+
+PrimFunc HoistInvariants(const PrimFunc& function) {
+  PrimFunc decided = ConditionHoister(function).MutateFunction(function);
+  return ValueHoister(decided).MutateFunction(decided);
+}
+
+}  // namespace tern::tir

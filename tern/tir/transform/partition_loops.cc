@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/partition_loops.h"
+
+#include <optional>
+#include <unordered_set>
+
+#include "tern/arith/fold.h"
+#include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+
+namespace tern::tir {
+namespace {
+
+constexpr int kMaxNodes = 1000;
+
+Expr Const(DataType dtype, int64_t value) { return ir::IntImmNode::Make(dtype, value); }
+
+// a - b, with a constant as a sum, which simplification regroups.
+Expr Minus(const Expr& a, const Expr& b) {
+  const int64_t* constant = ir::AsConstInt(b);
+  if (constant && *constant > std::numeric_limits<int32_t>::min())
+    return a + Const(a.dtype(), -*constant);
+  return a - b;
+}
+
+// A comparison that surely holds from `first` on, or before `end`.
+struct Limit {
+  const ir::ExprNode* comparison;
+  Expr first, end;        // one of them is null
+  bool is_exact = false;  // it fails everywhere else
+};
+
+// The comparisons in the conditions of a loop's body that bound its variable.
+class LimitFinder : public StmtVisitor {
+ public:
+  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer)
+      : loop_(loop), analyzer_(analyzer) {
+    Visit(loop->body);
+    std::erase_if(limits_, [&](const Limit& limit) { return spoiled_.count(limit.comparison); });
+  }
+
+  const std::vector<Limit>& limits() const { return limits_; }
+  bool can_partition() const { return !is_special_ && nodes_ <= kMaxNodes; }
+
+ private:
+  using StmtVisitor::Visit;
+  using StmtVisitor::VisitNode;
+
+  void Visit(const Expr& expr) override {
+    ++nodes_;
+    StmtVisitor::Visit(expr);
+  }
+  void Visit(const Stmt& stmt) override {
+    ++nodes_;
+    StmtVisitor::Visit(stmt);
+  }
+
+  // ---- what is defined inside of the loop
+  void VisitNode(const LetStmtNode* node) override { VisitLet(node); }
+  void VisitNode(const ir::LetNode* node) override { VisitLet(node); }
+  template <class T>
+  void VisitLet(const T* node) {
+    inner_.insert(node->var.node());
+    analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
+    VisitChildren(node);
+  }
+  void VisitNode(const ForNode* node) override {
+    inner_.insert(node->var.node());
+    is_special_ |= node->for_kind == ForKind::kThread;
+    analyzer_.BindRange(node->var, node->min, node->extent);
+    VisitChildren(node);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    is_special_ |= node->buffer->scope == "shared";
+    VisitChildren(node);
+  }
+  void VisitNode(const EvaluateNode*) override { is_special_ = true; }
+  void VisitNode(const BlockNode*) override { is_special_ = true; }
+
+  // ---- conditions
+  void VisitNode(const IfThenElseNode* node) override {
+    AddCondition(node->condition);
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::SelectNode* node) override {
+    AddCondition(node->condition);
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == ir::kIfThenElse) AddCondition(node->args[0]);
+    VisitChildren(node);
+  }
+  void AddCondition(const Expr& condition) {
+    if (const auto* both = condition.As<ir::AndNode>()) {
+      AddCondition(both->a);
+      AddCondition(both->b);
+    } else if (const auto* less = condition.As<ir::LTNode>()) {
+      AddLimit(condition, less->a, less->b, true);
+    } else if (const auto* at_most = condition.As<ir::LENode>()) {
+      AddLimit(condition, at_most->a, at_most->b, false);
+    } else if (const auto* greater = condition.As<ir::GTNode>()) {
+      AddLimit(condition, greater->b, greater->a, true);
+    } else if (const auto* at_least = condition.As<ir::GENode>()) {
+      AddLimit(condition, at_least->b, at_least->a, false);
+    }
+  }
+
+  // a < b, or a <= b. A node may stand in several places, where variables have other ranges: it
+  // counts if all of them give a limit.
+  void AddLimit(const Expr& comparison, const Expr& a, const Expr& b, bool strict) {
+    std::optional<Limit> limit = FindLimit(a, b, strict);
+    if (limit) {
+      limit->comparison = comparison.get();
+      limits_.push_back(*limit);
+    } else {
+      spoiled_.insert(comparison.get());
+    }
+  }
+
+  std::optional<Limit> FindLimit(const Expr& a, const Expr& b, bool strict) const {
+    DataType dtype = loop_->var.dtype();
+    if (a.dtype() != dtype) return {};
+    auto left = arith::AsLinear(a, loop_->var.node()),
+         right = arith::AsLinear(b, loop_->var.node());
+    if (!left || !right) return {};
+    auto slope = arith::FoldInt(NodeKind::kSub, right->coefficient, left->coefficient);
+    constexpr int64_t kMaxSlope = std::numeric_limits<int32_t>::max();
+    if (!slope || *slope == 0 || *slope > kMaxSlope || *slope < -kMaxSlope) return {};
+    // The comparison is: var * slope + rest > 0.
+    Expr rest = Minus(right->rest, left->rest);
+    if (!strict) rest = rest + Const(dtype, 1);
+    Limit limit;
+    limit.is_exact = true;
+    if (!RemoveInner(&rest, &limit.is_exact) || !IsKnownBefore(rest)) return {};
+    if (*slope < 0) {
+      Expr above = rest + Const(dtype, -*slope - 1);
+      limit.end = *slope == -1 ? rest : ir::FloorDiv(above, Const(dtype, -*slope));
+    } else {
+      Expr last = *slope == 1 ? Const(dtype, 0) - rest
+                              : ir::FloorDiv(Const(dtype, 0) - rest, Const(dtype, *slope));
+      limit.first = last + Const(dtype, 1);
+      if (*slope == 1) limit.first = Minus(Const(dtype, 1), rest);
+    }
+    return limit;
+  }
+
+  // Replaces the variables of the body by what makes `rest` least; false where that is not known.
+  bool RemoveInner(Expr* rest, bool* unchanged) const {
+    for (;;) {
+      const VarNode* inner = nullptr;
+      ir::ForEachExpr(*rest, [&](const Expr& e) {
+        const auto* var = e.As<VarNode>();
+        if (inner_.count(var)) inner = var;
+      });
+      if (!inner) return true;
+      auto linear = arith::AsLinear(*rest, inner);
+      arith::ConstBounds bounds = analyzer_.Bounds(Var(inner));
+      if (!linear) return false;
+      int64_t extreme = linear->coefficient > 0 ? bounds.lo : bounds.hi;
+      auto least = arith::FoldInt(NodeKind::kMul, linear->coefficient, extreme);
+      constexpr int64_t kLarge = int64_t{1} << 30;
+      if (!least || *least > kLarge || *least < -kLarge) return false;
+      *rest = linear->rest + Const(rest->dtype(), *least);
+      *unchanged = false;
+    }
+  }
+
+  // Free of loads and of what might fault, and of variables that may be anything: bounds are
+  // computed from it where its value was not needed, and must not overflow.
+  bool IsKnownBefore(const Expr& rest) const {
+    if (ir::MayFault(rest)) return false;
+    bool known = true;
+    ir::ForEachExpr(rest, [&](const Expr& e) {
+      const auto* var = e.As<VarNode>();
+      known &= !var || analyzer_.Bounds(e).lo != arith::ConstBounds::kNegInf;
+    });
+    return known;
+  }
+
+  const ForNode* loop_;
+  arith::Analyzer analyzer_;
+  std::vector<Limit> limits_;
+  std::unordered_set<const ir::ExprNode*> spoiled_;
+  std::unordered_set<const VarNode*> inner_;
+  bool is_special_ = false;
+  int nodes_ = 0;
+};
+
+// Replaces comparisons in conditions by what they are known to be there.
+class Decider : public StmtMutator {
+ public:
+  std::unordered_map<const ir::ExprNode*, bool> known;
+  using StmtMutator::Mutate;
+
+ private:
+  using StmtMutator::MutateNode;
+
+  Expr Decide(const Expr& condition) {
+    auto it = known.find(condition.get());
+    if (it != known.end())
+      return ir::IntImmNode::Make(DataType::Bool(), it->second, condition.span());
+    const auto* both = condition.As<ir::AndNode>();
+    if (!both) return Mutate(condition);
+    return ir::AndNode::Make(Decide(both->a), Decide(both->b), both->span);
+  }
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt&) override {
+    Stmt then_case = Mutate(node->then_case);
+    Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
+    return IfThenElseNode::Make(Decide(node->condition), then_case, else_case, node->span);
+  }
+  Expr MutateNode(const ir::SelectNode* node, const Expr&) override {
+    return ir::SelectNode::Make(Decide(node->condition), Mutate(node->true_value),
+                                Mutate(node->false_value), node->span);
+  }
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (node->name != ir::kIfThenElse) return MutateChildren(node, self);
+    std::vector<Expr> args = {Decide(node->args[0]), Mutate(node->args[1]), Mutate(node->args[2])};
+    return ir::CallNode::Make(node->name, std::move(args), DataType::Void(), node->span);
+  }
+};
+
+class Partitioner : public AnalyzedMutator {
+  using AnalyzedMutator::Mutate;
+  using AnalyzedMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind == ForKind::kSerial && arith::IsIndexType(node->var.dtype()))
+      if (Stmt pieces = Partition(node)) return pieces;
+    return AnalyzedMutator::MutateNode(node, self);
+  }
+
+  // Null where the loop stays whole.
+  Stmt Partition(const ForNode* node) {
+    LimitFinder finder(node, analyzer_);
+    if (finder.limits().empty() || !finder.can_partition()) return {};
+    return WithVariable(node, "_start", Simple(node->min), [&](const Expr& start) {
+      return WithVariable(node, "_stop", Simple(start + node->extent), [&](const Expr& stop) {
+        return PartitionBetween(node, finder.limits(), start, stop);
+      });
+    });
+  }
+
+  Stmt PartitionBetween(const ForNode* node, const std::vector<Limit>& limits, const Expr& start,
+                        const Expr& stop) {
+    Expr first = start, last = stop;
+    int num_first = 0, num_last = 0;
+    Decider before, inside, after;
+    for (const Limit& limit : limits) {
+      inside.known[limit.comparison] = true;
+      bool is_first = static_cast<bool>(limit.first);
+      ++(is_first ? num_first : num_last);
+      if (is_first)
+        first = ir::MaxNode::Make(first, limit.first);
+      else
+        last = ir::MinNode::Make(last, limit.end);
+      if (limit.is_exact) (is_first ? before : after).known[limit.comparison] = false;
+    }
+    // Behind several limits it is not known which of them fails.
+    if (num_first != 1) before.known.clear();
+    if (num_last != 1) after.known.clear();
+    first = Simple(num_first ? ir::MinNode::Make(first, stop) : first);
+    return WithVariable(node, "_main", first, [&](const Expr& main_start) {
+      last = Simple(num_last ? ir::MaxNode::Make(main_start, last) : last);
+      return WithVariable(node, "_rest", last, [&](const Expr& main_stop) {
+        return MakePieces(node, {start, main_start, main_stop, stop}, {&before, &inside, &after});
+      });
+    });
+  }
+
+  Stmt MakePieces(const ForNode* node, const std::array<Expr, 4>& ends,
+                  const std::array<Decider*, 3>& deciders) {
+    if (!Pays(ends)) return {};
+    std::vector<Stmt> pieces;
+    for (size_t i = 0; i < deciders.size(); ++i) {
+      Expr extent = Simple(Minus(ends[i + 1], ends[i]));
+      if (analyzer_.Bounds(extent).hi <= 0 || SameValue(ends[i + 1], ends[i])) continue;
+      Stmt piece = ForNode::Make(node->var, ends[i], extent, ForKind::kSerial,
+                                 deciders[i]->Mutate(node->body), "", node->span);
+      if (i == 1)
+        piece = AnalyzedMutator::MutateNode(piece.As<ForNode>(), piece);  // loops inside of it
+      else
+        piece = CopyWithFreshDefs(piece);
+      pieces.push_back(std::move(piece));
+    }
+    return SeqNode::Make(std::move(pieces), node->span);
+  }
+
+  bool Pays(const std::array<Expr, 4>& ends) const {
+    std::array<const int64_t*, 4> constants;
+    for (size_t i = 0; i < ends.size(); ++i) {
+      constants[i] = ir::AsConstInt(ends[i]);
+      if (!constants[i]) return true;
+    }
+    return (*constants[2] - *constants[1]) * 2 >= *constants[3] - *constants[0];
+  }
+
+  static bool SameValue(const Expr& a, const Expr& b) {
+    const int64_t *x = ir::AsConstInt(a), *y = ir::AsConstInt(b);
+    return a.same(b) || (x && y && *x == *y);
+  }
+
+  // What `make` makes of the value: a constant or a variable itself, else a variable that holds it.
+  template <class F>
+  Stmt WithVariable(const ForNode* node, const char* suffix, const Expr& value, F&& make) {
+    if (ir::AsConstInt(value) || value.As<VarNode>()) return make(value);
+    Var var(node->var.name() + suffix, value.dtype(), node->span);
+    analyzer_.Bind(var, analyzer_.Bounds(value));
+    Stmt body = make(var);
+    return body ? LetStmtNode::Make(var, value, body, node->span) : Stmt();
+  }
+
+  Expr Simple(const Expr& expr) const { return analyzer_.Simplify(expr); }
+};
+
+}  // namespace
+
+PrimFunc PartitionLoops(const PrimFunc& function) { return Partitioner().MutateFunction(function); }
+
+}  // namespace tern::tir
