@@ -25,8 +25,7 @@ Stmt AnalyzedMutator::MutateNode(const ForNode* node, const Stmt& self) {
   analyzer_.BindRange(node->var, min, extent);
   Stmt body = Mutate(node->body);
   if (min.same(node->min) && extent.same(node->extent) && body.same(node->body)) return self;
-  return ForNode::Make(node->var, min, extent, node->for_kind, body, node->thread, node->span,
-                       node->annotations);
+  return node->With(min, extent, body);
 }
 
 }  // namespace tern::tir

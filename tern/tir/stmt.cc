@@ -104,6 +104,11 @@ Stmt ForNode::Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std:
   return node;
 }
 
+Stmt ForNode::With(Expr new_min, Expr new_extent, Stmt new_body) const {
+  return Make(var, std::move(new_min), std::move(new_extent), for_kind, std::move(new_body), thread,
+              span, annotations);
+}
+
 Stmt WhileNode::Make(Expr condition, Stmt body, Span span) {
   CheckCondition(condition, "while");
   auto node = New<WhileNode>(std::move(span));
@@ -165,6 +170,13 @@ Stmt BlockNode::Make(std::string name, std::vector<BlockIter> iters, Stmt init, 
   node->init = std::move(init);
   node->body = std::move(body);
   return node;
+}
+
+Stmt BlockNode::With(Stmt new_init, Stmt new_body) const {
+  auto copy = ffi::Make<BlockNode>(*this);
+  copy->init = std::move(new_init);
+  copy->body = std::move(new_body);
+  return copy;
 }
 
 }  // namespace tern::tir

@@ -94,6 +94,8 @@ struct ForNode : StmtOf<NodeKind::kFor> {
   TERN_FIELDS(min, extent, var, for_kind, thread, annotations, body)
   static Stmt Make(Var var, Expr min, Expr extent, ForKind kind, Stmt body, std::string thread = "",
                    Span span = {}, ir::Attrs annotations = {});
+  // The same loop over another range, with another body.
+  Stmt With(Expr new_min, Expr new_extent, Stmt new_body) const;
 };
 
 struct WhileNode : StmtOf<NodeKind::kWhile> {
@@ -176,6 +178,8 @@ struct BlockNode : StmtOf<NodeKind::kBlock> {
   TERN_FIELDS(name, iters, predicate, reads, writes, annotations, init, body)
   static Stmt Make(std::string name, std::vector<BlockIter> iters, Stmt init, Stmt body,
                    Span span = {});
+  // The same block with another init and body.
+  Stmt With(Stmt new_init, Stmt new_body) const;
 };
 
 }  // namespace tern::tir

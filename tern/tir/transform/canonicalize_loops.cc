@@ -27,7 +27,7 @@ class Canonicalizer : public AnalyzedMutator {
       Expr zero = ir::IntImmNode::Make(var.dtype(), 0);
       analyzer_.BindRange(var, zero, extent);
       return ForNode::Make(var, zero, extent, node->for_kind, BodyWith(node, var + start), "",
-                           node->span);
+                           node->span, node->annotations);
     });
   }
 

@@ -98,12 +98,9 @@ class Decomposer : public StmtMutator {
       if (!arith::Analyzer().CanProve(runs))
         init = IfThenElseNode::Make(runs, init, {}, node->span);
     }
-    auto without_init = ffi::Make<BlockNode>(*block);
-    without_init->init = {};
-    Stmt update = without_init;
+    Stmt update = block->With({}, block->body);
     for (size_t i = loops.size(); i-- > 0;)
-      update = ForNode::Make(loops[i]->var, loops[i]->min, loops[i]->extent, loops[i]->for_kind,
-                             update, "", loops[i]->span, loops[i]->annotations);
+      update = loops[i]->With(loops[i]->min, loops[i]->extent, update);
     return SeqNode::Make({init, update}, node->span);
   }
 };

@@ -323,8 +323,7 @@ class Binder : public StmtMutator {
     Expr min = plain ? Mutate(node->min) : node->min;
     Expr extent = plain ? Mutate(node->extent) : node->extent;
     NoteWrites(node->body);
-    return ForNode::Make(node->var, min, extent, node->for_kind, MutateBody(node->body),
-                         node->thread, node->span);
+    return node->With(min, extent, MutateBody(node->body));
   }
   Stmt MutateNode(const WhileNode* node, const Stmt&) override {
     NoteWrites(node->body);
@@ -346,7 +345,7 @@ class Binder : public StmtMutator {
   }
   Stmt MutateNode(const BlockNode* node, const Stmt&) override {
     Stmt init = node->init ? MutateBody(node->init) : Stmt();
-    return BlockNode::Make(node->name, node->iters, init, MutateBody(node->body), node->span);
+    return node->With(init, MutateBody(node->body));
   }
 
   // What a loop writes may have been written before any of its iterations.

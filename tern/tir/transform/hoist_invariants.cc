@@ -79,7 +79,7 @@ class ConditionHoister : public StmtMutator {
   }
 
   static Stmt WithBody(const ForNode* loop, const Stmt& body) {
-    return ForNode::Make(loop->var, loop->min, loop->extent, loop->for_kind, body, "", loop->span);
+    return loop->With(loop->min, loop->extent, body);
   }
   static std::vector<Expr> Conjuncts(const Expr& condition) {
     const auto* both = condition.As<ir::AndNode>();
@@ -166,7 +166,7 @@ class ValueExtractor : public StmtMutator {
       return MutateChildren(node, self);
     Stmt body = Mutate(node->body);
     if (body.same(node->body)) return self;
-    return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, "", node->span);
+    return node->With(node->min, node->extent, body);
   }
 
   const LoopScan& scan_;
@@ -196,8 +196,7 @@ class ValueHoister : public StmtMutator {
     faults_.BindLoop(node);
     body = Mutate(body);
     if (body.same(node->body)) return self;
-    Stmt loop =
-        ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, "", node->span);
+    Stmt loop = node->With(node->min, node->extent, body);
     for (size_t i = extractor.values.size(); i-- > 0;)
       loop = LetStmtNode::Make(extractor.values[i].first, extractor.values[i].second, loop,
                                node->span);

@@ -193,8 +193,7 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
   faults_.BindLoop(node);
   Stmt body = VectorizeOrSerialize(node->body);
   if (!body) return {};
-  return ForNode::Make(node->var, node->min, node->extent, node->for_kind, body, node->thread,
-                       node->span, node->annotations);
+  return node->With(node->min, node->extent, body);
 }
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {

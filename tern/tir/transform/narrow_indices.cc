@@ -127,7 +127,7 @@ class Narrower : public AnalyzedMutator {
     Var var = NarrowVar(node->var);
     analyzer_.Bind(var, analyzer_.Bounds(node->var));
     return ForNode::Make(var, min, extent, node->for_kind, Mutate(node->body), node->thread,
-                         node->span);
+                         node->span, node->annotations);
   }
 
   Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override {

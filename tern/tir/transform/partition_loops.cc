@@ -276,8 +276,7 @@ class Partitioner : public AnalyzedMutator {
     for (size_t i = 0; i < deciders.size(); ++i) {
       Expr extent = Simple(Minus(ends[i + 1], ends[i]));
       if (analyzer_.Bounds(extent).hi <= 0 || SameValue(ends[i + 1], ends[i])) continue;
-      Stmt piece = ForNode::Make(node->var, ends[i], extent, ForKind::kSerial,
-                                 deciders[i]->Mutate(node->body), "", node->span);
+      Stmt piece = node->With(ends[i], extent, deciders[i]->Mutate(node->body));
       if (i == 1)
         piece = AnalyzedMutator::MutateNode(piece.As<ForNode>(), piece);  // loops inside of it
       else

@@ -94,7 +94,7 @@ class Remover : public StmtMutator {
     if (IsEmpty(body) && !(is_thread && threads_ > 0)) return Nothing(node->span);
     Expr min = Mutate(node->min), extent = Mutate(node->extent);
     if (body.same(node->body) && min.same(node->min) && extent.same(node->extent)) return self;
-    return ForNode::Make(node->var, min, extent, node->for_kind, body, node->thread, node->span);
+    return node->With(min, extent, body);
   }
   Stmt MutateNode(const WhileNode* node, const Stmt& self) override {
     NoteReads(self);
@@ -131,6 +131,14 @@ class Remover : public StmtMutator {
     }
     return changed ? SeqNode::Make(std::move(stmts), node->span) : self;
   }
+  // Drops the regions of buffers that nothing touches any more; says whether there were any.
+  bool KeepUsed(std::vector<BufferRegion>* regions) {
+    size_t dropped = std::erase_if(*regions, [&](const BufferRegion& region) {
+      return !used_buffers_.count(region.buffer.get());
+    });
+    for (BufferRegion& region : *regions) MutateField(region);
+    return dropped > 0;
+  }
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
     const auto* call = node->value.As<ir::CallNode>();
     if (!call || ir::FindIntrinsic(call->name)->pure) return Nothing(node->span);
@@ -145,8 +153,13 @@ class Remover : public StmtMutator {
       Mutate(iter.extent);
       Mutate(iter.binding);
     }
-    if (body.same(node->body) && init.same(node->init)) return self;
-    return BlockNode::Make(node->name, node->iters, init, body, node->span);
+    if (node->predicate) Mutate(node->predicate);
+    auto copy = ffi::Make<BlockNode>(*node);
+    copy->init = init;
+    copy->body = body;
+    bool changed = !body.same(node->body) || !init.same(node->init);
+    changed |= KeepUsed(&copy->reads) || KeepUsed(&copy->writes);
+    return changed ? Stmt(copy) : self;
   }
 
   // An iteration reads what the one before has written, but not in memory that each has anew.
