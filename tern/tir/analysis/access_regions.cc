@@ -28,29 +28,6 @@ bool FillHull(const std::vector<Range>& a, const std::vector<Range>& b,
   return true;
 }
 
-void Join(const AccessRegion& region, const arith::Analyzer& analyzer,
-          std::vector<AccessRegion>* regions) {
-  auto known = std::find_if(regions->begin(), regions->end(), [&](const AccessRegion& other) {
-    return other.buffer.same(region.buffer);
-  });
-  if (known == regions->end()) {
-    regions->push_back(region);
-    return;
-  }
-  if (Contains(known->ranges, region.ranges, analyzer)) {
-    // The smaller box may be all that is surely touched.
-    known->exact =
-        known->exact || (region.exact && Contains(region.ranges, known->ranges, analyzer));
-    return;
-  }
-  if (Contains(region.ranges, known->ranges, analyzer)) {
-    *known = region;
-    return;
-  }
-  known->exact = known->exact && region.exact && FillHull(known->ranges, region.ranges, analyzer);
-  known->ranges = Hull(known->ranges, region.ranges, analyzer);
-}
-
 class RegionFinder : public StmtVisitor {
  public:
   RegionFinder(const arith::Analyzer& analyzer, const BufferNode* wanted)
@@ -89,7 +66,7 @@ class RegionFinder : public StmtVisitor {
                   symbolic_.analyzer().Bounds(symbolic_.Resolve(loop->extent)).lo >= 1;
       region.exact = region.exact && runs && loop->for_kind != ForKind::kThread;
     }
-    Join(region, outside_, regions);
+    JoinRegion(region, outside_, regions);
   }
 
   Range RangeOf(const Buffer& buffer, size_t dimension, const Expr& index,
@@ -267,6 +244,29 @@ const AccessRegion* AccessRegions::Writes(const Buffer& buffer) const {
   return Find(writes, buffer);
 }
 
+void JoinRegion(const AccessRegion& region, const arith::Analyzer& analyzer,
+                std::vector<AccessRegion>* regions) {
+  auto known = std::find_if(regions->begin(), regions->end(), [&](const AccessRegion& other) {
+    return other.buffer.same(region.buffer);
+  });
+  if (known == regions->end()) {
+    regions->push_back(region);
+    return;
+  }
+  if (Contains(known->ranges, region.ranges, analyzer)) {
+    // The smaller box may be all that is surely touched.
+    known->exact =
+        known->exact || (region.exact && Contains(region.ranges, known->ranges, analyzer));
+    return;
+  }
+  if (Contains(region.ranges, known->ranges, analyzer)) {
+    *known = region;
+    return;
+  }
+  known->exact = known->exact && region.exact && FillHull(known->ranges, region.ranges, analyzer);
+  known->ranges = Hull(known->ranges, region.ranges, analyzer);
+}
+
 bool Contains(const std::vector<Range>& a, const std::vector<Range>& b,
               const arith::Analyzer& analyzer) {
   for (size_t d = 0; d < a.size(); ++d)
@@ -313,6 +313,84 @@ AccessRegions FindAccessRegions(const Stmt& stmt, const Buffer& buffer,
   RegionFinder finder(analyzer, buffer.get());
   finder.Visit(stmt);
   return std::move(finder.regions);
+}
+
+// ---- Writes before reads.
+
+namespace {
+
+class CoverageCheck {
+ public:
+  CoverageCheck(const Buffer& buffer, const arith::Analyzer& analyzer)
+      : buffer_(buffer), analyzer_(analyzer) {}
+
+  // Whether what is read was written before, in the statement or as `written` says.
+  bool Covered(const Stmt& stmt) {
+    if (ReadIsCovered(FindAccessRegions(stmt, analyzer_))) return true;
+    size_t before = written_.size();
+    bool covered = DispatchStmt(stmt.get(), [this](auto* node) { return CoveredNode(node); });
+    written_.resize(before);
+    return covered;
+  }
+
+ private:
+  bool ReadIsCovered(const AccessRegions& regions) const {
+    if (regions.opaque.count(buffer_->data.node())) return false;
+    const AccessRegion* read = regions.Reads(buffer_);
+    return !read || std::any_of(written_.begin(), written_.end(), [&](const auto& written) {
+      return Contains(written, read->ranges, analyzer_);
+    });
+  }
+  bool Covered(const Expr& expr) const { return ReadIsCovered(FindAccessRegions(expr, analyzer_)); }
+
+  bool CoveredNode(const StmtNode*) { return false; }
+  bool CoveredNode(const SeqNode* node) {
+    std::vector<AccessRegion> joined;  // of the statements so far
+    for (const Stmt& stmt : node->stmts) {
+      if (!Covered(stmt)) return false;
+      AccessRegions regions = FindAccessRegions(stmt, analyzer_);
+      const AccessRegion* write = regions.Writes(buffer_);
+      if (!write || !write->exact) continue;
+      written_.push_back(write->ranges);
+      JoinRegion(*write, analyzer_, &joined);
+      if (joined[0].exact)
+        written_.push_back(joined[0].ranges);
+      else
+        joined = {*write};
+    }
+    return true;
+  }
+  bool CoveredNode(const LetStmtNode* node) { return Covered(node->value) && Covered(node->body); }
+  bool CoveredNode(const AllocateNode* node) { return Covered(node->body); }
+  bool CoveredNode(const DeclBufferNode* node) { return Covered(node->body); }
+  bool CoveredNode(const ForNode* node) {
+    if (!Covered(node->min) || !Covered(node->extent)) return false;
+    analyzer_.BindRange(node->var, node->min, node->extent);
+    return Covered(node->body);
+  }
+  bool CoveredNode(const WhileNode* node) {
+    return Covered(node->condition) && Covered(node->body);
+  }
+  bool CoveredNode(const IfThenElseNode* node) {
+    return Covered(node->condition) && Covered(node->then_case) &&
+           (!node->else_case || Covered(node->else_case));
+  }
+  bool CoveredNode(const BlockNode* node) {
+    for (const BlockIter& iter : node->iters)
+      if (!Covered(iter.binding) || !Covered(iter.extent)) return false;
+    if (node->predicate.get() && !Covered(node->predicate)) return false;
+    return (!node->init || Covered(node->init)) && Covered(node->body);
+  }
+
+  const Buffer& buffer_;
+  arith::Analyzer analyzer_;
+  std::vector<std::vector<Range>> written_;  // boxes, each written in full
+};
+
+}  // namespace
+
+bool WritesBeforeReading(const Stmt& stmt, const Buffer& buffer, const arith::Analyzer& analyzer) {
+  return CoverageCheck(buffer, analyzer).Covered(stmt);
 }
 
 }  // namespace tern::tir

@@ -37,6 +37,14 @@ AccessRegions FindAccessRegions(const Expr& expr, const arith::Analyzer& analyze
 AccessRegions FindAccessRegions(const Stmt& stmt, const Buffer& buffer,
                                 const arith::Analyzer& analyzer);
 
+// Makes `region` part of the box of its buffer in `regions`.
+void JoinRegion(const AccessRegion& region, const arith::Analyzer& analyzer,
+                std::vector<AccessRegion>* regions);
+
+// Whether every element of `buffer` that `stmt` reads was surely written by `stmt` before, so that
+// nothing depends on what the buffer held when it began.
+bool WritesBeforeReading(const Stmt& stmt, const Buffer& buffer, const arith::Analyzer& analyzer);
+
 // Whether a surely contains b.
 bool Contains(const std::vector<Range>& a, const std::vector<Range>& b,
               const arith::Analyzer& analyzer);

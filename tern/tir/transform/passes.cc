@@ -3,12 +3,14 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/transform/compact_allocations.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/infer_block_regions.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/place_allocations.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
@@ -23,6 +25,8 @@ void RegisterPasses() {
     ir::RegisterPass({name, description,
                       [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
+  per_function("compact_allocations", "allocations are as large as what is accessed of them",
+               CompactAllocations);
   per_function("decompose_reductions", "reductions are initialised before their loops",
                DecomposeReductions);
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
@@ -32,6 +36,8 @@ void RegisterPasses() {
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("place_allocations", "allocations stand around the statements that use them",
+               PlaceAllocations);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
