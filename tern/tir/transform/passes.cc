@@ -11,6 +11,7 @@
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/place_allocations.h"
+#include "tern/tir/transform/rewrite_storage.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
@@ -38,6 +39,8 @@ void RegisterPasses() {
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
   per_function("place_allocations", "allocations stand around the statements that use them",
                PlaceAllocations);
+  per_function("rewrite_storage", "allocations that are not needed at once share memory",
+               RewriteStorage);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
