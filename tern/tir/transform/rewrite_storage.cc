@@ -55,10 +55,7 @@ class StoragePlan {
  private:
   void Place(const Member& member) {
     for (Pool& pool : pools_) {
-      const AllocationLifetime &first = *pool.members[0].lifetime, &mine = *member.lifetime;
-      if (first.frame != mine.frame ||
-          first.allocation->buffer->scope != mine.allocation->buffer->scope)
-        continue;
+      if (!MayShare(*pool.members[0].lifetime, *member.lifetime)) continue;
       for (int64_t offset : OffsetsToTry(pool, member)) {
         Member placed = member;
         placed.offset = offset;
@@ -68,6 +65,12 @@ class StoragePlan {
       }
     }
     pools_.push_back({{member}});
+  }
+
+  static bool MayShare(const AllocationLifetime& a, const AllocationLifetime& b) {
+    const Buffer &x = a.allocation->buffer, &y = b.allocation->buffer;
+    // Compilers of kernels keep an array of one type in registers.
+    return a.frame == b.frame && x->scope == y->scope && (!a.in_launch || x->dtype == y->dtype);
   }
 
   // The start, and where the others start or end.
