@@ -6,8 +6,10 @@
 #include <unordered_set>
 
 #include "tern/ffi/registry.h"
+#include "tern/runtime/device_module.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/function.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
@@ -43,6 +45,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
                                      "compact_allocations",
                                      "unroll_loops",
                                      "vectorize_loops",
+                                     "scalarize_vectors",
                                      "rewrite_storage",
                                      "flatten_buffers",
                                      "simplify",
@@ -67,15 +70,55 @@ ffi::Module Build(const target::Target& target, const std::vector<ir::BaseFunc>&
   });
 }
 
-// Parameters whose memory the function writes.
-std::unordered_set<const ir::BufferNode*> WrittenBuffers(const tir::PrimFunc& function) {
+// One module per code: kernels that are given by the same text are built together.
+std::vector<ffi::Module> BuildExternKernels(const ir::IRModule& module,
+                                            const target::Target& target) {
+  std::map<std::pair<std::string, std::string>, runtime::DeviceArtifact> artifacts;
+  for (const auto& [name, function] : module->functions) {
+    const tir::ExternKernelNode* kernel = tir::AsExternKernel(function);
+    if (!kernel) continue;
+    TERN_CHECK(target->is_device() && target->kind->module_kind == kernel->kind)
+        << kernel->span.str() << ": kernel " << name << " is " << kernel->kind
+        << " code, and cannot be part of a module for " << target->str();
+    runtime::DeviceArtifact& artifact = artifacts[{kernel->format, kernel->code}];
+    artifact.kind = kernel->kind;
+    artifact.fmt = kernel->format;
+    artifact.payload[""] = kernel->code;
+    if (kernel->code.find('\0') == std::string::npos)
+      artifact.source[kernel->format] = kernel->code;
+    runtime::KernelInfo& info = artifact.fmap[name];
+    for (const tir::Param& param : kernel->params)
+      info.args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
+    info.launch_tags = kernel->launch_tags;
+  }
+  std::vector<ffi::Module> modules;
+  for (auto& [code, artifact] : artifacts)
+    modules.push_back(runtime::CreateDeviceModule(std::move(artifact)));
+  return modules;
+}
+
+// The addresses of the memory that the function writes, itself or through external kernels.
+std::unordered_set<const ir::Node*> WrittenMemory(const ir::IRModule& module,
+                                                  const tir::PrimFunc& function) {
   struct Scan : tir::StmtVisitor {
+    explicit Scan(const ir::IRModule& module) : module(module) {}
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::BufferStoreNode* node) override {
-      written.insert(node->buffer.get());
+      written.insert(node->buffer->data.get());
     }
-    std::unordered_set<const ir::BufferNode*> written;
-  } scan;
+    void VisitNode(const ir::CallNode* node) override {
+      const auto* name = node->args.empty() ? nullptr : node->args[0].As<ir::StringImmNode>();
+      auto it = name && node->name == tir::intrinsic::kLaunchKernel
+                    ? module->functions.find(name->value)
+                    : module->functions.end();
+      if (it == module->functions.end()) return;
+      const tir::ExternKernelNode* kernel = tir::AsExternKernel(it->second);
+      for (size_t i = 0; kernel && i < kernel->params.size() && i + 1 < node->args.size(); ++i)
+        if (kernel->writes[i]) written.insert(node->args[i + 1].get());
+    }
+    const ir::IRModule& module;
+    std::unordered_set<const ir::Node*> written;
+  } scan(module);
   scan.Visit(function->body);
   return scan.written;
 }
@@ -88,7 +131,12 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
   ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return function.WithAttr(tir::attr::kTarget, target);
   });
-  return ir::RunPasses(bound, LoweringPasses(target), options);
+  ir::PassOptions checked = options;
+#ifndef NDEBUG
+  if (!checked.verify)
+    checked.verify = [](const ir::IRModule& between, const std::string&) { tir::Verify(between); };
+#endif
+  return ir::RunPasses(bound, LoweringPasses(target), checked);
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
@@ -100,6 +148,11 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
   std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> devices;
   std::vector<ir::BaseFunc> host_functions;
   for (const auto& [name, function] : lowered->functions) {
+    if (tir::AsExternKernel(function)) {
+      // Code generators know nothing of them, except one that takes modules as they were written.
+      if (!target->kind->lowered) host_functions.push_back(function);
+      continue;
+    }
     auto function_target = function->attrs.at(tir::attr::kTarget).As<target::Target>();
     if (!function_target->is_device()) {
       host_functions.push_back(function);
@@ -111,6 +164,8 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
   }
   ffi::Module root = Build(target->is_device() ? target->host : target, host_functions);
   for (const auto& [name, group] : devices) root->Import(Build(group.first, group.second));
+  if (target->kind->lowered)
+    for (const ffi::Module& kernels : BuildExternKernels(lowered, target)) root->Import(kernels);
   return root;
 }
 
@@ -119,8 +174,9 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
   meta.target = target->str();
   meta.device = target->kind->device;
   for (const auto& [name, base] : module->functions) {
+    if (tir::AsExternKernel(base)) continue;
     tir::PrimFunc function = tir::AsPrimFunc(base);
-    auto written = WrittenBuffers(function);
+    auto written = WrittenMemory(module, function);
     runtime::FunctionInfo info{name, {}};
     for (const tir::Param& param : function->params) {
       runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
@@ -128,7 +184,7 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
         described.dtype = param.buffer->dtype;
         for (const ir::Expr& extent : param.buffer->shape)
           described.shape.push_back(tir::Print(extent));
-        described.is_output = written.count(param.buffer.get()) > 0;
+        described.is_output = written.count(param.buffer->data.get()) > 0;
       }
       info.params.push_back(std::move(described));
     }

@@ -31,6 +31,14 @@ class Analyzer {
 
   // Of a scalar integer or bool expression; sound whenever the expression does not overflow.
   ConstBounds Bounds(const ir::Expr& expr) const;
+  // The same, remembering what was found about its parts: for many questions about one large
+  // expression, between which no variable is bound.
+  class BoundsCache {
+    friend class Analyzer;
+    // The expression is kept, so that its address stays its own.
+    std::unordered_map<const ir::ExprNode*, std::pair<ir::Expr, ConstBounds>> known_;
+  };
+  ConstBounds Bounds(const ir::Expr& expr, BoundsCache* cache) const;
 
   // An equal expression, as small as the rules make it.
   ir::Expr Simplify(const ir::Expr& expr) const;
@@ -39,6 +47,9 @@ class Analyzer {
   bool CanProve(const ir::Expr& condition) const;
 
  private:
+  template <class F>
+  ConstBounds BoundsFrom(const ir::Expr& expr, const F& bounds_of) const;
+
   std::unordered_map<const ir::VarNode*, ConstBounds> bounds_;
 };
 

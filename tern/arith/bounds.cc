@@ -106,7 +106,9 @@ void Analyzer::BindRange(const Var& var, const Expr& min, const Expr& extent) {
   Bind(var, {first.lo, IsInf(last) ? kPosInf : last - 1});
 }
 
-ConstBounds Analyzer::Bounds(const Expr& expr) const {
+// By the bounds of its parts, which `bounds_of` gives.
+template <class F>
+ConstBounds Analyzer::BoundsFrom(const Expr& expr, const F& bounds_of) const {
   DataType dtype = expr.dtype();
   if (!dtype.is_scalar() || !(dtype.is_integer() || dtype.is_bool())) return {};
   ConstBounds bounds = DispatchExpr(expr.get(), [&](auto* node) -> ConstBounds {
@@ -122,17 +124,17 @@ ConstBounds Analyzer::Bounds(const Expr& expr) const {
       // Unsigned and narrow arithmetic wraps; a float comparison is not about integers.
       bool wraps = operand.is_uint() || operand.bits() < 32;
       if (operand.is_float() || (wraps && !dtype.is_bool())) return {};
-      return Combine(T::kKind, Bounds(node->a), Bounds(node->b));
+      return Combine(T::kKind, bounds_of(node->a), bounds_of(node->b));
     } else if constexpr (std::is_same_v<T, SelectNode>) {
-      ConstBounds a = Bounds(node->true_value), b = Bounds(node->false_value);
+      ConstBounds a = bounds_of(node->true_value), b = bounds_of(node->false_value);
       return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
     } else if constexpr (std::is_same_v<T, NotNode>) {
-      ConstBounds a = Bounds(node->a);
+      ConstBounds a = bounds_of(node->a);
       return {1 - a.hi, 1 - a.lo};
     } else if constexpr (std::is_same_v<T, CastNode>) {
       DataType from = node->value.dtype();
       if (!from.is_integer() && !from.is_bool()) return {};
-      ConstBounds value = Bounds(node->value), type = OfType(dtype);
+      ConstBounds value = bounds_of(node->value), type = OfType(dtype);
       // A uint64 without a bound may be beyond int64.
       if (from == DataType::UInt(64) && IsInf(value.hi) && !dtype.is_uint()) return {};
       if (dtype.is_bool() || value.lo < type.lo || value.hi > type.hi) return {};
@@ -142,6 +144,20 @@ ConstBounds Analyzer::Bounds(const Expr& expr) const {
     }
   });
   return Intersect(bounds, OfType(dtype));
+}
+
+ConstBounds Analyzer::Bounds(const Expr& expr) const {
+  return BoundsFrom(expr, [this](const Expr& part) { return Bounds(part); });
+}
+
+ConstBounds Analyzer::Bounds(const Expr& expr, BoundsCache* cache) const {
+  // Leaves are looked at faster than they are found.
+  if (expr.As<IntImmNode>() || expr.As<VarNode>()) return Bounds(expr);
+  auto it = cache->known_.find(expr.get());
+  if (it != cache->known_.end()) return it->second.second;
+  ConstBounds bounds = BoundsFrom(expr, [&](const Expr& part) { return Bounds(part, cache); });
+  cache->known_.emplace(expr.get(), std::pair(expr, bounds));
+  return bounds;
 }
 
 }  // namespace tern::arith

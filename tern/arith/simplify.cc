@@ -44,15 +44,17 @@ class Simplifier : public ExprMutator {
     Expr value = Mutate(node->value);
     const int64_t* constant = AsConstInt(value);
     DataType dtype = self.dtype();
-    if (constant && dtype.is_scalar() && dtype.is_integer() && analyzer_.Bounds(self).is_single())
+    if (constant && dtype.is_scalar() && dtype.is_integer() && Bounds(self).is_single())
       return IntImmNode::Make(dtype, *constant, self.span());
     return value.same(node->value) ? self : CastNode::Make(dtype, value, self.span());
   }
 
+  ConstBounds Bounds(const Expr& expr) { return analyzer_.Bounds(expr, &cache_); }
+
   // A value that can only be one number is that number.
   Expr Finish(Expr expr) {
     if (!expr.dtype().is_scalar() || AsConstInt(expr)) return expr;
-    ConstBounds bounds = analyzer_.Bounds(expr);
+    ConstBounds bounds = Bounds(expr);
     return bounds.is_single() ? IntImmNode::Make(expr.dtype(), bounds.lo, expr.span()) : expr;
   }
 
@@ -134,7 +136,7 @@ class Simplifier : public ExprMutator {
     if (IsConst(b, 1)) return a;
     const int64_t* divisor = AsConstInt(b);
     if (!divisor || *divisor <= 0) return {};
-    ConstBounds bounds = analyzer_.Bounds(a);
+    ConstBounds bounds = Bounds(a);
     if (bounds.lo >= 0 && bounds.hi < *divisor) return MakeConst(a.dtype(), 0, span);
     if (!IsIndexType(a.dtype())) return {};
     // (x * c * d + y) // d = x * c + y // d
@@ -149,7 +151,7 @@ class Simplifier : public ExprMutator {
     if (IsConst(b, 1)) return MakeConst(a.dtype(), 0);
     const int64_t* divisor = AsConstInt(b);
     if (!divisor || *divisor <= 0) return {};
-    ConstBounds bounds = analyzer_.Bounds(a);
+    ConstBounds bounds = Bounds(a);
     if (bounds.lo >= 0 && bounds.hi < *divisor) return a;
     if (!IsIndexType(a.dtype())) return {};
     if (ExactQuotient(a, *divisor)) return MakeConst(a.dtype(), 0);
@@ -168,7 +170,7 @@ class Simplifier : public ExprMutator {
 
   Expr RewriteMinMax(NodeKind kind, const Expr& a, const Expr& b) {
     if (StructuralEqual(a, b)) return a;
-    ConstBounds x = analyzer_.Bounds(a), y = analyzer_.Bounds(b);
+    ConstBounds x = Bounds(a), y = Bounds(b);
     const Expr &smaller = kind == NodeKind::kMin ? a : b, &larger = kind == NodeKind::kMin ? b : a;
     if (x.hi <= y.lo && x.hi != ConstBounds::kPosInf) return smaller;
     if (y.hi <= x.lo && y.hi != ConstBounds::kPosInf) return larger;
@@ -190,6 +192,7 @@ class Simplifier : public ExprMutator {
   }
 
   const Analyzer& analyzer_;
+  Analyzer::BoundsCache cache_;
 };
 
 }  // namespace

@@ -107,8 +107,28 @@ class Lexer {
     return true;
   }
 
+  bool ReadLines(Token* token) {
+    constexpr std::string_view kQuotes = "\"\"\"";
+    size_t begin = at_ + kQuotes.size();
+    if (begin < text_.size() && text_[begin] == '\n') ++begin;
+    size_t end = text_.find(kQuotes, begin);
+    if (end == std::string::npos) {
+      diagnostics_->Add(token->span, "the string has no closing \"\"\"");
+      end = text_.size();
+    }
+    token->text = text_.substr(begin, end - begin);
+    size_t after = std::min(end + kQuotes.size(), text_.size());
+    for (; at_ < after; ++at_) {
+      if (text_[at_] != '\n') continue;
+      ++line_;
+      line_begin_ = at_ + 1;
+    }
+    return true;
+  }
+
   bool ReadString(Token* token) {
     token->kind = Token::Kind::kString;
+    if (Peek(1) == '"' && Peek(2) == '"') return ReadLines(token);
     for (++at_; Peek() != '"'; ++at_) {
       if (at_ >= text_.size() || Peek() == '\n') {
         diagnostics_->Add(token->span, "the string does not end on its line");
@@ -166,6 +186,13 @@ std::string QuoteString(const std::string& text) {
     }
   }
   return out + "\"";
+}
+
+std::string QuoteLines(const std::string& text) {
+  bool has_lines = text.find('\n') != std::string::npos;
+  if (!has_lines || text.back() == '"' || text.find("\"\"\"") != std::string::npos)
+    return QuoteString(text);
+  return "\"\"\"\n" + text + "\"\"\"";
 }
 
 }  // namespace tern::ir

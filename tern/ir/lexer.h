@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tokens of the text forms. White space separates, # starts a comment to the end of the line.
+// The tokens of the text forms. White space separates, # starts a comment to the end of the line. A
+// string is "on one line", with escapes, or between """ and """, as it stands there; a line break
+// right behind the opening quotes is no part of it.
 #ifndef TERN_IR_LEXER_H_
 #define TERN_IR_LEXER_H_
 
@@ -22,8 +24,11 @@ struct Token {
 // Ends with a kEnd token. Characters and literals that are no tokens are reported and skipped.
 std::vector<Token> Lex(const ffi::Ref<const Source>& source, Diagnostics* diagnostics);
 
-// `text` as a literal that Lex reads back.
+// `text` as a literal that Lex reads back: "text", with escapes.
 std::string QuoteString(const std::string& text);
+// The same, over several lines and without escapes where the text has several lines and such a
+// literal can hold it. The first line stands below the opening quotes.
+std::string QuoteLines(const std::string& text);
 
 }  // namespace tern::ir
 

@@ -286,9 +286,22 @@ ExprParser::Value ExprParser::ParseCall(const Token& name) {
   }
   Expect("(");
   std::vector<Value> args;
-  CommaList(")", [&] { args.push_back(ParseExpr()); });
+  CommaList(")", [&] { args.push_back(ParseArgument(name)); });
   if (conversion && !typed) return ParseConversion(name, *conversion, args);
   return {Located(name.span, [&] { return MakeCall(name, dtype, args); }), false};
+}
+
+// The name of a buffer alone is its address, where a function takes addresses.
+ExprParser::Value ExprParser::ParseArgument(const Token& callee) {
+  bool alone = Peek().kind == Token::Kind::kIdent && (Peek(1).text == "," || Peek(1).text == ")");
+  if (alone && ir::FindIntrinsic(callee.text)) {
+    auto it = symbols_.find(Peek().text);
+    if (it != symbols_.end() && it->second.buffer) {
+      Next();
+      return {it->second.var, false};
+    }
+  }
+  return ParseExpr();
 }
 
 // shuffle([a, b], [0, 3]), after the name.

@@ -151,6 +151,7 @@ class ExprParser {
   Value ParseLetExpr();
   Value ParseName();
   Value ParseCall(const Token& name);
+  Value ParseArgument(const Token& callee);
   Value ParseShuffle(const Token& name);
   Value ParseConversion(const Token& name, DataType dtype, std::vector<Value>& args);
   Expr MakeCall(const Token& name, DataType dtype, std::vector<Value>& args);

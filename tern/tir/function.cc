@@ -4,6 +4,7 @@
 #include "tern/ffi/json.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -41,9 +42,13 @@ PrimFunc AsPrimFunc(const ir::BaseFunc& function) {
 ir::IRModule MapFunctions(const ir::IRModule& module,
                           const std::function<PrimFunc(const PrimFunc&)>& f) {
   std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, function] : module->functions)
-    functions.push_back(
-        WithContext("in function " + name, [&] { return ir::BaseFunc(f(AsPrimFunc(function))); }));
+  for (const auto& [name, function] : module->functions) {
+    if (AsExternKernel(function))
+      functions.push_back(function);
+    else
+      functions.push_back(WithContext("in function " + name,
+                                      [&] { return ir::BaseFunc(f(AsPrimFunc(function))); }));
+  }
   return ir::IRModule::Make(functions);
 }
 
@@ -140,9 +145,13 @@ bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) { return Comparer().E
 
 bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b) {
   if (a->functions.size() != b->functions.size()) return false;
-  for (auto x = a->functions.begin(), y = b->functions.begin(); x != a->functions.end(); ++x, ++y)
-    if (!StructuralEqual(AsPrimFunc(x->second), AsPrimFunc(y->second))) return false;
-  return true;
+  auto equal = [](const ir::BaseFunc& x, const ir::BaseFunc& y) {
+    const ExternKernelNode *p = AsExternKernel(x), *q = AsExternKernel(y);
+    if (p || q) return p && q && StructuralEqual(*p, *q);
+    return StructuralEqual(AsPrimFunc(x), AsPrimFunc(y));
+  };
+  return std::equal(a->functions.begin(), a->functions.end(), b->functions.begin(),
+                    [&](const auto& x, const auto& y) { return equal(x.second, y.second); });
 }
 
 }  // namespace tern::tir

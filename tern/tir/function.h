@@ -58,7 +58,7 @@ inline constexpr const char* kLaunchTags =
 
 // The functions of a module that are PrimFuncs.
 PrimFunc AsPrimFunc(const ir::BaseFunc& function);
-// A module pass of a function from PrimFunc to PrimFunc.
+// A module pass of a function from PrimFunc to PrimFunc; external kernels stay as they are.
 ir::IRModule MapFunctions(const ir::IRModule& module,
                           const std::function<PrimFunc(const PrimFunc&)>& f);
 

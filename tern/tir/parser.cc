@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "tern/target/target.h"
 #include "tern/tir/expr_parser.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/text.h"
 
 namespace tern::tir {
 namespace {
 
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  TERN_CHECK(file && std::filesystem::is_regular_file(path)) << "cannot read " << path.string();
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 class Parser : public ExprParser {
  public:
-  explicit Parser(const ffi::Ref<const ir::Source>& source) : ExprParser(source) {}
+  // `directory` is where the files lie that the text names; null where it may name none.
+  Parser(const ffi::Ref<const ir::Source>& source, const std::filesystem::path* directory)
+      : ExprParser(source), directory_(directory) {}
 
   ir::IRModule Run() {
     std::vector<ir::BaseFunc> functions;
     std::set<std::string> names;
     while (!AtEnd()) {
       try {
-        PrimFunc function = ParseFunction();
+        ir::BaseFunc function = AtKernel() ? ir::BaseFunc(ParseKernel()) : ParseFunction();
         if (!names.insert(function->name).second)
           diagnostics_.Add(function->span, "function " + function->name + " is defined twice");
         else
           functions.push_back(function);
       } catch (const Abandon&) {
-        while (!AtEnd() && !(Peek().text == "func" && Peek().first_on_line)) Next();
+        while (!AtEnd() && !(Peek().first_on_line && (Is("func") || AtKernel()))) Next();
       }
     }
     diagnostics_.ThrowIfAny("ParseError");
@@ -111,6 +123,65 @@ class Parser : public ExprParser {
     ir::Attrs attrs = ParseAttrs();
     Stmt body = ParseBlock();
     return PrimFunc::Make(name, std::move(params), std::move(body), std::move(attrs), span);
+  }
+
+  // A buffer may have the name `kernel`.
+  bool AtKernel() const { return Is("kernel") && Peek(1).kind == Token::Kind::kIdent; }
+
+  // kernel name(parameters) launch(axes) writes(tensors) from "kind" format "format" { code }
+  ExternKernel ParseKernel() {
+    auto kernel = ffi::Make<ExternKernelNode>();
+    kernel->span = Next().span;
+    kernel->name = ExpectIdent("the kernel's name");
+    symbols_.clear();
+    kernel->params = ParseParams();
+    Expect("launch");
+    Expect("(");
+    CommaList(")", [&] {
+      Span span = Peek().span;
+      std::string axis = ParseThreadAxis();
+      for (const std::string& other : kernel->launch_tags)
+        if (other == axis) Fail(span, "axis " + axis + " is given twice");
+      kernel->launch_tags.push_back(axis);
+    });
+    kernel->writes = ParseWrites(kernel->params);
+    Expect("from");
+    kernel->kind = ExpectString("the kind of device that the code is for, as a string");
+    Expect("format");
+    kernel->format = ExpectString("the format of the code, as a string");
+    Expect("{");
+    if (Accept("file")) {
+      Span span = Peek().span;
+      kernel->file = ExpectString("the name of a file, as a string");
+      if (!directory_) Fail(span, "a text that is no file names a file of code");
+      kernel->code = Located(span, [&] { return ReadFile(*directory_ / kernel->file); });
+    } else {
+      kernel->code = ExpectString("the kernel's code, as a string, or file and its name");
+    }
+    Expect("}");
+    return kernel;
+  }
+  std::vector<bool> ParseWrites(const std::vector<Param>& params) {
+    std::vector<bool> writes(params.size());
+    Span span = Peek().span;
+    Expect("writes");
+    Expect("(");
+    CommaList(")", [&] {
+      auto is_named = [&](const Param& param) {
+        return param.is_tensor() && param.name() == Peek().text;
+      };
+      auto it = std::find_if(params.begin(), params.end(), is_named);
+      if (it == params.end()) Unexpected("a tensor of the kernel's parameters");
+      writes[it - params.begin()] = true;
+      Next();
+    });
+    if (std::find(writes.begin(), writes.end(), true) == writes.end())
+      Fail(span, "a kernel writes to one of its tensors at least");
+    return writes;
+  }
+  std::string ExpectString(const char* what) {
+    if (Peek().kind != Token::Kind::kString) Unexpected(what);
+    return Next().text;
   }
 
   // Extents may name scalars that come later in the list, so names unknown in a shape become
@@ -370,12 +441,14 @@ class Parser : public ExprParser {
     Buffer shape = ParseBufferDefinition();
     Expect("at");
     if (Peek().kind != Token::Kind::kIdent) Unexpected("the name of a pointer");
-    Var data = Lookup(Peek()).var;
+    Symbol under = Lookup(Peek());
+    const Var& data = under.var;
     if (!data.dtype().is_handle())
       Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
     Next();
     auto placed = ffi::Make<BufferNode>(*shape);
     placed->data = data;
+    if (under.buffer) placed->scope = under.buffer->scope;
     Buffer buffer(placed.get());
     symbols_[buffer->name] = {data, buffer};
     return DeclBufferNode::Make(buffer, RestOfBlock(), buffer->span);
@@ -491,21 +564,19 @@ class Parser : public ExprParser {
     });
   }
 
+  const std::filesystem::path* directory_;
   bool closed_ = false;  // the statement just parsed took the closing brace of its block
 };
 
 }  // namespace
 
 ir::IRModule ParseModule(const std::string& file_name, const std::string& text) {
-  return Parser(ffi::Make<ir::Source>(file_name, text)).Run();
+  return Parser(ffi::Make<ir::Source>(file_name, text), nullptr).Run();
 }
 
 ir::IRModule ParseFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  TERN_CHECK(file) << "cannot read " << path;
-  std::stringstream text;
-  text << file.rdbuf();
-  return ParseModule(path, text.str());
+  std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  return Parser(ffi::Make<ir::Source>(path, ReadFile(path)), &directory).Run();
 }
 
 }  // namespace tern::tir

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/lexer.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/text.h"
@@ -77,7 +80,43 @@ std::string FloatText(DataType dtype, double value) {
 class Printer {
  public:
   std::string Function(const PrimFunc& function) {
-    out_ = "func " + function->name + "(";
+    PrintHead("func", function);
+    out_ += " ";
+    Body(function->body);
+    return out_ + "\n";
+  }
+
+  std::string Kernel(const ExternKernelNode& kernel) {
+    PrintHead("kernel", kernel.Signature());
+    std::vector<std::string> written;
+    for (size_t i = 0; i < kernel.params.size(); ++i)
+      if (kernel.writes[i]) written.push_back(Name(kernel.params[i].buffer.get()));
+    out_ += " launch(" + ffi::Join(kernel.launch_tags) + ") writes(" + ffi::Join(written) +
+            ") from " + QuoteString(kernel.kind) + " format " + QuoteString(kernel.format) +
+            " {\n  ";
+    // Bytes that are no text stay in their file.
+    bool in_file = !kernel.file.empty() && !IsText(kernel.code);
+    out_ += in_file ? "file " + QuoteString(kernel.file) : QuoteLines(kernel.code);
+    return out_ + "\n}\n";
+  }
+
+  std::string Statement(const Stmt& stmt) {
+    Print(stmt);
+    return std::move(out_);
+  }
+
+  std::string Expression(const Expr& expr) { return Text(expr, kOrPrec); }
+
+ private:
+  static bool IsText(const std::string& code) {
+    return std::none_of(code.begin(), code.end(), [](char c) {
+      return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t' && c != '\r';
+    });
+  }
+
+  // What stands before the body.
+  void PrintHead(const char* word, const PrimFunc& function) {
+    out_ = std::string(word) + " " + function->name + "(";
     // Every parameter's name is taken before any shape is printed: shapes may use scalars that come
     // later.
     for (const Param& param : function->params)
@@ -91,19 +130,9 @@ class Printer {
         out_ += Name(param.var.node()) + ": " + param.var.dtype().str();
     }
     out_ += ")";
-    out_ += AttrsText(function->attrs) + " ";
-    Body(function->body);
-    return out_ + "\n";
+    out_ += AttrsText(function->attrs);
   }
 
-  std::string Statement(const Stmt& stmt) {
-    Print(stmt);
-    return std::move(out_);
-  }
-
-  std::string Expression(const Expr& expr) { return Text(expr, kOrPrec); }
-
- private:
   // ---- names
 
   std::string Unique(const std::string& wanted) {
@@ -373,8 +402,11 @@ class Printer {
 
 std::string PrintModule(const ir::IRModule& module) {
   std::string text;
-  for (const auto& [name, function] : module->functions)
-    text += (text.empty() ? "" : "\n") + Print(AsPrimFunc(function));
+  for (const auto& [name, function] : module->functions) {
+    const ExternKernelNode* kernel = AsExternKernel(function);
+    text += text.empty() ? "" : "\n";
+    text += kernel ? Printer().Kernel(*kernel) : Print(AsPrimFunc(function));
+  }
   return text;
 }
 std::string Print(const PrimFunc& function) { return Printer().Function(function); }

@@ -13,7 +13,7 @@
 namespace tern::tir {
 
 // Throws ParseError with every mistake found, each as "file:line:col: error: ...", its line and a
-// caret.
+// caret. Only the text of a file may name files of code, which are found from its directory.
 ir::IRModule ParseModule(const std::string& file_name, const std::string& text);
 ir::IRModule ParseFile(const std::string& path);
 

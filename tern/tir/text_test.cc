@@ -6,6 +6,7 @@
 #include "tern/compile.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::tir {
@@ -34,6 +35,51 @@ class TextTest : public ::testing::Test {
     return "";
   }
 };
+
+TEST_F(TextTest, StringsOverLines) {
+  auto code = [](const std::string& literal) {
+    ir::IRModule module = ParseModule(
+        "t.tir",
+        "kernel k(A: float32[n]) launch(threadIdx.x) writes(A) from \"d\" format \"f\" {\n" +
+            literal + "\n}\nfunc kernel(kernel: float32[n]) { kernel[0] = 1 }");
+    std::string printed = PrintModule(module);
+    ir::IRModule again = ParseModule("printed.tir", printed);
+    EXPECT_TRUE(StructuralEqual(module, again)) << printed;
+    EXPECT_EQ(PrintModule(again), printed);
+    return AsExternKernel(module->functions.at("k"))->code;
+  };
+  EXPECT_EQ(code(R"("""a""")"), "a");
+  EXPECT_EQ(code("\"\"\"\n\n  a \\n \"b\"\n\"\"\""), "\n  a \\n \"b\"\n");
+  EXPECT_EQ(code(R"("""""")"), "");
+  // Not every text can stand between triple quotes.
+  EXPECT_EQ(code(R"("\n\"\"\"x")"), "\n\"\"\"x");
+  EXPECT_EQ(code(R"("\nx\"")"), "\nx\"");
+  // Tokens behind such a string are on their lines.
+  EXPECT_EQ(ErrorsOf("func f(A: float32[n]) {\n  assert n > 0, \"\"\"\nno\n\"\"\" x\n}"),
+            "test.tir:4:5: error: expected a statement (for, while, if, let, alloc, buffer, "
+            "assert, block, scope, a store or a call), found 'x'\n  \"\"\" x\n      ^");
+  EXPECT_EQ(
+      ErrorsOf("kernel k(A: float32[n]) launch(threadIdx.x) writes(A) from \"d\" format \"f\" "
+               "{ file \"x\" }"),
+      "test.tir:1:82: error: a text that is no file names a file of code\n  kernel k(A: "
+      "float32[n]) launch(threadIdx.x) writes(A) from \"d\" format \"f\" { file \"x\" }\n" +
+          std::string(83, ' ') + "^");
+}
+
+TEST_F(TextTest, ExternalKernelsDifferByWhatTheySay) {
+  auto kernel = [](const std::string& head, const std::string& tail) {
+    return ParseModule("t.tir", "kernel k(" + head + ") launch(threadIdx.x) writes(A) " + tail);
+  };
+  std::string tail = "from \"d\" format \"f\" { \"code\" }";
+  ir::IRModule first = kernel("A: float32[n]", tail);
+  EXPECT_TRUE(StructuralEqual(first, kernel("A: float32[m]", tail)));
+  EXPECT_FALSE(StructuralEqual(first, kernel("A: float32[n], n: int64", tail)));
+  EXPECT_FALSE(
+      StructuralEqual(first, kernel("A: float32[n]", "from \"d\" format \"f\" { \"other\" }")));
+  EXPECT_FALSE(
+      StructuralEqual(first, kernel("A: float32[n]", "from \"e\" format \"f\" { \"code\" }")));
+  EXPECT_FALSE(StructuralEqual(first, ParseModule("t.tir", "func k(A: float32[n]) { A[0] = 1 }")));
+}
 
 TEST_F(TextTest, RoundTripsStatements) {
   RoundTrip(

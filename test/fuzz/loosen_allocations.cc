@@ -9,6 +9,19 @@ namespace {
 
 using namespace tern::tir;  // the statement classes
 
+// Whether the memory has another name too.
+bool IsViewed(const Buffer& buffer, const Stmt& body) {
+  struct ViewFinder : StmtVisitor {
+    using StmtVisitor::VisitDef;
+    void VisitDef(const BufferDef& view) override { found |= view->data.node() == address; }
+    const VarNode* address = nullptr;
+    bool found = false;
+  } finder;
+  finder.address = buffer->data.node();
+  finder.Visit(body);
+  return finder.found;
+}
+
 class Loosener : public StmtMutator {
  public:
   explicit Loosener(Random* random) : random_(random) {}
@@ -20,7 +33,8 @@ class Loosener : public StmtMutator {
 
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     const Buffer& buffer = node->buffer;
-    bool fixed = buffer->name == kCounterName || buffer->shape.empty();
+    bool fixed = buffer->name == kCounterName || buffer->shape.empty() ||
+                 !buffer->strides.empty() || IsViewed(buffer, node->body);
     if (fixed || random_->OneIn(3)) return MutateChildren(node, self);
     int64_t start = random_->Below(3);
     auto larger = ffi::Make<ir::BufferNode>(*buffer);
@@ -34,7 +48,8 @@ class Loosener : public StmtMutator {
   std::vector<Expr> Moved(const Buffer& buffer, const std::vector<Expr>& indices) {
     std::vector<Expr> moved;
     for (const Expr& index : indices) moved.push_back(Mutate(index));
-    moved[0] = moved[0] + ir::IntImmNode::Make(moved[0].dtype(), starts_.at(buffer.get()));
+    auto start = static_cast<double>(starts_.at(buffer.get()));
+    moved[0] = moved[0] + ir::MakeConst(moved[0].dtype(), start);
     return moved;
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {

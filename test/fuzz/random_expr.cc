@@ -168,8 +168,8 @@ Value ExprGenerator::Convert(DataType dtype, Value value) {
     // Rounding once or twice on the way to 16 bits is the target's choice: integers are exact, and
     // float64 goes by way of float32.
     value = Fit(value, from.is_float() ? Limit(dtype) : ExactLimit(dtype), random_);
-    if (from == DataType::Float(64) && dtype.bits() == 16)
-      value.expr = CastNode::Make(DataType::Float(32), value.expr);
+    if (from.element() == DataType::Float(64) && dtype.bits() == 16)
+      value.expr = CastNode::Make(DataType::Float(32, from.lanes()), value.expr);
     // Rounding may lead a little beyond the bound.
     return {CastNode::Make(dtype, value.expr), value.bound * 1.01};
   }

@@ -56,6 +56,13 @@ class ExprGenerator {
   // `a op b` for a random operator that reductions use.
   Value Accumulate(Value a, Value b);
 
+  // a + b or a * b of scalars or vectors, brought below what the type holds.
+  Value Combine(ir::NodeKind kind, Value a, Value b) {
+    return kind == ir::NodeKind::kMul ? Product(a, b) : Sum(kind, a, b);
+  }
+  // `value`, a scalar or vector, as another type.
+  Value Convert(DataType dtype, Value value);
+
   // What can be used. Leaving a scope is resizing these.
   std::vector<ScopedVar> vars;
   std::vector<Readable> buffers;
@@ -66,7 +73,6 @@ class ExprGenerator {
   Value Load(const Readable& from, int depth);
   Value Bool(int depth);
   Value Cast(DataType dtype, int depth);
-  Value Convert(DataType dtype, Value value);
   Value Arithmetic(DataType dtype, int depth);
   Value Sum(ir::NodeKind kind, Value a, Value b);
   Value Product(Value a, Value b);

@@ -4,6 +4,7 @@
 #include "tern/tir/function.h"
 #include "test/fuzz/loosen_allocations.h"
 #include "test/fuzz/random_expr.h"
+#include "test/fuzz/random_vector.h"
 
 namespace tern::fuzz {
 namespace {
@@ -44,7 +45,10 @@ class ProgramGenerator {
     for (const char* name : {"n", "m"})
       if (random_.OneIn(2)) symbols_.emplace_back(name);
     for (const Var& symbol : symbols_) {
-      program_.arguments.dims[symbol.name()] = random_.Between(1, 5);
+      // Now and then nothing runs, and nothing may be evaluated that would fault then.
+      int64_t extent = random_.OneIn(12) ? 0 : random_.Between(1, 5);
+      program_.arguments.dims[symbol.name()] = extent;
+      if (extent == 0) zeros_.push_back(symbol);
       exprs_.vars.push_back({{symbol, 5}, {}});
     }
   }
@@ -60,7 +64,12 @@ class ProgramGenerator {
   Buffer MakeTensor(const std::string& name) {
     std::vector<Expr> shape(random_.Below(4));
     for (Expr& extent : shape) extent = MakeExtent();
-    return ir::BufferNode::Make(name, random_.Pick(AllTypes()), shape);
+    std::vector<Expr> strides;
+    if (zeros_.empty() && random_.OneIn(6)) {
+      strides.assign(shape.size(), 1);
+      for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+    }
+    return ir::BufferNode::Make(name, random_.Pick(AllTypes()), shape, strides);
   }
 
   std::vector<Param> MakeParams() {
@@ -134,6 +143,8 @@ class ProgramGenerator {
     });
     exprs_.buffers = std::move(saved_buffers);
     std::swap(saved_writable, writable_);
+    for (const Var& zero : zeros_)
+      stage = ForNode::Make(NewVar("z"), 0, zero, ForKind::kSerial, stage);
     return stage;
   }
 
@@ -163,6 +174,8 @@ class ProgramGenerator {
     std::vector<Expr> element;
     auto add_iter = [&](const Expr& extent, IterKind kind) {
       loops.push_back(NewLoop(extent, kind == IterKind::kSpatial));
+      if (kind == IterKind::kSpatial && random_.OneIn(8))
+        kind = random_.OneIn(2) ? IterKind::kScan : IterKind::kOpaque;
       Var axis = NewVar("v");
       Expr binding = loops.back().value;
       if (random_.OneIn(6)) binding = extent - 1 - binding;
@@ -229,7 +242,7 @@ class ProgramGenerator {
     for (size_t i = loops.size(); i-- > 0;) {
       const Loop& loop = loops[i];
       if (loop.inner) {
-        body = IfThenElseNode::Make(loop.value < loop.extent, body);
+        body = Where(loop.value < loop.extent, body);
         body = ForNode::Make(loop.inner, 0, loop.factor, RandomKind(loop.independent, loop.factor),
                              body);
       }
@@ -243,11 +256,22 @@ class ProgramGenerator {
     return body;
   }
 
+  // `body` where the condition holds.
+  Stmt Where(const Expr& condition, const Stmt& body) {
+    const auto* block = body.As<BlockNode>();
+    if (!block || random_.OneIn(2)) return IfThenElseNode::Make(condition, body);
+    auto predicated = ffi::Make<BlockNode>(*block);
+    predicated->predicate = block->predicate ? block->predicate && condition : condition;
+    return predicated;
+  }
+
   // Only what is independent runs in parallel, and only constant extents can be unrolled.
   ForKind RandomKind(bool independent, const Expr& extent) {
     std::vector<ForKind> kinds = {ForKind::kSerial, ForKind::kSerial};
     if (independent) kinds.push_back(ForKind::kParallel);
-    if (ir::AsConstInt(extent)) kinds.push_back(ForKind::kUnrolled);
+    const int64_t* constant = ir::AsConstInt(extent);
+    if (constant) kinds.push_back(ForKind::kUnrolled);
+    if (constant && *constant > 1) kinds.push_back(ForKind::kVectorized);
     return random_.Pick(kinds);
   }
 
@@ -264,7 +288,13 @@ class ProgramGenerator {
       exprs_.vars.push_back({{var, 13}, first == 0 && !narrow ? extent : Expr()});
       bool unrolls = unrollable && ir::AsConstInt(extent) && random_.OneIn(4);
       ForKind kind = unrolls ? ForKind::kUnrolled : ForKind::kSerial;
-      return ForNode::Make(var, ir::IntImmNode::Make(dtype, first), extent, kind, make_body());
+      ir::Attrs annotations;
+      if (!unrolls && random_.OneIn(6)) {
+        kind = ForKind::kVectorized;
+        annotations["lanes"] = random_.Between(2, 4);
+      }
+      return ForNode::Make(var, ir::IntImmNode::Make(dtype, first), extent, kind, make_body(), "",
+                           {}, annotations);
     });
   }
 
@@ -278,7 +308,9 @@ class ProgramGenerator {
 
   Stmt MakeStmt(int depth) {
     if (depth <= 0) return MakeStore();
-    switch (random_.Below(10)) {
+    switch (random_.Below(11)) {
+      case 10:
+        return MakeVectors(depth);
       case 0: {
         Expr condition = exprs_.Make(DataType::Bool(), 2).expr;
         Stmt then_case = MakeBody(depth - 1);
@@ -337,7 +369,56 @@ class ProgramGenerator {
         fill = ForNode::Make(vars[i], 0, shape[i], ForKind::kSerial, fill);
       exprs_.buffers.push_back({local, {}, true});
       writable_.push_back({local, {}, true});
-      return AllocateNode::Make(local, SeqNode::Make({fill, MakeBody(depth - 1)}));
+      Buffer view = random_.OneIn(3) ? MakeView(local) : Buffer();
+      Stmt body = MakeBody(depth - 1);
+      if (view) body = DeclBufferNode::Make(view, body);
+      return AllocateNode::Make(local, SeqNode::Make({fill, body}));
+    });
+  }
+
+  // Some elements of a compact buffer of constant size, seen through strides and an offset.
+  Buffer MakeView(const Buffer& local) {
+    int64_t size = 1;
+    for (const Expr& extent : local->shape) size *= *ir::AsConstInt(extent);
+    auto view = ffi::Make<BufferNode>(*local);
+    view->name = "u" + std::to_string(names_++);
+    int64_t offset = random_.Below(size), stride = random_.Between(1, 3);
+    view->shape = {Expr((size - 1 - offset) / stride + 1)};
+    view->strides = stride == 1 ? std::vector<Expr>{} : std::vector<Expr>{stride};
+    if (offset > 0) view->offset = offset;
+    Buffer result(view.get());
+    exprs_.buffers.push_back({result, {}, true});
+    writable_.push_back({result, {}, true});
+    return result;
+  }
+
+  // Vector statements on an array of the instance's own.
+  Stmt MakeVectors(int depth) {
+    return Scoped([&] {
+      DataType dtype = random_.Pick(AllTypes());
+      int64_t size = random_.Between(4, 9);
+      Buffer array =
+          ir::BufferNode::Make("a" + std::to_string(names_++), dtype, {size}, {}, "local");
+      Var k = NewVar("k");
+      Stmt fill = ForNode::Make(k, 0, size, ForKind::kSerial,
+                                MakeStoreOf({array, {k}, false}, exprs_.Make(dtype, 1)));
+      VectorGenerator vectors(&random_, &exprs_, program_.rounds_floats, array);
+      std::vector<Stmt> stmts = {fill};
+      for (int64_t i = random_.Between(1, 3); i > 0; --i) {
+        int lanes = static_cast<int>(random_.Between(2, 4));
+        Value value = Fit(vectors.Make(dtype.with_lanes(lanes), 3), ContentLimit(dtype), &random_);
+        Expr places = vectors.Places(lanes);
+        if (random_.OneIn(3)) {
+          Var var = NewVar("y", value.expr.dtype());
+          stmts.push_back(
+              LetStmtNode::Make(var, value.expr, BufferStoreNode::Make(array, {places}, var)));
+        } else {
+          stmts.push_back(BufferStoreNode::Make(array, {places}, value.expr));
+        }
+      }
+      exprs_.buffers.push_back({array, {}, true});
+      stmts.push_back(MakeBody(depth - 1));
+      return AllocateNode::Make(array, SeqNode::Make(std::move(stmts)));
     });
   }
 
@@ -362,7 +443,7 @@ class ProgramGenerator {
   ExprGenerator exprs_;
   RandomProgram program_;
   bool binds_threads_ = false;
-  std::vector<Var> symbols_;
+  std::vector<Var> symbols_, zeros_;  // extents, and those that are 0
   std::vector<Buffer> outputs_;
   std::vector<Writable> writable_;
   int names_ = 0;

@@ -35,7 +35,7 @@ void Inspect(const InspectOptions& options);
 // Text IR in, passes, text IR out.
 struct OptOptions {
   std::string input, target;
-  std::vector<std::string> passes, print_after;
+  std::vector<std::string> passes, print_after;  // each a list with commas
   bool list = false, no_verify = false, timing = false;
 };
 void Opt(const OptOptions& options);

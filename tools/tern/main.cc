@@ -59,17 +59,15 @@ void AddOpt(CLI::App* app) {
   auto options = std::make_shared<OptOptions>();
   CLI::App* command = app->add_subcommand("opt", "run passes on a .tir file and print the result");
   command->add_option("input", options->input, ".tir file");
-  command
-      ->add_option("-p,--passes", options->passes, "passes to run, in order, separated by commas")
-      ->delimiter(',');
+  command->add_option("-p,--passes", options->passes,
+                      "passes to run, in order, separated by commas: name, or "
+                      "name{option=value,...}");
   command->add_option("-t,--target", options->target, kTargetHelp);
-  command
-      ->add_option("--print-after", options->print_after,
-                   "print the module after these passes ('*': all)")
-      ->delimiter(',');
+  command->add_option("--print-after", options->print_after,
+                      "print the module after these passes ('*': all)");
   command->add_flag("--no-verify", options->no_verify, "do not check the module between passes");
   command->add_flag("--timing", options->timing, "print the time each pass took");
-  command->add_flag("--list", options->list, "list the passes");
+  command->add_flag("--list,--list-passes", options->list, "list the passes and their options");
   command->callback([options] { Opt(*options); });
 }
 

@@ -3,6 +3,7 @@
 // tern opt: text IR in, passes, text IR out.
 #include <cstdio>
 
+#include "tern/ffi/json.h"
 #include "tern/ir/pass.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
@@ -10,12 +11,34 @@
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
-void Opt(const OptOptions& options) {
-  if (options.list) {
-    for (const std::string& name : ir::PassNames())
-      std::printf("%-20s %s\n", name.c_str(), ir::GetPass(name).description.c_str());
-    return;
+namespace {
+
+void ListPasses() {
+  for (const std::string& name : ir::PassNames()) {
+    const ir::Pass& pass = ir::GetPass(name);
+    std::printf("%-20s %s\n", name.c_str(), pass.description.c_str());
+    for (const ir::PassOption& option : pass.options) {
+      std::string value = option.name + "=" + ffi::WriteJson(option.default_value);
+      std::printf("    %-16s %s\n", value.c_str(), option.help.c_str());
+    }
   }
+}
+
+// What was given to `flag`, once or several times.
+std::vector<std::string> PassList(const char* flag, const std::vector<std::string>& given) {
+  std::vector<std::string> passes;
+  for (const std::string& text : given) {
+    std::vector<std::string> names =
+        WithContext(std::string("reading ") + flag, [&] { return ir::SplitPassList(text); });
+    passes.insert(passes.end(), names.begin(), names.end());
+  }
+  return passes;
+}
+
+}  // namespace
+
+void Opt(const OptOptions& options) {
+  if (options.list) return ListPasses();
   TERN_CHECK(!options.input.empty()) << "opt: no input file; see tern opt --help";
   ir::IRModule module = tir::ParseFile(options.input);
   if (!options.target.empty()) {
@@ -26,7 +49,7 @@ void Opt(const OptOptions& options) {
   }
   std::vector<std::pair<std::string, double>> timing;
   ir::PassOptions pass_options;
-  pass_options.print_after = options.print_after;
+  pass_options.print_after = PassList("--print-after", options.print_after);
   pass_options.print = [](const ir::IRModule& module, const std::string& pass) {
     std::fprintf(stderr, "# after %s\n%s\n", pass.c_str(), tir::PrintModule(module).c_str());
   };
@@ -36,7 +59,7 @@ void Opt(const OptOptions& options) {
       WithContext("verifying what pass " + pass + " made", [&] { tir::Verify(module); });
     };
   pass_options.timing = &timing;
-  module = ir::RunPasses(module, options.passes, pass_options);
+  module = ir::RunPasses(module, PassList("--passes", options.passes), pass_options);
   std::fputs(tir::PrintModule(module).c_str(), stdout);
   if (options.timing)
     for (const auto& [name, seconds] : timing)

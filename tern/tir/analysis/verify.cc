@@ -6,8 +6,10 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
+#include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -15,7 +17,8 @@ namespace {
 
 class Verifier : public StmtVisitor {
  public:
-  explicit Verifier(ir::Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
+  Verifier(const ir::IRModule& module, ir::Diagnostics* diagnostics)
+      : module_(module), diagnostics_(diagnostics) {}
 
   void Check(const PrimFunc& function) {
     for (const Param& param : function->params)
@@ -130,12 +133,82 @@ class Verifier : public StmtVisitor {
   }
   void VisitNode(const EvaluateNode* node) override {
     VisitChildren(node);
+    const auto* call = node->value.As<ir::CallNode>();
+    if (call && call->name == intrinsic::kLaunchKernel) CheckLaunch(call);
     if (!IsBarrier(node->value)) return;
     if (threads_.empty()) Report(node->span, "a barrier outside of any thread loop");
     if (at_once_)
       Report(node->span, std::string("a barrier in a ") + ForKindName(at_once_->for_kind) +
                              " loop; only threads can wait for each other");
   }
+
+  // launch_kernel("name", argument..., extent...) against what the kernel takes.
+  void CheckLaunch(const ir::CallNode* call) {
+    const std::string& name = call->args[0].As<ir::StringImmNode>()->value;
+    if (!threads_.empty())
+      Report(call->span, "kernel " + name + " is launched in a thread loop; the host launches");
+    auto it = module_->functions.find(name);
+    if (it == module_->functions.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, function] : module_->functions) names.push_back(known);
+      Report(call->span, "the module has no kernel " + name + ffi::DidYouMean(name, names));
+      return;
+    }
+    if (const ExternKernelNode* kernel = AsExternKernel(it->second)) CheckLaunch(call, *kernel);
+  }
+  void CheckLaunch(const ir::CallNode* call, const ExternKernelNode& kernel) {
+    size_t num_params = kernel.params.size(), num_extents = kernel.launch_tags.size();
+    if (call->args.size() != 1 + num_params + num_extents) {
+      Report(call->span, "kernel " + kernel.name + " takes " + std::to_string(num_params) +
+                             " arguments and " + std::to_string(num_extents) + " extents (" +
+                             ffi::Join(kernel.launch_tags) + "), got " +
+                             std::to_string(call->args.size() - 1) + " values");
+      return;
+    }
+    for (size_t i = 0; i < num_params; ++i) CheckArgument(call, kernel, i);
+    for (size_t i = 0; i < num_extents; ++i) {
+      DataType dtype = call->args[1 + num_params + i].dtype();
+      if (dtype != DataType::Int(64))
+        Report(call->span, "kernel " + kernel.name + ": the extent of " + kernel.launch_tags[i] +
+                               " is " + dtype.str() + "; expected int64");
+    }
+  }
+  void CheckArgument(const ir::CallNode* call, const ExternKernelNode& kernel, size_t i) {
+    const Param& param = kernel.params[i];
+    const Expr& arg = call->args[1 + i];
+    std::string expected, got = arg.dtype().str();
+    if (!param.is_tensor()) {
+      if (arg.dtype() == param.var.dtype()) return;
+      expected = param.var.dtype().str();
+    } else {
+      // Several buffers may see the same memory; one of them is as the kernel says.
+      for (const BufferNode* buffer : entered_buffers_) {
+        if (!buffer->data.same(arg)) continue;
+        if (FitsParam(*buffer, *param.buffer)) return;
+        got = BufferText(*buffer);
+      }
+      expected = BufferText(*param.buffer);
+    }
+    Report(call->span, "kernel " + kernel.name + ": argument " + std::to_string(i) + " (" +
+                           param.name() + "): expected " + expected + ", got " + got);
+  }
+  // Extents are compared where both are constants.
+  static bool FitsParam(const BufferNode& buffer, const BufferNode& param) {
+    auto agree = [](const Expr& a, const Expr& b) {
+      const int64_t *x = ir::AsConstInt(a), *y = ir::AsConstInt(b);
+      return !x || !y || *x == *y;
+    };
+    return buffer.dtype == param.dtype && buffer.scope == "global" &&
+           std::equal(buffer.shape.begin(), buffer.shape.end(), param.shape.begin(),
+                      param.shape.end(), agree);
+  }
+  static std::string BufferText(const BufferNode& buffer) {
+    std::vector<std::string> extents;
+    for (const Expr& extent : buffer.shape) extents.push_back(Print(extent));
+    return buffer.dtype.str() + "[" + ffi::Join(extents) + "]" +
+           (buffer.scope == "global" ? "" : " in " + buffer.scope);
+  }
+
   void VisitNode(const ForNode* node) override {
     bool bound = node->for_kind == ForKind::kThread;
     bool at_once = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kVectorized;
@@ -159,6 +232,7 @@ class Verifier : public StmtVisitor {
     in_block_ = false;
   }
 
+  const ir::IRModule& module_;
   ir::Diagnostics* diagnostics_;
   std::unordered_set<const VarNode*> vars_;
   std::unordered_set<const BufferNode*> buffers_;
@@ -175,8 +249,10 @@ class Verifier : public StmtVisitor {
 
 void Verify(const ir::IRModule& module) {
   ir::Diagnostics diagnostics;
-  for (const auto& [name, function] : module->functions)
-    Verifier(&diagnostics).Check(AsPrimFunc(function));
+  for (const auto& [name, function] : module->functions) {
+    const ExternKernelNode* kernel = AsExternKernel(function);
+    Verifier(module, &diagnostics).Check(kernel ? kernel->Signature() : AsPrimFunc(function));
+  }
   diagnostics.ThrowIfAny("VerifyError");
 }
 

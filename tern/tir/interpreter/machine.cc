@@ -7,6 +7,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
@@ -16,6 +17,7 @@ namespace tern::tir {
 void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   auto it = module_->functions.find(name);
   TERN_CHECK(it != module_->functions.end()) << "the module has no function " << name;
+  RefuseExternKernel(it->second);
   PrimFunc function = AsPrimFunc(it->second);
   auto convention = function->attrs.find(attr::kCallingConvention);
   if (convention != function->attrs.end() && convention->second.As<std::string>() == "packed")
@@ -31,6 +33,13 @@ void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   for (size_t i = 0; i < params.size(); ++i)
     if (params[i].is_tensor()) BindTensor(name, i, params[i], args[i].As<runtime::Tensor>());
   Run(function->body);
+}
+
+void Machine::RefuseExternKernel(const ir::BaseFunc& function) {
+  const ExternKernelNode* kernel = AsExternKernel(function);
+  TERN_CHECK(!kernel) << "kernel " << kernel->name << " is " << kernel->kind
+                      << " code, which the interpreter cannot run; compile for a target whose "
+                         "modules are of that kind";
 }
 
 // After make_packed_api a function takes (env, args, num_args, result) and unpacks them itself.
@@ -363,6 +372,7 @@ void Machine::RunNode(const AllocateNode* node) {
 void Machine::RunNode(const DeclBufferNode* node) {
   Define(node->buffer.get());
   Run(node->body);
+  frame_->views.erase(node->buffer.get());
 }
 
 Machine::LoopRange Machine::EvalRange(const ForNode* node) {

@@ -153,6 +153,7 @@ class Machine {
   // ---- threads
   void RunParallel(const ForNode* node);
   Value LaunchKernel(const ir::CallNode* node);
+  static void RefuseExternKernel(const ir::BaseFunc& function);
   void RunKernel(const ForNode* outermost);
   void RunBlocks(const ForNode* outermost, const ThreadIndex& extents, int64_t num_threads,
                  int64_t block_size);

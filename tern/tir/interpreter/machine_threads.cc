@@ -30,6 +30,7 @@ Value Machine::LaunchKernel(const ir::CallNode* node) {
   auto it = module_->functions.find(name->value);
   TERN_CHECK(it != module_->functions.end())
       << node->span.str() << ": the module has no kernel " << name->value;
+  RefuseExternKernel(it->second);
   PrimFunc kernel = AsPrimFunc(it->second);
   for (size_t i = 0; i < kernel->params.size(); ++i)
     frame_->vars[kernel->params[i].var.node()] = Eval(node->args[i + 1]);
@@ -210,6 +211,7 @@ void Machine::RunNodeTogether(const DeclBufferNode* node, const Group& group) {
     Define(node->buffer.get());
   }
   RunTogether(node->body, group);
+  for (Thread* thread : group) thread->frame.views.erase(node->buffer.get());
 }
 
 void Machine::RunNodeTogether(const ForNode* node, const Group& group) {

@@ -5,6 +5,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
+#include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -183,11 +184,53 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
 }
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
-  if (DependsOnLane(node->condition)) return {};
+  if (DependsOnLane(node->condition)) return VectorizeWhereUniform(node);
   Stmt then_case = VectorizeOrSerialize(node->then_case);
   Stmt else_case = node->else_case ? VectorizeOrSerialize(node->else_case) : Stmt();
   if (!then_case || (node->else_case && !else_case)) return {};
   return IfThenElseNode::Make(node->condition, then_case, else_case, node->span);
+}
+
+Expr LaneVectorizer::HoldsInAllLanes(const Expr& condition) {
+  if (!DependsOnLane(condition)) return condition;
+  if (const auto* both = condition.As<ir::AndNode>()) {
+    Expr a = HoldsInAllLanes(both->a), b = HoldsInAllLanes(both->b);
+    if (!a || !b) return {};
+    return ir::AndNode::Make(a, b, both->span);
+  }
+  Expr a, b;
+  ir::DispatchExpr(condition.get(), [&]<class T>(const T* node) {
+    if constexpr (std::is_same_v<T, ir::LTNode> || std::is_same_v<T, ir::LENode> ||
+                  std::is_same_v<T, ir::GTNode> || std::is_same_v<T, ir::GENode>) {
+      a = node->a;
+      b = node->b;
+    }
+  });
+  if (!a || !arith::IsIndexType(a.dtype())) return {};
+  // Both sides linear: what holds in the first lane and the last holds in between.
+  for (const Expr& side : {a, b}) {
+    auto linear = arith::AsLinear(ir::Substitute(side, linear_), loop_->var.node());
+    if (!linear || DependsOnLane(linear->rest)) return {};
+  }
+  Expr last = loop_->min + ir::IntImmNode::Make(loop_->min.dtype(), lanes_ - 1);
+  Expr whole = ir::Substitute(condition, linear_);
+  arith::Analyzer analyzer;
+  return ir::AndNode::Make(
+      analyzer.Simplify(ir::Substitute(whole, {{loop_->var.node(), loop_->min}})),
+      analyzer.Simplify(ir::Substitute(whole, {{loop_->var.node(), last}})), condition.span());
+}
+
+Stmt LaneVectorizer::VectorizeWhereUniform(const IfThenElseNode* node) {
+  Expr all = HoldsInAllLanes(node->condition);
+  if (!all || vector_lets_ > 0) return {};
+  bool other_vectors = std::exchange(any_vector_, false);
+  Stmt then_case = Vectorize(node->then_case);
+  bool worth_it = then_case.get() && any_vector_;
+  any_vector_ |= other_vectors;
+  if (!worth_it) return {};
+  Stmt serial = CopyWithFreshDefs(Serialize(
+      IfThenElseNode::Make(node->condition, node->then_case, node->else_case, node->span)));
+  return IfThenElseNode::Make(all, then_case, serial, node->span);
 }
 
 Stmt LaneVectorizer::VectorizeNode(const SeqNode* node) {

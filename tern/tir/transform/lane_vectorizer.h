@@ -48,6 +48,11 @@ class LaneVectorizer {
   // whose lanes such a loop could not read.
   Stmt VectorizeOrSerialize(const Stmt& stmt);
   Stmt Serialize(const Stmt& stmt);
+  // The vector form under a condition that differs between lanes: for the case that it holds in all
+  // of them, and else, the last time of a loop that overshoots, a serial loop.
+  Stmt VectorizeWhereUniform(const IfThenElseNode* node);
+  // A scalar condition that is true only if `condition` is in all lanes; null where there is none.
+  Expr HoldsInAllLanes(const Expr& condition);
 
   bool DependsOnLane(const Expr& expr) const;
   // base, base + stride, ... where `expr` is that, or the scalar that it is in all lanes; null

@@ -55,8 +55,11 @@ class Packer {
          num_args_});
     for (size_t i = 0; i < params.size(); ++i)
       if (!params[i].is_tensor()) UnpackScalar(i, params[i]);
+    std::vector<std::pair<size_t, Var>> views;
     for (size_t i = 0; i < params.size(); ++i)
-      if (params[i].is_tensor()) UnpackTensor(i, params[i]);
+      if (params[i].is_tensor()) views.emplace_back(i, UnpackTensor(i, params[i]));
+    // A shape may use extents that a later tensor defines.
+    for (const auto& [i, view] : views) UnpackData(i, params[i], view);
     // Extents that are expressions, or variables already known, are compared once all variables
     // are.
     for (const auto& check : late_checks_) check();
@@ -130,7 +133,8 @@ class Packer {
     }
   }
 
-  void UnpackTensor(size_t i, const Param& param) {
+  // All but the data: the tensor's view, with its shape.
+  Var UnpackTensor(size_t i, const Param& param) {
     const BufferNode* buffer = param.buffer.get();
     const std::string& name = buffer->name;
     std::string expected = Expected(i, param) + buffer->dtype.str() + " tensor of rank " +
@@ -161,7 +165,7 @@ class Packer {
     CheckArg(right_type && right_rank, "TypeError", i, expected);
     CheckDevice(i, param, view);
     UnpackShape(i, param, view);
-    UnpackData(i, param, view);
+    return view;
   }
 
   // All tensors are on one device of the target's kind.
@@ -246,14 +250,14 @@ class Packer {
                Expected(i, param) + "a tensor without byte offset");
       Let(param.var, data);
     }
+    prologue_.push_back([buffer = param.buffer](Stmt rest) {
+      return DeclBufferNode::Make(buffer, rest, buffer->span);
+    });
     int64_t alignment = param.buffer->alignment;
     if (alignment && device_type_ == kTernDeviceCpu)
       CheckArg(ir::CallNode::Make(intrinsic::kIsAligned, {param.var, Expr(alignment)}),
                "ValueError", i,
                Expected(i, param) + "data aligned to " + std::to_string(alignment) + " bytes");
-    prologue_.push_back([buffer = param.buffer](Stmt rest) {
-      return DeclBufferNode::Make(buffer, rest, buffer->span);
-    });
   }
 
   PrimFunc function_;

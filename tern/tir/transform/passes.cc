@@ -12,6 +12,7 @@
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/place_allocations.h"
 #include "tern/tir/transform/rewrite_storage.h"
+#include "tern/tir/transform/scalarize_vectors.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
@@ -19,6 +20,20 @@
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
+
+namespace {
+
+ir::PassOption IntOption(const char* name, int64_t default_value, int64_t low, int64_t high,
+                         const std::string& help) {
+  return {name, default_value, help + ", " + std::to_string(low) + " to " + std::to_string(high),
+          [=](const ffi::Any& value) {
+            auto number = value.As<int64_t>();
+            TERN_CHECK(number >= low && number <= high)
+                << number << " is out of range; expected " << low << " to " << high;
+          }};
+}
+
+}  // namespace
 
 void RegisterPasses() {
   auto per_function = [](const char* name, const char* description,
@@ -41,10 +56,20 @@ void RegisterPasses() {
                PlaceAllocations);
   per_function("rewrite_storage", "allocations that are not needed at once share memory",
                RewriteStorage);
+  per_function("scalarize_vectors", "vectors that the target does not take are loops over lanes",
+               ScalarizeVectors);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
-  per_function("unroll_loops", "unrolled loops are straight code", UnrollLoops);
+  ir::RegisterPass({"unroll_loops",
+                    "unrolled loops are straight code",
+                    [](const ir::IRModule& module, const ir::PassValues& values) {
+                      return MapFunctions(module, [max = values.GetInt("max")](const PrimFunc& f) {
+                        return UnrollLoops(f, max);
+                      });
+                    },
+                    {IntOption("max", kMaxUnrolledCopies, 1, 1 << 20,
+                               "copies that a nest of loops may become")}});
   per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);

@@ -58,8 +58,8 @@ TEST_P(KeepsResults, OnEveryProgramOfItsTest) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, KeepsResults,
-                         ::testing::Values("decompose_reductions", "lower_blocks", "unroll_loops",
-                                           "vectorize_loops"),
+                         ::testing::Values("decompose_reductions", "lower_blocks",
+                                           "scalarize_vectors", "unroll_loops", "vectorize_loops"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

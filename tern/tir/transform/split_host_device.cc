@@ -7,6 +7,7 @@
 
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -160,6 +161,10 @@ class Splitter : public StmtMutator {
 ir::IRModule SplitHostDevice(const ir::IRModule& module) {
   std::vector<ir::BaseFunc> functions;
   for (const auto& [name, base] : module->functions) {
+    if (AsExternKernel(base)) {
+      functions.push_back(base);
+      continue;
+    }
     PrimFunc function = AsPrimFunc(base);
     auto it = function->attrs.find(attr::kTarget);
     bool on_device = it != function->attrs.end() && it->second.As<target::Target>()->is_device();

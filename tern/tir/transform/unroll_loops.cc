@@ -11,18 +11,20 @@
 namespace tern::tir {
 namespace {
 
-constexpr int64_t kMaxCopies = 1024;
-
 class Unroller : public StmtMutator {
+ public:
+  explicit Unroller(int64_t max_copies) : max_copies_(max_copies) {}
+
+ private:
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kUnrolled) return MutateChildren(node, self);
     int64_t extent = ConstantExtent(node);
     int64_t outer_copies = copies_;
-    if (extent > kMaxCopies / outer_copies)
+    if (extent > max_copies_ / outer_copies)
       TERN_THROW(ValueError) << node->span.str() << ": unrolling loop " << node->var.name()
-                             << " of extent " << extent << " makes more than " << kMaxCopies
+                             << " of extent " << extent << " makes more than " << max_copies_
                              << " copies of its body; split the loop and unroll the inner part";
     copies_ *= std::max<int64_t>(extent, 1);
     std::vector<Stmt> copies;
@@ -46,11 +48,14 @@ class Unroller : public StmtMutator {
     return *constant;
   }
 
+  const int64_t max_copies_;
   int64_t copies_ = 1;  // of the statement at hand, by the loops around it
 };
 
 }  // namespace
 
-PrimFunc UnrollLoops(const PrimFunc& function) { return Unroller().MutateFunction(function); }
+PrimFunc UnrollLoops(const PrimFunc& function, int64_t max_copies) {
+  return Unroller(max_copies).MutateFunction(function);
+}
 
 }  // namespace tern::tir

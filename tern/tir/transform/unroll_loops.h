@@ -8,8 +8,9 @@ namespace tern::tir {
 
 // Before: loops may be marked `unrolled`. After: none is; each has become one copy of its body per
 // iteration, with definitions of its own. Throws where the extent is not constant, and where a nest
-// of such loops would become more than 1024 copies.
-PrimFunc UnrollLoops(const PrimFunc& function);
+// of such loops would become more than `max_copies`.
+inline constexpr int64_t kMaxUnrolledCopies = 1024;
+PrimFunc UnrollLoops(const PrimFunc& function, int64_t max_copies = kMaxUnrolledCopies);
 
 }  // namespace tern::tir
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/vectorize_loops.h"
 
-#include "tern/arith/analyzer.h"
 #include "tern/tir/analysis/independent_iterations.h"
+#include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/lane_vectorizer.h"
 #include "tern/tir/visitor.h"
@@ -18,7 +19,8 @@ int Lanes(const ForNode* node) {
   if (!lanes)
     TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
                            << " cannot be vectorized: its extent " << Print(extent)
-                           << " is not constant; split the loop and vectorize the inner part";
+                           << " is not constant; say how many lanes it is to use, as in `"
+                           << node->var.name() << " in 0..n vectorized attrs {lanes = 8}`";
   if (*lanes < kMinLanes || *lanes > kMaxLanes)
     TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
                            << " cannot be vectorized: its extent is " << *lanes << "; expected "
@@ -26,16 +28,69 @@ int Lanes(const ForNode* node) {
   return static_cast<int>(*lanes);
 }
 
-class Vectorizer : public StmtMutator {
+// The number of lanes that the loop asks for, or null.
+const ffi::Any* LanesWanted(const ForNode* node) {
+  auto it = node->annotations.find("lanes");
+  return it == node->annotations.end() ? nullptr : &it->second;
+}
+
+class Vectorizer : public AnalyzedMutator {
  public:
   explicit Vectorizer(const target::TargetKind* kind) : kind_(kind) {}
 
  private:
-  using StmtMutator::MutateNode;
+  using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind != ForKind::kVectorized) return MutateChildren(node, self);
+    if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
+    if (const ffi::Any* wanted = LanesWanted(node)) return InSteps(node, *wanted);
+    return Vectorize(node);
+  }
+
+  // Steps of `wanted` iterations, then the rest.
+  Stmt InSteps(const ForNode* node, const ffi::Any& wanted) {
+    auto lanes = wanted.TryAs<int64_t>();
+    if (!lanes || *lanes < kMinLanes || *lanes > kMaxLanes)
+      TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
+                             << " asks for a number of lanes that is not an integer from "
+                             << kMinLanes << " to " << kMaxLanes;
+    DataType dtype = node->var.dtype();
+    auto constant = [&](int64_t value) { return ir::IntImmNode::Make(dtype, value, node->span); };
+    std::vector<std::pair<Var, Expr>> lets;
+    auto once = [&](Expr value, const char* suffix) -> Expr {
+      if (ir::AsConstInt(value) || value.As<VarNode>()) return value;
+      lets.emplace_back(Var(node->var.name() + suffix, dtype, node->span), value);
+      return lets.back().first;
+    };
+    Expr min = once(analyzer_.Simplify(node->min), "_start");
+    Expr extent = analyzer_.Simplify(node->extent);
+    if (!analyzer_.CanProve(extent >= constant(0)))
+      extent = ir::MaxNode::Make(extent, constant(0), node->span);
+    extent = once(extent, "_extent");
+
+    Expr width = constant(*lanes);
+    Expr steps = analyzer_.Simplify(ir::FloorDiv(extent, width));
+    Var step(node->var.name() + "_step", dtype, node->span);
+    Stmt lanes_loop = ForNode::Make(node->var, analyzer_.Simplify(min + step * width), width,
+                                    ForKind::kVectorized, node->body, "", node->span);
+    analyzer_.BindRange(step, constant(0), steps);
+    Stmt result = ForNode::Make(step, constant(0), steps, ForKind::kSerial,
+                                Vectorize(lanes_loop.As<ForNode>()), "", node->span);
+    Expr rest = analyzer_.Simplify(ir::FloorMod(extent, width));
+    if (!ir::IsConst(rest, 0)) {
+      Stmt tail = ForNode::Make(node->var, analyzer_.Simplify(min + (extent - rest)), rest,
+                                ForKind::kSerial, node->body, "", node->span);
+      // Loops inside may be vectorized too.
+      result = SeqNode::Make({result, Mutate(CopyWithFreshDefs(tail))}, node->span);
+    }
+    for (size_t i = lets.size(); i-- > 0;)
+      result = LetStmtNode::Make(lets[i].first, lets[i].second, result, node->span);
+    return result;
+  }
+
+  Stmt Vectorize(const ForNode* node) {
     int lanes = Lanes(node);
+    analyzer_.BindRange(node->var, node->min, node->extent);
     // The start is written out in several places: it must be the same in all of them.
     bool fixed = !ir::MayFault(node->min);
     Var start(node->var.name() + "_start", node->var.dtype(), node->span);
