@@ -38,6 +38,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
   std::vector<std::string> passes = {"verify",
                                      "bind_threads",
                                      "serialize_threads",
+                                     "pipeline_loops",
                                      "decompose_reductions",
                                      "lower_blocks",
                                      "simplify",

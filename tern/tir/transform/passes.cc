@@ -10,6 +10,7 @@
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/place_allocations.h"
 #include "tern/tir/transform/rewrite_storage.h"
 #include "tern/tir/transform/scalarize_vectors.h"
@@ -52,6 +53,8 @@ void RegisterPasses() {
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("pipeline_loops", "pipelined loops run statements of several iterations at once",
+               PipelineLoops);
   per_function("place_allocations", "allocations stand around the statements that use them",
                PlaceAllocations);
   per_function("rewrite_storage", "allocations that are not needed at once share memory",

@@ -6,6 +6,7 @@
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::tir {
 namespace {
@@ -108,7 +109,10 @@ class Sinker {
     }
     analyzer_.BindRange(node->var, node->min, node->extent);
     auto loop = ffi::Make<ForNode>(*node);
-    loop->body = Sink(node->body);
+    // The statements of a pipelined loop are counted.
+    loop->body = IsPipelined(node)
+                     ? AllocateNode::Make(allocation_->buffer, node->body, allocation_->span)
+                     : Sink(node->body);
     return Stmt(loop);
   }
   Stmt SinkInto(const WhileNode* node) {
@@ -144,13 +148,17 @@ class Placer : public AnalyzedMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     bool outer = std::exchange(in_launch_, in_launch_ || node->for_kind == ForKind::kThread);
+    if (IsPipelined(node)) fixed_ = node->body.get();
     Stmt result = AnalyzedMutator::MutateNode(node, self);
     in_launch_ = outer;
     return result;
   }
 
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
+    bool stays = node == fixed_;
+    if (stays) fixed_ = node->body.get();
     Stmt changed = MutateChildren(node, self);
+    if (stays) return changed;
     const auto* allocation = changed.As<AllocateNode>();
     bool fixed = std::none_of(allocation->buffer->shape.begin(), allocation->buffer->shape.end(),
                               ir::MayFault);
@@ -163,7 +171,13 @@ class Placer : public AnalyzedMutator {
     return stayed ? changed : placed;
   }
 
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    if (node == fixed_) fixed_ = node->body.get();
+    return AnalyzedMutator::MutateNode(node, self);
+  }
+
   bool in_launch_ = false;
+  const StmtNode* fixed_ = nullptr;  // the start of a pipelined loop's body, whose allocations stay
 };
 
 }  // namespace
