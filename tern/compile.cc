@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/compile.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -33,7 +34,8 @@ void Initialize() {
   });
 }
 
-std::vector<std::string> LoweringPasses(const target::Target& target) {
+std::vector<std::string> LoweringPasses(const target::Target& target,
+                                        const CompileOptions& options) {
   if (!target->kind->lowered) return {"verify"};
   std::vector<std::string> passes = {"verify",
                                      "bind_threads",
@@ -54,6 +56,10 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
                                      "split_host_device",
                                      "make_packed_api",
                                      "simplify"};
+  // Before anything relies on accesses being where they should.
+  if (options.bounds_checks)
+    passes.insert(std::find(passes.begin(), passes.end(), "place_allocations"),
+                  "inject_bounds_checks");
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   return passes;
 }
@@ -127,7 +133,7 @@ std::unordered_set<const ir::Node*> WrittenMemory(const ir::IRModule& module,
 }  // namespace
 
 ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
-                   const ir::PassOptions& options) {
+                   const CompileOptions& options) {
   Initialize();
   ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return function.WithAttr(tir::attr::kTarget, target);
@@ -137,11 +143,11 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
   if (!checked.verify)
     checked.verify = [](const ir::IRModule& between, const std::string&) { tir::Verify(between); };
 #endif
-  return ir::RunPasses(bound, LoweringPasses(target), checked);
+  return ir::RunPasses(bound, LoweringPasses(target, options), checked);
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
-                    const ir::PassOptions& options) {
+                    const CompileOptions& options) {
   TERN_CHECK(!module->functions.empty())
       << "there is nothing to compile: the module has no function";
   ir::IRModule lowered = Lower(module, target, options);

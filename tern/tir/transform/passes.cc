@@ -7,6 +7,7 @@
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/infer_block_regions.h"
+#include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
@@ -49,6 +50,7 @@ void RegisterPasses() {
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("infer_block_regions", "every block says what it reads and writes",
                InferBlockRegions);
+  per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
