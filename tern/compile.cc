@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/compile.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -33,14 +34,18 @@ void Initialize() {
   });
 }
 
-std::vector<std::string> LoweringPasses(const target::Target& target) {
+std::vector<std::string> LoweringPasses(const target::Target& target,
+                                        const CompileOptions& options) {
   if (!target->kind->lowered) return {"verify"};
   std::vector<std::string> passes = {"verify",
                                      "bind_threads",
                                      "serialize_threads",
+                                     "pipeline_loops",
                                      "decompose_reductions",
                                      "lower_blocks",
                                      "simplify",
+                                     "place_allocations",
+                                     "compact_allocations",
                                      "canonicalize_loops",
                                      "hoist_invariants",
                                      "partition_loops",
@@ -49,6 +54,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
                                      "vectorize_loops",
                                      "rewrite_unsafe_selects",
                                      "scalarize_vectors",
+                                     "rewrite_storage",
                                      "flatten_buffers",
                                      "simplify",
                                      "lower_floor_division",
@@ -56,6 +62,10 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
                                      "split_host_device",
                                      "make_packed_api",
                                      "simplify"};
+  // Before anything relies on accesses being where they should.
+  if (options.bounds_checks)
+    passes.insert(std::find(passes.begin(), passes.end(), "place_allocations"),
+                  "inject_bounds_checks");
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   passes.push_back("eliminate_common_subexpressions");
   return passes;
@@ -130,7 +140,7 @@ std::unordered_set<const ir::Node*> WrittenMemory(const ir::IRModule& module,
 }  // namespace
 
 ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
-                   const ir::PassOptions& options) {
+                   const CompileOptions& options) {
   Initialize();
   ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return function.WithAttr(tir::attr::kTarget, target);
@@ -140,11 +150,11 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
   if (!checked.verify)
     checked.verify = [](const ir::IRModule& between, const std::string&) { tir::Verify(between); };
 #endif
-  return ir::RunPasses(bound, LoweringPasses(target), checked);
+  return ir::RunPasses(bound, LoweringPasses(target, options), checked);
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
-                    const ir::PassOptions& options) {
+                    const CompileOptions& options) {
   TERN_CHECK(!module->functions.empty())
       << "there is nothing to compile: the module has no function";
   ir::IRModule lowered = Lower(module, target, options);

@@ -18,17 +18,23 @@ namespace tern {
 // the compiler calls it.
 void Initialize();
 
+struct CompileOptions : ir::PassOptions {
+  // Host code raises an IndexError where an access is outside of its buffer (inject_bounds_checks).
+  bool bounds_checks = false;
+};
+
 // Lowers every function of `module` for `target` and generates code: the host module, with the
 // device modules as imports.
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
-                    const ir::PassOptions& options = {});
+                    const CompileOptions& options = {});
 
 // The first half of Compile: what the code generators receive (docs/lowered_tir.md).
 ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
-                   const ir::PassOptions& options = {});
+                   const CompileOptions& options = {});
 
 // The passes that Lower runs, in order.
-std::vector<std::string> LoweringPasses(const target::Target& target);
+std::vector<std::string> LoweringPasses(const target::Target& target,
+                                        const CompileOptions& options = {});
 
 // How the functions of a module, as written, are called once compiled for `target`.
 runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target);

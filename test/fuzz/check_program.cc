@@ -11,6 +11,8 @@
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/function.h"
 #include "tern/tir/text.h"
+#include "test/fuzz/annotate_pipelines.h"
+#include "test/fuzz/random.h"
 #include "tools/tern/reference.h"
 
 namespace tern::fuzz {
@@ -31,6 +33,7 @@ class Checker {
     expected_ = tools::RunReference(program_.module, info_, program_.arguments);
     CheckText();
     CheckPasses();
+    CheckPipelines();
     for (const target::TargetKind* kind : target::TargetKinds())
       if (kind->lowered && kind->unavailable.empty()) CheckLowering(kind->name);
     for (const target::Target& target : targets) CheckCompiled(target);
@@ -59,6 +62,26 @@ class Checker {
       if (kChangesTheCall.count(name)) continue;
       Enter("pass " + name);
       ExpectSame(ir::RunPasses(program_.module, {name}));
+    }
+  }
+
+  // Loops pipelined at random, one at a time: the pass refuses them, or they compute the same.
+  void CheckPipelines() {
+    Enter("pass pipeline_loops, stages at random");
+    Random random(program_.arguments.seed);
+    for (int i = 0; i < 4; ++i) {
+      ir::IRModule annotated =
+          tir::MapFunctions(program_.module, [&](const tir::PrimFunc& function) {
+            return function.WithBody(AnnotatePipelines(function->body, &random));
+          });
+      ir::IRModule pipelined;
+      try {
+        pipelined = ir::RunPasses(annotated, {"pipeline_loops"});
+      } catch (const Error& error) {
+        TERN_CHECK(error.kind() == "ValueError") << error.what();
+        continue;
+      }
+      ExpectSame(pipelined);
     }
   }
 

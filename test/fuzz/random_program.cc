@@ -2,6 +2,7 @@
 #include "test/fuzz/random_program.h"
 
 #include "tern/tir/function.h"
+#include "test/fuzz/loosen_allocations.h"
 #include "test/fuzz/random_expr.h"
 #include "test/fuzz/random_vector.h"
 
@@ -32,6 +33,7 @@ class ProgramGenerator {
     std::vector<Stmt> stages;
     for (int64_t i = random_.Between(1, 3); i > 0; --i) stages.push_back(MakeStage());
     Stmt body = SeqNode::Make(std::move(stages));
+    if (random_.OneIn(2)) body = LoosenAllocations(body, &random_);
     program_.module = ir::IRModule::Make({PrimFunc::Make("f", std::move(params), body)});
     return std::move(program_);
   }

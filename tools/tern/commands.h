@@ -15,7 +15,7 @@ namespace tern::tools {
 // A .tir file to a .so or .tern file.
 struct CompileOptions {
   std::string input, output, target, host;
-  bool keep_source = false;
+  bool keep_source = false, bounds_checks = false;
 };
 void Compile(const CompileOptions& options);
 
@@ -46,6 +46,7 @@ struct RunOptions {
   std::vector<std::string> inputs, dims, outputs;
   uint64_t seed = 0;
   int repeat = 1;
+  bool bounds_checks = false;
 };
 int Run(const RunOptions& options);
 

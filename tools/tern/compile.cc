@@ -15,7 +15,9 @@ void Compile(const CompileOptions& options) {
   target::Target target = options.target.empty()
                               ? target::Target::DefaultHost()
                               : target::Target::Parse(options.target, options.host);
-  ffi::Module compiled = tern::Compile(module, target);
+  tern::CompileOptions compile_options;
+  compile_options.bounds_checks = options.bounds_checks;
+  ffi::Module compiled = tern::Compile(module, target, compile_options);
   codegen::Export(compiled, DescribeModule(module, target), options.output, {options.keep_source});
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kTargetHelp = "target, as in \"llvm -mcpu=native\"; tern targets lists them";
 constexpr const char* kHostHelp = "host target, for a device target";
+constexpr const char* kBoundsCheckHelp = "host code checks every access against its tensor's shape";
 
 void AddCompile(CLI::App* app) {
   auto options = std::make_shared<CompileOptions>();
@@ -24,6 +25,7 @@ void AddCompile(CLI::App* app) {
   command->add_option("-o,--output", options->output, "file to write: x.so or x.tern")->required();
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the device code too");
+  command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->callback([options] { Compile(*options); });
 }
 
@@ -44,6 +46,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("--repeat", options->repeat, "number of timed calls")
       ->check(CLI::Range(1, 1000000));
   command->add_option("--seed", options->seed, "of the random inputs");
+  command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 

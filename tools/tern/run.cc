@@ -50,7 +50,9 @@ Program Load(const RunOptions& options) {
                               : target::Target::Parse(options.target, options.host);
   program.source = tir::ParseFile(options.input);
   program.meta = DescribeModule(program.source, target);
-  program.module = codegen::LoadLinkable(tern::Compile(program.source, target));
+  tern::CompileOptions compile_options;
+  compile_options.bounds_checks = options.bounds_checks;
+  program.module = codegen::LoadLinkable(tern::Compile(program.source, target, compile_options));
   program.where = target->is_device() ? program.meta.device + ":0" : target->kind->name;
   return program;
 }

@@ -17,6 +17,7 @@ void CodeGenC::AddFunction(const tir::PrimFunc& function) {
   usage_ = FindUsage(function);
   var_names_.clear();
   buffer_names_.clear();
+  allocated_as_.clear();
   hoisted_.clear();
   body_.clear();
 
@@ -41,8 +42,17 @@ std::string CodeGenC::UseHelper(const std::string& name, const std::string& defi
   return name;
 }
 
-std::string CodeGenC::PointerType(DataType dtype, const std::string&, bool is_const) {
-  return (is_const ? "const " : "") + StorageType(dtype) + "*";
+std::string CodeGenC::PointerType(const std::string& storage, const std::string&, bool is_const) {
+  return (is_const ? "const " : "") + storage + "*";
+}
+
+// C lets an array be accessed as its own type and as bytes; other types must say that they do.
+std::string CodeGenC::ViewType(const ir::Buffer& buffer) {
+  std::string storage = StorageType(buffer->dtype);
+  auto array = allocated_as_.find(buffer->data.node());
+  if (array == allocated_as_.end() || array->second == storage) return storage;
+  std::string name = "tern_view_" + storage;
+  return UseHelper(name, fmt::format("typedef {} __attribute__((may_alias)) {};\n", storage, name));
 }
 
 // ---- Names.
@@ -139,6 +149,7 @@ void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
                                         << buffer->scope << ", which this language cannot allocate";
   std::string name = DefineBuffer(buffer);
   DefineAddress(buffer, name);
+  allocated_as_[buffer->data.node()] = StorageType(buffer->dtype);
   Line(fmt::format("{} {}[{}]{};", StorageType(buffer->dtype), name, ConstantSize(buffer),
                    AlignmentAttribute(buffer)));
 }
@@ -147,7 +158,7 @@ void CodeGenC::EmitNode(const tir::DeclBufferNode* node) {
   const ir::Buffer& buffer = node->buffer;
   if (usage_.buffers.contains(buffer.get())) {
     bool is_const = !usage_.written.contains(buffer->data.node());
-    std::string type = PointerType(buffer->dtype, buffer->scope, is_const);
+    std::string type = PointerType(ViewType(buffer), buffer->scope, is_const);
     const std::string& address = NameOf(buffer->data.node());
     Line(fmt::format("{0} {1} = ({0}){2};", type, DefineBuffer(buffer), address));
   }

@@ -60,7 +60,8 @@ class CodeGenC {
   virtual std::string ValueType(DataType dtype) = 0;
   virtual std::string StorageType(DataType dtype) = 0;
   // A pointer to elements in memory of that scope, "__global const float*".
-  virtual std::string PointerType(DataType dtype, const std::string& scope, bool is_const);
+  virtual std::string PointerType(const std::string& storage, const std::string& scope,
+                                  bool is_const);
   // What makes a decimal literal a 64-bit one.
   virtual std::string LongSuffix() const { return "LL"; }
   // An infinity or a NaN.
@@ -138,6 +139,8 @@ class CodeGenC {
   }
   const std::string& NameOf(const ir::VarNode* var) const;
   const std::string& NameOf(const ir::Buffer& buffer) const;
+  // The type through which a declared buffer accesses its memory.
+  std::string ViewType(const ir::Buffer& buffer);
   // What stands behind the declarator of an array that asks for an alignment.
   static std::string AlignmentAttribute(const ir::Buffer& buffer);
   // The number of elements, which must be constant.
@@ -208,6 +211,7 @@ class CodeGenC {
   Usage usage_;
   std::unordered_map<const ir::VarNode*, std::string> var_names_;
   std::unordered_map<const ir::BufferNode*, std::string> buffer_names_;
+  std::unordered_map<const ir::VarNode*, std::string> allocated_as_;  // by address of an array
   std::string hoisted_, body_;
   int depth_ = 0;
 };

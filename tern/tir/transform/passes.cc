@@ -4,16 +4,22 @@
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/transform/canonicalize_loops.h"
+#include "tern/tir/transform/compact_allocations.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/eliminate_common_subexpressions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/hoist_invariants.h"
+#include "tern/tir/transform/infer_block_regions.h"
+#include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/narrow_indices.h"
 #include "tern/tir/transform/partition_loops.h"
+#include "tern/tir/transform/pipeline_loops.h"
+#include "tern/tir/transform/place_allocations.h"
 #include "tern/tir/transform/remove_dead_code.h"
+#include "tern/tir/transform/rewrite_storage.h"
 #include "tern/tir/transform/rewrite_unsafe_selects.h"
 #include "tern/tir/transform/scalarize_vectors.h"
 #include "tern/tir/transform/serialize_threads.h"
@@ -45,6 +51,8 @@ void RegisterPasses() {
                       [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
   per_function("canonicalize_loops", "loops start at 0 and run more than once", CanonicalizeLoops);
+  per_function("compact_allocations", "allocations are as large as what is accessed of them",
+               CompactAllocations);
   per_function("decompose_reductions", "reductions are initialised before their loops",
                DecomposeReductions);
   per_function("eliminate_common_subexpressions", "values are computed once",
@@ -52,18 +60,27 @@ void RegisterPasses() {
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("hoist_invariants", "what is the same in all iterations is done before a loop",
                HoistInvariants);
+  per_function("infer_block_regions", "every block says what it reads and writes",
+               InferBlockRegions);
+  per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
-  per_function("scalarize_vectors", "vectors that the target does not take are loops over lanes",
-               ScalarizeVectors);
   per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
   per_function("partition_loops", "loops are split where conditions start and cease to hold",
                PartitionLoops);
+  per_function("pipeline_loops", "pipelined loops run statements of several iterations at once",
+               PipelineLoops);
+  per_function("place_allocations", "allocations stand around the statements that use them",
+               PlaceAllocations);
   per_function("remove_dead_code", "what nobody can observe is gone", RemoveDeadCode);
+  per_function("rewrite_storage", "allocations that are not needed at once share memory",
+               RewriteStorage);
   per_function("rewrite_unsafe_selects", "both values of a select may be evaluated",
                RewriteUnsafeSelects);
+  per_function("scalarize_vectors", "vectors that the target does not take are loops over lanes",
+               ScalarizeVectors);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});

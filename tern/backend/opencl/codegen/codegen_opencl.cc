@@ -112,8 +112,9 @@ std::string CodeGenOpenCL::StorageType(DataType dtype) {
   return IsHalf(dtype) ? "half" : ValueType(dtype);
 }
 
-std::string CodeGenOpenCL::PointerType(DataType dtype, const std::string& scope, bool is_const) {
-  return ScopeQualifier(scope) + CodeGenC::PointerType(dtype, scope, is_const);
+std::string CodeGenOpenCL::PointerType(const std::string& storage, const std::string& scope,
+                                       bool is_const) {
+  return ScopeQualifier(scope) + CodeGenC::PointerType(storage, scope, is_const);
 }
 
 std::string CodeGenOpenCL::NonFiniteLiteral(DataType, double value) {
@@ -149,7 +150,7 @@ std::string CodeGenOpenCL::PrintParam(const tir::Param& param) {
     bool is_const = !usage().written.contains(param.var.node());
     std::string name = DefineBuffer(param.buffer);
     DefineAddress(param.buffer, name);
-    return PointerType(param.buffer->dtype, "global", is_const) + " " + name;
+    return PointerType(StorageType(param.buffer->dtype), "global", is_const) + " " + name;
   }
   DataType dtype = param.var.dtype();
   std::string name = DefineVar(param.var);

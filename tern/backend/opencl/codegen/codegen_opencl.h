@@ -23,7 +23,8 @@ class CodeGenOpenCL : public codegen::CodeGenC {
  protected:
   std::string ValueType(DataType dtype) override;
   std::string StorageType(DataType dtype) override;
-  std::string PointerType(DataType dtype, const std::string& scope, bool is_const) override;
+  std::string PointerType(const std::string& storage, const std::string& scope,
+                          bool is_const) override;
   std::string LongSuffix() const override { return "L"; }
   std::string NonFiniteLiteral(DataType dtype, double value) override;
   std::string Preamble() const override;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/compact_allocations.h"
+
+#include "tern/arith/linear_sum.h"
+#include "tern/tir/analysis/access_regions.h"
+#include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/storage_scope.h"
+
+namespace tern::tir {
+namespace {
+
+Expr AsInt64(const Expr& expr) {
+  return expr.dtype() == DataType::Int(64)
+             ? expr
+             : ir::CastNode::Make(DataType::Int(64), expr, expr.span());
+}
+
+class Compacter : public AnalyzedMutator {
+  using AnalyzedMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (launch_ || node->for_kind != ForKind::kThread)
+      return AnalyzedMutator::MutateNode(node, self);
+    Launch launch{self, analyzer_};
+    launch_ = &launch;
+    Stmt result = AnalyzedMutator::MutateNode(node, self);
+    launch_ = nullptr;
+    return result;
+  }
+
+  Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
+    std::vector<Range> box = Accessed(node);
+    if (!box.empty()) {
+      auto compact = ffi::Make<BufferNode>(*node->buffer);
+      std::vector<Expr> starts(box.size());  // null: not moved
+      bool changed = false;
+      for (size_t d = 0; d < box.size(); ++d) {
+        if (!Shrinks(node->buffer->shape[d], box[d].extent)) continue;
+        compact->shape[d] = AtLeastZero(box[d].extent);
+        if (!ir::IsConst(box[d].min, 0)) starts[d] = box[d].min;
+        changed = true;
+      }
+      if (changed) {
+        Buffer buffer(compact.get());
+        new_buffers_[node->buffer.get()] = buffer;
+        starts_[node->buffer.get()] = std::move(starts);
+        return AllocateNode::Make(buffer, Mutate(node->body), node->span);
+      }
+    }
+    starts_.erase(node->buffer.get());
+    return MutateChildren(node, self);
+  }
+
+  // The box of all accesses, where it is sure to be inside of the buffer; empty where not.
+  std::vector<Range> Accessed(const AllocateNode* node) const {
+    const Buffer& buffer = node->buffer;
+    if (!buffer->strides.empty() || buffer->shape.empty()) return {};
+    ScopeOwner owner = FindStorageScope(buffer->scope)->owner;
+    bool is_shared = launch_ && owner == ScopeOwner::kBlock;
+    if (launch_ && !is_shared && owner != ScopeOwner::kThread) return {};
+    // Threads that share memory must agree on where it starts: on nothing but what all of them see.
+    const arith::Analyzer& outside = is_shared ? launch_->analyzer : analyzer_;
+    AccessRegions regions = is_shared ? FindAccessRegions(launch_->stmt, buffer, outside)
+                                      : FindAccessRegions(node->body, outside);
+    if (regions.opaque.count(buffer->data.node())) return {};
+    std::vector<AccessRegion> joined;
+    for (const auto* region : {regions.Reads(buffer), regions.Writes(buffer)})
+      if (region) JoinRegion(*region, outside, &joined);
+    if (joined.empty()) return {};
+    if (!joined[0].exact)
+      for (size_t d = 0; d < buffer->shape.size(); ++d) {
+        // A dimension that may be longer than the buffer stays whole.
+        Range& range = joined[0].ranges[d];
+        if (!arith::ProveLessEqual(outside, range.extent, buffer->shape[d]))
+          range = {Expr(0), AsInt64(buffer->shape[d])};
+      }
+    return joined[0].ranges;
+  }
+
+  bool Shrinks(const Expr& extent, const Expr& accessed) const {
+    const int64_t* constant = ir::AsConstInt(accessed);
+    if (constant ? *constant <= 0 : ir::AsConstInt(extent) != nullptr) return false;
+    return !arith::ProveLessEqual(analyzer_, extent, accessed);
+  }
+  Expr AtLeastZero(const Expr& extent) const {
+    if (arith::ProveLessEqual(analyzer_, 0, extent)) return extent;
+    return ir::MaxNode::Make(extent, 0);
+  }
+
+  // ---- accesses count from the box's start
+
+  const std::vector<Expr>* StartsOf(const Buffer& buffer) const {
+    auto it = starts_.find(buffer.get());
+    return it == starts_.end() ? nullptr : &it->second;
+  }
+  std::vector<Expr> MovedIndices(const Buffer& buffer, const std::vector<Expr>& indices) {
+    std::vector<Expr> result;
+    const std::vector<Expr>& starts = *StartsOf(buffer);
+    for (size_t d = 0; d < indices.size(); ++d) {
+      Expr index = Mutate(indices[d]);
+      result.push_back(starts[d].get() ? Moved(index, starts[d]) : index);
+    }
+    return result;
+  }
+  Expr Moved(const Expr& index, const Expr& start) const {
+    if (const auto* ramp = index.As<ir::RampNode>())
+      return ir::RampNode::Make(Moved(ramp->base, start), AsInt64(ramp->stride), ramp->lanes,
+                                index.span());
+    if (index.dtype().is_scalar()) {
+      if (index.dtype().is_int() && index.dtype().bits() >= 32)
+        return arith::SubtractSums(analyzer_, index, start);
+      return AsInt64(index) - start;
+    }
+    int64_t lanes = index.dtype().lanes();
+    return ir::CastNode::Make(DataType::Int(64, static_cast<int>(lanes)), index, index.span()) -
+           ir::BroadcastNode::Make(start, lanes);
+  }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    if (!StartsOf(node->buffer)) return MutateChildren(node, self);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer),
+                                    MovedIndices(node->buffer, node->indices), node->span);
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    if (!StartsOf(node->buffer)) return MutateChildren(node, self);
+    return BufferStoreNode::Make(MutateUse(node->buffer), MovedIndices(node->buffer, node->indices),
+                                 Mutate(node->value), node->span);
+  }
+  Stmt MutateNode(const BlockNode* node, const Stmt&) override {
+    for (const BlockIter& iter : node->iters)
+      analyzer_.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
+    auto block = ffi::Make<BlockNode>(*node);
+    for (auto* regions : {&block->reads, &block->writes})
+      for (BufferRegion& region : *regions)
+        if (const std::vector<Expr>* starts = StartsOf(region.buffer))
+          for (size_t d = 0; d < starts->size(); ++d)
+            if ((*starts)[d].get())
+              region.ranges[d].min =
+                  arith::SubtractSums(analyzer_, region.ranges[d].min, (*starts)[d]);
+    return MutateChildren(block.get(), Stmt(block));
+  }
+
+  struct Launch {
+    Stmt stmt;
+    arith::Analyzer analyzer;  // of what is known outside
+  };
+  const Launch* launch_ = nullptr;
+  std::unordered_map<const BufferNode*, std::vector<Expr>> starts_;  // of compacted buffers
+};
+
+}  // namespace
+
+PrimFunc CompactAllocations(const PrimFunc& function) {
+  return Compacter().MutateFunction(function);
+}
+
+}  // namespace tern::tir

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/inject_bounds_checks.h"
+
+#include "tern/arith/symbolic_bounds.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+Expr AsInt64(const Expr& expr) {
+  return expr.dtype() == DataType::Int(64)
+             ? expr
+             : ir::CastNode::Make(DataType::Int(64), expr, expr.span());
+}
+Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
+
+// The index of every lane that can be outermost.
+std::vector<Expr> ExtremeLanes(const Expr& index) {
+  if (index.dtype().is_scalar()) return {AsInt64(index)};
+  if (const auto* ramp = index.As<ir::RampNode>()) {
+    Expr steps = ramp->lanes > 0
+                     ? Expr(ramp->lanes - 1)
+                     : Expr(-ramp->lanes) * ir::CallNode::Make(intrinsic::kVscale, {}) - 1;
+    Expr base = AsInt64(ramp->base);
+    return {base, base + AsInt64(ramp->stride) * steps};
+  }
+  if (const auto* broadcast = index.As<ir::BroadcastNode>()) return {AsInt64(broadcast->value)};
+  std::vector<Expr> lanes;
+  for (int64_t lane = 0; lane < index.dtype().lanes(); ++lane)
+    lanes.push_back(AsInt64(ir::ShuffleNode::Make({index}, {lane})));
+  return lanes;
+}
+
+// The asserts that what a statement's expressions access is there, in the order of evaluation.
+class CheckCollector : public ir::ExprVisitor {
+ public:
+  explicit CheckCollector(arith::SymbolicAnalyzer* symbolic) : symbolic_(symbolic) {}
+
+  using ExprVisitor::Visit;
+  void Access(const Buffer& buffer, const std::vector<Expr>& indices, const Span& span) {
+    for (size_t d = 0; d < indices.size(); ++d)
+      for (const Expr& index : ExtremeLanes(indices[d])) Check(buffer, d, index, span);
+  }
+
+  std::vector<Stmt> checks;
+
+ private:
+  using ExprVisitor::VisitNode;
+
+  void VisitNode(const ir::BufferLoadNode* node) override {
+    VisitChildren(node);
+    Access(node->buffer, node->indices, node->span);
+  }
+  void VisitNode(const ir::AndNode* node) override { VisitLogic(node, node->a); }
+  void VisitNode(const ir::OrNode* node) override { VisitLogic(node, ir::NotNode::Make(node->a)); }
+  // The right side is evaluated where `reached` holds; that of a vector always is.
+  template <class T>
+  void VisitLogic(const T* node, const Expr& reached) {
+    if (!node->dtype.is_scalar()) return VisitChildren(node);
+    Visit(node->a);
+    arith::SymbolicAnalyzer::Mark mark = symbolic_->Enter();
+    symbolic_->Assume(reached);
+    around_.push_back({{}, reached});
+    Visit(node->b);
+    around_.pop_back();
+    symbolic_->Leave(mark);
+  }
+  void VisitNode(const ir::LetNode* node) override {
+    Visit(node->value);
+    arith::SymbolicAnalyzer::Mark mark = symbolic_->Enter();
+    symbolic_->EnterLet(node->var, node->value);
+    around_.push_back({node->var, node->value});
+    Visit(node->body);
+    around_.pop_back();
+    symbolic_->Leave(mark);
+  }
+
+  void Check(const Buffer& buffer, size_t dimension, const Expr& index, const Span& span) {
+    Expr extent = AsInt64(buffer->shape[dimension]);
+    if (Provable(index, extent)) return;
+    // What the interpreter says.
+    std::vector<Expr> message = {
+        Text(span.str() + ": index "), WithLets(index),
+        Text(" is out of bounds in dimension " + std::to_string(dimension) + " of " + buffer->name +
+             ", whose shape is (")};
+    for (size_t d = 0; d < buffer->shape.size(); ++d) {
+      if (d > 0) message.push_back(Text(", "));
+      message.push_back(buffer->shape[d]);
+    }
+    message.push_back(Text(")"));
+    Expr condition = index >= Expr(0) && index < extent;
+    for (size_t i = around_.size(); i-- > 0;) {
+      const Around& around = around_[i];
+      condition = around.let.get() ? ir::LetNode::Make(around.let, around.value, condition)
+                                   : ir::NotNode::Make(around.value) || condition;
+    }
+    checks.push_back(AssertNode::Make(condition, "IndexError", std::move(message), span));
+  }
+  bool Provable(const Expr& index, const Expr& extent) const {
+    const arith::Analyzer& analyzer = symbolic_->analyzer();
+    arith::SymbolicBounds bounds = symbolic_->Bounds(index);
+    return bounds.known() && arith::ProveLessEqual(analyzer, 0, bounds.lo) &&
+           arith::ProveLessEqual(analyzer, bounds.hi + 1, symbolic_->Resolve(extent));
+  }
+  Expr WithLets(Expr value) const {
+    for (size_t i = around_.size(); i-- > 0;)
+      if (around_[i].let.get()) value = ir::LetNode::Make(around_[i].let, around_[i].value, value);
+    return value;
+  }
+
+  // What stands around the expression at hand: a let, or a condition under which it is evaluated.
+  struct Around {
+    Var let;
+    Expr value;
+  };
+  std::vector<Around> around_;
+  arith::SymbolicAnalyzer* symbolic_;
+};
+
+class CheckInjector : public StmtMutator {
+ public:
+  PrimFunc Run(const PrimFunc& function) {
+    arith::Analyzer analyzer;
+    for (const Param& param : function->params)
+      if (param.is_tensor())
+        for (const Expr& extent : param.buffer->shape)
+          if (const auto* var = extent.As<VarNode>())
+            analyzer.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+    symbolic_ = arith::SymbolicAnalyzer(analyzer);
+    return function.WithBody(Mutate(function->body));
+  }
+
+ private:
+  using StmtMutator::MutateNode;
+
+  template <class... Exprs>
+  std::vector<Stmt> ChecksOf(const Exprs&... exprs) {
+    CheckCollector collector(&symbolic_);
+    (VisitIfAny(&collector, exprs), ...);
+    return std::move(collector.checks);
+  }
+  static void VisitIfAny(CheckCollector* collector, const Expr& expr) {
+    if (expr.get()) collector->Visit(expr);
+  }
+  static Stmt Before(std::vector<Stmt> checks, const Stmt& stmt) {
+    if (checks.empty()) return stmt;
+    checks.push_back(stmt);
+    return SeqNode::Make(std::move(checks), stmt.span());
+  }
+  template <class F>
+  Stmt Within(F&& enter, const Stmt& body) {
+    arith::SymbolicAnalyzer::Mark mark = symbolic_.Enter();
+    enter();
+    Stmt result = Mutate(body);
+    symbolic_.Leave(mark);
+    return result;
+  }
+
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    CheckCollector collector(&symbolic_);
+    collector.Visit(node->value);
+    for (const Expr& index : node->indices) collector.Visit(index);
+    collector.Access(node->buffer, node->indices, node->span);
+    return Before(std::move(collector.checks), self);
+  }
+  Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
+    return Before(ChecksOf(node->value), self);
+  }
+  Stmt MutateNode(const AssertNode* node, const Stmt& self) override {
+    return Before(ChecksOf(node->condition), self);
+  }
+  Stmt MutateNode(const LetStmtNode* node, const Stmt&) override {
+    std::vector<Stmt> checks = ChecksOf(node->value);
+    Stmt body = Within([&] { symbolic_.EnterLet(node->var, node->value); }, node->body);
+    return Before(std::move(checks), LetStmtNode::Make(node->var, node->value, body, node->span));
+  }
+  Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
+    return BeforeBuffer(node->buffer, MutateChildren(node, self));
+  }
+  Stmt MutateNode(const DeclBufferNode* node, const Stmt& self) override {
+    return BeforeBuffer(node->buffer, MutateChildren(node, self));
+  }
+  Stmt BeforeBuffer(const Buffer& buffer, const Stmt& stmt) {
+    CheckCollector collector(&symbolic_);
+    for (const Expr& extent : buffer->shape) collector.Visit(extent);
+    for (const Expr& stride : buffer->strides) collector.Visit(stride);
+    if (buffer->offset) collector.Visit(buffer->offset);
+    return Before(std::move(collector.checks), stmt);
+  }
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind == ForKind::kThread) return self;
+    std::vector<Stmt> checks = ChecksOf(node->min, node->extent);
+    auto loop = ffi::Make<ForNode>(*node);
+    loop->body =
+        Within([&] { symbolic_.EnterRange(node->var, node->min, node->extent); }, node->body);
+    return Before(std::move(checks), Stmt(loop));
+  }
+  // The condition is evaluated before the loop and after each iteration.
+  Stmt MutateNode(const WhileNode* node, const Stmt&) override {
+    std::vector<Stmt> checks = ChecksOf(node->condition), parts = {Mutate(node->body)};
+    parts.insert(parts.end(), checks.begin(), checks.end());
+    return Before(std::move(checks),
+                  WhileNode::Make(node->condition, SeqNode::Make(std::move(parts)), node->span));
+  }
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt&) override {
+    std::vector<Stmt> checks = ChecksOf(node->condition);
+    Stmt then_case = Within([&] { symbolic_.Assume(node->condition); }, node->then_case);
+    Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
+    return Before(std::move(checks),
+                  IfThenElseNode::Make(node->condition, then_case, else_case, node->span));
+  }
+  Stmt MutateNode(const SeqNode* node, const Stmt&) override {
+    std::vector<Stmt> stmts;
+    for (const Stmt& stmt : node->stmts) stmts.push_back(Mutate(stmt));
+    return SeqNode::Make(std::move(stmts), node->span);
+  }
+  Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
+    std::vector<Stmt> checks;
+    for (const BlockIter& iter : node->iters)
+      for (const Stmt& check : ChecksOf(iter.binding, iter.extent)) checks.push_back(check);
+    return Before(std::move(checks), MutateChildren(node, self));
+  }
+
+  arith::SymbolicAnalyzer symbolic_{arith::Analyzer()};
+};
+
+}  // namespace
+
+PrimFunc InjectBoundsChecks(const PrimFunc& function) { return CheckInjector().Run(function); }
+
+}  // namespace tern::tir

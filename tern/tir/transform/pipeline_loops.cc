@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/pipeline_loops.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tern/arith/linear.h"
+#include "tern/arith/linear_sum.h"
+#include "tern/tir/analysis/access_regions.h"
+#include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/place_allocations.h"
+
+namespace tern::tir {
+namespace {
+
+[[noreturn]] void Refuse(const ForNode* loop, const Span& span, const std::string& why) {
+  TERN_THROW(ValueError) << span.str() << ": loop " << loop->var.name()
+                         << " cannot be pipelined: " << why;
+}
+
+std::vector<int64_t> IntsOf(const ForNode* loop, const char* key) {
+  auto it = loop->annotations.find(key);
+  auto array = it->second.TryAs<ffi::Array>();
+  std::vector<int64_t> values;
+  if (array)
+    for (size_t i = 0; i < (*array)->size(); ++i) {
+      auto value = (**array)[i].TryAs<int64_t>();
+      if (!value) array = std::nullopt;
+      if (!array) break;
+      values.push_back(*value);
+    }
+  if (!array) Refuse(loop, loop->span, std::string(key) + " is a list of integers");
+  return values;
+}
+
+// What a pipelined loop consists of.
+struct Body {
+  std::vector<const AllocateNode*> allocations;
+  std::vector<const LetStmtNode*> lets;
+  std::vector<Stmt> stmts;
+};
+
+struct Stage {
+  Stmt stmt;
+  int64_t stage, order;
+  AccessRegions accesses;
+};
+
+bool HasBarrier(const Stmt& stmt) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const EvaluateNode* node) override { found |= IsBarrier(node->value); }
+    bool found = false;
+  } finder;
+  finder.Visit(stmt);
+  return finder.found;
+}
+
+// Whether it does more than to read and write memory.
+bool HasOtherEffects(const Stmt& stmt) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const EvaluateNode*) override { found = true; }
+    void VisitNode(const AssertNode*) override { found = true; }
+    bool found = false;
+  } finder;
+  finder.Visit(stmt);
+  return finder.found;
+}
+
+bool Uses(const Stmt& stmt, const VarNode* var) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const VarNode* node) override { found |= node == var; }
+    const VarNode* var = nullptr;
+    bool found = false;
+  } finder;
+  finder.var = var;
+  finder.Visit(stmt);
+  return finder.found;
+}
+
+// The same accesses, to an iteration's version of some buffers.
+class VersionSelector : public StmtMutator {
+ public:
+  VersionSelector(const std::unordered_map<const BufferNode*, Buffer>& versioned, const Var& loop)
+      : versioned_(versioned), loop_(loop) {
+    new_buffers_ = versioned;
+  }
+
+ private:
+  using StmtMutator::MutateNode;
+
+  std::vector<Expr> Indices(const Buffer& buffer, const std::vector<Expr>& indices) {
+    const Buffer& versions = versioned_.at(buffer.get());
+    Expr iteration = loop_.dtype() == DataType::Int(64)
+                         ? Expr(loop_)
+                         : ir::CastNode::Make(DataType::Int(64), loop_);
+    std::vector<Expr> result = {ir::FloorMod(iteration, versions->shape[0])};
+    for (const Expr& index : indices) result.push_back(Mutate(index));
+    return result;
+  }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
+                                    node->span);
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
+    return BufferStoreNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
+                                 Mutate(node->value), node->span);
+  }
+  // What a block says that it touches of a version is for that version too.
+  Stmt MutateNode(const BlockNode* node, const Stmt&) override {
+    auto block = ffi::Make<BlockNode>(*node);
+    for (auto* regions : {&block->reads, &block->writes})
+      for (BufferRegion& region : *regions)
+        if (versioned_.count(region.buffer.get()))
+          region.ranges.insert(region.ranges.begin(), {Indices(region.buffer, {})[0], Expr(1)});
+    return MutateChildren(block.get(), Stmt(block));
+  }
+
+  const std::unordered_map<const BufferNode*, Buffer>& versioned_;
+  Var loop_;
+};
+
+class LoopPipeliner {
+ public:
+  LoopPipeliner(const ForNode* loop, arith::Analyzer analyzer)
+      : loop_(loop), analyzer_(std::move(analyzer)) {
+    analyzer_.BindRange(loop->var, loop->min, loop->extent);
+  }
+
+  Stmt Run() {
+    if (loop_->for_kind != ForKind::kSerial)
+      Refuse(loop_, loop_->span, std::string("it is ") + ForKindName(loop_->for_kind));
+    if (!arith::IsIndexType(loop_->var.dtype()))
+      Refuse(loop_, loop_->span, "its variable is " + loop_->var.dtype().str());
+    TakeApart();
+    AssignStages();
+    if (last_stage_ > 0) CheckEffects();
+    for (Stage& stage : stages_) stage.accesses = FindAccessRegions(stage.stmt, analyzer_);
+    CheckDependences();
+    MakeVersions();
+    Stmt result = WriteOut();
+    for (size_t i = body_.allocations.size(); i-- > 0;) {
+      const AllocateNode* allocation = body_.allocations[i];
+      auto versions = versioned_.find(allocation->buffer.get());
+      result = AllocateNode::Make(
+          versions == versioned_.end() ? Buffer(allocation->buffer) : versions->second, result,
+          allocation->span);
+    }
+    return result;
+  }
+
+ private:
+  // ---- what there is
+
+  void TakeApart() {
+    Stmt inner = loop_->body;
+    for (;;) {
+      if (const auto* allocation = inner.As<AllocateNode>()) {
+        CheckShape(allocation);
+        body_.allocations.push_back(allocation);
+        inner = allocation->body;
+      } else if (const auto* let = inner.As<LetStmtNode>()) {
+        if (ir::MayFault(let->value))
+          Refuse(loop_, let->span,
+                 let->var.name() +
+                     " is computed from memory, or in a way that may fail; "
+                     "define it in the statements that need it");
+        body_.lets.push_back(let);
+        inner = let->body;
+      } else {
+        break;
+      }
+    }
+    if (inner.As<DeclBufferNode>())
+      Refuse(loop_, inner.span(), "its body begins with a view of memory; declare it outside");
+    const auto* seq = inner.As<SeqNode>();
+    body_.stmts = seq ? seq->stmts : std::vector<Stmt>{inner};
+  }
+  void CheckShape(const AllocateNode* allocation) const {
+    const Buffer& buffer = allocation->buffer;
+    bool fixed = buffer->strides.empty();
+    for (const Expr& extent : buffer->shape) {
+      fixed = fixed && !ir::MayFault(extent) && !ir::UsesVar(extent, loop_->var.node());
+      for (const LetStmtNode* let : body_.lets)
+        fixed = fixed && !ir::UsesVar(extent, let->var.node());
+    }
+    if (!fixed)
+      Refuse(loop_, allocation->span,
+             "the memory of " + buffer->name + " may be another in every iteration");
+  }
+
+  void AssignStages() {
+    size_t count = body_.stmts.size();
+    std::vector<int64_t> stages(count, 1), order(count);
+    std::iota(order.begin(), order.end(), 0);
+    if (loop_->annotations.count(pipeline::kStages))
+      stages = IntsOf(loop_, pipeline::kStages);
+    else if (count > 0)
+      stages[0] = 0;
+    CheckCount(pipeline::kStages, stages.size());
+    if (loop_->annotations.count(pipeline::kOrder)) order = IntsOf(loop_, pipeline::kOrder);
+    CheckCount(pipeline::kOrder, order.size());
+    std::vector<int64_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t i = 0; i < count; ++i) {
+      if (stages[i] < 0) Refuse(loop_, body_.stmts[i].span(), "a stage is less than 0");
+      if (sorted[i] != static_cast<int64_t>(i))
+        Refuse(loop_, loop_->span,
+               std::string(pipeline::kOrder) + " is no permutation of 0.." + std::to_string(count));
+      Stmt stmt = body_.stmts[i];
+      for (size_t l = body_.lets.size(); l-- > 0;)
+        if (const LetStmtNode* let = body_.lets[l]; Uses(stmt, let->var.node()))
+          stmt = LetStmtNode::Make(let->var, let->value, stmt, let->span);
+      stages_.push_back({stmt, stages[i], order[i], {}});
+      last_stage_ = std::max(last_stage_, stages[i]);
+    }
+  }
+  void CheckCount(const char* key, size_t given) const {
+    if (given != body_.stmts.size())
+      Refuse(loop_, loop_->span,
+             std::string(key) + " has " + std::to_string(given) + " entries, its body has " +
+                 std::to_string(body_.stmts.size()) + " statements");
+  }
+  void CheckEffects() const {
+    for (const Stage& stage : stages_) {
+      if (HasBarrier(stage.stmt))
+        Refuse(loop_, stage.stmt.span(),
+               "a barrier orders the statements of one iteration, and the pipeline runs several; "
+               "leave it out, it is placed afterwards");
+      if (HasOtherEffects(stage.stmt))
+        Refuse(loop_, stage.stmt.span(),
+               "it contains a call or an assert, which must run in order");
+    }
+  }
+
+  // ---- what must stay in order
+
+  bool IsOwn(const Buffer& buffer) const {
+    return std::any_of(body_.allocations.begin(), body_.allocations.end(),
+                       [&](const AllocateNode* node) { return node->buffer.same(buffer); });
+  }
+
+  // Statement p of iteration i ran before statement q of iteration i + distance: whether the
+  // pipeline runs it later.
+  static bool Reverses(const Stage& p, const Stage& q, int64_t distance) {
+    int64_t steps = distance + q.stage - p.stage;
+    return steps < 0 || (steps == 0 && q.order < p.order);
+  }
+
+  void CheckDependences() const {
+    for (size_t p = 0; p < stages_.size(); ++p) {
+      if (last_stage_ > 0 && !stages_[p].accesses.opaque.empty())
+        Refuse(loop_, body_.stmts[p].span(), "it accesses memory through a view or a pointer");
+      for (size_t q = 0; q < stages_.size(); ++q) {
+        if (p == q) continue;
+        int64_t first = p < q ? 0 : 1;
+        int64_t last = std::max(first, stages_[p].stage - stages_[q].stage);
+        for (int64_t distance = first; distance <= last; ++distance)
+          if (Reverses(stages_[p], stages_[q], distance)) CheckIndependent(p, q, distance);
+      }
+    }
+  }
+
+  void CheckIndependent(size_t p, size_t q, int64_t distance) const {
+    const AccessRegions &a = stages_[p].accesses, &b = stages_[q].accesses;
+    struct Pair {
+      const std::vector<AccessRegion>&first, &second;
+    };
+    for (const Pair& pair :
+         {Pair{a.writes, b.reads}, Pair{a.reads, b.writes}, Pair{a.writes, b.writes}})
+      for (const AccessRegion& x : pair.first)
+        for (const AccessRegion& y : pair.second) {
+          if (!x.buffer->data.same(y.buffer->data)) continue;
+          // Iterations that are under way together have their own versions of it.
+          if (IsOwn(x.buffer) && distance > 0) continue;
+          // The boxes are those of one thread; other threads may touch what lies beside them.
+          if (x.buffer.same(y.buffer) && !IsSharedScope(x.buffer->scope) &&
+              AreApart(x.ranges, y.ranges, distance))
+            continue;
+          Refuse(loop_, body_.stmts[q].span(),
+                 "statement " + std::to_string(q) + " would run " +
+                     (distance == 0 ? "before" : "too long before") + " statement " +
+                     std::to_string(p) + ", but both access " + x.buffer->name +
+                     "; their stages are " + std::to_string(stages_[q].stage) + " and " +
+                     std::to_string(stages_[p].stage));
+        }
+  }
+
+  // Whether box x of one iteration and box y of the one `distance` later surely share no element.
+  bool AreApart(const std::vector<Range>& x, const std::vector<Range>& y, int64_t distance) const {
+    ir::VarMap later{
+        {loop_->var.node(), loop_->var + ir::IntImmNode::Make(loop_->var.dtype(), distance)}};
+    for (size_t d = 0; d < x.size(); ++d) {
+      Expr y_min = ir::Substitute(y[d].min, later), y_extent = ir::Substitute(y[d].extent, later);
+      if (arith::ProveLessEqual(analyzer_, x[d].min + x[d].extent, y_min) ||
+          arith::ProveLessEqual(analyzer_, y_min + y_extent, x[d].min))
+        return true;
+    }
+    return false;
+  }
+
+  // ---- versions
+
+  void MakeVersions() {
+    for (const AllocateNode* allocation : body_.allocations) {
+      const Buffer& buffer = allocation->buffer;
+      int64_t first = last_stage_, last = 0;
+      for (const Stage& stage : stages_) {
+        if (!stage.accesses.Reads(buffer) && !stage.accesses.Writes(buffer)) continue;
+        first = std::min(first, stage.stage);
+        last = std::max(last, stage.stage);
+      }
+      if (last <= first) continue;
+      auto versions = ffi::Make<BufferNode>(*buffer);
+      versions->shape.insert(versions->shape.begin(), Expr(last - first + 1));
+      versioned_[buffer.get()] = Buffer(versions.get());
+    }
+    VersionSelector select(versioned_, loop_->var);
+    for (Stage& stage : stages_) stage.stmt = select.Mutate(stage.stmt);
+    std::stable_sort(stages_.begin(), stages_.end(),
+                     [](const Stage& a, const Stage& b) { return a.order < b.order; });
+  }
+
+  // ---- the steps
+
+  Expr Int(int64_t value) const { return ir::IntImmNode::Make(loop_->var.dtype(), value); }
+  static Stmt At(const Stage& stage, const Var& var, const Expr& iteration) {
+    return CopyWithFreshDefs(stage.stmt, {{var.node(), iteration}});
+  }
+
+  Stmt WriteOut() const {
+    // Both are written out in several places.
+    DataType dtype = loop_->var.dtype();
+    Var start(loop_->var.name() + "_start", dtype, loop_->span),
+        count(loop_->var.name() + "_count", dtype, loop_->span);
+    bool start_is_plain = IsPlain(loop_->min), count_is_plain = IsPlain(loop_->extent);
+    Expr min = start_is_plain ? loop_->min : start, extent = count_is_plain ? loop_->extent : count;
+    std::vector<Stmt> steps;
+    for (int64_t step = 0; step < last_stage_; ++step) {
+      std::vector<Stmt> stmts;
+      for (const Stage& stage : stages_)
+        if (stage.stage <= step)
+          stmts.push_back(At(stage, loop_->var, Simple(min + Int(step - stage.stage))));
+      steps.push_back(If(Int(step) < extent, SeqNode::Make(std::move(stmts), loop_->span)));
+    }
+    steps.push_back(Steady(min, extent));
+    for (int64_t step = 0; step < last_stage_; ++step)
+      for (const Stage& stage : stages_) {
+        if (stage.stage <= step) continue;
+        Expr iteration = Simple(min + (extent - Int(stage.stage - step)));
+        steps.push_back(If(Int(stage.stage - step - 1) < extent, At(stage, loop_->var, iteration)));
+      }
+    Stmt result = SeqNode::Make(std::move(steps), loop_->span);
+    if (!count_is_plain) result = LetStmtNode::Make(count, loop_->extent, result, loop_->span);
+    if (!start_is_plain) result = LetStmtNode::Make(start, loop_->min, result, loop_->span);
+    return result;
+  }
+
+  // All statements at once: the loop's variable is the iteration whose last stage runs.
+  Stmt Steady(const Expr& min, const Expr& extent) const {
+    Var var(loop_->var.name(), loop_->var.dtype(), loop_->var.span());
+    std::vector<Stmt> stmts;
+    for (const Stage& stage : stages_)
+      stmts.push_back(At(stage, loop_->var, Simple(var + Int(last_stage_ - stage.stage))));
+    ir::Attrs annotations = loop_->annotations;
+    for (const char* key : {pipeline::kStages, pipeline::kOrder, pipeline::kDoubleBuffer})
+      annotations.erase(key);
+    return ForNode::Make(var, min, Simple(extent - Int(last_stage_)), ForKind::kSerial,
+                         SeqNode::Make(std::move(stmts), loop_->span), "", loop_->span,
+                         std::move(annotations));
+  }
+
+  Stmt If(const Expr& condition, Stmt stmt) const {
+    if (analyzer_.CanProve(condition)) return stmt;
+    return IfThenElseNode::Make(condition, std::move(stmt), {}, loop_->span);
+  }
+  Expr Simple(const Expr& expr) const { return analyzer_.Simplify(expr); }
+  static bool IsPlain(const Expr& expr) {
+    return !ir::MayFault(expr) && (ir::AsConstInt(expr) || expr.As<VarNode>());
+  }
+
+  const ForNode* loop_;
+  arith::Analyzer analyzer_;
+  Body body_;
+  std::vector<Stage> stages_;
+  int64_t last_stage_ = 0;
+  std::unordered_map<const BufferNode*, Buffer> versioned_;  // what has become of buffers
+};
+
+class Pipeliner : public AnalyzedMutator {
+  using AnalyzedMutator::MutateNode;
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (!IsPipelined(node)) return AnalyzedMutator::MutateNode(node, self);
+    // Loops inside come first.
+    Stmt inner = AnalyzedMutator::MutateNode(node, self);
+    return LoopPipeliner(inner.As<ForNode>(), analyzer_).Run();
+  }
+};
+
+bool HasPipelinedLoop(const PrimFunc& function) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      found |= IsPipelined(node);
+      VisitChildren(node);
+    }
+    bool found = false;
+  } finder;
+  finder.Visit(function->body);
+  return finder.found;
+}
+
+}  // namespace
+
+bool IsPipelined(const ForNode* loop) {
+  auto it = loop->annotations.find(pipeline::kDoubleBuffer);
+  bool doubled = it != loop->annotations.end() && it->second.TryAs<bool>().value_or(false);
+  return doubled || loop->annotations.count(pipeline::kStages) > 0;
+}
+
+PrimFunc PipelineLoops(const PrimFunc& function) {
+  if (!HasPipelinedLoop(function)) return function;
+  // What one iteration alone needs is allocated in the loop then, and can have versions.
+  return Pipeliner().MutateFunction(PlaceAllocations(function));
+}
+
+}  // namespace tern::tir
