@@ -13,7 +13,7 @@
 #include "tern/ffi/any.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/function.h"
-#include "tern/tir/interpreter/kernel_shape.h"
+#include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
 

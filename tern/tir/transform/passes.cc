@@ -5,6 +5,7 @@
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/insert_barriers.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/make_packed_api.h"
@@ -25,6 +26,8 @@ void RegisterPasses() {
   per_function("decompose_reductions", "reductions are initialised before their loops",
                DecomposeReductions);
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
+  per_function("insert_barriers", "threads wait before they touch what others wrote",
+               InsertBarriers);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/tir/interpreter/kernel_shape.h"
+#include "tern/tir/analysis/kernel_shape.h"
 
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The thread loops of a kernel, and what its threads must do together.
-#ifndef TERN_TIR_INTERPRETER_KERNEL_SHAPE_H_
-#define TERN_TIR_INTERPRETER_KERNEL_SHAPE_H_
+#ifndef TERN_TIR_ANALYSIS_KERNEL_SHAPE_H_
+#define TERN_TIR_ANALYSIS_KERNEL_SHAPE_H_
 
 #include <array>
 #include <string>
@@ -35,4 +35,4 @@ KernelShape FindKernelShape(const ForNode* outermost);
 
 }  // namespace tern::tir
 
-#endif  // TERN_TIR_INTERPRETER_KERNEL_SHAPE_H_
+#endif  // TERN_TIR_ANALYSIS_KERNEL_SHAPE_H_
