@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/kernel_shape.h"
 
+#include <algorithm>
+
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
@@ -35,13 +37,51 @@ class ShapeFinder : public StmtVisitor {
   }
 
   void VisitDef(const Var& var) override { defined_.insert(var.node()); }
-  void VisitNode(const EvaluateNode* node) override { found_ |= IsBarrier(node->value); }
-  void VisitNode(const AllocateNode* node) override {
+  void VisitUse(const Buffer& buffer) override {
+    found_ |= of_warps_.count(buffer->data.node()) > 0;
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    bool exchanges = IsWarpOperation(node);
+    shape.exchanges |= exchanges;
+    found_ |= exchanges || node->name == intrinsic::kBarrier || node->name == intrinsic::kLaneIndex;
     VisitChildren(node);
-    found_ |= IsSharedScope(node->buffer->scope);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    ScopeOwner owner = OwnerOf(node->buffer->scope);
+    if (owner == ScopeOwner::kWarp) of_warps_.insert(node->buffer->data.node());
+    VisitChildren(node);
+    found_ |= owner == ScopeOwner::kBlock || owner == ScopeOwner::kWarp;
+  }
+  void VisitNode(const LetStmtNode* node) override {
+    if (DependsOnThread(node->value)) of_threads_.insert(node->var.node());
+    VisitChildren(node);
+  }
+  void VisitNode(const BlockNode* node) override {
+    VisitChildren(node);
+    bool along_threads = std::any_of(node->iters.begin(), node->iters.end(), [&](const auto& iter) {
+      return iter.kind == IterKind::kReduce && DependsOnThread(iter.binding);
+    });
+    if (!along_threads) return;
+    found_ = true;
+    struct Scan : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* store) override {
+        written.insert(store->buffer->data.node());
+      }
+      std::unordered_set<const VarNode*> written;
+    } scan;
+    scan.Visit(node->body);
+    shape.reductions[node] = scan.written;
+  }
+  bool DependsOnThread(const Expr& expr) const {
+    bool depends = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) { depends |= of_threads_.count(e.get()) > 0; });
+    return depends;
   }
   void VisitNode(const ForNode* node) override {
-    if (node->for_kind == ForKind::kThread) {
+    if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
+      if (ThreadAxisNumber(node->thread) < kNumThreadAxesOfBlock)
+        of_threads_.insert(node->var.node());
       TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
       ir::ForEachExpr(node->extent, [&](const Expr& expr) {
         if (expr.As<ir::BufferLoadNode>() || defined_.count(expr.get()))
@@ -54,7 +94,9 @@ class ShapeFinder : public StmtVisitor {
   }
 
   bool found_ = false;
-  std::unordered_set<const void*> defined_;  // variables
+  std::unordered_set<const void*> defined_;         // variables
+  std::unordered_set<const ir::Node*> of_threads_;  // variables that differ between threads
+  std::unordered_set<const VarNode*> of_warps_;     // addresses of their memory
 };
 
 }  // namespace
@@ -65,6 +107,8 @@ int ThreadAxisNumber(const std::string& axis) {
   TERN_ICHECK(false) << "unknown thread axis " << axis;
   return 0;
 }
+
+bool IsVirtualThread(const ForNode* loop) { return loop->thread.starts_with("vthread."); }
 
 const char* ThreadAxisName(int axis) { return kAxes[axis]; }
 

@@ -525,7 +525,8 @@ class KernelWalker : public StmtMutator {
   }
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind == ForKind::kThread) {
+    bool is_virtual = node->for_kind == ForKind::kThread && IsVirtualThread(node);
+    if (node->for_kind == ForKind::kThread && !is_virtual) {
       values_[node->var.node()] = AxisValue(node);
       return WithBody(node, self);
     }
@@ -535,7 +536,8 @@ class KernelWalker : public StmtMutator {
     Stmt before = ReadBefore(reads, node->span);
     auto walk = [&] { return MutateLoop(node, self, min.value, extent.value); };
     bool differs = terms_.IsPrivate(min.value) || terms_.IsPrivate(extent.value);
-    bool in_order = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kUnrolled;
+    bool in_order =
+        is_virtual || node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kUnrolled;
     Stmt result = Enclosed([&] {
       return Controlled(differs, self, "number of iterations of the loop", [&] {
         if (in_order) return walk();
@@ -670,7 +672,8 @@ class BarrierInserter : public StmtMutator {
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
+    if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
+      return MutateChildren(node, self);
     // Local memory is taken as uniform until a round finds otherwise; the last round has the whole
     // truth.
     std::unordered_set<const VarNode*> private_memory;
