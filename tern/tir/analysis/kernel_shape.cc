@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/kernel_shape.h"
 
-#include <algorithm>
-
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
@@ -53,16 +51,20 @@ class ShapeFinder : public StmtVisitor {
     found_ |= owner == ScopeOwner::kBlock || owner == ScopeOwner::kWarp;
   }
   void VisitNode(const LetStmtNode* node) override {
-    if (DependsOnThread(node->value)) of_threads_.insert(node->var.node());
+    for (Vars* vars : {&of_threads_, &of_virtual_})
+      if (Depends(node->value, *vars)) vars->insert(node->var.node());
     VisitChildren(node);
   }
   void VisitNode(const BlockNode* node) override {
     VisitChildren(node);
-    bool along_threads = std::any_of(node->iters.begin(), node->iters.end(), [&](const auto& iter) {
-      return iter.kind == IterKind::kReduce && DependsOnThread(iter.binding);
-    });
-    if (!along_threads) return;
-    found_ = true;
+    bool along_threads = false, along_virtual = false;
+    for (const BlockIter& iter : node->iters) {
+      if (iter.kind != IterKind::kReduce) continue;
+      along_threads |= Depends(iter.binding, of_threads_);
+      along_virtual |= Depends(iter.binding, of_virtual_);
+    }
+    if (!along_threads && !along_virtual) return;
+    found_ |= along_threads;
     struct Scan : StmtVisitor {
       using StmtVisitor::VisitNode;
       void VisitNode(const BufferStoreNode* store) override {
@@ -71,15 +73,18 @@ class ShapeFinder : public StmtVisitor {
       std::unordered_set<const VarNode*> written;
     } scan;
     scan.Visit(node->body);
-    shape.reductions[node] = scan.written;
+    shape.reductions[node] = {scan.written, !along_threads};
   }
-  bool DependsOnThread(const Expr& expr) const {
+  using Vars = std::unordered_set<const ir::Node*>;
+  static bool Depends(const Expr& expr, const Vars& vars) {
     bool depends = false;
-    ir::ForEachExpr(expr, [&](const Expr& e) { depends |= of_threads_.count(e.get()) > 0; });
+    ir::ForEachExpr(expr, [&](const Expr& e) { depends |= vars.count(e.get()) > 0; });
     return depends;
   }
   void VisitNode(const ForNode* node) override {
-    if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
+    if (node->for_kind == ForKind::kThread && IsVirtualThread(node)) {
+      of_virtual_.insert(node->var.node());
+    } else if (node->for_kind == ForKind::kThread) {
       if (ThreadAxisNumber(node->thread) < kNumThreadAxesOfBlock)
         of_threads_.insert(node->var.node());
       TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
@@ -94,9 +99,9 @@ class ShapeFinder : public StmtVisitor {
   }
 
   bool found_ = false;
-  std::unordered_set<const void*> defined_;         // variables
-  std::unordered_set<const ir::Node*> of_threads_;  // variables that differ between threads
-  std::unordered_set<const VarNode*> of_warps_;     // addresses of their memory
+  std::unordered_set<const void*> defined_;      // variables
+  Vars of_threads_, of_virtual_;                 // variables that differ between threads
+  std::unordered_set<const VarNode*> of_warps_;  // addresses of their memory
 };
 
 }  // namespace

@@ -32,8 +32,12 @@ struct KernelShape {
   // memory that threads share, or a reduction along threads.
   std::unordered_set<const StmtNode*> collective;
   bool exchanges = false;  // whether there are warp operations
-  // Blocks with a reduction axis along the threads of a block, and the memory that they write.
-  std::unordered_map<const BlockNode*, std::unordered_set<const VarNode*>> reductions;
+  // Blocks with a reduction axis along threads of a block, virtual or not.
+  struct Reduction {
+    std::unordered_set<const VarNode*> written;  // addresses
+    bool is_virtual;                             // along no others
+  };
+  std::unordered_map<const BlockNode*, Reduction> reductions;
 };
 
 // Throws ValueError where a thread loop does not start at 0 or its extent depends on what the

@@ -486,8 +486,10 @@ void Machine::RunNode(const BlockNode* node) {
   Instance instance = BindAxes(node);
   if (instance == Instance::kNone) return;
   EnterRegions(node);
+  SetAccumulators(node);
   if (instance == Instance::kFirst && node->init) Run(node->init);
   Run(node->body);
+  accumulators_ = nullptr;
   LeaveRegions();
 }
 

@@ -163,6 +163,8 @@ class Machine {
   void RunBlocks(const ForNode* outermost, const ThreadIndex& extents, int64_t num_threads,
                  int64_t block_size);
   void Enter(Thread* thread);
+  // The memory of a reduction along threads, while its block runs.
+  void SetAccumulators(const BlockNode* block);
   // The threads that `condition` holds for.
   Group Filter(const Group& group, const Expr& condition);
 

@@ -98,6 +98,7 @@ void Machine::RunKernel(const ForNode* outermost) {
   int64_t block_size = team.block_size;
   tasks_.BeginTeam(std::move(team), parent);
   ++depth_;
+  shape_ = &shape;
   if (shape.collective.empty()) {
     ThreadIndex index;
     index_ = &index;
@@ -107,10 +108,10 @@ void Machine::RunKernel(const ForNode* outermost) {
       RunNode(outermost);
     }
   } else {
-    shape_ = &shape;
     RunBlocks(outermost, extents, num_threads, block_size);
   }
   index_ = nullptr;
+  shape_ = nullptr;
   --depth_;
   tasks_.EndTeam();
   task_ = parent;
@@ -133,6 +134,12 @@ void Machine::RunBlocks(const ForNode* outermost, const ThreadIndex& extents, in
   }
   frame_ = launch_frame;
   thread_ = nullptr;
+}
+
+void Machine::SetAccumulators(const BlockNode* block) {
+  if (!shape_) return;
+  auto it = shape_->reductions.find(block);
+  if (it != shape_->reductions.end()) accumulators_ = &it->second.written;
 }
 
 void Machine::Enter(Thread* thread) {
@@ -383,8 +390,7 @@ void Machine::RunNodeTogether(const BlockNode* node, const Group& group) {
     all.push_back(thread);
     if (instance == Instance::kFirst) first.push_back(thread);
   }
-  auto reduction = shape_->reductions.find(node);
-  if (reduction != shape_->reductions.end()) accumulators_ = &reduction->second;
+  SetAccumulators(node);
   if (node->init) RunTogether(node->init, first);
   RunTogether(node->body, all);
   accumulators_ = nullptr;

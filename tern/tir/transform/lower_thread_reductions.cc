@@ -113,7 +113,10 @@ class KernelLowerer : public StmtMutator {
     for (const ForNode* loop : shape_.loops)
       extents_[ThreadAxisNumber(loop->thread)] = arith::Analyzer().Simplify(loop->extent);
   }
-  bool is_needed() const { return !shape_.reductions.empty(); }
+  bool is_needed() const {
+    return std::any_of(shape_.reductions.begin(), shape_.reductions.end(),
+                       [](const auto& entry) { return !entry.second.is_virtual; });
+  }
   using StmtMutator::Mutate;
 
  private:
@@ -142,7 +145,7 @@ class KernelLowerer : public StmtMutator {
       at = loop->body;
     }
     region.block = at.As<BlockNode>();
-    if (region.block && shape_.reductions.count(region.block) && AreReductionLoops(region))
+    if (region.block && IsAlongThreads(region.block) && AreReductionLoops(region))
       return Lower(region);
     if (is_thread) {
       const ForNode*& bound = threads_[ThreadAxisNumber(node->thread)];
@@ -158,7 +161,7 @@ class KernelLowerer : public StmtMutator {
     return result;
   }
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
-    return shape_.reductions.count(node) ? Lower({{}, {}, node}) : self;
+    return IsAlongThreads(node) ? Lower({{}, {}, node}) : self;
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     if (arith::IsIndexType(node->value.dtype()))
@@ -170,6 +173,11 @@ class KernelLowerer : public StmtMutator {
     Stmt result = MutateChildren(node, self);
     divergent_ = outer;
     return result;
+  }
+
+  bool IsAlongThreads(const BlockNode* block) const {
+    auto it = shape_.reductions.find(block);
+    return it != shape_.reductions.end() && !it->second.is_virtual;
   }
 
   bool DependsOnThread(const Expr& expr) const {

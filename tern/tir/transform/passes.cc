@@ -9,6 +9,7 @@
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/lower_thread_reductions.h"
+#include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
@@ -34,6 +35,8 @@ void RegisterPasses() {
                LowerFloorDivision);
   per_function("lower_thread_reductions", "threads combine what they reduced, one writes it",
                LowerThreadReductions);
+  per_function("lower_virtual_threads", "virtual threads are interleaved in their threads",
+               LowerVirtualThreads);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
