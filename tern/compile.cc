@@ -38,7 +38,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target) {
       "insert_barriers", "serialize_threads",    "decompose_reductions",    "lower_blocks",
       "simplify",        "unroll_loops",         "vectorize_loops",         "flatten_buffers",
       "simplify",        "lower_floor_division", "split_host_device",       "make_packed_api",
-      "simplify"};
+      "simplify",        "verify_limits"};
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   return passes;
 }

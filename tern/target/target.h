@@ -54,6 +54,10 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
+  // Which calls it takes. Null: all.
+  std::function<bool(const ir::CallNode*)> takes_call;
+  // The scopes of the memory that its functions may allocate.
+  std::vector<std::string> scopes = {"global", "local", "shared"};
   // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.
   // An attribute "warp_size" of the target has precedence.
   int64_t warp_size = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tern/arith/analyzer.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/visitor.h"
 
@@ -54,6 +55,18 @@ class Distributor {
     return scan.found;
   }
 
+  // Where something that runs once is in the statement, all iterations come to it equally often:
+  // what one of them has in memory, all have. Null where it differs for sure.
+  Expr OfAll(const Expr& expr) const {
+    bool differs = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      const auto* var = e.As<VarNode>();
+      differs |= var && dependent_.count(var) && !kept_.count(var);
+    });
+    if (differs) return {};
+    return ir::Substitute(ExpandExpr(expr), {{loop_->var.node(), loop_->min}});
+  }
+
   bool Depends(const Expr& expr) const {
     bool depends = false;
     ir::ForEachExpr(expr, [&](const Expr& e) {
@@ -87,55 +100,54 @@ class Distributor {
   }
 
   // Accesses to memory that each iteration has: its part.
-  Stmt Expand(const Stmt& stmt) const {
-    struct Expander : StmtMutator {
-      explicit Expander(const Distributor* outer) : outer(outer) {
-        new_buffers_.insert(outer->new_buffers_.begin(), outer->new_buffers_.end());
-      }
-      using StmtMutator::MutateNode;
-      std::vector<Expr> Indices(const std::vector<Expr>& indices) {
-        std::vector<Expr> result{outer->Position()};
-        for (const Expr& index : indices) result.push_back(Mutate(index));
-        return result;
-      }
-      Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
-        auto it = outer->new_buffers_.find(node->buffer.get());
-        if (it == outer->new_buffers_.end()) return MutateChildren(node, self);
-        return ir::BufferLoadNode::Make(it->second, Indices(node->indices), node->span);
-      }
-      Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
-        auto it = outer->new_buffers_.find(node->buffer.get());
-        if (it == outer->new_buffers_.end()) return MutateChildren(node, self);
-        return BufferStoreNode::Make(it->second, Indices(node->indices), Mutate(node->value),
-                                     node->span);
-      }
-      Expr MutateNode(const VarNode* node, const Expr& self) override {
-        auto it = outer->kept_.find(node);
-        if (it == outer->kept_.end()) return self;
-        return ir::BufferLoadNode::Make(it->second, {outer->Position()}, node->span);
-      }
-      Buffer MutateDef(const BufferDef& buffer) override {
-        auto it = outer->expanded_.find(buffer->data.get());
-        if (it == outer->expanded_.end()) return StmtMutator::MutateDef(buffer);
-        // A view of memory that is now larger: it starts at the iteration's part.
-        const Buffer& whole = it->second;
-        if (whole->dtype != buffer->dtype)
-          TERN_THROW(ValueError) << buffer->span.str() << ": " << buffer->name << " sees "
-                                 << whole->name << " as another type; each "
-                                 << outer->options_.iteration
-                                 << " has its own, which needs one type";
-        Expr offset = outer->Position();
-        for (size_t d = 1; d < whole->shape.size(); ++d) offset = offset * whole->shape[d];
-        auto view = ffi::Make<BufferNode>(*buffer);
-        view->data = whole->data;
-        view->offset = buffer->offset ? offset + Mutate(buffer->offset) : offset;
-        view->alignment = 0;
-        return new_buffers_[buffer.get()] = Buffer(view.get());
-      }
-      const Distributor* outer;
-    } expander(this);
-    return expander.Mutate(stmt);
-  }
+  struct Expander : StmtMutator {
+    explicit Expander(const Distributor* outer) : outer(outer) {
+      new_buffers_.insert(outer->new_buffers_.begin(), outer->new_buffers_.end());
+    }
+    using StmtMutator::Mutate;
+    using StmtMutator::MutateNode;
+    std::vector<Expr> Indices(const std::vector<Expr>& indices) {
+      std::vector<Expr> result{outer->Position()};
+      for (const Expr& index : indices) result.push_back(Mutate(index));
+      return result;
+    }
+    Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+      auto it = outer->new_buffers_.find(node->buffer.get());
+      if (it == outer->new_buffers_.end()) return MutateChildren(node, self);
+      return ir::BufferLoadNode::Make(it->second, Indices(node->indices), node->span);
+    }
+    Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+      auto it = outer->new_buffers_.find(node->buffer.get());
+      if (it == outer->new_buffers_.end()) return MutateChildren(node, self);
+      return BufferStoreNode::Make(it->second, Indices(node->indices), Mutate(node->value),
+                                   node->span);
+    }
+    Expr MutateNode(const VarNode* node, const Expr& self) override {
+      auto it = outer->kept_.find(node);
+      if (it == outer->kept_.end()) return self;
+      return ir::BufferLoadNode::Make(it->second, {outer->Position()}, node->span);
+    }
+    Buffer MutateDef(const BufferDef& buffer) override {
+      auto it = outer->expanded_.find(buffer->data.get());
+      if (it == outer->expanded_.end()) return StmtMutator::MutateDef(buffer);
+      // A view of memory that is now larger: it starts at the iteration's part.
+      const Buffer& whole = it->second;
+      if (whole->dtype != buffer->dtype)
+        TERN_THROW(ValueError) << buffer->span.str() << ": " << buffer->name << " sees "
+                               << whole->name << " as another type; each "
+                               << outer->options_.iteration << " has its own, which needs one type";
+      Expr offset = outer->Position();
+      for (size_t d = 1; d < whole->shape.size(); ++d) offset = offset * whole->shape[d];
+      auto view = ffi::Make<BufferNode>(*buffer);
+      view->data = whole->data;
+      view->offset = buffer->offset ? offset + Mutate(buffer->offset) : offset;
+      view->alignment = 0;
+      return new_buffers_[buffer.get()] = Buffer(view.get());
+    }
+    const Distributor* outer;
+  };
+  Stmt Expand(const Stmt& stmt) const { return Expander(this).Mutate(stmt); }
+  Expr ExpandExpr(const Expr& expr) const { return Expander(this).Mutate(expr); }
   Expr Position() const {
     Expr position = ir::IsConst(loop_->min, 0) ? Expr(loop_->var) : loop_->var - loop_->min;
     return position.dtype() == DataType::Int(64) ? position
@@ -160,8 +172,20 @@ class Distributor {
   }
 
   Stmt Enter(const SeqNode* node, const Stmt&, bool) {
-    std::vector<Stmt> stmts;
-    for (const Stmt& stmt : node->stmts) stmts.push_back(Distribute(stmt));
+    std::vector<Stmt> stmts, together;
+    auto flush = [&] {
+      if (!together.empty()) stmts.push_back(Distribute(SeqNode::Make(together, node->span)));
+      together.clear();
+    };
+    for (const Stmt& stmt : node->stmts) {
+      if (!options_.innermost && !RunsOnce(stmt)) {
+        together.push_back(stmt);
+        continue;
+      }
+      flush();
+      stmts.push_back(Distribute(stmt));
+    }
+    flush();
     return SeqNode::Make(std::move(stmts), node->span);
   }
   Stmt Enter(const EvaluateNode* node, const Stmt& self, bool) {
@@ -221,22 +245,31 @@ class Distributor {
   Stmt Enter(const ForNode* node, const Stmt& self, bool splits) {
     bool at_once = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kVectorized;
     if (!Depends(node->min) && !Depends(node->extent) && !at_once) return WithBody(node);
-    if (splits) Refuse(node->span, "the number of iterations of loop " + node->var.name());
-    return Loop(self);
+    if (!splits) return Loop(self);
+    auto copy = ffi::Make<ForNode>(*node);
+    copy->min = OfAll(node->min);
+    copy->extent = OfAll(node->extent);
+    if (!copy->min || !copy->extent)
+      Refuse(node->span, "the number of iterations of loop " + node->var.name());
+    copy->body = Distribute(node->body);
+    return copy;
   }
   Stmt Enter(const WhileNode* node, const Stmt& self, bool splits) {
     if (!Depends(node->condition)) return WithBody(node);
-    if (splits) Refuse(node->span, "the condition of this loop");
-    return Loop(self);
+    if (!splits) return Loop(self);
+    Expr condition = OfAll(node->condition);
+    if (!condition) Refuse(node->span, "the condition of this loop");
+    return WhileNode::Make(condition, Distribute(node->body), node->span);
   }
   Stmt Enter(const IfThenElseNode* node, const Stmt& self, bool splits) {
-    if (Depends(node->condition)) {
-      if (splits) Refuse(node->span, "this condition");
-      return Loop(self);
+    Expr condition = node->condition;
+    if (Depends(condition)) {
+      if (!splits) return Loop(self);
+      condition = OfAll(condition);
+      if (!condition) Refuse(node->span, "this condition");
     }
     Stmt else_case = node->else_case ? Distribute(node->else_case) : Stmt();
-    return IfThenElseNode::Make(node->condition, Distribute(node->then_case), else_case,
-                                node->span);
+    return IfThenElseNode::Make(condition, Distribute(node->then_case), else_case, node->span);
   }
   Stmt Enter(const BlockNode* node, const Stmt& self, bool splits) {
     if (splits)
@@ -258,7 +291,10 @@ class Distributor {
 }  // namespace
 
 Stmt DistributeLoop(const ForNode* loop, const DistributeOptions& options) {
-  return Distributor(loop, options).Distribute(loop->body);
+  Stmt result = Distributor(loop, options).Distribute(loop->body);
+  Expr runs = ir::MakeConst(loop->extent.dtype(), 0) < loop->extent;
+  if (arith::Analyzer().CanProve(runs)) return result;
+  return IfThenElseNode::Make(runs, result, {}, loop->span);
 }
 
 }  // namespace tern::tir

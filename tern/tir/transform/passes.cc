@@ -3,6 +3,7 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/analysis/verify_limits.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/insert_barriers.h"
@@ -45,6 +46,10 @@ void RegisterPasses() {
   per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
+                      return module;
+                    }});
+  ir::RegisterPass({"verify_limits", "the targets take all of it", [](const ir::IRModule& module) {
+                      VerifyLimits(module);
                       return module;
                     }});
 }
