@@ -39,8 +39,11 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
   if (!target->kind->lowered) return {"verify"};
   std::vector<std::string> passes = {"verify",
                                      "bind_threads",
-                                     "serialize_threads",
                                      "pipeline_loops",
+                                     "lower_thread_reductions",
+                                     "lower_virtual_threads",
+                                     "insert_barriers",
+                                     "serialize_threads",
                                      "decompose_reductions",
                                      "lower_blocks",
                                      "simplify",
@@ -61,7 +64,8 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "remove_dead_code",
                                      "split_host_device",
                                      "make_packed_api",
-                                     "simplify"};
+                                     "simplify",
+                                     "verify_limits"};
   // Before anything relies on accesses being where they should.
   if (options.bounds_checks)
     passes.insert(std::find(passes.begin(), passes.end(), "place_allocations"),

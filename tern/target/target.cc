@@ -263,6 +263,11 @@ std::string TargetNode::str() const {
   return text;
 }
 
+int64_t WarpSize(const Target& target) {
+  auto it = target->attrs.find("warp_size");
+  return it == target->attrs.end() ? target->kind->warp_size : it->second.As<int64_t>();
+}
+
 Target CurrentTarget() { return current_targets.empty() ? Target() : current_targets.back(); }
 
 TargetScope::TargetScope(Target target) { current_targets.push_back(std::move(target)); }

@@ -54,6 +54,13 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
+  // Which calls it takes. Null: all.
+  std::function<bool(const ir::CallNode*)> takes_call;
+  // The scopes of the memory that its functions may allocate.
+  std::vector<std::string> scopes = {"global", "local", "shared"};
+  // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.
+  // An attribute "warp_size" of the target has precedence.
+  int64_t warp_size = 0;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
 };
@@ -99,6 +106,9 @@ class TargetNode : public ffi::Object {
   // What Parse reads back; attributes and a host at their default are left out.
   std::string str() const;
 };
+
+// How many threads make a warp of the target; 0: it has none.
+int64_t WarpSize(const Target& target);
 
 // The target that compilation on this thread is for, or null.
 Target CurrentTarget();

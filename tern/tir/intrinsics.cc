@@ -107,7 +107,37 @@ void RegisterIntrinsics() {
                                  << " takes the memory it orders, \"shared\" or \"global\"";
          return DataType::Void();
        }});
+  // The lanes give them their values: not pure.
+  for (const char* name : {kWarpShuffle, kWarpShuffleUp, kWarpShuffleDown, kWarpShuffleXor})
+    ir::RegisterIntrinsic({name, std::string(name) + "(x, lane: int) -> type of x", false, false,
+                           [name](const Args& args, DataType) {
+                             CheckCount(name, args, 2, 2);
+                             DataType dtype = args[0].dtype(), lane = args[1].dtype();
+                             if (!dtype.is_scalar() || dtype.is_handle())
+                               TERN_THROW(TypeError)
+                                   << name << " takes a scalar, got " << dtype.str();
+                             if (!lane.is_integer() || !lane.is_scalar())
+                               TERN_THROW(TypeError)
+                                   << name << ": the lane is an integer, got " << lane.str();
+                             return dtype;
+                           }});
+  for (const char* name : {kWarpAny, kWarpAll, kWarpBallot})
+    ir::RegisterIntrinsic(
+        {name, std::string(name) + "(c: bool) -> " + (name == kWarpBallot ? "uint64" : "bool"),
+         false, false, [name](const Args& args, DataType) {
+           CheckCount(name, args, 1, 1);
+           if (args[0].dtype() != DataType::Bool())
+             TERN_THROW(TypeError) << name << " takes a bool, got " << args[0].dtype().str();
+           return name == kWarpBallot ? DataType::UInt(64) : DataType::Bool();
+         }});
+  ir::RegisterIntrinsic(
+      {kLaneIndex, "lane_index() -> int64", false, false, [](const Args& args, DataType) {
+         CheckCount(kLaneIndex, args, 0, 0);
+         return DataType::Int(64);
+       }});
 }
+
+bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("warp_"); }
 
 bool IsBarrier(const Expr& expr) {
   const auto* call = expr.As<ir::CallNode>();

@@ -17,6 +17,15 @@ namespace tern::tir {
 // is_aligned(p, bytes)                            whether the pointer is a multiple of that
 // vscale()                                        the multiple of a scalable vector's lanes
 // barrier("shared"), barrier("global")            the threads of a block wait for each other
+// warp_shuffle(x, lane)                           x as the thread `lane` of the warp has it
+// warp_shuffle_up(x, n), _down(x, n), _xor(x, n)  x of the lane n below, n above, or lane xor n;
+//                                                 the own one where the warp has no such lane
+// warp_any(c), warp_all(c)                        whether c holds in any, in every lane
+// warp_ballot(c)                                  a uint64 with bit i set where c holds in lane i
+// lane_index()                                    the thread's place in its warp
+//
+// A warp is that many threads of a block in a row, x fastest (analysis/warp_size.h); the last one
+// may be smaller. All threads of a warp come to the same warp operation, equally often.
 //
 // All threads of a block come to the same barrier, equally often. What they wrote to shared memory
 // before it is seen by all of them behind it; with "global", what they wrote to global memory too.
@@ -29,11 +38,21 @@ inline constexpr const char* kIsNull = "is_null";
 inline constexpr const char* kIsAligned = "is_aligned";
 inline constexpr const char* kVscale = "vscale";
 inline constexpr const char* kBarrier = "barrier";
+inline constexpr const char* kWarpShuffle = "warp_shuffle";
+inline constexpr const char* kWarpShuffleUp = "warp_shuffle_up";
+inline constexpr const char* kWarpShuffleDown = "warp_shuffle_down";
+inline constexpr const char* kWarpShuffleXor = "warp_shuffle_xor";
+inline constexpr const char* kWarpAny = "warp_any";
+inline constexpr const char* kWarpAll = "warp_all";
+inline constexpr const char* kWarpBallot = "warp_ballot";
+inline constexpr const char* kLaneIndex = "lane_index";
 }  // namespace intrinsic
 
 void RegisterIntrinsics();
 
 bool IsBarrier(const ir::Expr& expr);
+// Whether the lanes of a warp exchange values in this call.
+bool IsWarpOperation(const ir::CallNode* call);
 
 }  // namespace tern::tir
 

@@ -372,9 +372,10 @@ class Parser : public ExprParser {
   }
   std::string ParseThreadAxis() {
     static const std::set<std::string> kAxes = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
-                                                "threadIdx.x", "threadIdx.y", "threadIdx.z"};
+                                                "threadIdx.x", "threadIdx.y", "threadIdx.z",
+                                                "vthread.x",   "vthread.y",   "vthread.z"};
     if (!kAxes.count(Peek().text))
-      Unexpected("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z)");
+      Unexpected("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z, vthread.x, .y, .z)");
     return Next().text;
   }
 

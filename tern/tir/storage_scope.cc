@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/storage_scope.h"
 
+#include "tern/ffi/error.h"
+
 namespace tern::tir {
 namespace {
 
@@ -22,6 +24,12 @@ const StorageScope* FindStorageScope(std::string_view name) {
   for (const StorageScope& scope : kScopes)
     if (scope.name == name) return &scope;
   return nullptr;
+}
+
+ScopeOwner OwnerOf(std::string_view name) {
+  const StorageScope* scope = FindStorageScope(name);
+  TERN_ICHECK(scope) << "unknown scope " << name;
+  return scope->owner;
 }
 
 std::vector<std::string> StorageScopeNames() {

@@ -24,6 +24,9 @@ struct StorageScope {
 const StorageScope* FindStorageScope(std::string_view name);
 std::vector<std::string> StorageScopeNames();
 
+// Of one of the scopes.
+ScopeOwner OwnerOf(std::string_view name);
+
 // Whether the threads of a block share memory of this scope.
 inline bool IsSharedScope(std::string_view name) {
   const StorageScope* scope = FindStorageScope(name);

@@ -6,6 +6,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
@@ -136,7 +137,7 @@ class Verifier : public StmtVisitor {
     const auto* call = node->value.As<ir::CallNode>();
     if (call && call->name == intrinsic::kLaunchKernel) CheckLaunch(call);
     if (!IsBarrier(node->value)) return;
-    if (threads_.empty()) Report(node->span, "a barrier outside of any thread loop");
+    if (real_threads_ == 0) Report(node->span, "a barrier outside of any thread loop");
     if (at_once_)
       Report(node->span, std::string("a barrier in a ") + ForKindName(at_once_->for_kind) +
                              " loop; only threads can wait for each other");
@@ -209,8 +210,17 @@ class Verifier : public StmtVisitor {
            (buffer.scope == "global" ? "" : " in " + buffer.scope);
   }
 
+  void VisitNode(const ir::CallNode* node) override {
+    VisitChildren(node);
+    if (!IsWarpOperation(node) && node->name != intrinsic::kLaneIndex) return;
+    if (real_threads_ == 0) Report(node->span, node->name + " outside of any thread loop");
+    if (at_once_)
+      Report(node->span, node->name + " in a " + ForKindName(at_once_->for_kind) +
+                             " loop; only threads have lanes");
+  }
   void VisitNode(const ForNode* node) override {
-    bool bound = node->for_kind == ForKind::kThread;
+    bool bound = node->for_kind == ForKind::kThread, real = bound && !IsVirtualThread(node);
+    real_threads_ += real;
     bool at_once = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kVectorized;
     const ForNode* saved = std::exchange(at_once_, at_once ? node : at_once_);
     if (bound && !threads_.insert(node->thread).second)
@@ -218,6 +228,7 @@ class Verifier : public StmtVisitor {
     VisitChildren(node);
     at_once_ = saved;
     if (bound) threads_.erase(node->thread);
+    real_threads_ -= real;
   }
   void VisitNode(const BlockNode* node) override {
     if (in_block_) Report(node->span, "block " + node->name + " is inside another block");
@@ -238,7 +249,8 @@ class Verifier : public StmtVisitor {
   std::unordered_set<const BufferNode*> buffers_;
   std::vector<const VarNode*> entered_vars_;  // in the order of definition, to leave scopes again
   std::vector<const BufferNode*> entered_buffers_;
-  std::set<std::string> threads_;
+  std::set<std::string> threads_;     // axes of the loops around
+  int real_threads_ = 0;              // those that are not virtual
   const ForNode* at_once_ = nullptr;  // the innermost parallel or vectorized loop around
   bool in_block_ = false;
   const Span* use_span_ =

@@ -7,6 +7,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/storage_scope.h"
@@ -22,6 +23,7 @@ void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   auto convention = function->attrs.find(attr::kCallingConvention);
   if (convention != function->attrs.end() && convention->second.As<std::string>() == "packed")
     return CallPacked(function, args);
+  warp_size_ = WarpSizeOf(function);
   const std::vector<Param>& params = function->params;
   TERN_CHECK(args.size() == params.size())
       << name << ": expected " << params.size() << " arguments, got " << args.size();
@@ -160,8 +162,9 @@ void Machine::AddArgumentPiece(char* data, size_t size) {
   // The same tensor may be passed twice, or a part of it.
   Piece* known = FindPiece(data);
   if (known && data + size <= known->data + known->shadow.size()) return;
-  auto piece = std::make_unique<Piece>(
-      Piece{data, ShadowMemory(size, ShadowMemory::Contents::kInitialised), 0, false, nullptr});
+  auto piece =
+      std::make_unique<Piece>(Piece{data, ShadowMemory(size, ShadowMemory::Contents::kInitialised),
+                                    0, ScopeOwner::kGrid, nullptr});
   pieces_[data] = piece.get();
   argument_pieces_.push_back(std::move(piece));
 }
@@ -234,7 +237,7 @@ std::unique_ptr<Machine::Piece> Machine::Allocate(const AllocateNode* node, uint
     char* data = static_cast<char*>(std::align(alignment, size, start, space));
     auto piece = std::make_unique<Piece>(
         Piece{data, ShadowMemory(size, ShadowMemory::Contents::kUninitialised), depth,
-              IsSharedScope(buffer->scope), std::move(owned)});
+              OwnerOf(buffer->scope), std::move(owned)});
     pieces_[data] = piece.get();
     return piece;
   } catch (const std::bad_alloc&) {
@@ -320,19 +323,27 @@ char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t
   else if (!piece->shadow.IsInitialised(place, bytes))
     TERN_THROW(RuntimeError) << site.span.str() << ": " << ElementText(site, lane)
                              << " is read, but nothing was written to it"
-                             << (piece->is_shared ? "; is a barrier missing?" : "");
-  if (depth_ > piece->depth) {
-    MemoryAccess now = {
-        {task_, piece->is_shared ? shared_epoch_ : global_epoch_}, &site.span, site.is_write};
+                             << (piece->owner == ScopeOwner::kBlock ? "; is a barrier missing?"
+                                                                    : "");
+  bool reduced = accumulators_ && accumulators_->count(site.buffer->data.node());
+  if (depth_ > piece->depth && !reduced) {
+    MemoryAccess now = {{task_, EpochOf(*piece)}, &site.span, site.is_write};
     if (const MemoryAccess* earlier = piece->shadow.Record(tasks_, place, bytes, now))
-      ReportRace(site, lane, now, *earlier, piece->is_shared);
+      ReportRace(site, lane, now, *earlier, piece->owner);
   }
   return piece->data + place;
 }
 
+uint32_t Machine::EpochOf(const Piece& piece) const {
+  if (piece.owner == ScopeOwner::kWarp) return warp_epoch_;
+  return piece.owner == ScopeOwner::kBlock ? shared_epoch_ : global_epoch_;
+}
+
 void Machine::ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
-                         const MemoryAccess& earlier, bool is_shared) {
-  const char* missing = is_shared ? "barrier(\"shared\")" : "barrier(\"global\")";
+                         const MemoryAccess& earlier, ScopeOwner owner) {
+  const char* missing = owner == ScopeOwner::kWarp    ? "step of the warp"
+                        : owner == ScopeOwner::kBlock ? "barrier(\"shared\")"
+                                                      : "barrier(\"global\")";
   TERN_THROW(RuntimeError) << site.span.str() << ": data race on " << ElementText(site, lane)
                            << ": " << tasks_.Describe(now.moment.task)
                            << (now.is_write ? " writes" : " reads") << " it here, "
@@ -397,6 +408,7 @@ void Machine::SetVar(const Var& var, int64_t value) {
 }
 
 void Machine::RunNode(const ForNode* node) {
+  if (node->for_kind == ForKind::kThread && IsVirtualThread(node)) return RunParallel(node);
   if (node->for_kind == ForKind::kThread && !index_) return RunKernel(node);
   if (node->for_kind == ForKind::kThread) {
     SetVar(node->var, (*index_)[ThreadAxisNumber(node->thread)]);
@@ -484,8 +496,10 @@ void Machine::RunNode(const BlockNode* node) {
   Instance instance = BindAxes(node);
   if (instance == Instance::kNone) return;
   EnterRegions(node);
+  SetAccumulators(node);
   if (instance == Instance::kFirst && node->init) Run(node->init);
   Run(node->body);
+  accumulators_ = nullptr;
   LeaveRegions();
 }
 

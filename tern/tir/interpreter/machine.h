@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The state of one interpretation, and the functions that run a program on it: statements and
-// memory in machine.cc, expressions in machine_expr.cc, threads in machine_threads.cc.
+// memory in machine.cc, expressions in machine_expr.cc, threads in machine_threads.cc, warps in
+// machine_warps.cc.
 #ifndef TERN_TIR_INTERPRETER_MACHINE_H_
 #define TERN_TIR_INTERPRETER_MACHINE_H_
 
@@ -12,10 +13,11 @@
 
 #include "tern/ffi/any.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/function.h"
-#include "tern/tir/interpreter/kernel_shape.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::tir {
 
@@ -31,7 +33,7 @@ class Machine {
     char* data;
     ShadowMemory shadow;
     uint32_t depth;  // of the task it belongs to; only deeper ones can race in it
-    bool is_shared;
+    ScopeOwner owner;
     std::unique_ptr<char[]> owned;
   };
   // A buffer as it stands at run time: extents and strides are numbers.
@@ -61,7 +63,10 @@ class Machine {
   struct Thread {
     TaskId task;
     ThreadIndex index;
+    int64_t number;          // in its block
+    int64_t virtual_number;  // of a virtual thread in its thread
     Frame frame;
+    std::unordered_map<const ir::CallNode*, Value> exchanged;  // results of warp operations
   };
   using Group = std::vector<Thread*>;
 
@@ -90,7 +95,8 @@ class Machine {
   // Checks and records the access to the element at `offset`; returns its address.
   char* Touch(const AccessSite& site, const View& view, int lane, int64_t offset);
   [[noreturn]] void ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
-                               const MemoryAccess& earlier, bool is_shared);
+                               const MemoryAccess& earlier, ScopeOwner owner);
+  uint32_t EpochOf(const Piece& piece) const;
   // Throws where the block that runs does not say that it touches the element.
   void CheckRegions(const AccessSite& site, int lane);
   std::vector<int64_t> EvalIndices(const AccessSite& site, int lane);
@@ -151,19 +157,39 @@ class Machine {
   std::vector<Box> EvalRegions(const std::vector<BufferRegion>& regions);
 
   // ---- threads
-  void RunParallel(const ForNode* node);
+  void RunParallel(const ForNode* node);  // virtual threads too
   Value LaunchKernel(const ir::CallNode* node);
   static void RefuseExternKernel(const ir::BaseFunc& function);
   void RunKernel(const ForNode* outermost);
   void RunBlocks(const ForNode* outermost, const ThreadIndex& extents, int64_t num_threads,
                  int64_t block_size);
   void Enter(Thread* thread);
+  // The memory of a reduction along threads, while its block runs.
+  void SetAccumulators(const BlockNode* block);
   // The threads that `condition` holds for.
   Group Filter(const Group& group, const Expr& condition);
+
+  // ---- warps (machine_warps.cc)
+  // The threads of a warp that are in a group, by their lanes.
+  struct Warp {
+    std::vector<Thread*> lanes;
+    size_t size;  // threads that the warp has
+  };
+  std::vector<Warp> WarpsOf(const Group& group) const;
+  // Computes the warp operations in an expression, innermost first, for threads that come to it
+  // together.
+  void Exchange(const Expr& expr, const Group& group);
+  void Exchange(const std::vector<Expr>& exprs, const Group& group);
+  void ExchangeCall(const ir::CallNode* call, const Group& group);
+  Value ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,
+                       const std::vector<Value>& values, int64_t other);
+  [[noreturn]] void ReportDivergence(const ir::Node* place, const std::string& what,
+                                     const Group& group, const Group& all, const char* of);
   // Threads of one block run a statement: those that contain no barrier one after another, the
   // others step by step, each step by all threads before the next.
   void RunTogether(const Stmt& stmt, const Group& group);
-  void RunNodeTogether(const StmtNode* node, const Group& group);
+  void RunNodeTogether(const BufferStoreNode* node, const Group& group);
+  void RunNodeTogether(const AssertNode* node, const Group& group);
   void RunNodeTogether(const LetStmtNode* node, const Group& group);
   void RunNodeTogether(const AllocateNode* node, const Group& group);
   void RunNodeTogether(const DeclBufferNode* node, const Group& group);
@@ -173,6 +199,7 @@ class Machine {
   void RunNodeTogether(const SeqNode* node, const Group& group);
   void RunNodeTogether(const EvaluateNode* node, const Group& group);
   void RunNodeTogether(const BlockNode* node, const Group& group);
+  void RunVirtualTogether(const ForNode* node, const Group& group);
 
   ir::IRModule module_;
   Frame root_;
@@ -191,7 +218,13 @@ class Machine {
   const Group* block_ = nullptr;        // all threads of the block that runs
   // One piece for a block, however often its statement is reached.
   std::unordered_map<const AllocateNode*, std::unique_ptr<Piece>> shared_;
-  uint32_t shared_epoch_ = 0, global_epoch_ = 0;  // which accesses a barrier has ordered
+  // Which accesses a barrier has ordered, or the steps of a warp.
+  uint32_t shared_epoch_ = 0, global_epoch_ = 0, warp_epoch_ = 0;
+  int64_t warp_size_ = 0;
+  ThreadIndex extents_{};     // of the launch
+  Thread* thread_ = nullptr;  // the current one, in a block whose threads run together
+  // Memory that the reduction along threads which runs updates in order.
+  const std::unordered_set<const VarNode*>* accumulators_ = nullptr;
 };
 
 }  // namespace tern::tir

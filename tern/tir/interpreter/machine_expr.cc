@@ -134,6 +134,11 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     out[0] = LoadLane(node->dtype, place);
     return out;
   }
+  if (IsWarpOperation(node) && thread_) {
+    if (auto it = thread_->exchanged.find(node); it != thread_->exchanged.end()) return it->second;
+  }
+  if (node->name == intrinsic::kLaneIndex && thread_)
+    return Value::Int(node->dtype, thread_->number % warp_size_);
   TERN_THROW(RuntimeError) << node->span.str() << ": the interpreter cannot call " << node->name;
 }
 

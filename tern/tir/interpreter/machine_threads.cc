@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parallel loops and thread loops.
-#include "tern/tir/interpreter/machine.h"
+#include <algorithm>
+
+#include "tern/tir/analysis/warp_size.h"
+#include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
+namespace {
+
+// The iterations of a parallel loop, or virtual threads, which barriers order.
+Team TeamOf(const ForNode* loop, int64_t min, int64_t extent) {
+  bool is_virtual = loop->for_kind == ForKind::kThread;
+  return {is_virtual ? "virtual thread" : "iteration",
+          {{loop->var.name(), min, extent}},
+          is_virtual ? extent : 1};
+}
+
+}  // namespace
 
 void Machine::RunParallel(const ForNode* node) {
   auto [min, extent] = EvalRange(node);
   TaskId parent = task_;
-  tasks_.BeginTeam({"iteration", {{node->var.name(), min, extent}}, 1}, parent);
+  tasks_.BeginTeam(TeamOf(node, min, extent), parent);
   ++depth_;
   for (int64_t i = 0; i < extent; ++i) {
     task_ = tasks_.AddTask(i);
@@ -36,7 +50,9 @@ Value Machine::LaunchKernel(const ir::CallNode* node) {
     frame_->vars[kernel->params[i].var.node()] = Eval(node->args[i + 1]);
   for (const Param& param : kernel->params)
     if (param.is_tensor()) Define(param.buffer.get());
+  int64_t outer = std::exchange(warp_size_, WarpSizeOf(kernel));
   Run(kernel->body);
+  warp_size_ = outer;
   return Value(DataType::Int(32));
 }
 
@@ -83,6 +99,7 @@ void Machine::RunKernel(const ForNode* outermost) {
   int64_t block_size = team.block_size;
   tasks_.BeginTeam(std::move(team), parent);
   ++depth_;
+  shape_ = &shape;
   if (shape.collective.empty()) {
     ThreadIndex index;
     index_ = &index;
@@ -92,10 +109,10 @@ void Machine::RunKernel(const ForNode* outermost) {
       RunNode(outermost);
     }
   } else {
-    shape_ = &shape;
     RunBlocks(outermost, extents, num_threads, block_size);
   }
   index_ = nullptr;
+  shape_ = nullptr;
   --depth_;
   tasks_.EndTeam();
   task_ = parent;
@@ -110,15 +127,24 @@ void Machine::RunBlocks(const ForNode* outermost, const ThreadIndex& extents, in
   block_ = &block;
   for (int64_t first = 0; first < num_threads; first += block_size) {
     for (int64_t i = 0; i < block_size; ++i)
-      threads[i] = {tasks_.AddTask(first + i), IndexOf(first + i, extents), *launch_frame};
+      threads[i] = {
+          tasks_.AddTask(first + i), IndexOf(first + i, extents), i, 0, *launch_frame, {}};
     RunNodeTogether(outermost, block);
     for (const auto& [node, piece] : shared_) pieces_.erase(piece->data);
     shared_.clear();
   }
   frame_ = launch_frame;
+  thread_ = nullptr;
+}
+
+void Machine::SetAccumulators(const BlockNode* block) {
+  if (!shape_) return;
+  auto it = shape_->reductions.find(block);
+  if (it != shape_->reductions.end()) accumulators_ = &it->second.written;
 }
 
 void Machine::Enter(Thread* thread) {
+  thread_ = thread;
   frame_ = &thread->frame;
   task_ = thread->task;
   index_ = &thread->index;
@@ -138,6 +164,7 @@ Machine::Group Machine::Filter(const Group& group, const Expr& condition) {
 void Machine::RunTogether(const Stmt& stmt, const Group& group) {
   if (group.empty()) return;
   if (shape_->collective.count(stmt.get())) {
+    ++warp_epoch_;
     DispatchStmt(stmt.get(), [&](auto* node) { RunNodeTogether(node, group); });
     return;
   }
@@ -147,22 +174,56 @@ void Machine::RunTogether(const Stmt& stmt, const Group& group) {
   }
 }
 
-void Machine::RunNodeTogether(const StmtNode*, const Group&) {
-  TERN_ICHECK(false) << "a statement without parts contains a barrier";
+// All lanes read before any of them writes.
+void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
+  Exchange(node->value, group);
+  Exchange(node->indices, group);
+  std::vector<Value> values;
+  for (Thread* thread : group) {
+    Enter(thread);
+    values.push_back(Eval(node->value));
+  }
+  ++warp_epoch_;
+  for (size_t i = 0; i < group.size(); ++i) {
+    Enter(group[i]);
+    ForEachLane({node->buffer, node->indices, node->span, true}, [&](int lane, char* memory) {
+      StoreLane(node->buffer->dtype, memory, values[i][lane]);
+    });
+  }
+}
+
+void Machine::RunNodeTogether(const AssertNode* node, const Group& group) {
+  Exchange(node->condition, group);
+  Exchange(node->message, group);
+  for (Thread* thread : group) {
+    Enter(thread);
+    RunNode(node);
+  }
+}
+
+void Machine::ReportDivergence(const ir::Node* place, const std::string& what, const Group& group,
+                               const Group& all, const char* of) {
+  // Groups keep the order of the block.
+  size_t i = 0;
+  while (i < group.size() && group[i] == all[i]) ++i;
+  TaskId missing = all[i]->task;
+  std::string block = tasks_.DescribeBlock(missing);
+  TERN_THROW(RuntimeError) << place->span.str() << ": divergent " << what << ": " << group.size()
+                           << " of " << all.size() << " threads" << of
+                           << (block.empty() ? "" : " of block " + block) << " wait here, but "
+                           << tasks_.Describe(missing) << " does not come";
 }
 
 void Machine::RunNodeTogether(const EvaluateNode* node, const Group& group) {
-  if (group.size() != block_->size()) {
-    // Groups keep the order of the block.
-    size_t i = 0;
-    while (i < group.size() && group[i] == (*block_)[i]) ++i;
-    TaskId missing = (*block_)[i]->task;
-    std::string block = tasks_.DescribeBlock(missing);
-    TERN_THROW(RuntimeError) << node->span.str() << ": divergent barrier: " << group.size()
-                             << " of " << block_->size() << " threads"
-                             << (block.empty() ? "" : " of block " + block) << " wait here, but "
-                             << tasks_.Describe(missing) << " does not come";
+  if (!IsBarrier(node->value)) {
+    Exchange(node->value, group);
+    for (Thread* thread : group) {
+      Enter(thread);
+      Eval(node->value);
+    }
+    return;
   }
+  if (group.size() != block_->size()) ReportDivergence(node, "barrier", group, *block_, "");
   const auto* call = node->value.As<ir::CallNode>();
   ++shared_epoch_;
   if (call->args[0].As<ir::StringImmNode>()->value == "global") ++global_epoch_;
@@ -173,6 +234,7 @@ void Machine::RunNodeTogether(const SeqNode* node, const Group& group) {
 }
 
 void Machine::RunNodeTogether(const LetStmtNode* node, const Group& group) {
+  Exchange(node->value, group);
   for (Thread* thread : group) {
     Enter(thread);
     frame_->vars[node->var.node()] = Eval(node->value);
@@ -181,8 +243,11 @@ void Machine::RunNodeTogether(const LetStmtNode* node, const Group& group) {
 }
 
 void Machine::RunNodeTogether(const AllocateNode* node, const Group& group) {
+  Exchange(node->buffer->shape, group);
   std::vector<std::unique_ptr<Piece>> own;
-  bool is_shared = IsSharedScope(node->buffer->scope);
+  ScopeOwner owner = OwnerOf(node->buffer->scope);
+  std::map<std::pair<int64_t, int64_t>, const Piece*> of_warps;
+  bool is_shared = owner == ScopeOwner::kBlock;
   if (is_shared) {
     Enter(group[0]);
     std::unique_ptr<Piece>& piece = shared_[node];
@@ -193,19 +258,30 @@ void Machine::RunNodeTogether(const AllocateNode* node, const Group& group) {
   }
   for (Thread* thread : group) {
     Enter(thread);
-    if (!is_shared) own.push_back(Allocate(node, depth_));
-    const Piece& piece = is_shared ? *shared_[node] : *own.back();
-    frame_->vars[node->buffer->data.node()] = Value::Handle(piece.data);
+    const Piece* piece = is_shared ? shared_[node].get() : nullptr;
+    const Piece** of_warp = nullptr;
+    if (owner == ScopeOwner::kWarp) {
+      of_warp = &of_warps[{thread->number / warp_size_, thread->virtual_number}];
+      piece = *of_warp;
+    }
+    if (!piece) {
+      own.push_back(Allocate(node, of_warp ? depth_ - 1 : depth_));
+      piece = own.back().get();
+      if (of_warp) *of_warp = piece;
+    }
+    frame_->vars[node->buffer->data.node()] = Value::Handle(piece->data);
     Define(node->buffer.get());
   }
   RunTogether(node->body, group);
-  for (size_t i = 0; i < own.size(); ++i) {
-    Enter(group[i]);
-    Release(node, *own[i]);
-  }
+  for (const auto& piece : own) pieces_.erase(piece->data);
+  if (is_shared) return;
+  for (Thread* thread : group) thread->frame.views.erase(node->buffer.get());
 }
 
 void Machine::RunNodeTogether(const DeclBufferNode* node, const Group& group) {
+  Exchange(node->buffer->shape, group);
+  Exchange(node->buffer->strides, group);
+  if (node->buffer->offset) Exchange(node->buffer->offset, group);
   for (Thread* thread : group) {
     Enter(thread);
     Define(node->buffer.get());
@@ -214,7 +290,52 @@ void Machine::RunNodeTogether(const DeclBufferNode* node, const Group& group) {
   for (Thread* thread : group) thread->frame.views.erase(node->buffer.get());
 }
 
+// Virtual threads that wait for each other walk together, like threads.
+void Machine::RunVirtualTogether(const ForNode* node, const Group& group) {
+  std::vector<std::unique_ptr<Thread>> made;
+  int teams = 0;
+  auto expand = [&](const Group& from) {
+    Group result;
+    for (Thread* thread : from) {
+      Enter(thread);
+      auto [min, extent] = EvalRange(node);
+      tasks_.BeginTeam(TeamOf(node, min, extent), thread->task);
+      ++teams;
+      for (int64_t i = 0; i < extent; ++i) {
+        made.push_back(std::make_unique<Thread>(*thread));
+        Thread* own = made.back().get();
+        own->task = tasks_.AddTask(i);
+        own->virtual_number = thread->virtual_number * extent + i;
+        own->frame.vars[node->var.node()] = Value::Int(node->var.dtype(), min + i);
+        result.push_back(own);
+      }
+    }
+    return result;
+  };
+  Group walking = expand(group), all = walking;
+  if (group.size() != block_->size()) {
+    // Those that do not come are missing at a barrier.
+    std::unordered_set<const Thread*> coming(group.begin(), group.end());
+    Group missing;
+    for (Thread* thread : *block_)
+      if (!coming.count(thread)) missing.push_back(thread);
+    Group others = expand(missing);
+    all.insert(all.end(), others.begin(), others.end());
+  }
+  const Group* outer = std::exchange(block_, &all);
+  ++depth_;
+  RunTogether(node->body, walking);
+  --depth_;
+  block_ = outer;
+  for (; teams > 0; --teams) tasks_.EndTeam();
+  Enter(group[0]);
+}
+
 void Machine::RunNodeTogether(const ForNode* node, const Group& group) {
+  Exchange(node->min, group);
+  Exchange(node->extent, group);
+  if (node->for_kind == ForKind::kThread && IsVirtualThread(node))
+    return RunVirtualTogether(node, group);
   if (node->for_kind == ForKind::kThread) {
     for (Thread* thread : group) {
       Enter(thread);
@@ -241,12 +362,16 @@ void Machine::RunNodeTogether(const ForNode* node, const Group& group) {
 }
 
 void Machine::RunNodeTogether(const WhileNode* node, const Group& group) {
-  for (Group active = Filter(group, node->condition); !active.empty();
-       active = Filter(active, node->condition))
+  for (Group active = group;;) {
+    Exchange(node->condition, active);
+    active = Filter(active, node->condition);
+    if (active.empty()) return;
     RunTogether(node->body, active);
+  }
 }
 
 void Machine::RunNodeTogether(const IfThenElseNode* node, const Group& group) {
+  Exchange(node->condition, group);
   Group yes, no;
   for (Thread* thread : group) {
     Enter(thread);
@@ -257,6 +382,7 @@ void Machine::RunNodeTogether(const IfThenElseNode* node, const Group& group) {
 }
 
 void Machine::RunNodeTogether(const BlockNode* node, const Group& group) {
+  for (const BlockIter& iter : node->iters) Exchange({iter.binding, iter.extent}, group);
   Group first, all;
   for (Thread* thread : group) {
     Enter(thread);
@@ -266,8 +392,10 @@ void Machine::RunNodeTogether(const BlockNode* node, const Group& group) {
     all.push_back(thread);
     if (instance == Instance::kFirst) first.push_back(thread);
   }
+  SetAccumulators(node);
   if (node->init) RunTogether(node->init, first);
   RunTogether(node->body, all);
+  accumulators_ = nullptr;
   for (Thread* thread : all) {
     Enter(thread);
     LeaveRegions();

@@ -3,6 +3,7 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/analysis/verify_limits.h"
 #include "tern/tir/transform/canonicalize_loops.h"
 #include "tern/tir/transform/compact_allocations.h"
 #include "tern/tir/transform/decompose_reductions.h"
@@ -11,8 +12,11 @@
 #include "tern/tir/transform/hoist_invariants.h"
 #include "tern/tir/transform/infer_block_regions.h"
 #include "tern/tir/transform/inject_bounds_checks.h"
+#include "tern/tir/transform/insert_barriers.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
+#include "tern/tir/transform/lower_thread_reductions.h"
+#include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/narrow_indices.h"
 #include "tern/tir/transform/partition_loops.h"
@@ -63,9 +67,15 @@ void RegisterPasses() {
   per_function("infer_block_regions", "every block says what it reads and writes",
                InferBlockRegions);
   per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
+  per_function("insert_barriers", "threads wait before they touch what others wrote",
+               InsertBarriers);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
+  per_function("lower_thread_reductions", "threads combine what they reduced, one writes it",
+               LowerThreadReductions);
+  per_function("lower_virtual_threads", "virtual threads are interleaved in their threads",
+               LowerVirtualThreads);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
   per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
   per_function("partition_loops", "loops are split where conditions start and cease to hold",
@@ -96,6 +106,10 @@ void RegisterPasses() {
   per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
+                      return module;
+                    }});
+  ir::RegisterPass({"verify_limits", "the targets take all of it", [](const ir::IRModule& module) {
+                      VerifyLimits(module);
                       return module;
                     }});
 }

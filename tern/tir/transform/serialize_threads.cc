@@ -1,38 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/serialize_threads.h"
 
+#include <algorithm>
+
 #include "tern/target/target.h"
+#include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/distribute_loop.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
 namespace {
 
-class Serializer : public StmtMutator {
+// The loops of a kernel, and whether its threads need one another.
+class KernelScan : public StmtVisitor {
+ public:
+  explicit KernelScan(const ForNode* kernel) { VisitNode(kernel); }
+
+  std::array<const ForNode*, kNumThreadAxes> loops{};  // the first one on each axis
+  bool waits = false, binds_twice = false;
+
+ private:
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ForNode* node) override {
+    if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
+      const ForNode*& loop = loops[ThreadAxisNumber(node->thread)];
+      binds_twice |= loop != nullptr;
+      if (!loop) loop = node;
+    }
+    VisitChildren(node);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    if (OwnerOf(node->buffer->scope) == ScopeOwner::kWarp)
+      TERN_THROW(ValueError)
+          << node->span.str() << ": " << node->buffer->name << " is memory of scope "
+          << node->buffer->scope
+          << ", which needs the threads of a warp; a host target does not have them";
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    waits |= node->name == intrinsic::kBarrier;
+    if (IsWarpOperation(node) || node->name == intrinsic::kLaneIndex)
+      TERN_THROW(ValueError) << node->span.str() << ": " << node->name
+                             << " needs the threads of a warp, which a host target does not have";
+    VisitChildren(node);
+  }
+};
+
+// The kernel's thread loops are serial ones, in place; without barriers no thread may see what
+// another wrote to shared memory, so each can have its own.
+class LoopSerializer : public StmtMutator {
   using StmtMutator::MutateNode;
 
-  // Without barriers no thread may see what another wrote to shared memory, so each can have its
-  // own.
   Buffer MutateDef(const BufferDef& buffer) override {
     Buffer mutated = StmtMutator::MutateDef(buffer);
-    if (!IsSharedScope(mutated->scope)) return mutated;
+    if (OwnerOf(mutated->scope) == ScopeOwner::kGrid) return mutated;
     auto local = ffi::Make<BufferNode>(*mutated);
     local->scope = "local";
     return new_buffers_[buffer.get()] = Buffer(local.get());
   }
-
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
     return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body),
                          "", node->span, node->annotations);
   }
+};
+
+// The body without its thread loops: the indices are given.
+class LoopRemover : public StmtMutator {
+ public:
+  explicit LoopRemover(const std::array<Var, kNumThreadAxes>& indices) : indices_(indices) {}
+  using StmtMutator::Mutate;
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
+      return MutateChildren(node, self);
+    Expr index = indices_[ThreadAxisNumber(node->thread)];
+    if (index.dtype() != node->var.dtype())
+      index = ir::CastNode::Make(node->var.dtype(), index, node->span);
+    return Mutate(Substitute(node->body, {{node->var.node(), index}}));
+  }
+  const std::array<Var, kNumThreadAxes>& indices_;
+};
+
+// Behind a barrier all threads have done what stands before it: nothing is left to wait for.
+class BarrierRemover : public StmtMutator {
+  using StmtMutator::MutateNode;
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
-    if (IsBarrier(node->value))
-      TERN_THROW(ValueError) << node->span.str()
-                             << ": threads that wait for each other cannot be run one after "
-                                "another: a host target takes no barriers yet";
-    return self;
+    return IsBarrier(node->value) ? SeqNode::Make({}, node->span) : self;
+  }
+};
+
+// Blocks run one after another. The threads of a block run each statement one after another.
+Stmt RunInSteps(const Stmt& kernel, const KernelScan& scan) {
+  std::array<Var, kNumThreadAxes> indices;
+  for (int axis = 0; axis < kNumThreadAxes; ++axis)
+    if (const ForNode* loop = scan.loops[axis])
+      indices[axis] = Var(loop->var.name(), loop->var.dtype(), loop->span);
+  Stmt body = LoopRemover(indices).Mutate(kernel);
+  auto loop_over = [&](int axis) {
+    const ForNode* loop = scan.loops[axis];
+    return ForNode::Make(indices[axis], loop->min, loop->extent, ForKind::kSerial, body, "",
+                         loop->span, loop->annotations);
+  };
+  DistributeOptions options;
+  options.runs_once = [](const EvaluateNode* node) { return IsBarrier(node->value); };
+  options.is_common = [](const AllocateNode* node) { return IsSharedScope(node->buffer->scope); };
+  options.iteration = "thread";
+  for (int axis = 0; axis < kNumThreadAxes; ++axis) {
+    if (!scan.loops[axis]) continue;
+    Stmt loop = loop_over(axis);
+    bool is_block = axis >= kNumThreadAxesOfBlock;
+    body = is_block ? loop : DistributeLoop(loop.As<ForNode>(), options);
+  }
+  return BarrierRemover().Mutate(body);
+}
+
+class ThreadSerializer : public StmtMutator {
+  using StmtMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
+      return MutateChildren(node, self);
+    KernelScan scan(node);
+    Stmt kernel = scan.waits || scan.binds_twice ? RunInSteps(self, scan) : self;
+    return LoopSerializer().Mutate(kernel);
   }
 };
 
@@ -41,7 +136,7 @@ class Serializer : public StmtMutator {
 PrimFunc SerializeThreads(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   if (it == function->attrs.end() || it->second.As<target::Target>()->is_device()) return function;
-  return Serializer().MutateFunction(function);
+  return ThreadSerializer().MutateFunction(function);
 }
 
 }  // namespace tern::tir

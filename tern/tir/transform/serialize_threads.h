@@ -7,8 +7,9 @@
 namespace tern::tir {
 
 // A program written for threads runs on a host too: in functions for a host target, thread loops
-// become serial loops and shared memory local. That is legal as long as threads do not wait for
-// each other; a barrier is an error.
+// become serial loops and shared memory local. Where threads wait for each other, the loops end and
+// begin anew at the barriers, and what a thread keeps across one is an array over the threads.
+// Memory and operations of warps are an error.
 PrimFunc SerializeThreads(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -7,6 +7,8 @@
 
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -43,7 +45,7 @@ class KernelScan : public StmtVisitor {
     if (!node->dtype.is_handle() && seen_.insert(node).second) scalars.emplace_back(node);
   }
   void VisitNode(const ForNode* node) override {
-    if (node->for_kind == ForKind::kThread) {
+    if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
       if (!added && !ir::StructuralEqual(it->second, node->extent))
         TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread
@@ -73,7 +75,8 @@ class Splitter : public StmtMutator {
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
+    if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
+      return MutateChildren(node, self);
     KernelScan scan;
     scan.Visit(self);
     SortLikeParameters(&scan.buffers);
@@ -131,6 +134,8 @@ class Splitter : public StmtMutator {
     ir::Attrs attrs{{attr::kTarget, function_->attrs.at(attr::kTarget)},
                     {attr::kCallingConvention, "kernel"},
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
+    for (const char* kept : {attr::kReassociate, attr::kWarpSize})
+      if (auto it = function_->attrs.find(kept); it != function_->attrs.end()) attrs.insert(*it);
     return PrimFunc::Make(name, std::move(params), renamer.Mutate(body), std::move(attrs),
                           function_->span);
   }

@@ -173,17 +173,6 @@ TEST(CodeGenOpenCL, WritesBarriers) {
             std::string::npos);
 }
 
-TEST(CodeGenOpenCL, RefusesMoreSharedMemoryThanTheTargetHas) {
-  try {
-    Build({ThroughShared(DataType::Int(32), 16)}, "opencl -max_shared_memory=63");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), "ValueError");
-    EXPECT_NE(error.message().find("copy_kernel needs 64 bytes"), std::string::npos)
-        << error.message();
-  }
-}
-
 TEST(CodeGenOpenCL, TargetAttributesAreChecked) {
   Initialize();
   EXPECT_EQ(target::Target::Parse("opencl")->GetInt("max_threads"), 256);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/analysis/verify_limits.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <unordered_set>
+
+#include "tern/ffi/text.h"
+#include "tern/ir/diagnostic.h"
+#include "tern/target/target.h"
+#include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+class LimitVerifier : public StmtVisitor {
+ public:
+  LimitVerifier(const PrimFunc& function, const target::Target& target,
+                ir::Diagnostics* diagnostics)
+      : function_(function), target_(target), kind_(*target->kind), diagnostics_(diagnostics) {
+    auto it = function->attrs.find(attr::kCallingConvention);
+    is_kernel_ = it != function->attrs.end() && it->second.As<std::string>() == "kernel";
+    what_ = (is_kernel_ ? "kernel " : "function ") + function->name;
+  }
+
+  void Check() {
+    // Before make_packed_api a function with kernels of its own is not yet the host's.
+    if (target_->is_device() && !is_kernel_) return;
+    Visit(function_->body);
+    if (!is_kernel_) return;
+    CheckThreads();
+    CheckLimit("max_shared_memory", shared_bytes_, function_->span, "bytes of shared memory");
+  }
+
+ private:
+  using StmtVisitor::Visit;
+  using StmtVisitor::VisitNode;
+
+  void Report(const Span& span, const std::string& message) { diagnostics_->Add(span, message); }
+
+  // An attribute of the target that says how much it has.
+  void CheckLimit(const std::string& name, int64_t needed, const Span& span,
+                  const std::string& unit) {
+    auto it = target_->attrs.find(name);
+    if (it == target_->attrs.end() || needed <= it->second.As<int64_t>()) return;
+    Report(span, what_ + " needs " + std::to_string(needed) + " " + unit + ", but " +
+                     target_->str() + " has " + name + "=" +
+                     std::to_string(it->second.As<int64_t>()));
+  }
+
+  void CheckThreads() {
+    int64_t threads = 1;
+    for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
+      const ForNode* loop = loops_[axis];
+      const int64_t* extent = loop ? ir::AsConstInt(loop->extent) : nullptr;
+      if (!extent) continue;  // the launch knows
+      std::string name = ThreadAxisName(axis);
+      CheckLimit(std::string("max_threads_") + name.back(), *extent, loop->span,
+                 "threads on axis " + name);
+      if (__builtin_mul_overflow(threads, *extent, &threads))
+        threads = std::numeric_limits<int64_t>::max();
+    }
+    CheckLimit("max_threads", threads, function_->span, "threads in a block");
+  }
+
+  void VisitNode(const ForNode* node) override {
+    if (node->for_kind == ForKind::kThread && !IsVirtualThread(node))
+      loops_[ThreadAxisNumber(node->thread)] = node;
+    VisitChildren(node);
+  }
+
+  void VisitNode(const AllocateNode* node) override {
+    const Buffer& buffer = node->buffer;
+    if (std::find(kind_.scopes.begin(), kind_.scopes.end(), buffer->scope) == kind_.scopes.end())
+      Report(node->span, what_ + " allocates " + buffer->name + " in " + buffer->scope + ", but " +
+                             kind_.name + " has memory of scope " + ffi::Join(kind_.scopes) +
+                             " only");
+    if (IsSharedScope(buffer->scope)) {
+      int64_t bytes = buffer->dtype.bytes();
+      for (const Expr& extent : buffer->shape)
+        if (const int64_t* value = ir::AsConstInt(extent))
+          if (__builtin_mul_overflow(bytes, *value, &bytes))
+            bytes = std::numeric_limits<int64_t>::max();
+      if (__builtin_add_overflow(shared_bytes_, bytes, &shared_bytes_))
+        shared_bytes_ = std::numeric_limits<int64_t>::max();
+    }
+    VisitChildren(node);
+  }
+
+  void VisitNode(const ir::CallNode* node) override {
+    bool needs_warps = IsWarpOperation(node) || node->name == intrinsic::kLaneIndex;
+    if (needs_warps && target::WarpSize(target_) == 0)
+      Report(node->span,
+             what_ + " calls " + node->name + ", but " + target_->str() + " has no warps");
+    else if (kind_.takes_call && !kind_.takes_call(node))
+      Report(node->span,
+             what_ + " calls " + node->name + ", for which " + kind_.name + " has no code");
+    VisitChildren(node);
+  }
+
+  void Visit(const Expr& expr) override {
+    if (!CheckVector(expr, expr.span())) return;
+    const auto* load = expr.As<ir::BufferLoadNode>();
+    load ? VisitIndices(load->indices) : StmtVisitor::Visit(expr);
+  }
+  void VisitNode(const BufferStoreNode* node) override {
+    if (!node->value.dtype().is_scalar() &&
+        !CheckVector(ir::BufferLoadNode::Make(node->buffer, node->indices), node->span))
+      return;
+    VisitIndices(node->indices);
+    Visit(node->value);
+  }
+  // A ramp of neighbours is part of the access.
+  void VisitIndices(const std::vector<Expr>& indices) {
+    for (const Expr& index : indices) {
+      const auto* ramp = index.As<ir::RampNode>();
+      Visit(ramp && ir::IsConst(ramp->stride, 1) ? ramp->base : index);
+    }
+  }
+
+  // False, and one report for a statement, where the target does not take the vector.
+  bool CheckVector(const Expr& expr, const Span& span) {
+    if (expr.dtype().is_scalar()) return true;
+    if (kind_.vectors && (!kind_.takes_vector || kind_.takes_vector(expr))) return true;
+    Report(span, what_ + " computes with " + expr.dtype().str() + ", but " + kind_.name +
+                     (kind_.vectors ? " has no code for that here" : " has no vectors") +
+                     "; write scalars, or a vectorized loop, which runs one element at a time "
+                     "where there are no vectors");
+    return false;
+  }
+
+  PrimFunc function_;
+  target::Target target_;
+  const target::TargetKind& kind_;
+  ir::Diagnostics* diagnostics_;
+  bool is_kernel_ = false;
+  std::string what_;
+  std::array<const ForNode*, kNumThreadAxes> loops_{};
+  int64_t shared_bytes_ = 0;
+};
+
+}  // namespace
+
+void VerifyLimits(const ir::IRModule& module) {
+  ir::Diagnostics diagnostics;
+  for (const auto& [name, base] : module->functions) {
+    PrimFunc function = AsPrimFunc(base);
+    if (auto it = function->attrs.find(attr::kTarget); it != function->attrs.end())
+      LimitVerifier(function, it->second.As<target::Target>(), &diagnostics).Check();
+  }
+  diagnostics.ThrowIfAny("VerifyError");
+}
+
+}  // namespace tern::tir

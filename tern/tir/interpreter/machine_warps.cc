@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warps: threads of a block that exchange values.
+#include "tern/ir/visitor.h"
+#include "tern/tir/interpreter/machine.h"
+#include "tern/tir/intrinsics.h"
+
+namespace tern::tir {
+
+std::vector<Machine::Warp> Machine::WarpsOf(const Group& group) const {
+  std::map<std::pair<int64_t, int64_t>, Warp> warps;
+  auto place = [&](const Thread* thread) {
+    return std::pair(thread->virtual_number, thread->number / warp_size_);
+  };
+  for (Thread* thread : group) warps[place(thread)].lanes.push_back(thread);
+  for (Thread* thread : *block_)
+    if (auto it = warps.find(place(thread)); it != warps.end()) ++it->second.size;
+  std::vector<Warp> result;
+  for (auto& [number, warp] : warps) result.push_back(std::move(warp));
+  return result;
+}
+
+void Machine::Exchange(const std::vector<Expr>& exprs, const Group& group) {
+  for (const Expr& expr : exprs) Exchange(expr, group);
+}
+
+void Machine::Exchange(const Expr& expr, const Group& group) {
+  if (!shape_->exchanges) return;
+  struct Walker : ir::ExprVisitor {
+    Walker(Machine* machine, const Group& group) : machine(machine), group(group) {}
+    using ExprVisitor::VisitNode;
+    void VisitNode(const ir::CallNode* node) override {
+      VisitChildren(node);
+      if (IsWarpOperation(node)) machine->ExchangeCall(node, group);
+    }
+    void VisitNode(const ir::LetNode* node) override {
+      Visit(node->value);
+      for (Thread* thread : group) {
+        machine->Enter(thread);
+        machine->frame_->vars[node->var.node()] = machine->Eval(node->value);
+      }
+      Visit(node->body);
+    }
+    Machine* machine;
+    const Group& group;
+  };
+  Walker(this, group).Visit(expr);
+}
+
+void Machine::ExchangeCall(const ir::CallNode* call, const Group& group) {
+  for (const Warp& warp : WarpsOf(group)) {
+    if (warp.lanes.size() != warp.size) {
+      const Thread* first = warp.lanes[0];
+      Group all;
+      for (Thread* thread : *block_)
+        if (thread->number / warp_size_ == first->number / warp_size_ &&
+            thread->virtual_number == first->virtual_number)
+          all.push_back(thread);
+      ReportDivergence(call, call->name, warp.lanes, all, " of a warp");
+    }
+    std::vector<Value> values;
+    std::vector<int64_t> others;  // what the second argument says
+    for (Thread* thread : warp.lanes) {
+      Enter(thread);
+      values.push_back(Eval(call->args[0]));
+      others.push_back(call->args.size() > 1 ? EvalInt(call->args[1]) : 0);
+    }
+    for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
+      warp.lanes[lane]->exchanged[call] = ExchangedValue(call, warp, lane, values, others[lane]);
+  }
+}
+
+Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,
+                              const std::vector<Value>& values, int64_t other) {
+  using namespace intrinsic;
+  uint64_t ballot = 0;
+  if (call->args.size() == 1) {
+    for (size_t i = 0; i < values.size(); ++i) ballot |= uint64_t{values[i].i() != 0} << i;
+    uint64_t all = values.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << values.size()) - 1;
+    int64_t result = call->name == kWarpAny   ? ballot != 0
+                     : call->name == kWarpAll ? ballot == all
+                                              : static_cast<int64_t>(ballot);
+    return Value::Int(call->dtype, result);
+  }
+  auto count = static_cast<int64_t>(values.size()), own = static_cast<int64_t>(lane);
+  bool direct = call->name == kWarpShuffle;
+  if (other < 0 || (direct && other >= count))
+    TERN_THROW(RuntimeError) << call->span.str() << ": " << tasks_.Describe(warp.lanes[lane]->task)
+                             << " asks " << call->name << " for "
+                             << (direct ? "lane " : "a distance of ") << other << "; the warp has "
+                             << count << " lanes";
+  int64_t source = direct                           ? other
+                   : call->name == kWarpShuffleUp   ? own - other
+                   : call->name == kWarpShuffleDown ? (other < count ? own + other : count)
+                                                    : own ^ other;
+  return values[source >= 0 && source < count ? source : own];
+}
+
+}  // namespace tern::tir

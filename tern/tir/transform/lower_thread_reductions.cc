@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/lower_thread_reductions.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tern/arith/analyzer.h"
+#include "tern/arith/linear.h"
+#include "tern/ir/structural.h"
+#include "tern/target/target.h"
+#include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/warp_size.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/insert_barriers.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::tir {
+namespace {
+
+using ir::NodeKind;
+
+Expr MakeBinary(NodeKind kind, const Expr& a, const Expr& b) {
+  switch (kind) {
+    case NodeKind::kAdd:
+      return a + b;
+    case NodeKind::kMul:
+      return a * b;
+    case NodeKind::kMin:
+      return ir::MinNode::Make(a, b);
+    case NodeKind::kMax:
+      return ir::MaxNode::Make(a, b);
+    case NodeKind::kAnd:
+      return a && b;
+    default:
+      return a || b;
+  }
+}
+
+// The value that leaves any other as it is.
+Expr Identity(NodeKind kind, DataType dtype) {
+  if (kind == NodeKind::kAdd || kind == NodeKind::kMul)
+    return ir::MakeConst(dtype, kind == NodeKind::kMul);
+  if (kind == NodeKind::kAnd || kind == NodeKind::kOr)
+    return ir::IntImmNode::Make(dtype, kind == NodeKind::kAnd);
+  bool largest = kind == NodeKind::kMin;
+  if (dtype.is_float()) {
+    double infinity = std::numeric_limits<double>::infinity();
+    return ir::FloatImmNode::Make(dtype, largest ? infinity : -infinity);
+  }
+  if (dtype.is_bool()) return ir::IntImmNode::Make(dtype, largest);
+  if (dtype.is_uint())
+    return ir::IntImmNode::Make(
+        dtype, largest ? (dtype.bits() == 64 ? -1 : (int64_t{1} << dtype.bits()) - 1) : 0);
+  int64_t limit = dtype.bits() == 64 ? std::numeric_limits<int64_t>::max()
+                                     : (int64_t{1} << (dtype.bits() - 1)) - 1;
+  return ir::IntImmNode::Make(dtype, largest ? limit : -limit - 1);
+}
+
+// S[indices] = S[indices] op value, behind definitions.
+struct Update {
+  std::vector<const LetStmtNode*> lets;
+  const BufferStoreNode* store = nullptr;
+  NodeKind op = NodeKind::kAdd;
+  Expr value;
+};
+
+bool IsElement(const Expr& expr, const BufferStoreNode* store) {
+  const auto* load = expr.As<ir::BufferLoadNode>();
+  if (!load || !load->buffer.same(store->buffer)) return false;
+  for (size_t d = 0; d < load->indices.size(); ++d)
+    if (!ir::StructuralEqual(load->indices[d], store->indices[d])) return false;
+  return true;
+}
+
+std::optional<Update> FindUpdate(const Stmt& body) {
+  Update update;
+  Stmt at = body;
+  for (const auto* let = at.As<LetStmtNode>(); let; let = at.As<LetStmtNode>()) {
+    update.lets.push_back(let);
+    at = let->body;
+  }
+  update.store = at.As<BufferStoreNode>();
+  if (!update.store || !update.store->value.dtype().is_scalar()) return {};
+  const Expr& value = update.store->value;
+  auto take = [&](const auto* node) {
+    if (!node) return false;
+    update.op = value->kind;
+    for (const auto& [own, other] : {std::pair(node->a, node->b), std::pair(node->b, node->a)})
+      if (IsElement(own, update.store)) {
+        update.value = other;
+        return true;
+      }
+    return false;
+  };
+  bool found = take(value.As<ir::AddNode>()) || take(value.As<ir::MulNode>()) ||
+               take(value.As<ir::MinNode>()) || take(value.As<ir::MaxNode>()) ||
+               take(value.As<ir::AndNode>()) || take(value.As<ir::OrNode>());
+  return found ? std::optional(update) : std::nullopt;
+}
+
+template <class F>
+bool AnyExpr(const Expr& expr, F&& holds) {
+  bool found = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) { found |= holds(e); });
+  return found;
+}
+
+class KernelLowerer : public StmtMutator {
+ public:
+  KernelLowerer(const ForNode* kernel, const PrimFunc& function)
+      : shape_(FindKernelShape(kernel)), function_(function) {
+    for (const ForNode* loop : shape_.loops)
+      extents_[ThreadAxisNumber(loop->thread)] = arith::Analyzer().Simplify(loop->extent);
+  }
+  bool is_needed() const {
+    return std::any_of(shape_.reductions.begin(), shape_.reductions.end(),
+                       [](const auto& entry) { return !entry.second.is_virtual; });
+  }
+  using StmtMutator::Mutate;
+
+ private:
+  using StmtMutator::MutateNode;
+
+  // The loops around a block that only it is in, and what the block needs of them.
+  struct Region {
+    std::vector<const ForNode*> loops, threads;
+    const BlockNode* block = nullptr;
+  };
+
+  [[noreturn]] static void Refuse(const BlockNode* block, const std::string& why) {
+    TERN_THROW(ValueError) << block->span.str() << ": block " << block->name
+                           << " is reduced along threads, but " << why;
+  }
+
+  // ---- finding what to lower
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    bool is_thread = node->for_kind == ForKind::kThread && !IsVirtualThread(node);
+    Region region;
+    Stmt at = self;
+    for (const auto* loop = at.As<ForNode>(); loop; loop = at.As<ForNode>()) {
+      bool bound = loop->for_kind == ForKind::kThread && !IsVirtualThread(loop);
+      (bound ? region.threads : region.loops).push_back(loop);
+      at = loop->body;
+    }
+    region.block = at.As<BlockNode>();
+    if (region.block && IsAlongThreads(region.block) && AreReductionLoops(region))
+      return Lower(region);
+    if (is_thread) {
+      const ForNode*& bound = threads_[ThreadAxisNumber(node->thread)];
+      const ForNode* outer = std::exchange(bound, node);
+      Stmt result = MutateChildren(node, self);
+      bound = outer;
+      return result;
+    }
+    int outer = std::exchange(
+        divergent_, divergent_ || DependsOnThread(node->extent) || DependsOnThread(node->min));
+    Stmt result = MutateChildren(node, self);
+    divergent_ = outer;
+    return result;
+  }
+  Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
+    return IsAlongThreads(node) ? Lower({{}, {}, node}) : self;
+  }
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    if (arith::IsIndexType(node->value.dtype()))
+      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    return MutateChildren(node, self);
+  }
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+    int outer = std::exchange(divergent_, divergent_ || DependsOnThread(node->condition));
+    Stmt result = MutateChildren(node, self);
+    divergent_ = outer;
+    return result;
+  }
+
+  bool IsAlongThreads(const BlockNode* block) const {
+    auto it = shape_.reductions.find(block);
+    return it != shape_.reductions.end() && !it->second.is_virtual;
+  }
+
+  bool DependsOnThread(const Expr& expr) const {
+    return AnyExpr(ir::Substitute(expr, lets_), [&](const Expr& e) {
+      return std::any_of(shape_.loops.begin(), shape_.loops.end(), [&](const ForNode* loop) {
+        return loop->var.get() == e.get() && ThreadAxisNumber(loop->thread) < kNumThreadAxesOfBlock;
+      });
+    });
+  }
+
+  // Serial loops whose variables are in the reduction axes alone.
+  bool AreReductionLoops(const Region& region) const {
+    return std::all_of(region.loops.begin(), region.loops.end(), [&](const ForNode* loop) {
+      bool serial = loop->for_kind == ForKind::kSerial || loop->for_kind == ForKind::kUnrolled;
+      bool spatial = std::any_of(
+          region.block->iters.begin(), region.block->iters.end(), [&](const BlockIter& iter) {
+            return iter.kind != IterKind::kReduce && ir::UsesVar(iter.binding, loop->var.node());
+          });
+      return serial && !spatial && ir::IsConst(loop->min, 0);
+    });
+  }
+
+  // ---- checking it
+
+  // Which axes of threads the reduction runs along.
+  std::vector<int> ReducedAxes(const Region& region) const {
+    std::vector<int> axes;
+    for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
+      const ForNode* loop = threads_[axis];
+      bool reduced = loop && std::any_of(region.block->iters.begin(), region.block->iters.end(),
+                                         [&](const BlockIter& iter) {
+                                           return iter.kind == IterKind::kReduce &&
+                                                  ir::UsesVar(Binding(iter), loop->var.node());
+                                         });
+      if (reduced) axes.push_back(axis);
+    }
+    return axes;
+  }
+  Expr Binding(const BlockIter& iter) const { return ir::Substitute(iter.binding, lets_); }
+
+  int64_t ConstantExtent(int axis, const BlockNode* block) const {
+    const int64_t* extent = extents_[axis] ? ir::AsConstInt(extents_[axis]) : nullptr;
+    if (extents_[axis].get() && !extent)
+      Refuse(block, std::string("the extent of ") + ThreadAxisName(axis) + " is not constant");
+    return extent ? *extent : 1;
+  }
+
+  void Check(const Region& region, const std::vector<int>& axes, const Update& update) const {
+    const BlockNode* block = region.block;
+    for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis)
+      if (!threads_[axis] && ConstantExtent(axis, block) > 1)
+        Refuse(block, std::string("it is outside of the loops over ") + ThreadAxisName(axis) +
+                          ", so that every thread on that axis would run all of it");
+    if (divergent_) Refuse(block, "it stands where not all threads of a block come");
+    // The axes are at 0 in the first iteration of the first thread, and in no other.
+    for (const BlockIter& iter : block->iters) {
+      Expr binding = Binding(iter);
+      std::vector<const ForNode*> loops = region.loops;
+      for (int axis : axes) loops.push_back(threads_[axis]);
+      for (const ForNode* loop : loops) {
+        auto linear = arith::AsLinear(binding, loop->var.node());
+        bool grows = linear && linear->coefficient >= (iter.kind == IterKind::kReduce ? 0 : 1);
+        if (iter.kind != IterKind::kReduce && ir::UsesVar(binding, loop->var.node()))
+          Refuse(block, "its axis " + iter.var.name() +
+                            " runs along the same loop as the reduction, " + loop->var.name());
+        if (iter.kind == IterKind::kReduce && !grows)
+          Refuse(block, "its axis " + iter.var.name() + " does not grow linearly with " +
+                            loop->var.name());
+        if (linear) binding = linear->rest;
+      }
+    }
+    const Buffer& result = update.store->buffer;
+    if (OwnerOf(result->scope) == ScopeOwner::kThread)
+      Refuse(block,
+             result->name + " is " + result->scope + " memory, of which every thread has its own");
+    bool reads_result = AnyExpr(update.value, [&](const Expr& e) {
+      const auto* load = e.As<ir::BufferLoadNode>();
+      return load && load->buffer->data.same(result->data);
+    });
+    if (reads_result)
+      Refuse(block, "it reads " + result->name + " beside the element that it updates");
+    for (const Expr& index : update.store->indices)
+      if (AnyExpr(index, [&](const Expr& e) { return IsReduced(e, block, update); }))
+        Refuse(block,
+               "the place of the result in " + result->name + " depends on a reduction axis");
+    if (result->dtype.is_float() && !MayReassociate(axes))
+      Refuse(
+          block,
+          "that computes with " + result->dtype.str() +
+              " in another order than written; if that is meant, say attrs {reassociate = true} on "
+              "the function or on the thread loop");
+  }
+  static bool IsReduced(const Expr& expr, const BlockNode* block, const Update& update) {
+    for (const BlockIter& iter : block->iters)
+      if (iter.kind == IterKind::kReduce && iter.var.get() == expr.get()) return true;
+    return std::any_of(update.lets.begin(), update.lets.end(),
+                       [&](const LetStmtNode* let) { return let->var.get() == expr.get(); });
+  }
+  bool MayReassociate(const std::vector<int>& axes) const {
+    auto says = [](const ir::Attrs& attrs) {
+      auto it = attrs.find(attr::kReassociate);
+      return it != attrs.end() && it->second.As<bool>();
+    };
+    return says(function_->attrs) || std::any_of(axes.begin(), axes.end(), [&](int axis) {
+             return says(threads_[axis]->annotations);
+           });
+  }
+
+  // ---- lowering it
+
+  Stmt Lower(Region region) {
+    auto outer = threads_;
+    for (const ForNode* loop : region.threads) threads_[ThreadAxisNumber(loop->thread)] = loop;
+    const BlockNode* block = region.block;
+    std::optional<Update> update = FindUpdate(block->body);
+    if (!update)
+      Refuse(block,
+             "its body is no update that can be combined; supported are S = S op f and S = f op S "
+             "with op one of +, *, min, max, && and ||, behind definitions (let)");
+    std::vector<int> axes = ReducedAxes(region);
+    Check(region, axes, *update);
+    Stmt result = LowerChecked(region, axes, *update);
+    for (size_t i = region.threads.size(); i-- > 0;) {
+      auto loop = ffi::Make<ForNode>(*region.threads[i]);
+      loop->body = result;
+      result = loop;
+    }
+    threads_ = outer;
+    return result;
+  }
+
+  // Sums and products of integers wrap: whatever the parts are, the whole is right.
+  static DataType PartType(NodeKind op, DataType dtype) {
+    bool wraps = (op == NodeKind::kAdd || op == NodeKind::kMul) && dtype.is_int();
+    return wraps ? DataType::UInt(dtype.bits()) : dtype;
+  }
+  static Expr Convert(DataType dtype, const Expr& expr) {
+    return expr.dtype() == dtype ? expr : ir::CastNode::Make(dtype, expr, expr.span());
+  }
+
+  // The linear index over some axes of threads, the first fastest.
+  Expr IndexOver(const std::vector<int>& axes, const BlockNode* block) const {
+    Expr index = 0;
+    int64_t step = 1;
+    for (int axis : axes) {
+      index = index + Convert(DataType::Int(64), threads_[axis]->var) * Expr(step);
+      step *= ConstantExtent(axis, block);
+    }
+    return arith::Analyzer().Simplify(index);
+  }
+
+  Stmt LowerChecked(const Region& region, const std::vector<int>& axes, const Update& update) {
+    const BlockNode* block = region.block;
+    const Span& span = block->span;
+    DataType dtype = PartType(update.op, update.store->buffer->dtype);
+    Buffer part =
+        ir::BufferNode::Make(block->name + "_part", dtype, {Expr(1)}, {}, "local", {}, span);
+    Expr own = ir::BufferLoadNode::Make(part, {0}, span);
+    auto set_part = [&](const Expr& value) {
+      return BufferStoreNode::Make(part, {0}, value, span);
+    };
+    ir::VarMap bindings;
+    for (const BlockIter& iter : block->iters) bindings[iter.var.node()] = iter.binding;
+
+    Stmt accumulate = set_part(MakeBinary(update.op, own, Convert(dtype, update.value)));
+    for (size_t i = update.lets.size(); i-- > 0;)
+      accumulate = LetStmtNode::Make(update.lets[i]->var, update.lets[i]->value, accumulate, span);
+    if (block->predicate) accumulate = IfThenElseNode::Make(block->predicate, accumulate, {}, span);
+    accumulate = Substitute(accumulate, bindings);
+    for (size_t i = region.loops.size(); i-- > 0;) {
+      auto loop = ffi::Make<ForNode>(*region.loops[i]);
+      loop->body = accumulate;
+      accumulate = loop;
+    }
+    std::vector<Stmt> stmts{set_part(Identity(update.op, dtype)), accumulate};
+    Stmt combined = Combine(region, axes, update, part, &stmts);
+    return AllocateNode::Make(part, combined, span);
+  }
+
+  // `stmts`, then the parts of all threads combined, then the update of the result.
+  Stmt Combine(const Region& region, const std::vector<int>& axes, const Update& update,
+               const Buffer& part, std::vector<Stmt>* stmts) {
+    const BlockNode* block = region.block;
+    const Span& span = block->span;
+    int64_t count = 1, others = 1;
+    std::vector<int> other_axes;
+    for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
+      bool reduced = std::count(axes.begin(), axes.end(), axis) > 0;
+      (reduced ? count : others) *= ConstantExtent(axis, block);
+      if (!reduced && threads_[axis]) other_axes.push_back(axis);
+    }
+    Expr index = IndexOver(axes, block), group = IndexOver(other_axes, block);
+    Expr own = ir::BufferLoadNode::Make(part, {0}, span);
+
+    // Lanes that follow each other combine their parts first.
+    int64_t lanes = LanesInARow(axes, other_axes, count, block);
+    for (int64_t step = lanes / 2; step > 0; step /= 2) {
+      Expr other =
+          ir::CallNode::Make(intrinsic::kWarpShuffleXor, {own, Expr(step)}, DataType::Void(), span);
+      stmts->push_back(BufferStoreNode::Make(part, {0}, MakeBinary(update.op, own, other), span));
+    }
+    int64_t length = count / lanes;
+    if (length == 1) {
+      stmts->push_back(WriteResult(region, axes, update, own, index));
+      return SeqNode::Make(*stmts, span);
+    }
+
+    Buffer shared = ir::BufferNode::Make(block->name + "_shared", part->dtype,
+                                         {Expr(others), Expr(length)}, {}, "shared", {}, span);
+    Expr place = lanes == 1 ? index : ir::FloorDiv(index, lanes);
+    auto at = [&](const Expr& i) { return ir::BufferLoadNode::Make(shared, {group, i}, span); };
+    Stmt put = BufferStoreNode::Make(shared, {group, place}, own, span);
+    if (lanes > 1) put = IfThenElseNode::Make(ir::FloorMod(index, lanes) == Expr(0), put, {}, span);
+    stmts->push_back(put);
+    for (int64_t rest = length; rest > 1;) {
+      int64_t half = 1;
+      while (half * 2 < rest) half *= 2;
+      Stmt step = BufferStoreNode::Make(
+          shared, {group, index}, MakeBinary(update.op, at(index), at(index + Expr(half))), span);
+      stmts->push_back(IfThenElseNode::Make(index < Expr(rest - half), step, {}, span));
+      rest = half;
+    }
+    stmts->push_back(WriteResult(region, axes, update, at(Expr(0)), index));
+    return AllocateNode::Make(shared, SeqNode::Make(*stmts, span), span);
+  }
+
+  // How many threads of the reduction can combine by shuffles: a power of two, the same number in
+  // each warp.
+  int64_t LanesInARow(const std::vector<int>& axes, const std::vector<int>& others, int64_t count,
+                      const BlockNode* block) const {
+    // The target has warps; where there is none, the function says so.
+    auto target = function_->attrs.find(attr::kTarget);
+    bool has_warps = target == function_->attrs.end()
+                         ? function_->attrs.count(attr::kWarpSize) > 0
+                         : target::WarpSize(target->second.As<target::Target>()) > 0;
+    if (!has_warps) return 1;
+    // The axes of the reduction change faster than all others.
+    for (int other : others)
+      if (other < axes.back() && ConstantExtent(other, block) > 1) return 1;
+    int64_t size = WarpSizeOf(function_);
+    if (count % size == 0) return size;
+    return size % count == 0 ? count : 1;
+  }
+
+  // One thread updates the result; the init comes first where this is the start of the reduction.
+  Stmt WriteResult(const Region& region, const std::vector<int>& axes, const Update& update,
+                   const Expr& total, const Expr& index) const {
+    const BlockNode* block = region.block;
+    const Span& span = block->span;
+    ir::VarMap start;
+    for (const ForNode* loop : region.loops) start[loop->var.node()] = loop->min;
+    for (int axis : axes)
+      start[threads_[axis]->var.node()] = ir::MakeConst(threads_[axis]->var.dtype(), 0);
+    ir::VarMap bindings;
+    Expr first;
+    for (const BlockIter& iter : block->iters) {
+      Expr value = ir::Substitute(Binding(iter), start);
+      bindings[iter.var.node()] = value;
+      if (iter.kind != IterKind::kReduce) continue;
+      Expr at_start = value == ir::MakeConst(value.dtype(), 0);
+      first = first ? first && at_start : at_start;
+    }
+    if (block->predicate) first = first && ir::Substitute(block->predicate, bindings);
+
+    const Buffer& result = update.store->buffer;
+    std::vector<Expr> indices;
+    for (const Expr& i : update.store->indices) indices.push_back(ir::Substitute(i, bindings));
+    Expr old = Convert(total.dtype(), ir::BufferLoadNode::Make(result, indices, span));
+    Stmt write = BufferStoreNode::Make(
+        result, indices, Convert(result->dtype, MakeBinary(update.op, old, total)), span);
+    if (block->init) {
+      Stmt init = Substitute(block->init, bindings);
+      first = arith::Analyzer().Simplify(first);
+      if (!ir::IsConst(first, 1)) init = IfThenElseNode::Make(first, init, {}, span);
+      write = SeqNode::Make({init, write}, span);
+    }
+    return IfThenElseNode::Make(index == Expr(0), write, {}, span);
+  }
+
+  KernelShape shape_;
+  PrimFunc function_;
+  std::array<Expr, kNumThreadAxes> extents_;              // of the launch; null: not bound
+  std::array<const ForNode*, kNumThreadAxes> threads_{};  // the loops around
+  ir::VarMap lets_;
+  bool divergent_ = false;  // not all threads may come here
+};
+
+class ThreadReductionLowerer : public StmtMutator {
+ public:
+  explicit ThreadReductionLowerer(const PrimFunc& function) : function_(function) {}
+  bool changed = false;
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
+      return MutateChildren(node, self);
+    KernelLowerer lowerer(node, function_);
+    if (!lowerer.is_needed()) return self;
+    changed = true;
+    return lowerer.Mutate(self);
+  }
+  PrimFunc function_;
+};
+
+}  // namespace
+
+PrimFunc LowerThreadReductions(const PrimFunc& function) {
+  ThreadReductionLowerer lowerer(function);
+  PrimFunc lowered = lowerer.MutateFunction(function);
+  return lowerer.changed ? InsertBarriers(lowered) : function;
+}
+
+}  // namespace tern::tir
