@@ -9,6 +9,7 @@
 #include "tern/schedule/bind_threads.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/passes.h"
@@ -22,6 +23,7 @@ void Initialize() {
   static std::once_flag once;
   std::call_once(once, [] {
     tir::RegisterIntrinsics();
+    tir::RegisterIntrinsicReferences();
     tir::RegisterPasses();
     ir::RegisterPass(
         {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/ir/visitor.h"
 
+#include "tern/ir/intrinsic.h"
+
 namespace tern::ir {
 
 void ExprVisitor::VisitDef(const BufferDef& buffer) {
@@ -30,8 +32,10 @@ bool MayFault(const Expr& expr) {
   bool may_fault = false;
   ForEachExpr(expr, [&](const Expr& e) {
     switch (e->kind) {
-      case NodeKind::kBufferLoad:
       case NodeKind::kCall:
+        may_fault |= FindIntrinsic(e.As<CallNode>()->name)->may_fault;
+        break;
+      case NodeKind::kBufferLoad:
       case NodeKind::kTruncDiv:
       case NodeKind::kTruncMod:
       case NodeKind::kFloorDiv:

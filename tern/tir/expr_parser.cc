@@ -132,6 +132,16 @@ void ExprParser::Unify(Value* a, Value* b) {
   Convert(b, a->expr.dtype());
 }
 
+void ExprParser::UnifyAll(std::vector<Value>& values) {
+  // The first that has a type of its own decides; of literals alone, the first float.
+  Value* model = nullptr;
+  for (Value& value : values)
+    if (!model || (model->literal && (!value.literal || (!model->expr.dtype().is_float() &&
+                                                         value.expr.dtype().is_float()))))
+      model = &value;
+  for (Value& value : values) Convert(&value, model->expr.dtype());
+}
+
 const ExprParser::BinaryOperator* ExprParser::FindOperator(const Token& token) {
   static const BinaryOperator kOperators[] = {
       {"||", 0, ir::OrNode::Make},       {"&&", 1, ir::AndNode::Make},
@@ -333,6 +343,7 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
                  {"broadcast", "cast", "max", "min", "ramp", "select", "truncdiv", "truncmod"});
     TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
+  if (ir::FindIntrinsic(name.text)->one_type) UnifyAll(args);
   std::vector<Expr> exprs;
   for (const Value& arg : args) exprs.push_back(arg.expr);
   return ir::CallNode::Make(name.text, std::move(exprs), dtype, name.span);

@@ -12,6 +12,7 @@
 #include "tern/ffi/any.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/kernel_shape.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
@@ -106,6 +107,11 @@ class Machine {
   Value EvalNode(const ir::LetNode* node);
   Value EvalNode(const ir::BufferLoadNode* node);
   Value EvalNode(const ir::CallNode* node);
+  Value CallLaneWise(const ir::CallNode* node, const LaneFunction& reference);
+  Value Reinterpret(const ir::CallNode* node);
+  // Calls a function of the global registry; its name is argument `name_at`, its arguments follow.
+  Value CallRegistry(const ir::CallNode* node, size_t name_at);
+  Value AddressOf(const ir::CallNode* node);
 
   // ---- statements
   void Run(const Stmt& stmt);

@@ -41,6 +41,13 @@ class KernelScan : public StmtVisitor {
   void VisitNode(const VarNode* node) override {
     if (!node->dtype.is_handle() && seen_.insert(node).second) scalars.emplace_back(node);
   }
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == intrinsic::kCallPacked)
+      TERN_THROW(ValueError) << node->span.str()
+                             << ": call_packed in a thread loop: a device cannot call functions of "
+                                "the host";
+    VisitChildren(node);
+  }
   void VisitNode(const ForNode* node) override {
     if (node->for_kind == ForKind::kThread) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
