@@ -11,6 +11,7 @@
 #include "tern/tir/function.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/math/functions.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/passes.h"
 #include "tern/tir/visitor.h"
@@ -24,6 +25,7 @@ void Initialize() {
   std::call_once(once, [] {
     tir::RegisterIntrinsics();
     tir::RegisterIntrinsicReferences();
+    tir::math::RegisterMathRules();
     tir::RegisterPasses();
     ir::RegisterPass(
         {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
@@ -35,11 +37,21 @@ void Initialize() {
 
 std::vector<std::string> LoweringPasses(const target::Target& target) {
   if (!target->kind->lowered) return {"verify"};
-  std::vector<std::string> passes = {
-      "verify",          "bind_threads", "serialize_threads",    "decompose_reductions",
-      "lower_blocks",    "simplify",     "unroll_loops",         "vectorize_loops",
-      "flatten_buffers", "simplify",     "lower_floor_division", "split_host_device",
-      "make_packed_api", "simplify"};
+  std::vector<std::string> passes = {"verify",
+                                     "bind_threads",
+                                     "serialize_threads",
+                                     "decompose_reductions",
+                                     "lower_blocks",
+                                     "simplify",
+                                     "unroll_loops",
+                                     "vectorize_loops",
+                                     "flatten_buffers",
+                                     "simplify",
+                                     "lower_floor_division",
+                                     "split_host_device",
+                                     "make_packed_api",
+                                     "lower_intrinsics",
+                                     "simplify"};
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   return passes;
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the coefficients of tern/tir/math/coefficients.h.
+"""Prints tern/tir/math/coefficients.h; clang-format breaks its lines.
 
 Each function is interpolated at the zeros of a Chebyshev polynomial of its interval, with 60 digits, which is within a
 small factor of the best polynomial of that degree; the result is written in powers of the variable, and every
 coefficient is rounded to the type. The number behind each is the largest relative error of the polynomial with the
 rounded coefficients, in units of the type's precision, times the weight that it has in the result.
 """
+import re
 import struct
 
 from mpmath import mp, mpf, asin, atan, chop, cos, erf, erfc, exp, log, pi, sin, sqrt, tan, tanh, taylor
@@ -53,10 +54,10 @@ def add(name, f, low, high, terms32, terms64, weight=lambda x: 1):
 
 
 # exp(r) = 1 + r + r^2 * P(r)
-add("Exp", safe(lambda r: (exp(r) - 1 - r) / r**2, mpf(1) / 2), -half_ln2 * 1.01, half_ln2 * 1.01, 5, 11,
+add("Exp", safe(lambda r: (exp(r) - 1 - r) / r**2, mpf(1) / 2), -half_ln2 * 1.01, half_ln2 * 1.01, 6, 11,
     lambda r: r**2)
 # 2^r = 1 + r * P(r)
-add("Exp2", safe(lambda r: (exp(r * log(2)) - 1) / r, log(2)), -0.505, 0.505, 6, 12, lambda r: r)
+add("Exp2Of", safe(lambda r: (exp(r * log(2)) - 1) / r, log(2)), -0.505, 0.505, 6, 13, lambda r: r)
 # log(1 + f) = 2 atanh(s), s = f / (2 + f): 2 atanh(s) = 2 s + s * z * P(z), z = s^2
 S = (sqrt(2) - 1)**2
 add("Log", safe(lambda z: (2 * mp.atanh(sqrt(z)) / sqrt(z) - 2) / z, mpf(2) / 3), 0, S**2 * 1.05, 4, 7,
@@ -71,9 +72,13 @@ add("Atan", safe(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3), 0, t
 # asin(x) = x + x^3 * P(x^2), |x| <= 1/2
 add("Asin", safe(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6), 0, mpf(1) / 4, 6, 13, lambda z: z)
 # tanh(x) = x + x^3 * P(x^2), |x| <= 5/8
-add("Tanh", safe(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3), 0, mpf(25) / 64, 5, 12, lambda z: z)
-# erf(x) = x * P(x^2), |x| <= 1
-add("ErfSmall", safe(lambda z: erf(sqrt(z)) / sqrt(z), 2 / sqrt(pi)), 0, 1, 7, 14)
+add("Tanh", safe(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3), 0, mpf(25) / 64, 6, 12, lambda z: z)
+# erf(x) = x + x * P(x^2), |x| <= 1
+add("ErfSmall", safe(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1), 0, 1, 8, 14,
+    lambda z: 1 - sqrt(z) / erf(sqrt(z)) if z else 1 - sqrt(pi) / 2)
+# 1 - erf(x) = exp(-P(x - c)), 1 <= x <= 4 and c = 5/2 for float32, 1 <= x <= 6 and c = 3 for float64
+add("ErfLarge", lambda t, c=mpf(5) / 2: -log(erfc(t + c)), -1.5, 1.5, 9, 0, lambda t: -log(erfc(t + 2.5)) * erfc(t + 2.5))
+add("ErfLarge", lambda t, c=3: -log(erfc(t + c)), -2, 3, 0, 25, lambda t: -log(erfc(t + 3)) * erfc(t + 3))
 
 
 def print_fit(name, f, low, high, terms, weight, bits):
@@ -84,11 +89,28 @@ def print_fit(name, f, low, high, terms, weight, bits):
         x = low + (high - low) * k / 399
         if f(x) != 0:
             worst = max(worst, abs((evaluate(coefficients, x) - f(x)) / f(x) * weight(x)))
-    text = ", ".join(float(c).hex() for c in coefficients)
-    print(f"k{name}{bits} = {{{text}}},  // {float(worst / unit):.3f}")
+    print(f"// {float(worst / unit):.2f}")
+    text = ", ".join(re.sub(r"\.?0+p", "p", float(c).hex()) for c in coefficients)
+    print(f"inline const std::vector<double> k{name}{bits} = {{{text}}};")
 
+
+HEADER = """// SPDX-License-Identifier: Apache-2.0
+//
+// Polynomials, lowest power first, written by tools/fit_polynomials.py, which says what they stand for. The number above
+// each is its error in the function's value, in units of half a last digit.
+#ifndef TERN_TIR_MATH_COEFFICIENTS_H_
+#define TERN_TIR_MATH_COEFFICIENTS_H_
+
+#include <vector>
+
+namespace tern::tir::math {
+"""
 
 if __name__ == "__main__":
+    print(HEADER)
     for name, f, low, high, terms32, terms64, weight in FITS:
-        print_fit(name, f, low, high, terms32, weight, 32)
-        print_fit(name, f, low, high, terms64, weight, 64)
+        if terms32:
+            print_fit(name, f, low, high, terms32, weight, 32)
+        if terms64:
+            print_fit(name, f, low, high, terms64, weight, 64)
+    print("\n}  // namespace tern::tir::math\n\n#endif  // TERN_TIR_MATH_COEFFICIENTS_H_")

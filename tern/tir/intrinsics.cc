@@ -147,6 +147,16 @@ void CheckScalars(const char* name, const Args& args) {
       TERN_THROW(TypeError) << name << " passes scalars and handles, got " << arg.dtype().str();
 }
 
+// C has no type for them.
+void CheckExternTypes(const Args& args, DataType result) {
+  std::vector<DataType> types = {result};
+  for (const Expr& arg : args) types.push_back(arg.dtype());
+  for (DataType dtype : types)
+    if (dtype.is_float() && dtype.bits() < 32)
+      TERN_THROW(TypeError) << intrinsic::kCallExtern << ": C has no " << dtype.str()
+                            << "; convert it to float32";
+}
+
 void CheckReinterpret(const Args& args, DataType to) {
   constexpr const char* kName = intrinsic::kReinterpret;
   CheckCount(kName, args, 1, 1);
@@ -200,6 +210,7 @@ void RegisterIntrinsics() {
                            CheckCount(kCallExtern, args, 1, kAnyNumber);
                            CheckName(kCallExtern, args[0]);
                            CheckScalars(kCallExtern, args);
+                           CheckExternTypes(args, given);
                            if (!given.is_void() && !given.is_scalar())
                              TERN_THROW(TypeError)
                                  << kCallExtern << " returns a scalar, not " << given.str();

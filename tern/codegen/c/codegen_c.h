@@ -75,7 +75,12 @@ class CodeGenC {
   // Each of these refuses unless a language overrides it.
   virtual std::string ThreadIndex(const std::string& axis);
   virtual void EmitAssert(const tir::AssertNode* node);
+  // By default bit operations are operators, and the rest is FunctionName's.
   virtual Code PrintCall(const ir::CallNode* node);
+  // The language's function for a lane-wise intrinsic, or "".
+  virtual std::string FunctionName(const ir::CallNode*) { return ""; }
+  // The same bits as another type.
+  virtual Code PrintReinterpret(const ir::CallNode* node);
   virtual void EmitCall(const ir::CallNode* node);  // made for its effect
   virtual Code PrintRamp(const ir::RampNode* node);
   virtual Code PrintBroadcast(const ir::BroadcastNode* node);
@@ -174,6 +179,7 @@ class CodeGenC {
   Code PrintNode(const ir::BufferLoadNode* node) { return PrintLoad(node); }
 
   Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a, const ir::Expr& b);
+  Code PrintBitOperator(const char* token, const ir::CallNode* node);
   Code PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b);
   Code PrintLogic(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintFloorDivision(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);

@@ -9,6 +9,7 @@
 
 #include "tern/codegen/c/codegen_c.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::codegen {
 
@@ -256,6 +257,54 @@ Code CodeGenC::PrintConversion(const ir::CastNode* node) {
   std::string type = ValueType(to);
   if (type == ValueType(node->value.dtype())) return Print(node->value);
   return {"(" + type + ")" + Print(node->value, Precedence::kUnary), Precedence::kUnary};
+}
+
+// ---- Calls.
+
+Code CodeGenC::PrintCall(const ir::CallNode* node) {
+  static const std::pair<const char*, const char*> kOperators[] = {
+      {"shift_left", "<<"}, {"shift_right", ">>"}, {"bit_and", "&"},
+      {"bit_or", "|"},      {"bit_xor", "^"},      {"bit_not", "~"}};
+  for (const auto& [name, token] : kOperators)
+    if (node->name == name) return PrintBitOperator(token, node);
+  if (node->name == tir::intrinsic::kReinterpret) return PrintReinterpret(node);
+  std::string function = FunctionName(node);
+  TERN_ICHECK(!function.empty()) << "intrinsic " << node->name << " of " << node->dtype.str()
+                                 << " was not lowered for this language";
+  std::string args;
+  for (const ir::Expr& arg : node->args) args += (args.empty() ? "" : ", ") + Print(arg).text;
+  return {function + "(" + args + ")"};
+}
+
+// Always in parentheses: compilers ask for them where these mix with other operators.
+Code CodeGenC::PrintBitOperator(const char* token, const ir::CallNode* node) {
+  DataType dtype = node->dtype;
+  std::string first = Print(node->args[0], Precedence::kUnary);
+  if (node->args.size() == 1) {
+    first = token + first;
+  } else {
+    // Bits may be shifted into and out of the sign only where there is none.
+    bool shifts_signed = node->name == "shift_left" && dtype.is_int() && dtype.is_scalar();
+    if (shifts_signed) first = "(" + ValueType(DataType::UInt(dtype.bits())) + ")" + first;
+    first = fmt::format("({} {} {})", first, token, Print(node->args[1], Precedence::kUnary));
+    if (shifts_signed) return {"(" + ValueType(dtype) + ")" + first, Precedence::kUnary};
+  }
+  if (!IsNarrowInteger(dtype) || !dtype.is_scalar())
+    return {first, node->args.size() == 1 ? Precedence::kUnary : Precedence::kPrimary};
+  return {"(" + ValueType(dtype) + ")" + first, Precedence::kUnary};
+}
+
+Code CodeGenC::PrintReinterpret(const ir::CallNode* node) {
+  DataType from = node->args[0].dtype(), to = node->dtype;
+  RequireScalar(to, "reinterpret");
+  std::string name = "tern_" + TypeSuffix(from) + "_as_" + TypeSuffix(to);
+  UseHelper(name, fmt::format("static {2} {0}({1} x) {{\n"
+                              "  union {{ {1} from; {2} to; }} bits;\n"
+                              "  bits.from = x;\n"
+                              "  return bits.to;\n"
+                              "}}\n",
+                              name, ValueType(from), ValueType(to)));
+  return {name + "(" + PrintConverted(node->args[0]) + ")"};
 }
 
 // ---- Memory.

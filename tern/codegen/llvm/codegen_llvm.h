@@ -44,8 +44,8 @@ class CodeGenLLVM {
   // none.
   virtual llvm::Value* EmitScopedMemory(const tir::AllocateNode* node);
   virtual void EmitAssert(const tir::AssertNode* node) = 0;
-  // Overrides fall back on this one, which knows what works on pointers and throws on anything
-  // else.
+  // Overrides fall back on this one, which knows what works on pointers and what LLVM has
+  // instructions for, and throws on anything else.
   virtual llvm::Value* EmitCall(const ir::CallNode* node);
 
   // ---- For subclasses ----
@@ -101,6 +101,8 @@ class CodeGenLLVM {
   llvm::Value* FloatBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
   llvm::Value* IntBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b, bool is_signed);
   llvm::Value* FloorDivMod(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* EmitLaneWise(const ir::CallNode* node);  // null where LLVM has no such thing
+  llvm::Value* EmitExternCall(const ir::CallNode* node);
   llvm::Value* ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   llvm::Value* ConvertFloat(llvm::Value* value, DataType from, DataType to);
 

@@ -5,7 +5,6 @@
 #include "tern/codegen/llvm/narrow_float.h"
 #include "tern/ffi/float16.h"
 #include "tern/ir/visitor.h"
-#include "tern/tir/intrinsics.h"
 
 namespace tern::codegen {
 namespace {
@@ -291,22 +290,6 @@ Value* CodeGenLLVM::ConvertFloat(Value* value, DataType from, DataType to) {
   if (to.is_bfloat16()) return FloatToBfloat(builder_, value);
   return has_half_conversion_ ? builder_.CreateFPTrunc(value, RegisterType(to))
                               : FloatToHalf(builder_, value);
-}
-
-// ---- Calls ----
-
-Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) { return EmitCall(node); }
-
-Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
-  if (node->name == tir::intrinsic::kPtrAdd)
-    return builder_.CreatePtrAdd(Emit(node->args.at(0)), Emit(node->args.at(1)));
-  if (node->name == tir::intrinsic::kPtrLoad) {
-    Value* pointer = Emit(node->args.at(0));
-    return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
-  }
-  if (node->name == tir::intrinsic::kIsNull) return builder_.CreateIsNull(Emit(node->args.at(0)));
-  TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
-  return nullptr;
 }
 
 }  // namespace tern::codegen

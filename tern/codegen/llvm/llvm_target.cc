@@ -28,9 +28,9 @@ namespace tern::codegen {
 namespace {
 
 constexpr ElfMachine kElfMachines[] = {
-    {"aarch64", "aarch64linux", "generic", "", "fp-armv8", false},
-    {"riscv64", "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", true},
-    {"x86_64", "elf_x86_64", "x86-64", "", "f16c", false},
+    {"aarch64", "aarch64linux", "generic", "", "fp-armv8", "fp-armv8", "fp-armv8", false},
+    {"riscv64", "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "d", "d", true},
+    {"x86_64", "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", false},
 };
 
 void InitializeLLVM() {

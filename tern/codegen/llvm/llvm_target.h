@@ -27,6 +27,8 @@ struct ElfMachine {
   const char* baseline_cpu;   // what `-mcpu=generic` means
   const char* baseline_attr;  // features that go with it
   const char* half_feature;   // the feature that brings instructions between float16 and float32
+  const char* round_feature;  // that brings rounding to integers
+  const char* fma_feature;    // that brings fused multiply-add
   bool sign_extends_int;  // the calling convention wants 32-bit integers sign-extended to 64 bits
 };
 // Throws on a triple of another architecture or object format, with what is legal.

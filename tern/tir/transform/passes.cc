@@ -7,6 +7,7 @@
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
+#include "tern/tir/transform/lower_intrinsics.h"
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
@@ -28,6 +29,8 @@ void RegisterPasses() {
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
+  per_function("lower_intrinsics", "calls are those that the code generator takes",
+               LowerIntrinsics);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::opencl {
@@ -51,7 +54,37 @@ std::string WithLanes(const std::string& element, DataType dtype) {
   return element + std::to_string(lanes);
 }
 
+// The language's functions by intrinsic, where the names differ: of floats, of integers.
+const std::map<std::string, std::string> kFloatNames = {{"abs", "fabs"}, {"round", "rint"}};
+constexpr const char* kSameNames[] = {
+    "exp",  "exp2", "expm1", "log",   "log2", "log10", "log1p", "sqrt",    "rsqrt",
+    "pow",  "sin",  "cos",   "tan",   "asin", "acos",  "atan",  "atan2",   "sinh",
+    "cosh", "tanh", "erf",   "floor", "ceil", "trunc", "fma",   "copysign"};
+
+std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
+  if (dtype.is_integer()) return intrinsic == "popcount" || intrinsic == "clz" ? intrinsic : "";
+  if (!tir::IsWideFloat(dtype)) return "";
+  if (auto it = kFloatNames.find(intrinsic); it != kFloatNames.end()) return it->second;
+  bool same =
+      std::find(std::begin(kSameNames), std::end(kSameNames), intrinsic) != std::end(kSameNames);
+  return same ? intrinsic : "";
+}
+
+bool TakesVectorCall(const ir::CallNode* call) {
+  DataType operand = call->args[0].dtype();
+  if (IsNarrowFloat(operand) || IsNarrowFloat(call->dtype)) return false;
+  bool is_operator = call->name.starts_with("bit_") || call->name.starts_with("shift_");
+  return is_operator || call->name == tir::intrinsic::kReinterpret ||
+         !FunctionOf(call->name, operand).empty();
+}
+
 }  // namespace
+
+std::vector<std::string> FloatFunctions() {
+  std::vector<std::string> names(std::begin(kSameNames), std::end(kSameNames));
+  for (const auto& [intrinsic, name] : kFloatNames) names.push_back(intrinsic);
+  return names;
+}
 
 bool TakesVector(const ir::Expr& expr) {
   using ir::NodeKind;
@@ -62,6 +95,7 @@ bool TakesVector(const ir::Expr& expr) {
     const auto* ramp = expr.As<ir::BufferLoadNode>()->indices.back().As<ir::RampNode>();
     return ramp && ir::IsConst(ramp->stride, 1);
   }
+  if (const auto* call = expr.As<ir::CallNode>()) return TakesVectorCall(call);
   // Rounding and wrapping are written for scalars.
   bool computes = kind >= NodeKind::kAdd && kind <= NodeKind::kMax;
   if (computes && dtype.bits() < 32) return false;
@@ -89,7 +123,12 @@ CodeGenOpenCL::CodeGenOpenCL() {
       "fabs floor fma fmax fmin fmod "
       "length log log2 log10 mad max min mix normalize pow prefetch printf radians rint rotate "
       "round rsqrt select shuffle "
-      "sign sin sqrt step tan tanh trunc");
+      "sign sin sqrt step tan tanh trunc "
+      "acos acosh acospi asin asinh asinpi atan2pi atanh atanpi cbrt clz copysign cosh cospi erfc "
+      "expm1 fdim fract frexp hypot ilogb ldexp lgamma log1p logb maxmag minmag modf nan nextafter "
+      "popcount pown powr remainder remquo rootn sincos sinh sinpi tanpi tgamma mad24 mul24 mad_hi "
+      "mul_hi hadd rhadd add_sat sub_sat upsample isequal isfinite isinf isnan isnormal signbit "
+      "bitselect");
 }
 
 std::string CodeGenOpenCL::ValueType(DataType dtype) {
@@ -242,6 +281,14 @@ std::string CodeGenOpenCL::RoundHelper(DataType dtype) {
                    "  vstore_half_rte(x, 0, (half*)&bits);\n"
                    "  return vload_half(0, (half*)&bits);\n"
                    "}\n");
+}
+
+std::string CodeGenOpenCL::FunctionName(const ir::CallNode* node) {
+  return FunctionOf(node->name, node->dtype);
+}
+
+Code CodeGenOpenCL::PrintReinterpret(const ir::CallNode* node) {
+  return {fmt::format("as_{}({})", ValueType(node->dtype), Print(node->args[0]).text)};
 }
 
 // ---- Vectors.

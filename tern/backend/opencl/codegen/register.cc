@@ -5,6 +5,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/target.h"
+#include "tern/tir/intrinsic_rules.h"
 
 namespace tern::backend::opencl {
 
@@ -63,6 +64,9 @@ void RegisterCodegen() {
       {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768"},
   };
   target::RegisterTargetKind(std::move(kind));
+  tir::KeepIntrinsics("opencl", FloatFunctions(), tir::IsWideFloat);
+  tir::KeepIntrinsics("opencl", {"popcount", "clz"},
+                      [](DataType dtype) { return dtype.is_integer(); });
   ffi::RegisterGlobal("target.build.opencl",
                       ffi::Function::FromTyped("target.build.opencl", Build));
 }
