@@ -37,21 +37,12 @@ void Initialize() {
 
 std::vector<std::string> LoweringPasses(const target::Target& target) {
   if (!target->kind->lowered) return {"verify"};
-  std::vector<std::string> passes = {"verify",
-                                     "bind_threads",
-                                     "serialize_threads",
-                                     "decompose_reductions",
-                                     "lower_blocks",
-                                     "simplify",
-                                     "unroll_loops",
-                                     "vectorize_loops",
-                                     "flatten_buffers",
-                                     "simplify",
-                                     "lower_floor_division",
-                                     "split_host_device",
-                                     "make_packed_api",
-                                     "lower_intrinsics",
-                                     "simplify"};
+  std::vector<std::string> passes = {
+      "verify",          "bind_threads",     "serialize_threads",    "decompose_reductions",
+      "lower_blocks",    "simplify",         "unroll_loops",         "vectorize_loops",
+      "flatten_buffers", "simplify",         "lower_floor_division", "split_host_device",
+      "make_packed_api", "lower_intrinsics", "legalize_compute",     "legalize_storage",
+      "simplify"};
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   return passes;
 }

@@ -21,6 +21,8 @@ namespace tern::target {
 
 enum class Role { kHost, kDevice };
 
+class Target;
+
 struct AttrSpec {
   enum class Type { kString, kInt, kBool };
   Type type = Type::kString;
@@ -54,6 +56,9 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
+  // Which floats of 8 and 16 bits its code generator computes with, and which it reads, writes, and
+  // converts from and to float32; those that it does not store are integers to it. Null: none.
+  std::function<bool(const Target&, DataType)> computes, stores;
   // Passes that run on its functions last, just before code generation.
   std::vector<std::string> final_passes;
 };

@@ -84,7 +84,8 @@ DataType ExprParser::ParseDType() {
   std::optional<DataType> dtype = DataType::Parse(Peek().text);
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Unexpected(
-        "a type (bool, int8..int64, uint8..uint64, float16, bfloat16, float32, float64, handle)");
+        "a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, bfloat16, "
+        "float32, float64, handle)");
   Next();
   return *dtype;
 }

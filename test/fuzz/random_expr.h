@@ -68,6 +68,7 @@ class ExprGenerator {
   Value Cast(DataType dtype, int depth);
   Value Convert(DataType dtype, Value value);
   Value Arithmetic(DataType dtype, int depth);
+  Value Intrinsic(Value a, Value b);
   Value Sum(ir::NodeKind kind, Value a, Value b);
   Value Product(Value a, Value b);
   Value Divide(Value a, Value b);

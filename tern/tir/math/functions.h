@@ -56,6 +56,9 @@ Expr PopCount(const Expr& x);
 Expr CountLeadingZeros(const Expr& x);
 Expr CountTrailingZeros(const Expr& x);
 
+// A lane-wise intrinsic on floats of 8 or 16 bits: computed in float32, and rounded to the type.
+Expr OfNarrowFloats(const ir::CallNode* call);
+
 // Makes them, and what follows from them, the lowering rules for all target kinds
 // (intrinsic_rules.h).
 void RegisterMathRules();

@@ -53,20 +53,17 @@ const std::pair<const char*, Unary> kUnary[] = {
 const std::pair<const char*, Binary> kBinary[] = {
     {"pow", Pow}, {"atan2", Atan2}, {"copysign", CopySign}};
 
-bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() < 32; }
+}  // namespace
 
-// Computed in float32, and rounded to the type; of the exact functions the rounding changes
-// nothing.
-Expr ThroughFloat32(const ir::CallNode* call) {
+Expr OfNarrowFloats(const ir::CallNode* call) {
+  // The exact product and the sum would be rounded twice.
+  if (call->name == "fma") return Fma(call->args[0], call->args[1], call->args[2]);
   DataType dtype = call->args[0].dtype();
-  if (!IsNarrowFloat(dtype)) return {};
   std::vector<Expr> args;
   for (const Expr& arg : call->args) args.push_back(Cast(DataType::Float(32, dtype.lanes()), arg));
   Expr result = ir::CallNode::Make(call->name, args, DataType::Void(), call->span);
   return call->dtype.is_bool() ? result : Cast(dtype, result);
 }
-
-}  // namespace
 
 void RegisterMathRules() {
   for (const auto& [name, function] : kUnary)
@@ -77,14 +74,15 @@ void RegisterMathRules() {
     RegisterLoweringRule(name, "", [function = function](const ir::CallNode* call) {
       return function(call->args[0], call->args[1]);
     });
-  for (const std::string& name : ir::IntrinsicNames())
-    if (const ir::Intrinsic* intrinsic = ir::FindIntrinsic(name);
-        intrinsic->lane_wise && intrinsic->one_type)
-      RegisterLoweringRule(name, "", ThroughFloat32);
-  // Of narrow types too: a product and a sum in float32 would be rounded twice.
   RegisterLoweringRule("fma", "", [](const ir::CallNode* call) {
     return Fma(call->args[0], call->args[1], call->args[2]);
   });
+  for (const std::string& name : ir::IntrinsicNames())
+    if (const ir::Intrinsic* intrinsic = ir::FindIntrinsic(name);
+        intrinsic->lane_wise && intrinsic->one_type)
+      RegisterLoweringRule(name, "", [](const ir::CallNode* call) {
+        return call->args[0].dtype().is_narrow_float() ? OfNarrowFloats(call) : Expr();
+      });
 }
 
 }  // namespace tern::tir::math

@@ -5,6 +5,8 @@
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/legalize_compute.h"
+#include "tern/tir/transform/legalize_storage.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/lower_intrinsics.h"
@@ -26,6 +28,9 @@ void RegisterPasses() {
   per_function("decompose_reductions", "reductions are initialised before their loops",
                DecomposeReductions);
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
+  per_function("legalize_compute", "narrow floats are computed in float32", LegalizeCompute);
+  per_function("legalize_storage", "narrow floats are integers where the target cannot store them",
+               LegalizeStorage);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);

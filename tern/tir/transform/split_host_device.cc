@@ -89,7 +89,9 @@ class Splitter : public StmtMutator {
 
     std::vector<Expr> args{ir::StringImmNode::Make(name)};
     for (const Buffer& buffer : scan.buffers) args.push_back(buffer->data);
-    args.insert(args.end(), scan.scalars.begin(), scan.scalars.end());
+    for (const Var& scalar : scan.scalars)
+      args.push_back(scalar.dtype().is_narrow_float() ? Reinterpret(BitsType(scalar), scalar)
+                                                      : Expr(scalar));
     for (const auto& [tag, extent] : scan.extents) args.push_back(extent);
     return EvaluateNode::Make(
         ir::CallNode::Make(intrinsic::kLaunchKernel, args, DataType::Void(), node->span),
@@ -108,6 +110,13 @@ class Splitter : public StmtMutator {
                      [&](const Buffer& a, const Buffer& b) { return position(a) < position(b); });
   }
 
+  // Floats of 8 and 16 bits are passed as integers: what they are to the kernel's code is decided
+  // later, and apart from what they are to the host's.
+  static DataType BitsType(const Var& var) { return DataType::UInt(var.dtype().bits()); }
+  static Expr Reinterpret(DataType dtype, const Expr& value) {
+    return ir::CallNode::Make(intrinsic::kReinterpret, {value}, dtype);
+  }
+
   // The kernel owns its variables: nothing of it is shared with the host function.
   PrimFunc MakeKernel(const std::string& name, const KernelScan& scan, const Stmt& body) {
     struct Renamer : StmtMutator {
@@ -121,10 +130,17 @@ class Splitter : public StmtMutator {
     } renamer;
 
     std::vector<Param> scalars, params;
+    std::vector<std::pair<Var, Expr>> narrow;
     for (const Var& var : scan.scalars) {
       Var copy(var.name(), var.dtype(), var.span());
       renamer.vars[var.node()] = copy;
-      scalars.push_back({copy, {}});
+      if (!var.dtype().is_narrow_float()) {
+        scalars.push_back({copy, {}});
+        continue;
+      }
+      Var bits(var.name() + "_bits", BitsType(var), var.span());
+      scalars.push_back({bits, {}});
+      narrow.emplace_back(copy, Reinterpret(var.dtype(), bits));
     }
     for (const Buffer& buffer : scan.buffers) {
       renamer.vars[buffer->data.node()] = Var(buffer->name, DataType::Handle(), buffer->span);
@@ -137,8 +153,10 @@ class Splitter : public StmtMutator {
     ir::Attrs attrs{{attr::kTarget, function_->attrs.at(attr::kTarget)},
                     {attr::kCallingConvention, "kernel"},
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
-    return PrimFunc::Make(name, std::move(params), renamer.Mutate(body), std::move(attrs),
-                          function_->span);
+    Stmt renamed = renamer.Mutate(body);
+    for (const auto& [var, value] : narrow)
+      renamed = LetStmtNode::Make(var, value, renamed, var.span());
+    return PrimFunc::Make(name, std::move(params), renamed, std::move(attrs), function_->span);
   }
 
   [[noreturn]] void RefuseMemory(const Buffer& buffer, const Span& span) {

@@ -85,13 +85,13 @@ std::string CodeGenCHost::ValueType(DataType dtype) {
   TERN_ICHECK(dtype.is_scalar()) << dtype.str() << " was not lowered: C has no vectors";
   if (dtype.is_handle()) return "void*";
   if (dtype.is_bool()) return "bool";
+  TERN_ICHECK(!dtype.is_narrow_float()) << dtype.str() << " was not lowered: C has no such type";
   if (dtype.is_float()) return dtype.bits() == 64 ? "double" : "float";
   return fmt::format("{}int{}_t", dtype.is_uint() ? "u" : "", dtype.bits());
 }
 
 std::string CodeGenCHost::StorageType(DataType dtype) {
   if (dtype.is_bool()) return "uint8_t";
-  if (dtype.is_float() && dtype.bits() == 16) return "uint16_t";
   return ValueType(dtype);
 }
 

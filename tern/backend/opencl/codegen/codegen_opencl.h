@@ -39,7 +39,6 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   codegen::Code PrintConversion(const ir::CastNode* node) override;
   codegen::Code PrintRamp(const ir::RampNode* node) override;
   codegen::Code PrintBroadcast(const ir::BroadcastNode* node) override;
-  std::string RoundHelper(DataType dtype) override;
 
  private:
   std::string PrintParam(const tir::Param& param);

@@ -24,7 +24,13 @@ void KeepWithFeature(const char* intrinsic, const char* codegen::ElfMachine::* f
 }  // namespace
 
 void RegisterLLVM() {
-  target::RegisterTargetKind(LLVMKind());
+  target::TargetKind kind = LLVMKind();
+  // Without instructions LLVM would call functions of a compiler's library.
+  kind.stores = [](const target::Target& target, DataType dtype) {
+    codegen::LLVMTarget machine(target);
+    return dtype.element() == DataType::Float(16) && machine.HasFeature(machine.elf().half_feature);
+  };
+  target::RegisterTargetKind(std::move(kind));
   for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
     KeepWithFeature(intrinsic, &codegen::ElfMachine::round_feature);
   KeepWithFeature("fma", &codegen::ElfMachine::fma_feature);
