@@ -41,13 +41,27 @@ Expr ShiftRight(Expr x, int bits);
 inline Expr And(Expr a, Expr b) { return Call("bit_and", {std::move(a), std::move(b)}); }
 inline Expr Or(Expr a, Expr b) { return Call("bit_or", {std::move(a), std::move(b)}); }
 
-// `body` of a variable that holds the value: what is used often is computed once.
-template <class Body>
-Expr Let(Expr value, Body&& body) {
-  ir::Var var("t", value.dtype());
-  Expr result = body(Expr(var));
-  return ir::LetNode::Make(var, std::move(value), std::move(result));
-}
+// Values that are computed once and used often, in the order in which they are bound:
+//   Lets let;
+//   Expr square = let(x * x);
+//   return let.In(square + square * x);
+class Lets {
+ public:
+  Expr operator()(Expr value) {
+    ir::Var var("t", value.dtype());
+    bindings_.emplace_back(var, std::move(value));
+    return var;
+  }
+  // `body`, in the scope of all that was bound.
+  Expr In(Expr body) const {
+    for (size_t i = bindings_.size(); i-- > 0;)
+      body = ir::LetNode::Make(bindings_[i].first, bindings_[i].second, std::move(body));
+    return body;
+  }
+
+ private:
+  std::vector<std::pair<ir::Var, Expr>> bindings_;
+};
 
 // c[0] + x * (c[1] + x * (c[2] + ...))
 Expr Polynomial(const Expr& x, const std::vector<double>& coefficients);
@@ -61,6 +75,8 @@ struct FloatFormat {
 };
 const FloatFormat& FormatOf(DataType dtype);
 
+// The integer that was added to `base`, FloatFormat::to_integer, of the size of the float.
+Expr IntegerInLowBits(const Expr& sum, const Expr& base);
 // 2^n, n an integer of the size of `dtype` in the range of its normal exponents.
 Expr PowerOfTwo(DataType dtype, const Expr& n);
 

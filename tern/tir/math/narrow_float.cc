@@ -40,74 +40,65 @@ const NarrowFormat& FormatOfNarrow(DataType dtype) {
 Expr WidenBits(DataType from, const Expr& bits) {
   DataType wide = DataType::UInt(32, from.lanes()), result = DataType::Float(32, from.lanes());
   if (from.is_bfloat16()) return Reinterpret(result, ShiftLeft(Cast(wide, bits), 16));
+  Lets let;
   const NarrowFormat& format = FormatOfNarrow(from);
   auto constant = [&](int64_t value) { return IntConst(wide, value); };
-  return Let(Cast(wide, bits), [&](Expr all) {
-    return Let(And(all, constant(format.sign() - 1)), [&](Expr magnitude) {
-      Expr shifted = ShiftLeft(magnitude, format.shift());
-      Expr normal = shifted + constant(format.rebias());
-      Expr count = Cast(result, magnitude);
-      Expr subnormal = Bits(count * Const(count, format.unit()));
-      Expr is_subnormal = Less(magnitude, constant(int64_t{1} << format.mantissa_bits));
-      Expr finite = Select(is_subnormal, subnormal, normal);
-      Expr special =
-          format.infinity ? Or(shifted, constant(kFloat32Infinity)) : constant(kFloat32NaN);
-      Expr last_finite = constant((format.infinity ? format.infinity : format.nan) - 1);
-      Expr value = Select(Less(last_finite, magnitude), special, finite);
-      Expr sign = ShiftLeft(And(all, constant(format.sign())), 32 - format.bits);
-      return Reinterpret(result, Or(value, sign));
-    });
-  });
+  Expr all = let(Cast(wide, bits));
+  Expr magnitude = let(And(all, constant(format.sign() - 1)));
+  Expr shifted = let(ShiftLeft(magnitude, format.shift()));
+  Expr normal = shifted + constant(format.rebias());
+  Expr count = Cast(result, magnitude);
+  Expr subnormal = Bits(count * Const(count, format.unit()));
+  Expr is_subnormal = Less(magnitude, constant(int64_t{1} << format.mantissa_bits));
+  Expr special = format.infinity ? Or(shifted, constant(kFloat32Infinity)) : constant(kFloat32NaN);
+  Expr last_finite = constant((format.infinity ? format.infinity : format.nan) - 1);
+  Expr value =
+      Select(Less(last_finite, magnitude), special, Select(is_subnormal, subnormal, normal));
+  Expr sign = ShiftLeft(And(all, constant(format.sign())), 32 - format.bits);
+  return let.In(Reinterpret(result, Or(value, sign)));
 }
 
 Expr NarrowToBits(DataType to, const Expr& value) {
+  Lets let;
   DataType wide = DataType::UInt(32, to.lanes()), result = DataType::UInt(to.bits(), to.lanes());
   auto constant = [&](int64_t bits) { return IntConst(wide, bits); };
-  if (to.is_bfloat16())
-    return Let(value, [&](Expr x) {
-      return Let(Bits(x), [&](Expr bits) {
-        Expr odd = And(ShiftRight(bits, 16), constant(1));
-        Expr rounded = ShiftRight(bits + constant(0x7fff) + odd, 16);
-        Expr quiet = Or(ShiftRight(bits, 16), constant(0x40));
-        return Cast(result, Select(x != x, quiet, rounded));
-      });
-    });
+  Expr bits = let(Bits(value));
+  Expr magnitude = let(And(bits, constant(0x7fffffff)));
+  Expr is_nan = Less(constant(kFloat32Infinity), magnitude);
+  if (to.is_bfloat16()) {
+    Expr odd = And(ShiftRight(bits, 16), constant(1));
+    Expr rounded = ShiftRight(bits + constant(0x7fff) + odd, 16);
+    Expr quiet = Or(ShiftRight(bits, 16), constant(0x40));
+    return let.In(Cast(result, Select(is_nan, quiet, rounded)));
+  }
   const NarrowFormat& format = FormatOfNarrow(to);
   int shift = format.shift();
-  return Let(Bits(value), [&](Expr bits) {
-    return Let(And(bits, constant(0x7fffffff)), [&](Expr magnitude) {
-      Expr odd = And(ShiftRight(magnitude, shift), constant(1));
-      Expr below_half = constant((int64_t{1} << (shift - 1)) - 1);
-      // Where the exponent is too small the difference wraps, and is not used.
-      Expr normal = ShiftRight(magnitude + below_half + odd - constant(format.rebias()), shift);
-      // Adding a number whose last digit is the unit of subnormals leaves them rounded at its end.
-      Expr base = Const(value, format.unit() * std::ldexp(1, kFloat32Mantissa));
-      Expr subnormal = Bits(Reinterpret(value.dtype(), magnitude) + base) - Bits(base);
-      Expr least_normal = constant(format.rebias() + (int64_t{1} << kFloat32Mantissa));
-      Expr finite = Select(Less(magnitude, least_normal), subnormal, normal);
-      Expr is_nan = Less(constant(kFloat32Infinity), magnitude);
-      Expr special = format.infinity
-                         ? Select(is_nan, constant(format.nan), constant(format.infinity))
-                         : constant(format.nan);
-      Expr fits = Less(magnitude, constant(format.last_float32 + 1));
-      Expr sign = And(ShiftRight(bits, 32 - format.bits), constant(format.sign()));
-      return Cast(result, Or(Select(fits, finite, special), sign));
-    });
-  });
+  Expr odd = And(ShiftRight(magnitude, shift), constant(1));
+  Expr below_half = constant((int64_t{1} << (shift - 1)) - 1);
+  // Where the exponent is too small the difference wraps, and is not used.
+  Expr normal = ShiftRight(magnitude + below_half + odd - constant(format.rebias()), shift);
+  // Adding a number whose last digit is the unit of subnormals leaves them rounded at its end.
+  Expr base = Const(value, format.unit() * std::ldexp(1, kFloat32Mantissa));
+  Expr subnormal = Bits(Reinterpret(value.dtype(), magnitude) + base) - Bits(base);
+  Expr least_normal = constant(format.rebias() + (int64_t{1} << kFloat32Mantissa));
+  Expr finite = Select(Less(magnitude, least_normal), subnormal, normal);
+  Expr special = format.infinity ? Select(is_nan, constant(format.nan), constant(format.infinity))
+                                 : constant(format.nan);
+  Expr fits = Less(magnitude, constant(format.last_float32 + 1));
+  Expr sign = And(ShiftRight(bits, 32 - format.bits), constant(format.sign()));
+  return let.In(Cast(result, Or(Select(fits, finite, special), sign)));
 }
 
 Expr Float32ForNarrowing(const Expr& value) {
-  // Twelve bits of the mantissa, and one that says whether anything was cut off, decide every
+  // Twelve bits of the mantissa, the last of which says whether anything was cut off, decide every
   // rounding to eleven bits or fewer; a float32 holds them wherever the narrow result is not zero.
-  constexpr int kCutBits = 40;
+  constexpr int64_t kCut = int64_t{1} << 40;
+  Lets let;
   DataType wide = UIntOf(value.dtype()), result = DataType::Float(32, value.dtype().lanes());
-  return Let(Bits(value), [&](Expr bits) {
-    Expr cut = And(bits, IntConst(wide, (int64_t{1} << kCutBits) - 1));
-    Expr kept = And(bits, IntConst(wide, -(int64_t{1} << kCutBits)));
-    Expr sticky = Select(Equal(cut, IntConst(wide, 0)), IntConst(wide, 0),
-                         IntConst(wide, int64_t{1} << kCutBits));
-    return Cast(result, Reinterpret(value.dtype(), Or(kept, sticky)));
-  });
+  Expr bits = let(Bits(value)), zero = IntConst(wide, 0);
+  Expr is_exact = Equal(And(bits, IntConst(wide, kCut - 1)), zero);
+  Expr kept = Or(And(bits, IntConst(wide, -kCut)), Select(is_exact, zero, IntConst(wide, kCut)));
+  return let.In(Cast(result, Reinterpret(value.dtype(), kept)));
 }
 
 }  // namespace tern::tir::math

@@ -276,6 +276,7 @@ std::string CodeGenOpenCL::FunctionName(const ir::CallNode* node) {
 
 Code CodeGenOpenCL::PrintReinterpret(const ir::CallNode* node) {
   DataType from = node->args[0].dtype(), to = node->dtype;
+  if (from == to) return Print(node->args[0]);
   TERN_ICHECK((!IsHalf(from) && !IsHalf(to)) || to.is_scalar())
       << "reinterpret between " << from.str() << " and " << to.str();
   // A half is a half in memory alone.
