@@ -12,7 +12,9 @@
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/math/functions.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/passes.h"
 #include "tern/tir/visitor.h"
@@ -25,6 +27,8 @@ void Initialize() {
   static std::once_flag once;
   std::call_once(once, [] {
     tir::RegisterIntrinsics();
+    tir::RegisterIntrinsicReferences();
+    tir::math::RegisterMathRules();
     tir::RegisterPasses();
     ir::RegisterPass(
         {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
@@ -64,6 +68,9 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "remove_dead_code",
                                      "split_host_device",
                                      "make_packed_api",
+                                     "lower_intrinsics",
+                                     "legalize_compute",
+                                     "legalize_storage",
                                      "simplify",
                                      "verify_limits"};
   // Before anything relies on accesses being where they should.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "tern/codegen/load_linkable.h"
+#include "tern/ffi/registry.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/interpreter/interpreter.h"
 #include "tern/tir/text.h"
 
 namespace tern {
@@ -58,6 +60,46 @@ TEST_F(CompileTest, ChecksTensorArguments) {
   EXPECT_EQ(ErrorOf(matmul, Float({2, 3}), Float({4, 4}), Float({2, 4})),
             "ValueError: f: argument 1 (B): expected extent 0 to be k = 3, got float32 tensor of "
             "shape (4, 4) on cpu:0");
+}
+
+// A function of the registry gets the arguments, in compiled code and in the interpreter.
+TEST_F(CompileTest, CallsFunctionsOfTheRegistry) {
+  std::vector<std::string> calls;
+  ffi::RegisterGlobal("test.note", ffi::Function::FromPacked([&](ffi::Args args) -> ffi::Any {
+                        std::string text;
+                        for (const ffi::AnyView& arg : args)
+                          text += (text.empty() ? "" : ", ") + ffi::Describe(arg.raw());
+                        calls.push_back(text);
+                        *static_cast<float*>(args[0].TryAs<void*>().value()) = 5;
+                        return {};
+                      }));
+  const char* text = R"(func f(A: float32[4], h: bfloat16) {
+        call_packed("test.note", address_of(A[2]), 7, A[0] + 1, A[0] < 0, "text", h)
+      })";
+  Tensor a = Float({4});
+  std::fill_n(a.as<float>(), 4, 1.5f);
+  Get(text)(a, 0.5);
+  EXPECT_EQ(a.as<float>()[2], 5);
+  a.as<float>()[2] = 0;
+  tir::Interpret(tir::ParseModule("t.tir", text), "f", {a, 0.5});
+  EXPECT_EQ(a.as<float>()[2], 5);
+  ffi::RemoveGlobal("test.note");
+  ASSERT_EQ(calls.size(), 2u);
+  for (const std::string& call : calls)
+    EXPECT_EQ(call.substr(call.find(", ")),
+              ", int 7, float 2.5, bool false, string \"text\", float 0.5");
+}
+
+TEST_F(CompileTest, CallsCFunctions) {
+  ffi::Function f = Get(R"(func f(A: int32[4]) {
+        let p = call_extern<handle>("memset", address_of(A[1]), int32(1), 8)
+        if is_null(p) { A[0] = 9 }
+      })");
+  Tensor a = Tensor::Empty({4}, DataType::Int(32));
+  std::fill_n(a.as<int32_t>(), 4, 0);
+  f(a);
+  EXPECT_EQ(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + 4),
+            (std::vector<int32_t>{0, 0x01010101, 0x01010101, 0}));
 }
 
 TEST_F(CompileTest, ChecksStridesAndOffsets) {

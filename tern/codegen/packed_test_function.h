@@ -14,6 +14,8 @@
 #include "tern/ir/expr.h"
 #include "tern/target/target.h"
 #include "tern/tir/function.h"
+#include "tern/tir/transform/legalize_storage.h"
+#include "tern/tir/transform/lower_intrinsics.h"
 
 namespace tern::codegen {
 
@@ -74,10 +76,16 @@ class PackedTestFunction {
   std::vector<std::function<tir::Stmt(tir::Stmt)>> wrappers_;
 };
 
-// Generates code as Compile would, without lowering.
+// What code generators expect to be lowered in any expression.
+inline tir::PrimFunc LowerForTest(const tir::PrimFunc& function, const target::Target& target) {
+  return tir::LegalizeStorage(tir::LowerIntrinsics(function.WithAttr(tir::attr::kTarget, target)));
+}
+
+// Generates code as Compile would, without other lowering.
 inline ffi::Module BuildForTest(const std::vector<tir::PrimFunc>& functions,
                                 const target::Target& target) {
-  std::vector<ir::BaseFunc> base(functions.begin(), functions.end());
+  std::vector<ir::BaseFunc> base;
+  for (const tir::PrimFunc& function : functions) base.push_back(LowerForTest(function, target));
   return ffi::GetGlobal("target.build." + target->kind->name)(ir::IRModule::Make(base), target)
       .As<ffi::Module>();
 }

@@ -49,6 +49,8 @@ enum {
   kTernTypeHandle = 3,
   kTernTypeBfloat = 4,
   kTernTypeBool = 6,
+  kTernTypeFloat8E4M3FN = 10,
+  kTernTypeFloat8E5M2 = 12,
 };
 
 // DLPack's device type of the host. Every other value belongs to the plugin that serves it.

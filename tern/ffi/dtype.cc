@@ -3,7 +3,8 @@
 
 #include <charconv>
 
-#include "tern/ffi/float16.h"
+#include "tern/ffi/error.h"
+#include "tern/ffi/float8.h"
 
 namespace tern {
 namespace {
@@ -16,13 +17,22 @@ struct NamedType {
 constexpr std::string_view kScalable = "vscalex";  // as in float32xvscalex4
 
 constexpr NamedType kScalars[] = {
-    {"bool", DataType::Bool()},         {"int8", DataType::Int(8)},
-    {"int16", DataType::Int(16)},       {"int32", DataType::Int(32)},
-    {"int64", DataType::Int(64)},       {"uint8", DataType::UInt(8)},
-    {"uint16", DataType::UInt(16)},     {"uint32", DataType::UInt(32)},
-    {"uint64", DataType::UInt(64)},     {"float16", DataType::Float(16)},
-    {"bfloat16", DataType::Bfloat16()}, {"float32", DataType::Float(32)},
-    {"float64", DataType::Float(64)},   {"handle", DataType::Handle()},
+    {"bool", DataType::Bool()},
+    {"int8", DataType::Int(8)},
+    {"int16", DataType::Int(16)},
+    {"int32", DataType::Int(32)},
+    {"int64", DataType::Int(64)},
+    {"uint8", DataType::UInt(8)},
+    {"uint16", DataType::UInt(16)},
+    {"uint32", DataType::UInt(32)},
+    {"uint64", DataType::UInt(64)},
+    {"float16", DataType::Float(16)},
+    {"bfloat16", DataType::Bfloat16()},
+    {"float32", DataType::Float(32)},
+    {"float64", DataType::Float(64)},
+    {"handle", DataType::Handle()},
+    {"float8_e4m3fn", DataType::Float8E4M3FN()},
+    {"float8_e5m2", DataType::Float8E5M2()},
 };
 
 }  // namespace
@@ -59,9 +69,36 @@ std::string DataType::str() const {
 
 double RoundToType(DataType dtype, double value) {
   if (dtype.bits() == 64) return value;
-  if (dtype.is_bfloat16()) return Bfloat16ToFloat(FloatToBfloat16(RoundToOdd(value)));
-  if (dtype.bits() == 16) return HalfToFloat(FloatToHalf(RoundToOdd(value)));
-  return static_cast<float>(value);
+  if (dtype.bits() == 32) return static_cast<float>(value);
+  return WidenFloat(dtype, NarrowFloat(dtype, RoundToOdd(value)));
+}
+
+float WidenFloat(DataType dtype, uint16_t bits) {
+  switch (dtype.code()) {
+    case kTernTypeBfloat:
+      return Bfloat16ToFloat(bits);
+    case kTernTypeFloat8E4M3FN:
+      return Float8E4M3FNToFloat(static_cast<uint8_t>(bits));
+    case kTernTypeFloat8E5M2:
+      return Float8E5M2ToFloat(static_cast<uint8_t>(bits));
+    default:
+      TERN_ICHECK(dtype.is_narrow_float()) << dtype.str();
+      return HalfToFloat(bits);
+  }
+}
+
+uint16_t NarrowFloat(DataType dtype, float value) {
+  switch (dtype.code()) {
+    case kTernTypeBfloat:
+      return FloatToBfloat16(value);
+    case kTernTypeFloat8E4M3FN:
+      return FloatToFloat8E4M3FN(value);
+    case kTernTypeFloat8E5M2:
+      return FloatToFloat8E5M2(value);
+    default:
+      TERN_ICHECK(dtype.is_narrow_float()) << dtype.str();
+      return FloatToHalf(value);
+  }
 }
 
 }  // namespace tern

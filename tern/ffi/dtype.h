@@ -13,8 +13,9 @@
 namespace tern {
 
 // A scalar type, or a vector of `lanes` of them. Names: bool, int8..int64, uint8..uint64, float16,
-// bfloat16, float32, float64, handle; a vector is float32x4. A scalable vector, float32xvscalex4,
-// has a multiple of its lanes, vscale, that only the machine knows: lanes() is then -4.
+// bfloat16, float8_e4m3fn, float8_e5m2, float32, float64, handle; a vector is float32x4. A scalable
+// vector, float32xvscalex4, has a multiple of its lanes, vscale, that only the machine knows:
+// lanes() is then -4.
 class DataType {
  public:
   constexpr DataType() : DataType(kTernTypeHandle, 0, 0) {}
@@ -29,6 +30,10 @@ class DataType {
   static constexpr DataType UInt(int bits, int lanes = 1) { return {kTernTypeUInt, bits, lanes}; }
   static constexpr DataType Float(int bits, int lanes = 1) { return {kTernTypeFloat, bits, lanes}; }
   static constexpr DataType Bfloat16(int lanes = 1) { return {kTernTypeBfloat, 16, lanes}; }
+  static constexpr DataType Float8E4M3FN(int lanes = 1) {
+    return {kTernTypeFloat8E4M3FN, 8, lanes};
+  }
+  static constexpr DataType Float8E5M2(int lanes = 1) { return {kTernTypeFloat8E5M2, 8, lanes}; }
   static constexpr DataType Bool(int lanes = 1) { return {kTernTypeBool, 8, lanes}; }
   static constexpr DataType Handle() { return {kTernTypeHandle, 64, 1}; }
   // No value at all: the type of a call made for its effect.
@@ -48,7 +53,14 @@ class DataType {
   constexpr bool is_int() const { return code() == kTernTypeInt; }
   constexpr bool is_uint() const { return code() == kTernTypeUInt; }
   constexpr bool is_bool() const { return code() == kTernTypeBool; }
-  constexpr bool is_float() const { return code() == kTernTypeFloat || is_bfloat16(); }
+  constexpr bool is_float() const {
+    return code() == kTernTypeFloat || is_bfloat16() || is_float8();
+  }
+  constexpr bool is_float8() const {
+    return code() == kTernTypeFloat8E4M3FN || code() == kTernTypeFloat8E5M2;
+  }
+  // Of 8 or 16 bits: computed in float32 and rounded.
+  constexpr bool is_narrow_float() const { return is_float() && bits() < 32; }
   constexpr bool is_bfloat16() const { return code() == kTernTypeBfloat; }
   constexpr bool is_handle() const { return code() == kTernTypeHandle && bits() != 0; }
   constexpr bool is_void() const { return code() == kTernTypeHandle && bits() == 0; }
@@ -69,6 +81,10 @@ class DataType {
 
 // `value` rounded to the float type, once, to nearest even.
 double RoundToType(DataType dtype, double value);
+
+// The bits of a float of 8 or 16 bits, and back; narrowing rounds to nearest even.
+float WidenFloat(DataType dtype, uint16_t bits);
+uint16_t NarrowFloat(DataType dtype, float value);
 
 }  // namespace tern
 

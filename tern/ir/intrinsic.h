@@ -28,6 +28,12 @@ struct Intrinsic {
   // Checks the arguments and gives the type of the result; for explicit_dtype it returns `given`.
   // Throws TypeError.
   std::function<DataType(const std::vector<Expr>& args, DataType given)> infer;
+  // Of vectors, it is computed lane by lane.
+  bool lane_wise = false;
+  // All arguments have one type: a literal among them takes the type of the others.
+  bool one_type = false;
+  // Evaluating it where its value is not needed could fault.
+  bool may_fault = true;
 };
 
 // Throws if the name is taken.

@@ -34,7 +34,7 @@ bool MayFault(const Expr& expr) {
   ForEachExpr(expr, [&](const Expr& e) {
     switch (e->kind) {
       case NodeKind::kCall:
-        may_fault |= !AsIfThenElse(e);
+        may_fault |= FindIntrinsic(e.As<CallNode>()->name)->may_fault;
         break;
       case NodeKind::kBufferLoad:
       case NodeKind::kTruncDiv:

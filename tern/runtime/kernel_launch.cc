@@ -43,8 +43,7 @@ std::optional<uint64_t> Convert(DataType type, const ffi::AnyView& value) {
     std::optional<double> number = value.TryAs<double>();
     if (!number) return std::nullopt;
     auto narrow = static_cast<float>(*number);
-    if (type.is_bfloat16()) return Slot(FloatToBfloat16(narrow));
-    if (type.bits() == 16) return Slot(FloatToHalf(narrow));
+    if (type.is_narrow_float()) return Slot(NarrowFloat(type, narrow));
     return type.bits() == 32 ? Slot(narrow) : Slot(*number);
   }
   std::optional<int64_t> number = value.TryAs<int64_t>();

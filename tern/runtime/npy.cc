@@ -122,7 +122,7 @@ DataType TypeFromDescr(const std::string& descr) {
 }
 
 std::string DescrFromType(DataType dtype) {
-  TERN_CHECK(dtype.is_scalar() && !dtype.is_handle() && !dtype.is_bfloat16())
+  TERN_CHECK(dtype.is_scalar() && !dtype.is_handle() && !HeldAsFloat32InNpy(dtype))
       << "a .npy file cannot hold elements of type " << dtype.str();
   char letter = dtype.is_bool() ? 'b' : dtype.is_int() ? 'i' : dtype.is_uint() ? 'u' : 'f';
   std::string descr{dtype.bytes() == 1 ? '|' : '<', letter};
@@ -168,8 +168,7 @@ Tensor ReadNpy(const std::string& path) {
 
 void WriteNpy(const std::string& path, const Tensor& tensor) {
   TERN_ICHECK(tensor->device().type == kTernDeviceCpu) << "only host tensors are written";
-  // NumPy has no bfloat16; float32 holds its values exactly.
-  if (tensor->dtype().is_bfloat16()) {
+  if (HeldAsFloat32InNpy(tensor->dtype())) {
     Tensor wide = Tensor::Empty(tensor->shape(), DataType::Float(32));
     for (int64_t i = 0; i < tensor->num_elements(); ++i) SetElement(wide, i, GetElement(tensor, i));
     return WriteNpy(path, wide);

@@ -15,7 +15,10 @@ namespace tern::runtime {
 // found.
 Tensor ReadNpy(const std::string& path);
 Tensor ParseNpy(std::string_view bytes);
-// bfloat16, which NumPy lacks, is written as float32.
+// Whether NumPy lacks the type: its values are written as float32, which holds them exactly.
+inline bool HeldAsFloat32InNpy(DataType dtype) {
+  return dtype.is_narrow_float() && dtype.code() != kTernTypeFloat;
+}
 void WriteNpy(const std::string& path, const Tensor& tensor);
 
 }  // namespace tern::runtime

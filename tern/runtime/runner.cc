@@ -127,8 +127,7 @@ class ArgumentMaker {
         << "input " << param.name << ": expected a .npy file, random, ones or zeros, got "
         << source;
     Tensor tensor = ReadNpy(source);
-    // .npy files have no bfloat16; they hold it as float32.
-    if (param.dtype.is_bfloat16() && tensor->dtype() == DataType::Float(32))
+    if (HeldAsFloat32InNpy(param.dtype) && tensor->dtype() == DataType::Float(32))
       tensor = Converted(tensor, param.dtype);
     TERN_CHECK(tensor->dtype() == param.dtype)
         << "input " << param.name << ": expected " << param.dtype.str() << ", " << source << " has "

@@ -119,7 +119,9 @@ double GetElement(const Tensor& tensor, int64_t i) {
   const void* data = tensor->data();
   DataType dtype = tensor->dtype();
   if (dtype.is_bool()) return LoadAs<uint8_t>(data, i) != 0;
-  if (dtype.is_bfloat16()) return Bfloat16ToFloat(static_cast<uint16_t>(LoadAs<uint16_t>(data, i)));
+  if (dtype.is_narrow_float() && dtype.is_scalar())
+    return WidenFloat(dtype, static_cast<uint16_t>(dtype.bits() == 8 ? LoadAs<uint8_t>(data, i)
+                                                                     : LoadAs<uint16_t>(data, i)));
   switch (dtype.lanes() == 1 ? dtype.code() * 100 + dtype.bits() : -1) {
     case kTernTypeInt * 100 + 8:
       return LoadAs<int8_t>(data, i);
@@ -137,8 +139,6 @@ double GetElement(const Tensor& tensor, int64_t i) {
       return LoadAs<uint32_t>(data, i);
     case kTernTypeUInt * 100 + 64:
       return LoadAs<uint64_t>(data, i);
-    case kTernTypeFloat * 100 + 16:
-      return HalfToFloat(static_cast<uint16_t>(LoadAs<uint16_t>(data, i)));
     case kTernTypeFloat * 100 + 32:
       return LoadAs<float>(data, i);
     case kTernTypeFloat * 100 + 64:
@@ -153,9 +153,12 @@ void SetElement(const Tensor& tensor, int64_t i, double value) {
   DataType dtype = tensor->dtype();
   if (dtype.lanes() != 1) FailOnType(dtype);
   if (dtype.is_bool()) return StoreAs<uint8_t>(data, i, value != 0);
-  if (dtype.is_bfloat16()) return StoreAs(data, i, FloatToBfloat16(static_cast<float>(value)));
+  if (dtype.is_narrow_float()) {
+    uint16_t bits = NarrowFloat(dtype, static_cast<float>(value));
+    return dtype.bits() == 8 ? StoreAs(data, i, static_cast<uint8_t>(bits))
+                             : StoreAs(data, i, bits);
+  }
   if (dtype.is_float()) {
-    if (dtype.bits() == 16) return StoreAs(data, i, FloatToHalf(static_cast<float>(value)));
     if (dtype.bits() == 32) return StoreAs(data, i, static_cast<float>(value));
     return StoreAs(data, i, value);
   }

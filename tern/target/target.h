@@ -21,6 +21,8 @@ namespace tern::target {
 
 enum class Role { kHost, kDevice };
 
+class Target;
+
 struct AttrSpec {
   enum class Type { kString, kInt, kBool };
   Type type = Type::kString;
@@ -61,6 +63,9 @@ struct TargetKind {
   // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.
   // An attribute "warp_size" of the target has precedence.
   int64_t warp_size = 0;
+  // Which floats of 8 and 16 bits its code generator computes with, and which it reads, writes, and
+  // converts from and to float32; those that it does not store are integers to it. Null: none.
+  std::function<bool(const Target&, DataType)> computes, stores;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
 };

@@ -89,7 +89,8 @@ DataType ExprParser::ParseDType() {
   std::optional<DataType> dtype = DataType::Parse(Peek().text);
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Unexpected(
-        "a type (bool, int8..int64, uint8..uint64, float16, bfloat16, float32, float64, handle)");
+        "a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, bfloat16, "
+        "float32, float64, handle)");
   Next();
   return *dtype;
 }
@@ -135,6 +136,16 @@ void ExprParser::Unify(Value* a, Value* b) {
   }
   Convert(a, b->expr.dtype());
   Convert(b, a->expr.dtype());
+}
+
+void ExprParser::UnifyAll(std::vector<Value>& values) {
+  // The first that has a type of its own decides; of literals alone, the first float.
+  Value* model = nullptr;
+  for (Value& value : values)
+    if (!model || (model->literal && (!value.literal || (!model->expr.dtype().is_float() &&
+                                                         value.expr.dtype().is_float()))))
+      model = &value;
+  for (Value& value : values) Convert(&value, model->expr.dtype());
 }
 
 const ExprParser::BinaryOperator* ExprParser::FindOperator(const Token& token) {
@@ -367,6 +378,7 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
                                "truncdiv", "truncmod"});
     TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
+  if (ir::FindIntrinsic(name.text)->one_type) UnifyAll(args);
   std::vector<Expr> exprs;
   for (const Value& arg : args) exprs.push_back(arg.expr);
   return ir::CallNode::Make(name.text, std::move(exprs), dtype, name.span);

@@ -132,6 +132,7 @@ class ExprParser {
   // A literal takes the type; anything else stays as it is.
   void Convert(Value* value, DataType dtype);
   void Unify(Value* a, Value* b);
+  void UnifyAll(std::vector<Value>& values);
 
   ir::Diagnostics diagnostics_;
   std::vector<Token> tokens_;

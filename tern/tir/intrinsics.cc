@@ -9,6 +9,116 @@ namespace {
 using ir::Expr;
 using Args = std::vector<Expr>;
 
+// ---- Computed lane by lane, on operands of one type.
+
+enum class Operands { kFloat, kInteger, kNumber };
+enum class Result { kOperand, kBool };
+
+struct LaneWise {
+  const char* name;
+  std::vector<const char*> params;
+  Operands operands;
+  Result result = Result::kOperand;
+  bool may_fault = false;
+};
+
+const LaneWise kLaneWise[] = {
+    {"exp", {"x"}, Operands::kFloat},
+    {"exp2", {"x"}, Operands::kFloat},
+    {"expm1", {"x"}, Operands::kFloat},
+    {"log", {"x"}, Operands::kFloat},
+    {"log2", {"x"}, Operands::kFloat},
+    {"log10", {"x"}, Operands::kFloat},
+    {"log1p", {"x"}, Operands::kFloat},
+    {"sqrt", {"x"}, Operands::kFloat},
+    {"rsqrt", {"x"}, Operands::kFloat},
+    {"pow", {"x", "y"}, Operands::kFloat},
+    {"sin", {"x"}, Operands::kFloat},
+    {"cos", {"x"}, Operands::kFloat},
+    {"tan", {"x"}, Operands::kFloat},
+    {"asin", {"x"}, Operands::kFloat},
+    {"acos", {"x"}, Operands::kFloat},
+    {"atan", {"x"}, Operands::kFloat},
+    {"atan2", {"y", "x"}, Operands::kFloat},
+    {"sinh", {"x"}, Operands::kFloat},
+    {"cosh", {"x"}, Operands::kFloat},
+    {"tanh", {"x"}, Operands::kFloat},
+    {"erf", {"x"}, Operands::kFloat},
+    {"sigmoid", {"x"}, Operands::kFloat},
+    {"floor", {"x"}, Operands::kFloat},
+    {"ceil", {"x"}, Operands::kFloat},
+    {"trunc", {"x"}, Operands::kFloat},
+    {"round", {"x"}, Operands::kFloat},
+    {"abs", {"x"}, Operands::kNumber},
+    {"fma", {"a", "b", "c"}, Operands::kFloat},
+    {"copysign", {"x", "sign"}, Operands::kFloat},
+    {"isnan", {"x"}, Operands::kFloat, Result::kBool},
+    {"isinf", {"x"}, Operands::kFloat, Result::kBool},
+    {"isfinite", {"x"}, Operands::kFloat, Result::kBool},
+    {"shift_left", {"x", "bits"}, Operands::kInteger, Result::kOperand, true},
+    {"shift_right", {"x", "bits"}, Operands::kInteger, Result::kOperand, true},
+    {"bit_and", {"a", "b"}, Operands::kInteger},
+    {"bit_or", {"a", "b"}, Operands::kInteger},
+    {"bit_xor", {"a", "b"}, Operands::kInteger},
+    {"bit_not", {"x"}, Operands::kInteger},
+    {"popcount", {"x"}, Operands::kInteger},
+    {"clz", {"x"}, Operands::kInteger},
+    {"ctz", {"x"}, Operands::kInteger},
+};
+
+bool Takes(Operands operands, DataType dtype) {
+  return (operands != Operands::kInteger && dtype.is_float()) ||
+         (operands != Operands::kFloat && dtype.is_integer());
+}
+
+const char* Text(Operands operands) {
+  return operands == Operands::kFloat     ? "float"
+         : operands == Operands::kInteger ? "integer"
+                                          : "number";
+}
+
+// "pow(x: float, y: float) -> float"
+std::string Signature(const LaneWise& entry) {
+  std::string text;
+  for (const char* param : entry.params)
+    text += (text.empty() ? "" : ", ") + std::string(param) + ": " + Text(entry.operands);
+  return std::string(entry.name) + "(" + text + ") -> " +
+         (entry.result == Result::kBool ? "bool" : Text(entry.operands));
+}
+
+DataType Infer(const LaneWise& entry, const std::string& signature, const Args& args) {
+  if (args.size() != entry.params.size())
+    TERN_THROW(TypeError) << entry.name << " takes " << entry.params.size() << " arguments, got "
+                          << args.size() << ": " << signature;
+  DataType dtype = args[0].dtype();
+  for (const Expr& arg : args) {
+    if (!Takes(entry.operands, arg.dtype()))
+      TERN_THROW(TypeError) << entry.name << " does not take " << arg.dtype().str() << ": "
+                            << signature;
+    if (arg.dtype() != dtype)
+      TERN_THROW(TypeError) << "arguments of " << entry.name
+                            << " have different types: " << dtype.str() << " and "
+                            << arg.dtype().str();
+  }
+  return entry.result == Result::kBool ? DataType::Bool(dtype.lanes()) : dtype;
+}
+
+void RegisterLaneWise() {
+  for (const LaneWise& entry : kLaneWise) {
+    std::string signature = Signature(entry);
+    ir::RegisterIntrinsic(
+        {.name = entry.name,
+         .signature = signature,
+         .infer = [&entry, signature](const Args& args,
+                                      DataType) { return Infer(entry, signature, args); },
+         .lane_wise = true,
+         .one_type = true,
+         .may_fault = entry.may_fault});
+  }
+}
+
+// ---- The others, which have rules of their own.
+
 void CheckCount(const char* name, const Args& args, size_t least, size_t most) {
   if (args.size() >= least && args.size() <= most) return;
   TERN_THROW(TypeError) << name << " takes " << least << (least == most ? "" : " or more")
@@ -30,26 +140,95 @@ void CheckName(const char* name, const Expr& arg) {
     TERN_THROW(TypeError) << name << ": expected the callee's name as a string";
 }
 
+// What follows the callee's name.
+void CheckScalars(const char* name, const Args& args) {
+  for (const Expr& arg : args)
+    if (!arg.dtype().is_scalar())
+      TERN_THROW(TypeError) << name << " passes scalars and handles, got " << arg.dtype().str();
+}
+
+// C has no type for them.
+void CheckExternTypes(const Args& args, DataType result) {
+  std::vector<DataType> types = {result};
+  for (const Expr& arg : args) types.push_back(arg.dtype());
+  for (DataType dtype : types)
+    if (dtype.is_float() && dtype.bits() < 32)
+      TERN_THROW(TypeError) << intrinsic::kCallExtern << ": C has no " << dtype.str()
+                            << "; convert it to float32";
+}
+
+void CheckReinterpret(const Args& args, DataType to) {
+  constexpr const char* kName = intrinsic::kReinterpret;
+  CheckCount(kName, args, 1, 1);
+  DataType from = args[0].dtype();
+  if (to.is_void()) TERN_THROW(TypeError) << kName << " needs a type, as in reinterpret<uint32>(x)";
+  for (DataType dtype : {from, to})
+    if (!dtype.is_integer() && !dtype.is_float())
+      TERN_THROW(TypeError) << kName << " is between integers and floats, not " << dtype.str();
+  if (from.bytes() != to.bytes())
+    TERN_THROW(TypeError) << kName << ": " << from.str() << " has " << from.bytes() << " bytes, "
+                          << to.str() << " has " << to.bytes();
+}
+
 }  // namespace
 
 void RegisterIntrinsics() {
   constexpr size_t kAnyNumber = 65535;
   using namespace intrinsic;
-  ir::RegisterIntrinsic({kLaunchKernel, "launch_kernel(\"name\", argument..., extent...)", false,
-                         false, [](const Args& args, DataType) {
+  RegisterLaneWise();
+  ir::RegisterIntrinsic({.name = kLaunchKernel,
+                         .signature = "launch_kernel(\"name\", argument..., extent...)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
                            CheckCount(kLaunchKernel, args, 1, kAnyNumber);
                            CheckName(kLaunchKernel, args[0]);
                            return DataType::Void();
                          }});
-  ir::RegisterIntrinsic({kCallImport, "call_import(env: handle, \"name\", argument...)", false,
-                         false, [](const Args& args, DataType) {
+  ir::RegisterIntrinsic({.name = kCallImport,
+                         .signature = "call_import(env: handle, \"name\", argument...)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
                            CheckCount(kCallImport, args, 2, kAnyNumber);
                            CheckHandle(kCallImport, args[0]);
                            CheckName(kCallImport, args[1]);
                            return DataType::Void();
                          }});
-  ir::RegisterIntrinsic({kPtrLoad, "ptr_load<dtype>(p: handle, offset: int64) -> dtype", true, true,
-                         [](const Args& args, DataType given) {
+  ir::RegisterIntrinsic({.name = kCallPacked,
+                         .signature = "call_packed(\"name\", argument...)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kCallPacked, args, 1, kAnyNumber);
+                           CheckName(kCallPacked, args[0]);
+                           CheckScalars(kCallPacked, args);
+                           return DataType::Void();
+                         }});
+  ir::RegisterIntrinsic({.name = kCallExtern,
+                         .signature = "call_extern<dtype>(\"symbol\", argument...) -> dtype",
+                         .pure = false,
+                         .explicit_dtype = true,
+                         .infer = [](const Args& args, DataType given) {
+                           CheckCount(kCallExtern, args, 1, kAnyNumber);
+                           CheckName(kCallExtern, args[0]);
+                           CheckScalars(kCallExtern, args);
+                           CheckExternTypes(args, given);
+                           if (!given.is_void() && !given.is_scalar())
+                             TERN_THROW(TypeError)
+                                 << kCallExtern << " returns a scalar, not " << given.str();
+                           return given;
+                         }});
+  ir::RegisterIntrinsic({.name = kAddressOf,
+                         .signature = "address_of(A[i]) -> handle",
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kAddressOf, args, 1, 1);
+                           if (!args[0].As<ir::BufferLoadNode>() || !args[0].dtype().is_scalar())
+                             TERN_THROW(TypeError)
+                                 << kAddressOf << " takes one element, as in address_of(A[i])";
+                           return DataType::Handle();
+                         }});
+  ir::RegisterIntrinsic({.name = kPtrLoad,
+                         .signature = "ptr_load<dtype>(p: handle, offset: int64) -> dtype",
+                         .explicit_dtype = true,
+                         .infer = [](const Args& args, DataType given) {
                            CheckCount(kPtrLoad, args, 2, 2);
                            CheckHandle(kPtrLoad, args[0]);
                            CheckOffset(kPtrLoad, args[1]);
@@ -59,8 +238,9 @@ void RegisterIntrinsics() {
                                  << " needs the type of a scalar, as in ptr_load<int64>(p, 8)";
                            return given;
                          }});
-  ir::RegisterIntrinsic({kPtrAdd, "ptr_add(p: handle, offset: int64) -> handle", true, false,
-                         [](const Args& args, DataType) {
+  ir::RegisterIntrinsic({.name = kPtrAdd,
+                         .signature = "ptr_add(p: handle, offset: int64) -> handle",
+                         .infer = [](const Args& args, DataType) {
                            CheckCount(kPtrAdd, args, 2, 2);
                            CheckHandle(kPtrAdd, args[0]);
                            CheckOffset(kPtrAdd, args[1]);
@@ -80,24 +260,26 @@ void RegisterIntrinsics() {
                              TERN_THROW(TypeError) << kIsAligned << ": the bytes are a constant";
                            return DataType::Bool();
                          }});
-  ir::RegisterIntrinsic({kVscale, "vscale() -> int64", true, false, [](const Args& args, DataType) {
+  ir::RegisterIntrinsic({kVscale, "vscale() -> int64", true, false,
+                         [](const Args& args, DataType) {
                            CheckCount(kVscale, args, 0, 0);
                            return DataType::Int(64);
-                         }});
-  ir::RegisterIntrinsic({ir::kIfThenElse, "if_then_else(condition: bool, a, b) -> the type of both",
-                         true, false, [](const Args& args, DataType) {
-                           CheckCount(ir::kIfThenElse, args, 3, 3);
-                           if (args[0].dtype() != DataType::Bool())
-                             TERN_THROW(TypeError)
-                                 << "the condition of " << ir::kIfThenElse << " is "
+                         },
+                         false, false, false});
+  ir::RegisterIntrinsic(
+      {ir::kIfThenElse, "if_then_else(condition: bool, a, b) -> the type of both", true, false,
+       [](const Args& args, DataType) {
+         CheckCount(ir::kIfThenElse, args, 3, 3);
+         if (args[0].dtype() != DataType::Bool())
+           TERN_THROW(TypeError) << "the condition of " << ir::kIfThenElse << " is "
                                  << args[0].dtype().str() << "; expected bool";
-                           if (args[1].dtype() != args[2].dtype())
-                             TERN_THROW(TypeError)
-                                 << ir::kIfThenElse
+         if (args[1].dtype() != args[2].dtype())
+           TERN_THROW(TypeError) << ir::kIfThenElse
                                  << " chooses between different types: " << args[1].dtype().str()
                                  << " and " << args[2].dtype().str();
-                           return args[1].dtype();
-                         }});
+         return args[1].dtype();
+       },
+       false, false, false});
   ir::RegisterIntrinsic(
       {kBarrier, "barrier(\"shared\" or \"global\")", false, false, [](const Args& args, DataType) {
          CheckCount(kBarrier, args, 1, 1);
@@ -135,6 +317,16 @@ void RegisterIntrinsics() {
          CheckCount(kLaneIndex, args, 0, 0);
          return DataType::Int(64);
        }});
+  ir::RegisterIntrinsic({.name = kReinterpret,
+                         .signature = "reinterpret<dtype>(x) -> dtype",
+                         .explicit_dtype = true,
+                         .infer =
+                             [](const Args& args, DataType given) {
+                               CheckReinterpret(args, given);
+                               return given;
+                             },
+                         .lane_wise = true,
+                         .may_fault = false});
 }
 
 bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("warp_"); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The intrinsics of the loop IR.
+// The intrinsics of the loop IR. docs/tir.md lists those for people to write; the table in
+// intrinsics.cc has their types.
 #ifndef TERN_TIR_INTRINSICS_H_
 #define TERN_TIR_INTRINSICS_H_
 
@@ -11,6 +12,9 @@ namespace tern::tir {
 // launch_kernel("name", argument..., extent...)   runs a kernel; made by split_host_device
 // call_import(env, "name", argument...)           calls through the environment; made by
 //                                                 make_packed_api
+// call_packed("name", argument...)                calls a function of the global registry, on hosts
+// call_extern<dtype>("symbol", argument...)       calls a C function; void without a type
+// address_of(A[i])                                the address of an element, which is not read
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
@@ -26,12 +30,16 @@ namespace tern::tir {
 //
 // A warp is that many threads of a block in a row, x fastest (analysis/warp_size.h); the last one
 // may be smaller. All threads of a warp come to the same warp operation, equally often.
+// reinterpret<dtype>(x)                           the same bits as another type of the same size
 //
 // All threads of a block come to the same barrier, equally often. What they wrote to shared memory
 // before it is seen by all of them behind it; with "global", what they wrote to global memory too.
 namespace intrinsic {
 inline constexpr const char* kLaunchKernel = "launch_kernel";
 inline constexpr const char* kCallImport = "call_import";
+inline constexpr const char* kCallPacked = "call_packed";
+inline constexpr const char* kCallExtern = "call_extern";
+inline constexpr const char* kAddressOf = "address_of";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";
@@ -46,6 +54,7 @@ inline constexpr const char* kWarpAny = "warp_any";
 inline constexpr const char* kWarpAll = "warp_all";
 inline constexpr const char* kWarpBallot = "warp_ballot";
 inline constexpr const char* kLaneIndex = "lane_index";
+inline constexpr const char* kReinterpret = "reinterpret";
 }  // namespace intrinsic
 
 void RegisterIntrinsics();

@@ -264,8 +264,8 @@ class Printer {
         kPrimaryPrec};
   }
   Written Write(const CallNode* node) {
-    std::string dtype =
-        FindIntrinsic(node->name)->explicit_dtype ? "<" + node->dtype.str() + ">" : "";
+    bool typed = FindIntrinsic(node->name)->explicit_dtype && !node->dtype.is_void();
+    std::string dtype = typed ? "<" + node->dtype.str() + ">" : "";
     return {node->name + dtype + "(" + List(node->args) + ")", kPrimaryPrec};
   }
   Written Write(const BufferLoadNode* node) {

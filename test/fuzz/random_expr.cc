@@ -22,12 +22,13 @@ double Limit(DataType dtype) {
   if (dtype.is_bool()) return 1;
   if (Wraps(dtype)) return TypeMax(dtype);
   if (dtype.is_int()) return dtype.bits() == 32 ? 1e8 : 1e12;
-  return dtype.bits() == 16 ? 1000 : 1e6;
+  return dtype.is_float8() ? 100 : dtype.bits() == 16 ? 1000 : 1e6;
 }
 
 // Integers up to here are exact in the float type.
 double ExactLimit(DataType dtype) {
   if (dtype.is_bfloat16()) return 256;
+  if (dtype.is_float8()) return dtype.code() == kTernTypeFloat8E4M3FN ? 16 : 8;
   return dtype.bits() == 16 ? 1000 : 1e6;
 }
 
@@ -35,10 +36,10 @@ double ExactLimit(DataType dtype) {
 
 const std::vector<DataType>& AllTypes() {
   static const std::vector<DataType> types = {
-      DataType::Bool(),   DataType::Int(8),    DataType::Int(16),    DataType::Int(32),
-      DataType::Int(64),  DataType::UInt(8),   DataType::UInt(16),   DataType::UInt(32),
-      DataType::UInt(64), DataType::Float(16), DataType::Bfloat16(), DataType::Float(32),
-      DataType::Float(64)};
+      DataType::Bool(),    DataType::Int(8),         DataType::Int(16),     DataType::Int(32),
+      DataType::Int(64),   DataType::UInt(8),        DataType::UInt(16),    DataType::UInt(32),
+      DataType::UInt(64),  DataType::Float(16),      DataType::Bfloat16(),  DataType::Float(32),
+      DataType::Float(64), DataType::Float8E4M3FN(), DataType::Float8E5M2()};
   return types;
 }
 
@@ -197,13 +198,9 @@ Value ExprGenerator::Convert(DataType dtype, Value value) {
   if (dtype.is_bool()) return {CastNode::Make(dtype, value.expr), 1};
   if (from.is_bool()) return {CastNode::Make(dtype, value.expr), Wraps(dtype) ? TypeMax(dtype) : 1};
   if (dtype.is_float()) {
-    // Rounding once or twice on the way to 16 bits is the target's choice: integers are exact, and
-    // float64 goes by way of float32.
     value = Fit(value, from.is_float() ? Limit(dtype) : ExactLimit(dtype), random_);
-    if (from.element() == DataType::Float(64) && dtype.bits() == 16)
-      value.expr = CastNode::Make(DataType::Float(32, from.lanes()), value.expr);
     // Rounding may lead a little beyond the bound.
-    return {CastNode::Make(dtype, value.expr), value.bound * 1.01};
+    return {CastNode::Make(dtype, value.expr), value.bound * (dtype.is_float8() ? 1.25 : 1.01)};
   }
   if (from.is_float()) {
     value = Fit(value, 100, random_);
@@ -215,7 +212,8 @@ Value ExprGenerator::Convert(DataType dtype, Value value) {
 
 Value ExprGenerator::Arithmetic(DataType dtype, int depth) {
   Value a = Make(dtype, depth - 1), b = Make(dtype, depth - 1);
-  int64_t choice = random_->Below(8);
+  int64_t choice = random_->Below(11);
+  if (choice >= 8) return Intrinsic(a, b);
   if (choice <= 1 || (dtype.is_float() && !float_arithmetic_)) {
     double bound = std::max(a.bound, b.bound);
     return choice % 2 ? Value{MinNode::Make(a.expr, b.expr), bound}
@@ -224,6 +222,54 @@ Value ExprGenerator::Arithmetic(DataType dtype, int depth) {
   if (choice <= 3) return Sum(choice == 2 ? NodeKind::kAdd : NodeKind::kSub, a, b);
   if (choice <= 5) return Product(a, b);
   return Divide(a, b);
+}
+
+// Those with exact results: the same bits everywhere.
+Value ExprGenerator::Intrinsic(Value a, Value b) {
+  DataType dtype = a.expr.dtype();
+  auto call = [&](const char* name, std::vector<Expr> args) { return CallNode::Make(name, args); };
+  if (dtype.is_float()) {
+    static const std::vector<std::string> kRounding = {"floor", "ceil", "trunc", "round"};
+    int64_t choice = random_->Below(4);
+    if (choice == 0) return {call("abs", {a.expr}), a.bound};
+    if (choice == 1) return {call("copysign", {a.expr, b.expr}), a.bound};
+    if (choice == 2) {
+      Expr test = call(random_->OneIn(2) ? "isnan" : "isfinite", {a.expr});
+      return {SelectNode::Make(test, a.expr, b.expr), std::max(a.bound, b.bound)};
+    }
+    a = Fit(a, ExactLimit(dtype) / 2, random_);
+    return {CallNode::Make(random_->Pick(kRounding), {a.expr}), a.bound + 1};
+  }
+  if (!Wraps(dtype)) {
+    a = Fit(a, 1e6, random_);
+    b = Fit(b, 1e6, random_);
+  }
+  // All bits of numbers up to a bound make a number up to the next power of two, or its negative.
+  double bound = Wraps(dtype) ? TypeMax(dtype) : 2 * std::max(a.bound, b.bound) + 2;
+  double count = Wraps(dtype) ? TypeMax(dtype) : dtype.bits();
+  Expr by = MakeConst(dtype, static_cast<double>(random_->Below(std::min(dtype.bits(), 7))));
+  switch (random_->Below(10)) {
+    case 0:
+      return {call("bit_and", {a.expr, b.expr}), bound};
+    case 1:
+      return {call("bit_or", {a.expr, b.expr}), bound};
+    case 2:
+      return {call("bit_xor", {a.expr, b.expr}), bound};
+    case 3:
+      return {call("bit_not", {a.expr}), bound};
+    case 4:
+      return {call("shift_left", {a.expr, by}), Wraps(dtype) ? bound : bound * 64};
+    case 5:
+      return {call("shift_right", {a.expr, by}), bound};
+    case 6:
+      return {call("popcount", {a.expr}), count};
+    case 7:
+      return {call("clz", {a.expr}), count};
+    case 8:
+      return {call("ctz", {a.expr}), count};
+    default:
+      return {call("abs", {a.expr}), bound};
+  }
 }
 
 Value ExprGenerator::Sum(NodeKind kind, Value a, Value b) {

@@ -76,6 +76,7 @@ class ExprGenerator {
   Value Bool(int depth);
   Value Cast(DataType dtype, int depth);
   Value Arithmetic(DataType dtype, int depth);
+  Value Intrinsic(Value a, Value b);
   Value Sum(ir::NodeKind kind, Value a, Value b);
   Value Product(Value a, Value b);
   Value Divide(Value a, Value b);

@@ -7,9 +7,9 @@
 // TIR's arithmetic. A language derives from CodeGenC and says how it spells types, memory, thread
 // indices, vectors, calls and functions.
 //
-// Values and memory: a bool is a byte in memory; float16 and bfloat16 are 16-bit patterns in memory
-// and `float` as values, every result of arithmetic rounded to the narrow type. Where TIR wraps
-// (integers narrower than C's int), the text converts back.
+// Values and memory: a bool is a byte in memory. Where TIR wraps (integers narrower than C's int),
+// the text converts back. Floats of 8 and 16 bits are those that the language stores itself
+// (legalize_storage), and `float` as values.
 #ifndef TERN_CODEGEN_C_CODEGEN_C_H_
 #define TERN_CODEGEN_C_CODEGEN_C_H_
 
@@ -55,8 +55,8 @@ class CodeGenC {
  protected:
   // ---- What a language says.
 
-  // Of a variable or an expression; of an element in memory. They differ for bool, float16 and
-  // bfloat16.
+  // Of a variable or an expression; of an element in memory. They differ for bool, and for the
+  // floats narrower than float32 that the language stores.
   virtual std::string ValueType(DataType dtype) = 0;
   virtual std::string StorageType(DataType dtype) = 0;
   // A pointer to elements in memory of that scope, "__global const float*".
@@ -76,7 +76,12 @@ class CodeGenC {
   // Each of these refuses unless a language overrides it.
   virtual std::string ThreadIndex(const std::string& axis);
   virtual void EmitAssert(const tir::AssertNode* node);
+  // By default bit operations are operators, and the rest is FunctionName's.
   virtual Code PrintCall(const ir::CallNode* node);
+  // The language's function for a lane-wise intrinsic, or "".
+  virtual std::string FunctionName(const ir::CallNode*) { return ""; }
+  // The same bits as another type.
+  virtual Code PrintReinterpret(const ir::CallNode* node);
   virtual void EmitCall(const ir::CallNode* node);  // made for its effect
   virtual Code PrintRamp(const ir::RampNode* node);
   virtual Code PrintBroadcast(const ir::BroadcastNode* node);
@@ -86,10 +91,7 @@ class CodeGenC {
   virtual void EmitAllocate(const tir::AllocateNode* node);
   virtual Code PrintLoad(const ir::BufferLoadNode* node);
   virtual void EmitStore(const tir::BufferStoreNode* node);
-  // `node->value` as a value of the cast's type, before it is rounded to a narrow float.
   virtual Code PrintConversion(const ir::CastNode* node);
-  // The name of a helper float -> float that rounds to float16 or bfloat16.
-  virtual std::string RoundHelper(DataType dtype);
 
   // ---- What a language builds with.
 
@@ -110,9 +112,6 @@ class CodeGenC {
   Code FromMemory(DataType dtype, Code element);
   std::string ToMemory(const ir::Expr& value);
 
-  // The bits of float16 and bfloat16 by integer operations, for a language without better means.
-  std::string WidenHelper(DataType dtype);   // bits -> float
-  std::string NarrowHelper(DataType dtype);  // float -> bits
   // Makes a function known, once, above all others; `definition` is written where the name is new.
   // Returns the name.
   std::string UseHelper(const std::string& name, const std::string& definition);
@@ -181,6 +180,7 @@ class CodeGenC {
   Code PrintNode(const ir::BufferLoadNode* node) { return PrintLoad(node); }
 
   Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a, const ir::Expr& b);
+  Code PrintBitOperator(const char* token, const ir::CallNode* node);
   Code PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b);
   Code PrintLogic(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintFloorDivision(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);

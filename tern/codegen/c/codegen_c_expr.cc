@@ -10,6 +10,7 @@
 #include "tern/codegen/c/codegen_c.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::codegen {
 
@@ -17,18 +18,14 @@ using ir::NodeKind;
 
 namespace {
 
-// float16 or bfloat16: kept as float, rounded after every operation.
-bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
 // Integers that C promotes to int.
 bool IsNarrowInteger(DataType dtype) { return dtype.is_integer() && dtype.bits() < 32; }
 
-// Whether C computes the node in a wider type than its own. A cast to an integer names the type
-// itself.
+// Whether C computes the node in a wider type than its own.
 bool IsComputedWide(const ir::Expr& expr) {
   NodeKind kind = expr->kind;
   bool arithmetic = kind >= NodeKind::kAdd && kind <= NodeKind::kTruncMod;
-  return (arithmetic && (IsNarrowInteger(expr.dtype()) || IsNarrowFloat(expr.dtype()))) ||
-         (kind == NodeKind::kCast && IsNarrowFloat(expr.dtype()));
+  return arithmetic && IsNarrowInteger(expr.dtype());
 }
 
 std::string InParentheses(Code code, Precedence least) {
@@ -68,10 +65,6 @@ void RequireScalar(DataType dtype, const char* what) {
 Code CodeGenC::Print(const ir::Expr& expr) {
   Code code = PrintWide(expr);
   if (!IsComputedWide(expr)) return code;
-  if (IsNarrowFloat(expr.dtype())) {
-    RequireScalar(expr.dtype(), "arithmetic");
-    return {RoundHelper(expr.dtype()) + "(" + code.text + ")"};
-  }
   return {"(" + ValueType(expr.dtype()) + ")" + InParentheses(code, Precedence::kUnary),
           Precedence::kUnary};
 }
@@ -281,6 +274,54 @@ Code CodeGenC::PrintConversion(const ir::CastNode* node) {
   return {"(" + type + ")" + Print(node->value, Precedence::kUnary), Precedence::kUnary};
 }
 
+// ---- Calls.
+
+Code CodeGenC::PrintCall(const ir::CallNode* node) {
+  static const std::pair<const char*, const char*> kOperators[] = {
+      {"shift_left", "<<"}, {"shift_right", ">>"}, {"bit_and", "&"},
+      {"bit_or", "|"},      {"bit_xor", "^"},      {"bit_not", "~"}};
+  for (const auto& [name, token] : kOperators)
+    if (node->name == name) return PrintBitOperator(token, node);
+  if (node->name == tir::intrinsic::kReinterpret) return PrintReinterpret(node);
+  std::string function = FunctionName(node);
+  TERN_ICHECK(!function.empty()) << "intrinsic " << node->name << " of " << node->dtype.str()
+                                 << " was not lowered for this language";
+  std::string args;
+  for (const ir::Expr& arg : node->args) args += (args.empty() ? "" : ", ") + Print(arg).text;
+  return {function + "(" + args + ")"};
+}
+
+// Always in parentheses: compilers ask for them where these mix with other operators.
+Code CodeGenC::PrintBitOperator(const char* token, const ir::CallNode* node) {
+  DataType dtype = node->dtype;
+  std::string first = Print(node->args[0], Precedence::kUnary);
+  if (node->args.size() == 1) {
+    first = token + first;
+  } else {
+    // Bits may be shifted into and out of the sign only where there is none.
+    bool shifts_signed = node->name == "shift_left" && dtype.is_int() && dtype.is_scalar();
+    if (shifts_signed) first = "(" + ValueType(DataType::UInt(dtype.bits())) + ")" + first;
+    first = fmt::format("({} {} {})", first, token, Print(node->args[1], Precedence::kUnary));
+    if (shifts_signed) return {"(" + ValueType(dtype) + ")" + first, Precedence::kUnary};
+  }
+  if (!IsNarrowInteger(dtype) || !dtype.is_scalar())
+    return {first, node->args.size() == 1 ? Precedence::kUnary : Precedence::kPrimary};
+  return {"(" + ValueType(dtype) + ")" + first, Precedence::kUnary};
+}
+
+Code CodeGenC::PrintReinterpret(const ir::CallNode* node) {
+  DataType from = node->args[0].dtype(), to = node->dtype;
+  RequireScalar(to, "reinterpret");
+  std::string name = "tern_" + TypeSuffix(from) + "_as_" + TypeSuffix(to);
+  UseHelper(name, fmt::format("static {2} {0}({1} x) {{\n"
+                              "  union {{ {1} from; {2} to; }} bits;\n"
+                              "  bits.from = x;\n"
+                              "  return bits.to;\n"
+                              "}}\n",
+                              name, ValueType(from), ValueType(to)));
+  return {name + "(" + PrintConverted(node->args[0]) + ")"};
+}
+
 // ---- Memory.
 
 Code CodeGenC::PrintLoad(const ir::BufferLoadNode* node) {
@@ -299,16 +340,10 @@ void CodeGenC::EmitStore(const tir::BufferStoreNode* node) {
 Code CodeGenC::FromMemory(DataType dtype, Code element) {
   if (dtype.is_bool())
     return {InParentheses(element, Precedence::kAdditive) + " != 0", Precedence::kComparison};
-  if (IsNarrowFloat(dtype)) return {WidenHelper(dtype) + "(" + element.text + ")"};
   return element;
 }
 
-std::string CodeGenC::ToMemory(const ir::Expr& value) {
-  // Narrowing rounds, so the value need not be rounded before.
-  if (IsNarrowFloat(value.dtype()))
-    return NarrowHelper(value.dtype()) + "(" + PrintWide(value).text + ")";
-  return PrintConverted(value);
-}
+std::string CodeGenC::ToMemory(const ir::Expr& value) { return PrintConverted(value); }
 
 // ---- Helpers.
 
@@ -347,78 +382,12 @@ Code CodeGenC::PrintFloorDivision(NodeKind kind, const ir::Expr& a, const ir::Ex
 
 Code CodeGenC::PrintMinMax(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
   bool is_min = kind == NodeKind::kMin;
-  DataType dtype = IsNarrowFloat(a.dtype()) ? DataType::Float(32, a.dtype().lanes()) : a.dtype();
+  DataType dtype = a.dtype();
   std::string name = (is_min ? "tern_min_" : "tern_max_") + TypeSuffix(dtype);
   UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{ return a {2} b ? a : b; }}\n",
                               ValueType(dtype), name, is_min ? '<' : '>'));
   std::string left = PrintConverted(a);
   return {fmt::format("{}({}, {})", name, left, PrintConverted(b))};
-}
-
-std::string CodeGenC::WidenHelper(DataType dtype) {
-  std::string name = "tern_" + TypeSuffix(dtype) + "_to_f32", u16 = ValueType(DataType::UInt(16)),
-              u32 = ValueType(DataType::UInt(32));
-  if (dtype.is_bfloat16()) {
-    return UseHelper(name, fmt::format("static float {0}({1} bits) {{\n"
-                                       "  union {{ {2} u; float f; }} v;\n"
-                                       "  v.u = ({2})bits << 16;\n"
-                                       "  return v.f;\n"
-                                       "}}\n",
-                                       name, u16, u32));
-  }
-  // Subnormals count in units of 2^-24, which float represents exactly.
-  return UseHelper(
-      name,
-      fmt::format("static float {0}({1} bits) {{\n"
-                  "  union {{ {2} u; float f; }} v;\n"
-                  "  {2} sign = ({2})(bits & 0x8000) << 16, exponent = (bits >> 10) & 31, mantissa "
-                  "= bits & 1023;\n"
-                  "  v.f = (float)mantissa * 0x1p-24f;\n"
-                  "  if (exponent == 31) v.u = 0x7f800000U | (mantissa << 13);\n"
-                  "  else if (exponent != 0) v.u = ((exponent + 112) << 23) | (mantissa << 13);\n"
-                  "  v.u |= sign;\n"
-                  "  return v.f;\n"
-                  "}}\n",
-                  name, u16, u32));
-}
-
-std::string CodeGenC::NarrowHelper(DataType dtype) {
-  std::string name = "tern_f32_to_" + TypeSuffix(dtype), u16 = ValueType(DataType::UInt(16)),
-              u32 = ValueType(DataType::UInt(32));
-  if (dtype.is_bfloat16()) {
-    return UseHelper(name, fmt::format("static {1} {0}(float x) {{\n"
-                                       "  union {{ float f; {2} u; }} v;\n"
-                                       "  v.f = x;\n"
-                                       "  if (x != x) return ({1})((v.u >> 16) | 0x40);\n"
-                                       "  return ({1})((v.u + 0x7fff + ((v.u >> 16) & 1)) >> 16);\n"
-                                       "}}\n",
-                                       name, u16, u32));
-  }
-  // 0x477ff000 is 65520, the least that rounds to infinity; 0x38800000 is 2^-14, the least normal.
-  // Below it, adding 0.5 shifts the bits that stay to the low end and rounds away the others.
-  return UseHelper(name, fmt::format("static {1} {0}(float x) {{\n"
-                                     "  union {{ float f; {2} u; }} v;\n"
-                                     "  {2} sign;\n"
-                                     "  v.f = x;\n"
-                                     "  sign = (v.u >> 16) & 0x8000;\n"
-                                     "  v.u &= 0x7fffffff;\n"
-                                     "  if (v.u > 0x7f800000) return ({1})(sign | 0x7e00);\n"
-                                     "  if (v.u >= 0x477ff000) return ({1})(sign | 0x7c00);\n"
-                                     "  if (v.u < 0x38800000) {{\n"
-                                     "    v.f += 0.5f;\n"
-                                     "    return ({1})(sign | (v.u - 0x3f000000));\n"
-                                     "  }}\n"
-                                     "  v.u += 0xfff + ((v.u >> 13) & 1) - ((({2})112) << 23);\n"
-                                     "  return ({1})(sign | (v.u >> 13));\n"
-                                     "}}\n",
-                                     name, u16, u32));
-}
-
-std::string CodeGenC::RoundHelper(DataType dtype) {
-  std::string name = "tern_round_" + TypeSuffix(dtype);
-  std::string widen = WidenHelper(dtype), narrow = NarrowHelper(dtype);
-  return UseHelper(
-      name, fmt::format("static float {}(float x) {{ return {}({}(x)); }}\n", name, widen, narrow));
 }
 
 std::string QuoteC(std::string_view text) {

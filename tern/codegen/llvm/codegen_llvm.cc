@@ -10,10 +10,7 @@
 namespace tern::codegen {
 
 CodeGenLLVM::CodeGenLLVM(llvm::LLVMContext& context, const LLVMTarget& target)
-    : target_(target),
-      module_(std::make_unique<llvm::Module>("tern", context)),
-      builder_(context),
-      has_half_conversion_(target.HasFeature(target.elf().half_feature)) {
+    : target_(target), module_(std::make_unique<llvm::Module>("tern", context)), builder_(context) {
   target_.Prepare(module_.get());
 }
 
@@ -51,19 +48,13 @@ llvm::Value* CodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
 
 // ---- Types and memory ----
 
-bool CodeGenLLVM::IsKeptAsBits(DataType dtype) const {
-  return dtype.is_bfloat16() || (dtype.is_float() && dtype.bits() == 16 && !has_half_conversion_);
-}
-
 llvm::Type* CodeGenLLVM::RegisterType(DataType dtype) {
   llvm::Type* scalar = nullptr;
   if (dtype.is_bool()) {
     scalar = builder_.getInt1Ty();
   } else if (dtype.is_integer()) {
     scalar = builder_.getIntNTy(static_cast<unsigned>(dtype.bits()));
-  } else if (IsKeptAsBits(dtype)) {
-    scalar = builder_.getInt16Ty();
-  } else if (dtype.is_float()) {
+  } else if (dtype.code() == kTernTypeFloat) {
     scalar = dtype.bits() == 16   ? builder_.getHalfTy()
              : dtype.bits() == 32 ? builder_.getFloatTy()
                                   : builder_.getDoubleTy();

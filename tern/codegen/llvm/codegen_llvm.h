@@ -4,9 +4,9 @@
 // What differs from target to target (how parameters arrive, what a thread axis is, which calls
 // there are) is virtual; the rest is here.
 //
-// Arithmetic is exact: integers wrap, floats are never reassociated or contracted, float16 and
-// bfloat16 are rounded after every operation. Buffers may alias. Only files that use LLVM include
-// this header.
+// Arithmetic is exact: integers wrap, floats are never reassociated or contracted. Of the floats of
+// 8 and 16 bits there is float16 alone, where the target converts it (legalize_storage). Buffers
+// may alias. Only files that use LLVM include this header.
 #ifndef TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 #define TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 
@@ -44,8 +44,8 @@ class CodeGenLLVM {
   // none.
   virtual llvm::Value* EmitScopedMemory(const tir::AllocateNode* node);
   virtual void EmitAssert(const tir::AssertNode* node) = 0;
-  // Overrides fall back on this one, which knows what works on pointers and throws on anything
-  // else.
+  // Overrides fall back on this one, which knows what works on pointers and what LLVM has
+  // instructions for, and throws on anything else.
   virtual llvm::Value* EmitCall(const ir::CallNode* node);
 
   // ---- For subclasses ----
@@ -55,9 +55,6 @@ class CodeGenLLVM {
   void Bind(const ir::Var& var, llvm::Value* value);
 
   // How a value of the type stands in registers (bool: i1) and in memory (bool: i8).
-  // Float types that the target has no instructions for are integers to LLVM: of their own type,
-  // even moving them may become a call into a library of the C compiler.
-  bool IsKeptAsBits(DataType dtype) const;
   // Throws on a scalable vector where the target has none.
   llvm::Type* RegisterType(DataType dtype);
   llvm::Type* MemoryType(DataType dtype);
@@ -107,7 +104,8 @@ class CodeGenLLVM {
   llvm::Value* ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   // 0, 1, 2, ...
   llvm::Value* LaneNumbers(llvm::VectorType* type);
-  llvm::Value* ConvertFloat(llvm::Value* value, DataType from, DataType to);
+  llvm::Value* EmitLaneWise(const ir::CallNode* node);  // null where LLVM has no such thing
+  llvm::Value* EmitExternCall(const ir::CallNode* node);
 
   // Statements.
   void EmitNode(const tir::BufferStoreNode* node);
@@ -137,7 +135,6 @@ class CodeGenLLVM {
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> builder_;
   std::unordered_map<const ir::VarNode*, llvm::Value*> values_;
-  bool has_half_conversion_;
 };
 
 }  // namespace tern::codegen

@@ -2,19 +2,13 @@
 //
 // Expressions of CodeGenLLVM.
 #include "tern/codegen/llvm/codegen_llvm.h"
-#include "tern/codegen/llvm/narrow_float.h"
-#include "tern/ffi/float16.h"
-#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
-#include "tern/tir/intrinsics.h"
 
 namespace tern::codegen {
 namespace {
 
 using ir::NodeKind;
 using llvm::Value;
-
-bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
 
 // A positive power of two, in every lane alike.
 const llvm::APInt* ConstantPowerOfTwo(Value* value) {
@@ -80,11 +74,7 @@ Value* CodeGenLLVM::EmitNode(const ir::IntImmNode* node) {
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::FloatImmNode* node) {
-  llvm::Type* type = RegisterType(node->dtype);
-  if (!IsKeptAsBits(node->dtype)) return llvm::ConstantFP::get(type, node->value);
-  auto value = static_cast<float>(node->value);  // exact: the node's value is one of its type
-  return llvm::ConstantInt::get(
-      type, node->dtype.is_bfloat16() ? FloatToBfloat16(value) : tern::FloatToHalf(value));
+  return llvm::ConstantFP::get(RegisterType(node->dtype), node->value);
 }
 
 Value* CodeGenLLVM::EmitNode(const ir::StringImmNode* node) { return Text(node->value); }
@@ -111,12 +101,8 @@ Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr&
     return Convert(IntBinary(kind, Convert(x, dtype, wide), Convert(y, dtype, wide), true), wide,
                    dtype);
   }
-  if (!IsNarrowFloat(dtype)) return FloatBinary(kind, x, y);
-  // One operation in float32, rounded, is the operation in the narrow type.
-  DataType wide = DataType::Float(32, dtype.lanes());
-  Value* result = FloatBinary(kind, Convert(x, dtype, wide), Convert(y, dtype, wide));
-  bool compares = FloatPredicate(kind) != llvm::CmpInst::BAD_FCMP_PREDICATE;
-  return compares ? result : Convert(result, wide, dtype);
+  TERN_ICHECK(!dtype.is_narrow_float()) << "arithmetic on " << dtype.str() << " was not lowered";
+  return FloatBinary(kind, x, y);
 }
 
 Value* CodeGenLLVM::FloatBinary(NodeKind kind, Value* a, Value* b) {
@@ -303,15 +289,7 @@ Value* CodeGenLLVM::EmitNode(const ir::CastNode* node) {
 Value* CodeGenLLVM::Convert(Value* value, DataType from, DataType to) {
   if (from == to) return value;
   llvm::Type* type = RegisterType(to);
-  if (from.is_float() && to.is_float()) return ConvertFloat(value, from, to);
-  if (IsNarrowFloat(from)) {
-    DataType wide = DataType::Float(32, from.lanes());
-    return Convert(ConvertFloat(value, from, wide), wide, to);
-  }
-  if (IsNarrowFloat(to)) {
-    DataType wide = DataType::Float(64, to.lanes());
-    return ConvertFloat(Convert(value, from, wide), wide, to);
-  }
+  if (from.is_float() && to.is_float()) return builder_.CreateFPCast(value, type);
   if (to.is_bool()) {
     llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
     return from.is_float() ? builder_.CreateFCmpUNE(value, zero)
@@ -322,49 +300,6 @@ Value* CodeGenLLVM::Convert(Value* value, DataType from, DataType to) {
   if (to.is_float())
     return from.is_int() ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
   return builder_.CreateIntCast(value, type, from.is_int());
-}
-
-Value* CodeGenLLVM::ConvertFloat(Value* value, DataType from, DataType to) {
-  DataType single = DataType::Float(32, from.lanes());
-  if (IsNarrowFloat(from)) {
-    if (from.is_bfloat16())
-      value = BfloatToFloat(builder_, value);
-    else if (has_half_conversion_)
-      value = builder_.CreateFPExt(value, RegisterType(single));
-    else
-      value = HalfToFloat(builder_, value);
-    from = single;
-  }
-  if (!IsNarrowFloat(to)) return builder_.CreateFPCast(value, RegisterType(to));
-  if (from.bits() == 64) value = DoubleToFloatForNarrowing(builder_, value);
-  if (to.is_bfloat16()) return FloatToBfloat(builder_, value);
-  return has_half_conversion_ ? builder_.CreateFPTrunc(value, RegisterType(to))
-                              : FloatToHalf(builder_, value);
-}
-
-// ---- Calls ----
-
-Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) {
-  return node->name == ir::kIfThenElse ? EmitIfThenElse(node) : EmitCall(node);
-}
-
-Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
-  if (node->name == tir::intrinsic::kPtrAdd)
-    return builder_.CreatePtrAdd(Emit(node->args.at(0)), Emit(node->args.at(1)));
-  if (node->name == tir::intrinsic::kPtrLoad) {
-    Value* pointer = Emit(node->args.at(0));
-    return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
-  }
-  if (node->name == tir::intrinsic::kIsAligned) {
-    Value* address = builder_.CreatePtrToInt(Emit(node->args.at(0)), builder_.getInt64Ty());
-    int64_t bytes = *ir::AsConstInt(node->args.at(1));
-    return builder_.CreateIsNull(builder_.CreateAnd(address, static_cast<uint64_t>(bytes - 1)));
-  }
-  if (node->name == tir::intrinsic::kVscale)
-    return builder_.CreateVScale(RegisterType(node->dtype));
-  if (node->name == tir::intrinsic::kIsNull) return builder_.CreateIsNull(Emit(node->args.at(0)));
-  TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
-  return nullptr;
 }
 
 }  // namespace tern::codegen

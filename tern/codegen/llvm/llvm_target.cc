@@ -28,9 +28,9 @@ namespace tern::codegen {
 namespace {
 
 constexpr ElfMachine kElfMachines[] = {
-    {"aarch64", "aarch64linux", "generic", "", "fp-armv8", "sve", false},
-    {"riscv64", "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "v", true},
-    {"x86_64", "elf_x86_64", "x86-64", "", "f16c", nullptr, false},
+    {"aarch64", "aarch64linux", "generic", "", "fp-armv8", "fp-armv8", "fp-armv8", "sve", false},
+    {"riscv64", "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "d", "d", "v", true},
+    {"x86_64", "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false},
 };
 
 void InitializeLLVM() {

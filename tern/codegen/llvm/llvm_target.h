@@ -27,7 +27,9 @@ struct ElfMachine {
   const char* baseline_cpu;      // what `-mcpu=generic` means
   const char* baseline_attr;     // features that go with it
   const char* half_feature;      // the feature that brings instructions between float16 and float32
-  const char* scalable_feature;  // the feature that brings scalable vectors; null: none does
+  const char* round_feature;     // that brings rounding to integers
+  const char* fma_feature;       // that brings fused multiply-add
+  const char* scalable_feature;  // that brings scalable vectors; null: none does
   bool sign_extends_int;  // the calling convention wants 32-bit integers sign-extended to 64 bits
 };
 // Throws on a triple of another architecture or object format, with what is legal.

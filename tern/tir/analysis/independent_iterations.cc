@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/visitor.h"
 
@@ -79,6 +80,10 @@ class BodyScan : public StmtVisitor {
 
   void VisitNode(const ir::BufferLoadNode* node) override {
     Note(node->buffer, node->indices);
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    has_other_effects_ |= !ir::FindIntrinsic(node->name)->pure;
     VisitChildren(node);
   }
   void VisitNode(const BufferStoreNode* node) override {

@@ -15,6 +15,7 @@
 #include "tern/runtime/tensor.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
 #include "tern/tir/storage_scope.h"
@@ -129,6 +130,11 @@ class Machine {
   Value EvalNode(const ir::LetNode* node);
   Value EvalNode(const ir::BufferLoadNode* node);
   Value EvalNode(const ir::CallNode* node);
+  Value CallLaneWise(const ir::CallNode* node, const LaneFunction& reference);
+  Value Reinterpret(const ir::CallNode* node);
+  // Calls a function of the global registry; its name is argument `name_at`, its arguments follow.
+  Value CallRegistry(const ir::CallNode* node, size_t name_at);
+  Value AddressOf(const ir::CallNode* node);
 
   // ---- statements
   void Run(const Stmt& stmt);

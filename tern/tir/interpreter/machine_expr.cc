@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Expressions.
+#include "tern/ffi/registry.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
 
@@ -117,6 +119,66 @@ Value Machine::EvalNode(const ir::BufferLoadNode* node) {
   return out;
 }
 
+// ---- Calls.
+
+Value Machine::CallLaneWise(const ir::CallNode* node, const LaneFunction& reference) {
+  std::vector<Value> values;
+  for (const Expr& arg : node->args) values.push_back(Eval(arg));
+  Value out(node->dtype);
+  std::vector<Lane> lanes(values.size());
+  AtPlaceOf(node, [&] {
+    for (int lane = 0; lane < out.lanes(); ++lane) {
+      for (size_t i = 0; i < values.size(); ++i) lanes[i] = values[i][lane];
+      out[lane] = reference(values[0].dtype.element(), lanes.data());
+    }
+  });
+  return out;
+}
+
+Value Machine::Reinterpret(const ir::CallNode* node) {
+  Value value = Eval(node->args[0]), out(node->dtype);
+  std::vector<char> bytes(static_cast<size_t>(out.dtype.bytes()));
+  for (int lane = 0; lane < value.lanes(); ++lane)
+    StoreLane(value.dtype, bytes.data() + lane * value.dtype.element().bytes(), value[lane]);
+  for (int lane = 0; lane < out.lanes(); ++lane)
+    out[lane] = LoadLane(out.dtype, bytes.data() + lane * out.dtype.element().bytes());
+  return out;
+}
+
+Value Machine::CallRegistry(const ir::CallNode* node, size_t name_at) {
+  const std::string& name = node->args[name_at].As<ir::StringImmNode>()->value;
+  std::vector<ffi::Any> args;
+  for (size_t i = name_at + 1; i < node->args.size(); ++i) {
+    if (const auto* text = node->args[i].As<ir::StringImmNode>()) {
+      args.emplace_back(text->value);
+      continue;
+    }
+    Value value = Eval(node->args[i]);
+    if (value.dtype.is_handle())
+      args.emplace_back(value.p());
+    else if (value.dtype.is_float())
+      args.emplace_back(value[0].f);
+    else if (value.dtype.is_bool())
+      args.emplace_back(value.i() != 0);
+    else
+      args.emplace_back(value.i());
+  }
+  std::vector<ffi::AnyView> views(args.begin(), args.end());
+  WithContext("calling " + name + " at " + node->span.str(),
+              [&] { ffi::GetGlobal(name).CallPacked(views); });
+  return Value(DataType::Void());
+}
+
+Value Machine::AddressOf(const ir::CallNode* node) {
+  const auto* element = node->args[0].As<ir::BufferLoadNode>();
+  AccessSite site = {element->buffer, element->indices, element->span, false};
+  const View& view = FindView(site);
+  int64_t offset = 0;
+  for (size_t d = 0; d < site.indices.size(); ++d)
+    AddIndex(site, view, d, EvalInt(site.indices[d]), &offset);
+  return Value::Handle(view.data + offset * element->buffer->dtype.bytes());
+}
+
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node);
@@ -125,6 +187,16 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     return Value::Int(DataType::Bool(), address % EvalInt(node->args[1]) == 0);
   }
   if (node->name == intrinsic::kVscale) return Value::Int(node->dtype, kVscale);
+  if (const LaneFunction* reference = FindIntrinsicReference(node->name))
+    return CallLaneWise(node, *reference);
+  if (node->name == intrinsic::kReinterpret) return Reinterpret(node);
+  if (node->name == intrinsic::kCallPacked) return CallRegistry(node, 0);
+  if (node->name == intrinsic::kCallImport) return CallRegistry(node, 1);
+  if (node->name == intrinsic::kAddressOf) return AddressOf(node);
+  if (node->name == intrinsic::kCallExtern)
+    TERN_THROW(RuntimeError) << node->span.str() << ": the interpreter cannot call the C function "
+                             << node->args[0].As<ir::StringImmNode>()->value
+                             << "; compile the program instead";
   if (node->name == intrinsic::kIsNull)
     return Value::Int(DataType::Bool(), Eval(node->args[0]).p() == nullptr);
   if (node->name == intrinsic::kPtrAdd || node->name == intrinsic::kPtrLoad) {

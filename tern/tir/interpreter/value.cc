@@ -6,7 +6,6 @@
 
 #include "tern/arith/fold.h"
 #include "tern/ffi/error.h"
-#include "tern/ffi/float16.h"
 
 namespace tern::tir {
 namespace {
@@ -22,7 +21,7 @@ int64_t WrapInt(DataType dtype, int64_t value) {
                          : static_cast<int64_t>(bits) >> shift;
 }
 
-// An operation on float32 or wider operands, rounded once; 16-bit types are computed in float32,
+// An operation on float32 or wider operands, rounded once; narrower types are computed in float32,
 // which is wide enough that rounding twice changes nothing.
 Lane FloatOp(NodeKind kind, DataType dtype, double a, double b) {
   Lane out{};
@@ -172,7 +171,7 @@ Lane CastLane(DataType from, DataType to, Lane value) {
 Lane LoadLane(DataType dtype, const void* memory) {
   Lane out{};
   if (dtype.is_float()) {
-    uint16_t half;
+    uint16_t narrow = 0;  // little endian
     float single;
     if (dtype.bits() == 64) {
       std::memcpy(&out.f, memory, 8);
@@ -180,8 +179,8 @@ Lane LoadLane(DataType dtype, const void* memory) {
       std::memcpy(&single, memory, 4);
       out.f = single;
     } else {
-      std::memcpy(&half, memory, 2);
-      out.f = dtype.is_bfloat16() ? Bfloat16ToFloat(half) : HalfToFloat(half);
+      std::memcpy(&narrow, memory, dtype.element().bytes());
+      out.f = WidenFloat(dtype, narrow);
     }
     return out;
   }
@@ -197,9 +196,8 @@ void StoreLane(DataType dtype, void* memory, Lane value) {
     float single = static_cast<float>(value.f);
     std::memcpy(memory, &single, 4);
   } else {
-    float single = static_cast<float>(value.f);
-    uint16_t half = dtype.is_bfloat16() ? FloatToBfloat16(single) : FloatToHalf(single);
-    std::memcpy(memory, &half, 2);
+    uint16_t narrow = NarrowFloat(dtype, static_cast<float>(value.f));
+    std::memcpy(memory, &narrow, dtype.element().bytes());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/visitor.h"
 
@@ -106,6 +107,16 @@ Expr LaneVectorizer::VectorizeNode(const ir::LetNode* node) {
   Forget(node->var);
   if (!body || !definition->var) return body;
   return ir::LetNode::Make(definition->var, definition->value, body, node->span);
+}
+
+Expr LaneVectorizer::VectorizeNode(const ir::CallNode* node) {
+  if (!ir::FindIntrinsic(node->name)->lane_wise) return {};
+  std::vector<Expr> args;
+  for (const Expr& arg : node->args) {
+    args.push_back(Widen(arg));
+    if (!args.back()) return {};
+  }
+  return ir::CallNode::Make(node->name, args, node->dtype.with_lanes(lanes_), node->span);
 }
 
 Expr LaneVectorizer::VectorizeNode(const ir::BufferLoadNode* node) {

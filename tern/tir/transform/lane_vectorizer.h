@@ -35,6 +35,7 @@ class LaneVectorizer {
   Expr VectorizeNode(const ir::SelectNode* node);
   Expr VectorizeNode(const ir::CastNode* node);
   Expr VectorizeNode(const ir::LetNode* node);
+  Expr VectorizeNode(const ir::CallNode* node);
   Expr VectorizeNode(const ir::BufferLoadNode* node);
   Expr VectorizeNode(const ir::ExprNode*) { return {}; }
 

@@ -23,15 +23,18 @@ Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
 Expr Int32(int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); }
 
 // launch_kernel(name, ...) -> call_import(env, name, device_id, ...)
-class LaunchLowerer : public StmtMutator {
+// call_packed(name, ...) -> call_import(env, name, ...)
+class CallLowerer : public StmtMutator {
  public:
-  LaunchLowerer(Var env, Expr device_id) : env_(std::move(env)), device_id_(std::move(device_id)) {}
+  CallLowerer(Var env, Expr device_id) : env_(std::move(env)), device_id_(std::move(device_id)) {}
 
  private:
   using StmtMutator::MutateNode;
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
-    if (node->name != intrinsic::kLaunchKernel) return MutateChildren(node, self);
-    std::vector<Expr> args{env_, node->args[0], device_id_};
+    bool launches = node->name == intrinsic::kLaunchKernel;
+    if (!launches && node->name != intrinsic::kCallPacked) return MutateChildren(node, self);
+    std::vector<Expr> args{env_, node->args[0]};
+    if (launches) args.push_back(device_id_);
     args.insert(args.end(), node->args.begin() + 1, node->args.end());
     return ir::CallNode::Make(intrinsic::kCallImport, args, DataType::Void(), node->span);
   }
@@ -64,7 +67,7 @@ class Packer {
     // are.
     for (const auto& check : late_checks_) check();
 
-    Stmt body = LaunchLowerer(env_, device_id_ ? device_id_ : Int32(0)).Mutate(function_->body);
+    Stmt body = CallLowerer(env_, device_id_ ? device_id_ : Int32(0)).Mutate(function_->body);
     for (size_t i = prologue_.size(); i-- > 0;) body = prologue_[i](body);
 
     ir::Attrs attrs = function_->attrs;

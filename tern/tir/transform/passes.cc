@@ -13,8 +13,11 @@
 #include "tern/tir/transform/infer_block_regions.h"
 #include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/insert_barriers.h"
+#include "tern/tir/transform/legalize_compute.h"
+#include "tern/tir/transform/legalize_storage.h"
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
+#include "tern/tir/transform/lower_intrinsics.h"
 #include "tern/tir/transform/lower_thread_reductions.h"
 #include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/make_packed_api.h"
@@ -69,9 +72,14 @@ void RegisterPasses() {
   per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
   per_function("insert_barriers", "threads wait before they touch what others wrote",
                InsertBarriers);
+  per_function("legalize_compute", "narrow floats are computed in float32", LegalizeCompute);
+  per_function("legalize_storage", "narrow floats are integers where the target cannot store them",
+               LegalizeStorage);
   per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
   per_function("lower_floor_division", "// and % are truncating where operands are not negative",
                LowerFloorDivision);
+  per_function("lower_intrinsics", "calls are those that the code generator takes",
+               LowerIntrinsics);
   per_function("lower_thread_reductions", "threads combine what they reduced, one writes it",
                LowerThreadReductions);
   per_function("lower_virtual_threads", "virtual threads are interleaved in their threads",

@@ -44,6 +44,13 @@ class KernelScan : public StmtVisitor {
   void VisitNode(const VarNode* node) override {
     if (!node->dtype.is_handle() && seen_.insert(node).second) scalars.emplace_back(node);
   }
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == intrinsic::kCallPacked)
+      TERN_THROW(ValueError) << node->span.str()
+                             << ": call_packed in a thread loop: a device cannot call functions of "
+                                "the host";
+    VisitChildren(node);
+  }
   void VisitNode(const ForNode* node) override {
     if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
@@ -86,7 +93,9 @@ class Splitter : public StmtMutator {
 
     std::vector<Expr> args{ir::StringImmNode::Make(name)};
     for (const Buffer& buffer : scan.buffers) args.push_back(buffer->data);
-    args.insert(args.end(), scan.scalars.begin(), scan.scalars.end());
+    for (const Var& scalar : scan.scalars)
+      args.push_back(scalar.dtype().is_narrow_float() ? Reinterpret(BitsType(scalar), scalar)
+                                                      : Expr(scalar));
     for (const auto& [tag, extent] : scan.extents) args.push_back(extent);
     return EvaluateNode::Make(
         ir::CallNode::Make(intrinsic::kLaunchKernel, args, DataType::Void(), node->span),
@@ -105,6 +114,13 @@ class Splitter : public StmtMutator {
                      [&](const Buffer& a, const Buffer& b) { return position(a) < position(b); });
   }
 
+  // Floats of 8 and 16 bits are passed as integers: what they are to the kernel's code is decided
+  // later, and apart from what they are to the host's.
+  static DataType BitsType(const Var& var) { return DataType::UInt(var.dtype().bits()); }
+  static Expr Reinterpret(DataType dtype, const Expr& value) {
+    return ir::CallNode::Make(intrinsic::kReinterpret, {value}, dtype);
+  }
+
   // The kernel owns its variables: nothing of it is shared with the host function.
   PrimFunc MakeKernel(const std::string& name, const KernelScan& scan, const Stmt& body) {
     struct Renamer : StmtMutator {
@@ -118,10 +134,17 @@ class Splitter : public StmtMutator {
     } renamer;
 
     std::vector<Param> scalars, params;
+    std::vector<std::pair<Var, Expr>> narrow;
     for (const Var& var : scan.scalars) {
       Var copy(var.name(), var.dtype(), var.span());
       renamer.vars[var.node()] = copy;
-      scalars.push_back({copy, {}});
+      if (!var.dtype().is_narrow_float()) {
+        scalars.push_back({copy, {}});
+        continue;
+      }
+      Var bits(var.name() + "_bits", BitsType(var), var.span());
+      scalars.push_back({bits, {}});
+      narrow.emplace_back(copy, Reinterpret(var.dtype(), bits));
     }
     for (const Buffer& buffer : scan.buffers) {
       renamer.vars[buffer->data.node()] = Var(buffer->name, DataType::Handle(), buffer->span);
@@ -136,8 +159,10 @@ class Splitter : public StmtMutator {
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
     for (const char* kept : {attr::kReassociate, attr::kWarpSize})
       if (auto it = function_->attrs.find(kept); it != function_->attrs.end()) attrs.insert(*it);
-    return PrimFunc::Make(name, std::move(params), renamer.Mutate(body), std::move(attrs),
-                          function_->span);
+    Stmt renamed = renamer.Mutate(body);
+    for (const auto& [var, value] : narrow)
+      renamed = LetStmtNode::Make(var, value, renamed, var.span());
+    return PrimFunc::Make(name, std::move(params), renamed, std::move(attrs), function_->span);
   }
 
   [[noreturn]] void RefuseMemory(const Buffer& buffer, const Span& span) {

@@ -126,9 +126,10 @@ std::string CCompiler::MakeSharedObject(const std::string& source, std::string_v
   runtime::WriteFile(directory.File("module.c"), source);
   std::vector<std::string> words = command_;
   // No libc and no start files: what the code counts on is in every process already. -lgcc has the
-  // arithmetic that the machine lacks. File names are relative, so that no path is recorded.
+  // arithmetic that the machine lacks; a square root of a negative number tells no errno. File
+  // names are relative, so that no path is recorded.
   for (const char* flag :
-       {"-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-nostdlib",
+       {"-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-nostdlib",
         "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "module.so", "module.c"})
     words.push_back(flag);
   if (!section.empty()) {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cpu {
@@ -84,13 +85,13 @@ std::string CodeGenCHost::ValueType(DataType dtype) {
   TERN_ICHECK(dtype.is_scalar()) << dtype.str() << " was not lowered: C has no vectors";
   if (dtype.is_handle()) return "void*";
   if (dtype.is_bool()) return "bool";
+  TERN_ICHECK(!dtype.is_narrow_float()) << dtype.str() << " was not lowered: C has no such type";
   if (dtype.is_float()) return dtype.bits() == 64 ? "double" : "float";
   return fmt::format("{}int{}_t", dtype.is_uint() ? "u" : "", dtype.bits());
 }
 
 std::string CodeGenCHost::StorageType(DataType dtype) {
   if (dtype.is_bool()) return "uint8_t";
-  if (dtype.is_float() && dtype.bits() == 16) return "uint16_t";
   return ValueType(dtype);
 }
 
@@ -157,10 +158,49 @@ Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
     return {fmt::format("(uintptr_t){} % {} == 0", Print(node->args[0], Precedence::kPrimary),
                         *ir::AsConstInt(node->args[1])),
             Precedence::kComparison};
+  if (node->name == intrinsic::kAddressOf) {
+    const auto* element = node->args[0].As<ir::BufferLoadNode>();
+    return {fmt::format("(void*)({} + {})", NameOf(element->buffer),
+                        PrintConverted(element->indices[0], Precedence::kMultiplicative)),
+            Precedence::kUnary};
+  }
+  if (node->name == intrinsic::kCallExtern) return PrintExternCall(node);
   return CodeGenC::PrintCall(node);
 }
 
+// Compilers have instructions for these.
+std::string CodeGenCHost::FunctionName(const ir::CallNode* node) {
+  const char* name = node->name == "sqrt"       ? "sqrt"
+                     : node->name == "copysign" ? "copysign"
+                     : node->name == "abs"      ? "fabs"
+                                                : "";
+  if (!*name || !tir::IsWideFloat(node->dtype)) return "";
+  uses_math_ = true;
+  return node->dtype.bits() == 32 ? std::string(name) + "f" : name;
+}
+
+Code CodeGenCHost::PrintExternCall(const ir::CallNode* node) {
+  const std::string& symbol = node->args[0].As<ir::StringImmNode>()->value;
+  TERN_CHECK(IsSymbol(symbol)) << node->span.str() << ": '" << symbol
+                               << "' is no name of a C function";
+  std::string types, args;
+  for (size_t i = 1; i < node->args.size(); ++i) {
+    types += (i == 1 ? "" : ", ") + ValueType(node->args[i].dtype());
+    args += (i == 1 ? "" : ", ") + PrintConverted(node->args[i]);
+  }
+  std::string result = node->dtype.is_void() ? "void" : ValueType(node->dtype);
+  std::string declaration =
+      fmt::format("extern {} {}({});\n", result, symbol, types.empty() ? "void" : types);
+  std::string& known = externs_[symbol];
+  TERN_CHECK(known.empty() || known == declaration)
+      << node->span.str() << ": " << symbol << " is called with arguments of other types elsewhere";
+  known = declaration;
+  UseHelper("extern " + symbol, declaration);
+  return {symbol + "(" + args + ")"};
+}
+
 void CodeGenCHost::EmitCall(const ir::CallNode* node) {
+  if (node->name == intrinsic::kCallExtern) return Line(PrintExternCall(node).text + ";");
   if (node->name != intrinsic::kCallImport) return CodeGenC::EmitCall(node);
   auto* name = node->args[1].As<ir::StringImmNode>();
   TERN_ICHECK(name) << "call_import of a function without a constant name";

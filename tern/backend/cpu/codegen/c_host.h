@@ -4,6 +4,7 @@
 #ifndef TERN_BACKEND_CPU_CODEGEN_C_HOST_H_
 #define TERN_BACKEND_CPU_CODEGEN_C_HOST_H_
 
+#include <map>
 #include <string>
 
 #include "tern/codegen/c/codegen_c.h"
@@ -27,9 +28,11 @@ class CodeGenCHost : public codegen::CodeGenC {
   void EmitFunctionEnd(const tir::PrimFunc& function) override;
   void EmitAssert(const tir::AssertNode* node) override;
   codegen::Code PrintCall(const ir::CallNode* node) override;
+  std::string FunctionName(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
 
  private:
+  codegen::Code PrintExternCall(const ir::CallNode* node);
   // An expression as a TernAny, for messages and calls.
   std::string PrintAny(const ir::Expr& expr);
   // The object of a C type that lies `offset` bytes behind an address.
@@ -37,7 +40,8 @@ class CodeGenCHost : public codegen::CodeGenC {
   // Declares an array of them and returns its name; "NULL" for none.
   std::string EmitAnyArray(const char* wanted, const ir::Expr* begin, const ir::Expr* end);
 
-  std::string env_;  // the name of the function's environment
+  std::map<std::string, std::string> externs_;  // declarations by symbol
+  std::string env_;                             // the name of the function's environment
   bool uses_math_ = false;
 };
 

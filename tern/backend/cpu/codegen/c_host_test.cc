@@ -10,6 +10,7 @@
 #include "tern/backend/cpu/codegen/c_module.h"
 #include "tern/codegen/c/arithmetic_cases.h"
 #include "tern/codegen/load_linkable.h"
+#include "tern/codegen/packed_test_function.h"
 #include "tern/compile.h"
 #include "tern/ffi/float16.h"
 #include "tern/ffi/registry.h"
@@ -84,9 +85,13 @@ const std::vector<std::string>& StrictCompilers() {
 
 // Compiles with all of them, and loads what the last one made.
 ffi::Module Load(const std::vector<tir::PrimFunc>& functions) {
-  std::string source = WriteC(ir::IRModule::Make({functions.begin(), functions.end()}));
+  std::vector<ir::BaseFunc> lowered;
   std::vector<std::string> names;
-  for (const tir::PrimFunc& function : functions) names.push_back(function->name);
+  for (const tir::PrimFunc& function : functions) {
+    lowered.push_back(codegen::LowerForTest(function, target::Target::Parse("c")));
+    names.push_back(function->name);
+  }
+  std::string source = WriteC(ir::IRModule::Make(lowered));
   ffi::Module loaded;
   for (const std::string& compiler : StrictCompilers())
     loaded = codegen::LoadLinkable(ffi::Module(ffi::Make<CSourceModule>(source, names, compiler)));

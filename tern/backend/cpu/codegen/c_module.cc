@@ -7,6 +7,7 @@
 #include "tern/backend/cpu/codegen/c_host.h"
 #include "tern/ffi/registry.h"
 #include "tern/target/target.h"
+#include "tern/tir/intrinsic_rules.h"
 
 namespace tern::backend::cpu {
 
@@ -53,6 +54,7 @@ void RegisterC() {
       .type = target::AttrSpec::Type::kString,
       .help = "the C compiler, a program with its first arguments; default: $CC, cc, gcc or clang"};
   target::RegisterTargetKind(std::move(kind));
+  tir::KeepIntrinsics("c", {"sqrt", "copysign", "abs"}, tir::IsWideFloat);
   ffi::RegisterGlobal("target.build.c", ffi::Function::FromTyped("target.build.c", BuildC));
 }
 

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::opencl {
@@ -14,10 +17,8 @@ using codegen::Precedence;
 
 namespace {
 
-bool IsHalf(DataType dtype) {
-  return dtype.is_float() && !dtype.is_bfloat16() && dtype.bits() == 16;
-}
-bool IsNarrowFloat(DataType dtype) { return dtype.is_float() && dtype.bits() == 16; }
+// The one narrow float that the language stores; as a value it is a float.
+bool IsHalf(DataType dtype) { return dtype.element() == DataType::Float(16); }
 
 std::string ScopeQualifier(const std::string& scope) {
   if (scope == "global") return "__global ";
@@ -51,17 +52,50 @@ std::string WithLanes(const std::string& element, DataType dtype) {
   return element + std::to_string(lanes);
 }
 
+// The language's functions by intrinsic, where the names differ: of floats, of integers.
+const std::map<std::string, std::string> kFloatNames = {{"abs", "fabs"}, {"round", "rint"}};
+constexpr const char* kSameNames[] = {
+    "exp",  "exp2", "expm1", "log",   "log2", "log10", "log1p", "sqrt",    "rsqrt",
+    "pow",  "sin",  "cos",   "tan",   "asin", "acos",  "atan",  "atan2",   "sinh",
+    "cosh", "tanh", "erf",   "floor", "ceil", "trunc", "fma",   "copysign"};
+
+std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
+  if (dtype.is_integer()) return intrinsic == "popcount" || intrinsic == "clz" ? intrinsic : "";
+  if (!tir::IsWideFloat(dtype)) return "";
+  if (auto it = kFloatNames.find(intrinsic); it != kFloatNames.end()) return it->second;
+  bool same =
+      std::find(std::begin(kSameNames), std::end(kSameNames), intrinsic) != std::end(kSameNames);
+  return same ? intrinsic : "";
+}
+
+bool TakesVectorCall(const ir::CallNode* call) {
+  DataType operand = call->args[0].dtype();
+  if (operand.is_narrow_float() || call->dtype.is_narrow_float()) return false;
+  bool is_operator = call->name.starts_with("bit_") || call->name.starts_with("shift_");
+  return is_operator || call->name == tir::intrinsic::kReinterpret ||
+         !FunctionOf(call->name, operand).empty();
+}
+
 }  // namespace
+
+std::vector<std::string> FloatFunctions() {
+  std::vector<std::string> names(std::begin(kSameNames), std::end(kSameNames));
+  for (const auto& [intrinsic, name] : kFloatNames) names.push_back(intrinsic);
+  return names;
+}
 
 bool TakesVector(const ir::Expr& expr) {
   using ir::NodeKind;
   DataType dtype = expr.dtype();
-  if (!HasLanes(dtype.lanes()) || dtype.is_bool() || dtype.is_bfloat16()) return false;
+  if (!HasLanes(dtype.lanes()) || dtype.is_bool()) return false;
+  // Conversions that are written out choose between lanes.
+  if (dtype.is_narrow_float() && !IsHalf(dtype)) return false;
   NodeKind kind = expr->kind;
   if (kind == NodeKind::kBufferLoad) {
     const auto* ramp = expr.As<ir::BufferLoadNode>()->indices.back().As<ir::RampNode>();
     return ramp && ir::IsConst(ramp->stride, 1);
   }
+  if (const auto* call = expr.As<ir::CallNode>()) return TakesVectorCall(call);
   // Rounding and wrapping are written for scalars.
   bool computes = kind >= NodeKind::kAdd && kind <= NodeKind::kMax;
   if (computes && dtype.bits() < 32) return false;
@@ -89,7 +123,12 @@ CodeGenOpenCL::CodeGenOpenCL() {
       "fabs floor fma fmax fmin fmod "
       "length log log2 log10 mad max min mix normalize pow prefetch printf radians rint rotate "
       "round rsqrt select shuffle "
-      "sign sin sqrt step tan tanh trunc");
+      "sign sin sqrt step tan tanh trunc "
+      "acos acosh acospi asin asinh asinpi atan2pi atanh atanpi cbrt clz copysign cosh cospi erfc "
+      "expm1 fdim fract frexp hypot ilogb ldexp lgamma log1p logb maxmag minmag modf nan nextafter "
+      "popcount pown powr remainder remquo rootn sincos sinh sinpi tanpi tgamma mad24 mul24 mad_hi "
+      "mul_hi hadd rhadd add_sat sub_sat upsample isequal isfinite isinf isnan isnormal signbit "
+      "bitselect");
 }
 
 std::string CodeGenOpenCL::ValueType(DataType dtype) {
@@ -108,7 +147,6 @@ std::string CodeGenOpenCL::ValueType(DataType dtype) {
 
 std::string CodeGenOpenCL::StorageType(DataType dtype) {
   if (dtype.is_bool()) return "uchar";
-  if (dtype.is_bfloat16()) return "ushort";
   return IsHalf(dtype) ? "half" : ValueType(dtype);
 }
 
@@ -154,13 +192,9 @@ std::string CodeGenOpenCL::PrintParam(const tir::Param& param) {
   }
   DataType dtype = param.var.dtype();
   std::string name = DefineVar(param.var);
-  // Arguments have the size of a type in memory, and neither bool nor half is a type of arguments.
+  // Arguments have the size of a type in memory, and bool is no type of arguments.
   if (dtype.is_bool()) return "uchar " + name;
-  if (!IsNarrowFloat(dtype)) return ValueType(dtype) + " " + name;
-  std::string bits = names_.Define(name + "_bits");
-  if (IsRead(param.var))
-    HoistLine(fmt::format("float {} = {}({});", name, WidenHelper(dtype), bits));
-  return "ushort " + bits;
+  return ValueType(dtype) + " " + name;
 }
 
 std::string CodeGenOpenCL::ThreadIndex(const std::string& axis) {
@@ -206,7 +240,7 @@ std::string CodeGenOpenCL::PrintPlace(const ir::Buffer& buffer, const ir::Expr& 
   TERN_ICHECK(ramp && ir::IsConst(ramp->stride, 1))
       << "an access of " << buffer->name
       << " to elements that are not next to each other was not lowered to scalars";
-  TERN_ICHECK(!buffer->dtype.is_bool() && !buffer->dtype.is_bfloat16())
+  TERN_ICHECK(!buffer->dtype.is_bool())
       << "a vector access of " << buffer->name
       << " was not lowered to scalars: OpenCL has no vectors of " << buffer->dtype.str();
   return fmt::format("0, {} + {}", NameOf(buffer),
@@ -225,7 +259,9 @@ void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
   if (dtype.is_scalar() && !IsHalf(dtype)) return CodeGenC::EmitStore(node);
   std::string function =
       IsHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
-  std::string value = PrintWide(node->value).text;
+  // Storing rounds, so the value need not be rounded before.
+  const auto* cast = node->value.As<ir::CastNode>();
+  std::string value = Print(IsHalf(dtype) && cast ? cast->value : node->value).text;
   Line(fmt::format("{}({}, {});", function, value, PrintPlace(node->buffer, node->indices[0])));
 }
 
@@ -236,19 +272,49 @@ void CodeGenOpenCL::EmitCall(const ir::CallNode* node) {
                    orders_global ? " | CLK_GLOBAL_MEM_FENCE" : ""));
 }
 
-std::string CodeGenOpenCL::RoundHelper(DataType dtype) {
-  if (!IsHalf(dtype)) return CodeGenC::RoundHelper(dtype);
-  return UseHelper("tern_round_f16",
-                   "static float tern_round_f16(float x) {\n"
-                   "  ushort bits;\n"
-                   "  vstore_half_rte(x, 0, (half*)&bits);\n"
-                   "  return vload_half(0, (half*)&bits);\n"
-                   "}\n");
+std::string CodeGenOpenCL::FunctionName(const ir::CallNode* node) {
+  return FunctionOf(node->name, node->dtype);
+}
+
+Code CodeGenOpenCL::PrintReinterpret(const ir::CallNode* node) {
+  DataType from = node->args[0].dtype(), to = node->dtype;
+  if (from == to) return Print(node->args[0]);
+  TERN_ICHECK((!IsHalf(from) && !IsHalf(to)) || to.is_scalar())
+      << "reinterpret between " << from.str() << " and " << to.str();
+  // A half is a half in memory alone.
+  if (IsHalf(from)) {
+    UseHelper("tern_half_bits",
+              "static ushort tern_half_bits(float x) {\n"
+              "  ushort bits;\n"
+              "  vstore_half_rte(x, 0, (half*)&bits);\n"
+              "  return bits;\n"
+              "}\n");
+    std::string bits = "tern_half_bits(" + Print(node->args[0]).text + ")";
+    return {to.is_int() ? "as_short(" + bits + ")" : bits};
+  }
+  if (IsHalf(to)) {
+    UseHelper(
+        "tern_half",
+        "static float tern_half(ushort bits) { return vload_half(0, (const half*)&bits); }\n");
+    return {"tern_half(" + PrintConverted(node->args[0]) + ")"};
+  }
+  return {fmt::format("as_{}({})", ValueType(node->dtype), Print(node->args[0]).text)};
 }
 
 // ---- Vectors.
 
 Code CodeGenOpenCL::PrintConversion(const ir::CastNode* node) {
+  if (IsHalf(node->dtype)) {
+    // Rounded as memory would.
+    TERN_ICHECK(node->dtype.is_scalar()) << "a conversion to " << node->dtype.str();
+    UseHelper("tern_round_half",
+              "static float tern_round_half(float x) {\n"
+              "  ushort bits;\n"
+              "  vstore_half_rte(x, 0, (half*)&bits);\n"
+              "  return vload_half(0, (half*)&bits);\n"
+              "}\n");
+    return {"tern_round_half(" + Print(node->value).text + ")"};
+  }
   if (node->dtype.is_scalar()) return CodeGenC::PrintConversion(node);
   std::string type = ValueType(node->dtype);
   if (type == ValueType(node->value.dtype())) return Print(node->value);

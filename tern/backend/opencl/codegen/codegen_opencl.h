@@ -5,6 +5,7 @@
 #define TERN_BACKEND_OPENCL_CODEGEN_CODEGEN_OPENCL_H_
 
 #include <string>
+#include <vector>
 
 #include "tern/codegen/c/codegen_c.h"
 #include "tern/runtime/device_artifact.h"
@@ -34,11 +35,12 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
+  std::string FunctionName(const ir::CallNode* node) override;
+  codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
   codegen::Code PrintRamp(const ir::RampNode* node) override;
   codegen::Code PrintBroadcast(const ir::BroadcastNode* node) override;
   codegen::Code PrintShuffle(const ir::ShuffleNode* node) override;
-  std::string RoundHelper(DataType dtype) override;
 
  private:
   std::string PrintParam(const tir::Param& param);
@@ -54,6 +56,9 @@ class CodeGenOpenCL : public codegen::CodeGenC {
 // Whether the language has this vector expression: vectors of 2, 3, 4, 8 and 16 numbers, of
 // elements that are next to each other.
 bool TakesVector(const ir::Expr& expr);
+
+// Intrinsics on floats that the language has functions for.
+std::vector<std::string> FloatFunctions();
 
 }  // namespace tern::backend::opencl
 

@@ -5,6 +5,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/target.h"
+#include "tern/tir/intrinsic_rules.h"
 
 namespace tern::backend::opencl {
 
@@ -49,6 +50,9 @@ void RegisterCodegen() {
   kind.device_type = kDeviceTypeOpenCL;
   kind.takes_vector = TakesVector;
   kind.final_passes = {"narrow_indices"};
+  kind.stores = [](const target::Target&, DataType dtype) {
+    return dtype.element() == DataType::Float(16);
+  };
   kind.attrs["max_threads"] = IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
   for (const char* axis : {"max_threads_x", "max_threads_y", "max_threads_z"}) {
     kind.attrs[axis] = IntInRange(axis, 256, 1, 4096, "work items in a work group on one axis");
@@ -62,6 +66,9 @@ void RegisterCodegen() {
       {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768"},
   };
   target::RegisterTargetKind(std::move(kind));
+  tir::KeepIntrinsics("opencl", FloatFunctions(), tir::IsWideFloat);
+  tir::KeepIntrinsics("opencl", {"popcount", "clz"},
+                      [](DataType dtype) { return dtype.is_integer(); });
   ffi::RegisterGlobal("target.build.opencl",
                       ffi::Function::FromTyped("target.build.opencl", Build));
 }

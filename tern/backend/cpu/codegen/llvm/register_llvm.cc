@@ -3,12 +3,40 @@
 // RegisterLLVM of a build with LLVM.
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
+#include "tern/codegen/llvm/llvm_target.h"
 #include "tern/ffi/registry.h"
+#include "tern/tir/intrinsic_rules.h"
 
 namespace tern::backend::cpu {
 
+namespace {
+
+// Without the instruction LLVM would call a function of the C library, which generated code has
+// not.
+void KeepWithFeature(const char* intrinsic, const char* codegen::ElfMachine::* feature) {
+  tir::KeepIntrinsics("llvm", {intrinsic}, [feature](DataType dtype) {
+    if (!tir::IsWideFloat(dtype)) return false;
+    codegen::LLVMTarget target(target::CurrentTarget());
+    return target.HasFeature(target.elf().*feature);
+  });
+}
+
+}  // namespace
+
 void RegisterLLVM() {
-  target::RegisterTargetKind(LLVMKind());
+  target::TargetKind kind = LLVMKind();
+  // Without instructions LLVM would call functions of a compiler's library.
+  kind.stores = [](const target::Target& target, DataType dtype) {
+    codegen::LLVMTarget machine(target);
+    return dtype.element() == DataType::Float(16) && machine.HasFeature(machine.elf().half_feature);
+  };
+  target::RegisterTargetKind(std::move(kind));
+  for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
+    KeepWithFeature(intrinsic, &codegen::ElfMachine::round_feature);
+  KeepWithFeature("fma", &codegen::ElfMachine::fma_feature);
+  tir::KeepIntrinsics("llvm", {"sqrt", "copysign"}, tir::IsWideFloat);
+  tir::KeepIntrinsics("llvm", {"abs", "popcount", "clz", "ctz"},
+                      [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
   ffi::RegisterGlobal("target.build.llvm",
                       ffi::Function::FromTyped("target.build.llvm", BuildLLVM));
 }

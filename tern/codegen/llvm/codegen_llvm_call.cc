@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of CodeGenLLVM.
+#include <map>
+
+#include "tern/codegen/llvm/codegen_llvm.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/tir/intrinsics.h"
+
+namespace tern::codegen {
+
+using llvm::Value;
+namespace intrinsic = tir::intrinsic;
+
+Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) {
+  return node->name == ir::kIfThenElse ? EmitIfThenElse(node) : EmitCall(node);
+}
+
+Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
+  if (Value* value = EmitLaneWise(node)) return value;
+  if (node->name == intrinsic::kPtrAdd)
+    return builder_.CreatePtrAdd(Emit(node->args.at(0)), Emit(node->args.at(1)));
+  if (node->name == intrinsic::kPtrLoad) {
+    Value* pointer = Emit(node->args.at(0));
+    return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
+  }
+  if (node->name == intrinsic::kIsNull) return builder_.CreateIsNull(Emit(node->args.at(0)));
+  if (node->name == intrinsic::kIsAligned) {
+    Value* address = builder_.CreatePtrToInt(Emit(node->args.at(0)), builder_.getInt64Ty());
+    int64_t bytes = *ir::AsConstInt(node->args.at(1));
+    return builder_.CreateIsNull(builder_.CreateAnd(address, static_cast<uint64_t>(bytes - 1)));
+  }
+  if (node->name == intrinsic::kVscale) return builder_.CreateVScale(RegisterType(node->dtype));
+  if (node->name == intrinsic::kAddressOf) {
+    const auto* element = node->args.at(0).As<ir::BufferLoadNode>();
+    return ElementPointer(EmitAccess(element->buffer, element->indices), element->buffer->dtype, 0);
+  }
+  if (node->name == intrinsic::kCallExtern) return EmitExternCall(node);
+  TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
+  return nullptr;
+}
+
+Value* CodeGenLLVM::EmitLaneWise(const ir::CallNode* node) {
+  // Those with one form for all their types.
+  static const std::map<std::string, llvm::Intrinsic::ID> kSame = {
+      {"sqrt", llvm::Intrinsic::sqrt},         {"floor", llvm::Intrinsic::floor},
+      {"ceil", llvm::Intrinsic::ceil},         {"trunc", llvm::Intrinsic::trunc},
+      {"fma", llvm::Intrinsic::fma},           {"round", llvm::Intrinsic::roundeven},
+      {"copysign", llvm::Intrinsic::copysign}, {"popcount", llvm::Intrinsic::ctpop}};
+  using Builder = llvm::IRBuilder<>;
+  static const std::map<std::string, Value* (*)(Builder&, Value*, Value*)> kOperators = {
+      {"shift_left", [](Builder& b, Value* x, Value* y) { return b.CreateShl(x, y); }},
+      {"bit_and", [](Builder& b, Value* x, Value* y) { return b.CreateAnd(x, y); }},
+      {"bit_or", [](Builder& b, Value* x, Value* y) { return b.CreateOr(x, y); }},
+      {"bit_xor", [](Builder& b, Value* x, Value* y) { return b.CreateXor(x, y); }}};
+  const std::string& name = node->name;
+  auto arg = [&](size_t i) { return Emit(node->args.at(i)); };
+
+  if (auto it = kSame.find(name); it != kSame.end()) {
+    std::vector<Value*> args;
+    for (size_t i = 0; i < node->args.size(); ++i) args.push_back(arg(i));
+    return builder_.CreateIntrinsic(it->second, {RegisterType(node->dtype)}, args);
+  }
+  if (auto it = kOperators.find(name); it != kOperators.end()) {
+    Value* first = arg(0);
+    return it->second(builder_, first, arg(1));
+  }
+  if (name == intrinsic::kReinterpret)
+    return builder_.CreateBitCast(arg(0), RegisterType(node->dtype));
+  if (name == "shift_right") {
+    Value* value = arg(0);
+    return node->dtype.is_int() ? builder_.CreateAShr(value, arg(1))
+                                : builder_.CreateLShr(value, arg(1));
+  }
+  if (name == "bit_not") return builder_.CreateNot(arg(0));
+  if (name == "clz" || name == "ctz")
+    return builder_.CreateBinaryIntrinsic(
+        name == "clz" ? llvm::Intrinsic::ctlz : llvm::Intrinsic::cttz, arg(0),
+        builder_.getInt1(false));
+  if (name == "abs") {
+    if (node->dtype.is_uint()) return arg(0);
+    return node->dtype.is_float() ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, arg(0))
+                                  : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, arg(0),
+                                                                   builder_.getInt1(false));
+  }
+  return nullptr;
+}
+
+Value* CodeGenLLVM::EmitExternCall(const ir::CallNode* node) {
+  const std::string& symbol = node->args.at(0).As<ir::StringImmNode>()->value;
+  std::vector<DataType> types;
+  std::vector<Value*> args;
+  std::vector<llvm::Type*> llvm_types;
+  for (size_t i = 1; i < node->args.size(); ++i) {
+    types.push_back(node->args[i].dtype());
+    args.push_back(Emit(node->args[i]));
+    llvm_types.push_back(args.back()->getType());
+  }
+  llvm::Type* result = node->dtype.is_void() ? builder_.getVoidTy() : RegisterType(node->dtype);
+  auto* type = llvm::FunctionType::get(result, llvm_types, false);
+  llvm::Function* declared = module_->getFunction(symbol);
+  if (!declared)
+    declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
+  TERN_CHECK(declared->getFunctionType() == type)
+      << node->span.str() << ": " << symbol << " is called with arguments of other types elsewhere";
+  llvm::CallInst* call = builder_.CreateCall(type, declared, args);
+  call->setDoesNotThrow();
+  // How C passes integers that are smaller than a register.
+  auto extension = [&](DataType dtype) {
+    bool is_small = dtype.is_bool() || (dtype.is_integer() && dtype.bits() < 32);
+    if (dtype.is_integer() && dtype.bits() == 32 && target_.elf().sign_extends_int)
+      return llvm::Attribute::SExt;
+    if (!is_small) return llvm::Attribute::None;
+    return dtype.is_int() ? llvm::Attribute::SExt : llvm::Attribute::ZExt;
+  };
+  for (size_t i = 0; i < types.size(); ++i)
+    if (auto kind = extension(types[i]); kind != llvm::Attribute::None)
+      call->addParamAttr(static_cast<unsigned>(i), kind);
+  if (auto kind = extension(node->dtype); kind != llvm::Attribute::None) call->addRetAttr(kind);
+  return call;
+}
+
+}  // namespace tern::codegen

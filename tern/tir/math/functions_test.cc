@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of tern/tir/math, compiled for the host, against long double over the whole range
+// of their types. The errors are those that docs/numerics.md states.
+#include "tern/tir/math/functions.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "tern/codegen/load_linkable.h"
+#include "tern/compile.h"
+#include "tern/runtime/tensor.h"
+#include "tern/tir/text.h"
+
+namespace tern::tir::math {
+namespace {
+
+using Exact = long double (*)(long double);
+
+struct Case {
+  const char* name;
+  Exact exact;
+  double float32_error, float64_error;  // in units of the last digit
+  double limit = INFINITY;              // of |x|, for which the errors hold
+};
+
+long double SigmoidOf(long double x) {
+  long double e = std::exp(-std::fabs(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
+
+const Case kCases[] = {
+    {"exp", std::exp, 1, 1},
+    {"exp2", std::exp2, 1.5, 1.5},
+    {"expm1", std::expm1, 2, 2},
+    {"log", std::log, 1.5, 1.5},
+    {"log2", std::log2, 2, 2},
+    {"log10", std::log10, 3, 3},
+    {"log1p", std::log1p, 2, 2},
+    {"tanh", std::tanh, 2, 2},
+    {"sinh", std::sinh, 3, 3},
+    {"cosh", std::cosh, 3, 3},
+    {"sigmoid", SigmoidOf, 2.5, 2.5},
+    {"erf", std::erf, 2.5, 2.5},
+    {"sin", std::sin, 1, 1.5, 1e6},
+    {"cos", std::cos, 1, 1.5, 1e6},
+    {"tan", std::tan, 2, 3, 1e6},
+    {"asin", std::asin, 2.5, 2.5},
+    {"acos", std::acos, 1.5, 1.5},
+    {"atan", std::atan, 2.5, 2.5},
+    {"sqrt", std::sqrt, 0.5, 0.5},
+    {"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 1.5, 1.5},
+    {"floor", std::floor, 0, 0},
+    {"ceil", std::ceil, 0, 0},
+    {"trunc", std::trunc, 0, 0},
+    {"round", std::rint, 0, 0},
+    {"abs", std::fabs, 0, 0},
+};
+
+// The distance in units of the last digit of T; 0 for equal infinities and for two NaN.
+template <class T>
+double Distance(T actual, long double exact) {
+  T rounded = static_cast<T>(exact);
+  if (std::isnan(rounded) || std::isnan(actual))
+    return std::isnan(rounded) == std::isnan(actual) ? 0 : INFINITY;
+  if (std::isinf(rounded) || std::isinf(actual)) {
+    if (actual == rounded) return 0;
+    // The largest number and infinity are neighbours.
+    T largest = std::numeric_limits<T>::max();
+    return std::fabs(actual) >= largest && std::fabs(rounded) >= largest ? 1 : INFINITY;
+  }
+  int exponent;
+  std::frexp(rounded == 0 ? std::numeric_limits<T>::denorm_min() : rounded, &exponent);
+  exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
+  return static_cast<double>(std::fabs(static_cast<long double>(actual) - exact) /
+                             std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));
+}
+
+template <class T>
+std::vector<T> SpecialValues() {
+  using L = std::numeric_limits<T>;
+  std::vector<T> values;
+  for (T x : {T(0),
+              L::denorm_min(),
+              L::min() / 2,
+              L::min(),
+              L::epsilon(),
+              T(0.5),
+              T(1),
+              T(1.5),
+              T(2.5),
+              T(2),
+              T(3),
+              L::max(),
+              L::infinity(),
+              T(0.625),
+              T(60),
+              T(0.34657),
+              T(1) - L::epsilon(),
+              T(1) + L::epsilon(),
+              T(1) / L::epsilon(),
+              T(3.141592653589793),
+              T(1.5707963267948966)}) {
+    values.push_back(x);
+    values.push_back(-x);
+  }
+  values.push_back(L::quiet_NaN());
+  return values;
+}
+
+// Every so many bit patterns, with the special ones.
+template <class T, class Bits>
+std::vector<T> Samples(size_t count) {
+  std::vector<T> values = SpecialValues<T>();
+  Bits step = std::numeric_limits<Bits>::max() / static_cast<Bits>(count) | 1;
+  Bits bits = 12345;
+  for (size_t i = 0; i < count; ++i, bits += step) values.push_back(std::bit_cast<T>(bits));
+  // Where most arguments are.
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> usual(-100, 100), small(-1, 1);
+  for (size_t i = 0; i < count / 8; ++i) {
+    values.push_back(static_cast<T>(usual(random)));
+    values.push_back(static_cast<T>(small(random)));
+  }
+  return values;
+}
+
+// B[i] = expression of A[i], compiled for this machine.
+template <class T>
+std::vector<T> Evaluate(const std::string& expression, const std::vector<T>& inputs) {
+  DataType dtype = DataType::Float(8 * sizeof(T));
+  std::string type = dtype.str();
+  ir::IRModule module = ParseModule(
+      "math.tir", "func f(A: " + type + "[n], B: " + type +
+                      "[n]) {\n  for i in 0..n {\n    B[i] = " + expression + "\n  }\n}\n");
+  ffi::Module compiled = codegen::LoadLinkable(Compile(module, target::Target::DefaultHost()));
+  auto n = static_cast<int64_t>(inputs.size());
+  auto a = runtime::Tensor::Empty({n}, dtype), b = runtime::Tensor::Empty({n}, dtype);
+  std::copy(inputs.begin(), inputs.end(), static_cast<T*>(a->data()));
+  compiled->GetFunction("f")(a, b);
+  const T* results = static_cast<const T*>(b->data());
+  return {results, results + n};
+}
+
+template <class T>
+void CheckErrors(const std::vector<T>& inputs, double Case::* limit) {
+  for (const Case& test : kCases) {
+    std::vector<T> results = Evaluate<T>(std::string(test.name) + "(A[i])", inputs);
+    double worst = 0;
+    T worst_at = 0;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (std::isfinite(inputs[i]) && std::fabs(inputs[i]) > test.limit) continue;
+      double error = Distance(results[i], test.exact(inputs[i]));
+      if (error > worst) {
+        worst = error;
+        worst_at = inputs[i];
+      }
+    }
+    EXPECT_LE(worst, test.*limit) << test.name << "(" << testing::PrintToString(worst_at) << ")";
+  }
+}
+
+class MathFunctions : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { Initialize(); }
+};
+
+TEST_F(MathFunctions, Float32) {
+  CheckErrors(Samples<float, uint32_t>(1 << 18), &Case::float32_error);
+}
+
+TEST_F(MathFunctions, Float64) {
+  CheckErrors(Samples<double, uint64_t>(1 << 16), &Case::float64_error);
+}
+
+// Those that are used most, over every 997th number.
+TEST_F(MathFunctions, Float32Densely) {
+  std::vector<float> inputs;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 997)
+    inputs.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (const Case& test : kCases) {
+    std::string name = test.name;
+    if (name != "exp" && name != "log" && name != "tanh") continue;
+    std::vector<float> results = Evaluate<float>(name + "(A[i])", inputs);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      ASSERT_LE(Distance(results[i], test.exact(inputs[i])), 2) << name << "(" << inputs[i] << ")";
+  }
+}
+
+template <class T>
+void CheckBinary(const char* name, long double (*exact)(long double, long double),
+                 const std::function<double(double, double)>& limit) {
+  std::vector<T> special = SpecialValues<T>(), inputs, others;
+  for (T x : special)
+    for (T y : special) {
+      inputs.push_back(x);
+      others.push_back(y);
+    }
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> usual(-10, 10);
+  for (int i = 0; i < 100000; ++i) {
+    inputs.push_back(static_cast<T>(std::fabs(usual(random))));
+    others.push_back(static_cast<T>(usual(random)));
+  }
+  DataType dtype = DataType::Float(8 * sizeof(T));
+  std::string type = dtype.str();
+  ir::IRModule module = ParseModule(
+      "math.tir", "func f(A: " + type + "[n], B: " + type + "[n], C: " + type +
+                      "[n]) {\n  for i in 0..n {\n    C[i] = " + name + "(A[i], B[i])\n  }\n}\n");
+  ffi::Module compiled = codegen::LoadLinkable(Compile(module, target::Target::DefaultHost()));
+  auto n = static_cast<int64_t>(inputs.size());
+  runtime::Tensor a = runtime::Tensor::Empty({n}, dtype), b = runtime::Tensor::Empty({n}, dtype),
+                  c = runtime::Tensor::Empty({n}, dtype);
+  std::copy(inputs.begin(), inputs.end(), static_cast<T*>(a->data()));
+  std::copy(others.begin(), others.end(), static_cast<T*>(b->data()));
+  compiled->GetFunction("f")(a, b, c);
+  for (int64_t i = 0; i < n; ++i) {
+    T result = static_cast<const T*>(c->data())[i];
+    long double expected = exact(inputs[i], others[i]);
+    ASSERT_LE(Distance(result, expected), limit(inputs[i], others[i]))
+        << name << "(" << inputs[i] << ", " << others[i] << ") = " << result;
+  }
+}
+
+TEST_F(MathFunctions, OfTwoArguments) {
+  auto at_most = [](double limit) { return [=](double, double) { return limit; }; };
+  CheckBinary<float>("pow", std::pow, at_most(1));
+  // An error of the exponent grows with it.
+  CheckBinary<double>("pow", std::pow, [](double x, double y) {
+    double exponent = std::fabs(y * std::log2(std::fabs(x)));
+    return 1 + 2 * (exponent < 1100 ? exponent : 0);
+  });
+  CheckBinary<float>("atan2", std::atan2, at_most(3));
+  CheckBinary<double>("atan2", std::atan2, at_most(3));
+  CheckBinary<float>("copysign", std::copysign, at_most(0));
+  CheckBinary<double>("copysign", std::copysign, at_most(0));
+}
+
+// a * b + c, of numbers that nearly cancel and of numbers far apart.
+template <class T>
+void CheckFma() {
+  std::vector<T> a, b, c;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> mantissa(-2, 2);
+  std::uniform_int_distribution<int> exponent(-40, 40), near(-3, 3);
+  for (int i = 0; i < 50000; ++i) {
+    a.push_back(std::ldexp(static_cast<T>(mantissa(random)), exponent(random)));
+    b.push_back(std::ldexp(static_cast<T>(mantissa(random)), exponent(random)));
+    T product = a.back() * b.back();
+    c.push_back(i % 2 ? -product * (1 + near(random) * std::numeric_limits<T>::epsilon())
+                      : std::ldexp(product, exponent(random)));
+  }
+  for (T x : SpecialValues<T>())
+    for (T y : {T(1), T(0), T(1.5), std::numeric_limits<T>::infinity()}) {
+      a.push_back(x);
+      b.push_back(y);
+      c.push_back(T(0.25));
+    }
+  DataType dtype = DataType::Float(8 * sizeof(T));
+  std::string type = dtype.str();
+  ir::IRModule module = ParseModule(
+      "fma.tir", "func f(A: " + type + "[n], B: " + type + "[n], C: " + type + "[n], D: " + type +
+                     "[n]) {\n  for i in 0..n {\n    D[i] = fma(A[i], B[i], C[i])\n  }\n}\n");
+  ffi::Module compiled = codegen::LoadLinkable(Compile(module, target::Target::DefaultHost()));
+  auto n = static_cast<int64_t>(a.size());
+  std::vector<runtime::Tensor> tensors;
+  for (int i = 0; i < 4; ++i) tensors.push_back(runtime::Tensor::Empty({n}, dtype));
+  std::copy(a.begin(), a.end(), static_cast<T*>(tensors[0]->data()));
+  std::copy(b.begin(), b.end(), static_cast<T*>(tensors[1]->data()));
+  std::copy(c.begin(), c.end(), static_cast<T*>(tensors[2]->data()));
+  compiled->GetFunction("f")(tensors[0], tensors[1], tensors[2], tensors[3]);
+  for (int64_t i = 0; i < n; ++i)
+    ASSERT_EQ(Distance(static_cast<const T*>(tensors[3]->data())[i],
+                       static_cast<long double>(std::fma(a[i], b[i], c[i]))),
+              0)
+        << a[i] << " * " << b[i] << " + " << c[i];
+}
+
+TEST_F(MathFunctions, FusedMultiplyAdd) {
+  CheckFma<float>();
+  CheckFma<double>();
+}
+
+}  // namespace
+}  // namespace tern::tir::math
