@@ -33,12 +33,25 @@ void Initialize() {
 
 std::vector<std::string> LoweringPasses(const target::Target& target) {
   if (!target->kind->lowered) return {"verify"};
-  std::vector<std::string> passes = {
-      "verify",          "bind_threads",         "lower_thread_reductions", "lower_virtual_threads",
-      "insert_barriers", "serialize_threads",    "decompose_reductions",    "lower_blocks",
-      "simplify",        "unroll_loops",         "vectorize_loops",         "flatten_buffers",
-      "simplify",        "lower_floor_division", "split_host_device",       "make_packed_api",
-      "simplify",        "verify_limits"};
+  std::vector<std::string> passes = {"verify",
+                                     "bind_threads",
+                                     "lower_thread_reductions",
+                                     "lower_virtual_threads",
+                                     "lower_warp_memory",
+                                     "insert_barriers",
+                                     "serialize_threads",
+                                     "decompose_reductions",
+                                     "lower_blocks",
+                                     "simplify",
+                                     "unroll_loops",
+                                     "vectorize_loops",
+                                     "flatten_buffers",
+                                     "simplify",
+                                     "lower_floor_division",
+                                     "split_host_device",
+                                     "make_packed_api",
+                                     "simplify",
+                                     "verify_limits"};
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   return passes;
 }

@@ -11,7 +11,9 @@
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/lower_thread_reductions.h"
 #include "tern/tir/transform/lower_virtual_threads.h"
+#include "tern/tir/transform/lower_warp_memory.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/merge_shared_memory.h"
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
@@ -38,7 +40,10 @@ void RegisterPasses() {
                LowerThreadReductions);
   per_function("lower_virtual_threads", "virtual threads are interleaved in their threads",
                LowerVirtualThreads);
+  per_function("lower_warp_memory", "memory of warps is in the registers of their lanes",
+               LowerWarpMemory);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("merge_shared_memory", "kernels have one piece of shared memory", MergeSharedMemory);
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
