@@ -124,7 +124,7 @@ class LimitVerifier : public StmtVisitor {
 
   // False, and one report for a statement, where the target does not take the vector.
   bool CheckVector(const Expr& expr, const Span& span) {
-    if (expr.dtype().is_scalar()) return true;
+    if (expr.dtype().is_scalar() || expr.dtype().is_void()) return true;
     if (kind_.vectors && (!kind_.takes_vector || kind_.takes_vector(expr))) return true;
     Report(span, what_ + " computes with " + expr.dtype().str() + ", but " + kind_.name +
                      (kind_.vectors ? " has no code for that here" : " has no vectors") +
