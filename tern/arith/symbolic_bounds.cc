@@ -166,6 +166,9 @@ Expr SymbolicAnalyzer::Tighter(const Expr& a, const Expr& b, End end) const {
 // makes the sum larger (or smaller), and may cancel its variables.
 Expr SymbolicAnalyzer::Bound(const LinearSum& sum, End end) const {
   Expr best = Eliminate(sum, end);
+  // What a fact leaves is bounded without facts: two of them could lead from one to the other and
+  // back.
+  if (uses_fact_) return best;
   for (const LinearSum& fact : facts_) {
     for (const LinearSum::Term& term : fact.terms) {
       const VarNode* var = AsVar(term.expr);
@@ -175,7 +178,10 @@ Expr SymbolicAnalyzer::Bound(const LinearSum& sum, End end) const {
       if ((times > 0) != (end == End::kHi)) continue;
       LinearSum rest = sum;
       if (!rest.Add(fact, -times)) continue;
-      best = Tighter(best, Eliminate(std::move(rest), end), end);
+      uses_fact_ = true;
+      Expr bound = Eliminate(std::move(rest), end);
+      uses_fact_ = false;
+      best = Tighter(best, bound, end);
       break;
     }
   }

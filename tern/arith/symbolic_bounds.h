@@ -68,6 +68,7 @@ class SymbolicAnalyzer {
   std::vector<Inner> inner_;      // outermost first
   std::vector<LinearSum> facts_;  // each is <= 0
   ir::VarMap lets_;
+  mutable bool uses_fact_ = false;  // while the rest of a fact is bounded
 };
 
 }  // namespace tern::arith

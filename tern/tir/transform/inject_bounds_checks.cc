@@ -2,6 +2,7 @@
 #include "tern/tir/transform/inject_bounds_checks.h"
 
 #include "tern/arith/symbolic_bounds.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -59,10 +60,26 @@ class CheckCollector : public ir::ExprVisitor {
   void VisitLogic(const T* node, const Expr& reached) {
     if (!node->dtype.is_scalar()) return VisitChildren(node);
     Visit(node->a);
+    VisitWhere(reached, node->b);
+  }
+  void VisitNode(const ir::SelectNode* node) override {
+    if (!node->condition.dtype().is_scalar()) return VisitChildren(node);
+    VisitChoice(node->condition, node->true_value, node->false_value);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name != ir::kIfThenElse) return VisitChildren(node);
+    VisitChoice(node->args[0], node->args[1], node->args[2]);
+  }
+  void VisitChoice(const Expr& condition, const Expr& a, const Expr& b) {
+    Visit(condition);
+    VisitWhere(condition, a);
+    VisitWhere(ir::NotNode::Make(condition), b);
+  }
+  void VisitWhere(const Expr& reached, const Expr& expr) {
     arith::SymbolicAnalyzer::Mark mark = symbolic_->Enter();
     symbolic_->Assume(reached);
     around_.push_back({{}, reached});
-    Visit(node->b);
+    Visit(expr);
     around_.pop_back();
     symbolic_->Leave(mark);
   }

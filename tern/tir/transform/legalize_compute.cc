@@ -69,7 +69,8 @@ class ComputeLegalizer : public StmtMutator {
     const ir::Intrinsic* intrinsic = ir::FindIntrinsic(node->name);
     if (intrinsic->lane_wise && intrinsic->one_type && IsIllegal(node->args[0].dtype()))
       return Mutate(math::OfNarrowFloats(call.As<ir::CallNode>()));
-    if (intrinsic->lane_wise || node->name == intrinsic::kAddressOf) return call;
+    bool moves = node->name == ir::kIfThenElse || IsWarpOperation(node);
+    if (intrinsic->lane_wise || moves || node->name == intrinsic::kAddressOf) return call;
     // What leaves the function leaves as a float32.
     auto copy = ffi::Make<ir::CallNode>(*call.As<ir::CallNode>());
     return Widen(&copy->args) ? Expr(copy) : call;

@@ -66,9 +66,9 @@ class StorageLegalizer : public StmtMutator {
   Buffer MutateDef(const BufferDef& buffer) override {
     Buffer result = StmtMutator::MutateDef(buffer);
     if (!IsIllegal(buffer->dtype)) return result;
-    return new_buffers_[buffer.get()] =
-               ir::BufferNode::Make(result->name, BitsType(result->dtype), result->shape,
-                                    result->strides, result->scope, result->data, result->span);
+    auto bits = ffi::Make<BufferNode>(*result);
+    bits->dtype = BitsType(result->dtype);
+    return new_buffers_[buffer.get()] = Buffer(bits.get());
   }
   Expr MutateNode(const VarNode* node, const Expr& self) override {
     auto it = vars_.find(node);
@@ -85,6 +85,12 @@ class StorageLegalizer : public StmtMutator {
   Expr MutateNode(const ir::BroadcastNode* node, const Expr& self) override {
     Expr value = Mutate(node->value);
     return value.same(node->value) ? self : ir::BroadcastNode::Make(value, node->lanes, node->span);
+  }
+  Expr MutateNode(const ir::ShuffleNode* node, const Expr& self) override {
+    if (!IsIllegal(node->dtype)) return MutateChildren(node, self);
+    std::vector<Expr> vectors;
+    for (const Expr& vector : node->vectors) vectors.push_back(Mutate(vector));
+    return ir::ShuffleNode::Make(std::move(vectors), node->indices, node->span);
   }
   Expr MutateNode(const ir::SelectNode* node, const Expr& self) override {
     if (!IsIllegal(node->dtype)) return MutateChildren(node, self);
