@@ -57,7 +57,8 @@ struct TargetKind {
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
   // Which floats of 8 and 16 bits its code generator computes with, and which it reads, writes, and
-  // converts from and to float32; those that it does not store are integers to it. Null: none.
+  // converts from and to float32; those that it does not store are integers to it. Asked about
+  // scalar types; null: none.
   std::function<bool(const Target&, DataType)> computes, stores;
   // Passes that run on its functions last, just before code generation.
   std::vector<std::string> final_passes;

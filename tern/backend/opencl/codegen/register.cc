@@ -55,9 +55,7 @@ void RegisterCodegen() {
   kind.device = "opencl";
   kind.device_type = kDeviceTypeOpenCL;
   kind.takes_vector = TakesVector;
-  kind.stores = [](const target::Target&, DataType dtype) {
-    return dtype.element() == DataType::Float(16);
-  };
+  kind.stores = [](const target::Target&, DataType dtype) { return dtype == DataType::Float(16); };
   kind.attrs["max_threads"] = IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
   kind.attrs["max_shared_memory"] =
       IntInRange("max_shared_memory", 32768, 0, 1 << 20, "bytes of local memory in a work group");
