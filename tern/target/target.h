@@ -64,7 +64,8 @@ struct TargetKind {
   // An attribute "warp_size" of the target has precedence.
   int64_t warp_size = 0;
   // Which floats of 8 and 16 bits its code generator computes with, and which it reads, writes, and
-  // converts from and to float32; those that it does not store are integers to it. Null: none.
+  // converts from and to float32; those that it does not store are integers to it. Asked about
+  // scalar types; null: none.
   std::function<bool(const Target&, DataType)> computes, stores;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/legalize_compute.h"
 
+#include <map>
+
 #include "tern/ir/intrinsic.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsics.h"
@@ -30,7 +32,10 @@ class ComputeLegalizer : public StmtMutator {
 
   bool IsIllegal(DataType dtype) const {
     if (!dtype.is_narrow_float()) return false;
-    return !target_ || !target_->kind->computes || !target_->kind->computes(target_, dtype);
+    if (!target_ || !target_->kind->computes) return true;
+    auto [it, is_new] = legal_.try_emplace(dtype.code());
+    if (is_new) it->second = target_->kind->computes(target_, dtype.element());
+    return !it->second;
   }
 
 #define TERN_LEGALIZE(name)                                                \
@@ -91,6 +96,7 @@ class ComputeLegalizer : public StmtMutator {
   }
 
   target::Target target_;
+  mutable std::map<int, bool> legal_;  // the target's answers, by type code
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/legalize_storage.h"
 
+#include <map>
 #include <unordered_map>
 
 #include "tern/target/target.h"
@@ -51,7 +52,10 @@ class StorageLegalizer : public StmtMutator {
 
   bool IsIllegal(DataType dtype) const {
     if (!dtype.is_narrow_float()) return false;
-    return !target_ || !target_->kind->stores || !target_->kind->stores(target_, dtype);
+    if (!target_ || !target_->kind->stores) return true;
+    auto [it, is_new] = legal_.try_emplace(dtype.code());
+    if (is_new) it->second = target_->kind->stores(target_, dtype.element());
+    return !it->second;
   }
   static DataType BitsType(DataType dtype) { return DataType::UInt(dtype.bits(), dtype.lanes()); }
 
@@ -132,6 +136,7 @@ class StorageLegalizer : public StmtMutator {
   }
 
   target::Target target_;
+  mutable std::map<int, bool> legal_;  // the target's answers, by type code
   std::unordered_map<const VarNode*, Var> vars_;
 };
 

@@ -50,9 +50,7 @@ void RegisterCodegen() {
   kind.device_type = kDeviceTypeOpenCL;
   kind.takes_vector = TakesVector;
   kind.final_passes = {"narrow_indices"};
-  kind.stores = [](const target::Target&, DataType dtype) {
-    return dtype.element() == DataType::Float(16);
-  };
+  kind.stores = [](const target::Target&, DataType dtype) { return dtype == DataType::Float(16); };
   kind.attrs["max_threads"] = IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
   for (const char* axis : {"max_threads_x", "max_threads_y", "max_threads_z"}) {
     kind.attrs[axis] = IntInRange(axis, 256, 1, 4096, "work items in a work group on one axis");

@@ -27,8 +27,9 @@ void RegisterLLVM() {
   target::TargetKind kind = LLVMKind();
   // Without instructions LLVM would call functions of a compiler's library.
   kind.stores = [](const target::Target& target, DataType dtype) {
+    if (dtype != DataType::Float(16)) return false;
     codegen::LLVMTarget machine(target);
-    return dtype.element() == DataType::Float(16) && machine.HasFeature(machine.elf().half_feature);
+    return machine.HasFeature(machine.elf().half_feature);
   };
   target::RegisterTargetKind(std::move(kind));
   for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
