@@ -11,6 +11,9 @@ namespace tern::tir {
 // launch_kernel("name", argument..., extent...)   runs a kernel; made by split_host_device
 // call_import(env, "name", argument...)           calls through the environment; made by
 //                                                 make_packed_api
+// alloc_workspace(env, type, id, bytes, alignment) memory of that device for the time of the call,
+//                                                 or null; made by lower_allocations
+// free_workspace(env, type, id, p)                gives it back
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
@@ -23,6 +26,8 @@ namespace tern::tir {
 namespace intrinsic {
 inline constexpr const char* kLaunchKernel = "launch_kernel";
 inline constexpr const char* kCallImport = "call_import";
+inline constexpr const char* kAllocWorkspace = "alloc_workspace";
+inline constexpr const char* kFreeWorkspace = "free_workspace";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";
