@@ -149,6 +149,13 @@ typedef struct TernEnv {
   // Calls a function of the module's imports, or else of the global registry.
   int (*call)(const struct TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
               TernAny* result);
+
+  // Memory on a device, for the time of the call: it is given back with free_workspace, last
+  // allocated first, or when the function returns. NULL where there is none.
+  void* (*alloc_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
+                           int64_t bytes, int64_t alignment);
+  void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
+                         void* memory);
 } TernEnv;
 
 // An exported function `f` is the symbol TERN_SYMBOL_PREFIX f, of this type.

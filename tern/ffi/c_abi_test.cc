@@ -61,6 +61,8 @@ TERN_OFFSET(TernEnv, version, 4);
 TERN_OFFSET(TernEnv, module, 8);
 TERN_OFFSET(TernEnv, raise, 16);
 TERN_OFFSET(TernEnv, call, 24);
+TERN_OFFSET(TernEnv, alloc_workspace, 32);
+TERN_OFFSET(TernEnv, free_workspace, 40);
 
 static_assert(kTernNone == 0 && kTernInt == 1 && kTernBool == 2 && kTernFloat == 3 &&
               kTernOpaquePtr == 4 && kTernDataType == 5 && kTernDevice == 6 &&

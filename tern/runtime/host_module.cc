@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "tern/runtime/workspace.h"
+
 namespace tern::runtime {
 namespace {
 
@@ -44,6 +46,14 @@ int Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_
   });
 }
 
+void* AllocWorkspaceFor(const TernEnv*, int32_t device_type, int32_t device_id, int64_t bytes,
+                        int64_t alignment) {
+  return AllocWorkspace({device_type, device_id}, bytes, alignment);
+}
+void FreeWorkspaceFor(const TernEnv*, int32_t device_type, int32_t device_id, void* memory) {
+  FreeWorkspace({device_type, device_id}, memory);
+}
+
 class EntryFunctionObj : public ffi::FunctionObj {
  public:
   EntryFunctionObj(ffi::Module module, const TernEnv* env, TernEntry entry)
@@ -53,6 +63,7 @@ class EntryFunctionObj : public ffi::FunctionObj {
   static int Invoke(void* handle, const TernAny* args, int32_t num_args, TernAny* result) {
     auto* self =
         static_cast<EntryFunctionObj*>(ffi::Object::FromHeader(static_cast<TernObject*>(handle)));
+    WorkspaceFrame frame;
     return self->entry_(self->env_, args, num_args, result);
   }
 
@@ -126,7 +137,8 @@ int AnonymousFile() {
 }  // namespace
 
 TernEnv MakeEnv(ffi::ModuleObj* module) {
-  return {sizeof(TernEnv), TERN_ENV_VERSION, module, &Raise, &Call};
+  return {sizeof(TernEnv), TERN_ENV_VERSION,   module,           &Raise,
+          &Call,           &AllocWorkspaceFor, &FreeWorkspaceFor};
 }
 
 ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry) {

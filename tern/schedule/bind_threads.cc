@@ -106,6 +106,11 @@ Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
     return LetStmtNode::Make(let->var, let->value, BindStmt(let->body, num_threads), let->span);
   if (const auto* decl = stmt.As<DeclBufferNode>())
     return DeclBufferNode::Make(decl->buffer, BindStmt(decl->body, num_threads), decl->span);
+  // What several launches share stays outside of them.
+  if (const auto* allocation = stmt.As<AllocateNode>();
+      allocation && allocation->buffer->scope == "global")
+    return AllocateNode::Make(allocation->buffer, BindStmt(allocation->body, num_threads),
+                              allocation->span);
   if (const auto* seq = stmt.As<SeqNode>()) {
     std::vector<Stmt> stmts;
     for (const Stmt& item : seq->stmts) stmts.push_back(BindStmt(item, num_threads));

@@ -132,7 +132,14 @@ void CheckHandle(const char* name, const Expr& arg) {
 
 void CheckOffset(const char* name, const Expr& arg) {
   if (arg.dtype() != DataType::Int(64))
-    TERN_THROW(TypeError) << name << ": the offset is int64, got " << arg.dtype().str();
+    TERN_THROW(TypeError) << name << ": expected an int64, got " << arg.dtype().str();
+}
+
+void CheckWorkspace(const char* name, const Args& args) {
+  CheckHandle(name, args[0]);
+  for (const Expr& part : {args[1], args[2]})
+    if (part.dtype() != DataType::Int(32))
+      TERN_THROW(TypeError) << name << ": a device is two int32, got " << part.dtype().str();
 }
 
 void CheckName(const char* name, const Expr& arg) {
@@ -191,6 +198,25 @@ void RegisterIntrinsics() {
                            CheckCount(kCallImport, args, 2, kAnyNumber);
                            CheckHandle(kCallImport, args[0]);
                            CheckName(kCallImport, args[1]);
+                           return DataType::Void();
+                         }});
+  ir::RegisterIntrinsic(
+      {kAllocWorkspace,
+       "alloc_workspace(env: handle, type: int32, id: int32, bytes: int64, alignment: int64) -> "
+       "handle",
+       false, false, [](const Args& args, DataType) {
+         CheckCount(kAllocWorkspace, args, 5, 5);
+         CheckWorkspace(kAllocWorkspace, args);
+         CheckOffset(kAllocWorkspace, args[3]);
+         CheckOffset(kAllocWorkspace, args[4]);
+         return DataType::Handle();
+       }});
+  ir::RegisterIntrinsic({kFreeWorkspace,
+                         "free_workspace(env: handle, type: int32, id: int32, p: handle)", false,
+                         false, [](const Args& args, DataType) {
+                           CheckCount(kFreeWorkspace, args, 4, 4);
+                           CheckWorkspace(kFreeWorkspace, args);
+                           CheckHandle(kFreeWorkspace, args[3]);
                            return DataType::Void();
                          }});
   ir::RegisterIntrinsic({.name = kCallPacked,

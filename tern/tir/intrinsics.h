@@ -15,6 +15,9 @@ namespace tern::tir {
 // call_packed("name", argument...)                calls a function of the global registry, on hosts
 // call_extern<dtype>("symbol", argument...)       calls a C function; void without a type
 // address_of(A[i])                                the address of an element, which is not read
+// alloc_workspace(env, type, id, bytes, alignment) memory of that device for the time of the call,
+//                                                 or null; made by lower_allocations
+// free_workspace(env, type, id, p)                gives it back
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
 // is_null(p)                                      whether the pointer is null
@@ -40,6 +43,8 @@ inline constexpr const char* kCallImport = "call_import";
 inline constexpr const char* kCallPacked = "call_packed";
 inline constexpr const char* kCallExtern = "call_extern";
 inline constexpr const char* kAddressOf = "address_of";
+inline constexpr const char* kAllocWorkspace = "alloc_workspace";
+inline constexpr const char* kFreeWorkspace = "free_workspace";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";

@@ -10,6 +10,7 @@
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/machine_access.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
@@ -230,20 +231,41 @@ std::unique_ptr<Machine::Piece> Machine::Allocate(const AllocateNode* node, uint
                                      : size + Multiply(buffer, view.shape[d] - 1, view.strides[d]);
   size = Multiply(buffer, size, buffer->dtype.bytes());
   try {
-    auto alignment = static_cast<size_t>(std::max<int64_t>(buffer->alignment, kAlignment));
-    size_t space = size + alignment;
-    auto owned = std::make_unique_for_overwrite<char[]>(space);
-    void* start = owned.get();
-    char* data = static_cast<char*>(std::align(alignment, size, start, space));
-    auto piece = std::make_unique<Piece>(
-        Piece{data, ShadowMemory(size, ShadowMemory::Contents::kUninitialised), depth,
-              OwnerOf(buffer->scope), std::move(owned)});
-    pieces_[data] = piece.get();
-    return piece;
+    return NewPiece(size, buffer->alignment, depth, OwnerOf(buffer->scope));
   } catch (const std::bad_alloc&) {
     TERN_THROW(RuntimeError) << node->span.str() << ": there is no memory for " << buffer->name
                              << ", which needs " << size << " bytes";
   }
+}
+
+std::unique_ptr<Machine::Piece> Machine::NewPiece(int64_t size, int64_t alignment, uint32_t depth,
+                                                  ScopeOwner owner) {
+  auto aligned = static_cast<size_t>(std::max(alignment, kAlignment));
+  size_t space = size + aligned;
+  auto owned = std::make_unique_for_overwrite<char[]>(space);
+  void* start = owned.get();
+  char* data = static_cast<char*>(std::align(aligned, size, start, space));
+  auto piece = std::make_unique<Piece>(
+      Piece{data, ShadowMemory(size, ShadowMemory::Contents::kUninitialised), depth, owner,
+            std::move(owned)});
+  pieces_[data] = piece.get();
+  return piece;
+}
+
+// alloc_workspace(env, type, id, bytes, alignment), free_workspace(env, type, id, p)
+Value Machine::CallWorkspace(const ir::CallNode* node) {
+  if (node->name == intrinsic::kFreeWorkspace) {
+    const auto* data = static_cast<const char*>(Eval(node->args[3]).p());
+    pieces_.erase(data);
+    workspace_.erase(data);
+    return Value(DataType::Int(32));
+  }
+  int64_t bytes = EvalInt(node->args[3]);
+  if (bytes < 0) return Value::Handle(nullptr);
+  std::unique_ptr<Piece> piece = NewPiece(bytes, EvalInt(node->args[4]), depth_, ScopeOwner::kGrid);
+  char* data = piece->data;
+  workspace_[data] = std::move(piece);
+  return Value::Handle(data);
 }
 
 void Machine::Release(const AllocateNode* node, const Piece& piece) {

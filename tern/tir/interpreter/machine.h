@@ -111,6 +111,9 @@ class Machine {
   void AddArgumentPiece(char* data, size_t size);
   std::unique_ptr<Piece> Allocate(const AllocateNode* node, uint32_t depth);
   void Release(const AllocateNode* node, const Piece& piece);
+  std::unique_ptr<Piece> NewPiece(int64_t size, int64_t alignment, uint32_t depth,
+                                  ScopeOwner owner);
+  Value CallWorkspace(const ir::CallNode* node);
 
   // ---- expressions
   int64_t EvalInt(const Expr& expr) { return Eval(expr).i(); }
@@ -213,6 +216,7 @@ class Machine {
 
   std::map<const char*, Piece*> pieces_;  // by address
   std::vector<std::unique_ptr<Piece>> argument_pieces_;
+  std::map<const char*, std::unique_ptr<Piece>> workspace_;  // by address
 
   TaskTree tasks_;
   TaskId task_ = TaskTree::kRoot;

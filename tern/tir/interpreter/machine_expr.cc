@@ -182,6 +182,8 @@ Value Machine::AddressOf(const ir::CallNode* node) {
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node);
+  if (node->name == intrinsic::kAllocWorkspace || node->name == intrinsic::kFreeWorkspace)
+    return CallWorkspace(node);
   if (node->name == intrinsic::kIsAligned) {
     auto address = reinterpret_cast<uintptr_t>(Eval(node->args[0]).p());
     return Value::Int(DataType::Bool(), address % EvalInt(node->args[1]) == 0);

@@ -7,6 +7,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
+#include "tern/tir/transform/lower_allocations.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -67,7 +68,9 @@ class Packer {
     // are.
     for (const auto& check : late_checks_) check();
 
-    Stmt body = CallLowerer(env_, device_id_ ? device_id_ : Int32(0)).Mutate(function_->body);
+    Expr device_id = device_id_ ? device_id_ : Int32(0);
+    Stmt body = CallLowerer(env_, device_id).Mutate(function_->body);
+    body = LowerAllocations(body, {env_, device_type_, device_id}, function_->name);
     for (size_t i = prologue_.size(); i-- > 0;) body = prologue_[i](body);
 
     ir::Attrs attrs = function_->attrs;

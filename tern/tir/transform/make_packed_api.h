@@ -9,7 +9,8 @@ namespace tern::tir {
 // Before: a host function with tensor and scalar parameters, buffers flat, kernels split off.
 // After: the packed calling convention (docs/lowered_tir.md): the arguments are unpacked and
 // checked (number, types, ranks, extents, strides, device), launches go through the environment,
-// and the target is the host. Kernels stay as they are.
+// large or symbolic allocations come from it (lower_allocations.h), and the target is the host.
+// Kernels stay as they are.
 PrimFunc MakePackedApi(const PrimFunc& function);
 
 }  // namespace tern::tir

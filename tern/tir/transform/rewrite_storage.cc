@@ -82,6 +82,7 @@ class StoragePlan {
       offsets.push_back((end + member.alignment - 1) / member.alignment * member.alignment);
     }
     std::sort(offsets.begin(), offsets.end());
+    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
     return offsets;
   }
 

@@ -51,6 +51,17 @@ class KernelScan : public StmtVisitor {
                                 "the host";
     VisitChildren(node);
   }
+  void VisitNode(const AllocateNode* node) override {
+    const Buffer& buffer = node->buffer;
+    if (buffer->scope == "global")
+      TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
+                             << " in scope global; allocate it outside of the thread loops";
+    for (const Expr& extent : buffer->shape)
+      if (buffer->scope == "local" && !ir::AsConstInt(extent))
+        TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
+                               << ", whose size is not constant";
+    VisitChildren(node);
+  }
   void VisitNode(const ForNode* node) override {
     if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
@@ -175,10 +186,13 @@ class Splitter : public StmtMutator {
   Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override {
     RefuseMemory(node->buffer, node->span);
   }
-  Stmt MutateNode(const AllocateNode* node, const Stmt&) override {
-    TERN_THROW(ValueError)
-        << node->span.str() << ": " << node->buffer->name
-        << " is allocated outside of any thread loop; device workspace is not supported yet";
+  Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
+    if (node->buffer->scope != "global")
+      TERN_THROW(ValueError) << node->span.str() << ": " << node->buffer->name
+                             << " is allocated in scope " << node->buffer->scope
+                             << " outside of any thread loop; what kernels share is in scope "
+                                "global";
+    return MutateChildren(node, self);
   }
 
   PrimFunc function_;

@@ -37,6 +37,10 @@ typedef struct TernEnv {
   void (*raise)(const struct TernEnv* env, const char* kind, const TernAny* parts, int32_t num_parts);
   int (*call)(const struct TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
               TernAny* result);
+  void* (*alloc_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
+                           int64_t bytes, int64_t alignment);
+  void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
+                         void* memory);
 } TernEnv;
 )";
 
@@ -165,7 +169,15 @@ Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
             Precedence::kUnary};
   }
   if (node->name == intrinsic::kCallExtern) return PrintExternCall(node);
+  if (node->name == intrinsic::kAllocWorkspace)
+    return {PrintWorkspaceCall(node), Precedence::kPrimary};
   return CodeGenC::PrintCall(node);
+}
+
+std::string CodeGenCHost::PrintWorkspaceCall(const ir::CallNode* node) {
+  std::string args = env_;
+  for (size_t i = 1; i < node->args.size(); ++i) args += ", " + PrintConverted(node->args[i]);
+  return fmt::format("{}->{}({})", env_, node->name, args);
 }
 
 // Compilers have instructions for these.
@@ -201,6 +213,7 @@ Code CodeGenCHost::PrintExternCall(const ir::CallNode* node) {
 
 void CodeGenCHost::EmitCall(const ir::CallNode* node) {
   if (node->name == intrinsic::kCallExtern) return Line(PrintExternCall(node).text + ";");
+  if (node->name == intrinsic::kFreeWorkspace) return Line(PrintWorkspaceCall(node) + ";");
   if (node->name != intrinsic::kCallImport) return CodeGenC::EmitCall(node);
   auto* name = node->args[1].As<ir::StringImmNode>();
   TERN_ICHECK(name) << "call_import of a function without a constant name";

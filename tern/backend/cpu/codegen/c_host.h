@@ -33,6 +33,7 @@ class CodeGenCHost : public codegen::CodeGenC {
 
  private:
   codegen::Code PrintExternCall(const ir::CallNode* node);
+  std::string PrintWorkspaceCall(const ir::CallNode* node);
   // An expression as a TernAny, for messages and calls.
   std::string PrintAny(const ir::Expr& expr);
   // The object of a C type that lies `offset` bytes behind an address.

@@ -59,8 +59,18 @@ void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
 }
 
 llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
-  return node->name == tir::intrinsic::kCallImport ? EmitImportCall(node)
-                                                   : CodeGenLLVM::EmitCall(node);
+  if (node->name == tir::intrinsic::kCallImport) return EmitImportCall(node);
+  if (node->name == tir::intrinsic::kAllocWorkspace)
+    return EmitEnvCall(node, offsetof(TernEnv, alloc_workspace), builder().getPtrTy());
+  if (node->name == tir::intrinsic::kFreeWorkspace)
+    return EmitEnvCall(node, offsetof(TernEnv, free_workspace), builder().getVoidTy());
+  return CodeGenLLVM::EmitCall(node);
+}
+
+llvm::Value* CodeGenCPU::EmitEnvCall(const ir::CallNode* node, size_t offset, llvm::Type* result) {
+  std::vector<llvm::Value*> arguments;
+  for (size_t i = 1; i < node->args.size(); ++i) arguments.push_back(Emit(node->args[i]));
+  return CallEnv(Emit(node->args[0]), offset, result, arguments);
 }
 
 llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {

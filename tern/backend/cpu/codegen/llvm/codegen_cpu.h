@@ -25,6 +25,9 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
   // Where `failed`: what `report` emits, then return -1. Else go on.
   void FailIf(llvm::Value* failed, const std::function<void()>& report);
   llvm::Value* EmitImportCall(const ir::CallNode* node);
+  // A call of the environment's entry at `offset` with the node's arguments, the first of which is
+  // the environment.
+  llvm::Value* EmitEnvCall(const ir::CallNode* node, size_t offset, llvm::Type* result);
   // An array of TernAny in the frame that holds the values.
   llvm::Value* PackValues(const std::vector<ir::Expr>& values);
   void PackValue(const ir::Expr& value, llvm::Value* slot);
