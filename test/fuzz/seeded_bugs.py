@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import sys
 
-COPY = "build/seeded/src"
-BUILD = "build/seeded/build"
+COPY = "build/seeded"
+BUILD = COPY + "/build/release"
 PROGRAMS = 4000
 
 # (what is wrong, file, the text there, what it becomes)
@@ -78,12 +78,11 @@ def try_bug(number, what, path, text, planted):
 
 def main():
     wanted = [int(arg) for arg in sys.argv[1:]] or range(1, len(BUGS) + 1)
-    shutil.rmtree(COPY, ignore_errors=True)
     for file in run("git", "ls-files", "--cached", "--others", "--exclude-standard").stdout.split("\n"):
         if file and os.path.isfile(file):
             os.makedirs(os.path.join(COPY, os.path.dirname(file)), exist_ok=True)
             shutil.copy2(file, os.path.join(COPY, file))
-    configured = run("cmake", "-S", COPY, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release")
+    configured = run("cmake", "--preset", "release", cwd=COPY)
     if configured.returncode != 0:
         sys.exit(configured.stdout)
     found = [try_bug(number, *BUGS[number - 1]) for number in wanted]

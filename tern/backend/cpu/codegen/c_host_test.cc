@@ -142,6 +142,10 @@ typedef struct TernEnv {
   void (*raise)(const struct TernEnv* env, const char* kind, const TernAny* parts, int32_t num_parts);
   int (*call)(const struct TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
               TernAny* result);
+  void* (*alloc_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
+                           int64_t bytes, int64_t alignment);
+  void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
+                         void* memory);
 } TernEnv;
 
 #define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))
