@@ -139,7 +139,7 @@ class Parser : public ExprParser {
     Expect("(");
     CommaList(")", [&] {
       Span span = Peek().span;
-      std::string axis = ParseThreadAxis();
+      std::string axis = ParseThreadAxis(false);
       for (const std::string& other : kernel->launch_tags)
         if (other == axis) Fail(span, "axis " + axis + " is given twice");
       kernel->launch_tags.push_back(axis);
@@ -353,7 +353,7 @@ class Parser : public ExprParser {
     } else if (Accept("bind")) {
       kind = ForKind::kThread;
       Expect("(");
-      thread = ParseThreadAxis();
+      thread = ParseThreadAxis(true);
       Expect(")");
     }
     ir::Attrs annotations = ParseAttrs();
@@ -370,12 +370,14 @@ class Parser : public ExprParser {
     }
     return body;
   }
-  std::string ParseThreadAxis() {
+  std::string ParseThreadAxis(bool may_be_virtual) {
     static const std::set<std::string> kAxes = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
-                                                "threadIdx.x", "threadIdx.y", "threadIdx.z",
-                                                "vthread.x",   "vthread.y",   "vthread.z"};
-    if (!kAxes.count(Peek().text))
-      Unexpected("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z, vthread.x, .y, .z)");
+                                                "threadIdx.x", "threadIdx.y", "threadIdx.z"};
+    static const std::set<std::string> kVirtualAxes = {"vthread.x", "vthread.y", "vthread.z"};
+    const std::string& name = Peek().text;
+    if (!kAxes.count(name) && !(may_be_virtual && kVirtualAxes.count(name)))
+      Unexpected(std::string("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z") +
+                 (may_be_virtual ? ", vthread.x, .y, .z)" : ")"));
     return Next().text;
   }
 
