@@ -12,11 +12,6 @@ namespace {
 
 using namespace tern::ir;  // the node classes
 
-Expr AsInt64(const Expr& expr) {
-  DataType int64 = DataType::Int(64);
-  return expr.dtype() == int64 ? expr : CastNode::Make(int64, expr, expr.span());
-}
-
 // Adds `expr` times `factor` to `sum`.
 bool Collect(const Expr& expr, int64_t factor, LinearSum* sum) {
   if (const int64_t* value = AsConstInt(expr)) {
@@ -80,6 +75,8 @@ bool IsNonNegative(const Analyzer& analyzer, const LinearSum& sum) {
 }
 
 }  // namespace
+
+Expr AsInt64(const Expr& expr) { return CastNode::Make(DataType::Int(64), expr, expr.span()); }
 
 std::optional<LinearSum> LinearSum::Of(const Expr& expr) {
   if (!IsIndexType(expr.dtype())) return {};

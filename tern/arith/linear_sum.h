@@ -10,6 +10,8 @@
 
 namespace tern::arith {
 
+ir::Expr AsInt64(const ir::Expr& expr);
+
 // constant + coefficient * expr + ..., in int64. The expressions are no sums themselves, and no two
 // of them are equal, so that equal sums of the same terms cancel.
 struct LinearSum {

@@ -11,11 +11,6 @@ namespace {
 
 using namespace tern::ir;  // the node classes
 
-Expr AsInt64(const Expr& expr) {
-  DataType int64 = DataType::Int(64);
-  return expr.dtype() == int64 ? expr : CastNode::Make(int64, expr, expr.span());
-}
-
 // Whether it has one value at any place where its variables are in scope, and evaluating it there
 // never faults.
 bool IsPlain(const Expr& expr) {

@@ -184,7 +184,9 @@ class ProgramGenerator {
     };
     for (const Expr& extent : output->shape)
       element.push_back(add_iter(extent, IterKind::kSpatial));
-    for (int64_t i = random_.Below(3); i > 0; --i) add_iter(MakeExtent(), IterKind::kReduce);
+    // Now and then there is nothing to reduce, and the init must not run.
+    for (int64_t i = random_.Below(3); i > 0; --i)
+      add_iter(random_.OneIn(10) ? Expr(0) : MakeExtent(), IterKind::kReduce);
     // In a block only its axes are in scope.
     for (size_t i = exprs_.vars.size() - loops.size(), k = 0; k < loops.size(); ++i, ++k)
       exprs_.vars[i] = {{iters[k].var, 10}, iters[k].extent};

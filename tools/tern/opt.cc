@@ -16,7 +16,7 @@ namespace {
 void ListPasses() {
   for (const std::string& name : ir::PassNames()) {
     const ir::Pass& pass = ir::GetPass(name);
-    std::printf("%-20s %s\n", name.c_str(), pass.description.c_str());
+    std::printf("%-32s %s\n", name.c_str(), pass.description.c_str());
     for (const ir::PassOption& option : pass.options) {
       std::string value = option.name + "=" + ffi::WriteJson(option.default_value);
       std::printf("    %-16s %s\n", value.c_str(), option.help.c_str());
@@ -63,7 +63,7 @@ void Opt(const OptOptions& options) {
   std::fputs(tir::PrintModule(module).c_str(), stdout);
   if (options.timing)
     for (const auto& [name, seconds] : timing)
-      std::fprintf(stderr, "%-20s %8.3f ms\n", name.c_str(), 1e3 * seconds);
+      std::fprintf(stderr, "%-32s %8.3f ms\n", name.c_str(), 1e3 * seconds);
 }
 
 }  // namespace tern::tools

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "tern/codegen/llvm/limit_vectorizer.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 
@@ -223,6 +224,10 @@ void LLVMTarget::Optimize(llvm::Module* module) const {
   // The first registration of an analysis holds.
   functions.registerPass(
       [&] { return llvm::TargetLibraryAnalysis(LibraryInfo(machine_->getTargetTriple())); });
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+        passes.addPass(LimitVectorizer());
+      });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

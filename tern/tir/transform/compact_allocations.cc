@@ -9,11 +9,7 @@
 namespace tern::tir {
 namespace {
 
-Expr AsInt64(const Expr& expr) {
-  return expr.dtype() == DataType::Int(64)
-             ? expr
-             : ir::CastNode::Make(DataType::Int(64), expr, expr.span());
-}
+using arith::AsInt64;
 
 class Compacter : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;

@@ -9,11 +9,7 @@
 namespace tern::tir {
 namespace {
 
-Expr AsInt64(const Expr& expr) {
-  return expr.dtype() == DataType::Int(64)
-             ? expr
-             : ir::CastNode::Make(DataType::Int(64), expr, expr.span());
-}
+using arith::AsInt64;
 Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
 
 // The index of every lane that can be outermost.
