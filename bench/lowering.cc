@@ -94,7 +94,7 @@ bool Measure(const ir::IRModule& one, const ir::IRModule& many, int functions,
   double best = 1e9;
   for (int i = 0; i < kRepeats; ++i) best = std::min(best, SecondsOf([&] { Lower(one, target); }));
   Timing timing;
-  ir::PassOptions options;
+  CompileOptions options;
   options.timing = &timing;
   double all = SecondsOf([&] { Lower(many, target, options); });
   double limit = kMaxSecondsPerThousand * functions / 1000;
