@@ -50,6 +50,8 @@ inline constexpr const char* kTarget =
 // (after make_packed_api). "kernel": a device function, tensors as pointers (after
 // split_host_device).
 inline constexpr const char* kCallingConvention = "calling_convention";
+// Int, of a packed function: DLPack's code of the device that its tensors are on. Absent: the host.
+inline constexpr const char* kDeviceType = "device_type";
 // Bool: sums and products of floats may be computed in another order; by default they are not.
 inline constexpr const char* kReassociate = "reassociate";
 inline constexpr const char* kLaunchTags =

@@ -48,11 +48,23 @@ void Machine::RefuseExternKernel(const ir::BaseFunc& function) {
 // After make_packed_api a function takes (env, args, num_args, result) and unpacks them itself.
 void Machine::CallPacked(const PrimFunc& function, const std::vector<ffi::Any>& args) {
   std::vector<TernAny> values;
+  // The interpreter plays the device that the function wants its tensors on.
+  TernDevice device = {kTernDeviceCpu, 0};
+  if (auto it = function->attrs.find(attr::kDeviceType); it != function->attrs.end())
+    device.type = static_cast<int32_t>(it->second.As<int64_t>());
+  std::vector<TernTensorView> views;
+  views.reserve(args.size());
   for (const ffi::Any& arg : args) {
     values.push_back(arg.raw());
-    if (auto tensor = arg.TryAs<runtime::Tensor>())
-      AddArgumentPiece(static_cast<char*>((*tensor)->data()),
-                       (*tensor)->num_elements() * (*tensor)->dtype().bytes());
+    auto tensor = arg.TryAs<runtime::Tensor>();
+    if (!tensor) continue;
+    AddArgumentPiece(static_cast<char*>((*tensor)->data()),
+                     (*tensor)->num_elements() * (*tensor)->dtype().bytes());
+    views.push_back((*tensor)->view());
+    views.back().device = device;
+    values.back() = {};
+    values.back().type_index = kTernTensorView;
+    values.back().v_ptr = &views.back();
   }
   TernAny result{};
   Value given[] = {Value::Handle(nullptr), Value::Handle(values.data()),

@@ -167,7 +167,8 @@ class Machine {
 
   // ---- threads
   void RunParallel(const ForNode* node);  // virtual threads too
-  Value LaunchKernel(const ir::CallNode* node);
+  // The name and the first argument stand at these places of the call.
+  Value LaunchKernel(const ir::CallNode* node, size_t name_at, size_t first);
   static void RefuseExternKernel(const ir::BaseFunc& function);
   void RunKernel(const ForNode* outermost);
   void RunBlocks(const ForNode* outermost, const ThreadIndex& extents, int64_t num_threads,

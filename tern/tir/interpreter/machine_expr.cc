@@ -181,7 +181,7 @@ Value Machine::AddressOf(const ir::CallNode* node) {
 
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
-  if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node);
+  if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node, 0, 1);
   if (node->name == intrinsic::kAllocWorkspace || node->name == intrinsic::kFreeWorkspace)
     return CallWorkspace(node);
   if (node->name == intrinsic::kIsAligned) {
@@ -193,7 +193,11 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     return CallLaneWise(node, *reference);
   if (node->name == intrinsic::kReinterpret) return Reinterpret(node);
   if (node->name == intrinsic::kCallPacked) return CallRegistry(node, 0);
-  if (node->name == intrinsic::kCallImport) return CallRegistry(node, 1);
+  // call_import(env, name, device id, arguments...) of a kernel, or of a registered function.
+  if (node->name == intrinsic::kCallImport)
+    return module_->functions.count(node->args[1].As<ir::StringImmNode>()->value)
+               ? LaunchKernel(node, 1, 3)
+               : CallRegistry(node, 1);
   if (node->name == intrinsic::kAddressOf) return AddressOf(node);
   if (node->name == intrinsic::kCallExtern)
     TERN_THROW(RuntimeError) << node->span.str() << ": the interpreter cannot call the C function "

@@ -39,15 +39,15 @@ void Machine::RunParallel(const ForNode* node) {
 
 // launch_kernel("name", arguments..., extents...): the extents are in the kernel's thread loops
 // as well.
-Value Machine::LaunchKernel(const ir::CallNode* node) {
-  const auto* name = node->args[0].As<ir::StringImmNode>();
+Value Machine::LaunchKernel(const ir::CallNode* node, size_t name_at, size_t first) {
+  const auto* name = node->args[name_at].As<ir::StringImmNode>();
   auto it = module_->functions.find(name->value);
   TERN_CHECK(it != module_->functions.end())
       << node->span.str() << ": the module has no kernel " << name->value;
   RefuseExternKernel(it->second);
   PrimFunc kernel = AsPrimFunc(it->second);
   for (size_t i = 0; i < kernel->params.size(); ++i)
-    frame_->vars[kernel->params[i].var.node()] = Eval(node->args[i + 1]);
+    frame_->vars[kernel->params[i].var.node()] = Eval(node->args[first + i]);
   for (const Param& param : kernel->params)
     if (param.is_tensor()) Define(param.buffer.get());
   int64_t outer = std::exchange(warp_size_, WarpSizeOf(kernel));

@@ -76,6 +76,8 @@ class Packer {
     ir::Attrs attrs = function_->attrs;
     attrs[attr::kCallingConvention] = "packed";
     attrs[attr::kTarget] = host;
+    if (device_type_ != kTernDeviceCpu)
+      attrs[attr::kDeviceType] = static_cast<int64_t>(device_type_);
     return PrimFunc::Make(function_->name,
                           {{env_, {}}, {args_, {}}, {num_args_, {}}, {result_, {}}}, body,
                           std::move(attrs), function_->span);
