@@ -195,11 +195,16 @@ class Binder : public StmtMutator {
     return std::max(all_written_, it == written_.end() ? 0 : it->second);
   }
 
-  // What holds the value already, or null.
+  // What holds the value already, or null. What is evaluated lazily stands in the value itself,
+  // with its loads.
   const Known* Find(const Expr& value) const {
     auto it = known_.find(value);
     if (it == known_.end()) return nullptr;
-    return Reads(value) && LastWrite(value) > it->second.time ? nullptr : &it->second;
+    bool is_current = true;
+    ir::ForEachExpr(value, [&](const Expr& e) {
+      is_current = is_current && !(Reads(e) && LastWrite(e) > it->second.time);
+    });
+    return is_current ? &it->second : nullptr;
   }
 
   void Learn(const Expr& value, const Var& var, size_t region) {
