@@ -2,6 +2,7 @@
 """Text tests: every .tir and .test file says in its RUN lines how it is run and checked."""
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -31,3 +32,9 @@ config.substitutions += [
 ]
 
 config.available_features |= set(lit_config.params["features"].split(","))
+
+# What some tests need and few machines have.
+if shutil.which("gdb"):
+    config.available_features.add("gdb")
+if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:
+    config.available_features.add("tvm-ffi")

@@ -18,9 +18,7 @@ class StorageLegalizer : public StmtMutator {
   explicit StorageLegalizer(target::Target target) : target_(std::move(target)) {}
 
   PrimFunc Run(const PrimFunc& function) {
-    auto convention = function->attrs.find(attr::kCallingConvention);
-    bool is_kernel =
-        convention != function->attrs.end() && convention->second.As<std::string>() == "kernel";
+    bool is_kernel = CallingConventionOf(function) == "kernel";
     std::vector<Param> params;
     std::vector<std::pair<Var, Expr>> lets;
     std::vector<Buffer> views;

@@ -121,17 +121,21 @@ std::string CCompiler::Triple() const {
   return has_vendor ? triple.erase(first, second - first) : triple;
 }
 
-std::string CCompiler::MakeSharedObject(const std::string& source, std::string_view section) const {
+std::string CCompiler::MakeSharedObject(const std::vector<std::string>& sources,
+                                        std::string_view section) const {
   TemporaryDirectory directory;
-  runtime::WriteFile(directory.File("module.c"), source);
   std::vector<std::string> words = command_;
   // No libc and no start files: what the code counts on is in every process already. -lgcc has the
   // arithmetic that the machine lacks; a square root of a negative number tells no errno. File
   // names are relative, so that no path is recorded.
   for (const char* flag :
        {"-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-nostdlib",
-        "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "module.so", "module.c"})
+        "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-rpath,$ORIGIN", "-o", "module.so"})
     words.push_back(flag);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    words.push_back("module" + (i == 0 ? "" : std::to_string(i)) + ".c");
+    runtime::WriteFile(directory.File(words.back()), sources[i]);
+  }
   if (!section.empty()) {
     runtime::WriteFile(directory.File("section.bin"), section);
     runtime::WriteFile(directory.File("section.s"),

@@ -146,6 +146,10 @@ typedef struct TernEnv {
                            int64_t bytes, int64_t alignment);
   void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
                          void* memory);
+  int (*parallel_for)(const struct TernEnv* env,
+                      int (*body)(const struct TernEnv* env, int64_t begin, int64_t end,
+                                  const void* captures),
+                      int64_t extent, const void* captures);
 } TernEnv;
 
 #define TERN_AT(type, p, offset) (*(type const*)((const char*)(p) + (offset)))

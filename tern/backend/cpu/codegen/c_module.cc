@@ -5,6 +5,7 @@
 
 #include "tern/backend/cpu/codegen/c_compiler.h"
 #include "tern/backend/cpu/codegen/c_host.h"
+#include "tern/backend/cpu/codegen/ffi_host.h"
 #include "tern/ffi/registry.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
@@ -26,14 +27,15 @@ std::string CSourceModule::InspectSource(std::string_view format) const {
 std::string CSourceModule::triple() const { return CCompiler(compiler_).Triple(); }
 
 std::string CSourceModule::LinkSharedObject(std::string_view section) const {
-  return CCompiler(compiler_).MakeSharedObject(source_, section);
+  return CCompiler(compiler_).MakeSharedObject({source_, WriteFfiHostC(function_names_)}, section);
 }
 
 namespace {
 
 ffi::Module BuildC(const ir::IRModule& module, const target::Target& target) {
   std::vector<std::string> names;
-  for (const auto& [name, function] : module->functions) names.push_back(name);
+  for (const auto& [name, function] : module->functions)
+    if (tir::CallingConventionOf(tir::AsPrimFunc(function)) == "packed") names.push_back(name);
   return ffi::Module(
       ffi::Make<CSourceModule>(WriteC(module), std::move(names), target->GetString("cc", "")));
 }
