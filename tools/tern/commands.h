@@ -21,7 +21,8 @@ void Compile(const CompileOptions& options);
 
 // The conformance suite.
 struct CtsOptions {
-  std::string target, host, filter;
+  std::string target, host, filter, runner;
+  std::vector<std::string> known_gaps, programs;
   bool full = false, list = false, verbose = false;
 };
 int Cts(const CtsOptions& options);
@@ -44,6 +45,7 @@ void Opt(const OptOptions& options);
 struct RunOptions {
   std::string input, target, host, entry, check;
   std::vector<std::string> inputs, dims, outputs;
+  int64_t offset = 0;
   uint64_t seed = 0;
   int repeat = 1;
   bool bounds_checks = false;

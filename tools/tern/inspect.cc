@@ -19,7 +19,8 @@ std::string Signature(const runtime::FunctionInfo& function) {
     if (!param.is_tensor) continue;
     text += "[";
     for (size_t d = 0; d < param.shape.size(); ++d) text += (d ? ", " : "") + param.shape[d];
-    text += param.is_output ? "] (written)" : "]";
+    text += param.strides.empty() ? "]" : "] strides(" + ffi::Join(param.strides) + ")";
+    if (param.is_output) text += " (written)";
   }
   return text + ")";
 }
