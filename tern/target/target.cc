@@ -268,6 +268,10 @@ std::string TargetNode::str() const {
   return text;
 }
 
+int64_t PointerBytes(const Target& target) {
+  return target->kind->pointer_bytes ? target->kind->pointer_bytes(target) : 8;
+}
+
 int64_t WarpSize(const Target& target) {
   auto it = target->attrs.find("warp_size");
   return it == target->attrs.end() ? target->kind->warp_size : it->second.As<int64_t>();

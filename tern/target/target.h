@@ -73,6 +73,8 @@ struct TargetKind {
   // converts from and to float32; those that it does not store are integers to it. Asked about
   // scalar types; null: none.
   std::function<bool(const Target&, DataType)> computes, stores;
+  // How many bytes a pointer has; null: 8.
+  std::function<int64_t(const Target&)> pointer_bytes;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
   // What it cannot do yet. The suite fails where one of these passes.
@@ -121,6 +123,8 @@ class TargetNode : public ffi::Object {
   std::string str() const;
 };
 
+// How many bytes a pointer of the target's machine has.
+int64_t PointerBytes(const Target& target);
 // How many threads make a warp of the target; 0: it has none.
 int64_t WarpSize(const Target& target);
 

@@ -72,7 +72,7 @@ llvm::Type* CodeGenLLVM::RegisterType(DataType dtype) {
   if (dtype.is_scalar()) return scalar;
   if (!dtype.is_scalable())
     return llvm::FixedVectorType::get(scalar, static_cast<unsigned>(dtype.lanes()));
-  const char* feature = target_.elf().scalable_feature;
+  const char* feature = target_.arch().scalable_feature;
   TERN_CHECK(feature && target_.HasFeature(feature))
       << dtype.str() << ": " << target_.triple() << " with -mcpu=" << target_.cpu()
       << " has no scalable vectors"

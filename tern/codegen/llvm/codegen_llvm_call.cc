@@ -112,7 +112,7 @@ Value* CodeGenLLVM::EmitExternCall(const ir::CallNode* node) {
   // How C passes integers that are smaller than a register.
   auto extension = [&](DataType dtype) {
     bool is_small = dtype.is_bool() || (dtype.is_integer() && dtype.bits() < 32);
-    if (dtype.is_integer() && dtype.bits() == 32 && target_.elf().sign_extends_int)
+    if (dtype.is_integer() && dtype.bits() == 32 && target_.arch().sign_extends_int)
       return llvm::Attribute::SExt;
     if (!is_small) return llvm::Attribute::None;
     return dtype.is_int() ? llvm::Attribute::SExt : llvm::Attribute::ZExt;

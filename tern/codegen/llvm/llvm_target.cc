@@ -28,11 +28,19 @@
 namespace tern::codegen {
 namespace {
 
-constexpr ElfMachine kElfMachines[] = {
-    {"aarch64", "aarch64linux", "generic", "", "fp-armv8", "fp-armv8", "fp-armv8", "sve", false},
-    {"riscv64", "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "d", "d", "v", true},
-    {"x86_64", "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false},
+using Linker = HostArch::Linker;
+constexpr HostArch kHostArchs[] = {
+    {"aarch64", Linker::kElf, "aarch64linux", "generic", "", "fp-armv8", "fp-armv8", "fp-armv8",
+     "sve", false},
+    {"riscv64", Linker::kElf, "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "d", "d",
+     "v", true},
+    // What every engine has that has SIMD; rounding is in the first version.
+    {"wasm32", Linker::kWasm, "wasm32", "generic",
+     "+simd128,+bulk-memory,+bulk-memory-opt,+sign-ext,+nontrapping-fptoint,+mutable-globals",
+     nullptr, "", nullptr, nullptr, false},
+    {"x86_64", Linker::kElf, "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false},
 };
+constexpr HostArch kOtherArch = {nullptr};
 
 void InitializeLLVM() {
   static std::once_flag once;
@@ -134,25 +142,32 @@ std::string HostFeatures() {
 
 }  // namespace
 
-const ElfMachine& GetElfMachine(const std::string& name) {
+const HostArch& GetHostArch(const std::string& name) {
   llvm::Triple triple(llvm::Triple::normalize(name));
-  for (const ElfMachine& machine : kElfMachines)
-    if (triple.isOSBinFormatELF() &&
-        llvm::Triple::getArchTypeName(triple.getArch()) == machine.arch)
-      return machine;
-  std::vector<std::string> legal;
-  for (const ElfMachine& machine : kElfMachines)
-    legal.push_back(std::string(machine.arch) + "-linux-gnu");
-  TERN_THROW(ValueError) << "-mtriple=" << name
-                         << ": Tern makes no host code for it; expected one like "
-                         << ffi::Join(legal);
-  __builtin_unreachable();
+  std::vector<std::string> linked;
+  for (const HostArch& arch : kHostArchs) {
+    bool is_elf = arch.linker == Linker::kElf;
+    bool same_format = is_elf ? triple.isOSBinFormatELF() : triple.isOSBinFormatWasm();
+    if (same_format && llvm::Triple::getArchTypeName(triple.getArch()) == arch.name) return arch;
+    linked.push_back(std::string(arch.name) + (is_elf ? "-linux-gnu" : "-unknown-unknown"));
+  }
+  InitializeLLVM();
+  std::string error;
+  TERN_CHECK(triple.getArch() != llvm::Triple::UnknownArch &&
+             llvm::TargetRegistry::lookupTarget(triple, error))
+      << "-mtriple=" << name << ": LLVM knows no such machine; Tern links for " << ffi::Join(linked)
+      << ", and makes objects for any other that LLVM knows";
+  return kOtherArch;
+}
+
+int64_t PointerBytes(const std::string& name) {
+  return llvm::Triple(llvm::Triple::normalize(name)).isArch32Bit() ? 4 : 8;
 }
 
 LLVMTarget::LLVMTarget(const target::Target& target) {
   InitializeLLVM();
   std::string given = target->GetString("mtriple");
-  elf_ = &GetElfMachine(given);
+  arch_ = &GetHostArch(given);
   llvm::Triple triple(llvm::Triple::normalize(given));
   triple_ = ShortTriple(triple);
   std::string error;
@@ -167,17 +182,18 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
     cpu_ = llvm::sys::getHostCPUName().str();
     features = HostFeatures();
   } else if (cpu_ == "generic") {
-    cpu_ = elf_->baseline_cpu;
-    features = elf_->baseline_attr;
+    cpu_ = arch_->baseline_cpu ? arch_->baseline_cpu : "";
+    features = arch_->baseline_attr;
   }
   std::unique_ptr<llvm::MCSubtargetInfo> info(registered->createMCSubtargetInfo(triple, "", ""));
-  CheckCpu(*info, cpu_, triple_);
+  if (!cpu_.empty()) CheckCpu(*info, cpu_, triple_);
   if (std::string attributes = target->GetString("mattr", ""); !attributes.empty()) {
     CheckFeatures(*info, attributes, triple_);
     features += (features.empty() ? "" : ",") + attributes;
   }
+  auto model = arch_->linker == Linker::kWasm ? llvm::Reloc::Static : llvm::Reloc::PIC_;
   machine_.reset(registered->createTargetMachine(triple, cpu_, features, llvm::TargetOptions(),
-                                                 llvm::Reloc::PIC_, std::nullopt,
+                                                 model, std::nullopt,
                                                  llvm::CodeGenOptLevel::Aggressive));
   TERN_ICHECK(machine_) << triple_;
 }
@@ -185,10 +201,13 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
 LLVMTarget::LLVMTarget(LLVMTarget&&) noexcept = default;
 LLVMTarget::~LLVMTarget() = default;
 
-bool LLVMTarget::HasFeature(std::string_view name) const {
+int64_t LLVMTarget::pointer_bytes() const { return PointerBytes(triple_); }
+
+bool LLVMTarget::HasFeature(const char* name) const {
+  if (!name || !*name) return name != nullptr;
   const llvm::MCSubtargetInfo& info = *machine_->getMCSubtargetInfo();
   for (const llvm::SubtargetFeatureKV& feature : info.getAllProcessorFeatures())
-    if (feature.Key == name) return info.hasFeature(feature.Value);
+    if (feature.Key == std::string_view(name)) return info.hasFeature(feature.Value);
   return false;
 }
 
@@ -201,7 +220,8 @@ bool LLVMTarget::IsHost() const {
 std::vector<std::string> LLVMTarget::FeaturesMissingHere() const {
   std::vector<std::string> missing;
   for (const auto& feature : llvm::sys::getHostCPUFeatures())
-    if (!feature.second && HasFeature(feature.first())) missing.push_back(feature.first().str());
+    if (!feature.second && HasFeature(feature.first().str().c_str()))
+      missing.push_back(feature.first().str());
   std::sort(missing.begin(), missing.end());
   return missing;
 }
@@ -209,7 +229,7 @@ std::vector<std::string> LLVMTarget::FeaturesMissingHere() const {
 void LLVMTarget::Prepare(llvm::Module* module) const {
   module->setTargetTriple(machine_->getTargetTriple());
   module->setDataLayout(machine_->createDataLayout());
-  module->setPICLevel(llvm::PICLevel::BigPIC);
+  if (machine_->isPositionIndependent()) module->setPICLevel(llvm::PICLevel::BigPIC);
 }
 
 void LLVMTarget::Optimize(llvm::Module* module) const {

@@ -20,21 +20,26 @@ class TargetMachine;
 
 namespace tern::codegen {
 
-// What Tern knows about an architecture it makes shared objects for; all are 64-bit, little endian
-// and use ELF.
-struct ElfMachine {
-  const char* arch;              // as in the triple
-  const char* emulation;         // the linker's name for it
-  const char* baseline_cpu;      // what `-mcpu=generic` means
-  const char* baseline_attr;     // features that go with it
-  const char* half_feature;      // the feature that brings instructions between float16 and float32
-  const char* round_feature;     // that brings rounding to integers
-  const char* fma_feature;       // that brings fused multiply-add
-  const char* scalable_feature;  // that brings scalable vectors; null: none does
-  bool sign_extends_int;  // the calling convention wants 32-bit integers sign-extended to 64 bits
+// What Tern knows about an architecture. For those that it links for, all of it; for any other
+// that LLVM knows, enough to make objects.
+struct HostArch {
+  enum class Linker { kNone, kElf, kWasm };
+  const char* name;  // as in the triple; null: another one
+  Linker linker = Linker::kNone;
+  const char* emulation = nullptr;     // the linker's name for it
+  const char* baseline_cpu = nullptr;  // what `-mcpu=generic` means
+  const char* baseline_attr = "";      // features that go with it
+  // Features that bring instructions; null: none does, "": they are there always.
+  const char* half_feature = nullptr;      // between float16 and float32
+  const char* round_feature = nullptr;     // that round to integers
+  const char* fma_feature = nullptr;       // that multiply and add at once
+  const char* scalable_feature = nullptr;  // on scalable vectors
+  // The calling convention wants 32-bit integers sign-extended to 64 bits.
+  bool sign_extends_int = false;
 };
-// Throws on a triple of another architecture or object format, with what is legal.
-const ElfMachine& GetElfMachine(const std::string& triple);
+// Throws where LLVM does not know the triple, with examples of those that can be linked for.
+const HostArch& GetHostArch(const std::string& triple);
+int64_t PointerBytes(const std::string& triple);
 
 class LLVMTarget {
  public:
@@ -51,9 +56,11 @@ class LLVMTarget {
   // Arch, system and environment without the vendor: "x86_64-linux-gnu".
   const std::string& triple() const { return triple_; }
   const std::string& cpu() const { return cpu_; }
-  const ElfMachine& elf() const { return *elf_; }
+  const HostArch& arch() const { return *arch_; }
+  int64_t pointer_bytes() const;
   llvm::TargetMachine& machine() const { return *machine_; }
-  bool HasFeature(std::string_view name) const;
+  // By LLVM's name, or what HostArch has in place of one.
+  bool HasFeature(const char* name) const;
   // Whether code for this target could run here as far as the architecture and system go.
   bool IsHost() const;
   // The features that the code may use and this machine lacks, by name; only for IsHost.
@@ -71,7 +78,7 @@ class LLVMTarget {
 
  private:
   std::string triple_, cpu_;
-  const ElfMachine* elf_;
+  const HostArch* arch_;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 

@@ -28,7 +28,7 @@ TEST(LLVMTarget, DefaultIsTheBaselineOfThisMachine) {
   LLVMTarget target = Make("llvm");
   EXPECT_EQ(target.triple(), runtime::HostTriple());
   EXPECT_TRUE(target.IsHost());
-  EXPECT_EQ(target.cpu(), target.elf().baseline_cpu);
+  EXPECT_EQ(target.cpu(), target.arch().baseline_cpu);
   EXPECT_TRUE(target.FeaturesMissingHere().empty());
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <unordered_set>
 
+#include "tern/ffi/abi_layout.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsics.h"
@@ -52,8 +53,11 @@ class CallLowerer : public StmtMutator {
 // functions from the rest to the whole and applied at the end.
 class Packer {
  public:
-  Packer(PrimFunc function, const target::TargetKind& kind)
-      : function_(std::move(function)), device_(kind.device), device_type_(kind.device_type) {}
+  Packer(PrimFunc function, const target::TargetKind& kind, const target::Target& host)
+      : function_(std::move(function)),
+        device_(kind.device),
+        device_type_(kind.device_type),
+        layout_(target::PointerBytes(host)) {}
 
   PrimFunc Run(const target::Target& host) {
     const std::vector<Param>& params = function_->params;
@@ -161,24 +165,22 @@ class Packer {
     CheckArg(type == Int32(kTernTensorView) || type == Int32(kTernTensor), "TypeError", i,
              expected);
     // A tensor object holds the view right behind its header.
-    Expr skip = ir::SelectNode::Make(type == Int32(kTernTensor),
-                                     Expr(static_cast<int64_t>(sizeof(TernObject))), Expr(0));
+    Expr skip =
+        ir::SelectNode::Make(type == Int32(kTernTensor), Expr(ffi::kObjectHeaderBytes), Expr(0));
     Expr pointer = PtrLoad(DataType::Handle(), args_,
                            ArgOffset(i) + static_cast<int64_t>(offsetof(TernAny, v_ptr)));
     Var view = LetNew(name + ".view", PtrAdd(pointer, skip));
 
     TernDType raw = buffer->dtype.raw();
-    auto field = [&](DataType dtype, size_t offset) {
-      return PtrLoad(dtype, view, static_cast<int64_t>(offset));
-    };
-    size_t dtype_at = offsetof(TernTensorView, dtype);
+    auto field = [&](DataType dtype, int64_t offset) { return PtrLoad(dtype, view, offset); };
+    int64_t dtype_at = layout_.dtype();
     Expr right_type =
         field(DataType::UInt(8), dtype_at) == ir::IntImmNode::Make(DataType::UInt(8), raw.code) &&
         field(DataType::UInt(8), dtype_at + 1) ==
             ir::IntImmNode::Make(DataType::UInt(8), raw.bits) &&
         field(DataType::UInt(16), dtype_at + 2) ==
             ir::IntImmNode::Make(DataType::UInt(16), raw.lanes);
-    Expr right_rank = field(DataType::Int(32), offsetof(TernTensorView, ndim)) ==
+    Expr right_rank = field(DataType::Int(32), layout_.ndim()) ==
                       Int32(static_cast<int64_t>(buffer->shape.size()));
     CheckArg(right_type && right_rank, "TypeError", i, expected);
     CheckDevice(i, param, view);
@@ -188,9 +190,9 @@ class Packer {
 
   // All tensors are on one device of the target's kind.
   void CheckDevice(size_t i, const Param& param, const Var& view) {
-    Expr type = PtrLoad(DataType::Int(32), view, offsetof(TernTensorView, device));
+    Expr type = PtrLoad(DataType::Int(32), view, layout_.device());
     Expr id = PtrLoad(DataType::Int(32), view,
-                      offsetof(TernTensorView, device) + offsetof(TernDevice, id));
+                      layout_.device() + static_cast<int64_t>(offsetof(TernDevice, id)));
     CheckArg(type == Int32(device_type_), "ValueError", i,
              Expected(i, param) + "a tensor on " + device_);
     if (device_type_ == kTernDeviceCpu) return;
@@ -205,15 +207,14 @@ class Packer {
   void UnpackShape(size_t i, const Param& param, const Var& view) {
     const BufferNode* buffer = param.buffer.get();
     if (buffer->shape.empty()) return;
-    Var shape = LetNew(buffer->name + ".shape",
-                       PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, shape)));
+    Var shape = LetNew(buffer->name + ".shape", PtrLoad(DataType::Handle(), view, layout_.shape()));
     for (size_t d = 0; d < buffer->shape.size(); ++d)
       BindOrCompare(i, param, buffer->shape[d],
                     PtrLoad(DataType::Int(64), shape, static_cast<int64_t>(8 * d)),
                     "extent " + std::to_string(d));
 
-    Var strides = LetNew(buffer->name + ".strides",
-                         PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, strides)));
+    Var strides =
+        LetNew(buffer->name + ".strides", PtrLoad(DataType::Handle(), view, layout_.strides()));
     if (buffer->strides.empty()) {
       late_checks_.push_back([=, this] { CheckCompact(i, param, strides); });
       return;
@@ -258,8 +259,8 @@ class Packer {
   }
 
   void UnpackData(size_t i, const Param& param, const Var& view) {
-    Expr data = PtrLoad(DataType::Handle(), view, offsetof(TernTensorView, data));
-    Expr offset = PtrLoad(DataType::Int(64), view, offsetof(TernTensorView, byte_offset));
+    Expr data = PtrLoad(DataType::Handle(), view, layout_.data());
+    Expr offset = PtrLoad(DataType::Int(64), view, layout_.byte_offset());
     if (device_type_ == kTernDeviceCpu) {
       Let(param.var, PtrAdd(data, offset));
     } else {
@@ -358,6 +359,7 @@ class Packer {
   PrimFunc function_;
   std::string device_;
   int32_t device_type_;
+  ffi::AbiLayout layout_;
   Var env_{"env", DataType::Handle()}, args_{"args", DataType::Handle()},
       num_args_{"num_args", DataType::Int(32)}, result_{"result", DataType::Handle()};
   Expr device_id_;
@@ -374,7 +376,8 @@ PrimFunc MakePackedApi(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   TERN_CHECK(it != function->attrs.end()) << "function " << function->name << " has no target";
   target::Target target = it->second.As<target::Target>();
-  return Packer(function, *target->kind).Run(target->is_device() ? target->host : target);
+  target::Target host = target->is_device() ? target->host : target;
+  return Packer(function, *target->kind, host).Run(host);
 }
 
 }  // namespace tern::tir

@@ -9,6 +9,8 @@
 
 #include "tern/codegen/export.h"
 #include "tern/codegen/temporary_directory.h"
+#include "tern/ffi/json.h"
+#include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
 #include "tools/tern/cts/executor.h"
 
@@ -79,32 +81,92 @@ std::optional<Report> ReadReport(std::string_view line) {
   return report;
 }
 
-class CommandExecutor : public Executor {
+// Runs calls by a command, all of them at once.
+class BatchExecutor : public Executor {
  public:
-  explicit CommandExecutor(const std::string& command) : command_(command) {}
+  // `ending` is that of the files that programs are compiled to.
+  BatchExecutor(std::string command, std::string ending)
+      : command_(std::move(command)), ending_(std::move(ending)) {}
 
-  size_t Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) override {
-    files_.push_back(directory_.File("program" + std::to_string(files_.size()) + ".so"));
-    codegen::Export(compiled, meta, files_.back());
-    return files_.size() - 1;
-  }
+  size_t Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) override;
+  std::vector<Outcome> Run(const std::vector<Call>& calls) override;
 
-  std::vector<Outcome> Run(const std::vector<Call>& calls) override {
-    std::vector<Outcome> outcomes(calls.size());
-    for (size_t first = 0; first < calls.size();) first = RunFrom(first, calls, &outcomes);
-    for (size_t i = 0; i < calls.size(); ++i)
-      if (outcomes[i].error.empty()) ReadOutputs(i, calls[i], &outcomes[i]);
-    return outcomes;
-  }
+ protected:
+  // What the command is told of a call, on one line.
+  virtual std::string Line(size_t index, const Call& call) = 0;
+  // What the command left; throws where it did not.
+  virtual std::vector<runtime::Tensor> ReadResults(size_t index, const Call& call) = 0;
+
+  const std::string& ProgramFile(const Call& call) const { return files_[call.program]; }
+  std::string ResultFile(size_t call, size_t param, const char* ending) const;
 
  private:
-  std::string OutputFile(size_t call, size_t param) const {
-    return directory_.File("call" + std::to_string(call) + "_" + std::to_string(param) + ".npy");
-  }
+  size_t RunFrom(size_t first, const std::vector<Call>& calls, std::vector<Outcome>* outcomes);
 
-  std::string Line(size_t index, const Call& call) const {
+  std::string command_, ending_;
+  codegen::TemporaryDirectory directory_;
+  std::vector<std::string> files_;  // of the programs
+};
+
+size_t BatchExecutor::Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
+  files_.push_back(directory_.File("program" + std::to_string(files_.size())) + ending_);
+  codegen::Export(compiled, meta, files_.back());
+  return files_.size() - 1;
+}
+
+std::vector<Outcome> BatchExecutor::Run(const std::vector<Call>& calls) {
+  std::vector<Outcome> outcomes(calls.size());
+  for (size_t first = 0; first < calls.size();) first = RunFrom(first, calls, &outcomes);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (!outcomes[i].error.empty()) continue;
+    try {
+      outcomes[i].args = ReadResults(i, calls[i]);
+    } catch (const Error& error) {
+      outcomes[i].error = std::string("the runner wrote no result: ") + error.what();
+    }
+  }
+  return outcomes;
+}
+
+// Starts the command with the calls from `first` on; returns the first that it has not come to.
+size_t BatchExecutor::RunFrom(size_t first, const std::vector<Call>& calls,
+                              std::vector<Outcome>* outcomes) {
+  std::string batch = directory_.File("batch");
+  std::ofstream file(batch);
+  for (size_t i = first; i < calls.size(); ++i) file << Line(i, calls[i]) << "\n";
+  file.close();
+  TERN_CHECK(file) << "cannot write " << batch;
+
+  CommandOutput output(command_ + " --batch '" + batch + "'");
+  size_t begun = first, done = first;  // behind the last call that was begun, and that ended
+  while (std::optional<std::string> line = output.NextLine()) {
+    std::optional<Report> report = ReadReport(*line);
+    if (!report || report->call == 0 || report->call > calls.size() - first) continue;
+    begun = first + report->call;
+    if (report->ended) done = begun;
+    (*outcomes)[begun - 1].error = report->error;
+  }
+  int status = output.Close();
+  TERN_CHECK(begun > first) << "the runner '" << command_ << "' ended with " << EndText(status)
+                            << " before its first call";
+  if (begun > done)
+    (*outcomes)[begun - 1].error = "the runner ended in this call with " + EndText(status);
+  return begun;
+}
+
+std::string BatchExecutor::ResultFile(size_t call, size_t param, const char* ending) const {
+  return directory_.File("call" + std::to_string(call) + "_" + std::to_string(param) + ending);
+}
+
+// Calls as command lines of tern-run.
+class CommandExecutor : public BatchExecutor {
+ public:
+  explicit CommandExecutor(const std::string& command) : BatchExecutor(command, ".so") {}
+
+ private:
+  std::string Line(size_t index, const Call& call) override {
     const runtime::FunctionInfo& function = *call.function;
-    std::string line = files_[call.program] + "\t--entry\t" + function.name;
+    std::string line = ProgramFile(call) + "\t--entry\t" + function.name;
     for (const auto& [name, value] : call.options->dims)
       line += "\t--dim\t" + name + "=" + std::to_string(value);
     for (const auto& [name, value] : call.options->inputs)
@@ -113,55 +175,85 @@ class CommandExecutor : public Executor {
     line += "\t--seed\t" + std::to_string(call.options->seed);
     for (size_t i = 0; i < function.params.size(); ++i)
       if (function.params[i].is_output)
-        line += "\t--output\t" + function.params[i].name + "=" + OutputFile(index, i);
+        line += "\t--output\t" + function.params[i].name + "=" + ResultFile(index, i, ".npy");
     return line;
   }
 
-  // Starts the command with the calls from `first` on; returns the first that it has not come to.
-  size_t RunFrom(size_t first, const std::vector<Call>& calls, std::vector<Outcome>* outcomes) {
-    std::string batch = directory_.File("batch");
-    std::ofstream file(batch);
-    for (size_t i = first; i < calls.size(); ++i) file << Line(i, calls[i]) << "\n";
-    file.close();
-    TERN_CHECK(file) << "cannot write " << batch;
+  std::vector<runtime::Tensor> ReadResults(size_t index, const Call& call) override {
+    std::vector<runtime::Tensor> results(call.function->params.size());
+    for (size_t i = 0; i < results.size(); ++i)
+      if (call.function->params[i].is_output)
+        results[i] = runtime::ReadNpy(ResultFile(index, i, ".npy"));
+    return results;
+  }
+};
 
-    CommandOutput output(command_ + " --batch '" + batch + "'");
-    size_t begun = first, done = first;  // behind the last call that was begun, and that ended
-    while (std::optional<std::string> line = output.NextLine()) {
-      std::optional<Report> report = ReadReport(*line);
-      if (!report || report->call == 0 || report->call > calls.size() - first) continue;
-      begun = first + report->call;
-      if (report->ended) done = begun;
-      (*outcomes)[begun - 1].error = report->error;
+// Calls with their arguments as they lie in memory, for runners that are not Tern's.
+class ImageExecutor : public BatchExecutor {
+ public:
+  ImageExecutor(const std::string& command, const std::string& ending)
+      : BatchExecutor(command, ending) {}
+
+ private:
+  std::string Line(size_t index, const Call& call) override {
+    std::vector<ffi::Any> args =
+        runtime::MakeArguments(*call.function, *call.options, /*dims=*/nullptr);
+    std::vector<ffi::Any> items;
+    for (size_t i = 0; i < args.size(); ++i) {
+      auto tensor = args[i].TryAs<runtime::Tensor>();
+      items.push_back(tensor ? DescribeTensor(*tensor, ResultFile(index, i, ".bin"))
+                             : DescribeScalar(call.function->params[i].dtype, args[i]));
     }
-    int status = output.Close();
-    TERN_CHECK(begun > first) << "the runner '" << command_ << "' ended with " << EndText(status)
-                              << " before its first call";
-    if (begun > done)
-      (*outcomes)[begun - 1].error = "the runner ended in this call with " + EndText(status);
-    return begun;
+    return ffi::WriteJson(ffi::Any(ffi::MakeMap({{"module", ProgramFile(call)},
+                                                 {"function", call.function->name},
+                                                 {"args", ffi::MakeArray(std::move(items))}})));
   }
 
-  void ReadOutputs(size_t index, const Call& call, Outcome* outcome) const {
-    outcome->args.resize(call.function->params.size());
-    try {
-      for (size_t i = 0; i < outcome->args.size(); ++i)
-        if (call.function->params[i].is_output)
-          outcome->args[i] = runtime::ReadNpy(OutputFile(index, i));
-    } catch (const Error& error) {
-      outcome->error = std::string("the runner wrote no result: ") + error.what();
-    }
+  // Integers as text: not every reader of JSON has 64 bits for them.
+  static ffi::Any DescribeScalar(DataType dtype, const ffi::Any& value) {
+    if (dtype.is_float()) return ffi::MakeMap({{"float", value.As<double>()}});
+    return ffi::MakeMap({{"int", std::to_string(value.As<int64_t>())}});
   }
 
-  std::string command_;
-  codegen::TemporaryDirectory directory_;
-  std::vector<std::string> files_;  // of the programs
+  static ffi::Any DescribeTensor(const runtime::Tensor& tensor, const std::string& file) {
+    runtime::WriteFile(file, {tensor.as<char>(), tensor->storage_bytes()});
+    auto numbers = [](const std::vector<int64_t>& values) {
+      return ffi::MakeArray({values.begin(), values.end()});
+    };
+    const TernDType& dtype = tensor->view().dtype;
+    runtime::TensorLayout layout = tensor->layout();
+    return ffi::MakeMap({{"memory", file},
+                         {"dtype", ffi::MakeArray({int64_t{dtype.code}, int64_t{dtype.bits},
+                                                   int64_t{dtype.lanes}})},
+                         {"shape", numbers(tensor->shape())},
+                         {"strides", numbers(layout.strides)},
+                         {"byte_offset", static_cast<int64_t>(tensor->view().byte_offset)}});
+  }
+
+  std::vector<runtime::Tensor> ReadResults(size_t index, const Call& call) override {
+    std::vector<ffi::Any> args =
+        runtime::MakeArguments(*call.function, *call.options, /*dims=*/nullptr);
+    std::vector<runtime::Tensor> results(args.size());
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (!call.function->params[i].is_output) continue;
+      results[i] = args[i].As<runtime::Tensor>();
+      std::string bytes = runtime::ReadFile(ResultFile(index, i, ".bin"));
+      TERN_CHECK(bytes.size() == results[i]->storage_bytes())
+          << bytes.size() << " bytes of " << call.function->params[i].name << ", expected "
+          << results[i]->storage_bytes();
+      std::memcpy(results[i].as<char>(), bytes.data(), bytes.size());
+    }
+    return results;
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command) {
   return std::make_unique<CommandExecutor>(command);
+}
+std::unique_ptr<Executor> MakeImageExecutor(const std::string& command, const std::string& ending) {
+  return std::make_unique<ImageExecutor>(command, ending);
 }
 
 }  // namespace tern::tools

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 
-#include "tern/ffi/c_abi.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cpu {
@@ -27,7 +26,7 @@ llvm::Function* CodeGenCPU::DeclareEntry(const std::string& name) {
   auto* declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
                                           TERN_SYMBOL_PREFIX + name, module());
   declared->setDoesNotThrow();
-  if (target().elf().sign_extends_int) {
+  if (target().arch().sign_extends_int) {
     declared->addRetAttr(llvm::Attribute::SExt);
     declared->addParamAttr(2, llvm::Attribute::SExt);
   }
@@ -42,7 +41,7 @@ llvm::Function* CodeGenCPU::ParallelBody(const std::string& name) {
       llvm::FunctionType::get(builder().getInt32Ty(), {pointer, int64, int64, pointer}, false);
   auto* declared = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module());
   declared->setDoesNotThrow();
-  if (target().elf().sign_extends_int) declared->addRetAttr(llvm::Attribute::SExt);
+  if (target().arch().sign_extends_int) declared->addRetAttr(llvm::Attribute::SExt);
   return declared;
 }
 
@@ -62,7 +61,7 @@ void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report
 void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
   FailIf(builder().CreateNot(Emit(node->condition)), [&] {
     llvm::Value* parts = PackValues(node->message);
-    CallEnv(env_, offsetof(TernEnv, raise), builder().getVoidTy(),
+    CallEnv(env_, layout().raise(), builder().getVoidTy(),
             {Text(node->error_kind), parts,
              builder().getInt32(static_cast<uint32_t>(node->message.size()))});
   });
@@ -72,13 +71,13 @@ llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kCallImport) return EmitImportCall(node);
   if (node->name == tir::intrinsic::kParallelFor) return EmitParallelFor(node);
   if (node->name == tir::intrinsic::kAllocWorkspace)
-    return EmitEnvCall(node, offsetof(TernEnv, alloc_workspace), builder().getPtrTy());
+    return EmitEnvCall(node, layout().alloc_workspace(), builder().getPtrTy());
   if (node->name == tir::intrinsic::kFreeWorkspace)
-    return EmitEnvCall(node, offsetof(TernEnv, free_workspace), builder().getVoidTy());
+    return EmitEnvCall(node, layout().free_workspace(), builder().getVoidTy());
   return CodeGenLLVM::EmitCall(node);
 }
 
-llvm::Value* CodeGenCPU::EmitEnvCall(const ir::CallNode* node, size_t offset, llvm::Type* result) {
+llvm::Value* CodeGenCPU::EmitEnvCall(const ir::CallNode* node, int64_t offset, llvm::Type* result) {
   std::vector<llvm::Value*> arguments;
   for (size_t i = 1; i < node->args.size(); ++i) arguments.push_back(Emit(node->args[i]));
   return CallEnv(Emit(node->args[0]), offset, result, arguments);
@@ -94,7 +93,7 @@ llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {
   llvm::Value* result = FrameMemory(words, "result");
   builder().CreateStore(llvm::Constant::getNullValue(words), result);
   llvm::Value* code =
-      CallEnv(env, offsetof(TernEnv, call), builder().getInt32Ty(),
+      CallEnv(env, layout().call(), builder().getInt32Ty(),
               {name, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
   FailIf(builder().CreateIsNotNull(code), [] {});
   return nullptr;
@@ -113,24 +112,25 @@ llvm::Value* CodeGenCPU::EmitParallelFor(const ir::CallNode* node) {
           builder().CreatePtrAdd(slots, builder().getInt64(i * kSlotBytes)));
   }
   llvm::Value* code =
-      CallEnv(env, offsetof(TernEnv, parallel_for), builder().getInt32Ty(),
+      CallEnv(env, layout().parallel_for(), builder().getInt32Ty(),
               {ParallelBody(node->args[1].As<ir::StringImmNode>()->value), extent, slots});
   FailIf(builder().CreateIsNotNull(code), [] {});
   return nullptr;
 }
 
-llvm::Value* CodeGenCPU::CallEnv(llvm::Value* env, size_t offset, llvm::Type* result,
+llvm::Value* CodeGenCPU::CallEnv(llvm::Value* env, int64_t offset, llvm::Type* result,
                                  const std::vector<llvm::Value*>& arguments) {
   std::vector<llvm::Value*> all = {env};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : all) types.push_back(argument->getType());
-  llvm::Value* slot = builder().CreatePtrAdd(env, builder().getInt64(offset));
+  llvm::Value* slot =
+      builder().CreatePtrAdd(env, builder().getInt64(static_cast<uint64_t>(offset)));
   llvm::Value* callee = builder().CreateLoad(builder().getPtrTy(), slot);
   llvm::CallInst* call =
       builder().CreateCall(llvm::FunctionType::get(result, types, false), callee, all);
   call->setDoesNotThrow();
-  if (target().elf().sign_extends_int)
+  if (target().arch().sign_extends_int)
     for (unsigned i = 0; i < types.size(); ++i)
       if (types[i]->isIntegerTy(32)) call->addParamAttr(i, llvm::Attribute::SExt);
   return call;
@@ -167,6 +167,9 @@ void CodeGenCPU::FillValue(llvm::Value* slot, int32_t type_index, llvm::Value* p
   };
   store(builder().getInt32(static_cast<uint32_t>(type_index)), offsetof(TernAny, type_index));
   store(builder().getInt32(0), offsetof(TernAny, small_len));
+  // A pointer may be shorter than the value.
+  if (payload->getType()->isPointerTy())
+    payload = builder().CreatePtrToInt(payload, builder().getInt64Ty());
   store(payload, offsetof(TernAny, v_int));
 }
 

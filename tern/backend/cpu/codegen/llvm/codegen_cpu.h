@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tern/codegen/llvm/codegen_llvm.h"
+#include "tern/ffi/abi_layout.h"
 
 namespace tern::backend::cpu {
 
@@ -22,6 +23,7 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
   llvm::Value* EmitCall(const ir::CallNode* node) override;
 
  private:
+  ffi::AbiLayout layout() { return ffi::AbiLayout(target().pointer_bytes()); }
   // Where `failed`: what `report` emits, then return -1. Else go on.
   void FailIf(llvm::Value* failed, const std::function<void()>& report);
   llvm::Function* DeclareEntry(const std::string& name);
@@ -31,13 +33,13 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
   llvm::Value* EmitImportCall(const ir::CallNode* node);
   // A call of the environment's entry at `offset` with the node's arguments, the first of which is
   // the environment.
-  llvm::Value* EmitEnvCall(const ir::CallNode* node, size_t offset, llvm::Type* result);
+  llvm::Value* EmitEnvCall(const ir::CallNode* node, int64_t offset, llvm::Type* result);
   // An array of TernAny in the frame that holds the values.
   llvm::Value* PackValues(const std::vector<ir::Expr>& values);
   void PackValue(const ir::Expr& value, llvm::Value* slot);
   void FillValue(llvm::Value* slot, int32_t type_index, llvm::Value* payload);
   // The function pointer at a byte offset of the environment, called with (env, ...).
-  llvm::Value* CallEnv(llvm::Value* env, size_t offset, llvm::Type* result,
+  llvm::Value* CallEnv(llvm::Value* env, int64_t offset, llvm::Type* result,
                        const std::vector<llvm::Value*>& arguments);
 
   llvm::Value* env_ = nullptr;  // of the function at hand

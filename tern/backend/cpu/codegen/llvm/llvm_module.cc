@@ -11,7 +11,7 @@
 #include "tern/backend/cpu/codegen/llvm/codegen_cpu.h"
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 #include "tern/codegen/linkable_module.h"
-#include "tern/codegen/llvm/link_elf.h"
+#include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"

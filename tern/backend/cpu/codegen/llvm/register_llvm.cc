@@ -13,11 +13,11 @@ namespace {
 
 // Without the instruction LLVM would call a function of the C library, which generated code has
 // not.
-void KeepWithFeature(const char* intrinsic, const char* codegen::ElfMachine::* feature) {
+void KeepWithFeature(const char* intrinsic, const char* codegen::HostArch::* feature) {
   tir::KeepIntrinsics("llvm", {intrinsic}, [feature](DataType dtype) {
     if (!tir::IsWideFloat(dtype)) return false;
     codegen::LLVMTarget target(target::CurrentTarget());
-    return target.HasFeature(target.elf().*feature);
+    return target.HasFeature(target.arch().*feature);
   });
 }
 
@@ -29,12 +29,15 @@ void RegisterLLVM() {
   kind.stores = [](const target::Target& target, DataType dtype) {
     if (dtype != DataType::Float(16)) return false;
     codegen::LLVMTarget machine(target);
-    return machine.HasFeature(machine.elf().half_feature);
+    return machine.HasFeature(machine.arch().half_feature);
+  };
+  kind.pointer_bytes = [](const target::Target& target) {
+    return codegen::PointerBytes(target->GetString("mtriple"));
   };
   target::RegisterTargetKind(std::move(kind));
   for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
-    KeepWithFeature(intrinsic, &codegen::ElfMachine::round_feature);
-  KeepWithFeature("fma", &codegen::ElfMachine::fma_feature);
+    KeepWithFeature(intrinsic, &codegen::HostArch::round_feature);
+  KeepWithFeature("fma", &codegen::HostArch::fma_feature);
   tir::KeepIntrinsics("llvm", {"sqrt", "copysign"}, tir::IsWideFloat);
   tir::KeepIntrinsics("llvm", {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });

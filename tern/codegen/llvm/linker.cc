@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/codegen/llvm/link_elf.h"
+#include "tern/codegen/llvm/linker.h"
 
 #include <lld/Common/Driver.h>
 
@@ -11,6 +11,7 @@
 #include "tern/runtime/file_bytes.h"
 
 LLD_HAS_DRIVER(elf)
+LLD_HAS_DRIVER(wasm)
 
 namespace tern::codegen {
 namespace {
@@ -25,7 +26,8 @@ void RunLinker(const std::vector<std::string>& arguments, const std::string& dir
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result = lld::lldMain(argv, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = lld::lldMain(argv, llvm::nulls(), stream,
+                                    {{lld::Gnu, &lld::elf::link}, {lld::Wasm, &lld::wasm::link}});
   usable = result.canRunAgain;
   if (result.retCode == 0) return;
   // The directory has another name every time, and means nothing to the reader.
@@ -34,39 +36,39 @@ void RunLinker(const std::vector<std::string>& arguments, const std::string& dir
   TERN_THROW(RuntimeError) << "linking failed: " << messages;
 }
 
-}  // namespace
-
-std::string LinkElfSharedObject(const std::vector<std::string>& objects,
-                                const std::string& emulation) {
+// Links the objects as the arguments say.
+std::string Link(std::vector<std::string> arguments, const std::vector<std::string>& objects) {
   TemporaryDirectory directory;
-  std::string output = directory.File("linked.so");
-  std::vector<std::string> arguments = {"ld.lld",
-                                        "-shared",
-                                        "-m",
-                                        emulation,
-                                        "--build-id=none",
-                                        "--hash-style=gnu",
-                                        "-z",
-                                        "noexecstack",
-                                        "-z",
-                                        "relro",
-                                        "-z",
-                                        "now",
-                                        "-z",
-                                        "separate-code",
-                                        "--threads=1",
-                                        "-rpath",
-                                        "$ORIGIN",
-                                        "-o",
-                                        output};
+  std::string output = directory.File("linked");
+  arguments.insert(arguments.end(), {"--threads=1", "-o", output});
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(directory.File(std::to_string(i) + ".o"));
     runtime::WriteFile(arguments.back(), objects[i]);
   }
   RunLinker(arguments, directory.path() + "/");
-  std::string linked = runtime::ReadFile(output);
+  return runtime::ReadFile(output);
+}
+
+}  // namespace
+
+std::string LinkElfSharedObject(const std::vector<std::string>& objects,
+                                const std::string& emulation) {
+  std::string linked =
+      Link({"ld.lld", "-shared", "-m", emulation, "--build-id=none", "--hash-style=gnu", "-z",
+            "noexecstack", "-z", "relro", "-z", "now", "-z", "separate-code", "-rpath", "$ORIGIN"},
+           objects);
   CheckUndefinedSymbols(linked);
   return linked;
+}
+
+std::string LinkWasmModule(const std::vector<std::string>& objects,
+                           const std::vector<std::string>& symbols) {
+  // The stack lies below the data, so that too deep a one traps.
+  std::vector<std::string> arguments = {"wasm-ld",         "--no-entry", "--export-table",
+                                        "--stack-first",   "-z",         "stack-size=1048576",
+                                        "--growable-table"};
+  for (const std::string& symbol : symbols) arguments.push_back("--export=" + symbol);
+  return Link(std::move(arguments), objects);
 }
 
 }  // namespace tern::codegen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/codegen/llvm/link_elf.h"
+#include "tern/codegen/llvm/linker.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class LinkElfTest : public ::testing::Test {
     return Target().EmitText(ir, LLVMTarget::Output::kObject);
   }
   static std::string Link(const std::vector<std::string>& objects) {
-    return LinkElfSharedObject(objects, Target().elf().emulation);
+    return LinkElfSharedObject(objects, Target().arch().emulation);
   }
   static std::string Failure(const std::vector<std::string>& objects) {
     try {
