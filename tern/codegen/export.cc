@@ -17,6 +17,7 @@ namespace {
 enum class Format { kSharedObject, kContainer };
 
 Format FormatOf(const std::string& path) {
+  if (path.ends_with(".wasm")) return Format::kSharedObject;
   if (path.ends_with(".so")) return Format::kSharedObject;
   if (path.ends_with(".tern")) return Format::kContainer;
   TERN_THROW(ValueError)
@@ -105,8 +106,12 @@ void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::st
 
   std::string bytes;
   if (format == Format::kSharedObject) {
-    bytes = host.LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
-    runtime::SealSharedObject(&bytes);
+    if (host.library_ending() == ".so") {
+      bytes = host.LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
+      runtime::SealSharedObject(&bytes);
+    } else {
+      bytes = host.LinkSharedObject(container.Finish());
+    }
   } else {
     container.Add("host." + host.triple(), host.LinkSharedObject(""));
     bytes = container.Finish();

@@ -16,6 +16,9 @@ class LinkableModule : public ffi::ModuleObj {
   // The machine the code is for, as the runtime names it: "x86_64-linux-gnu".
   virtual std::string triple() const = 0;
 
+  // How the names of libraries for that machine end: what LinkSharedObject makes.
+  virtual std::string library_ending() const { return ".so"; }
+
   // The bytes of a shared object that exports the functions as TERN_SYMBOL_PREFIX symbols.
   // `section` becomes its section runtime::kContainerSection, 64-byte aligned and not loaded
   // otherwise than as read-only data; none where it is empty. The result has no undefined symbol

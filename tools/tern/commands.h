@@ -21,7 +21,7 @@ void Compile(const CompileOptions& options);
 
 // The conformance suite.
 struct CtsOptions {
-  std::string target, host, filter, runner;
+  std::string target, host, filter, runner, image_runner;
   std::vector<std::string> known_gaps, programs;
   bool full = false, list = false, verbose = false;
 };

@@ -32,13 +32,20 @@ std::string Count(int count, const char* one, const char* several) {
   return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
+std::unique_ptr<Executor> MakeExecutor(const CtsOptions& options) {
+  TERN_CHECK(options.runner.empty() || options.image_runner.empty())
+      << "cts: --runner and --image-runner are two ways to run the same calls; give one";
+  if (!options.runner.empty()) return MakeCommandExecutor(options.runner);
+  if (!options.image_runner.empty()) return MakeImageExecutor(options.image_runner);
+  return MakeLocalExecutor();
+}
+
 class Suite {
  public:
   explicit Suite(const CtsOptions& options)
       : options_(options),
         target_(target::Target::Parse(options.target, options.host)),
-        executor_(options.runner.empty() ? MakeLocalExecutor()
-                                         : MakeCommandExecutor(options.runner)),
+        executor_(MakeExecutor(options)),
         gaps_(target_->kind->known_gaps) {
     for (const std::string& text : options.known_gaps) {
       size_t colon = text.find(": ");

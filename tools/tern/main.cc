@@ -91,6 +91,9 @@ void AddCts(CLI::App* app, int* exit_code) {
       "--runner", options->runner,
       "command that runs the compiled files, as in \"qemu-aarch64 -L DIR tern-run\" "
       "(default: this process)");
+  command->add_option("--image-runner", options->image_runner,
+                      "command that runs the compiled files on arguments as they lie in memory, as "
+                      "in \"node wasm_runner.mjs\"");
   command->add_option(
       "--known-gap", options->known_gaps,
       "\"PATTERN: REASON\": cases that must fail, beside those that the target lists");
@@ -98,7 +101,8 @@ void AddCts(CLI::App* app, int* exit_code) {
                       ".tir files with cases, instead of those of the suite");
   command->add_flag("--full", options->full, "all cases, not only those of the smoke tier");
   command->add_flag("--list", options->list, "print the names of the cases");
-  command->add_flag("-v,--verbose", options->verbose, "print the cases that pass, and the known gaps, too");
+  command->add_flag("-v,--verbose", options->verbose,
+                    "print the cases that pass, and the known gaps, too");
   command->callback([options, exit_code] { *exit_code = Cts(*options); });
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tern/codegen/export.h"
+#include "tern/codegen/linkable_module.h"
 #include "tern/codegen/temporary_directory.h"
 #include "tern/ffi/json.h"
 #include "tern/runtime/file_bytes.h"
@@ -84,9 +85,7 @@ std::optional<Report> ReadReport(std::string_view line) {
 // Runs calls by a command, all of them at once.
 class BatchExecutor : public Executor {
  public:
-  // `ending` is that of the files that programs are compiled to.
-  BatchExecutor(std::string command, std::string ending)
-      : command_(std::move(command)), ending_(std::move(ending)) {}
+  explicit BatchExecutor(std::string command) : command_(std::move(command)) {}
 
   size_t Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) override;
   std::vector<Outcome> Run(const std::vector<Call>& calls) override;
@@ -103,13 +102,16 @@ class BatchExecutor : public Executor {
  private:
   size_t RunFrom(size_t first, const std::vector<Call>& calls, std::vector<Outcome>* outcomes);
 
-  std::string command_, ending_;
+  std::string command_;
   codegen::TemporaryDirectory directory_;
   std::vector<std::string> files_;  // of the programs
 };
 
 size_t BatchExecutor::Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
-  files_.push_back(directory_.File("program" + std::to_string(files_.size())) + ending_);
+  const auto* module = dynamic_cast<const codegen::LinkableModule*>(compiled.get());
+  TERN_CHECK(module) << "a module of kind " << compiled->kind() << " cannot be linked";
+  files_.push_back(directory_.File("program" + std::to_string(files_.size())) +
+                   module->library_ending());
   codegen::Export(compiled, meta, files_.back());
   return files_.size() - 1;
 }
@@ -161,7 +163,7 @@ std::string BatchExecutor::ResultFile(size_t call, size_t param, const char* end
 // Calls as command lines of tern-run.
 class CommandExecutor : public BatchExecutor {
  public:
-  explicit CommandExecutor(const std::string& command) : BatchExecutor(command, ".so") {}
+  using BatchExecutor::BatchExecutor;
 
  private:
   std::string Line(size_t index, const Call& call) override {
@@ -191,8 +193,7 @@ class CommandExecutor : public BatchExecutor {
 // Calls with their arguments as they lie in memory, for runners that are not Tern's.
 class ImageExecutor : public BatchExecutor {
  public:
-  ImageExecutor(const std::string& command, const std::string& ending)
-      : BatchExecutor(command, ending) {}
+  using BatchExecutor::BatchExecutor;
 
  private:
   std::string Line(size_t index, const Call& call) override {
@@ -217,17 +218,18 @@ class ImageExecutor : public BatchExecutor {
 
   static ffi::Any DescribeTensor(const runtime::Tensor& tensor, const std::string& file) {
     runtime::WriteFile(file, {tensor.as<char>(), tensor->storage_bytes()});
-    auto numbers = [](const std::vector<int64_t>& values) {
-      return ffi::MakeArray({values.begin(), values.end()});
+    const TernTensorView& view = tensor->view();
+    auto numbers = [&](const int64_t* values) {
+      return ffi::MakeArray(values ? std::vector<ffi::Any>(values, values + view.ndim)
+                                   : std::vector<ffi::Any>());
     };
-    const TernDType& dtype = tensor->view().dtype;
-    runtime::TensorLayout layout = tensor->layout();
+    ffi::Array dtype = ffi::MakeArray(
+        {int64_t{view.dtype.code}, int64_t{view.dtype.bits}, int64_t{view.dtype.lanes}});
     return ffi::MakeMap({{"memory", file},
-                         {"dtype", ffi::MakeArray({int64_t{dtype.code}, int64_t{dtype.bits},
-                                                   int64_t{dtype.lanes}})},
-                         {"shape", numbers(tensor->shape())},
-                         {"strides", numbers(layout.strides)},
-                         {"byte_offset", static_cast<int64_t>(tensor->view().byte_offset)}});
+                         {"dtype", dtype},
+                         {"shape", numbers(view.shape)},
+                         {"strides", numbers(view.strides)},
+                         {"byte_offset", static_cast<int64_t>(view.byte_offset)}});
   }
 
   std::vector<runtime::Tensor> ReadResults(size_t index, const Call& call) override {
@@ -252,8 +254,8 @@ class ImageExecutor : public BatchExecutor {
 std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command) {
   return std::make_unique<CommandExecutor>(command);
 }
-std::unique_ptr<Executor> MakeImageExecutor(const std::string& command, const std::string& ending) {
-  return std::make_unique<ImageExecutor>(command, ending);
+std::unique_ptr<Executor> MakeImageExecutor(const std::string& command) {
+  return std::make_unique<ImageExecutor>(command);
 }
 
 }  // namespace tern::tools

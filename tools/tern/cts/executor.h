@@ -46,10 +46,10 @@ std::unique_ptr<Executor> MakeLocalExecutor();
 // that it was in has failed, and it is started again for the rest.
 std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command);
 // The same for a program that makes no arguments: each line of FILE is a JSON object with the
-// compiled `module` (a file that ends in `ending`), the `function`, and `args`: {int: "5"},
+// compiled `module` (a file), the `function`, and `args`: {int: "5"},
 // {float: 0.5}, and tensors {memory, dtype, shape, strides, byte_offset}, where `memory` is a file
 // of bytes. It writes the bytes after the call to the same files.
-std::unique_ptr<Executor> MakeImageExecutor(const std::string& command, const std::string& ending);
+std::unique_ptr<Executor> MakeImageExecutor(const std::string& command);
 
 }  // namespace tern::tools
 

@@ -10,6 +10,7 @@
 #include "tern/backend/cpu/codegen/ffi_host.h"
 #include "tern/backend/cpu/codegen/llvm/codegen_cpu.h"
 #include "tern/backend/cpu/codegen/llvm/jit.h"
+#include "tern/backend/cpu/codegen/llvm/wasm.h"
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_target.h"
@@ -81,6 +82,9 @@ class LLVMModule : public codegen::LinkableModule {
   std::vector<std::string> FunctionNames() const override { return names_; }
   std::vector<std::string> SourceFormats() const override { return {"ll", "asm"}; }
   std::string triple() const override { return target_.triple(); }
+  std::string library_ending() const override {
+    return target_.arch().linker == codegen::HostArch::Linker::kWasm ? ".wasm" : ".so";
+  }
 
   ffi::Function GetFunction(std::string_view name) override {
     if (std::find(names_.begin(), names_.end(), name) == names_.end()) return {};
@@ -99,11 +103,16 @@ class LLVMModule : public codegen::LinkableModule {
 
   std::string LinkSharedObject(std::string_view section) const override {
     std::scoped_lock lock(mutex_);
+    using Linker = codegen::HostArch::Linker;
+    TERN_CHECK(target_.arch().linker != Linker::kNone)
+        << "Tern does not link for " << triple() << "; it makes objects for it (.o)";
+    if (target_.arch().linker == Linker::kWasm)
+      return LinkWasm(target_, Finished().object, names_, section);
     std::vector<std::string> objects = {Finished().object, FfiHostObject(target_, names_)};
     if (!section.empty()) {
       objects.push_back(SectionObject(target_, section));
     }
-    return codegen::LinkElfSharedObject(objects, target_.elf().emulation);
+    return codegen::LinkElfSharedObject(objects, target_.arch().emulation);
   }
 
  private:
