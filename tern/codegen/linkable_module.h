@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code as the code generators make it: it can become a shared object.
+// Host code as the code generators make it: it can become a shared object, and other files.
 #ifndef TERN_CODEGEN_LINKABLE_MODULE_H_
 #define TERN_CODEGEN_LINKABLE_MODULE_H_
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tern/ffi/module.h"
 
 namespace tern::codegen {
+
+// A kind of file: the ending of its name, ".o", and what it is.
+struct FileFormat {
+  std::string ending, description;
+};
 
 class LinkableModule : public ffi::ModuleObj {
  public:
@@ -20,8 +26,21 @@ class LinkableModule : public ffi::ModuleObj {
   // `section` becomes its section runtime::kContainerSection, 64-byte aligned and not loaded
   // otherwise than as read-only data; none where it is empty. The result has no undefined symbol
   // beyond memcpy, memmove, memset, dlopen and dlsym; an offender is an error by name. The same
-  // module and section give the same bytes.
+  // module and section give the same bytes. Throws where the functions are not packed.
   virtual std::string LinkSharedObject(std::string_view section) const = 0;
+
+  // The other files that the code can be. ".o", a relocatable object, is always among them.
+  virtual std::vector<FileFormat> FileFormats() const = 0;
+  // The bytes of one of them.
+  virtual std::string MakeFile(std::string_view ending) const = 0;
+
+  // Whether the functions are called by the runtime, through TERN_SYMBOL_PREFIX symbols.
+  virtual bool is_packed() const { return true; }
+  // The symbol of a function, and its declaration in C.
+  virtual std::string SymbolOf(const std::string& function) const;
+  virtual std::string DeclarationOf(const std::string& function) const;
+  // What stands before the declarations in a header.
+  virtual std::string HeaderStart() const;
 };
 
 }  // namespace tern::codegen

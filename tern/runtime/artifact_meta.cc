@@ -82,6 +82,19 @@ void CheckTree(const ArtifactMeta& meta) {
 
 }  // namespace
 
+std::string SignatureText(const FunctionInfo& function) {
+  std::string text = function.name + "(";
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const ParamInfo& param = function.params[i];
+    text += (i ? ", " : "") + param.name + ": " + param.dtype.str();
+    if (!param.is_tensor) continue;
+    text += "[";
+    for (size_t d = 0; d < param.shape.size(); ++d) text += (d ? ", " : "") + param.shape[d];
+    text += param.is_output ? "] (written)" : "]";
+  }
+  return text + ")";
+}
+
 std::string WriteMeta(const ArtifactMeta& meta) {
   std::vector<ffi::Any> functions, imports;
   for (const FunctionInfo& function : meta.functions) {
@@ -95,6 +108,7 @@ std::string WriteMeta(const ArtifactMeta& meta) {
   return ffi::WriteJson(ffi::Any(ffi::MakeMap({
       {"tern_version", meta.tern_version},
       {"target", meta.target},
+      {"hosts", Texts(meta.hosts)},
       {"device", meta.device},
       {"functions", ffi::MakeArray(std::move(functions))},
       {"imports", ffi::MakeArray(std::move(imports))},
@@ -107,6 +121,7 @@ ArtifactMeta ReadMeta(std::string_view json) {
   ArtifactMeta meta;
   meta.tern_version = value.Field("tern_version").Text();
   meta.target = value.Field("target").Text();
+  for (const ValueReader& item : value.Field("hosts").Items()) meta.hosts.push_back(item.Text());
   meta.device = value.Field("device").Text();
   for (const ValueReader& item : value.Field("functions").Items()) {
     meta.functions.push_back(ReadFunction(item));
@@ -123,7 +138,8 @@ ArtifactMeta ReadMeta(std::string_view json) {
     meta.imports.push_back(std::move(import));
   }
   meta.root_imports = ReadIndices(value.Field("root_imports"), imports.size());
-  value.ExpectOnly({"tern_version", "target", "device", "functions", "imports", "root_imports"});
+  value.ExpectOnly(
+      {"tern_version", "target", "hosts", "device", "functions", "imports", "root_imports"});
   CheckTree(meta);
   return meta;
 }

@@ -263,6 +263,11 @@ std::string TargetNode::str() const {
   return text;
 }
 
+bool HasPlainApi(const Target& host) {
+  auto it = host->attrs.find("api");
+  return it != host->attrs.end() && it->second.As<std::string>() == "plain";
+}
+
 int64_t WarpSize(const Target& target) {
   auto it = target->attrs.find("warp_size");
   return it == target->attrs.end() ? target->kind->warp_size : it->second.As<int64_t>();

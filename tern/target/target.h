@@ -113,6 +113,10 @@ class TargetNode : public ffi::Object {
   std::string str() const;
 };
 
+// Whether functions of this host are called by plain prototypes, without a runtime: its attribute
+// "api" is "plain".
+bool HasPlainApi(const Target& host);
+
 // How many threads make a warp of the target; 0: it has none.
 int64_t WarpSize(const Target& target);
 

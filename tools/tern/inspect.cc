@@ -11,19 +11,6 @@
 namespace tern::tools {
 namespace {
 
-std::string Signature(const runtime::FunctionInfo& function) {
-  std::string text = function.name + "(";
-  for (size_t i = 0; i < function.params.size(); ++i) {
-    const runtime::ParamInfo& param = function.params[i];
-    text += (i ? ", " : "") + param.name + ": " + param.dtype.str();
-    if (!param.is_tensor) continue;
-    text += "[";
-    for (size_t d = 0; d < param.shape.size(); ++d) text += (d ? ", " : "") + param.shape[d];
-    text += param.is_output ? "] (written)" : "]";
-  }
-  return text + ")";
-}
-
 void PrintSource(const runtime::Artifact& artifact, const std::string& format) {
   std::vector<ffi::Module> modules = artifact.LoadImports();
   std::vector<std::string> known;
@@ -52,7 +39,7 @@ void Inspect(const InspectOptions& options) {
   std::printf("device     %s\n", meta.device.c_str());
   std::printf("host code  %s\n", ffi::Join(artifact.hosts()).c_str());
   for (const runtime::FunctionInfo& function : meta.functions)
-    std::printf("function   %s\n", Signature(function).c_str());
+    std::printf("function   %s\n", runtime::SignatureText(function).c_str());
   for (const runtime::ContainerReader::Section& section : artifact.container().sections())
     std::printf("section    %-12s %8zu bytes  sha256 %s\n", section.name.c_str(),
                 section.bytes.size(), runtime::ToHex(section.sha256).substr(0, 16).c_str());

@@ -19,17 +19,18 @@ class StorageLegalizer : public StmtMutator {
 
   PrimFunc Run(const PrimFunc& function) {
     auto convention = function->attrs.find(attr::kCallingConvention);
-    bool is_kernel =
-        convention != function->attrs.end() && convention->second.As<std::string>() == "kernel";
+    // Of kernels and plain functions.
+    bool takes_pointers =
+        convention != function->attrs.end() && convention->second.As<std::string>() != "packed";
     std::vector<Param> params;
     std::vector<std::pair<Var, Expr>> lets;
     std::vector<Buffer> views;
     for (const Param& param : function->params) {
       params.push_back(param);
       if (param.is_tensor() && IsIllegal(param.buffer->dtype)) {
-        // A kernel's parameter is a pointer; other callers pass a tensor of the type.
+        // Where a parameter is no pointer, callers pass a tensor of the type.
         Buffer bits = MutateDef(param.buffer);
-        if (is_kernel)
+        if (takes_pointers)
           params.back().buffer = bits;
         else
           views.push_back(bits);

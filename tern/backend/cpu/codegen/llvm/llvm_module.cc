@@ -63,8 +63,21 @@ class LLVMModule : public codegen::LinkableModule {
   std::string InspectSource(std::string_view format) const override {
     if (format.empty() || format == "ll") return ir_;
     if (format != "asm") return ModuleObj::InspectSource(format);
-    std::scoped_lock lock(mutex_);
-    return target_.EmitText(ir_, LLVMTarget::Output::kAssembly);
+    return EmitText(LLVMTarget::Output::kAssembly);
+  }
+
+  std::vector<codegen::FileFormat> FileFormats() const override {
+    return {{".o", "a relocatable object"},
+            {".ll", "LLVM IR"},
+            {".bc", "LLVM bitcode"},
+            {".s", "assembly"}};
+  }
+  std::string MakeFile(std::string_view ending) const override {
+    if (ending == ".ll") return ir_;
+    if (ending == ".bc") return EmitText(LLVMTarget::Output::kBitcode);
+    if (ending == ".s") return EmitText(LLVMTarget::Output::kAssembly);
+    TERN_ICHECK(ending == ".o") << ending;
+    return object_;
   }
 
   std::string LinkSharedObject(std::string_view section) const override {
@@ -77,6 +90,11 @@ class LLVMModule : public codegen::LinkableModule {
   }
 
  private:
+  std::string EmitText(LLVMTarget::Output output) const {
+    std::scoped_lock lock(mutex_);
+    return target_.EmitText(ir_, output);
+  }
+
   void CheckRunsHere() const {
     if (!target_.IsHost())
       TERN_THROW(RuntimeError) << "compiled for " << triple() << "; this machine is "
