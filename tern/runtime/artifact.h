@@ -45,8 +45,9 @@ std::string SignatureText(const FunctionInfo& function);
 
 struct ArtifactMeta {
   std::string tern_version;
-  std::string target;              // as it was asked for
-  std::vector<std::string> hosts;  // the targets of the host code
+  int64_t abi_version = TERN_ENV_VERSION;  // of the environment that the host code counts on
+  std::string target;                      // as it was asked for
+  std::vector<std::string> hosts;          // the targets of the host code
   std::string device;  // the device kind whose tensors the functions take ("cpu", or a plugin's)
   std::vector<FunctionInfo> functions;
 

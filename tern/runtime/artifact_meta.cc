@@ -107,6 +107,7 @@ std::string WriteMeta(const ArtifactMeta& meta) {
     imports.push_back(ffi::MakeMap({{"kind", import.kind}, {"imports", Numbers(import.imports)}}));
   return ffi::WriteJson(ffi::Any(ffi::MakeMap({
       {"tern_version", meta.tern_version},
+      {"abi_version", meta.abi_version},
       {"target", meta.target},
       {"hosts", Texts(meta.hosts)},
       {"device", meta.device},
@@ -120,6 +121,7 @@ ArtifactMeta ReadMeta(std::string_view json) {
   ValueReader value("meta", ffi::ParseJson(json));
   ArtifactMeta meta;
   meta.tern_version = value.Field("tern_version").Text();
+  meta.abi_version = value.Field("abi_version").Int(1, std::numeric_limits<int64_t>::max());
   meta.target = value.Field("target").Text();
   for (const ValueReader& item : value.Field("hosts").Items()) meta.hosts.push_back(item.Text());
   meta.device = value.Field("device").Text();
@@ -138,8 +140,8 @@ ArtifactMeta ReadMeta(std::string_view json) {
     meta.imports.push_back(std::move(import));
   }
   meta.root_imports = ReadIndices(value.Field("root_imports"), imports.size());
-  value.ExpectOnly(
-      {"tern_version", "target", "hosts", "device", "functions", "imports", "root_imports"});
+  value.ExpectOnly({"tern_version", "abi_version", "target", "hosts", "device", "functions",
+                    "imports", "root_imports"});
   CheckTree(meta);
   return meta;
 }

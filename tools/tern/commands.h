@@ -22,7 +22,7 @@ void Compile(const CompileOptions& options);
 
 // The conformance suite.
 struct CtsOptions {
-  std::string target, host, filter;
+  std::string target, host, filter, runner;
   bool full = false, list = false, verbose = false;
 };
 int Cts(const CtsOptions& options);

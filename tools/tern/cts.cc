@@ -15,6 +15,7 @@
 #include "tern/compile.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
+#include "tools/tern/cts/executor.h"
 #include "tools/tern/reference.h"
 #include "tools/tern/suite.h"
 
@@ -100,6 +101,7 @@ class Suite {
  private:
   // Compiles once, runs for every size.
   void RunVariant(const Program& program, const std::string& dtype) {
+    if (target::HasPlainApi(target_) && !options_.list) return RunPlainVariant(program, dtype);
     ir::IRModule module;
     runtime::ArtifactMeta meta;
     ffi::Module compiled;
@@ -121,6 +123,46 @@ class Suite {
         Fail(name, error.what());
       }
     }
+  }
+
+  // All sizes in one program.
+  void RunPlainVariant(const Program& program, const std::string& dtype) {
+    std::vector<std::pair<std::string, runtime::RunOptions>> cases;
+    for (const auto& dims : program.dims) {
+      std::string name = CaseName(program, dtype, dims);
+      if (name.find(options_.filter) == std::string::npos) continue;
+      cases.emplace_back(name, runtime::RunOptions());
+      cases.back().second.dims = dims;
+    }
+    if (cases.empty()) return;
+    try {
+      ir::IRModule module =
+          tir::ParseModule(program.name + ".tir", Replace(program.text, "$T", dtype));
+      runtime::ArtifactMeta meta = DescribeModule(module, target_);
+      auto executor = MakePlainExecutor(target_->GetString("cc", ""), options_.runner);
+      size_t number = executor->Add(tern::Compile(module, target_), meta);
+      std::vector<Call> calls;
+      for (const auto& [name, run] : cases)
+        for (const runtime::FunctionInfo& info : meta.functions)
+          calls.push_back({number, &info, &run});
+      std::vector<Outcome> outcomes = executor->Run(calls);
+      for (size_t i = 0; i < calls.size(); ++i)
+        Judge(cases[i / meta.functions.size()].first, module, calls[i], outcomes[i]);
+    } catch (const Error& error) {
+      for (const auto& [name, run] : cases) Fail(name, error.what());
+    }
+  }
+
+  void Judge(const std::string& name, const ir::IRModule& module, const Call& call,
+             const Outcome& outcome) {
+    if (!outcome.error.empty()) return Fail(name, outcome.error);
+    runtime::RunResult actual, expected = RunReference(module, *call.function, *call.options);
+    actual.args = outcome.args;
+    for (const Comparison& output : CompareResults(*call.function, actual, expected))
+      if (!output.within())
+        return Fail(name, ErrorLine(output.name, output.error, output.tolerance));
+    ++passed_;
+    if (options_.verbose) std::printf("ok    %s\n", name.c_str());
   }
 
   void RunCase(const std::string& name, const ir::IRModule& module,

@@ -95,6 +95,8 @@ void AddCts(CLI::App* app, int* exit_code) {
   command->add_option("target", options->target, kTargetHelp)->required();
   command->add_option("--host", options->host, kHostHelp);
   command->add_option("--filter", options->filter, "run only the cases whose name contains this");
+  command->add_option("--runner", options->runner,
+                      "command that runs the program of plain functions, an emulator");
   command->add_flag("--full", options->full, "all sizes, not only those of the smoke tier");
   command->add_flag("--list", options->list, "print the names of the cases");
   command->add_flag("-v,--verbose", options->verbose, "print the cases that pass too");

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "plain.h"
-#include "plain.h"
 
 static int32_t forwards[3000], backwards[3000];
 
