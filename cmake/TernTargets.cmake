@@ -89,6 +89,13 @@ function(tern_cts_target target)
   set_property(GLOBAL APPEND PROPERTY TERN_CTS_TARGETS ${target})
 endfunction()
 
+# tern_cts_test(<name> command...): the suite is run in the tests by this command too, as cts.<name>. It exits with 77 where that is
+# not possible here, having said why.
+function(tern_cts_test name)
+  set_property(GLOBAL APPEND PROPERTY TERN_CTS_TESTS ${name})
+  set_property(GLOBAL PROPERTY TERN_CTS_COMMAND_${name} ${ARGN})
+endfunction()
+
 # Writes the one file that calls every RegisterCodegen.
 function(tern_generate_backend_list)
   get_property(names GLOBAL PROPERTY TERN_CODEGENS)

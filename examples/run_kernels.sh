@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run_kernels.sh BUILD [CROSS_BUILD]: compiles every example kernel for every target of the skeleton, runs it, and prints the
-# largest error against the interpreter. CROSS_BUILD holds tern-run for another architecture, run under qemu.
+# run_kernels.sh BUILD [CROSS_BUILD]: runs every example kernel on every target, each time compared with the interpreter, and
+# prints a table: the time of a call, and the largest error of all. CROSS_BUILD holds tern-run for another architecture, run
+# under qemu.
 set -euo pipefail
 build=$1 cross=${2:-}
 examples=$(cd "$(dirname "$0")" && pwd)
@@ -11,47 +12,55 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export POCL_CACHE_DIR=$work/pocl
 
-# Sizes that are no multiple of anything.
-declare -A dims=([add]="--dim n=1031" [matmul]="--dim n=61 --dim k=67 --dim m=71")
-declare -A output=([add]=C [matmul]=C)
+# Sizes that are no multiple of anything; what a kernel does not name here has its sizes in the program.
+declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"
+  [gather]="rows=37 n=61" [layernorm]="n=61" [matmul]="n=61 k=67 m=71" [row_sum]="n=61 m=71" [scan]="n=61 m=71" [softmax]="n=61 m=71"
+  [transpose]="n=61 m=71")
 # The machine that a cross build is for: cross-aarch64 -> aarch64.
 machine=${cross##*cross-}
 
-failed=0
-# row KERNEL TARGET COMMAND...: one row of the table, from what the command printed.
-row() {
-  local kernel=$1 target=$2 text
+# The targets, and how a kernel runs on each: run NAME KERNEL_FILE OPTIONS...
+targets=(llvm c opencl "opencl, a file")
+[[ -z $cross ]] || targets+=("$machine (qemu)")
+run() {
+  local target=$1 file=$2
   shift 2
-  if text=$("$@" 2>"$work/stderr"); then
-    printf '%-8s %-40s %10s   %s\n' "$kernel" "$target" "$(sed -nE '1s/.*  ([0-9.]+ [mu]?s)  .*/\1/p' <<<"$text")" \
-      "$(sed -nE 's/.*largest error ([^ ]+ absolute, [^ ]+ relative).*/\1/p' <<<"$text")"
-  else
-    failed=1
-    printf '%-8s %-40s FAILED: %s\n' "$kernel" "$target" "$(tail -n 1 "$work/stderr")$(tail -n 1 <<<"$text")"
-  fi
+  case "$target" in
+    "opencl, a file")
+      "$tern" compile "$file" -t opencl -o "$work/kernel.so"
+      "$build/bin/tern-run" "$work/kernel.so" "$@" --check "$output=$work/expected.npy"
+      ;;
+    *"(qemu)")
+      "$tern" compile "$file" -t "llvm -mtriple=$machine-linux-gnu" -o "$work/kernel.so"
+      "qemu-$machine" -L "/usr/$machine-linux-gnu" "$cross/bin/tern-run" "$work/kernel.so" "$@" --check "$output=$work/expected.npy"
+      ;;
+    *) "$tern" run "$file" -t "$target" "$@" --check interp ;;
+  esac
 }
 
-run_cross() {
-  local kernel=$1
-  "$tern" compile "$examples/kernels/$kernel.tir" -t "llvm -mtriple=$machine-linux-gnu" -o "$work/$kernel-other.so"
-  "qemu-$machine" -L "/usr/$machine-linux-gnu" "$cross/bin/tern-run" "$work/$kernel-other.so" ${dims[$kernel]} \
-    --check "${output[$kernel]}=$work/$kernel.npy"
-}
-
-run_file() {
-  local kernel=$1
-  "$tern" compile "$examples/kernels/$kernel.tir" -t opencl -o "$work/$kernel.so"
-  "$tern" inspect "$work/$kernel.so" >/dev/null
-  "$build/bin/tern-run" "$work/$kernel.so" ${dims[$kernel]} --check "${output[$kernel]}=$work/$kernel.npy"
-}
-
-printf '%-8s %-40s %10s   %s\n' kernel target time "largest error against the interpreter"
-for kernel in add matmul; do
-  "$tern" run "$examples/kernels/$kernel.tir" -t interp ${dims[$kernel]} --output "${output[$kernel]}=$work/$kernel.npy" >/dev/null
-  for target in llvm c opencl; do
-    row "$kernel" "$target" "$tern" run "$examples/kernels/$kernel.tir" -t "$target" ${dims[$kernel]} --check interp
+printf '%-16s' kernel
+printf '%16s' "${targets[@]}"
+printf '   %s\n' "largest error against the interpreter"
+failures=()
+for file in "$examples"/kernels/*.tir; do
+  kernel=$(basename "$file" .tir)
+  options=()
+  for dim in ${dims[$kernel]:-}; do options+=(--dim "$dim"); done
+  # The interpreter says which tensor is the result; "C: 61x71 float32 sum=12.5" ends its line.
+  output=$("$tern" run "$file" -t interp "${options[@]}" | sed -nE '1s/.*  ([A-Za-z_]+): [^:]*$/\1/p')
+  "$tern" run "$file" -t interp "${options[@]}" --output "$output=$work/expected.npy" >/dev/null
+  printf '%-16s' "$kernel"
+  errors=
+  for target in "${targets[@]}"; do
+    if text=$(run "$target" "$file" "${options[@]}" 2>"$work/stderr"); then
+      printf '%16s' "$(sed -nE '1s/.*  ([0-9.e+]+ [mu]?s)  .*/\1/p' <<<"$text")"
+      errors+=$(sed -nE 's/.*largest error ([^ ]+) absolute.*/\1/p' <<<"$text")$'\n'
+    else
+      printf '%16s' FAILED
+      failures+=("$kernel on $target: $(tail -n 1 "$work/stderr")$(tail -n 1 <<<"$text")")
+    fi
   done
-  [[ -z $cross ]] || row "$kernel" "llvm -mtriple=$machine-linux-gnu (qemu)" run_cross "$kernel"
-  row "$kernel" "opencl, exported, by tern-run" run_file "$kernel"
+  printf '   %s\n' "$(sort -g <<<"$errors" | tail -n 1)"
 done
-exit $failed
+((${#failures[@]} == 0)) || printf 'FAILED: %s\n' "${failures[@]}"
+exit $((${#failures[@]} > 0))

@@ -212,6 +212,8 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
         described.dtype = param.buffer->dtype;
         for (const ir::Expr& extent : param.buffer->shape)
           described.shape.push_back(tir::Print(extent));
+        for (const ir::Expr& stride : param.buffer->strides)
+          described.strides.push_back(tir::Print(stride));
         described.is_output = written.count(param.buffer->data.get()) > 0;
       }
       info.params.push_back(std::move(described));

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tern-run: runs a compiled file. Linked against the runtime alone.
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <map>
+#include <optional>
+#include <sstream>
 
 #include "tern/runtime/npy.h"
 #include "tools/run_report.h"
@@ -11,6 +15,7 @@ namespace tern::tools {
 namespace {
 
 constexpr const char* kHelp = R"(usage: tern-run FILE [options]
+       tern-run --batch CALLS
 
 Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its time and results.
 
@@ -21,14 +26,17 @@ Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its t
   --check y=FILE      compares a tensor with a .npy file
   --tol T             largest error that --check lets pass, relative above 1 and absolute below (1e-5)
   --repeat N          takes the best time of N calls (1)
+  --offset N          elements of memory before the first one of each tensor (0)
   --seed N            of the random inputs (0)
+  --batch CALLS       makes the calls in the file CALLS: on each line the words of a command line as above, with tabs between
+                      them. Says "call 1 begins", then "call 1 ok" or "call 1 failed: why", and so on
   --help              this text
 
-Exit code: 0, 1 where a check fails, 2 on a mistake or an error.
+Exit code: 0, 1 where a check or a call of a batch fails, 2 on a mistake or an error.
 )";
 
 struct Options {
-  std::string file, entry;
+  std::string file, entry, batch;
   runtime::RunOptions run;
   std::vector<std::pair<std::string, std::string>> outputs, checks;
   double tolerance = 1e-5;
@@ -69,6 +77,10 @@ const std::map<std::string, Setter>& Setters() {
              << option << ": expected 1 to 1000000, got " << repeat;
          options->run.repeat = static_cast<int>(repeat);
        }},
+      {"--offset", [](const std::string& option, const std::string& value,
+                      Options* options) { options->run.offset = ParseInteger(option, value); }},
+      {"--batch", [](const std::string&, const std::string& value,
+                     Options* options) { options->batch = value; }},
       {"--seed",
        [](const std::string& option, const std::string& value, Options* options) {
          options->run.seed = static_cast<uint64_t>(ParseInteger(option, value));
@@ -77,10 +89,10 @@ const std::map<std::string, Setter>& Setters() {
   return setters;
 }
 
-Options ParseCommandLine(int argc, char** argv) {
+Options ParseWords(const std::vector<std::string>& words) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
     if (word == "--help" || word == "-h") {
       options.help = true;
       return options;
@@ -93,20 +105,41 @@ Options ParseCommandLine(int argc, char** argv) {
     }
     auto setter = Setters().find(word);
     TERN_CHECK(setter != Setters().end()) << "unknown option " << word << " (see --help)";
-    TERN_CHECK(i + 1 < argc) << word << " needs a value";
-    setter->second(word, argv[++i], &options);
+    TERN_CHECK(i + 1 < words.size()) << word << " needs a value";
+    setter->second(word, words[++i], &options);
   }
-  TERN_CHECK(!options.file.empty()) << "no file is given (see --help)";
+  TERN_CHECK(options.file.empty() != options.batch.empty())
+      << (options.file.empty() ? "no file is given (see --help)"
+                               : "--batch: the lines of " + options.batch + " name their files");
   return options;
 }
 
-int Run(const Options& options) {
-  runtime::Artifact artifact = runtime::Artifact::Open(options.file);
-  const runtime::FunctionInfo& entry = FindEntry(artifact.meta(), options.entry);
-  ffi::Module module = artifact.Load();
-  const std::string& device = artifact.meta().device;
+// The file that was loaded last: the calls of a batch often want it again.
+class Loaded {
+ public:
+  void Open(const std::string& file) {
+    if (artifact_ && artifact_->path() == file) return;
+    artifact_ = runtime::Artifact::Open(file);
+    module_ = {};
+  }
+  const runtime::ArtifactMeta& meta() const { return artifact_->meta(); }
+  const ffi::Module& module() {
+    if (!module_) module_ = artifact_->Load();
+    return module_;
+  }
+
+ private:
+  std::optional<runtime::Artifact> artifact_;
+  ffi::Module module_;
+};
+
+// Returns whether the checks hold.
+bool RunCall(const Options& options, Loaded* loaded) {
+  loaded->Open(options.file);
+  const runtime::FunctionInfo& entry = FindEntry(loaded->meta(), options.entry);
+  const std::string& device = loaded->meta().device;
   runtime::RunResult result =
-      runtime::RunFunction(module->GetFunction(entry.name), entry, device, options.run);
+      runtime::RunFunction(loaded->module()->GetFunction(entry.name), entry, device, options.run);
   std::puts(SummaryLine(entry, device + ":0", result).c_str());
   for (const auto& [name, path] : options.outputs)
     runtime::WriteNpy(path, FindTensor(entry, result, "--output", name));
@@ -119,7 +152,51 @@ int Run(const Options& options) {
     std::puts(ErrorLine(name, error, options.tolerance).c_str());
     passed = passed && IsWithin(error, options.tolerance);
   }
+  return passed;
+}
+
+std::vector<std::string> SplitAtTabs(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream stream(line);
+  for (std::string word; std::getline(stream, word, '\t');)
+    if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+// What went wrong with the call on a line, as one line, or "".
+std::string RunLine(const std::string& line, Loaded* loaded) {
+  try {
+    Options options = ParseWords(SplitAtTabs(line));
+    TERN_CHECK(options.batch.empty()) << "--batch in a batch";
+    return RunCall(options, loaded) ? "" : "a check does not hold";
+  } catch (const std::exception& error) {
+    std::string text = error.what();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  }
+}
+
+// Who reads the output knows at any time which call is under way, also if it is the last one.
+int RunBatch(const std::string& path) {
+  std::ifstream file(path);
+  TERN_CHECK(file) << path << ": cannot be opened";
+  Loaded loaded;
+  bool passed = true;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::printf("call %d begins\n", ++number);
+    std::fflush(stdout);
+    std::string mistake = RunLine(line, &loaded);
+    passed = passed && mistake.empty();
+    std::printf(mistake.empty() ? "call %d ok\n" : "call %d failed: %s\n", number, mistake.c_str());
+  }
   return passed ? 0 : 1;
+}
+
+int Run(const Options& options) {
+  if (!options.batch.empty()) return RunBatch(options.batch);
+  Loaded loaded;
+  return RunCall(options, &loaded) ? 0 : 1;
 }
 
 }  // namespace
@@ -127,7 +204,7 @@ int Run(const Options& options) {
 
 int main(int argc, char** argv) {
   try {
-    tern::tools::Options options = tern::tools::ParseCommandLine(argc, argv);
+    tern::tools::Options options = tern::tools::ParseWords({argv + 1, argv + argc});
     if (options.help) {
       std::fputs(tern::tools::kHelp, stdout);
       return 0;

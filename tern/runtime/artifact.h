@@ -28,8 +28,9 @@ struct ParamInfo {
   std::string name;
   DataType dtype;
   bool is_tensor = false;
-  std::vector<std::string> shape;  // a number, or the expression ("n", "n * 2") as text
-  bool is_output = false;          // written by the function
+  std::vector<std::string> shape;         // a number, or the expression ("n", "n * 2") as text
+  bool is_output = false;                 // written by the function
+  std::vector<std::string> strides = {};  // as the shape; empty: compact
 
   friend bool operator==(const ParamInfo&, const ParamInfo&) = default;
 };

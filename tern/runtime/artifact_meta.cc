@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/value_reader.h"
 
@@ -20,6 +21,7 @@ ffi::Any WriteParam(const ParamInfo& param) {
                        {"dtype", param.dtype.str()},
                        {"is_tensor", param.is_tensor},
                        {"shape", Texts(param.shape)},
+                       {"strides", Texts(param.strides)},
                        {"is_output", param.is_output}});
 }
 
@@ -30,11 +32,16 @@ ParamInfo ReadParam(const ValueReader& value) {
   param.is_tensor = value.Field("is_tensor").Flag();
   for (const ValueReader& extent : value.Field("shape").Items())
     param.shape.push_back(extent.Text());
+  for (const ValueReader& stride : value.Field("strides").Items())
+    param.strides.push_back(stride.Text());
   param.is_output = value.Field("is_output").Flag();
-  value.ExpectOnly({"name", "dtype", "is_tensor", "shape", "is_output"});
+  value.ExpectOnly({"name", "dtype", "is_tensor", "shape", "strides", "is_output"});
   if (param.name.empty()) value.Fail("the name is empty");
   if (!param.is_tensor && (!param.shape.empty() || param.is_output))
     value.Fail("a scalar has no shape and is no output");
+  if (!param.strides.empty() && param.strides.size() != param.shape.size())
+    value.Fail("there are " + std::to_string(param.strides.size()) + " strides for " +
+               std::to_string(param.shape.size()) + " axes");
   return param;
 }
 
@@ -90,7 +97,8 @@ std::string SignatureText(const FunctionInfo& function) {
     if (!param.is_tensor) continue;
     text += "[";
     for (size_t d = 0; d < param.shape.size(); ++d) text += (d ? ", " : "") + param.shape[d];
-    text += param.is_output ? "] (written)" : "]";
+    text += param.strides.empty() ? "]" : "] strides(" + ffi::Join(param.strides) + ")";
+    if (param.is_output) text += " (written)";
   }
   return text + ")";
 }

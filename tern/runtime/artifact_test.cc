@@ -143,6 +143,7 @@ TEST_F(ArtifactTest, SealingIsRepeatable) {
 
 TEST(ArtifactMeta, RoundTrips) {
   ArtifactMeta meta = TestMeta();
+  meta.functions[0].params[1].strides = {"s"};
   std::string text = WriteMeta(meta);
   EXPECT_EQ(WriteMeta(ReadMeta(text)), text);
   EXPECT_EQ(ReadMeta(text).functions, meta.functions);
@@ -183,6 +184,9 @@ TEST(ArtifactMeta, FieldsAreChecked) {
             "meta.functions[0].params[1]: a second parameter named A");
   EXPECT_EQ(MetaError([](ArtifactMeta* meta) { meta->functions[1].params[0].shape = {"n"}; }),
             "meta.functions[1].params[0]: a scalar has no shape and is no output");
+  EXPECT_EQ(
+      MetaError([](ArtifactMeta* meta) { meta->functions[0].params[0].strides = {"n", "1"}; }),
+      "meta.functions[0].params[0]: there are 2 strides for 1 axes");
   EXPECT_EQ(ErrorOf([] { ReadMeta("{}"); }), "meta: field \"tern_version\" is missing");
   EXPECT_EQ(ErrorOf([] { ReadMeta("[]"); }), "meta: expected Map, got Array");
   ffi::Any value = ffi::ParseJson(WriteMeta(TestMeta()));

@@ -173,6 +173,11 @@ void WriteNpy(const std::string& path, const Tensor& tensor) {
     for (int64_t i = 0; i < tensor->num_elements(); ++i) SetElement(wide, i, GetElement(tensor, i));
     return WriteNpy(path, wide);
   }
+  if (!tensor->is_compact()) {
+    Tensor compact = Tensor::Empty(tensor->shape(), tensor->dtype());
+    CopyElements(tensor, compact);
+    return WriteNpy(path, compact);
+  }
   std::string shape;
   for (int64_t extent : tensor->shape()) shape += std::to_string(extent) + ",";
   std::string header = "{'descr': '" + DescrFromType(tensor->dtype()) +

@@ -30,6 +30,9 @@ void CheckName(const std::string& function, const char* what, const std::string&
       << "; it has " << ffi::Join(legal);
 }
 
+// What memory that holds no element is filled with.
+constexpr int kUnused = 0x5a;
+
 // SplitMix64: 64 good bits per step from a counter, the same everywhere.
 class Random {
  public:
@@ -79,8 +82,9 @@ class ArgumentMaker {
     for (const ParamInfo& param : function_.params) {
       if (!TakesInteger(param)) inputs.push_back(param.name);
       if (TakesInteger(param)) AddDimName(param.name);
-      for (const std::string& extent : param.shape)
-        for (const std::string& symbol : SymbolsOf(extent)) AddDimName(symbol);
+      for (const std::vector<std::string>* texts : {&param.shape, &param.strides})
+        for (const std::string& text : *texts)
+          for (const std::string& symbol : SymbolsOf(text)) AddDimName(symbol);
     }
     for (const auto& [name, source] : options_.inputs)
       CheckName(function_.name, "input", name, inputs);
@@ -150,26 +154,36 @@ class ArgumentMaker {
     return result;
   }
 
+  std::vector<int64_t> Evaluate(const ParamInfo& param,
+                                const std::vector<std::string>& texts) const {
+    std::vector<int64_t> values;
+    for (const std::string& text : texts)
+      values.push_back(WithContext("making parameter " + param.name,
+                                   [&] { return EvaluateExtent(text, dims_); }));
+    return values;
+  }
+
   Tensor TensorArgument(size_t i) const {
     const ParamInfo& param = function_.params[i];
-    std::vector<int64_t> shape;
-    for (const std::string& extent : param.shape)
-      shape.push_back(WithContext("making parameter " + param.name,
-                                  [&] { return EvaluateExtent(extent, dims_); }));
+    std::vector<int64_t> shape = Evaluate(param, param.shape);
+    Tensor tensor = Tensor::Empty(shape, param.dtype, {kTernDeviceCpu, 0},
+                                  {Evaluate(param, param.strides), options_.offset});
+    std::memset(tensor->data(), kUnused, tensor->storage_bytes());
     if (files_[i]) {
       TERN_CHECK(files_[i]->shape() == shape)
           << "input " << param.name << ": expected shape " << ffi::ShapeText(shape) << ", "
           << SourceOf(param) << " has " << ffi::ShapeText(files_[i]->shape());
-      return files_[i];
+      CopyElements(files_[i], tensor);
+      return tensor;
     }
-    Tensor tensor = Tensor::Empty(shape, param.dtype);
-    std::memset(tensor->data(), 0, tensor->num_bytes());
     std::string source = SourceOf(param);
     // Every parameter has a sequence of its own, whatever the shapes of the others.
     Random random(options_.seed * 0x100000001b3u + i);
-    if (source != "zeros")
-      for (int64_t k = 0; k < tensor->num_elements(); ++k)
-        SetElement(tensor, k, source == "ones" ? 1 : random.Element(param.dtype));
+    for (int64_t k = 0; k < tensor->num_elements(); ++k)
+      SetElement(tensor, k,
+                 source == "zeros"  ? 0
+                 : source == "ones" ? 1
+                                    : random.Element(param.dtype));
     return tensor;
   }
 
@@ -204,6 +218,18 @@ double ErrorOf(double actual, double expected) {
 
 }  // namespace
 
+bool KeptUnused(const Tensor& tensor) {
+  if (tensor->is_compact()) return true;
+  std::vector<bool> used(tensor->storage_bytes());
+  auto bytes = static_cast<int64_t>(tensor->dtype().bytes());
+  for (int64_t i = 0; i < tensor->num_elements(); ++i)
+    for (int64_t k = 0; k < bytes; ++k)
+      used[static_cast<size_t>(tensor->PlaceOf(i) * bytes + k)] = true;
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && tensor.as<unsigned char>()[i] != kUnused) return false;
+  return true;
+}
+
 std::vector<ffi::Any> MakeArguments(const FunctionInfo& function, const RunOptions& options,
                                     std::map<std::string, int64_t>* dims) {
   return ArgumentMaker(function, options).Make(dims);
@@ -227,9 +253,12 @@ RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
   };
   call();
   // Taken now: a function that reads what it wrote gives something else when it is called again.
-  for (const ffi::Any& arg : args) {
-    std::optional<Tensor> tensor = arg.TryAs<Tensor>();
+  for (size_t i = 0; i < args.size(); ++i) {
+    std::optional<Tensor> tensor = args[i].TryAs<Tensor>();
     result.args.push_back(tensor ? tensor->CopyTo({kTernDeviceCpu, 0}) : Tensor());
+    if (tensor && !KeptUnused(result.args.back()))
+      TERN_THROW(RuntimeError) << info.name << " wrote to memory of " << info.params[i].name
+                               << " that holds none of its elements";
   }
   using Clock = std::chrono::steady_clock;
   result.best_seconds = std::numeric_limits<double>::infinity();

@@ -19,6 +19,7 @@ struct RunOptions {
   std::map<std::string, std::string> inputs;
   std::map<std::string, int64_t> dims;  // values of symbolic extents and integer parameters
   int64_t default_dim = 128;            // for those not given and not implied by an input
+  int64_t offset = 0;                   // elements of memory before the first one of each tensor
   uint64_t seed = 0;
   int repeat = 1;
 };
@@ -34,8 +35,11 @@ struct RunResult {
 std::vector<ffi::Any> MakeArguments(const FunctionInfo& function, const RunOptions& options,
                                     std::map<std::string, int64_t>* dims);
 
+// Whether the memory before and between the elements of such a tensor is as it was made.
+bool KeptUnused(const Tensor& tensor);
+
 // Copies the tensors to `device`, calls once and copies back: that is the result. Then calls again
-// to take the time.
+// to take the time. Throws where memory before or between the elements of a tensor was changed.
 RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
                       const std::string& device, const RunOptions& options);
 

@@ -157,6 +157,40 @@ TEST_F(RunnerTest, RunsOnADeviceAndReportsTheFirstCall) {
             "repeat must be 1 or more, got 0");
 }
 
+TEST_F(RunnerTest, TensorsHaveTheirStridesAndTheOffsetThatIsAskedFor) {
+  ParamInfo strided{"x", DataType::Float(32), true, {"n", "2"}, false, {"s", "1"}};
+  FunctionInfo info{"f", {strided}};
+  options_.dims = {{"n", 3}, {"s", 5}};
+  options_.offset = 2;
+  auto made = MakeArguments(info, options_, &dims_)[0].As<Tensor>();
+  EXPECT_EQ(made->layout().strides, (std::vector<int64_t>{5, 1}));
+  EXPECT_EQ(made->layout().offset, 2);
+  EXPECT_EQ(dims_["s"], 5);
+  options_.inputs = {{"x", Npy("x.npy", {3, 2})}};
+  auto read = MakeArguments(info, options_, &dims_)[0].As<Tensor>();
+  EXPECT_EQ(read->layout().strides, (std::vector<int64_t>{5, 1}));
+  EXPECT_EQ(GetElement(read, 3), 3);
+  // The values do not depend on the layout, and a file has none.
+  WriteNpy(directory_.File("again.npy"), read);
+  EXPECT_EQ(GetElement(ReadNpy(directory_.File("again.npy")), 5), 5);
+}
+
+TEST_F(RunnerTest, MemoryBetweenElementsMustStay) {
+  ParamInfo strided{"x", DataType::Float(32), true, {"3"}, true, {"2"}};
+  int64_t place = 0;
+  auto write = ffi::Function::FromTyped("f", [&](Tensor x) { x.as<float>()[place] = 1; });
+  auto run = [&] {
+    return ErrorOf([&] { RunFunction(write, {"f", {strided}}, "cpu", options_); });
+  };
+  EXPECT_EQ(run(), "no error");
+  place = 3;
+  EXPECT_EQ(run(), "f wrote to memory of x that holds none of its elements");
+  options_.offset = 1;
+  EXPECT_EQ(run(), "no error");
+  place = 0;
+  EXPECT_NE(run(), "no error");
+}
+
 TEST(CompareTensors, LargestErrors) {
   auto tensor = [](std::vector<double> values) {
     Tensor result = Tensor::Empty({static_cast<int64_t>(values.size())}, DataType::Float(64));

@@ -44,7 +44,8 @@ void StoreAs(void* data, int64_t i, T value) {
 
 }  // namespace
 
-TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice device)
+TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice device,
+                     const TensorLayout& layout)
     : shape_(std::move(shape)) {
   TERN_CHECK(dtype.bytes() > 0 && !dtype.is_handle())
       << "a tensor cannot have elements of type " << dtype.str();
@@ -61,12 +62,41 @@ TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice devi
   TERN_CHECK(stride <= std::numeric_limits<int64_t>::max() / dtype.bytes())
       << "a " << dtype.str() << " tensor of shape " << ffi::ShapeText(shape_)
       << " has more bytes than 64 bits can count";
+  SetLayout(layout, dtype);
   view_.device = device;
   view_.ndim = static_cast<int32_t>(shape_.size());
   view_.dtype = dtype.raw();
   view_.shape = shape_.data();
   view_.strides = strides_.data();
-  view_.data = GetDeviceKind(device.type).Alloc(device.id, num_bytes(), kAlignment);
+  view_.data = GetDeviceKind(device.type).Alloc(device.id, storage_bytes(), kAlignment);
+}
+
+void TensorObj::SetLayout(const TensorLayout& layout, DataType dtype) {
+  TERN_CHECK(layout.offset >= 0) << "a tensor cannot have the offset " << layout.offset;
+  if (!layout.strides.empty()) {
+    TERN_CHECK(layout.strides.size() == shape_.size())
+        << "a tensor of shape " << ffi::ShapeText(shape_) << " cannot have strides "
+        << ffi::ShapeText(layout.strides);
+    is_row_major_ = layout.strides == strides_;
+    strides_ = layout.strides;
+  }
+  span_ = num_elements() == 0 ? 0 : 1;
+  bool fits = true;
+  for (size_t axis = 0; axis < shape_.size(); ++axis) {
+    TERN_CHECK(strides_[axis] >= 0)
+        << "strides " << ffi::ShapeText(strides_) << ": a tensor made here has none below 0";
+    int64_t steps = 0;
+    if (span_ > 0)
+      fits = fits && !__builtin_mul_overflow(shape_[axis] - 1, strides_[axis], &steps) &&
+             !__builtin_add_overflow(span_, steps, &span_);
+  }
+  int64_t elements = 0, bytes = 0;
+  fits = fits && !__builtin_add_overflow(span_, layout.offset, &elements) &&
+         !__builtin_mul_overflow(elements, static_cast<int64_t>(dtype.bytes()), &bytes);
+  TERN_CHECK(fits) << "a tensor of " << dtype.str() << " with shape " << ffi::ShapeText(shape_)
+                   << ", strides " << ffi::ShapeText(strides_) << " and offset "
+                   << layout.offset << " has more bytes than 64 bits can count";
+  view_.byte_offset = static_cast<uint64_t>(layout.offset * dtype.bytes());
 }
 
 TensorObj::~TensorObj() {
@@ -87,8 +117,28 @@ uint64_t TensorObj::num_bytes() const {
   return static_cast<uint64_t>(num_elements()) * static_cast<uint64_t>(dtype().bytes());
 }
 
-Tensor Tensor::Empty(std::vector<int64_t> shape, DataType dtype, TernDevice device) {
-  return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, device));
+uint64_t TensorObj::storage_bytes() const {
+  return view_.byte_offset + static_cast<uint64_t>(span_) * static_cast<uint64_t>(dtype().bytes());
+}
+
+TensorLayout TensorObj::layout() const {
+  return {is_row_major_ ? std::vector<int64_t>() : strides_,
+          static_cast<int64_t>(view_.byte_offset) / dtype().bytes()};
+}
+
+int64_t TensorObj::PlaceOf(int64_t element) const {
+  int64_t place = static_cast<int64_t>(view_.byte_offset) / dtype().bytes();
+  if (is_row_major_) return place + element;
+  for (size_t axis = shape_.size(); axis-- > 0;) {
+    place += element % shape_[axis] * strides_[axis];
+    element /= shape_[axis];
+  }
+  return place;
+}
+
+Tensor Tensor::Empty(std::vector<int64_t> shape, DataType dtype, TernDevice device,
+                     const TensorLayout& layout) {
+  return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, device, layout));
 }
 
 Tensor Tensor::CopyTo(TernDevice device) const {
@@ -101,22 +151,22 @@ Tensor Tensor::CopyTo(TernDevice device) const {
   if (!source_on_host && !target_on_host && !same)
     return CopyTo({kTernDeviceCpu, 0}).CopyTo(device);
 
-  Tensor target = Empty(source.shape(), source.dtype(), device);
-  if (source.num_bytes() == 0) return target;
+  Tensor target = Empty(source.shape(), source.dtype(), device, source.layout());
+  if (source.storage_bytes() == 0) return target;
   TernDevice copier = source_on_host ? device : source.device();
   const DeviceKind& kind = GetDeviceKind(copier.type);
   kind.Copy({.src = source.data(),
-             .src_offset = source.view().byte_offset,
              .src_device = source.device(),
              .dst = target->data(),
              .dst_device = device,
-             .bytes = source.num_bytes()});
+             .bytes = source.storage_bytes()});
   kind.Synchronize(copier.id);
   return target;
 }
 
-double GetElement(const Tensor& tensor, int64_t i) {
+double GetElement(const Tensor& tensor, int64_t element) {
   const void* data = tensor->data();
+  int64_t i = tensor->PlaceOf(element);
   DataType dtype = tensor->dtype();
   if (dtype.is_bool()) return LoadAs<uint8_t>(data, i) != 0;
   if (dtype.is_narrow_float() && dtype.is_scalar())
@@ -148,8 +198,9 @@ double GetElement(const Tensor& tensor, int64_t i) {
   }
 }
 
-void SetElement(const Tensor& tensor, int64_t i, double value) {
+void SetElement(const Tensor& tensor, int64_t element, double value) {
   void* data = tensor->data();
+  int64_t i = tensor->PlaceOf(element);
   DataType dtype = tensor->dtype();
   if (dtype.lanes() != 1) FailOnType(dtype);
   if (dtype.is_bool()) return StoreAs<uint8_t>(data, i, value != 0);
@@ -168,6 +219,14 @@ void SetElement(const Tensor& tensor, int64_t i, double value) {
   if (dtype.bits() == 16) return StoreAs(data, i, static_cast<int16_t>(wrapped));
   if (dtype.bits() == 32) return StoreAs(data, i, static_cast<int32_t>(wrapped));
   return StoreAs(data, i, wrapped);
+}
+
+void CopyElements(const Tensor& from, const Tensor& to) {
+  TERN_ICHECK(from->shape() == to->shape() && from->dtype() == to->dtype());
+  auto bytes = static_cast<int64_t>(from->dtype().bytes());
+  for (int64_t i = 0; i < from->num_elements(); ++i)
+    std::memcpy(to.as<char>() + to->PlaceOf(i) * bytes, from.as<char>() + from->PlaceOf(i) * bytes,
+                static_cast<size_t>(bytes));
 }
 
 }  // namespace tern::runtime

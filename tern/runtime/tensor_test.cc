@@ -46,6 +46,40 @@ TEST(Tensor, EmptyAndScalar) {
   EXPECT_EQ(Tensor::Empty({0, 5}, DataType::Int(8)).CopyTo({kTernDeviceCpu, 0})->num_elements(), 0);
 }
 
+TEST(Tensor, StridesAndOffset) {
+  Tensor tensor = Tensor::Empty({2, 3}, DataType::Int(16), {kTernDeviceCpu, 0},
+                                {.strides = {1, 4}, .offset = 5});
+  EXPECT_EQ(tensor->view().strides[1], 4);
+  EXPECT_EQ(tensor->view().byte_offset, 10u);
+  EXPECT_EQ(tensor->num_bytes(), 12u);
+  EXPECT_EQ(tensor->storage_bytes(), 2u * (5 + 1 + 1 * 1 + 2 * 4));
+  EXPECT_FALSE(tensor->is_compact());
+  for (int i = 0; i < 6; ++i) SetElement(tensor, i, i);
+  EXPECT_EQ(tensor->PlaceOf(5), 5 + 1 + 2 * 4);
+  EXPECT_EQ(tensor.as<int16_t>()[5 + 1 + 2 * 4], 5);
+  Tensor copy = tensor.CopyTo({kTernDeviceCpu, 0});
+  EXPECT_EQ(copy->layout().strides, (std::vector<int64_t>{1, 4}));
+  EXPECT_EQ(copy->layout().offset, 5);
+  Tensor compact = Tensor::Empty({2, 3}, DataType::Int(16));
+  EXPECT_TRUE(compact->is_compact());
+  CopyElements(copy, compact);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(compact.as<int16_t>()[i], i);
+}
+
+TEST(Tensor, RefusesImpossibleLayouts) {
+  auto make = [](TensorLayout layout) {
+    return ErrorOf([&] { Tensor::Empty({2, 3}, DataType::Int(8), {kTernDeviceCpu, 0}, layout); });
+  };
+  EXPECT_EQ(make({{1}, 0}), "a tensor of shape (2, 3) cannot have strides (1)");
+  EXPECT_EQ(make({{-3, 1}, 0}), "strides (-3, 1): a tensor made here has none below 0");
+  EXPECT_EQ(make({{}, -1}), "a tensor cannot have the offset -1");
+  int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(make({{most, 1}, 0}), "a tensor of int8 with shape (2, 3), strides (" +
+                                      std::to_string(most) +
+                                      ", 1) and offset 0 has more bytes than 64 bits can count");
+  EXPECT_NE(make({{}, most}), "no error");
+}
+
 TEST(Tensor, CopiesBetweenDevices) {
   ScopedVariable path("TERN_BACKEND_PATH", TERN_TEST_PLUGINS);
   GetDeviceKind("toy");

@@ -32,6 +32,12 @@ struct AttrSpec {
   std::function<void(const ffi::Any&)> check;
 };
 
+// Cases of the conformance suite that a target is known to fail.
+struct KnownGap {
+  std::string cases;   // pattern of their names: "offset/*"
+  std::string reason;  // one line
+};
+
 struct TargetKind {
   std::string name;
   Role role = Role::kHost;
@@ -69,6 +75,8 @@ struct TargetKind {
   std::function<bool(const Target&, DataType)> computes, stores;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
+  // What it cannot do yet. The suite fails where one of these passes.
+  std::vector<KnownGap> known_gaps;
 };
 
 // Throws where the kind or a tag is taken. Kinds live as long as the process.

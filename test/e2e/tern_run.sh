@@ -48,3 +48,24 @@ done
 expect 2 "shapes differ: (5) and (4)" m.so --entry add --dim n=5 --check C=c.npy
 expect 2 "add has no dimension m; it has n" m.so --entry add --dim m=5
 expect 2 "--output: add has no tensor D" m.so --entry add --output D=d.npy
+
+# Batches: a call per line, words between tabs, in one process; a call that fails does not end it.
+tab=$(printf '\t')
+cat >calls <<END
+m.so${tab}--entry${tab}add${tab}--dim${tab}n=4${tab}--input${tab}A=ones${tab}--input${tab}B=ones${tab}--output${tab}C=batch one.npy
+m.so${tab}--entry${tab}ad
+m.tern${tab}--entry${tab}add${tab}--dim${tab}n=4${tab}--input${tab}A=ones${tab}--input${tab}B=zeros${tab}--check${tab}C=batch one.npy
+m.so${tab}--entry${tab}add${tab}--dim${tab}n=4${tab}--offset${tab}3
+END
+expect 1 "call 1 begins" --batch calls
+grep -q "^call 1 ok" out || fail "call 1 is not ok"
+grep -q "^call 2 failed: there is no function ad" out || fail "call 2 has not failed"
+grep -q "^call 3 failed: a check does not hold" out || fail "call 3 has not failed"
+# The host code of the tests knows no offsets.
+grep -q "^call 4 failed: add wrote to memory of C that holds none of its elements" out || fail "call 4 has not failed"
+cmp -s c.npy "batch one.npy" || fail "the batch wrote something else"
+head -n 1 calls >first
+expect 0 "call 1 ok" --batch first
+expect 2 "tern-run: error: nosuch: cannot be opened" --batch nosuch
+expect 2 "--batch: the lines of calls name their files" m.so --batch calls
+expect 2 "a tensor cannot have the offset -1" m.so --entry add --dim n=4 --offset -1

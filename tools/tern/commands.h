@@ -23,6 +23,7 @@ void Compile(const CompileOptions& options);
 // The conformance suite.
 struct CtsOptions {
   std::string target, host, filter, runner;
+  std::vector<std::string> known_gaps, programs;
   bool full = false, list = false, verbose = false;
 };
 int Cts(const CtsOptions& options);
@@ -45,6 +46,7 @@ void Opt(const OptOptions& options);
 struct RunOptions {
   std::string input, target, host, entry, check;
   std::vector<std::string> inputs, dims, outputs;
+  int64_t offset = 0;
   uint64_t seed = 0;
   int repeat = 1;
   bool bounds_checks = false;

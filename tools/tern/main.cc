@@ -55,6 +55,8 @@ void AddRun(CLI::App* app, int* exit_code) {
                       "interp, or NAME=file.npy: what the results are compared with");
   command->add_option("--repeat", options->repeat, "number of timed calls")
       ->check(CLI::Range(1, 1000000));
+  command->add_option("--offset", options->offset,
+                      "elements of memory before the first one of each tensor");
   command->add_option("--seed", options->seed, "of the random inputs");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->callback([options, exit_code] { *exit_code = Run(*options); });
@@ -96,8 +98,15 @@ void AddCts(CLI::App* app, int* exit_code) {
   command->add_option("--host", options->host, kHostHelp);
   command->add_option("--filter", options->filter, "run only the cases whose name contains this");
   command->add_option("--runner", options->runner,
-                      "command that runs the program of plain functions, an emulator");
-  command->add_flag("--full", options->full, "all sizes, not only those of the smoke tier");
+                      "command that runs the compiled files, as in \"qemu-aarch64 -L DIR "
+                      "tern-run\", or the program of "
+                      "plain functions, an emulator (default: this process, this machine)");
+  command->add_option(
+      "--known-gap", options->known_gaps,
+      "\"PATTERN: REASON\": cases that must fail, beside those that the target lists");
+  command->add_option("--program", options->programs,
+                      ".tir files with cases, instead of those of the suite");
+  command->add_flag("--full", options->full, "all cases, not only those of the smoke tier");
   command->add_flag("--list", options->list, "print the names of the cases");
   command->add_flag("-v,--verbose", options->verbose, "print the cases that pass too");
   command->callback([options, exit_code] { *exit_code = Cts(*options); });

@@ -17,6 +17,7 @@ namespace {
 runtime::RunOptions MakeRunOptions(const RunOptions& options) {
   runtime::RunOptions run;
   run.seed = options.seed;
+  run.offset = options.offset;
   run.repeat = options.repeat;
   for (const std::string& text : options.inputs)
     run.inputs.insert(SplitAssignment("--input", text));

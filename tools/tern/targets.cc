@@ -49,6 +49,8 @@ void PrintKind(const target::TargetKind& kind) {
   if (kind.role == target::Role::kDevice) PrintDevices(kind.device);
   for (const auto& [name, spec] : kind.attrs)
     std::printf("    attribute  %s\n", AttrText(name, spec).c_str());
+  for (const target::KnownGap& gap : kind.known_gaps)
+    std::printf("    gap        %s  %s\n", gap.cases.c_str(), gap.reason.c_str());
   for (const auto& [tag, text] : kind.tags)
     std::printf("    tag        %s  =  %s\n", tag.c_str(), text.c_str());
 }

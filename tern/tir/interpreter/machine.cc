@@ -58,8 +58,7 @@ void Machine::CallPacked(const PrimFunc& function, const std::vector<ffi::Any>& 
     values.push_back(arg.raw());
     auto tensor = arg.TryAs<runtime::Tensor>();
     if (!tensor) continue;
-    AddArgumentPiece(static_cast<char*>((*tensor)->data()),
-                     (*tensor)->num_elements() * (*tensor)->dtype().bytes());
+    AddArgumentPiece(static_cast<char*>((*tensor)->data()), (*tensor)->storage_bytes());
     views.push_back((*tensor)->view());
     views.back().device = device;
     values.back() = {};

@@ -39,6 +39,12 @@ class Executor {
   virtual std::vector<Outcome> Run(const std::vector<Call>& calls) = 0;
 };
 
+// In this process, on this machine's devices.
+std::unique_ptr<Executor> MakeLocalExecutor();
+// By another program: `command --batch FILE`, where each line of FILE is a call as the command line
+// of tern-run says it, with tabs between its words (tools/tern_run.cc). Where it crashes, the call
+// that it was in has failed, and it is started again for the rest.
+std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command);
 // For plain functions (target::HasPlainApi): makes one C program of all of them and the calls, with
 // `compiler`, a command, and runs it by `emulator`, a command that takes the program's file as its
 // last argument; where it is empty, the program runs here. The program reads its inputs from a file

@@ -140,7 +140,7 @@ class PlainExecutor : public Executor {
     return prepared;
   }
 
-  static uint64_t StorageBytes(const runtime::Tensor& tensor) { return tensor->num_bytes(); }
+  static uint64_t StorageBytes(const runtime::Tensor& tensor) { return tensor->storage_bytes(); }
 
   static std::string MemoryBefore(const Prepared& call) {
     std::string memory(call.bytes, '\0');
@@ -218,6 +218,9 @@ class PlainExecutor : public Executor {
         runtime::Tensor tensor = prepared[i].tensors[k];
         if (tensor && StorageBytes(tensor) > 0)
           std::memcpy(tensor->data(), output.data() + prepared[i].places[k], StorageBytes(tensor));
+        if (tensor && !runtime::KeptUnused(tensor))
+          outcome.error = "memory before or between the elements of " +
+                          calls[i].function->params[k].name + " was changed";
         outcome.args.push_back(tensor);
       }
       output.remove_prefix(prepared[i].bytes);

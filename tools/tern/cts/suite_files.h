@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs of the conformance suite, built into the tool from test/cts, so that it runs
-// wherever the tool is.
-#ifndef TOOLS_TERN_SUITE_H_
-#define TOOLS_TERN_SUITE_H_
+// The programs of the conformance suite, built into the tool from test/cts and examples/kernels,
+// so that it runs wherever the tool is.
+#ifndef TOOLS_TERN_CTS_SUITE_FILES_H_
+#define TOOLS_TERN_CTS_SUITE_FILES_H_
 
 #include <string_view>
 #include <vector>
@@ -19,4 +19,4 @@ const std::vector<SuiteFile>& SuiteFiles();
 
 }  // namespace tern::tools
 
-#endif  // TOOLS_TERN_SUITE_H_
+#endif  // TOOLS_TERN_CTS_SUITE_FILES_H_
