@@ -174,7 +174,8 @@ class Suite {
       if (options_.verbose) std::printf("ok    %s\n", name.c_str());
     } else if (known && !mistake.empty()) {
       ++gaps_met_;
-      if (options_.verbose) std::printf("gap   %s: %s\n", name.c_str(), known->reason.c_str());
+      if (options_.verbose)
+        std::printf("gap   %s: %s (%s)\n", name.c_str(), known->reason.c_str(), mistake.c_str());
     } else {
       ++failed_;
       if (known)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -26,8 +27,10 @@ std::string EndText(int status) {
 // Lines of text that a command prints.
 class CommandOutput {
  public:
-  explicit CommandOutput(const std::string& command)
-      : pipe_((std::fflush(nullptr), popen(command.c_str(), "r"))) {
+  explicit CommandOutput(const std::string& command) {
+    std::fflush(nullptr);
+    // What the person typed is meant for a shell.
+    pipe_ = popen(command.c_str(), "r");  // NOLINT(bugprone-command-processor)
     TERN_CHECK(pipe_) << "cannot start " << command << ": " << std::strerror(errno);
   }
   ~CommandOutput() {
@@ -46,10 +49,35 @@ class CommandOutput {
   int Close() { return pclose(std::exchange(pipe_, nullptr)); }
 
  private:
-  FILE* pipe_;
+  FILE* pipe_ = nullptr;
   char* line_ = nullptr;
   size_t size_ = 0;
 };
+
+// "call 3 begins", "call 3 ok" or "call 3 failed: why".
+struct Report {
+  size_t call = 0;  // from 1
+  bool ended = true;
+  std::string error;
+};
+
+// Nothing where the line is no report.
+std::optional<Report> ReadReport(std::string_view line) {
+  constexpr std::string_view kCall = "call ", kFailed = " failed: ";
+  if (!line.starts_with(kCall)) return std::nullopt;
+  line.remove_prefix(kCall.size());
+  Report report;
+  auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), report.call);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<size_t>(end - line.data()));
+  if (line.starts_with(kFailed))
+    report.error = line.substr(kFailed.size());
+  else if (line == " begins")
+    report.ended = false;
+  else if (line != " ok")
+    return std::nullopt;
+  return report;
+}
 
 class CommandExecutor : public Executor {
  public:
@@ -100,15 +128,11 @@ class CommandExecutor : public Executor {
     CommandOutput output(command_ + " --batch '" + batch + "'");
     size_t begun = first, done = first;  // behind the last call that was begun, and that ended
     while (std::optional<std::string> line = output.NextLine()) {
-      size_t number = 0;
-      int text_at = 0;
-      if (sscanf(line->c_str(), "call %zu %n", &number, &text_at) != 1) continue;
-      if (number == 0 || number > calls.size() - first) continue;
-      std::string_view text = std::string_view(*line).substr(static_cast<size_t>(text_at));
-      begun = first + number;
-      if (text != "begins") done = begun;
-      if (text.starts_with("failed: "))
-        (*outcomes)[begun - 1].error = text.substr(std::strlen("failed: "));
+      std::optional<Report> report = ReadReport(*line);
+      if (!report || report->call == 0 || report->call > calls.size() - first) continue;
+      begun = first + report->call;
+      if (report->ended) done = begun;
+      (*outcomes)[begun - 1].error = report->error;
     }
     int status = output.Close();
     TERN_CHECK(begun > first) << "the runner '" << command_ << "' ended with " << EndText(status)
