@@ -90,7 +90,7 @@ void CheckSquareRoot(const std::string& dtype, int mantissa_bits, const std::str
 }
 
 TEST(CPlain, SquareRootsAreRoundedRightWithAndWithoutAnInstruction) {
-  for (const char* flags : {"", "-U__SSE2__ -U__aarch64__"}) {
+  for (const char* flags : {"", "-U__SSE2__ -U__aarch64__ -U__ARM_FP"}) {
     CheckSquareRoot<float, uint32_t>("float32", 23, flags);
     CheckSquareRoot<double, uint64_t>("float64", 52, flags);
   }
