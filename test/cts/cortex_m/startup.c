@@ -20,6 +20,10 @@ void Reset(void) {
   uint32_t* to;
   for (to = &data_begin; to < &data_end;) *to++ = *from++;
   for (to = &__bss_start__; to < &__bss_end__;) *to++ = 0;
+#ifdef __ARM_FP
+  *(volatile uint32_t*)0xe000ed88 |= 0xf << 20;  // the floating-point unit is on
+  __asm__ volatile("dsb\n isb");
+#endif
   initialise_monitor_handles();
   __libc_init_array();
   exit(main());
