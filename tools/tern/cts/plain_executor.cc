@@ -195,7 +195,7 @@ class PlainExecutor : public Executor {
                    const std::string& log) {
     std::string line =
         "cd '" + directory.path() + "' && " + command + " >" + log + " 2>&1 </dev/null";
-    int status = std::system(line.c_str());
+    int status = std::system(line.c_str());  // NOLINT(bugprone-command-processor)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
