@@ -55,6 +55,26 @@ function(tern_test_program library)
   gtest_discover_tests(tern_${library}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
 endfunction()
 
+# tern_embed(<header> <variable> <file>): adds to the compiler the text of a file, which the header declares as
+# extern const std::string_view tern::<variable>.
+function(tern_embed header variable file)
+  set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  string(REGEX MATCH "[^:]+$" name ${variable})
+  string(REGEX REPLACE "::[^:]+$" "" namespace ${variable})
+  set(source ${CMAKE_BINARY_DIR}/generated/${name}.cc)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
+// Generated from @file@.
+#include "@header@"
+
+namespace tern::@namespace@ {
+const std::string_view @name@ = R"TERN(@text@)TERN";
+}
+]])
+  target_sources(tern_compiler PRIVATE ${source})
+endfunction()
+
 # tern_backend_codegen(<name> files...): the code generator of backend <name>, always built into the compiler. It defines
 # void tern::backend::<name>::RegisterCodegen().
 function(tern_backend_codegen name)

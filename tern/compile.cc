@@ -81,6 +81,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                   "inject_bounds_checks");
   passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
   passes.push_back("eliminate_common_subexpressions");
+  passes.push_back("outline_parallel_loops");
   return passes;
 }
 

@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -43,3 +44,9 @@ if cross and shutil.which(f"qemu-{cross}") and os.path.exists(cross_run):
     ]
 
 config.available_features |= set(lit_config.params["features"].split(","))
+
+# What some tests need and few machines have.
+if shutil.which("gdb"):
+    config.available_features.add("gdb")
+if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:
+    config.available_features.add("tvm-ffi")

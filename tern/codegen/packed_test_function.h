@@ -24,7 +24,7 @@ class PackedTestFunction {
   explicit PackedTestFunction(std::string name) : name_(std::move(name)) {}
 
   // The next argument, a tensor object seen as flat.
-  ir::Buffer Tensor(const std::string& name, DataType dtype, ir::Expr size = 1024) {
+  ir::Buffer Tensor(const std::string& name, DataType dtype, ir::Expr size = ir::Var("size")) {
     ir::Buffer buffer = ir::BufferNode::Make(name, dtype, {size});
     ir::Expr view = Move(Payload(DataType::Handle()), sizeof(TernObject));
     ir::Expr data = Load(DataType::Handle(), view, offsetof(TernTensorView, data));

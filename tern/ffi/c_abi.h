@@ -133,6 +133,11 @@ typedef struct TernArrayCell {
   void (*data_deleter)(void*);
 } TernArrayCell;
 
+struct TernEnv;
+// Iterations begin..end of a parallel loop. Returns 0, or -1 with an error raised.
+typedef int (*TernParallelBody)(const struct TernEnv* env, int64_t begin, int64_t end,
+                                const void* captures);
+
 // What the runtime offers to a compiled function. Starts with {size, version} and only ever grows
 // at the end.
 #define TERN_ENV_VERSION 1
@@ -156,6 +161,11 @@ typedef struct TernEnv {
                            int64_t bytes, int64_t alignment);
   void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
                          void* memory);
+
+  // Calls `body` on pieces that make up 0..extent, on several threads, and returns when all are
+  // done. Returns 0, or -1 where a piece failed, with its error raised in the calling thread.
+  int (*parallel_for)(const struct TernEnv* env, TernParallelBody body, int64_t extent,
+                      const void* captures);
 } TernEnv;
 
 // An exported function `f` is the symbol TERN_SYMBOL_PREFIX f, of this type.

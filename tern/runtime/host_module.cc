@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "tern/runtime/thread_pool.h"
 #include "tern/runtime/workspace.h"
 
 namespace tern::runtime {
@@ -52,6 +53,16 @@ void* AllocWorkspaceFor(const TernEnv*, int32_t device_type, int32_t device_id, 
 }
 void FreeWorkspaceFor(const TernEnv*, int32_t device_type, int32_t device_id, void* memory) {
   FreeWorkspace({device_type, device_id}, memory);
+}
+
+int ParallelForEnv(const TernEnv* env, TernParallelBody body, int64_t extent,
+                   const void* captures) {
+  return ffi::Guard([&] {
+    ParallelFor(extent, [&](int64_t begin, int64_t end) {
+      WorkspaceFrame frame;
+      ffi::CheckCall(body(env, begin, end, captures));
+    });
+  });
 }
 
 class EntryFunctionObj : public ffi::FunctionObj {
@@ -137,8 +148,8 @@ int AnonymousFile() {
 }  // namespace
 
 TernEnv MakeEnv(ffi::ModuleObj* module) {
-  return {sizeof(TernEnv), TERN_ENV_VERSION,   module,           &Raise,
-          &Call,           &AllocWorkspaceFor, &FreeWorkspaceFor};
+  return {sizeof(TernEnv),    TERN_ENV_VERSION,  module,         &Raise, &Call,
+          &AllocWorkspaceFor, &FreeWorkspaceFor, &ParallelForEnv};
 }
 
 ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/target/target.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "tern/ffi/json.h"
@@ -149,9 +150,13 @@ Target ParseWords(std::string_view text, Target host) {
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     size_t equal = word.find('=');
-    TERN_CHECK(word.size() > 1 && word[0] == '-' && equal != std::string::npos)
+    // A name alone is for what is true or false.
+    auto flag = kind.attrs.find(word.substr(std::min<size_t>(1, word.size())));
+    bool is_flag = flag != kind.attrs.end() && flag->second.type == AttrSpec::Type::kBool;
+    TERN_CHECK(word.size() > 1 && word[0] == '-' && (equal != std::string::npos || is_flag))
         << "target \"" << text << "\": expected -name=value, got '" << word << "'";
-    std::string name = word.substr(1, equal - 1), value = word.substr(equal + 1);
+    std::string name = word.substr(1, equal - 1);
+    std::string value = is_flag ? "true" : word.substr(equal + 1);
     if (name == "host") {
       TERN_CHECK(!host) << "target \"" << text << "\": the host is given twice";
       host = Target::Parse(value);

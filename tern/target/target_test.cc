@@ -40,6 +40,14 @@ class TargetTest : public ::testing::Test {
   }
 };
 
+TEST_F(TargetTest, TakesAFlagByItsName) {
+  EXPECT_TRUE(Target::Parse("testdev -fast")->attrs.at("fast").As<bool>());
+  EXPECT_EQ(Target::Parse("testdev -fast")->str(), Target::Parse("testdev -fast=true")->str());
+  EXPECT_EQ(ErrorOf("testdev -threads"),
+            "target \"testdev -threads\": expected -name=value, got '-threads'");
+  EXPECT_EQ(ErrorOf("testdev ''"), "target \"testdev ''\": expected -name=value, got ''");
+}
+
 TEST_F(TargetTest, FillsDefaultsIn) {
   Target target = Target::Parse("testdev");
   EXPECT_EQ(target->GetInt("threads"), 64);

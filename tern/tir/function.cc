@@ -33,6 +33,16 @@ PrimFunc PrimFunc::WithAttr(const std::string& key, ffi::Any value) const {
   return PrimFunc(copy);
 }
 
+bool HasFlag(const PrimFunc& function, const char* attribute) {
+  auto it = function->attrs.find(attribute);
+  return it != function->attrs.end() && it->second.As<bool>();
+}
+
+std::string CallingConventionOf(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kCallingConvention);
+  return it == function->attrs.end() ? "" : it->second.As<std::string>();
+}
+
 PrimFunc AsPrimFunc(const ir::BaseFunc& function) {
   TERN_ICHECK(function->type_index() == PrimFuncNode::TypeIndex())
       << function->name << " is not a PrimFunc";

@@ -49,14 +49,22 @@ inline constexpr const char* kTarget =
 // String: how it is called. Absent: tensors and scalars, as written. "packed": the packed ABI
 // (after make_packed_api). "plain": tensors as pointers, extents as parameters (after
 // make_plain_api). "kernel": a device function, tensors as pointers (after split_host_device).
+// "parallel": iterations of a loop of a packed function (after outline_parallel_loops).
 inline constexpr const char* kCallingConvention = "calling_convention";
 // Int, of a packed function: DLPack's code of the device that its tensors are on. Absent: the host.
 inline constexpr const char* kDeviceType = "device_type";
 // Bool: sums and products of floats may be computed in another order; by default they are not.
 inline constexpr const char* kReassociate = "reassociate";
+// Bool: tensors may overlap that are written; by default they do not, and callers are checked.
+inline constexpr const char* kMayAlias = "may_alias";
 inline constexpr const char* kLaunchTags =
     "launch_tags";  // Array of strings: a kernel's launch parameters, in order
 }  // namespace attr
+
+// Whether an attribute is there and true.
+bool HasFlag(const PrimFunc& function, const char* attribute);
+// "" where there is none.
+std::string CallingConventionOf(const PrimFunc& function);
 
 // The functions of a module that are PrimFuncs.
 PrimFunc AsPrimFunc(const ir::BaseFunc& function);

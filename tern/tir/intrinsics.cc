@@ -201,6 +201,18 @@ void RegisterIntrinsics() {
                            return DataType::Void();
                          }});
   ir::RegisterIntrinsic(
+      {.name = kParallelFor,
+       .signature = "parallel_for(env: handle, \"name\", extent: int64, value...)",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kParallelFor, args, 3, kAnyNumber);
+         CheckHandle(kParallelFor, args[0]);
+         CheckName(kParallelFor, args[1]);
+         CheckOffset(kParallelFor, args[2]);
+         CheckScalars(kParallelFor, args);
+         return DataType::Void();
+       }});
+  ir::RegisterIntrinsic(
       {kAllocWorkspace,
        "alloc_workspace(env: handle, type: int32, id: int32, bytes: int64, alignment: int64) -> "
        "handle",
@@ -263,6 +275,14 @@ void RegisterIntrinsics() {
                                  << kPtrLoad
                                  << " needs the type of a scalar, as in ptr_load<int64>(p, 8)";
                            return given;
+                         }});
+  ir::RegisterIntrinsic({.name = kPtrLessEqual,
+                         .signature = "ptr_less_equal(p: handle, q: handle) -> bool",
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kPtrLessEqual, args, 2, 2);
+                           CheckHandle(kPtrLessEqual, args[0]);
+                           CheckHandle(kPtrLessEqual, args[1]);
+                           return DataType::Bool();
                          }});
   ir::RegisterIntrinsic({.name = kPtrAdd,
                          .signature = "ptr_add(p: handle, offset: int64) -> handle",

@@ -12,6 +12,9 @@ namespace tern::tir {
 // launch_kernel("name", argument..., extent...)   runs a kernel; made by split_host_device
 // call_import(env, "name", argument...)           calls through the environment; made by
 //                                                 make_packed_api
+// parallel_for(env, "name", extent, value...)     calls a function on parts of 0..extent, on
+// several
+//                                                 threads; made by outline_parallel_loops
 // call_packed("name", argument...)                calls a function of the global registry, on hosts
 // call_extern<dtype>("symbol", argument...)       calls a C function; void without a type
 // address_of(A[i])                                the address of an element, which is not read
@@ -20,6 +23,7 @@ namespace tern::tir {
 // free_workspace(env, type, id, p)                gives it back
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
 // ptr_add(p, offset)                              the pointer moved by bytes
+// ptr_less_equal(p, q)                            whether p is not behind q, as addresses
 // is_null(p)                                      whether the pointer is null
 // is_aligned(p, bytes)                            whether the pointer is a multiple of that
 // vscale()                                        the multiple of a scalable vector's lanes
@@ -41,6 +45,7 @@ namespace intrinsic {
 inline constexpr const char* kLaunchKernel = "launch_kernel";
 inline constexpr const char* kCallImport = "call_import";
 inline constexpr const char* kCallPacked = "call_packed";
+inline constexpr const char* kParallelFor = "parallel_for";
 inline constexpr const char* kCallExtern = "call_extern";
 inline constexpr const char* kAddressOf = "address_of";
 inline constexpr const char* kAllocWorkspace = "alloc_workspace";
@@ -48,6 +53,7 @@ inline constexpr const char* kFreeWorkspace = "free_workspace";
 inline constexpr const char* kPtrLoad = "ptr_load";
 inline constexpr const char* kPtrAdd = "ptr_add";
 inline constexpr const char* kIsNull = "is_null";
+inline constexpr const char* kPtrLessEqual = "ptr_less_equal";
 inline constexpr const char* kIsAligned = "is_aligned";
 inline constexpr const char* kVscale = "vscale";
 inline constexpr const char* kBarrier = "barrier";

@@ -3,8 +3,10 @@
 // Functions, types, memory and statements; expressions are in codegen_llvm_expr.cc.
 #include "tern/codegen/llvm/codegen_llvm.h"
 
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Verifier.h>
 
+#include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -14,19 +16,24 @@ CodeGenLLVM::CodeGenLLVM(llvm::LLVMContext& context, const LLVMTarget& target)
   target_.Prepare(module_.get());
 }
 
+void CodeGenLLVM::EnableDebugInfo() { debug_info_ = std::make_unique<DebugInfo>(module_.get()); }
+
 void CodeGenLLVM::AddFunction(const tir::PrimFunc& function) {
   values_.clear();
+  memory_tags_.clear();
+  distinct_ = tir::TensorsAreDistinct(function);
   llvm::Function* declared = DeclareFunction(function);
-  auto reassociate = function->attrs.find(tir::attr::kReassociate);
   llvm::FastMathFlags flags;
-  flags.setAllowReassoc(reassociate != function->attrs.end() && reassociate->second.As<bool>());
+  flags.setAllowReassoc(tir::HasFlag(function, tir::attr::kReassociate));
   builder_.setFastMathFlags(flags);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", declared));
+  if (debug_info_) debug_info_->EnterFunction(declared, function->span, &builder_);
   Emit(function->body);
   EmitReturn();
 }
 
 std::unique_ptr<llvm::Module> CodeGenLLVM::Finish() {
+  if (debug_info_) debug_info_->Finish();
   std::string mistakes;
   llvm::raw_string_ostream stream(mistakes);
   bool broken = llvm::verifyModule(*module_, &stream);
@@ -82,15 +89,42 @@ static llvm::Align ElementAlignment(DataType dtype) {
   return llvm::Align(static_cast<uint64_t>(dtype.element().bytes()));
 }
 
-llvm::Value* CodeGenLLVM::Load(DataType dtype, llvm::Value* pointer) {
-  llvm::Value* value =
+llvm::Value* CodeGenLLVM::Load(DataType dtype, llvm::Value* pointer, llvm::MDNode* tag) {
+  llvm::LoadInst* value =
       builder_.CreateAlignedLoad(MemoryType(dtype), pointer, ElementAlignment(dtype));
+  value->setMetadata(llvm::LLVMContext::MD_tbaa, tag);
   return dtype.is_bool() ? builder_.CreateIsNotNull(value) : value;
 }
 
-void CodeGenLLVM::Store(DataType dtype, llvm::Value* value, llvm::Value* pointer) {
+void CodeGenLLVM::Store(DataType dtype, llvm::Value* value, llvm::Value* pointer,
+                        llvm::MDNode* tag) {
   if (dtype.is_bool()) value = builder_.CreateZExt(value, MemoryType(dtype));
-  builder_.CreateAlignedStore(value, pointer, ElementAlignment(dtype));
+  builder_.CreateAlignedStore(value, pointer, ElementAlignment(dtype))
+      ->setMetadata(llvm::LLVMContext::MD_tbaa, tag);
+}
+
+// To LLVM, memory at each address is of a type of its own.
+llvm::MDNode* CodeGenLLVM::MemoryTag(const ir::Buffer& buffer) {
+  if (!distinct_) return nullptr;
+  auto [it, is_new] = memory_tags_.try_emplace(buffer->data.node());
+  if (is_new) {
+    llvm::MDBuilder metadata(builder_.getContext());
+    std::string name = buffer->name + "." + std::to_string(memory_tags_.size());
+    llvm::MDNode* type = metadata.createTBAAScalarTypeNode(name, metadata.createTBAARoot("tern"));
+    it->second = metadata.createTBAAStructTagNode(type, type, 0);
+  }
+  return it->second;
+}
+
+void CodeGenLLVM::AssumeFacts(const ir::Buffer& buffer) {
+  llvm::Value* address = Emit(buffer->data);
+  if (buffer->alignment > 1)
+    builder_.CreateAlignmentAssumption(module_->getDataLayout(), address,
+                                       static_cast<unsigned>(buffer->alignment));
+  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  if (size && *size > 0)
+    builder_.CreateDereferenceableAssumption(
+        address, builder_.getInt64(static_cast<uint64_t>(*size * buffer->dtype.bytes())));
 }
 
 llvm::AllocaInst* CodeGenLLVM::FrameMemory(llvm::Type* type, const std::string& name) {
@@ -118,7 +152,8 @@ CodeGenLLVM::Access CodeGenLLVM::EmitAccess(const ir::Buffer& buffer,
   const auto* ramp = indices[0].As<ir::RampNode>();
   bool contiguous = indices[0].dtype().is_scalar() || (ramp && ir::IsConst(ramp->stride, 1));
   llvm::Value* base = Emit(buffer->data);
-  return {contiguous, base, Emit(ramp && contiguous ? ramp->base : indices[0])};
+  llvm::Value* index = Emit(ramp && contiguous ? ramp->base : indices[0]);
+  return {contiguous, base, index, MemoryTag(buffer)};
 }
 
 llvm::Value* CodeGenLLVM::ElementPointer(const Access& access, DataType element, int lane) {
@@ -137,14 +172,15 @@ llvm::Value* CodeGenLLVM::ElementPointers(const Access& access, DataType element
 llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;
-  if (access.contiguous) return Load(node->dtype, ElementPointer(access, element, 0));
+  if (access.contiguous) return Load(node->dtype, ElementPointer(access, element, 0), access.tag);
   if (node->dtype.is_scalable())
     return builder_.CreateMaskedGather(MemoryType(node->dtype), ElementPointers(access, element),
                                        ElementAlignment(element));
   llvm::Value* result = llvm::PoisonValue::get(RegisterType(node->dtype));
   for (int lane = 0; lane < node->dtype.lanes(); ++lane)
     result = builder_.CreateInsertElement(
-        result, Load(element, ElementPointer(access, element, lane)), static_cast<uint64_t>(lane));
+        result, Load(element, ElementPointer(access, element, lane), access.tag),
+        static_cast<uint64_t>(lane));
   return result;
 }
 
@@ -153,7 +189,7 @@ void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;
   if (access.contiguous) {
-    Store(node->value.dtype(), value, ElementPointer(access, element, 0));
+    Store(node->value.dtype(), value, ElementPointer(access, element, 0), access.tag);
     return;
   }
   if (node->value.dtype().is_scalable()) {
@@ -163,7 +199,7 @@ void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
   }
   for (int lane = 0; lane < node->value.dtype().lanes(); ++lane)
     Store(element, builder_.CreateExtractElement(value, static_cast<uint64_t>(lane)),
-          ElementPointer(access, element, lane));
+          ElementPointer(access, element, lane), access.tag);
 }
 
 void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
@@ -186,7 +222,10 @@ void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
 // ---- Statements ----
 
 void CodeGenLLVM::Emit(const tir::Stmt& stmt) {
+  llvm::DebugLoc before = builder_.getCurrentDebugLocation();
+  if (debug_info_) debug_info_->SetLocation(stmt->span, &builder_);
   tir::DispatchStmt(stmt.get(), [this](auto* node) { EmitNode(node); });
+  builder_.SetCurrentDebugLocation(before);
 }
 
 void CodeGenLLVM::EmitNode(const tir::LetStmtNode* node) {
@@ -194,7 +233,10 @@ void CodeGenLLVM::EmitNode(const tir::LetStmtNode* node) {
   Emit(node->body);
 }
 
-void CodeGenLLVM::EmitNode(const tir::DeclBufferNode* node) { Emit(node->body); }
+void CodeGenLLVM::EmitNode(const tir::DeclBufferNode* node) {
+  AssumeFacts(node->buffer);
+  Emit(node->body);
+}
 
 void CodeGenLLVM::EmitNode(const tir::ForNode* node) {
   if (node->for_kind == tir::ForKind::kThread) return EmitThreadLoop(node);

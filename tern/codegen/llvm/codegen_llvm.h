@@ -5,8 +5,9 @@
 // there are) is virtual; the rest is here.
 //
 // Arithmetic is exact: integers wrap, floats are never reassociated or contracted. Of the floats of
-// 8 and 16 bits there is float16 alone, where the target converts it (legalize_storage). Buffers
-// may alias. Only files that use LLVM include this header.
+// 8 and 16 bits there is float16 alone, where the target converts it (legalize_storage). Buffers at
+// different addresses do not alias, unless the function says so (tir/analysis/distinct_tensors.h).
+// Only files that use LLVM include this header.
 #ifndef TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 #define TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 
@@ -16,6 +17,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "tern/codegen/llvm/debug_info.h"
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/tir/function.h"
 
@@ -27,6 +29,8 @@ class CodeGenLLVM {
   CodeGenLLVM(llvm::LLVMContext& context, const LLVMTarget& target);
   virtual ~CodeGenLLVM() = default;
 
+  // The lines of the program come with the code of the functions that are added from here on.
+  void EnableDebugInfo();
   void AddFunction(const tir::PrimFunc& function);
   // The module of all functions added, checked by LLVM's verifier.
   std::unique_ptr<llvm::Module> Finish();
@@ -58,8 +62,9 @@ class CodeGenLLVM {
   // Throws on a scalable vector where the target has none.
   llvm::Type* RegisterType(DataType dtype);
   llvm::Type* MemoryType(DataType dtype);
-  llvm::Value* Load(DataType dtype, llvm::Value* pointer);
-  void Store(DataType dtype, llvm::Value* value, llvm::Value* pointer);
+  // `tag` says which memory it is (TBAA); none: any.
+  llvm::Value* Load(DataType dtype, llvm::Value* pointer, llvm::MDNode* tag = nullptr);
+  void Store(DataType dtype, llvm::Value* value, llvm::Value* pointer, llvm::MDNode* tag = nullptr);
   // Converts as ir::CastNode says.
   llvm::Value* Convert(llvm::Value* value, DataType from, DataType to);
 
@@ -125,16 +130,26 @@ class CodeGenLLVM {
     bool contiguous;
     llvm::Value* base;   // of the buffer
     llvm::Value* index;  // a scalar if contiguous, else one per lane
+    llvm::MDNode* tag;   // of the buffer's memory
   };
   Access EmitAccess(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
   llvm::Value* ElementPointer(const Access& access, DataType element, int lane);
   // Of all lanes of an access that is not contiguous, as a vector.
   llvm::Value* ElementPointers(const Access& access, DataType element);
 
+  // What no access to memory at another address has.
+  llvm::MDNode* MemoryTag(const ir::Buffer& buffer);
+  // Tells LLVM how the memory is aligned and how much there is, where that is known.
+  void AssumeFacts(const ir::Buffer& buffer);
+
   const LLVMTarget& target_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> builder_;
+  std::unique_ptr<DebugInfo> debug_info_;  // null: none
+  // Of the function at hand.
   std::unordered_map<const ir::VarNode*, llvm::Value*> values_;
+  bool distinct_ = false;
+  std::unordered_map<const ir::VarNode*, llvm::MDNode*> memory_tags_;  // by address
 };
 
 }  // namespace tern::codegen

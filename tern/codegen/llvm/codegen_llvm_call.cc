@@ -25,6 +25,10 @@ Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
     return Load(node->dtype, builder_.CreatePtrAdd(pointer, Emit(node->args.at(1))));
   }
   if (node->name == intrinsic::kIsNull) return builder_.CreateIsNull(Emit(node->args.at(0)));
+  if (node->name == intrinsic::kPtrLessEqual) {
+    Value* first = Emit(node->args.at(0));
+    return builder_.CreateICmpULE(first, Emit(node->args.at(1)));
+  }
   if (node->name == intrinsic::kIsAligned) {
     Value* address = builder_.CreatePtrToInt(Emit(node->args.at(0)), builder_.getInt64Ty());
     int64_t bytes = *ir::AsConstInt(node->args.at(1));

@@ -55,6 +55,8 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                         "-z",
                                         "separate-code",
                                         "--threads=1",
+                                        "-rpath",
+                                        "$ORIGIN",
                                         "-o",
                                         output};
   for (size_t i = 0; i < objects.size(); ++i) {

@@ -257,14 +257,19 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
   return bytes.str().str();
 }
 
-std::string LLVMTarget::EmitText(std::string_view ir, Output output) const {
-  llvm::LLVMContext context;
+std::unique_ptr<llvm::Module> LLVMTarget::Parse(std::string_view ir,
+                                                llvm::LLVMContext& context) const {
   llvm::SMDiagnostic error;
   std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(ir, error, context);
   TERN_CHECK(module) << "line " << error.getLineNo()
                      << " of the LLVM IR: " << error.getMessage().str();
   Prepare(module.get());
-  return Emit(module.get(), output);
+  return module;
+}
+
+std::string LLVMTarget::EmitText(std::string_view ir, Output output) const {
+  llvm::LLVMContext context;
+  return Emit(Parse(ir, context).get(), output);
 }
 
 }  // namespace tern::codegen

@@ -13,6 +13,7 @@
 #include "tern/target/target.h"
 
 namespace llvm {
+class LLVMContext;
 class Module;
 class TargetMachine;
 }  // namespace llvm
@@ -63,7 +64,9 @@ class LLVMTarget {
   void Optimize(llvm::Module* module) const;
   // Code generation rewrites the module on the way.
   std::string Emit(llvm::Module* module, Output output) const;
-  // The same from LLVM's text form.
+  // Reads LLVM's text form; what comes out is for this machine.
+  std::unique_ptr<llvm::Module> Parse(std::string_view ir, llvm::LLVMContext& context) const;
+  // Parse, then Emit.
   std::string EmitText(std::string_view ir, Output output) const;
 
  private:

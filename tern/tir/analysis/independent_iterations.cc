@@ -23,8 +23,14 @@ class BodyScan : public StmtVisitor {
  public:
   explicit BodyScan(const ForNode* loop) : loop_(loop) { Visit(loop->body); }
 
-  bool independent() const {
-    return !has_other_effects_ && std::all_of(written_.begin(), written_.end(), [this](auto* data) {
+  bool independent(bool distinct) const {
+    if (has_other_effects_) return false;
+    auto is_foreign = [this](const auto& item) { return !owned_.count(item.first); };
+    auto is_foreign_write = [this](auto* data) { return !owned_.count(data); };
+    if (!distinct && std::any_of(written_.begin(), written_.end(), is_foreign_write) &&
+        std::count_if(accesses_.begin(), accesses_.end(), is_foreign) > 1)
+      return false;
+    return std::all_of(written_.begin(), written_.end(), [this](auto* data) {
       return owned_.count(data) || AccessedApart(accesses_.at(data));
     });
   }
@@ -123,6 +129,8 @@ class BodyScan : public StmtVisitor {
 
 }  // namespace
 
-bool IterationsAreIndependent(const ForNode* loop) { return BodyScan(loop).independent(); }
+bool IterationsAreIndependent(const ForNode* loop, bool distinct) {
+  return BodyScan(loop).independent(distinct);
+}
 
 }  // namespace tern::tir

@@ -8,8 +8,9 @@ namespace tern::tir {
 
 // Whether it is proven that no iteration of `loop` touches memory that another one writes, and that
 // none has an effect other than on memory, so that the iterations may be interleaved. Tensors
-// with addresses of their own are taken not to overlap; indices are taken to be in bounds.
-bool IterationsAreIndependent(const ForNode* loop);
+// with addresses of their own are taken not to overlap if they are `distinct`; indices are taken to
+// be in bounds.
+bool IterationsAreIndependent(const ForNode* loop, bool distinct);
 
 }  // namespace tern::tir
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/memory_effects.h"
 
+#include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -12,12 +14,28 @@ MemoryEffects::MemoryEffects(const PrimFunc& function) {
       allocated.insert(node->buffer->data.node());
       VisitChildren(node);
     }
+    void VisitNode(const DeclBufferNode* node) override {
+      if (distinct) addresses.insert(node->buffer->data.node());
+      VisitChildren(node);
+    }
     void VisitNode(const VarNode* node) override { used.insert(node); }
-    std::unordered_set<const VarNode*> allocated, used;
+    // These look at addresses alone.
+    void VisitNode(const ir::CallNode* node) override {
+      if (node->name != intrinsic::kIsAligned && node->name != intrinsic::kPtrLessEqual)
+        VisitChildren(node);
+    }
+    std::unordered_set<const VarNode*> addresses, allocated, used;
+    bool distinct = false;
   } scan;
+  scan.distinct = TensorsAreDistinct(function);
+  for (const Param& param : function->params)
+    if (param.is_tensor() && scan.distinct) scan.addresses.insert(param.var.node());
   scan.Visit(function->body);
-  for (const VarNode* address : scan.allocated)
+  for (const VarNode* address : scan.addresses)
     if (!scan.used.count(address)) own_.insert(address);
+  for (const VarNode* address : scan.allocated)
+    if (!scan.used.count(address)) temporary_.insert(address);
+  own_.insert(temporary_.begin(), temporary_.end());
 }
 
 const VarNode* MemoryEffects::PlaceOf(const Buffer& buffer) const {

@@ -14,9 +14,12 @@ class MemoryEffects {
  public:
   explicit MemoryEffects(const PrimFunc& function);
 
-  // Memory that nothing else can be: the address of an allocation that is used for nothing but
-  // buffers. All other memory, that of parameters too, is one place: null.
+  // Memory that nothing else can be: the address of an allocation, or of a parameter of a function
+  // whose tensors are distinct, that is used for nothing but buffers. All other memory is one
+  // place: null.
   const VarNode* PlaceOf(const Buffer& buffer) const;
+  // Whether the memory at a place is an allocation of the function, which nobody else sees.
+  bool IsTemporary(const VarNode* place) const { return temporary_.count(place) > 0; }
 
   struct Writes {
     std::unordered_set<const VarNode*> places;
@@ -26,7 +29,7 @@ class MemoryEffects {
   Writes WritesOf(const Stmt& stmt) const;
 
  private:
-  std::unordered_set<const VarNode*> own_;
+  std::unordered_set<const VarNode*> own_, temporary_;
 };
 
 }  // namespace tern::tir

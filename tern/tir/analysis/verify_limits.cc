@@ -23,8 +23,7 @@ class LimitVerifier : public StmtVisitor {
   LimitVerifier(const PrimFunc& function, const target::Target& target,
                 ir::Diagnostics* diagnostics)
       : function_(function), target_(target), kind_(*target->kind), diagnostics_(diagnostics) {
-    auto it = function->attrs.find(attr::kCallingConvention);
-    is_kernel_ = it != function->attrs.end() && it->second.As<std::string>() == "kernel";
+    is_kernel_ = CallingConventionOf(function) == "kernel";
     what_ = (is_kernel_ ? "kernel " : "function ") + function->name;
   }
 

@@ -21,9 +21,7 @@ void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   TERN_CHECK(it != module_->functions.end()) << "the module has no function " << name;
   RefuseExternKernel(it->second);
   PrimFunc function = AsPrimFunc(it->second);
-  auto convention = function->attrs.find(attr::kCallingConvention);
-  if (convention != function->attrs.end() && convention->second.As<std::string>() == "packed")
-    return CallPacked(function, args);
+  if (CallingConventionOf(function) == "packed") return CallPacked(function, args);
   warp_size_ = WarpSizeOf(function);
   const std::vector<Param>& params = function->params;
   TERN_CHECK(args.size() == params.size())

@@ -169,6 +169,7 @@ class Machine {
   void RunParallel(const ForNode* node);  // virtual threads too
   // The name and the first argument stand at these places of the call.
   Value LaunchKernel(const ir::CallNode* node, size_t name_at, size_t first);
+  Value ParallelFor(const ir::CallNode* node);
   static void RefuseExternKernel(const ir::BaseFunc& function);
   void RunKernel(const ForNode* outermost);
   void RunBlocks(const ForNode* outermost, const ThreadIndex& extents, int64_t num_threads,

@@ -182,6 +182,7 @@ Value Machine::AddressOf(const ir::CallNode* node) {
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node, 0, 1);
+  if (node->name == intrinsic::kParallelFor) return ParallelFor(node);
   if (node->name == intrinsic::kAllocWorkspace || node->name == intrinsic::kFreeWorkspace)
     return CallWorkspace(node);
   if (node->name == intrinsic::kIsAligned) {
@@ -205,6 +206,9 @@ Value Machine::EvalNode(const ir::CallNode* node) {
                              << "; compile the program instead";
   if (node->name == intrinsic::kIsNull)
     return Value::Int(DataType::Bool(), Eval(node->args[0]).p() == nullptr);
+  if (node->name == intrinsic::kPtrLessEqual)
+    return Value::Int(DataType::Bool(), reinterpret_cast<uintptr_t>(Eval(node->args[0]).p()) <=
+                                            reinterpret_cast<uintptr_t>(Eval(node->args[1]).p()));
   if (node->name == intrinsic::kPtrAdd || node->name == intrinsic::kPtrLoad) {
     char* place = static_cast<char*>(Eval(node->args[0]).p()) + EvalInt(node->args[1]);
     if (node->name == intrinsic::kPtrAdd) return Value::Handle(place);

@@ -56,6 +56,24 @@ Value Machine::LaunchKernel(const ir::CallNode* node, size_t name_at, size_t fir
   return Value(DataType::Int(32));
 }
 
+// All iterations in one piece, in order.
+Value Machine::ParallelFor(const ir::CallNode* node) {
+  const std::string& name = node->args[1].As<ir::StringImmNode>()->value;
+  auto it = module_->functions.find(name);
+  TERN_CHECK(it != module_->functions.end())
+      << node->span.str() << ": the module has no function " << name;
+  PrimFunc body = AsPrimFunc(it->second);
+  std::vector<uint64_t> slots;
+  for (size_t i = 3; i < node->args.size(); ++i)
+    StoreLane(node->args[i].dtype(), &slots.emplace_back(), Eval(node->args[i])[0]);
+  Value given[] = {Eval(node->args[0]), Value::Int(DataType::Int(64), 0), Eval(node->args[2]),
+                   Value::Handle(slots.data())};
+  TERN_ICHECK(body->params.size() == std::size(given));
+  for (size_t i = 0; i < std::size(given); ++i) frame_->vars[body->params[i].var.node()] = given[i];
+  Run(body->body);
+  return Value(DataType::Void());
+}
+
 namespace {
 
 ThreadIndex IndexOf(int64_t thread, const ThreadIndex& extents) {

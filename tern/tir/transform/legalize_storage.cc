@@ -18,10 +18,8 @@ class StorageLegalizer : public StmtMutator {
   explicit StorageLegalizer(target::Target target) : target_(std::move(target)) {}
 
   PrimFunc Run(const PrimFunc& function) {
-    auto convention = function->attrs.find(attr::kCallingConvention);
-    // Of kernels and plain functions.
-    bool takes_pointers =
-        convention != function->attrs.end() && convention->second.As<std::string>() != "packed";
+    std::string convention = CallingConventionOf(function);
+    bool takes_pointers = convention == "kernel" || convention == "plain";
     std::vector<Param> params;
     std::vector<std::pair<Var, Expr>> lets;
     std::vector<Buffer> views;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tern/target/target.h"
+#include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/lower_allocations.h"
@@ -18,6 +19,9 @@ Expr PtrLoad(DataType dtype, Expr pointer, int64_t offset) {
 }
 Expr PtrAdd(Expr pointer, Expr offset) {
   return ir::CallNode::Make(intrinsic::kPtrAdd, {std::move(pointer), std::move(offset)});
+}
+Expr LessEqual(Expr a, Expr b) {
+  return ir::CallNode::Make(intrinsic::kPtrLessEqual, {std::move(a), std::move(b)});
 }
 Expr IsNull(Expr pointer) { return ir::CallNode::Make(intrinsic::kIsNull, {std::move(pointer)}); }
 Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
@@ -64,9 +68,14 @@ class Packer {
       if (params[i].is_tensor()) views.emplace_back(i, UnpackTensor(i, params[i]));
     // A shape may use extents that a later tensor defines.
     for (const auto& [i, view] : views) UnpackData(i, params[i], view);
+    if (TensorsAreDistinct(function_))
+      CheckOverlaps();
+    else
+      may_alias_ = true;
     // Extents that are expressions, or variables already known, are compared once all variables
     // are.
     for (const auto& check : late_checks_) check();
+    for (const auto& check : last_checks_) check();
 
     Expr device_id = device_id_ ? device_id_ : Int32(0);
     Stmt body = CallLowerer(env_, device_id).Mutate(function_->body);
@@ -76,6 +85,7 @@ class Packer {
     ir::Attrs attrs = function_->attrs;
     attrs[attr::kCallingConvention] = "packed";
     attrs[attr::kTarget] = host;
+    if (may_alias_) attrs[attr::kMayAlias] = true;
     if (device_type_ != kTernDeviceCpu)
       attrs[attr::kDeviceType] = static_cast<int64_t>(device_type_);
     return PrimFunc::Make(function_->name,
@@ -268,6 +278,83 @@ class Packer {
                Expected(i, param) + "data aligned to " + std::to_string(alignment) + " bytes");
   }
 
+  // Memory that is written lies apart from that of all other tensors.
+  void CheckOverlaps() {
+    std::unordered_set<const VarNode*> written = FindWritten();
+    const std::vector<Param>& params = function_->params;
+    for (size_t i = 0; i < params.size(); ++i)
+      for (size_t j = i + 1; j < params.size(); ++j)
+        if (params[i].is_tensor() && params[j].is_tensor() &&
+            (written.count(params[i].var.node()) || written.count(params[j].var.node())))
+          last_checks_.push_back([=, this] { CheckApart(i, params[i], j, params[j]); });
+  }
+
+  // Addresses that are stored to, or given to someone who may.
+  std::unordered_set<const VarNode*> FindWritten() const {
+    struct Scan : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* node) override {
+        written.insert(node->buffer->data.node());
+        VisitChildren(node);
+      }
+      void VisitNode(const VarNode* node) override { written.insert(node); }
+      void VisitNode(const ir::CallNode* node) override {
+        const auto* element =
+            node->name == intrinsic::kAddressOf ? node->args[0].As<ir::BufferLoadNode>() : nullptr;
+        if (element) written.insert(element->buffer->data.node());
+        VisitChildren(node);
+      }
+      std::unordered_set<const VarNode*> written;
+    } scan;
+    scan.Visit(function_->body);
+    return std::move(scan.written);
+  }
+
+  // Of the memory of a tensor, from its lowest to its highest element; 0 where it has none.
+  static Expr BytesOf(const Param& param) {
+    const BufferNode* buffer = param.buffer.get();
+    Expr elements, reach = 1;
+    for (size_t d = 0; d < buffer->shape.size(); ++d) {
+      elements = elements ? elements * buffer->shape[d] : buffer->shape[d];
+      if (!buffer->strides.empty())
+        reach =
+            reach + Distance(buffer, d, ir::MaxNode::Make) - Distance(buffer, d, ir::MinNode::Make);
+    }
+    if (!elements) elements = 1;
+    if (!buffer->strides.empty())
+      elements = ir::SelectNode::Make(elements == Expr(0), Expr(0), reach);
+    return elements * Expr(static_cast<int64_t>(buffer->dtype.bytes()));
+  }
+  static Expr FirstByteOf(const Param& param) {
+    const BufferNode* buffer = param.buffer.get();
+    Expr first = buffer->offset ? buffer->offset : Expr(0);
+    for (size_t d = 0; d < buffer->strides.size(); ++d)
+      first = first + Distance(buffer, d, ir::MinNode::Make);
+    if (buffer->strides.empty() && !buffer->offset) return param.var;
+    return PtrAdd(param.var, first * Expr(static_cast<int64_t>(buffer->dtype.bytes())));
+  }
+  // How far an axis reaches to one side.
+  static Expr Distance(const BufferNode* buffer, size_t d, Expr (*side)(Expr, Expr, ir::Span)) {
+    return side((buffer->shape[d] - Expr(1)) * buffer->strides[d], Expr(0), {});
+  }
+
+  void CheckApart(size_t i, const Param& a, size_t j, const Param& b) {
+    Expr apart;
+    if (device_type_ == kTernDeviceCpu) {
+      Expr bytes_a = BytesOf(a), bytes_b = BytesOf(b);
+      apart = bytes_a == Expr(0) || bytes_b == Expr(0) ||
+              LessEqual(PtrAdd(FirstByteOf(a), bytes_a), FirstByteOf(b)) ||
+              LessEqual(PtrAdd(FirstByteOf(b), bytes_b), FirstByteOf(a));
+    } else {
+      // Of handles that may be opaque it can only be told whether they are the same.
+      apart = ir::NotNode::Make(LessEqual(a.var, b.var) && LessEqual(b.var, a.var));
+    }
+    Check(
+        apart, "ValueError",
+        {Text(Expected(j, b) + "memory apart from that of argument " + std::to_string(i) + " (" +
+              a.name() + "); a function with the attribute may_alias takes tensors that overlap")});
+  }
+
   PrimFunc function_;
   std::string device_;
   int32_t device_type_;
@@ -276,7 +363,8 @@ class Packer {
   Expr device_id_;
   std::unordered_set<const VarNode*> known_;
   std::vector<std::function<Stmt(Stmt)>> prologue_;
-  std::vector<std::function<void()>> late_checks_;
+  std::vector<std::function<void()>> late_checks_, last_checks_;
+  bool may_alias_ = false;
 };
 
 }  // namespace

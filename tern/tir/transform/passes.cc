@@ -25,6 +25,7 @@
 #include "tern/tir/transform/make_plain_api.h"
 #include "tern/tir/transform/merge_shared_memory.h"
 #include "tern/tir/transform/narrow_indices.h"
+#include "tern/tir/transform/outline_parallel_loops.h"
 #include "tern/tir/transform/partition_loops.h"
 #include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/place_allocations.h"
@@ -93,6 +94,8 @@ void RegisterPasses() {
   per_function("make_plain_api", "host functions are called without a runtime", MakePlainApi);
   per_function("merge_shared_memory", "kernels have one piece of shared memory", MergeSharedMemory);
   per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
+  ir::RegisterPass(
+      {"outline_parallel_loops", "parallel loops run on several threads", OutlineParallelLoops});
   per_function("partition_loops", "loops are split where conditions start and cease to hold",
                PartitionLoops);
   per_function("pipeline_loops", "pipelined loops run statements of several iterations at once",

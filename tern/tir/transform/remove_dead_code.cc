@@ -58,7 +58,7 @@ class Remover : public StmtMutator {
 
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     const VarNode* place = memory_.PlaceOf(node->buffer);
-    if (place && !read_.count(place)) return Nothing(node->span);
+    if (memory_.IsTemporary(place) && !read_.count(place)) return Nothing(node->span);
     return MutateChildren(node, self);
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {

@@ -11,39 +11,24 @@
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/visitor.h"
+#include "tern/tir/transform/outline.h"
 
 namespace tern::tir {
 namespace {
 
-// What a statement uses but does not define, in the order of first use, and the extents of its
-// thread axes.
-class KernelScan : public StmtVisitor {
+// What a kernel uses but does not define, and the extents of its thread axes.
+class KernelScan : public CaptureScan {
  public:
-  std::vector<Buffer> buffers;
-  std::vector<Var> scalars;
   std::map<std::string, Expr> extents;  // by axis: blockIdx before threadIdx, x before y before z
 
  private:
-  using StmtVisitor::VisitNode;
+  using CaptureScan::VisitNode;
 
   void VisitDef(const Var& var) override {
-    seen_.insert(var.get());
+    CaptureScan::VisitDef(var);
     defined_in_kernel_.insert(var.get());
   }
-  void VisitDef(const BufferDef& buffer) override {
-    StmtVisitor::VisitDef(buffer);
-    seen_.insert(buffer.get());
-  }
-  void VisitUse(const Buffer& buffer) override {
-    if (!seen_.insert(buffer.get()).second) return;
-    buffers.push_back(buffer);
-    for (const Expr& extent : buffer->shape)
-      Visit(extent);  // the kernel's parameter has this shape
-  }
-  void VisitNode(const VarNode* node) override {
-    if (!node->dtype.is_handle() && seen_.insert(node).second) scalars.emplace_back(node);
-  }
+  using CaptureScan::VisitDef;
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == intrinsic::kCallPacked)
       TERN_THROW(ValueError) << node->span.str()
@@ -60,7 +45,7 @@ class KernelScan : public StmtVisitor {
       if (buffer->scope == "local" && !ir::AsConstInt(extent))
         TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
                                << ", whose size is not constant";
-    VisitChildren(node);
+    CaptureScan::VisitNode(node);
   }
   void VisitNode(const ForNode* node) override {
     if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
@@ -78,7 +63,6 @@ class KernelScan : public StmtVisitor {
     VisitChildren(node);
   }
 
-  std::unordered_set<const void*> seen_;  // buffers and variables, defined here or noted as used
   std::unordered_set<const void*> defined_in_kernel_;  // variables
 };
 
@@ -134,21 +118,11 @@ class Splitter : public StmtMutator {
 
   // The kernel owns its variables: nothing of it is shared with the host function.
   PrimFunc MakeKernel(const std::string& name, const KernelScan& scan, const Stmt& body) {
-    struct Renamer : StmtMutator {
-      using StmtMutator::MutateNode;
-      Expr MutateNode(const VarNode* node, const Expr& self) override {
-        auto it = vars.find(node);
-        return it == vars.end() ? self : it->second;
-      }
-      Buffer Define(const Buffer& buffer) { return MutateDef(BufferDef(buffer)); }
-      ir::VarMap vars;
-    } renamer;
-
+    CaptureRenamer renamer;
     std::vector<Param> scalars, params;
     std::vector<std::pair<Var, Expr>> narrow;
     for (const Var& var : scan.scalars) {
-      Var copy(var.name(), var.dtype(), var.span());
-      renamer.vars[var.node()] = copy;
+      Var copy = renamer.Rename(var, var.name());
       if (!var.dtype().is_narrow_float()) {
         scalars.push_back({copy, {}});
         continue;
@@ -158,8 +132,8 @@ class Splitter : public StmtMutator {
       narrow.emplace_back(copy, Reinterpret(var.dtype(), bits));
     }
     for (const Buffer& buffer : scan.buffers) {
-      renamer.vars[buffer->data.node()] = Var(buffer->name, DataType::Handle(), buffer->span);
-      Buffer copy = renamer.Define(buffer);
+      renamer.Rename(buffer->data, buffer->name);
+      Buffer copy = renamer.Rename(buffer);
       params.push_back({copy->data, copy});
     }
     params.insert(params.end(), scalars.begin(), scalars.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/vectorize_loops.h"
 
+#include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
@@ -37,7 +38,7 @@ const ffi::Any* LanesWanted(const ForNode* node) {
 class Vectorizer : public AnalyzedMutator {
  public:
   Vectorizer(const PrimFunc& function, const target::TargetKind* kind)
-      : kind_(kind), faults_(function) {}
+      : kind_(kind), distinct_(TensorsAreDistinct(function)), faults_(function) {}
 
  private:
   using AnalyzedMutator::MutateNode;
@@ -100,7 +101,7 @@ class Vectorizer : public AnalyzedMutator {
                                 ForKind::kSerial, Mutate(node->body), "", node->span);
     const auto* loop = serial.As<ForNode>();
     Stmt result;
-    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop)) {
+    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop, distinct_)) {
       faults_.BindLoop(loop);
       result = LaneVectorizer(loop, lanes, kind_, faults_).Run();
     }
@@ -114,6 +115,7 @@ class Vectorizer : public AnalyzedMutator {
   }
 
   const target::TargetKind* kind_;
+  bool distinct_;
   FaultAnalysis faults_;
 };
 

@@ -121,12 +121,17 @@ std::string CCompiler::Triple() const {
   return has_vendor ? triple.erase(first, second - first) : triple;
 }
 
-std::string CCompiler::MakeSharedObject(const std::string& source, std::string_view section) const {
+std::string CCompiler::MakeSharedObject(const std::vector<std::string>& sources,
+                                        std::string_view section) const {
   TemporaryDirectory directory;
   // No libc and no start files: what the code counts on is in every process already. -lgcc has the
   // arithmetic that the machine lacks.
-  std::vector<std::string> flags = {"-fPIC", "-shared", "-nostdlib", "-Wl,--build-id=none",
-                                    "-Wl,-z,noexecstack"};
+  std::vector<std::string> flags = {"-fPIC",
+                                    "-shared",
+                                    "-nostdlib",
+                                    "-Wl,--build-id=none",
+                                    "-Wl,-z,noexecstack",
+                                    "-Wl,-rpath,$ORIGIN"};
   if (!section.empty()) {
     runtime::WriteFile(directory.File("section.bin"), section);
     runtime::WriteFile(directory.File("section.s"),
@@ -135,7 +140,7 @@ std::string CCompiler::MakeSharedObject(const std::string& source, std::string_v
     flags.push_back("section.s");
   }
   flags.push_back("-lgcc");
-  std::string bytes = Compile(source, flags, directory);
+  std::string bytes = Compile(sources, flags, directory);
   codegen::CheckUndefinedSymbols(bytes);
   return bytes;
 }
@@ -143,18 +148,22 @@ std::string CCompiler::MakeSharedObject(const std::string& source, std::string_v
 std::string CCompiler::MakeObject(const std::string& source, bool is_shared) const {
   std::vector<std::string> flags = {"-c"};
   if (is_shared) flags.push_back("-fPIC");
-  return Compile(source, flags, TemporaryDirectory());
+  return Compile({source}, flags, TemporaryDirectory());
 }
 
-std::string CCompiler::Compile(const std::string& source, const std::vector<std::string>& flags,
+std::string CCompiler::Compile(const std::vector<std::string>& sources,
+                               const std::vector<std::string>& flags,
                                const TemporaryDirectory& directory) const {
-  runtime::WriteFile(directory.File("module.c"), source);
   std::vector<std::string> words = command_;
   // A square root of a negative number tells no errno. File names are relative, so that no path is
   // recorded.
   for (const char* flag :
-       {"-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-o", "module.out", "module.c"})
+       {"-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-o", "module.out"})
     words.push_back(flag);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    words.push_back("module" + (i == 0 ? "" : std::to_string(i)) + ".c");
+    runtime::WriteFile(directory.File(words.back()), sources[i]);
+  }
   words.insert(words.end(), flags.begin(), flags.end());
   words.push_back("-ffile-prefix-map=" + directory.path() + "=.");
   RunCompiler(words, directory);

@@ -21,17 +21,19 @@ class CCompiler {
   // What it compiles for, "x86_64-linux-gnu".
   std::string Triple() const;
 
-  // The bytes of a shared object of one C99 file, with `section` as runtime::kContainerSection
+  // The bytes of a shared object of C99 files, with `section` as runtime::kContainerSection
   // unless it is empty. Nothing of this machine's paths is in them. Throws with the compiler's
   // words.
-  std::string MakeSharedObject(const std::string& source, std::string_view section) const;
+  std::string MakeSharedObject(const std::vector<std::string>& sources,
+                               std::string_view section) const;
 
   // The bytes of a relocatable object of one C99 file; `is_shared`: that can be part of a shared
   // library.
   std::string MakeObject(const std::string& source, bool is_shared) const;
 
  private:
-  std::string Compile(const std::string& source, const std::vector<std::string>& flags,
+  std::string Compile(const std::vector<std::string>& sources,
+                      const std::vector<std::string>& flags,
                       const codegen::TemporaryDirectory& directory) const;
 
   std::vector<std::string> command_;

@@ -31,29 +31,30 @@ TEST(CCompiler, NamesTheMachineAsTheRuntimeDoes) {
 TEST(CCompiler, PutsTheSectionIntoTheSharedObject) {
   std::string section(100000, '\7');
   section += "end";
-  std::string bytes = CCompiler().MakeSharedObject(kAnswer, section);
+  std::string bytes = CCompiler().MakeSharedObject({kAnswer}, section);
   auto found = runtime::FindElfSection(bytes, runtime::kContainerSection);
   ASSERT_TRUE(found);
   EXPECT_EQ(bytes.substr(found->offset, found->size), section);
   EXPECT_EQ(found->offset % 64, 0u);
-  EXPECT_FALSE(runtime::FindElfSection(CCompiler().MakeSharedObject(kAnswer, ""),
+  EXPECT_FALSE(runtime::FindElfSection(CCompiler().MakeSharedObject({kAnswer}, ""),
                                        runtime::kContainerSection));
 }
 
 TEST(CCompiler, GivesTheSameBytesForTheSameInput) {
-  EXPECT_EQ(CCompiler().MakeSharedObject(kAnswer, "x"), CCompiler().MakeSharedObject(kAnswer, "x"));
+  EXPECT_EQ(CCompiler().MakeSharedObject({kAnswer}, "x"),
+            CCompiler().MakeSharedObject({kAnswer}, "x"));
 }
 
 TEST(CCompiler, RepeatsWhatTheCompilerComplainedAbout) {
   std::string message =
-      MessageOf([] { CCompiler().MakeSharedObject("int f(void) { return nowhere; }", ""); });
+      MessageOf([] { CCompiler().MakeSharedObject({"int f(void) { return nowhere; }"}, ""); });
   EXPECT_NE(message.find("module.c:1"), std::string::npos) << message;
   EXPECT_NE(message.find("nowhere"), std::string::npos) << message;
 }
 
 TEST(CCompiler, RefusesCodeThatCountsOnMoreThanTheRuntimePromises) {
   std::string message = MessageOf([] {
-    CCompiler().MakeSharedObject("double cbrt(double);\ndouble f(double x) { return cbrt(x); }",
+    CCompiler().MakeSharedObject({"double cbrt(double);\ndouble f(double x) { return cbrt(x); }"},
                                  "");
   });
   EXPECT_NE(message.find("cbrt"), std::string::npos) << message;

@@ -41,6 +41,10 @@ typedef struct TernEnv {
                            int64_t bytes, int64_t alignment);
   void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
                          void* memory);
+  int (*parallel_for)(const struct TernEnv* env,
+                      int (*body)(const struct TernEnv* env, int64_t begin, int64_t end,
+                                  const void* captures),
+                      int64_t extent, const void* captures);
 } TernEnv;
 )";
 
@@ -62,6 +66,13 @@ const AnyMaker& MakerOf(DataType dtype) {
          : dtype.is_float() ? kFromFloat
          : dtype.is_bool()  ? kFromBool
                             : kFromInt;
+}
+
+// The member of a tern_slot.
+std::string SlotMember(DataType dtype) {
+  if (dtype.is_handle()) return "pointer";
+  if (dtype.is_bool()) return "bool_";
+  return fmt::format("{}{}", dtype.is_float() ? "f" : dtype.is_uint() ? "u" : "i", dtype.bits());
 }
 
 // The letters of a symbol that C can spell.
@@ -140,11 +151,18 @@ std::string CodeGenCHost::FunctionHead(const tir::PrimFunc& function) {
   std::string names[4];
   for (int i = 0; i < 4; ++i) names[i] = DefineVar(function->params[i].var);
   env_ = names[0];
+  if (tir::CallingConventionOf(function) == "parallel") return ParallelHead(function->name, names);
   return AddPrototype(
       function->name,
       fmt::format("{}{}(const struct TernEnv* {}, const struct TernAny* {}, int32_t {}, "
                   "struct TernAny* {})",
                   TERN_SYMBOL_PREFIX, function->name, names[0], names[1], names[2], names[3]));
+}
+
+std::string CodeGenCHost::ParallelHead(const std::string& name,
+                                       const std::string (&params)[4]) const {
+  return fmt::format("static int {}(const TernEnv* {}, int64_t {}, int64_t {}, const void* {})",
+                     name, params[0], params[1], params[2], params[3]);
 }
 
 void CodeGenCHost::EmitFunctionStart(const tir::PrimFunc& function) {
@@ -182,6 +200,11 @@ Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
   }
   if (node->name == intrinsic::kIsNull)
     return {Print(node->args[0], Precedence::kAdditive) + " == NULL", Precedence::kComparison};
+  if (node->name == intrinsic::kPtrLessEqual)
+    return {
+        fmt::format("(uintptr_t){} <= (uintptr_t){}", Print(node->args[0], Precedence::kPrimary),
+                    Print(node->args[1], Precedence::kPrimary)),
+        Precedence::kComparison};
   if (node->name == intrinsic::kIsAligned)
     return {fmt::format("(uintptr_t){} % {} == 0", Print(node->args[0], Precedence::kPrimary),
                         *ir::AsConstInt(node->args[1])),
@@ -238,6 +261,7 @@ Code CodeGenCHost::PrintExternCall(const ir::CallNode* node) {
 void CodeGenCHost::EmitCall(const ir::CallNode* node) {
   if (node->name == intrinsic::kCallExtern) return Line(PrintExternCall(node).text + ";");
   if (node->name == intrinsic::kFreeWorkspace) return Line(PrintWorkspaceCall(node) + ";");
+  if (node->name == intrinsic::kParallelFor) return EmitParallelFor(node);
   if (node->name != intrinsic::kCallImport) return CodeGenC::EmitCall(node);
   auto* name = node->args[1].As<ir::StringImmNode>();
   TERN_ICHECK(name) << "call_import of a function without a constant name";
@@ -250,6 +274,36 @@ void CodeGenCHost::EmitCall(const ir::CallNode* node) {
     Line(fmt::format("TernAny {} = {{0, 0, {{0}}}};", result));
     Line(fmt::format("if ({0}->call({0}, {1}, {2}, {3}, &{4}) != 0) return -1;", env_,
                      codegen::QuoteC(name->value), args, end - begin, result));
+  }
+  Line("}");
+}
+
+void CodeGenCHost::EmitParallelFor(const ir::CallNode* node) {
+  const std::string& body = node->args[1].As<ir::StringImmNode>()->value;
+  UseHelper(body, ParallelHead(body, {"env", "begin", "end", "captures"}) + ";\n");
+  UseHelper("tern_slot",
+            "typedef union tern_slot {\n  uint8_t bool_;\n  int8_t i8;\n  int16_t i16;\n  "
+            "int32_t i32;\n  int64_t i64;\n  uint8_t u8;\n  uint16_t u16;\n  uint32_t u32;\n  "
+            "uint64_t u64;\n  float f32;\n  double f64;\n  void* pointer;\n} tern_slot;\n");
+  Line("{");
+  {
+    Indent indent(*this);
+    std::string slots = "NULL";
+    if (node->args.size() > 3) {
+      slots = names_.Define("captures");
+      std::vector<std::string> items;
+      for (size_t i = 3; i < node->args.size(); ++i) {
+        DataType dtype = node->args[i].dtype();
+        std::string value = PrintConverted(node->args[i], Precedence::kUnary);
+        if (dtype.is_handle()) value = "(void*)" + value;
+        items.push_back(fmt::format("  {{.{} = {}}},", SlotMember(dtype), value));
+      }
+      Line(fmt::format("const tern_slot {}[] = {{", slots));
+      for (const std::string& item : items) Line(item);
+      Line("};");
+    }
+    Line(fmt::format("if ({0}->parallel_for({0}, {1}, {2}, {3}) != 0) return -1;", env_, body,
+                     PrintConverted(node->args[2]), slots));
   }
   Line("}");
 }

@@ -44,6 +44,9 @@ class CodeGenCHost : public codegen::CodeGenC {
   bool uses_math_ = false;
 
  private:
+  // The head of the function of a parallel loop's iterations.
+  std::string ParallelHead(const std::string& name, const std::string (&params)[4]) const;
+  void EmitParallelFor(const ir::CallNode* node);
   codegen::Code PrintExternCall(const ir::CallNode* node);
   std::string PrintWorkspaceCall(const ir::CallNode* node);
   // An expression as a TernAny, for messages and calls.

@@ -146,6 +146,10 @@ typedef struct TernEnv {
                            int64_t bytes, int64_t alignment);
   void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
                          void* memory);
+  int (*parallel_for)(const struct TernEnv* env,
+                      int (*body)(const struct TernEnv* env, int64_t begin, int64_t end,
+                                  const void* captures),
+                      int64_t extent, const void* captures);
 } TernEnv;
 
 int32_t __tern_add(const struct TernEnv* env, const struct TernAny* args, int32_t num_args, struct TernAny* result);

@@ -3,6 +3,7 @@
 
 #include "tern/backend/cpu/codegen/c_compiler.h"
 #include "tern/backend/cpu/codegen/c_plain.h"
+#include "tern/backend/cpu/codegen/ffi_host.h"
 #include "tern/ffi/registry.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
@@ -31,7 +32,8 @@ std::string CSourceModule::triple() const { return CCompiler(compiler_).Triple()
 std::string CSourceModule::LinkSharedObject(std::string_view section) const {
   TERN_CHECK(is_packed_)
       << "plain functions are not for the runtime: it calls those of -api=packed";
-  return CCompiler(compiler_).MakeSharedObject(source_.text, section);
+  return CCompiler(compiler_).MakeSharedObject({source_.text, WriteFfiHostC(FunctionNames())},
+                                               section);
 }
 
 std::vector<codegen::FileFormat> CSourceModule::FileFormats() const {
@@ -55,9 +57,10 @@ std::string CSourceModule::DeclarationOf(const std::string& function) const {
 std::string CSourceModule::HeaderStart() const {
   if (is_packed_) return LinkableModule::HeaderStart();
   std::string text =
-      "// Tensors are row major, unless they have strides. A function returns 0, or -1 where one "
-      "of\n"
-      "// its asserts fails.\n";
+      "// Tensors are row major, unless they have strides, and one that is written overlaps no "
+      "other,\n"
+      "// unless the function may_alias. A function returns 0, or -1 where one of its asserts "
+      "fails.\n";
   if (source_.has_workspace)
     text += "// The functions share temporary memory: no two calls at the same time.\n";
   return text;

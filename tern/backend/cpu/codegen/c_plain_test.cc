@@ -29,7 +29,7 @@ class LoadedFunction {
   LoadedFunction(const ffi::Module& module, const std::string& name, const std::string& flags) {
     CCompiler compiler("cc -pedantic -Wall -Wextra -Werror " + flags);
     runtime::WriteFile(directory_.File("m.so"),
-                       compiler.MakeSharedObject(module->InspectSource("c"), ""));
+                       compiler.MakeSharedObject({module->InspectSource("c")}, ""));
     library_ = dlopen(directory_.File("m.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     TERN_CHECK(library_) << dlerror();
     entry_ = dlsym(library_, name.c_str());

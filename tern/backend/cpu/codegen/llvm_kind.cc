@@ -24,6 +24,9 @@ target::TargetKind LLVMKind() {
       nullptr};
   kind.attrs["mattr"] = {Type::kString, ffi::Any(),
                          "features to add and remove, by LLVM's names: +avx2,-fma", nullptr};
+  kind.attrs["g"] = {Type::kBool, false,
+                     "debug information: debuggers and profilers show the lines of the program",
+                     nullptr};
   return kind;
 }
 

@@ -9,30 +9,40 @@
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cpu {
-namespace {
-
-std::string CallingConvention(const tir::PrimFunc& function) {
-  auto it = function->attrs.find(tir::attr::kCallingConvention);
-  return it == function->attrs.end() ? "" : it->second.As<std::string>();
-}
-
-}  // namespace
 
 llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
-  TERN_ICHECK(CallingConvention(function) == "packed" && function->params.size() == 4)
-      << function->name << " is no packed function";
+  std::string convention = tir::CallingConventionOf(function);
+  TERN_ICHECK(function->params.size() == 4) << function->name << " is no function of a host";
+  llvm::Function* declared =
+      convention == "parallel" ? ParallelBody(function->name) : DeclareEntry(function->name);
+  for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
+  env_ = declared->getArg(0);
+  return declared;
+}
+
+llvm::Function* CodeGenCPU::DeclareEntry(const std::string& name) {
   llvm::Type* pointer = builder().getPtrTy();
   llvm::Type* int32 = builder().getInt32Ty();
   auto* type = llvm::FunctionType::get(int32, {pointer, pointer, int32, pointer}, false);
   auto* declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
-                                          TERN_SYMBOL_PREFIX + function->name, module());
+                                          TERN_SYMBOL_PREFIX + name, module());
   declared->setDoesNotThrow();
   if (target().elf().sign_extends_int) {
     declared->addRetAttr(llvm::Attribute::SExt);
     declared->addParamAttr(2, llvm::Attribute::SExt);
   }
-  for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
-  env_ = declared->getArg(0);
+  return declared;
+}
+
+llvm::Function* CodeGenCPU::ParallelBody(const std::string& name) {
+  if (llvm::Function* known = module().getFunction(name)) return known;
+  llvm::Type* pointer = builder().getPtrTy();
+  llvm::Type* int64 = builder().getInt64Ty();
+  auto* type =
+      llvm::FunctionType::get(builder().getInt32Ty(), {pointer, int64, int64, pointer}, false);
+  auto* declared = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module());
+  declared->setDoesNotThrow();
+  if (target().elf().sign_extends_int) declared->addRetAttr(llvm::Attribute::SExt);
   return declared;
 }
 
@@ -60,6 +70,7 @@ void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
 
 llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kCallImport) return EmitImportCall(node);
+  if (node->name == tir::intrinsic::kParallelFor) return EmitParallelFor(node);
   if (node->name == tir::intrinsic::kAllocWorkspace)
     return EmitEnvCall(node, offsetof(TernEnv, alloc_workspace), builder().getPtrTy());
   if (node->name == tir::intrinsic::kFreeWorkspace)
@@ -85,6 +96,25 @@ llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {
   llvm::Value* code =
       CallEnv(env, offsetof(TernEnv, call), builder().getInt32Ty(),
               {name, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
+  FailIf(builder().CreateIsNotNull(code), [] {});
+  return nullptr;
+}
+
+llvm::Value* CodeGenCPU::EmitParallelFor(const ir::CallNode* node) {
+  constexpr uint64_t kSlotBytes = 8;
+  llvm::Value* env = Emit(node->args[0]);
+  llvm::Value* extent = Emit(node->args[2]);
+  size_t count = node->args.size() - 3;
+  llvm::AllocaInst* slots =
+      FrameMemory(llvm::ArrayType::get(builder().getInt64Ty(), count), "captures");
+  for (size_t i = 0; i < count; ++i) {
+    const ir::Expr& value = node->args[3 + i];
+    Store(value.dtype(), Emit(value),
+          builder().CreatePtrAdd(slots, builder().getInt64(i * kSlotBytes)));
+  }
+  llvm::Value* code =
+      CallEnv(env, offsetof(TernEnv, parallel_for), builder().getInt32Ty(),
+              {ParallelBody(node->args[1].As<ir::StringImmNode>()->value), extent, slots});
   FailIf(builder().CreateIsNotNull(code), [] {});
   return nullptr;
 }

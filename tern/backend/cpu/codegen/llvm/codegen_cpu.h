@@ -24,6 +24,10 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
  private:
   // Where `failed`: what `report` emits, then return -1. Else go on.
   void FailIf(llvm::Value* failed, const std::function<void()>& report);
+  llvm::Function* DeclareEntry(const std::string& name);
+  // The function of a parallel loop's iterations, whether its body has come already or not.
+  llvm::Function* ParallelBody(const std::string& name);
+  llvm::Value* EmitParallelFor(const ir::CallNode* node);
   llvm::Value* EmitImportCall(const ir::CallNode* node);
   // A call of the environment's entry at `offset` with the node's arguments, the first of which is
   // the environment.

@@ -2,10 +2,17 @@
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/Debugging/DebugInfoSupport.h>
+#include <llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h>
+#include <llvm/ExecutionEngine/Orc/Debugging/PerfSupportPlugin.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "tern/ffi/error.h"
 
@@ -23,6 +30,32 @@ T Check(llvm::Expected<T> expected) {
   return std::move(*expected);
 }
 
+bool PerfIsAsked() {
+  const char* asked = std::getenv("TERN_JIT_PERF");
+  return asked && std::string_view(asked) == "1";
+}
+
+// Plugins of the linker that tell others of what was linked.
+void AddListeners(llvm::orc::LLJIT* jit) {
+  auto* layer = llvm::dyn_cast<llvm::orc::ObjectLinkingLayer>(&jit->getObjLinkingLayer());
+  TERN_ICHECK(layer) << "another linker";
+  llvm::orc::ExecutionSession& session = jit->getExecutionSession();
+  llvm::Error error = llvm::Error::success();
+  auto debugger = std::make_shared<llvm::orc::ELFDebugObjectPlugin>(
+      session, /*RequireDebugSections=*/true, /*AutoRegisterCode=*/true, error);
+  Check(std::move(error));
+  layer->addPlugin(std::move(debugger));
+  if (!PerfIsAsked()) return;
+  auto address = [](auto* function) {
+    return llvm::orc::ExecutorAddr::fromPtr(reinterpret_cast<void*>(function));
+  };
+  layer->addPlugin(std::make_shared<llvm::orc::DebugInfoPreservationPlugin>());
+  layer->addPlugin(std::make_shared<llvm::orc::PerfSupportPlugin>(
+      session.getExecutorProcessControl(), address(&llvm_orc_registerJITLoaderPerfStart),
+      address(&llvm_orc_registerJITLoaderPerfEnd), address(&llvm_orc_registerJITLoaderPerfImpl),
+      /*EmitDebugInfo=*/true, /*EmitUnwindInfo=*/false));
+}
+
 }  // namespace
 
 Jit::Jit(const std::string& object) {
@@ -32,7 +65,11 @@ Jit::Jit(const std::string& object) {
                    .setJITTargetMachineBuilder(std::move(machine))
                    .setLinkProcessSymbolsByDefault(false)
                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                   .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session) {
+                     return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+                   })
                    .create());
+  AddListeners(jit_.get());
   llvm::orc::ExecutionSession& session = jit_->getExecutionSession();
   // What the session reports comes back as the error of Lookup too; it would print it.
   session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });

@@ -16,7 +16,9 @@ namespace tern::backend::cpu {
 
 class Jit {
  public:
-  // `object` is relocatable; it finds memcpy, memmove and memset here, and nothing else.
+  // `object` is relocatable; it finds memcpy, memmove and memset here, and nothing else. It is
+  // linked when something is first looked up. A debugger is told of it where it has debug
+  // information; with TERN_JIT_PERF=1 in the environment, `perf inject --jit` is too.
   explicit Jit(const std::string& object);
   ~Jit();
 

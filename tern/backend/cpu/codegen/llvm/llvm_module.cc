@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "tern/backend/cpu/codegen/ffi_host.h"
 #include "tern/backend/cpu/codegen/llvm/codegen_cpu.h"
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 #include "tern/codegen/linkable_module.h"
@@ -36,14 +37,43 @@ std::string SectionObject(const LLVMTarget& target, std::string_view section) {
   return target.Emit(&module, LLVMTarget::Output::kObject);
 }
 
-// The code in its final forms; nothing of LLVM's lives on but the target.
+// An object with the entries for hosts of the TVM-FFI ABI.
+std::string FfiHostObject(const LLVMTarget& target, const std::vector<std::string>& names) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = target.Parse(kFfiHostLLVM, context);
+  llvm::Function* enter = module->getFunction(kFfiEnter);
+  for (const std::string& name : names) {
+    // On machines where it means nothing, the extension of integers does no harm.
+    auto extend = [](auto* function) {
+      function->addRetAttr(llvm::Attribute::SExt);
+      function->addParamAttr(2, llvm::Attribute::SExt);
+    };
+    auto declare = [&](const std::string& symbol) {
+      auto* declared = llvm::Function::Create(enter->getFunctionType(),
+                                              llvm::Function::ExternalLinkage, symbol, *module);
+      extend(declared);
+      return declared;
+    };
+    llvm::Function* entry = declare(TERN_SYMBOL_PREFIX + name);
+    llvm::Function* foreign = declare(kFfiSymbolPrefix + name);
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", foreign));
+    llvm::CallInst* call = builder.CreateCall(
+        enter, {entry, foreign->getArg(1), foreign->getArg(2), foreign->getArg(3)});
+    extend(call);
+    builder.CreateRet(call);
+  }
+  return target.Emit(module.get(), LLVMTarget::Output::kObject);
+}
+
+// The code is optimised and made machine code when it is first asked for.
 class LLVMModule : public codegen::LinkableModule {
  public:
-  LLVMModule(LLVMTarget target, std::vector<std::string> names, std::string ir, std::string object)
+  LLVMModule(LLVMTarget target, std::vector<std::string> names,
+             std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module)
       : target_(std::move(target)),
         names_(std::move(names)),
-        ir_(std::move(ir)),
-        object_(std::move(object)),
+        context_(std::move(context)),
+        module_(std::move(module)),
         env_(runtime::MakeEnv(this)) {}
 
   std::string kind() const override { return "llvm"; }
@@ -61,9 +91,10 @@ class LLVMModule : public codegen::LinkableModule {
   }
 
   std::string InspectSource(std::string_view format) const override {
-    if (format.empty() || format == "ll") return ir_;
+    std::scoped_lock lock(mutex_);
+    if (format.empty() || format == "ll") return Finished().ir;
     if (format != "asm") return ModuleObj::InspectSource(format);
-    return EmitText(LLVMTarget::Output::kAssembly);
+    return target_.EmitText(Finished().ir, LLVMTarget::Output::kAssembly);
   }
 
   std::vector<codegen::FileFormat> FileFormats() const override {
@@ -73,26 +104,38 @@ class LLVMModule : public codegen::LinkableModule {
             {".s", "assembly"}};
   }
   std::string MakeFile(std::string_view ending) const override {
-    if (ending == ".ll") return ir_;
-    if (ending == ".bc") return EmitText(LLVMTarget::Output::kBitcode);
-    if (ending == ".s") return EmitText(LLVMTarget::Output::kAssembly);
+    std::scoped_lock lock(mutex_);
+    const Code& code = Finished();
+    if (ending == ".ll") return code.ir;
+    if (ending == ".bc") return target_.EmitText(code.ir, LLVMTarget::Output::kBitcode);
+    if (ending == ".s") return target_.EmitText(code.ir, LLVMTarget::Output::kAssembly);
     TERN_ICHECK(ending == ".o") << ending;
-    return object_;
+    return code.object;
   }
 
   std::string LinkSharedObject(std::string_view section) const override {
-    std::vector<std::string> objects = {object_};
+    std::scoped_lock lock(mutex_);
+    std::vector<std::string> objects = {Finished().object, FfiHostObject(target_, names_)};
     if (!section.empty()) {
-      std::scoped_lock lock(mutex_);
       objects.push_back(SectionObject(target_, section));
     }
     return codegen::LinkElfSharedObject(objects, target_.elf().emulation);
   }
 
  private:
-  std::string EmitText(LLVMTarget::Output output) const {
-    std::scoped_lock lock(mutex_);
-    return target_.EmitText(ir_, output);
+  struct Code {
+    std::string ir, object;
+  };
+  // With the mutex held.
+  const Code& Finished() const {
+    if (module_) {
+      target_.Optimize(module_.get());
+      llvm::raw_string_ostream(code_.ir) << *module_;
+      code_.object = target_.Emit(module_.get(), LLVMTarget::Output::kObject);
+      module_.reset();
+      context_.reset();
+    }
+    return code_;
   }
 
   void CheckRunsHere() const {
@@ -107,14 +150,16 @@ class LLVMModule : public codegen::LinkableModule {
 
   Jit& GetJit() {
     std::scoped_lock lock(mutex_);
-    if (!jit_) jit_ = std::make_unique<Jit>(object_);
+    if (!jit_) jit_ = std::make_unique<Jit>(Finished().object);
     return *jit_;
   }
 
-  mutable std::mutex mutex_;  // of the target's machine, and of making the JIT
+  mutable std::mutex mutex_;  // of the code, the target's machine, and of making the JIT
   LLVMTarget target_;
   std::vector<std::string> names_;
-  std::string ir_, object_;
+  mutable std::unique_ptr<llvm::LLVMContext> context_;
+  mutable std::unique_ptr<llvm::Module> module_;  // until the code is finished
+  mutable Code code_;
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
 };
@@ -123,20 +168,17 @@ class LLVMModule : public codegen::LinkableModule {
 
 ffi::Module BuildLLVM(const ir::IRModule& functions, const target::Target& target) {
   LLVMTarget llvm_target(target);
-  llvm::LLVMContext context;
-  CodeGenCPU codegen(context, llvm_target);
+  auto context = std::make_unique<llvm::LLVMContext>();
+  CodeGenCPU codegen(*context, llvm_target);
+  if (target->attrs.at("g").As<bool>()) codegen.EnableDebugInfo();
   std::vector<std::string> names;
   for (const auto& [name, function] : functions->functions) {
     codegen.AddFunction(tir::AsPrimFunc(function));
-    names.push_back(name);
+    if (tir::CallingConventionOf(tir::AsPrimFunc(function)) == "packed") names.push_back(name);
   }
   std::unique_ptr<llvm::Module> module = codegen.Finish();
-  llvm_target.Optimize(module.get());
-  std::string ir;
-  llvm::raw_string_ostream(ir) << *module;
-  std::string object = llvm_target.Emit(module.get(), LLVMTarget::Output::kObject);
-  return ffi::Module(ffi::Make<LLVMModule>(std::move(llvm_target), std::move(names), std::move(ir),
-                                           std::move(object)));
+  return ffi::Module(ffi::Make<LLVMModule>(std::move(llvm_target), std::move(names),
+                                           std::move(context), std::move(module)));
 }
 
 }  // namespace tern::backend::cpu

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/ffi_host.h"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <mutex>
+
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/thread_pool.h"
+
+namespace tern::runtime {
+namespace {
+
+// The module of a shared object that another host has loaded. It stays: the host does not tell when
+// it unloads one.
+ffi::Module ModuleAround(const void* address) {
+  Dl_info info{};
+  TERN_CHECK(dladdr(address, &info) != 0 && info.dli_fname)
+      << "the library of compiled code cannot be told from its address";
+  static auto* modules = new std::map<std::string, ffi::Module>;
+  static auto* mutex = new std::mutex;
+  std::scoped_lock lock(*mutex);
+  ffi::Module& module = (*modules)[info.dli_fname];
+  if (!module) module = LoadModule(info.dli_fname);
+  return module;
+}
+
+}  // namespace
+}  // namespace tern::runtime
+
+int tern_parallel_for(int64_t extent, int (*body)(void* context, int64_t begin, int64_t end),
+                      void* context) {
+  return tern::ffi::Guard([&] {
+    tern::runtime::ParallelFor(extent, [&](int64_t begin, int64_t end) {
+      if (body(context, begin, end) != 0) throw tern::Error("RuntimeError", "a piece failed");
+    });
+  });
+}
+
+int tern_call_import(const void* in_library, const char* name, const TernAny* args,
+                     int32_t num_args, TernAny* result, const char** kind, const char** message) {
+  int code = tern::ffi::Guard([&] {
+    tern::ffi::Module module = tern::runtime::ModuleAround(in_library);
+    tern::ffi::Function callee = module->FindCallee(name);
+    TERN_CHECK(callee) << "compiled code calls " << name << ", which its library does not import";
+    tern::ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
+  });
+  if (code == 0) return 0;
+  static thread_local tern::Error error("", "");
+  error = tern::ffi::TakeRaised();
+  *kind = error.kind().c_str();
+  *message = error.what();
+  return -1;
+}
