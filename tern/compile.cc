@@ -41,6 +41,7 @@ void Initialize() {
 std::vector<std::string> LoweringPasses(const target::Target& target,
                                         const CompileOptions& options) {
   if (!target->kind->lowered) return {"verify"};
+  bool is_plain = target::HasPlainApi(target->is_device() ? target->host : target);
   std::vector<std::string> passes = {"verify",
                                      "bind_threads",
                                      "pipeline_loops",
@@ -68,7 +69,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "lower_floor_division",
                                      "remove_dead_code",
                                      "split_host_device",
-                                     "make_packed_api",
+                                     is_plain ? "make_plain_api" : "make_packed_api",
                                      "lower_intrinsics",
                                      "legalize_compute",
                                      "legalize_storage",
@@ -199,6 +200,7 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
 runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target) {
   runtime::ArtifactMeta meta;
   meta.target = target->str();
+  meta.hosts = {(target->is_device() ? target->host : target)->str()};
   meta.device = target->kind->device;
   for (const auto& [name, base] : module->functions) {
     if (tir::AsExternKernel(base)) continue;

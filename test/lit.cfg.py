@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text tests: every .tir and .test file says in its RUN lines how it is run and checked."""
 import os
+import platform
 import shutil
 import subprocess
 
@@ -28,8 +29,19 @@ config.substitutions += [
     ("%tern", os.path.join(build, "bin", "tern")),
     ("%golden", os.path.join(config.test_source_root, "golden.sh")),
     ("%lib", os.path.join(build, "lib")),
+    ("%root", root),
     ("%examples", os.path.join(root, "examples")),
 ]
+
+# The runtime for another machine, run by an emulator, where it was built beside.
+cross = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(platform.machine())
+cross_run = os.path.join(os.path.dirname(build), f"cross-{cross}", "bin", "tern-run")
+if cross and shutil.which(f"qemu-{cross}") and os.path.exists(cross_run):
+    config.available_features.add("cross")
+    config.substitutions += [
+        ("%cross-run", f"qemu-{cross} -L /usr/{cross}-linux-gnu {cross_run}"),
+        ("%cross-triple", f"{cross}-linux-gnu"),
+    ]
 
 config.available_features |= set(lit_config.params["features"].split(","))
 

@@ -4,24 +4,55 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
 
+#include "tern/codegen/archive_writer.h"
+#include "tern/codegen/c_header.h"
 #include "tern/codegen/linkable_module.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/container.h"
 
 namespace tern::codegen {
 namespace {
 
-enum class Format { kSharedObject, kContainer };
+constexpr const char* kSharedObject = ".so";
+constexpr const char* kContainer = ".tern";
+constexpr const char* kStaticLibrary = ".a";
+constexpr const char* kTar = ".tar";
+constexpr const char* kObject = ".o";
+constexpr const char* kC = ".c";
 
-Format FormatOf(const std::string& path) {
-  if (path.ends_with(".wasm")) return Format::kSharedObject;
-  if (path.ends_with(".so")) return Format::kSharedObject;
-  if (path.ends_with(".tern")) return Format::kContainer;
-  TERN_THROW(ValueError)
-      << path << ": unknown ending; expected .so (a shared library) or .tern (a container)";
+std::vector<FileFormat> LegalFormats(const LinkableModule& host) {
+  std::vector<FileFormat> formats = host.FileFormats();
+  formats.push_back({kStaticLibrary, "a static library"});
+  formats.push_back({kTar, "an archive for other build systems"});
+  if (host.is_packed() && !host.library_ending().empty()) {
+    formats.push_back({host.library_ending(), "a shared library"});
+    formats.push_back({kContainer, "a container"});
+  }
+  std::sort(formats.begin(), formats.end(),
+            [](const FileFormat& a, const FileFormat& b) { return a.ending < b.ending; });
+  return formats;
+}
+
+std::string FormatOf(const std::string& path, const LinkableModule& host) {
+  std::string ending = std::filesystem::path(path).extension();
+  std::vector<std::string> legal;
+  for (const FileFormat& format : LegalFormats(host)) {
+    if (format.ending == ending) return ending;
+    legal.push_back(format.ending + " (" + format.description + ")");
+  }
+  TERN_THROW(ValueError) << path << ": a module of kind " << host.kind()
+                         << (host.is_packed() ? "" : " with plain functions")
+                         << " does not become a file "
+                         << (ending.empty() ? "without ending" : "that ends in " + ending)
+                         << "; the endings are " << ffi::Join(legal);
   __builtin_unreachable();
 }
 
@@ -33,6 +64,12 @@ const LinkableModule& HostCode(const ffi::Module& module) {
   return *host;
 }
 
+void AddSources(const ffi::Module& module, const std::string& whose,
+                runtime::ContainerWriter* container) {
+  for (const std::string& format : module->SourceFormats())
+    container->Add("source." + whose + "." + format, module->InspectSource(format));
+}
+
 // Stores a module below the root and all below it, parents first; gives its index.
 int AddImport(const ffi::Module& module, const ExportOptions& options, runtime::ArtifactMeta* meta,
               runtime::ContainerWriter* container) {
@@ -42,14 +79,73 @@ int AddImport(const ffi::Module& module, const ExportOptions& options, runtime::
   meta->imports.push_back({module->kind(), {}});
   std::string number = std::to_string(index);
   container->Add("module." + number, module->SaveToBytes());
-  if (options.keep_source)
-    for (const std::string& format : module->SourceFormats())
-      container->Add("source." + number + "." + format, module->InspectSource(format));
+  if (options.keep_source) AddSources(module, number, container);
   for (const ffi::Module& below : module->imports()) {
     int child = AddImport(below, options, meta, container);
     meta->imports[index].imports.push_back(child);
   }
   return static_cast<int>(index);
+}
+
+// The saved bytes of what a module imports, and of what that imports.
+std::string SavedImports(const ffi::Module& module) {
+  std::string all;
+  for (const ffi::Module& below : module->imports())
+    all += below->kind() + "(" + below->SaveToBytes() + SavedImports(below) + ")";
+  return all;
+}
+
+void CheckHosts(const std::vector<ffi::Module>& hosts, const std::string& path,
+                const std::string& format) {
+  TERN_CHECK(hosts.size() == 1 || format == kContainer)
+      << path << ": a " << format << " file has code for one host, not for " << hosts.size()
+      << "; a .tern file can have several";
+  std::set<std::string> triples;
+  for (const ffi::Module& module : hosts) {
+    if (hosts.size() == 1) break;
+    std::string triple = HostCode(module).triple();
+    TERN_CHECK(triples.insert(triple).second)
+        << path << ": two hosts are " << triple << "; a file has one for each machine";
+    TERN_ICHECK(SavedImports(module) == SavedImports(hosts[0]))
+        << "the code for the device depends on the host";
+  }
+}
+
+// The container without host code.
+runtime::ContainerWriter MakeContainer(const std::vector<ffi::Module>& hosts,
+                                       runtime::ArtifactMeta* meta, const ExportOptions& options) {
+  runtime::ContainerWriter container;
+  meta->tern_version = TERN_VERSION;
+  meta->imports.clear();
+  meta->root_imports.clear();
+  for (const ffi::Module& below : hosts[0]->imports())
+    meta->root_imports.push_back(AddImport(below, options, meta, &container));
+  container.Add("meta", runtime::WriteMeta(*meta));
+  if (options.keep_source)
+    for (const ffi::Module& host : hosts)
+      AddSources(host, "host." + HostCode(host).triple(), &container);
+  return container;
+}
+
+std::string MakeStaticLibrary(const LinkableModule& host) {
+  std::vector<std::string> symbols;
+  for (const std::string& function : host.FunctionNames())
+    symbols.push_back(host.SymbolOf(function));
+  return WriteStaticLibrary({"module.o", host.MakeFile(kObject)}, symbols);
+}
+
+// Source where there is some, since it fits every machine.
+std::string MakeTar(const LinkableModule& host, const runtime::ArtifactMeta& meta,
+                    const runtime::ContainerWriter& container) {
+  std::vector<FileFormat> formats = host.FileFormats();
+  bool is_source = std::any_of(formats.begin(), formats.end(),
+                               [](const FileFormat& format) { return format.ending == kC; });
+  const char* code = is_source ? kC : kObject;
+  std::vector<ArchiveMember> files = {{"meta.json", runtime::WriteMeta(meta) + "\n"},
+                                      {std::string("module") + code, host.MakeFile(code)},
+                                      {"module.h", WriteHeader(host, meta, "module")}};
+  if (host.is_packed()) files.push_back({"module.tern", container.Finish()});
+  return WriteTar(files);
 }
 
 [[noreturn]] void ThrowUnwritable(const std::string& path) {
@@ -90,35 +186,56 @@ class PendingFile {
   int file_;
 };
 
+void WriteFiles(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<std::unique_ptr<PendingFile>> pending;
+  for (const auto& [path, bytes] : files) {
+    pending.push_back(std::make_unique<PendingFile>(path));
+    pending.back()->Write(bytes);
+  }
+  for (const auto& file : pending) file->Finish();
+}
+
 }  // namespace
 
 void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::string& path,
             const ExportOptions& options) {
-  Format format = FormatOf(path);
-  const LinkableModule& host = HostCode(module);
-  runtime::ContainerWriter container;
-  meta.tern_version = TERN_VERSION;
-  meta.imports.clear();
-  meta.root_imports.clear();
-  for (const ffi::Module& below : module->imports())
-    meta.root_imports.push_back(AddImport(below, options, &meta, &container));
-  container.Add("meta", runtime::WriteMeta(meta));
+  Export(std::vector<ffi::Module>{module}, std::move(meta), path, options);
+}
 
-  std::string bytes;
-  if (format == Format::kSharedObject) {
-    if (host.library_ending() == ".so") {
-      bytes = host.LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
-      runtime::SealSharedObject(&bytes);
-    } else {
-      bytes = host.LinkSharedObject(container.Finish());
-    }
-  } else {
-    container.Add("host." + host.triple(), host.LinkSharedObject(""));
-    bytes = container.Finish();
+void Export(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
+            const std::string& path, const ExportOptions& options) {
+  const LinkableModule& host = HostCode(hosts.at(0));
+  std::string format = FormatOf(path, host);
+  CheckHosts(hosts, path, format);
+  if (format == host.library_ending() && format != kSharedObject) {
+    runtime::ContainerWriter container = MakeContainer(hosts, &meta, options);
+    return WriteFiles({{path, host.LinkSharedObject(container.Finish())}});
   }
-  PendingFile file(path);
-  file.Write(bytes);
-  file.Finish();
+  if (format == kSharedObject) {
+    runtime::ContainerWriter container = MakeContainer(hosts, &meta, options);
+    std::string bytes = host.LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
+    runtime::SealSharedObject(&bytes);
+    return WriteFiles({{path, bytes}});
+  }
+  if (format == kContainer) {
+    runtime::ContainerWriter container = MakeContainer(hosts, &meta, options);
+    for (const ffi::Module& module : hosts)
+      container.Add("host." + HostCode(module).triple(), HostCode(module).LinkSharedObject(""));
+    return WriteFiles({{path, container.Finish()}});
+  }
+  if (format == kTar) {
+    runtime::ContainerWriter container = MakeContainer(hosts, &meta, options);
+    return WriteFiles({{path, MakeTar(host, meta, container)}});
+  }
+  TERN_CHECK(host.imports().empty())
+      << path << ": a " << format << " file holds host code alone, and this module has code for "
+      << host.imports()[0]->kind() << " too; .so, .tern and .tar files have room for it";
+  if (format == kStaticLibrary) return WriteFiles({{path, MakeStaticLibrary(host)}});
+  std::vector<std::pair<std::string, std::string>> files = {{path, host.MakeFile(format)}};
+  std::filesystem::path header = path;
+  if (format == kC)
+    files.emplace_back(header.replace_extension(".h"), WriteHeader(host, meta, header.stem()));
+  WriteFiles(files);
 }
 
 }  // namespace tern::codegen

@@ -5,6 +5,7 @@
 #define TERN_CODEGEN_EXPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "tern/ffi/module.h"
 #include "tern/runtime/artifact.h"
@@ -12,16 +13,23 @@
 namespace tern::codegen {
 
 struct ExportOptions {
-  // Store the readable forms of the imports too.
+  // Store the readable forms of all modules too, in files that are or have a container.
   bool keep_source = false;
 };
 
-// Writes `module`, the root with its imports, as x.so or x.tern, by the ending of `path`. `meta`
-// has the target and the functions; Tern's version and the import tree are filled in here. The file
-// appears whole or not at all. Throws on another ending, on a root that is no host code, and on an
-// import that cannot be saved.
+// Writes `module`, the root with its imports, in the format that the ending of `path` names:
+// .so and .tern, which the runtime loads; .a; .tar; or one that the module itself makes
+// (LinkableModule::FileFormats). Beside a .c file stands a header. docs/artifact_format.md has the
+// contents. `meta` has the target and the functions; Tern's version and the import tree are filled
+// in here. A file appears whole or not at all. Throws on another ending, on a root that is no host
+// code, on an import that cannot be saved, and where the format cannot hold imports.
 void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::string& path,
             const ExportOptions& options = {});
+
+// The same for several hosts, in one .tern file: the same functions for different machines, whose
+// imports are the same.
+void Export(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
+            const std::string& path, const ExportOptions& options = {});
 
 }  // namespace tern::codegen
 

@@ -121,6 +121,39 @@ TEST_F(ExportTest, SourcesAreKeptOnRequest) {
             "source of fmt");
 }
 
+TEST_F(ExportTest, HostSourcesAreKeptToo) {
+  ffi::Module module = Build();
+  std::string format = module->SourceFormats().at(0);
+  for (const char* name : {"m.so", "m.tern"}) {
+    Export(module, Meta(), Path(name), {.keep_source = true});
+    EXPECT_EQ(runtime::Artifact::Open(Path(name))
+                  .container()
+                  .Get("source.host." + runtime::HostTriple() + "." + format),
+              module->InspectSource(format));
+  }
+}
+
+TEST_F(ExportTest, FilesWithoutAContainerHoldNoImports) {
+  ffi::Module module = Build();
+  module->Import(DeviceModule("fmt"));
+  for (const char* name : {"m.o", "m.a"})
+    EXPECT_NE(Failure([&] {
+                Export(module, Meta(), Path(name));
+              }).find("holds host code alone, and this module has code for exporttest too"),
+              std::string::npos);
+  EXPECT_EQ(NumFiles(), 0u);
+  Export(module, Meta(), Path("m.tar"));
+  EXPECT_NE(runtime::ReadFile(Path("m.tar")).find("payload of fmt"), std::string::npos);
+}
+
+TEST_F(ExportTest, SeveralHostsAreOfDifferentMachines) {
+  std::string failure = Failure([&] { Export({Build(), Build()}, Meta(), Path("m.tern")); });
+  EXPECT_NE(failure.find("two hosts are " + runtime::HostTriple()), std::string::npos) << failure;
+  failure = Failure([&] { Export({Build(), Build()}, Meta(), Path("m.so")); });
+  EXPECT_NE(failure.find("a .so file has code for one host, not for 2"), std::string::npos)
+      << failure;
+}
+
 TEST_F(ExportTest, AnExistingFileIsReplaced) {
   runtime::WriteFile(Path("m.tern"), "something else");
   Export(Build(), Meta(), Path("m.tern"));
@@ -129,7 +162,10 @@ TEST_F(ExportTest, AnExistingFileIsReplaced) {
 
 TEST_F(ExportTest, WrongEndingListsLegalOnes) {
   std::string failure = Failure([&] { Export(Build(), Meta(), Path("m.dll")); });
-  EXPECT_NE(failure.find("m.dll: unknown ending; expected .so"), std::string::npos) << failure;
+  EXPECT_NE(failure.find(
+                "does not become a file that ends in .dll; the endings are .a (a static library)"),
+            std::string::npos)
+      << failure;
   EXPECT_NE(failure.find(".tern"), std::string::npos) << failure;
 }
 

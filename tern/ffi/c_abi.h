@@ -93,7 +93,7 @@ enum { kTernDestroy = 1, kTernFree = 2 };
 typedef struct TernAny {
   int32_t type_index;
   uint32_t small_len;  // length of a small string or bytes; otherwise zero
-  union {
+  __extension__ union {
     int64_t v_int;
     double v_float;
     void* v_ptr;

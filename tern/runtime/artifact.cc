@@ -108,10 +108,13 @@ ffi::Module Artifact::Load() const {
   if (is_shared_object_ && there.front() != triple)
     TERN_THROW(RuntimeError) << path_ << " was compiled for " << there.front()
                              << "; this machine is " << triple;
+  if (meta_.abi_version > TERN_ENV_VERSION)
+    TERN_THROW(RuntimeError) << path_ << " needs version " << meta_.abi_version
+                             << " of the ABI; this runtime has version " << TERN_ENV_VERSION;
   std::string section = std::string(kHostPrefix) + triple;
   if (!is_shared_object_ && !container_.Has(section))
     TERN_THROW(RuntimeError) << path_ << " has no host code for this machine, " << triple
-                             << "; it has " << ffi::Join(there);
+                             << "; it has " << (there.empty() ? "none" : ffi::Join(there));
   std::vector<ffi::Module> imports = LoadImports();
   return NamingPath(path_, [&] {
     // The bytes that were verified are the ones that are mapped: the file may change under us. A

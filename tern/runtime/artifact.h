@@ -8,7 +8,7 @@
 // tree
 // - module.<i>: the saved bytes of imported module i of the tree
 // - host.<triple>: a shared object with the host code, in .tern files
-// - source.<i>.<fmt>: readable forms, when the sources were kept
+// - source.<i>.<fmt>, source.host.<triple>.<fmt>: readable forms, when the sources were kept
 #ifndef TERN_RUNTIME_ARTIFACT_H_
 #define TERN_RUNTIME_ARTIFACT_H_
 
@@ -41,9 +41,14 @@ struct FunctionInfo {
   friend bool operator==(const FunctionInfo&, const FunctionInfo&) = default;
 };
 
+// "add(A: float32[n], B: float32[n] (written), s: float32)"
+std::string SignatureText(const FunctionInfo& function);
+
 struct ArtifactMeta {
   std::string tern_version;
-  std::string target;  // as it was asked for
+  int64_t abi_version = TERN_ENV_VERSION;  // of the environment that the host code counts on
+  std::string target;                      // as it was asked for
+  std::vector<std::string> hosts;          // the targets of the host code
   std::string device;  // the device kind whose tensors the functions take ("cpu", or a plugin's)
   std::vector<FunctionInfo> functions;
 

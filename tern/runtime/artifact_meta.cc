@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/value_reader.h"
 
@@ -88,6 +89,20 @@ void CheckTree(const ArtifactMeta& meta) {
 
 }  // namespace
 
+std::string SignatureText(const FunctionInfo& function) {
+  std::string text = function.name + "(";
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const ParamInfo& param = function.params[i];
+    text += (i ? ", " : "") + param.name + ": " + param.dtype.str();
+    if (!param.is_tensor) continue;
+    text += "[";
+    for (size_t d = 0; d < param.shape.size(); ++d) text += (d ? ", " : "") + param.shape[d];
+    text += param.strides.empty() ? "]" : "] strides(" + ffi::Join(param.strides) + ")";
+    if (param.is_output) text += " (written)";
+  }
+  return text + ")";
+}
+
 std::string WriteMeta(const ArtifactMeta& meta) {
   std::vector<ffi::Any> functions, imports;
   for (const FunctionInfo& function : meta.functions) {
@@ -100,7 +115,9 @@ std::string WriteMeta(const ArtifactMeta& meta) {
     imports.push_back(ffi::MakeMap({{"kind", import.kind}, {"imports", Numbers(import.imports)}}));
   return ffi::WriteJson(ffi::Any(ffi::MakeMap({
       {"tern_version", meta.tern_version},
+      {"abi_version", meta.abi_version},
       {"target", meta.target},
+      {"hosts", Texts(meta.hosts)},
       {"device", meta.device},
       {"functions", ffi::MakeArray(std::move(functions))},
       {"imports", ffi::MakeArray(std::move(imports))},
@@ -112,7 +129,9 @@ ArtifactMeta ReadMeta(std::string_view json) {
   ValueReader value("meta", ffi::ParseJson(json));
   ArtifactMeta meta;
   meta.tern_version = value.Field("tern_version").Text();
+  meta.abi_version = value.Field("abi_version").Int(1, std::numeric_limits<int64_t>::max());
   meta.target = value.Field("target").Text();
+  for (const ValueReader& item : value.Field("hosts").Items()) meta.hosts.push_back(item.Text());
   meta.device = value.Field("device").Text();
   for (const ValueReader& item : value.Field("functions").Items()) {
     meta.functions.push_back(ReadFunction(item));
@@ -129,7 +148,8 @@ ArtifactMeta ReadMeta(std::string_view json) {
     meta.imports.push_back(std::move(import));
   }
   meta.root_imports = ReadIndices(value.Field("root_imports"), imports.size());
-  value.ExpectOnly({"tern_version", "target", "device", "functions", "imports", "root_imports"});
+  value.ExpectOnly({"tern_version", "abi_version", "target", "hosts", "device", "functions",
+                    "imports", "root_imports"});
   CheckTree(meta);
   return meta;
 }

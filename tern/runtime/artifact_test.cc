@@ -52,6 +52,17 @@ class ArtifactTest : public testing::Test {
   TempDirectory directory_;
 };
 
+TEST_F(ArtifactTest, ANewerAbiIsRefused) {
+  ArtifactMeta meta = TestMeta();
+  meta.abi_version = TERN_ENV_VERSION + 1;
+  ContainerWriter writer;
+  writer.Add("meta", WriteMeta(meta));
+  writer.Add("module.0", SaveDeviceArtifact(ToyArtifact()));
+  Artifact artifact = Artifact::Open(Write("m.tern", writer.Finish()));
+  EXPECT_NE(ErrorOf([&] { artifact.Load(); }).find("of the ABI; this runtime has version"),
+            std::string::npos);
+}
+
 TEST_F(ArtifactTest, LoadsASharedObject) {
   Artifact artifact = Artifact::Open(Write("m.so", Sealed()));
   EXPECT_TRUE(artifact.is_shared_object());

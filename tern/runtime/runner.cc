@@ -33,19 +33,6 @@ void CheckName(const std::string& function, const char* what, const std::string&
 // What memory that holds no element is filled with.
 constexpr int kUnused = 0x5a;
 
-// Whether the memory before and between the elements is as it was made.
-bool KeptUnused(const Tensor& tensor) {
-  if (tensor->is_compact()) return true;
-  std::vector<bool> used(tensor->storage_bytes());
-  auto bytes = static_cast<int64_t>(tensor->dtype().bytes());
-  for (int64_t i = 0; i < tensor->num_elements(); ++i)
-    for (int64_t k = 0; k < bytes; ++k)
-      used[static_cast<size_t>(tensor->PlaceOf(i) * bytes + k)] = true;
-  for (size_t i = 0; i < used.size(); ++i)
-    if (!used[i] && tensor.as<unsigned char>()[i] != kUnused) return false;
-  return true;
-}
-
 // SplitMix64: 64 good bits per step from a counter, the same everywhere.
 class Random {
  public:
@@ -230,6 +217,18 @@ double ErrorOf(double actual, double expected) {
 }
 
 }  // namespace
+
+bool KeptUnused(const Tensor& tensor) {
+  if (tensor->is_compact()) return true;
+  std::vector<bool> used(tensor->storage_bytes());
+  auto bytes = static_cast<int64_t>(tensor->dtype().bytes());
+  for (int64_t i = 0; i < tensor->num_elements(); ++i)
+    for (int64_t k = 0; k < bytes; ++k)
+      used[static_cast<size_t>(tensor->PlaceOf(i) * bytes + k)] = true;
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && tensor.as<unsigned char>()[i] != kUnused) return false;
+  return true;
+}
 
 std::vector<ffi::Any> MakeArguments(const FunctionInfo& function, const RunOptions& options,
                                     std::map<std::string, int64_t>* dims) {

@@ -35,6 +35,9 @@ struct RunResult {
 std::vector<ffi::Any> MakeArguments(const FunctionInfo& function, const RunOptions& options,
                                     std::map<std::string, int64_t>* dims);
 
+// Whether the memory before and between the elements of such a tensor is as it was made.
+bool KeptUnused(const Tensor& tensor);
+
 // Copies the tensors to `device`, calls once and copies back: that is the result. Then calls again
 // to take the time. Throws where memory before or between the elements of a tensor was changed.
 RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,

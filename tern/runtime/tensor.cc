@@ -94,8 +94,8 @@ void TensorObj::SetLayout(const TensorLayout& layout, DataType dtype) {
   fits = fits && !__builtin_add_overflow(span_, layout.offset, &elements) &&
          !__builtin_mul_overflow(elements, static_cast<int64_t>(dtype.bytes()), &bytes);
   TERN_CHECK(fits) << "a tensor of " << dtype.str() << " with shape " << ffi::ShapeText(shape_)
-                   << ", strides " << ffi::ShapeText(strides_) << " and offset "
-                   << layout.offset << " has more bytes than 64 bits can count";
+                   << ", strides " << ffi::ShapeText(strides_) << " and offset " << layout.offset
+                   << " has more bytes than 64 bits can count";
   view_.byte_offset = static_cast<uint64_t>(layout.offset * dtype.bytes());
 }
 

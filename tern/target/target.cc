@@ -272,6 +272,11 @@ int64_t PointerBytes(const Target& target) {
   return target->kind->pointer_bytes ? target->kind->pointer_bytes(target) : 8;
 }
 
+bool HasPlainApi(const Target& host) {
+  auto it = host->attrs.find("api");
+  return it != host->attrs.end() && it->second.As<std::string>() == "plain";
+}
+
 int64_t WarpSize(const Target& target) {
   auto it = target->attrs.find("warp_size");
   return it == target->attrs.end() ? target->kind->warp_size : it->second.As<int64_t>();

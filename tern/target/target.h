@@ -125,6 +125,10 @@ class TargetNode : public ffi::Object {
 
 // How many bytes a pointer of the target's machine has.
 int64_t PointerBytes(const Target& target);
+// Whether functions of this host are called by plain prototypes, without a runtime: its attribute
+// "api" is "plain".
+bool HasPlainApi(const Target& host);
+
 // How many threads make a warp of the target; 0: it has none.
 int64_t WarpSize(const Target& target);
 

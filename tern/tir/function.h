@@ -47,9 +47,9 @@ namespace attr {
 inline constexpr const char* kTarget =
     "target";  // target::Target: what the function is compiled for
 // String: how it is called. Absent: tensors and scalars, as written. "packed": the packed ABI
-// (after make_packed_api). "kernel": a device function, tensors as pointers (after
-// split_host_device). "parallel": iterations of a loop of a packed function (after
-// outline_parallel_loops).
+// (after make_packed_api). "plain": tensors as pointers, extents as parameters (after
+// make_plain_api). "kernel": a device function, tensors as pointers (after split_host_device).
+// "parallel": iterations of a loop of a packed function (after outline_parallel_loops).
 inline constexpr const char* kCallingConvention = "calling_convention";
 // Int, of a packed function: DLPack's code of the device that its tensors are on. Absent: the host.
 inline constexpr const char* kDeviceType = "device_type";

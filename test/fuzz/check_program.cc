@@ -19,7 +19,7 @@ namespace tern::fuzz {
 namespace {
 
 // Passes that are for functions of a target.
-const std::set<std::string> kNeedsTarget = {"make_packed_api"};
+const std::set<std::string> kNeedsTarget = {"make_packed_api", "make_plain_api"};
 
 class Checker {
  public:

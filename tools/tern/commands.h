@@ -12,9 +12,10 @@
 
 namespace tern::tools {
 
-// A .tir file to a .so or .tern file.
+// A .tir file to a file of the format that the output's ending names.
 struct CompileOptions {
-  std::string input, output, target, host;
+  std::string input, output, target;
+  std::vector<std::string> hosts;
   bool keep_source = false, bounds_checks = false;
 };
 void Compile(const CompileOptions& options);

@@ -1,24 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tern compile: a .tir file to a .so or .tern file.
+// tern compile: a .tir file to a file that the runtime loads, or that another tool takes.
 #include "tern/compile.h"
-
-#include <cstdio>
 
 #include "tern/codegen/export.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
+namespace {
+
+// The target once for every host. A host target is its own first host.
+std::vector<target::Target> TargetsOf(const CompileOptions& options) {
+  using target::Target;
+  Target target = options.target.empty() ? Target::DefaultHost() : Target::Parse(options.target);
+  std::vector<Target> targets;
+  if (!target->is_device() || options.hosts.empty()) targets.push_back(target);
+  for (const std::string& host : options.hosts) {
+    if (target->is_device()) {
+      targets.push_back(Target::Parse(options.target, host));
+      continue;
+    }
+    targets.push_back(Target::Parse(host));
+    TERN_CHECK(!targets.back()->is_device()) << "--host " << host << " is a device, not a host";
+  }
+  return targets;
+}
+
+}  // namespace
+
 void Compile(const CompileOptions& options) {
   ir::IRModule module = tir::ParseFile(options.input);
-  target::Target target = options.target.empty()
-                              ? target::Target::DefaultHost()
-                              : target::Target::Parse(options.target, options.host);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
-  ffi::Module compiled = tern::Compile(module, target, compile_options);
-  codegen::Export(compiled, DescribeModule(module, target), options.output, {options.keep_source});
+  std::vector<target::Target> targets = TargetsOf(options);
+  std::vector<ffi::Module> compiled;
+  runtime::ArtifactMeta meta = DescribeModule(module, targets[0]);
+  meta.hosts.clear();
+  for (const target::Target& target : targets) {
+    compiled.push_back(tern::Compile(module, target, compile_options));
+    meta.hosts.push_back((target->is_device() ? target->host : target)->str());
+  }
+  codegen::Export(compiled, std::move(meta), options.output, {options.keep_source});
 }
 
 }  // namespace tern::tools

@@ -32,12 +32,13 @@ std::string Count(int count, const char* one, const char* several) {
   return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
-std::unique_ptr<Executor> MakeExecutor(const CtsOptions& options) {
-  TERN_CHECK(options.runner.empty() || options.image_runner.empty())
+std::unique_ptr<Executor> MakeExecutor(const target::Target& target, const CtsOptions& options) {
+  const std::string &runner = options.runner, &image_runner = options.image_runner;
+  TERN_CHECK(runner.empty() || image_runner.empty())
       << "cts: --runner and --image-runner are two ways to run the same calls; give one";
-  if (!options.runner.empty()) return MakeCommandExecutor(options.runner);
-  if (!options.image_runner.empty()) return MakeImageExecutor(options.image_runner);
-  return MakeLocalExecutor();
+  if (!image_runner.empty()) return MakeImageExecutor(image_runner);
+  if (target::HasPlainApi(target)) return MakePlainExecutor(target->GetString("cc", ""), runner);
+  return runner.empty() ? MakeLocalExecutor() : MakeCommandExecutor(runner);
 }
 
 class Suite {
@@ -45,7 +46,7 @@ class Suite {
   explicit Suite(const CtsOptions& options)
       : options_(options),
         target_(target::Target::Parse(options.target, options.host)),
-        executor_(MakeExecutor(options)),
+        executor_(MakeExecutor(target_, options)),
         gaps_(target_->kind->known_gaps) {
     for (const std::string& text : options.known_gaps) {
       size_t colon = text.find(": ");

@@ -21,10 +21,20 @@ void AddCompile(CLI::App* app) {
   CLI::App* command = app->add_subcommand("compile", "compile a .tir file for a target");
   command->add_option("input", options->input, ".tir file")->required();
   command->add_option("-t,--target", options->target, kTargetHelp);
-  command->add_option("--host", options->host, kHostHelp);
-  command->add_option("-o,--output", options->output, "file to write: x.so or x.tern")->required();
+  command
+      ->add_option(
+          "--host", options->hosts,
+          "host target; given several times, or for a host target, the .tern file has code "
+          "for all of them")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("-o,--output", options->output,
+                   "file to write, by its ending: .so, .tern, .a, .tar, .o, or a form of the "
+                   "target's code (.c, .ll, .s, .bc)")
+      ->required();
   command->add_flag("--keep-source", options->keep_source,
-                    "store readable forms of the device code too");
+                    "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->callback([options] { Compile(*options); });
 }
@@ -87,10 +97,10 @@ void AddCts(CLI::App* app, int* exit_code) {
   command->add_option("target", options->target, kTargetHelp)->required();
   command->add_option("--host", options->host, kHostHelp);
   command->add_option("--filter", options->filter, "run only the cases whose name contains this");
-  command->add_option(
-      "--runner", options->runner,
-      "command that runs the compiled files, as in \"qemu-aarch64 -L DIR tern-run\" "
-      "(default: this process)");
+  command->add_option("--runner", options->runner,
+                      "command that runs the compiled files, as in \"qemu-aarch64 -L DIR "
+                      "tern-run\", or the program of "
+                      "plain functions, an emulator (default: this process, this machine)");
   command->add_option("--image-runner", options->image_runner,
                       "command that runs the compiled files on arguments as they lie in memory, as "
                       "in \"node wasm_runner.mjs\"");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tern/ir/structural.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -53,6 +54,15 @@ std::string CodeGenC::ViewType(const ir::Buffer& buffer) {
   if (array == allocated_as_.end() || array->second == storage) return storage;
   std::string name = "tern_view_" + storage;
   return UseHelper(name, fmt::format("typedef {} __attribute__((may_alias)) {};\n", storage, name));
+}
+
+// An address inside of an array is one of the array.
+void CodeGenC::NoteAddress(const ir::Var& var, const ir::Expr& value) {
+  const auto* call = value.As<ir::CallNode>();
+  if (!call || call->name != tir::intrinsic::kPtrAdd) return;
+  const auto* base = call->args[0].As<ir::VarNode>();
+  if (auto array = allocated_as_.find(base); base && array != allocated_as_.end())
+    allocated_as_[var.node()] = std::string(array->second);
 }
 
 // ---- Names.
@@ -130,6 +140,7 @@ void CodeGenC::EmitNode(const tir::LetStmtNode* node) {
   bool is_address =
       decl && decl->buffer->data.same(node->var) && decl->buffer->name == node->var.name();
   EmitDeclaration(node->var, node->value, is_address ? "_data" : "");
+  NoteAddress(node->var, node->value);
   Emit(node->body);
 }
 
@@ -147,8 +158,7 @@ void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
   TERN_ICHECK(buffer->scope == "local") << "buffer " << buffer->name << " has scope "
                                         << buffer->scope << ", which this language cannot allocate";
   std::string name = DefineBuffer(buffer);
-  DefineAddress(buffer, name);
-  allocated_as_[buffer->data.node()] = StorageType(buffer->dtype);
+  DefineArray(buffer, name, StorageType(buffer->dtype));
   Line(fmt::format("{} {}[{}]{};", StorageType(buffer->dtype), name, ConstantSize(buffer),
                    AlignmentAttribute(buffer)));
 }

@@ -142,6 +142,11 @@ class CodeGenC {
   std::string ViewType(const ir::Buffer& buffer);
   // What stands behind the declarator of an array that asks for an alignment.
   static std::string AlignmentAttribute(const ir::Buffer& buffer);
+  // From here on the memory at the buffer's address is an array of that type.
+  void DefineArray(const ir::Buffer& buffer, const std::string& name, std::string type) {
+    DefineAddress(buffer, name);
+    allocated_as_[buffer->data.node()] = std::move(type);
+  }
   // The number of elements, which must be constant.
   int64_t ConstantSize(const ir::Buffer& buffer) const;
   const Usage& usage() const { return usage_; }
@@ -185,6 +190,7 @@ class CodeGenC {
   Code PrintLogic(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintFloorDivision(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
+  void NoteAddress(const ir::Var& var, const ir::Expr& value);
   // `target = value;` inside of braces, which hold what the value binds too.
   void EmitAssignment(const std::string& target, const ir::Expr& value);
   Code PrintMinMax(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);

@@ -3,6 +3,7 @@
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
@@ -261,6 +262,10 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
   DiagnosticScope diagnostics(module->getContext());
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
+  if (output == Output::kBitcode) {
+    llvm::WriteBitcodeToFile(*module, stream);
+    return bytes.str().str();
+  }
   llvm::legacy::PassManager passes;
   passes.add(new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple())));
   auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile

@@ -43,7 +43,7 @@ int64_t PointerBytes(const std::string& triple);
 
 class LLVMTarget {
  public:
-  enum class Output { kObject, kAssembly };
+  enum class Output { kObject, kAssembly, kBitcode };
 
   // From the attributes mtriple, mcpu and mattr. Throws where LLVM does not know one of them, with
   // near names.

@@ -18,16 +18,17 @@ class StorageLegalizer : public StmtMutator {
   explicit StorageLegalizer(target::Target target) : target_(std::move(target)) {}
 
   PrimFunc Run(const PrimFunc& function) {
-    bool is_kernel = CallingConventionOf(function) == "kernel";
+    std::string convention = CallingConventionOf(function);
+    bool takes_pointers = convention == "kernel" || convention == "plain";
     std::vector<Param> params;
     std::vector<std::pair<Var, Expr>> lets;
     std::vector<Buffer> views;
     for (const Param& param : function->params) {
       params.push_back(param);
       if (param.is_tensor() && IsIllegal(param.buffer->dtype)) {
-        // A kernel's parameter is a pointer; other callers pass a tensor of the type.
+        // Where a parameter is no pointer, callers pass a tensor of the type.
         Buffer bits = MutateDef(param.buffer);
-        if (is_kernel)
+        if (takes_pointers)
           params.back().buffer = bits;
         else
           views.push_back(bits);

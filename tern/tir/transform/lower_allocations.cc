@@ -26,9 +26,10 @@ Expr NumBytes(const Buffer& buffer) {
 }
 
 class AllocationLowerer : public StmtMutator {
- public:
-  AllocationLowerer(const WorkspaceSource& source, const std::string& function)
-      : source_(source), function_(function) {}
+ protected:
+  // An allocation that is not on the stack, of so many bytes.
+  virtual Stmt PlaceElsewhere(const AllocateNode* node, const Expr& bytes) = 0;
+  virtual bool on_host() const { return true; }
 
  private:
   using StmtMutator::MutateNode;
@@ -36,16 +37,24 @@ class AllocationLowerer : public StmtMutator {
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     Expr bytes = NumBytes(node->buffer);
     const int64_t* constant = ir::AsConstInt(bytes);
-    bool on_host = source_.device_type == kTernDeviceCpu;
-    if (!on_host || !constant || *constant > kMaxStackBytes) return FromEnvironment(node, bytes);
+    if (!on_host() || !constant || *constant > kMaxStackBytes) return PlaceElsewhere(node, bytes);
     if (node->buffer->scope == "local") return MutateChildren(node, self);
     auto local = ffi::Make<BufferNode>(*node->buffer);
     local->scope = "local";
     new_buffers_[node->buffer.get()] = Buffer(local.get());
     return AllocateNode::Make(Buffer(local.get()), Mutate(node->body), node->span);
   }
+};
 
-  Stmt FromEnvironment(const AllocateNode* node, const Expr& bytes) {
+class EnvironmentLowerer : public AllocationLowerer {
+ public:
+  EnvironmentLowerer(const WorkspaceSource& source, const std::string& function)
+      : source_(source), function_(function) {}
+
+ private:
+  bool on_host() const override { return source_.device_type == kTernDeviceCpu; }
+
+  Stmt PlaceElsewhere(const AllocateNode* node, const Expr& bytes) override {
     const Buffer& buffer = node->buffer;
     const Var& address = buffer->data;
     Expr type = ir::IntImmNode::Make(DataType::Int(32), source_.device_type);
@@ -71,11 +80,57 @@ class AllocationLowerer : public StmtMutator {
   const std::string& function_;
 };
 
+// Scopes nest, so the workspace is a stack whose depths are known here.
+class StaticLowerer : public AllocationLowerer {
+ public:
+  StaticLowerer(const std::string& function, ir::Diagnostics* diagnostics)
+      : function_(function), diagnostics_(diagnostics) {}
+
+  Stmt Run(const Stmt& body) {
+    Stmt lowered = Mutate(body);
+    if (total_ == 0) return lowered;
+    auto workspace = ffi::Make<BufferNode>(
+        *ir::BufferNode::Make("workspace", DataType::UInt(8), {total_}, {}, "global", workspace_));
+    workspace->alignment = alignment_;
+    return AllocateNode::Make(Buffer(workspace.get()), lowered, body.span());
+  }
+
+ private:
+  Stmt PlaceElsewhere(const AllocateNode* node, const Expr& bytes) override {
+    const Buffer& buffer = node->buffer;
+    const int64_t* size = ir::AsConstInt(bytes);
+    if (!size)
+      diagnostics_->Add(node->span,
+                        "function " + function_ + " allocates " + buffer->name +
+                            ", whose size is not constant; without a heap it must be: give the "
+                            "tensors constant shapes, or pass the memory as a parameter");
+    int64_t alignment = std::max(buffer->alignment, kAlignment), before = top_;
+    int64_t offset = (top_ + alignment - 1) / alignment * alignment;
+    top_ = offset + (size ? *size : 0);
+    total_ = std::max(total_, top_);
+    alignment_ = std::max(alignment_, alignment);
+    Stmt body = DeclBufferNode::Make(buffer, Mutate(node->body), node->span);
+    top_ = before;
+    Expr address = ir::CallNode::Make(intrinsic::kPtrAdd, {workspace_, Expr(offset)});
+    return LetStmtNode::Make(buffer->data, address, body, node->span);
+  }
+
+  const std::string& function_;
+  ir::Diagnostics* diagnostics_;
+  Var workspace_{"workspace", DataType::Handle()};
+  int64_t top_ = 0, total_ = 0, alignment_ = kAlignment;
+};
+
 }  // namespace
 
 Stmt LowerAllocations(const Stmt& body, const WorkspaceSource& source,
                       const std::string& function) {
-  return AllocationLowerer(source, function).Mutate(body);
+  return EnvironmentLowerer(source, function).Mutate(body);
+}
+
+Stmt LowerStaticAllocations(const Stmt& body, const std::string& function,
+                            ir::Diagnostics* diagnostics) {
+  return StaticLowerer(function, diagnostics).Run(body);
 }
 
 }  // namespace tern::tir

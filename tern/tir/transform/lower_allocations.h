@@ -2,6 +2,7 @@
 #ifndef TERN_TIR_TRANSFORM_LOWER_ALLOCATIONS_H_
 #define TERN_TIR_TRANSFORM_LOWER_ALLOCATIONS_H_
 
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::tir {
@@ -19,6 +20,12 @@ struct WorkspaceSource {
 // gives nothing back: its caller does. `function` is named in the error of an allocation that
 // fails.
 Stmt LowerAllocations(const Stmt& body, const WorkspaceSource& source, const std::string& function);
+
+// The same for code without an environment: what is not in scope local is part of one allocation of
+// scope global around the body, `workspace: uint8[N] align(64)`, which stands for memory that all
+// functions of a module share. Reports an allocation whose size is not constant.
+Stmt LowerStaticAllocations(const Stmt& body, const std::string& function,
+                            ir::Diagnostics* diagnostics);
 
 }  // namespace tern::tir
 

@@ -22,6 +22,7 @@
 #include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/lower_warp_memory.h"
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/transform/make_plain_api.h"
 #include "tern/tir/transform/merge_shared_memory.h"
 #include "tern/tir/transform/narrow_indices.h"
 #include "tern/tir/transform/outline_parallel_loops.h"
@@ -90,6 +91,7 @@ void RegisterPasses() {
   per_function("lower_warp_memory", "memory of warps is in the registers of their lanes",
                LowerWarpMemory);
   per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  per_function("make_plain_api", "host functions are called without a runtime", MakePlainApi);
   per_function("merge_shared_memory", "kernels have one piece of shared memory", MergeSharedMemory);
   per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
   ir::RegisterPass(

@@ -50,6 +50,12 @@ std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command);
 // {float: 0.5}, and tensors {memory, dtype, shape, strides, byte_offset}, where `memory` is a file
 // of bytes. It writes the bytes after the call to the same files.
 std::unique_ptr<Executor> MakeImageExecutor(const std::string& command);
+// For plain functions (target::HasPlainApi): makes one C program of all of them and the calls, with
+// `compiler`, a command, and runs it by `emulator`, a command that takes the program's file as its
+// last argument; where it is empty, the program runs here. The program reads its inputs from a file
+// and writes what it has to another, with stdio.
+std::unique_ptr<Executor> MakePlainExecutor(const std::string& compiler,
+                                            const std::string& emulator);
 
 }  // namespace tern::tools
 

@@ -124,31 +124,50 @@ std::string CCompiler::Triple() const {
 std::string CCompiler::MakeSharedObject(const std::vector<std::string>& sources,
                                         std::string_view section) const {
   TemporaryDirectory directory;
-  std::vector<std::string> words = command_;
   // No libc and no start files: what the code counts on is in every process already. -lgcc has the
-  // arithmetic that the machine lacks; a square root of a negative number tells no errno. File
-  // names are relative, so that no path is recorded.
-  for (const char* flag :
-       {"-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-nostdlib",
-        "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-rpath,$ORIGIN", "-o", "module.so"})
-    words.push_back(flag);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    words.push_back("module" + (i == 0 ? "" : std::to_string(i)) + ".c");
-    runtime::WriteFile(directory.File(words.back()), sources[i]);
-  }
+  // arithmetic that the machine lacks.
+  std::vector<std::string> flags = {"-fPIC",
+                                    "-shared",
+                                    "-nostdlib",
+                                    "-Wl,--build-id=none",
+                                    "-Wl,-z,noexecstack",
+                                    "-Wl,-rpath,$ORIGIN"};
   if (!section.empty()) {
     runtime::WriteFile(directory.File("section.bin"), section);
     runtime::WriteFile(directory.File("section.s"),
                        std::string("\t.section ") + runtime::kContainerSection +
                            ",\"a\",%progbits\n\t.balign 64\n\t.incbin \"section.bin\"\n");
-    words.push_back("section.s");
+    flags.push_back("section.s");
   }
-  words.push_back("-lgcc");
-  words.push_back("-ffile-prefix-map=" + directory.path() + "=.");
-  RunCompiler(words, directory);
-  std::string bytes = runtime::ReadFile(directory.File("module.so"));
+  flags.push_back("-lgcc");
+  std::string bytes = Compile(sources, flags, directory);
   codegen::CheckUndefinedSymbols(bytes);
   return bytes;
+}
+
+std::string CCompiler::MakeObject(const std::string& source, bool is_shared) const {
+  std::vector<std::string> flags = {"-c"};
+  if (is_shared) flags.push_back("-fPIC");
+  return Compile({source}, flags, TemporaryDirectory());
+}
+
+std::string CCompiler::Compile(const std::vector<std::string>& sources,
+                               const std::vector<std::string>& flags,
+                               const TemporaryDirectory& directory) const {
+  std::vector<std::string> words = command_;
+  // A square root of a negative number tells no errno. File names are relative, so that no path is
+  // recorded.
+  for (const char* flag :
+       {"-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-o", "module.out"})
+    words.push_back(flag);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    words.push_back("module" + (i == 0 ? "" : std::to_string(i)) + ".c");
+    runtime::WriteFile(directory.File(words.back()), sources[i]);
+  }
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.push_back("-ffile-prefix-map=" + directory.path() + "=.");
+  RunCompiler(words, directory);
+  return runtime::ReadFile(directory.File("module.out"));
 }
 
 }  // namespace tern::backend::cpu

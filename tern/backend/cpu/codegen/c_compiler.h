@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tern/codegen/temporary_directory.h"
+
 namespace tern::backend::cpu {
 
 class CCompiler {
@@ -25,7 +27,15 @@ class CCompiler {
   std::string MakeSharedObject(const std::vector<std::string>& sources,
                                std::string_view section) const;
 
+  // The bytes of a relocatable object of one C99 file; `is_shared`: that can be part of a shared
+  // library.
+  std::string MakeObject(const std::string& source, bool is_shared) const;
+
  private:
+  std::string Compile(const std::vector<std::string>& sources,
+                      const std::vector<std::string>& flags,
+                      const codegen::TemporaryDirectory& directory) const;
+
   std::vector<std::string> command_;
 };
 

@@ -115,24 +115,48 @@ std::string CodeGenCHost::NonFiniteLiteral(DataType, double value) {
   return std::isnan(value) ? "NAN" : value < 0 ? "-INFINITY" : "INFINITY";
 }
 
-std::string CodeGenCHost::Preamble() const {
+// A product and a sum are two operations, each rounded (docs/numerics.md); the standard's dialect
+// of gcc does that without being told.
+std::string CodeGenCHost::Includes() const {
   return fmt::format(
-      "// Written by Tern.\n{}#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n{}",
-      uses_math_ ? "#include <math.h>\n" : "", kDeclarations);
+      "// Written by Tern.\n{}#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+      "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n",
+      uses_math_ ? "#include <math.h>\n" : "");
+}
+
+std::string CodeGenCHost::PrototypeLines() const {
+  std::string text = "\n";
+  for (const auto& [function, prototype] : prototypes_) text += prototype + "\n";
+  return text;
+}
+
+std::string CodeGenCHost::Preamble() const { return Includes() + kDeclarations + PrototypeLines(); }
+
+void CodeGenCHost::CheckSymbol(const std::string& function) {
+  TERN_CHECK(IsSymbol(function))
+      << "function " << function
+      << " cannot be written in C: its name may have letters, digits and '_' alone";
+}
+
+std::string CodeGenCHost::AddPrototype(const std::string& function, const std::string& declarator) {
+  std::string head = "int32_t " + declarator;
+  prototypes_[function] = head + ";";
+  return head;
 }
 
 std::string CodeGenCHost::FunctionHead(const tir::PrimFunc& function) {
   TERN_ICHECK(function->params.size() == 4)
       << function->name << " does not have the four parameters of a packed call";
-  TERN_CHECK(IsSymbol(function->name))
-      << "function " << function->name
-      << " cannot be written in C: its name may have letters, digits and '_' alone";
+  CheckSymbol(function->name);
   std::string names[4];
   for (int i = 0; i < 4; ++i) names[i] = DefineVar(function->params[i].var);
   env_ = names[0];
   if (tir::CallingConventionOf(function) == "parallel") return ParallelHead(function->name, names);
-  return fmt::format("int32_t {}{}(const TernEnv* {}, const TernAny* {}, int32_t {}, TernAny* {})",
-                     TERN_SYMBOL_PREFIX, function->name, names[0], names[1], names[2], names[3]);
+  return AddPrototype(
+      function->name,
+      fmt::format("{}{}(const struct TernEnv* {}, const struct TernAny* {}, int32_t {}, "
+                  "struct TernAny* {})",
+                  TERN_SYMBOL_PREFIX, function->name, names[0], names[1], names[2], names[3]));
 }
 
 std::string CodeGenCHost::ParallelHead(const std::string& name,
@@ -314,10 +338,10 @@ std::string CodeGenCHost::PrintAt(const std::string& type, ir::Expr address, ir:
   return fmt::format("TERN_AT({}, {}, {})", type, pointer, PrintConverted(offset));
 }
 
-std::string WriteC(const ir::IRModule& module) {
+CSource WriteC(const ir::IRModule& module) {
   CodeGenCHost gen;
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  return gen.Finish();
+  return {gen.Finish(), gen.prototypes(), false};
 }
 
 }  // namespace tern::backend::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host functions as C99.
+// Host functions as C99, and what their two conventions share.
 #ifndef TERN_BACKEND_CPU_CODEGEN_C_HOST_H_
 #define TERN_BACKEND_CPU_CODEGEN_C_HOST_H_
 
@@ -17,6 +17,8 @@ namespace tern::backend::cpu {
 class CodeGenCHost : public codegen::CodeGenC {
  public:
   CodeGenCHost();
+  // The declarations of the functions so far, "int32_t f(...);", by name.
+  const std::map<std::string, std::string>& prototypes() const { return prototypes_; }
 
  protected:
   std::string ValueType(DataType dtype) override;
@@ -31,6 +33,16 @@ class CodeGenCHost : public codegen::CodeGenC {
   std::string FunctionName(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
 
+  // What every file starts with: the standard's headers.
+  std::string Includes() const;
+  // The declarations, as part of the file.
+  std::string PrototypeLines() const;
+  // `symbol(params)` as the head of a function that is declared like that.
+  std::string AddPrototype(const std::string& function, const std::string& declarator);
+  static void CheckSymbol(const std::string& function);
+
+  bool uses_math_ = false;
+
  private:
   // The head of the function of a parallel loop's iterations.
   std::string ParallelHead(const std::string& name, const std::string (&params)[4]) const;
@@ -44,13 +56,18 @@ class CodeGenCHost : public codegen::CodeGenC {
   // Declares an array of them and returns its name; "NULL" for none.
   std::string EmitAnyArray(const char* wanted, const ir::Expr* begin, const ir::Expr* end);
 
-  std::map<std::string, std::string> externs_;  // declarations by symbol
-  std::string env_;                             // the name of the function's environment
-  bool uses_math_ = false;
+  std::map<std::string, std::string> externs_;     // declarations by symbol
+  std::map<std::string, std::string> prototypes_;  // by function
+  std::string env_;                                // the name of the function's environment
 };
 
+struct CSource {
+  std::string text;
+  std::map<std::string, std::string> prototypes;  // by function
+  bool has_workspace = false;                     // static memory that the functions share
+};
 // The functions of a module, in order of name.
-std::string WriteC(const ir::IRModule& module);
+CSource WriteC(const ir::IRModule& module);
 
 }  // namespace tern::backend::cpu
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cpu/codegen/c_module.h"
 
-#include <algorithm>
-
 #include "tern/backend/cpu/codegen/c_compiler.h"
-#include "tern/backend/cpu/codegen/c_host.h"
+#include "tern/backend/cpu/codegen/c_plain.h"
 #include "tern/backend/cpu/codegen/ffi_host.h"
 #include "tern/ffi/registry.h"
 #include "tern/target/target.h"
@@ -13,31 +11,67 @@
 namespace tern::backend::cpu {
 
 ffi::Function CSourceModule::GetFunction(std::string_view name) {
-  if (std::find(function_names_.begin(), function_names_.end(), name) == function_names_.end())
-    return {};
+  if (!source_.prototypes.contains(std::string(name))) return {};
   TERN_THROW(RuntimeError) << name
                            << ": c source is not runnable as it is: export it or use tern run";
 }
 
+std::vector<std::string> CSourceModule::FunctionNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, prototype] : source_.prototypes) names.push_back(name);
+  return names;
+}
+
 std::string CSourceModule::InspectSource(std::string_view format) const {
-  if (format.empty() || format == "c") return source_;
+  if (format.empty() || format == "c") return source_.text;
   return LinkableModule::InspectSource(format);
 }
 
 std::string CSourceModule::triple() const { return CCompiler(compiler_).Triple(); }
 
 std::string CSourceModule::LinkSharedObject(std::string_view section) const {
-  return CCompiler(compiler_).MakeSharedObject({source_, WriteFfiHostC(function_names_)}, section);
+  TERN_CHECK(is_packed_)
+      << "plain functions are not for the runtime: it calls those of -api=packed";
+  return CCompiler(compiler_).MakeSharedObject({source_.text, WriteFfiHostC(FunctionNames())},
+                                               section);
+}
+
+std::vector<codegen::FileFormat> CSourceModule::FileFormats() const {
+  return {{".o", "a relocatable object"}, {".c", "C source, with a header beside it"}};
+}
+
+std::string CSourceModule::MakeFile(std::string_view ending) const {
+  if (ending == ".c") return source_.text;
+  TERN_ICHECK(ending == ".o") << ending;
+  return CCompiler(compiler_).MakeObject(source_.text, /*is_shared=*/is_packed_);
+}
+
+std::string CSourceModule::SymbolOf(const std::string& function) const {
+  return is_packed_ ? LinkableModule::SymbolOf(function) : function;
+}
+
+std::string CSourceModule::DeclarationOf(const std::string& function) const {
+  return source_.prototypes.at(function);
+}
+
+std::string CSourceModule::HeaderStart() const {
+  if (is_packed_) return LinkableModule::HeaderStart();
+  std::string text =
+      "// Tensors are row major, unless they have strides, and one that is written overlaps no "
+      "other,\n"
+      "// unless the function may_alias. A function returns 0, or -1 where one of its asserts "
+      "fails.\n";
+  if (source_.has_workspace)
+    text += "// The functions share temporary memory: no two calls at the same time.\n";
+  return text;
 }
 
 namespace {
 
 ffi::Module BuildC(const ir::IRModule& module, const target::Target& target) {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : module->functions)
-    if (tir::CallingConventionOf(tir::AsPrimFunc(function)) == "packed") names.push_back(name);
-  return ffi::Module(
-      ffi::Make<CSourceModule>(WriteC(module), std::move(names), target->GetString("cc", "")));
+  bool is_plain = target::HasPlainApi(target);
+  return ffi::Module(ffi::Make<CSourceModule>(is_plain ? WritePlainC(module) : WriteC(module),
+                                              target->GetString("cc", ""), !is_plain));
 }
 
 }  // namespace
@@ -55,8 +89,23 @@ void RegisterC() {
   kind.attrs["cc"] = {
       .type = target::AttrSpec::Type::kString,
       .help = "the C compiler, a program with its first arguments; default: $CC, cc, gcc or clang"};
+  kind.attrs["api"] = {
+      .type = target::AttrSpec::Type::kString,
+      .default_value = "packed",
+      .help =
+          "packed: functions for the runtime; plain: prototypes with pointers and numbers, "
+          "which need no runtime, no library and no heap",
+      .check = [](const ffi::Any& value) {
+        auto api = value.As<std::string>();
+        TERN_CHECK(api == "packed" || api == "plain")
+            << "expected packed or plain, got '" << api << "'";
+      }};
   target::RegisterTargetKind(std::move(kind));
-  tir::KeepIntrinsics("c", {"sqrt", "copysign", "abs"}, tir::IsWideFloat);
+  tir::KeepIntrinsics("c", {"sqrt"}, tir::IsWideFloat);
+  // Functions of a library that a plain function may not have.
+  tir::KeepIntrinsics("c", {"copysign", "abs"}, [](DataType dtype) {
+    return tir::IsWideFloat(dtype) && !target::HasPlainApi(target::CurrentTarget());
+  });
   ffi::RegisterGlobal("target.build.c", ffi::Function::FromTyped("target.build.c", BuildC));
 }
 

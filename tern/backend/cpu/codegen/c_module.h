@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/backend/cpu/codegen/c_host.h"
 #include "tern/codegen/linkable_module.h"
 
 namespace tern::backend::cpu {
@@ -15,25 +16,29 @@ namespace tern::backend::cpu {
 class CSourceModule : public codegen::LinkableModule {
  public:
   // `compiler` as CCompiler takes it; it is not looked for before something has to be linked.
-  CSourceModule(std::string source, std::vector<std::string> function_names, std::string compiler)
-      : source_(std::move(source)),
-        function_names_(std::move(function_names)),
-        compiler_(std::move(compiler)) {}
+  CSourceModule(CSource source, std::string compiler, bool is_packed = true)
+      : source_(std::move(source)), compiler_(std::move(compiler)), is_packed_(is_packed) {}
 
   std::string kind() const override { return "c"; }
   uint32_t properties() const override { return kLinkable; }
   ffi::Function GetFunction(std::string_view name) override;
-  std::vector<std::string> FunctionNames() const override { return function_names_; }
+  std::vector<std::string> FunctionNames() const override;
   std::string InspectSource(std::string_view format) const override;
   std::vector<std::string> SourceFormats() const override { return {"c"}; }
 
   std::string triple() const override;
   std::string LinkSharedObject(std::string_view section) const override;
+  std::vector<codegen::FileFormat> FileFormats() const override;
+  std::string MakeFile(std::string_view ending) const override;
+  bool is_packed() const override { return is_packed_; }
+  std::string SymbolOf(const std::string& function) const override;
+  std::string DeclarationOf(const std::string& function) const override;
+  std::string HeaderStart() const override;
 
  private:
-  std::string source_;
-  std::vector<std::string> function_names_;
+  CSource source_;
   std::string compiler_;
+  bool is_packed_;
 };
 
 // Makes the target kind `c` and `target.build.c` known.

@@ -83,7 +83,15 @@ class LLVMModule : public codegen::LinkableModule {
   std::vector<std::string> SourceFormats() const override { return {"ll", "asm"}; }
   std::string triple() const override { return target_.triple(); }
   std::string library_ending() const override {
-    return target_.arch().linker == codegen::HostArch::Linker::kWasm ? ".wasm" : ".so";
+    switch (target_.arch().linker) {
+      case codegen::HostArch::Linker::kNone:
+        return "";
+      case codegen::HostArch::Linker::kElf:
+        return ".so";
+      case codegen::HostArch::Linker::kWasm:
+        return ".wasm";
+    }
+    return "";
   }
 
   ffi::Function GetFunction(std::string_view name) override {
@@ -99,6 +107,22 @@ class LLVMModule : public codegen::LinkableModule {
     if (format.empty() || format == "ll") return Finished().ir;
     if (format != "asm") return ModuleObj::InspectSource(format);
     return target_.EmitText(Finished().ir, LLVMTarget::Output::kAssembly);
+  }
+
+  std::vector<codegen::FileFormat> FileFormats() const override {
+    return {{".o", "a relocatable object"},
+            {".ll", "LLVM IR"},
+            {".bc", "LLVM bitcode"},
+            {".s", "assembly"}};
+  }
+  std::string MakeFile(std::string_view ending) const override {
+    std::scoped_lock lock(mutex_);
+    const Code& code = Finished();
+    if (ending == ".ll") return code.ir;
+    if (ending == ".bc") return target_.EmitText(code.ir, LLVMTarget::Output::kBitcode);
+    if (ending == ".s") return target_.EmitText(code.ir, LLVMTarget::Output::kAssembly);
+    TERN_ICHECK(ending == ".o") << ending;
+    return code.object;
   }
 
   std::string LinkSharedObject(std::string_view section) const override {
