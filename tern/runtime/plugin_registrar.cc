@@ -2,6 +2,7 @@
 #include "tern/runtime/plugin_registrar.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device.h"
@@ -10,16 +11,17 @@
 namespace tern::runtime {
 namespace {
 
-// A table may be larger and older than ours, never smaller or newer.
+// A table may be larger and older than ours, never newer, nor smaller than those of its version.
 template <class Table>
-void CheckTable(const char* what, const std::string& kind, const Table* table) {
+void CheckTable(const char* what, const std::string& kind, const Table* table,
+                size_t size_of_version_1 = sizeof(Table)) {
   TERN_CHECK(table) << what << " " << kind << ": the table is null";
   TERN_CHECK(table->version >= 1 && table->version <= TERN_PLUGIN_API_VERSION)
       << what << " " << kind << ": made for version " << table->version
       << " of the plugin API; this runtime offers version " << TERN_PLUGIN_API_VERSION;
-  TERN_CHECK(table->size >= sizeof(Table))
-      << what << " " << kind << ": the table has " << table->size << " bytes; at least "
-      << sizeof(Table) << " expected";
+  size_t least = table->version == 1 ? size_of_version_1 : sizeof(Table);
+  TERN_CHECK(table->size >= least) << what << " " << kind << ": the table has " << table->size
+                                   << " bytes; at least " << least << " expected";
 }
 
 void CheckPresent(const char* what, const std::string& kind, const char* member, bool present) {
@@ -74,7 +76,7 @@ StagedRegistrations::StagedRegistrations() {
 
 void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* api) {
   std::string kind = NameOf("device kind", raw_kind);
-  CheckTable("device kind", kind, api);
+  CheckTable("device kind", kind, api, offsetof(TernDeviceApi, memory_info));
   auto present = [&](const char* member, bool is) {
     CheckPresent("device kind", kind, member, is);
   };
