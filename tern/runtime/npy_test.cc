@@ -77,11 +77,11 @@ TEST(Npy, ColumnMajorFilesBecomeRowMajor) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(GetElement(tensor, i), i % 3 * 2 + i / 3);
   EXPECT_EQ(ErrorOf([] {
               ParseNpy(
-                  Npy("{'descr': '|u1', 'fortran_order': True, 'shape': (4294967296, "
-                      "4294967296, 0), }",
+                  Npy("{'descr': '|u1', 'fortran_order': True, 'shape': (0, 4294967296, "
+                      "4294967296), }",
                       ""));
             }),
-            "shape (4294967296, 4294967296, 0) has more elements than 64 bits can count");
+            "shape (0, 4294967296, 4294967296) has more elements than 64 bits can count");
 }
 
 TEST(Npy, SaysWhatItDoesNotRead) {
