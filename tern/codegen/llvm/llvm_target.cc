@@ -154,9 +154,10 @@ const HostArch& GetHostArch(const std::string& name) {
   }
   InitializeLLVM();
   std::string error;
-  TERN_CHECK(triple.getArch() != llvm::Triple::UnknownArch &&
+  bool is_device = triple.isGPU() || triple.isSPIROrSPIRV();
+  TERN_CHECK(triple.getArch() != llvm::Triple::UnknownArch && !is_device &&
              llvm::TargetRegistry::lookupTarget(triple, error))
-      << "-mtriple=" << name << ": LLVM knows no such machine; Tern links for " << ffi::Join(linked)
+      << "-mtriple=" << name << ": LLVM knows no such host; Tern links for " << ffi::Join(linked)
       << ", and makes objects for any other that LLVM knows";
   return kOtherArch;
 }
