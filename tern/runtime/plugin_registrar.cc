@@ -88,6 +88,13 @@ void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* a
   present("create_stream", api->create_stream);
   present("destroy_stream", api->destroy_stream);
   present("synchronize", api->synchronize);
+  if (api->version >= 2 && api->create_event) {
+    present("destroy_event", api->destroy_event);
+    present("record_event", api->record_event);
+    present("wait_event", api->wait_event);
+    present("synchronize_event", api->synchronize_event);
+    present("elapsed", api->elapsed);
+  }
   for (const DeviceKind* taken : LoadedDeviceKinds()) {
     TERN_CHECK(taken->name() != kind) << "device kind " << kind << " is already registered";
     TERN_CHECK(taken->device_type() != api->device_type)

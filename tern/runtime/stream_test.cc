@@ -54,6 +54,15 @@ TEST(Stream, DevicesWithoutEventsSaySo) {
   EXPECT_EQ(ErrorOf([] { Event event({99, 0}); }), "the toy runtime has no events");
 }
 
+TEST(Stream, EventsAreThereAllOrNone) {
+  static TernDeviceApi half = *CpuDeviceApi();
+  half.device_type = 97;
+  half.elapsed = nullptr;
+  StagedRegistrations staged;
+  EXPECT_EQ(staged.registrar()->add_device(staged.registrar(), "half", &half), -1);
+  EXPECT_EQ(ErrorOf([&] { staged.Commit(); }), "device kind half: elapsed is null");
+}
+
 // A table of version 1 ends before what version 2 added; what lies behind it is not read.
 TEST(Stream, APluginOfVersionOneStillRuns) {
   struct {
