@@ -10,5 +10,7 @@ extern "C" const char* __lsan_default_suppressions() {
   return "leak:libpocl\nleak:libOpenCL\nleak:libLLVM\nleak:libclang\n";
 }
 
-// A test forks while threads run, and uses threads in the child.
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+// A test forks while threads run, and uses threads in the child; another asks for too much memory.
+extern "C" const char* __tsan_default_options() {
+  return "die_after_fork=0:allocator_may_return_null=1";
+}

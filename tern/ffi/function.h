@@ -17,7 +17,6 @@
 namespace tern::ffi {
 
 using Args = std::span<const AnyView>;
-using PackedFn = std::function<Any(Args)>;
 
 // The error slot of this thread: what a safe call that returns -1 has left behind.
 void SetRaised(const Error& error);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <sstream>
 
 #include "tern/runtime/plugin_sdk.h"
@@ -27,6 +28,9 @@ struct Memory {
 };
 
 std::atomic<int64_t> live_allocations{0}, loads{0}, live_programs{0};
+
+// The default stream, and the only one: whatever threads give to it is done one after another.
+std::mutex stream;
 
 void CheckDevice(int32_t id) {
   if (id < 0 || id >= kDeviceCount)
@@ -71,6 +75,7 @@ int Copy(const TernCopy* copy) {
     return device.type == kDeviceType ? static_cast<const Memory*>(memory)->data
                                       : static_cast<char*>(const_cast<void*>(memory));
   };
+  std::lock_guard lock(stream);
   std::memmove(address(copy->dst, copy->dst_device) + copy->dst_offset,
                address(copy->src, copy->src_device) + copy->src_offset, copy->bytes);
   return 0;
@@ -142,6 +147,7 @@ int Launch(void* raw, const TernLaunch* launch) {
     if (kernel->op == "fail") TERN_THROW(RuntimeError) << "out of toys";
     auto* data = reinterpret_cast<float*>(Arg<Memory*>(launch, 0)->data);
     auto count = static_cast<uint32_t>(Arg<int32_t>(launch, 1));
+    std::lock_guard lock(stream);
     for (uint32_t i = 0; i < launch->grid[0] * launch->block[0] && i < count; ++i)
       data[i] = Arg<float>(launch, 2);
   });
