@@ -165,6 +165,7 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
   ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return function.WithAttr(tir::attr::kTarget, target);
   });
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): debug builds change it
   ir::PassOptions checked = options;
 #ifndef NDEBUG
   if (!checked.verify)
