@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "tern/ffi/registry.h"
+#include "tern/runtime/plugin.h"
 #include "tern/runtime/thread_pool.h"
 #include "tern/runtime/workspace.h"
 
@@ -36,10 +38,18 @@ void Raise(const TernEnv*, const char* kind, const TernAny* parts, int32_t num_p
   });
 }
 
+// "x.f" may come with the plugin x.
+ffi::Function FindInPlugin(std::string_view name) {
+  size_t dot = name.find('.');
+  if (dot == std::string_view::npos || !TryLoadPlugin(name.substr(0, dot))) return {};
+  return ffi::FindGlobal(name);
+}
+
 int Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
          TernAny* result) {
   return ffi::Guard([&] {
     ffi::Function callee = static_cast<ffi::ModuleObj*>(env->module)->FindCallee(name);
+    if (!callee) callee = FindInPlugin(name);
     if (!callee)
       TERN_THROW(RuntimeError) << "compiled code calls " << name
                                << ", which is neither in the module's imports nor registered";

@@ -3,6 +3,7 @@
 // tern targets: what can be compiled for, and what can run here.
 #include <cstdio>
 
+#include "tern/codegen/plugin.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/plugin.h"
 #include "tern/target/target.h"
@@ -59,6 +60,7 @@ void PrintKind(const target::TargetKind& kind) {
 
 void Targets() {
   runtime::LoadAllPlugins();
+  codegen::LoadAllCodegens();
   std::printf("default host: %s\n", target::Target::DefaultHost()->str().c_str());
   for (const target::TargetKind* kind : target::TargetKinds()) {
     std::printf("\n");
