@@ -77,7 +77,7 @@ endfunction()
 
 # tern_header_hash(layers...): has a hash of the layers' headers made before the compiler is built, as tern/codegen/header_hash.h.
 function(tern_header_hash)
-  set(headers tern/compile.h)
+  set(headers tern/compile.h tern/detect_target.h)
   foreach(layer IN LISTS ARGN)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tern/${layer}/*.h)
     list(APPEND headers ${found})

@@ -43,8 +43,8 @@ TEST_F(CodegenPluginTest, KindsTagsAndIntrinsicsAreFoundByNeed) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(IsCodegenLoaded("pebble"));
   EXPECT_EQ(target::Target::Parse("pebble/small")->kind->name, "pebble");
-  ir::IRModule module = tir::Parse(kHalf);
-  EXPECT_EQ(tir::Print(module), kHalf);
+  ir::IRModule module = tir::ParseModule("half.tir", kHalf);
+  EXPECT_EQ(tir::PrintModule(module), kHalf);
   EXPECT_EQ(ir::GetPass("pebble.nothing").name, "pebble.nothing");
   ffi::Module compiled = Compile(module, target::Target::Parse("pebble"));
   ASSERT_EQ(compiled->imports().size(), 1u);
@@ -53,7 +53,7 @@ TEST_F(CodegenPluginTest, KindsTagsAndIntrinsicsAreFoundByNeed) {
 
 // By its rule for all kinds, and by its reference in the interpreter.
 TEST_F(CodegenPluginTest, IntrinsicsRunOnOtherTargets) {
-  ir::IRModule module = tir::Parse(kHalf);
+  ir::IRModule module = tir::ParseModule("half.tir", kHalf);
   for (const target::Target& target :
        {target::Target::DefaultHost(), target::Target::Parse("interp")}) {
     runtime::Tensor a = runtime::Tensor::Empty({8}, DataType::Float(32)),
