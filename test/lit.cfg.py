@@ -50,3 +50,8 @@ if shutil.which("gdb"):
     config.available_features.add("gdb")
 if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:
     config.available_features.add("tvm-ffi")
+with open("/proc/cpuinfo", encoding="utf-8") as cpu:
+    flags = cpu.read().split()
+for flag in ("amx_int8", "avx512_vnni"):
+    if flag in flags:
+        config.available_features.add(flag)

@@ -22,8 +22,8 @@ class LinkableModule : public ffi::ModuleObj {
   // The machine the code is for, as the runtime names it: "x86_64-linux-gnu".
   virtual std::string triple() const = 0;
 
-  // How the names of libraries for that machine end, which LinkSharedObject makes; "" where the code
-  // cannot be linked for it.
+  // How the names of libraries for that machine end, which LinkSharedObject makes; "" where the
+  // code cannot be linked for it.
   virtual std::string library_ending() const { return ".so"; }
 
   // The bytes of a shared object that exports the functions as TERN_SYMBOL_PREFIX symbols.

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,6 +74,15 @@ int ParallelForEnv(const TernEnv* env, TernParallelBody body, int64_t extent,
       ffi::CheckCall(body(env, begin, end, captures));
     });
   });
+}
+
+// Linux gives a process the tile registers of x86 (AMX) when it asks for them.
+void AskForTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  static const bool asked = (syscall(SYS_arch_prctl, kRequestPermission, kTileData), true);
+  static_cast<void>(asked);
+#endif
 }
 
 class EntryFunctionObj : public ffi::FunctionObj {
@@ -158,6 +168,7 @@ int AnonymousFile() {
 }  // namespace
 
 TernEnv MakeEnv(ffi::ModuleObj* module) {
+  AskForTiles();
   return {sizeof(TernEnv),    TERN_ENV_VERSION,  module,         &Raise, &Call,
           &AllocWorkspaceFor, &FreeWorkspaceFor, &ParallelForEnv};
 }

@@ -65,6 +65,9 @@ struct TargetKind {
   std::function<bool(const ir::Expr&)> takes_vector;
   // Which calls it takes. Null: all.
   std::function<bool(const ir::CallNode*)> takes_call;
+  // The namespaces of intrinsics that it takes: the intrinsic "llvm.call" is of "llvm". Those
+  // without a namespace are everyone's.
+  std::vector<std::string> intrinsic_namespaces;
   // The scopes of the memory that its functions may allocate.
   std::vector<std::string> scopes = {"global", "local", "shared"};
   // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.

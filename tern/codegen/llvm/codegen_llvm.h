@@ -111,6 +111,7 @@ class CodeGenLLVM {
   llvm::Value* LaneNumbers(llvm::VectorType* type);
   llvm::Value* EmitLaneWise(const ir::CallNode* node);  // null where LLVM has no such thing
   llvm::Value* EmitExternCall(const ir::CallNode* node);
+  llvm::Value* EmitLLVMCall(const ir::CallNode* node);  // llvm_intrinsics.h
 
   // Statements.
   void EmitNode(const tir::BufferStoreNode* node);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tern/codegen/llvm/codegen_llvm.h"
+#include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
 
@@ -40,6 +41,7 @@ Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
     return ElementPointer(EmitAccess(element->buffer, element->indices), element->buffer->dtype, 0);
   }
   if (node->name == intrinsic::kCallExtern) return EmitExternCall(node);
+  if (node->name == kLLVMCall || node->name == kLLVMCallPure) return EmitLLVMCall(node);
   TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
   return nullptr;
 }

@@ -12,6 +12,8 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -23,6 +25,7 @@
 #include <mutex>
 
 #include "tern/codegen/llvm/limit_vectorizer.h"
+#include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 
@@ -104,6 +107,27 @@ llvm::TargetLibraryInfoImpl LibraryInfo(const llvm::Triple& triple) {
   return info;
 }
 
+// Runs what makes LLVM end the process where it does not know on; returns what it had to say, or
+// "".
+std::string RunGuarded(llvm::function_ref<void()> body) {
+  static std::mutex mutex;  // the handlers are the process's
+  std::scoped_lock lock(mutex);
+  std::string message;
+  llvm::install_fatal_error_handler(
+      [](void* data, const char* reason, bool) {
+        *static_cast<std::string*>(data) = llvm::StringRef(reason).trim().str();
+        llvm::CrashRecoveryContext::GetCurrent()->HandleExit(1);
+      },
+      &message);
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool done = recovery.RunSafely(body);
+  llvm::CrashRecoveryContext::Disable();
+  llvm::remove_fatal_error_handler();
+  if (done) return "";
+  return message.empty() ? "it crashed" : message;
+}
+
 template <class Table>
 std::vector<std::string> Keys(const Table& table) {
   std::vector<std::string> keys;
@@ -154,9 +178,10 @@ const HostArch& GetHostArch(const std::string& name) {
   }
   InitializeLLVM();
   std::string error;
-  TERN_CHECK(triple.getArch() != llvm::Triple::UnknownArch &&
+  bool is_device = triple.isGPU() || triple.isSPIROrSPIRV();
+  TERN_CHECK(triple.getArch() != llvm::Triple::UnknownArch && !is_device &&
              llvm::TargetRegistry::lookupTarget(triple, error))
-      << "-mtriple=" << name << ": LLVM knows no such machine; Tern links for " << ffi::Join(linked)
+      << "-mtriple=" << name << ": LLVM knows no such host; Tern links for " << ffi::Join(linked)
       << ", and makes objects for any other that LLVM knows";
   return kOtherArch;
 }
@@ -266,13 +291,20 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
     llvm::WriteBitcodeToFile(*module, stream);
     return bytes.str().str();
   }
-  llvm::legacy::PassManager passes;
-  passes.add(new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple())));
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  passes->add(new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple())));
   auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile
                                         : llvm::CodeGenFileType::AssemblyFile;
-  bool unsupported = machine_->addPassesToEmitFile(passes, stream, nullptr, type);
+  bool unsupported = machine_->addPassesToEmitFile(*passes, stream, nullptr, type);
   TERN_ICHECK(!unsupported) << triple_;
-  passes.run(*module);
+  if (!module->getNamedMetadata(kCallsLLVM)) {
+    passes->run(*module);
+  } else if (std::string error = RunGuarded([&] { passes->run(*module); }); !error.empty()) {
+    passes.release();  // nothing of it was unwound
+    TERN_THROW(ValueError) << "LLVM cannot make code of the intrinsics that are called, for "
+                           << triple_ << " with -mcpu=" << cpu_ << ": " << error
+                           << "; the machine may not have the instruction (-mcpu, -mattr)";
+  }
   diagnostics.ThrowIfAny();
   return bytes.str().str();
 }

@@ -96,10 +96,20 @@ class LimitVerifier : public StmtVisitor {
     if (needs_warps && target::WarpSize(target_) == 0)
       Report(node->span,
              what_ + " calls " + node->name + ", but " + target_->str() + " has no warps");
+    else if (!TakesNamespaceOf(node->name))
+      Report(node->span, what_ + " calls " + node->name + ", an intrinsic that " + kind_.name +
+                             " does not have");
     else if (kind_.takes_call && !kind_.takes_call(node))
       Report(node->span,
              what_ + " calls " + node->name + ", for which " + kind_.name + " has no code");
     VisitChildren(node);
+  }
+
+  bool TakesNamespaceOf(const std::string& intrinsic) const {
+    size_t dot = intrinsic.find('.');
+    const std::vector<std::string>& taken = kind_.intrinsic_namespaces;
+    return dot == std::string::npos ||
+           std::find(taken.begin(), taken.end(), intrinsic.substr(0, dot)) != taken.end();
   }
 
   void Visit(const Expr& expr) override {

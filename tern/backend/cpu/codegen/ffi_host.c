@@ -139,19 +139,34 @@ static void add_tensor(Text* text, const TernTensorView* tensor) {
 static void add_value(Text* text, const TernAny* value) {
   enum { kHeaderBytes = 24 };
   switch (value->type_index) {
-    case 0: add(text, "none"); break;
-    case 1: add(text, "int "), add_int(text, value->v.i); break;
-    case 2: add(text, value->v.i ? "bool true" : "bool false"); break;
-    case 3: add(text, "float"); break;
-    case 4: add(text, "pointer"); break;
-    case 7: add_tensor(text, (const TernTensorView*)value->v.p); break;
+    case 0:
+      add(text, "none");
+      break;
+    case 1:
+      add(text, "int "), add_int(text, value->v.i);
+      break;
+    case 2:
+      add(text, value->v.i ? "bool true" : "bool false");
+      break;
+    case 3:
+      add(text, "float");
+      break;
+    case 4:
+      add(text, "pointer");
+      break;
+    case 7:
+      add_tensor(text, (const TernTensorView*)value->v.p);
+      break;
     case 8:
     case 11:
-    case 65: add(text, "str"); break;
+    case 65:
+      add(text, "str");
+      break;
     case 70:
       add_tensor(text, (const TernTensorView*)((const char*)value->v.p + kHeaderBytes));
       break;
-    default: add(text, "value of type "), add_int(text, value->type_index);
+    default:
+      add(text, "value of type "), add_int(text, value->type_index);
   }
 }
 
@@ -205,7 +220,8 @@ static void* alloc_workspace(const TernEnv* env, int32_t device_type, int32_t de
   Block* block;
   (void)device_id;
   if (device_type != 1 || bytes < 0 || !allocate.address) return NULL;
-  block = (Block*)allocate.allocate(before, (before + (size_t)bytes + before - 1) / before * before);
+  block =
+      (Block*)allocate.allocate(before, (before + (size_t)bytes + before - 1) / before * before);
   if (!block) return NULL;
   block->next = *first;
   *first = block;
@@ -238,8 +254,8 @@ static int parallel_for(const TernEnv* env, ParallelBody body, int64_t extent,
                         const void* captures);
 
 static TernEnv make_env(Block** first) {
-  TernEnv env = {sizeof(TernEnv), 1,           first,          raise_error,
-                 call_import,     alloc_workspace, free_workspace, parallel_for};
+  TernEnv env = {sizeof(TernEnv), 1,           first, raise_error, call_import, alloc_workspace,
+                 free_workspace,  parallel_for};
   return env;
 }
 
@@ -254,8 +270,9 @@ static int call_import(const TernEnv* env, const char* name, const TernAny* args
     Text text = {0, {0}};
     add(&text, "compiled code calls ");
     add(&text, name);
-    add(&text, ", for which it needs libtern_runtime.so: it is neither on the library path nor "
-               "beside this library");
+    add(&text,
+        ", for which it needs libtern_runtime.so: it is neither on the library path nor "
+        "beside this library");
     set_error(kind, text.data);
     return -1;
   }

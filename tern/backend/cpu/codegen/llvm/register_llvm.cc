@@ -3,6 +3,7 @@
 // RegisterLLVM of a build with LLVM.
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
+#include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/ffi/registry.h"
 #include "tern/tir/intrinsic_rules.h"
@@ -24,7 +25,9 @@ void KeepWithFeature(const char* intrinsic, const char* codegen::HostArch::* fea
 }  // namespace
 
 void RegisterLLVM() {
+  codegen::RegisterLLVMIntrinsics();
   target::TargetKind kind = LLVMKind();
+  kind.intrinsic_namespaces = {codegen::kLLVMNamespace};
   // Without instructions LLVM would call functions of a compiler's library.
   kind.stores = [](const target::Target& target, DataType dtype) {
     if (dtype != DataType::Float(16)) return false;

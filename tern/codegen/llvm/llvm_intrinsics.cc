@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/codegen/llvm/llvm_intrinsics.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <mutex>
+
+#include "tern/codegen/llvm/codegen_llvm.h"
+#include "tern/ir/intrinsic.h"
+
+namespace tern::codegen {
+namespace {
+
+void Register(const char* name, bool pure) {
+  ir::RegisterIntrinsic(
+      {.name = name,
+       .signature = std::string(name) + "<dtype>(\"llvm.name\", argument...) -> dtype",
+       .pure = pure,
+       .explicit_dtype = true,
+       .infer = [=](const std::vector<ir::Expr>& args, DataType given) {
+         const auto* text = args.empty() ? nullptr : args[0].As<ir::StringImmNode>();
+         if (!text || !text->value.starts_with("llvm."))
+           TERN_THROW(TypeError) << name
+                                 << ": expected the name of an intrinsic of LLVM as a "
+                                    "string, as in \"llvm.x86.avx2.pmadd.wd\"";
+         if (given.is_void() && pure)
+           TERN_THROW(TypeError) << name << " needs a type, as in " << name << "<int32x16>(...)";
+         return given;
+       }});
+}
+
+}  // namespace
+
+void RegisterLLVMIntrinsics() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    Register(kLLVMCall, /*pure=*/false);
+    Register(kLLVMCallPure, /*pure=*/true);
+  });
+}
+
+llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
+  const std::string& name = node->args.at(0).As<ir::StringImmNode>()->value;
+  auto refuse = [&](const std::string& why) {
+    TERN_THROW(ValueError) << node->span.str() << ": " << name << ": " << why;
+  };
+  llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(name);
+  if (id == llvm::Intrinsic::not_intrinsic) refuse("LLVM has no such intrinsic");
+  std::vector<llvm::Value*> args;
+  std::vector<llvm::Type*> types;
+  for (size_t i = 1; i < node->args.size(); ++i) {
+    args.push_back(Emit(node->args[i]));
+    types.push_back(args.back()->getType());
+  }
+  llvm::Type* result = node->dtype.is_void() ? builder_.getVoidTy() : RegisterType(node->dtype);
+  auto* type = llvm::FunctionType::get(result, types, false);
+  llvm::SmallVector<llvm::Type*, 4> overloads;
+  std::string given;
+  llvm::raw_string_ostream(given) << *type;
+  if (!llvm::Intrinsic::getIntrinsicSignature(id, type, overloads))
+    refuse("LLVM takes and returns other types than " + given);
+  llvm::Function* declared = llvm::Intrinsic::getOrInsertDeclaration(module_.get(), id, overloads);
+  for (unsigned i = 0; i < args.size(); ++i)
+    if (declared->hasParamAttribute(i, llvm::Attribute::ImmArg) &&
+        !llvm::isa<llvm::Constant>(args[i]))
+      refuse("argument " + std::to_string(i) + " must be a constant");
+  module_->getOrInsertNamedMetadata(kCallsLLVM);
+  return builder_.CreateCall(declared, args);
+}
+
+}  // namespace tern::codegen
