@@ -50,38 +50,42 @@ PluginLoader::PluginLoader(PluginPart part, std::string what, LoadFile load, Lin
       load_(std::move(load)),
       linked_in_(std::move(linked_in)) {}
 
-void PluginLoader::Initialise(std::string_view name, const std::function<void()>& load) {
+std::vector<PluginLoader::Candidate> PluginLoader::Candidates(std::string_view name,
+                                                              bool search) const {
+  std::vector<Candidate> found;
+  if (auto it = linked_in_.find(name); it != linked_in_.end())
+    found.push_back({it->first + " (linked in)", it->second});
+  if (search && IsPluginName(name))
+    for (const std::string& path : FindPlugins(part_, name))
+      found.push_back({path, [this, name = std::string(name), path] { load_(name, path); }});
+  return found;
+}
+
+void PluginLoader::Initialise(std::string_view name, const Candidate& candidate) {
   auto place = loading_.emplace(name).first;
   try {
-    load();
+    candidate.load();
   } catch (...) {
     loading_.erase(place);
     throw;
   }
   loading_.erase(place);
+  refused_.erase(candidate.place);
   loaded_.emplace(name);
-}
-
-bool PluginLoader::IsThere(std::string_view name) {
-  if (loaded_.contains(name)) return true;
-  auto it = linked_in_.find(name);
-  if (it == linked_in_.end() || loading_.contains(name)) return false;
-  Initialise(name, it->second);
-  return true;
 }
 
 bool PluginLoader::TryLoad(std::string_view name) {
   std::lock_guard lock(mutex_);
-  if (IsThere(name)) return true;
-  if (AutoloadIsOff() || !IsPluginName(name) || loading_.contains(name)) return false;
-  for (const std::string& path : FindPlugins(part_, name)) {
-    if (refused_.contains(path)) continue;
+  if (loaded_.contains(name)) return true;
+  if (loading_.contains(name)) return false;
+  for (const Candidate& candidate : Candidates(name, !AutoloadIsOff())) {
+    if (refused_.contains(candidate.place)) continue;
     try {
-      Initialise(name, [&] { load_(std::string(name), path); });
+      Initialise(name, candidate);
       return true;
     } catch (const Error& error) {
-      refused_[path] = error.message();
-      WarnOfPlugin(path + ": " + error.message());
+      refused_[candidate.place] = error.message();
+      WarnOfPlugin(candidate.place + ": " + error.message());
     }
   }
   return false;
@@ -91,16 +95,15 @@ void PluginLoader::Load(std::string_view name) {
   TERN_CHECK(IsPluginName(name)) << "\"" << name
                                  << "\" is not a backend's name: letters a-z, digits and _ are";
   std::lock_guard lock(mutex_);
-  if (IsThere(name)) return;
+  if (loaded_.contains(name)) return;
   TERN_CHECK(!loading_.contains(name)) << "the initialisation of " << name << " asks for itself";
-  std::vector<std::string> candidates = FindPlugins(part_, name);
+  std::vector<Candidate> candidates = Candidates(name, true);
   if (candidates.empty()) TERN_THROW(RuntimeError) << PluginNotFound(part_, name);
   try {
-    Initialise(name, [&] { load_(std::string(name), candidates.front()); });
+    Initialise(name, candidates.front());
   } catch (const Error& error) {
-    throw Error("RuntimeError", candidates.front() + ": " + error.message());
+    throw Error("RuntimeError", candidates.front().place + ": " + error.message());
   }
-  refused_.erase(candidates.front());
 }
 
 bool PluginLoader::IsLoaded(std::string_view name) {
@@ -119,9 +122,9 @@ std::string PluginLoader::WhyAbsent(std::string_view name) {
   std::string start = "the " + std::string(name) + " " + what_ + " is not loaded: ";
   if (!IsPluginName(name)) return start + "that is not a backend's name";
   std::lock_guard lock(mutex_);
-  for (const std::string& path : FindPlugins(part_, name))
-    if (auto it = refused_.find(path); it != refused_.end())
-      return start + path + ": " + it->second;
+  for (const Candidate& candidate : Candidates(name, true))
+    if (auto it = refused_.find(candidate.place); it != refused_.end())
+      return start + candidate.place + ": " + it->second;
   if (AutoloadIsOff()) return start + "TERN_BACKEND_AUTOLOAD=0 turns the search off";
   return start + PluginNotFound(part_, name);
 }

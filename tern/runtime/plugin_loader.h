@@ -59,10 +59,14 @@ class PluginLoader {
   std::string WhyAbsent(std::string_view name);
 
  private:
-  // Whether it is loaded, or was linked in and is initialised now.
-  bool IsThere(std::string_view name);
-  // Runs `load` and takes the name for loaded, unless it throws.
-  void Initialise(std::string_view name, const std::function<void()>& load);
+  struct Candidate {
+    std::string place;  // for messages
+    std::function<void()> load;
+  };
+  // What is linked in comes first; files are searched for only if `search`.
+  std::vector<Candidate> Candidates(std::string_view name, bool search) const;
+  // Takes the name for loaded, unless loading throws.
+  void Initialise(std::string_view name, const Candidate& candidate);
 
   PluginPart part_;
   std::string what_;
@@ -71,8 +75,8 @@ class PluginLoader {
   // Recursive: an initialisation may ask for another plugin, or for what it brings itself.
   std::recursive_mutex mutex_;
   std::set<std::string, std::less<>> loaded_, loading_;
-  // Path -> why it was refused. A refused file is warned about once, and tried again only on
-  // explicit request.
+  // Place -> why it was refused. That is warned about once, and tried again only on explicit
+  // request.
   std::map<std::string, std::string> refused_;
 };
 

@@ -5,6 +5,7 @@ set -eu
 export LC_ALL=C
 # Of no user and no system.
 export XDG_DATA_HOME=/nonexistent XDG_DATA_DIRS=/nonexistent
+export CMAKE_GENERATOR=Ninja
 unset TERN_BACKEND_PATH TERN_BACKEND_AUTOLOAD
 
 fail() {

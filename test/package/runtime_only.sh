@@ -5,13 +5,15 @@
 # with it. BUILD is where an artifact for tests is made.
 . "$(dirname "$0")/library.sh"
 cmake=$1 source=$2 build=$3
+# What was compiled in other directories need not be compiled here.
+export CCACHE_BASEDIR="$source" CCACHE_NOHASHDIR=1
 "$build/bin/tern_make_test_files" "$directory"
 
 # runtime NAME OPTIONS...: builds and installs into $directory/NAME.
 runtime() {
   name=$1
   shift
-  quietly "$cmake" -G Ninja -S "$source" -B "$directory/$name-build" -DCMAKE_BUILD_TYPE=Release -DTERN_COMPILER=OFF \
+  quietly "$cmake" -S "$source" -B "$directory/$name-build" -DCMAKE_BUILD_TYPE=Release -DTERN_COMPILER=OFF \
     -DTERN_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=lib "$@"
   quietly "$cmake" --build "$directory/$name-build" -j2
   quietly "$cmake" --install "$directory/$name-build" --prefix "$directory/$name"
