@@ -12,6 +12,16 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// What bind_threads asks every device for.
+void CheckLimits(const target::TargetKind& kind) {
+  if (kind.role != target::Role::kDevice || !kind.lowered) return;
+  auto it = kind.attrs.find("max_threads");
+  TERN_CHECK(it != kind.attrs.end() && it->second.type == target::AttrSpec::Type::kInt &&
+             !it->second.default_value.is_none())
+      << "target kind " << kind.name
+      << ": a device has the attribute max_threads, an integer with a default";
+}
+
 std::string BuildName(const target::TargetKind& kind) { return "target.build." + kind.name; }
 
 }  // namespace
@@ -25,8 +35,9 @@ void BackendRegistrar::CheckNamespace(const char* what, const std::string& name)
 void BackendRegistrar::AddTargetKind(target::TargetKind kind, Build build) {
   TERN_CHECK(!kind.name.empty()) << "a target kind is registered without a name";
   TERN_CHECK(build) << "target kind " << kind.name << " has no code generator";
-  TERN_CHECK(kind.host_rank == 0)
-      << "target kind " << kind.name << ": only a kind of the tree can be the default host";
+  TERN_CHECK(kind.host_rank == 0) << "target kind " << kind.name
+                                  << ": only a kind of the tree can be the default host";
+  CheckLimits(kind);
   std::vector<std::string> names = {kind.name};
   for (const auto& [tag, text] : kind.tags) names.push_back(tag);
   for (const std::string& name : names) {

@@ -24,6 +24,10 @@ target::TargetKind Kind() {
   kind.module_kind = kind.device = kName;
   kind.device_type = 98;
   kind.tags = {{kName + "/small", kName}};
+  kind.attrs["max_threads"] = {.type = target::AttrSpec::Type::kInt, .default_value = 64};
+#ifdef TERN_NO_LIMITS
+  kind.attrs.erase("max_threads");
+#endif
 #ifdef TERN_TAKEN_TAG
   kind.tags = {{"pebble/small", kName}};
 #endif
@@ -63,8 +67,7 @@ TERN_CODEGEN_PLUGIN(registrar) {
   registrar.AddPass(
       {kName + ".nothing", "nothing changes", [](const ir::IRModule& module) { return module; }});
 #ifdef TERN_FOREIGN_RULE
-  registrar.AddLoweringRule("exp", "llvm",
-                            [](const ir::CallNode* call) { return call->args[0]; });
+  registrar.AddLoweringRule("exp", "llvm", [](const ir::CallNode* call) { return call->args[0]; });
 #endif
 #ifdef TERN_FAILS_LATE
   throw std::runtime_error("this code generator always fails");
