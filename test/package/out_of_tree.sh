@@ -40,7 +40,8 @@ for target in emu example/emu-small interp; do
 done
 quietly "$tern" compile "$directory/out_of_tree_backend/mac.tir" -t emu -o "$directory/mac.so"
 quietly "$tern" compile "$directory/out_of_tree_backend/mac.tir" -t emu --keep-source -o "$directory/kept.tern"
-expect "Mac.F32" "$tern" inspect "$directory/kept.tern"
+expect "module     emu, kernels: mac_kernel" "$tern" inspect "$directory/kept.tern"
+expect "Mac.F32" "$tern" inspect "$directory/kept.tern" --format asm
 quietly "$prefix/bin/tern-run" "$directory/mac.so" --dim n=9
 quietly "$tern" cts emu
 tail -n 1 "$directory/log"

@@ -19,7 +19,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target&) {
     emu::KernelWriter writer(tir::AsPrimFunc(function));
     artifact.fmap[name] = writer.info();
     artifact.payload[name] = writer.Blob();
-    artifact.source["emu"] += writer.Text();
+    artifact.source["asm"] += writer.Text();
   }
   return runtime::CreateDeviceModule(std::move(artifact));
 }
@@ -63,6 +63,7 @@ TERN_CODEGEN_PLUGIN(registrar) {
   kind.description = "an emulated device with a bytecode of its own";
   kind.device_type = kDeviceType;
   kind.vectors = false;
+  kind.intrinsic_namespaces = {"emu"};
   kind.attrs["max_threads"] = Limit(256, 1, "threads of a block");
   kind.attrs["max_shared_memory"] = Limit(65536, 0, "bytes of shared memory of a block");
   kind.tags = {{"example/emu-small", "emu -max_threads=32 -max_shared_memory=4096"}};
