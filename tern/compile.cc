@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/schedule/bind_threads.h"
@@ -40,6 +41,7 @@ void Initialize() {
            return tir::MapFunctions(module, schedule::BindThreads);
          }});
     RegisterBackends();
+    codegen::LookOutside();
   });
 }
 

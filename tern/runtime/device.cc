@@ -70,7 +70,7 @@ int32_t DeviceKind::Count() const {
   return count;
 }
 
-ffi::Map DeviceKind::Describe(int32_t device_id) const {
+ffi::Map DeviceKind::Collect(int32_t device_id, Emitter emitter) const {
   int32_t count = Count();
   TERN_CHECK(device_id >= 0 && device_id < count)
       << "no such device: " << name_ << ":" << device_id << "; there "
@@ -80,18 +80,30 @@ ffi::Map DeviceKind::Describe(int32_t device_id) const {
     ffi::Map properties = ffi::MakeMap();
     std::exception_ptr failure;  // kept here: nothing may be thrown through the plugin
   } sink;
-  int code =
-      api_->describe(device_id, &sink, [](void* raw, const char* name, const TernAny* value) {
-        auto* sink = static_cast<Sink*>(raw);
-        try {
-          sink->properties->items[name] = ffi::Any(ffi::AnyView(*value));
-        } catch (...) {
-          sink->failure = std::current_exception();
-        }
-      });
+  int code = emitter(device_id, &sink, [](void* raw, const char* name, const TernAny* value) {
+    auto* sink = static_cast<Sink*>(raw);
+    try {
+      sink->properties->items[name] = ffi::Any(ffi::AnyView(*value));
+    } catch (...) {
+      sink->failure = std::current_exception();
+    }
+  });
   ffi::CheckCall(code);
   if (sink.failure) std::rethrow_exception(sink.failure);
   return sink.properties;
+}
+
+ffi::Map DeviceKind::Describe(int32_t device_id) const {
+  return Collect(device_id, api_->describe);
+}
+
+ffi::Map DeviceKind::Detect(int32_t device_id) const {
+  // A plugin of before there were detectors has a shorter table.
+  bool has_detector = api_->size >= TERN_DEVICE_API_MIN_SIZE + sizeof api_->detect && api_->detect;
+  if (!has_detector)
+    TERN_THROW(RuntimeError) << "the " << name_
+                             << " runtime has no detector: give the target's attributes";
+  return Collect(device_id, api_->detect);
 }
 
 void* DeviceKind::Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const {

@@ -26,12 +26,19 @@ class DeviceKind {
   int32_t Count() const;
   // Properties of a live device. "no such device" names how many there are.
   ffi::Map Describe(int32_t device_id) const;
+  // The target attributes of a live device, by the plugin's detector. "no detector" and "no such
+  // device" are different errors.
+  ffi::Map Detect(int32_t device_id) const;
   void* Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const;
   void Free(int32_t device_id, void* memory) const;
   void Copy(const TernCopy& copy) const;
   void Synchronize(int32_t device_id, void* stream = nullptr) const;
 
  private:
+  using Emitter = int (*)(int32_t device_id, void* sink, TernPropertySink emit);
+  // What the emitter says of a device that there is.
+  ffi::Map Collect(int32_t device_id, Emitter emitter) const;
+
   std::string name_;
   const TernDeviceApi* api_;
 };

@@ -13,6 +13,8 @@
 #ifndef TERN_RUNTIME_PLUGIN_API_H_
 #define TERN_RUNTIME_PLUGIN_API_H_
 
+#include <stddef.h>
+
 #include "tern/ffi/c_abi.h"
 
 #ifdef __cplusplus
@@ -61,7 +63,12 @@ typedef struct TernDeviceApi {
   int (*create_stream)(int32_t device_id, void** out);
   int (*destroy_stream)(int32_t device_id, void* stream);
   int (*synchronize)(int32_t device_id, void* stream);
+  // Emits the target attributes that code for this very device should be compiled with. May be
+  // null: the kind has no detector.
+  int (*detect)(int32_t device_id, void* sink, TernPropertySink emit);
 } TernDeviceApi;
+// What the first version of the table had.
+#define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, detect)
 
 // One part of a payload: a whole program (name is "") or one kernel's code.
 typedef struct TernBlob {

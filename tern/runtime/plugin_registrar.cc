@@ -10,16 +10,16 @@
 namespace tern::runtime {
 namespace {
 
-// A table may be larger and older than ours, never smaller or newer.
+// A table may be larger or older than ours, never newer or smaller than the first was.
 template <class Table>
-void CheckTable(const char* what, const std::string& kind, const Table* table) {
+void CheckTable(const char* what, const std::string& kind, const Table* table,
+                size_t smallest = sizeof(Table)) {
   TERN_CHECK(table) << what << " " << kind << ": the table is null";
   TERN_CHECK(table->version >= 1 && table->version <= TERN_PLUGIN_API_VERSION)
       << what << " " << kind << ": made for version " << table->version
       << " of the plugin API; this runtime offers version " << TERN_PLUGIN_API_VERSION;
-  TERN_CHECK(table->size >= sizeof(Table))
-      << what << " " << kind << ": the table has " << table->size << " bytes; at least "
-      << sizeof(Table) << " expected";
+  TERN_CHECK(table->size >= smallest) << what << " " << kind << ": the table has " << table->size
+                                      << " bytes; at least " << smallest << " expected";
 }
 
 void CheckPresent(const char* what, const std::string& kind, const char* member, bool present) {
@@ -74,7 +74,7 @@ StagedRegistrations::StagedRegistrations() {
 
 void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* api) {
   std::string kind = NameOf("device kind", raw_kind);
-  CheckTable("device kind", kind, api);
+  CheckTable("device kind", kind, api, TERN_DEVICE_API_MIN_SIZE);
   auto present = [&](const char* member, bool is) {
     CheckPresent("device kind", kind, member, is);
   };
