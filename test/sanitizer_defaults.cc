@@ -9,3 +9,6 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libpocl\nleak:libOpenCL\nleak:libLLVM\nleak:libclang\n";
 }
+
+// A test forks while threads run, and uses threads in the child.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }

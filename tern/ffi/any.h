@@ -144,9 +144,24 @@ struct AnyTraits<DataType> {
   }
 };
 
+template <>
+struct AnyTraits<TernDevice> {
+  static std::string Name() { return "device"; }
+  static std::optional<TernDevice> From(const TernAny& value) {
+    if (value.type_index != kTernDevice) return std::nullopt;
+    return value.v_device;
+  }
+  static TernAny To(TernDevice value) {
+    TernAny any{kTernDevice, 0, {}};
+    any.v_device = value;
+    return any;
+  }
+};
+
 // Objects, by reference. A null reference is none.
 template <class T>
 struct AnyTraits<Ref<T>, std::enable_if_t<std::is_base_of_v<Object, T>>> {
+  using BorrowedObject = T;  // an argument need not be counted: the caller holds it
   static std::string Name() { return TypeName(T::TypeIndex()); }
   static std::optional<Ref<T>> From(const TernAny& value) {
     if (value.type_index != T::TypeIndex()) return std::nullopt;

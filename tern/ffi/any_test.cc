@@ -10,7 +10,8 @@ namespace {
 
 TEST(DataType, NamesRoundTrip) {
   for (const char* name : {"bool", "int8", "int64", "uint16", "float16", "bfloat16", "float32",
-                           "float64", "handle", "float32x4", "boolx16"}) {
+                           "float64", "handle", "float32x4", "boolx16", "int4", "uint4",
+                           "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"}) {
     std::optional<DataType> type = DataType::Parse(name);
     ASSERT_TRUE(type) << name;
     EXPECT_EQ(type->str(), name);
@@ -18,9 +19,9 @@ TEST(DataType, NamesRoundTrip) {
 }
 
 TEST(DataType, RefusesOtherNames) {
-  for (const char* name :
-       {"", "float", "int", "int7", "float32x", "float32x0", "float32x1", "float32x04",
-        "float32x70000", "float32x4 ", "x4", "handlex2", "Float32"})
+  for (const char* name : {"", "float", "int", "int7", "float32x", "float32x0", "float32x1",
+                           "float32x04", "float32x70000", "float32x4 ", "x4", "handlex2", "Float32",
+                           "int2", "int4x2", "float8_e5m2fnuzx2"})
     EXPECT_FALSE(DataType::Parse(name)) << name;
 }
 

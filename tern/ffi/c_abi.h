@@ -50,7 +50,9 @@ enum {
   kTernTypeBfloat = 4,
   kTernTypeBool = 6,
   kTernTypeFloat8E4M3FN = 10,
+  kTernTypeFloat8E4M3FNUZ = 11,
   kTernTypeFloat8E5M2 = 12,
+  kTernTypeFloat8E5M2FNUZ = 13,
 };
 
 // DLPack's device type of the host. Every other value belongs to the plugin that serves it.
@@ -67,7 +69,8 @@ typedef struct TernDevice {
   int32_t id;
 } TernDevice;
 
-// DLPack's DLTensor. `strides` counts elements and may be NULL: compact, row major.
+// DLPack's DLTensor. `strides` counts elements and may be NULL: compact, row major. Elements of
+// less than a byte lie side by side, the first one in the low bits.
 typedef struct TernTensorView {
   void* data;
   TernDevice device;
@@ -77,6 +80,26 @@ typedef struct TernTensorView {
   int64_t* strides;
   uint64_t byte_offset;
 } TernTensorView;
+
+// DLPack's DLManagedTensor: a tensor with its owner. Whoever takes it calls the deleter (which may
+// be NULL) with it, once.
+typedef struct TernManagedTensor {
+  TernTensorView tensor;
+  void* manager;
+  void (*deleter)(struct TernManagedTensor* self);
+} TernManagedTensor;
+
+// DLPack's DLManagedTensorVersioned, of this version.
+#define TERN_DLPACK_MAJOR 1
+#define TERN_DLPACK_MINOR 1
+typedef struct TernManagedTensorVersioned {
+  uint32_t major, minor;
+  void* manager;
+  void (*deleter)(struct TernManagedTensorVersioned* self);
+  uint64_t flags;
+  TernTensorView tensor;
+} TernManagedTensorVersioned;
+enum { kTernReadOnly = 1, kTernIsCopied = 2, kTernSubBytePadded = 4 };
 
 // The header of every object. `count` holds the strong count in its low and the weak count in its
 // high 32 bits. The 16 bytes before an object are zero.
@@ -125,6 +148,14 @@ typedef struct TernFunctionCell {
   TernSafeCall safe_call;  // called with the function object itself as handle
   void* cpp_call;          // NULL
 } TernFunctionCell;
+
+// The strings belong to the error.
+typedef struct TernErrorCell {
+  TernBytesCell kind, message, backtrace;
+  void (*update_backtrace)(TernObject* error, const TernBytesCell* backtrace, int32_t mode);
+  TernObject* cause_chain;    // or NULL
+  TernObject* extra_context;  // or NULL
+} TernErrorCell;
 
 typedef struct TernArrayCell {
   TernAny* data;

@@ -56,6 +56,13 @@ TERN_OFFSET(TernArrayCell, size, 32 - 24);
 TERN_OFFSET(TernArrayCell, capacity, 40 - 24);
 TERN_OFFSET(TernArrayCell, data_deleter, 48 - 24);
 
+TERN_OFFSET(TernErrorCell, kind, 24 - 24);
+TERN_OFFSET(TernErrorCell, message, 40 - 24);
+TERN_OFFSET(TernErrorCell, backtrace, 56 - 24);
+TERN_OFFSET(TernErrorCell, update_backtrace, 72 - 24);
+TERN_OFFSET(TernErrorCell, cause_chain, 80 - 24);
+TERN_OFFSET(TernErrorCell, extra_context, 88 - 24);
+
 TERN_OFFSET(TernEnv, size, 0);
 TERN_OFFSET(TernEnv, version, 4);
 TERN_OFFSET(TernEnv, module, 8);
@@ -100,6 +107,29 @@ TEST(CAbi, ArrayIsContiguousValuesAfterTheHeader) {
   EXPECT_EQ(cell.capacity, 2);
   EXPECT_EQ(cell.data[0].v_int, 1);
   EXPECT_EQ(cell.data[1].v_float, 2.5);
+}
+
+TEST(CAbi, ShapeIsExtentsAndCount) {
+  tern::ffi::Any shape(tern::ffi::MakeShape({2, 3}));
+  ASSERT_EQ(shape.type_index(), kTernShape);
+  const auto& cell = CellOf<TernShapeCell>(shape);
+  ASSERT_EQ(cell.size, 2u);
+  EXPECT_EQ(cell.data[1], 3);
+}
+
+TEST(CAbi, ErrorIsKindMessageAndContext) {
+  tern::Error error("KeyError", "no such thing");
+  error.AddContext("looking").AddContext("running");
+  tern::ffi::Any value(tern::ffi::MakeErrorValue(error));
+  ASSERT_EQ(value.type_index(), kTernError);
+  const auto& cell = CellOf<TernErrorCell>(value);
+  EXPECT_EQ(std::string(cell.kind.data, cell.kind.size), "KeyError");
+  EXPECT_EQ(std::string(cell.message.data, cell.message.size), "no such thing");
+  std::string more = "calling\n";
+  TernBytesCell bytes{more.data(), more.size()};
+  cell.update_backtrace(value.raw().v_obj, &bytes, 1);
+  EXPECT_STREQ(tern::ffi::ErrorFromValue(value).what(),
+               "no such thing\n  while looking\n  while running\n  while calling");
 }
 
 TEST(CAbi, FunctionIsCalledWithItselfAsHandle) {

@@ -12,6 +12,46 @@
 
 namespace tern::ffi {
 
+// An immutable list of extents, in the ABI's layout.
+class ShapeObj : public Object {
+ public:
+  explicit ShapeObj(std::vector<int64_t> extents) : extents_(std::move(extents)) {
+    cell_ = {extents_.data(), extents_.size()};
+  }
+  ShapeObj(const ShapeObj&) = delete;
+  static int32_t TypeIndex() { return kTernShape; }
+
+  const int64_t* begin() const { return cell_.data; }
+  const int64_t* end() const { return cell_.data + cell_.size; }
+  size_t size() const { return cell_.size; }
+
+ private:
+  TernShapeCell cell_;
+  std::vector<int64_t> extents_;
+};
+using Shape = Ref<ShapeObj>;
+
+inline Shape MakeShape(std::vector<int64_t> extents) { return Make<ShapeObj>(std::move(extents)); }
+
+// An error as a value, in the ABI's layout. The context that callers added is the backtrace.
+class ErrorObj : public Object {
+ public:
+  explicit ErrorObj(const Error& error);
+  ErrorObj(const ErrorObj&) = delete;
+  static int32_t TypeIndex() { return kTernError; }
+
+  const std::string& kind() const { return kind_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  TernErrorCell cell_{};
+  std::string kind_, message_, context_;
+};
+
+inline Ref<ErrorObj> MakeErrorValue(const Error& error) { return Make<ErrorObj>(error); }
+// What a value of type Error says, whoever made it.
+Error ErrorFromValue(const AnyView& value);
+
 // An immutable array, in the ABI's layout.
 class ArrayObj : public Object {
  public:

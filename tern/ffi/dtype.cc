@@ -18,10 +18,12 @@ constexpr std::string_view kScalable = "vscalex";  // as in float32xvscalex4
 
 constexpr NamedType kScalars[] = {
     {"bool", DataType::Bool()},
+    {"int4", DataType::Int(4)},
     {"int8", DataType::Int(8)},
     {"int16", DataType::Int(16)},
     {"int32", DataType::Int(32)},
     {"int64", DataType::Int(64)},
+    {"uint4", DataType::UInt(4)},
     {"uint8", DataType::UInt(8)},
     {"uint16", DataType::UInt(16)},
     {"uint32", DataType::UInt(32)},
@@ -32,7 +34,9 @@ constexpr NamedType kScalars[] = {
     {"float64", DataType::Float(64)},
     {"handle", DataType::Handle()},
     {"float8_e4m3fn", DataType::Float8E4M3FN()},
+    {"float8_e4m3fnuz", DataType::Float8E4M3FNUZ()},
     {"float8_e5m2", DataType::Float8E5M2()},
+    {"float8_e5m2fnuz", DataType::Float8E5M2FNUZ()},
 };
 
 }  // namespace
@@ -52,7 +56,8 @@ std::optional<DataType> DataType::Parse(std::string_view name) {
     name = name.substr(0, x);
   }
   for (const NamedType& scalar : kScalars)
-    if (scalar.name == name && (lanes == 1 || !scalar.type.is_handle()))
+    if (scalar.name == name &&
+        (lanes == 1 || !(scalar.type.is_handle() || scalar.type.is_storage_only())))
       return scalar.type.with_lanes(lanes);
   return std::nullopt;
 }
@@ -79,6 +84,10 @@ float WidenFloat(DataType dtype, uint16_t bits) {
       return Bfloat16ToFloat(bits);
     case kTernTypeFloat8E4M3FN:
       return Float8E4M3FNToFloat(static_cast<uint8_t>(bits));
+    case kTernTypeFloat8E4M3FNUZ:
+      return Float8FnuzToFloat<kE4M3Mantissa>(static_cast<uint8_t>(bits));
+    case kTernTypeFloat8E5M2FNUZ:
+      return Float8FnuzToFloat<kE5M2Mantissa>(static_cast<uint8_t>(bits));
     case kTernTypeFloat8E5M2:
       return Float8E5M2ToFloat(static_cast<uint8_t>(bits));
     default:
@@ -93,6 +102,10 @@ uint16_t NarrowFloat(DataType dtype, float value) {
       return FloatToBfloat16(value);
     case kTernTypeFloat8E4M3FN:
       return FloatToFloat8E4M3FN(value);
+    case kTernTypeFloat8E4M3FNUZ:
+      return FloatToFloat8Fnuz<kE4M3Mantissa>(value);
+    case kTernTypeFloat8E5M2FNUZ:
+      return FloatToFloat8Fnuz<kE5M2Mantissa>(value);
     case kTernTypeFloat8E5M2:
       return FloatToFloat8E5M2(value);
     default:

@@ -12,8 +12,9 @@
 
 namespace tern {
 
-// A scalar type, or a vector of `lanes` of them. Names: bool, int8..int64, uint8..uint64, float16,
-// bfloat16, float8_e4m3fn, float8_e5m2, float32, float64, handle; a vector is float32x4. A scalable
+// A scalar type, or a vector of `lanes` of them. Names: bool, int4..int64, uint4..uint64, float16,
+// bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float32, float64, handle;
+// a vector is float32x4. A scalable
 // vector, float32xvscalex4, has a multiple of its lanes, vscale, that only the machine knows:
 // lanes() is then -4.
 class DataType {
@@ -34,6 +35,8 @@ class DataType {
     return {kTernTypeFloat8E4M3FN, 8, lanes};
   }
   static constexpr DataType Float8E5M2(int lanes = 1) { return {kTernTypeFloat8E5M2, 8, lanes}; }
+  static constexpr DataType Float8E4M3FNUZ() { return {kTernTypeFloat8E4M3FNUZ, 8}; }
+  static constexpr DataType Float8E5M2FNUZ() { return {kTernTypeFloat8E5M2FNUZ, 8}; }
   static constexpr DataType Bool(int lanes = 1) { return {kTernTypeBool, 8, lanes}; }
   static constexpr DataType Handle() { return {kTernTypeHandle, 64, 1}; }
   // No value at all: the type of a call made for its effect.
@@ -46,8 +49,19 @@ class DataType {
   constexpr int code() const { return value_.code; }
   constexpr int bits() const { return value_.bits; }
   constexpr int lanes() const { return static_cast<int16_t>(value_.lanes); }
-  // Of a scalar, or a vector that is not scalable.
+  // Of a scalar, or a vector that is not scalable; 0 for what is less than a byte.
   constexpr int bytes() const { return value_.bits * value_.lanes / 8; }
+  // Of that many elements that lie side by side. The product does not overflow.
+  constexpr int64_t BytesOf(int64_t elements) const {
+    return is_packed() ? elements / 2 + elements % 2 : elements * bytes();
+  }
+  // Two elements to a byte, the first one in the low bits: int4 and uint4.
+  constexpr bool is_packed() const { return is_integer() && bits() == 4 && is_scalar(); }
+  // Held by tensors and converted, but not computed with.
+  constexpr bool is_storage_only() const {
+    return (is_integer() && bits() < 8) || code() == kTernTypeFloat8E4M3FNUZ ||
+           code() == kTernTypeFloat8E5M2FNUZ;
+  }
   constexpr TernDType raw() const { return value_; }
 
   constexpr bool is_int() const { return code() == kTernTypeInt; }
@@ -57,7 +71,7 @@ class DataType {
     return code() == kTernTypeFloat || is_bfloat16() || is_float8();
   }
   constexpr bool is_float8() const {
-    return code() == kTernTypeFloat8E4M3FN || code() == kTernTypeFloat8E5M2;
+    return code() >= kTernTypeFloat8E4M3FN && code() <= kTernTypeFloat8E5M2FNUZ;
   }
   // Of 8 or 16 bits: computed in float32 and rounded.
   constexpr bool is_narrow_float() const { return is_float() && bits() < 32; }

@@ -53,5 +53,35 @@ TEST(Float8, Overflows) {
   EXPECT_EQ(FloatToFloat8E5M2(-1e30f), 0xfc);
 }
 
+TEST(Float8, FnuzValuesRoundTrip) {
+  for (uint32_t i = 0; i < 0x100; ++i) {
+    auto bits = static_cast<uint8_t>(i);
+    float e4m3 = Float8FnuzToFloat<kE4M3Mantissa>(bits),
+          e5m2 = Float8FnuzToFloat<kE5M2Mantissa>(bits);
+    EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(e4m3), bits);
+    EXPECT_EQ(FloatToFloat8Fnuz<kE5M2Mantissa>(e5m2), bits);
+    EXPECT_EQ(std::isnan(e4m3), bits == 0x80);
+    EXPECT_EQ(std::isnan(e5m2), bits == 0x80);
+    // Half of what the same bits mean in the other types, where these have a number.
+    if (bits == 0x80) continue;
+    float fn = Float8E4M3FNToFloat(bits), ieee = Float8E5M2ToFloat(bits);
+    EXPECT_TRUE(std::isnan(fn) || e4m3 == fn / 2);
+    EXPECT_TRUE(!std::isfinite(ieee) || e5m2 == ieee / 2);
+  }
+}
+
+TEST(Float8, FnuzRoundsAndOverflows) {
+  EXPECT_EQ(Float8FnuzToFloat<kE4M3Mantissa>(0x7f), 240.0f);
+  EXPECT_EQ(Float8FnuzToFloat<kE5M2Mantissa>(0x7f), 57344.0f);
+  EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(247.9f), 0x7f);
+  EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(248.0f), 0x80);  // a tie, to what is no number
+  EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(-1e30f), 0x80);
+  EXPECT_EQ(FloatToFloat8Fnuz<kE5M2Mantissa>(INFINITY), 0x80);
+  EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(-0.0f), 0);
+  EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(-0x1p-11f), 0);  // a tie with zero
+  EXPECT_EQ(FloatToFloat8Fnuz<kE4M3Mantissa>(-0x1.8p-11f), 0x81);
+  EXPECT_EQ(FloatToFloat8Fnuz<kE5M2Mantissa>(1.125f), FloatToFloat8Fnuz<kE5M2Mantissa>(1.0f));
+}
+
 }  // namespace
 }  // namespace tern

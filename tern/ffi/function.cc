@@ -6,26 +6,6 @@ namespace {
 
 thread_local std::optional<Error> raised_error;
 
-class PackedFunctionObj : public FunctionObj {
- public:
-  explicit PackedFunctionObj(PackedFn body) : FunctionObj(&Call), body_(std::move(body)) {}
-
- private:
-  static int Call(void* handle, const TernAny* args, int32_t num_args, TernAny* result) {
-    return Guard([&] {
-      auto* self =
-          static_cast<PackedFunctionObj*>(Object::FromHeader(static_cast<TernObject*>(handle)));
-      // AnyView is a TernAny with methods.
-      static_assert(sizeof(AnyView) == sizeof(TernAny) && std::is_standard_layout_v<AnyView>);
-      *result =
-          self->body_(Args(reinterpret_cast<const AnyView*>(args), static_cast<size_t>(num_args)))
-              .Release();
-    });
-  }
-
-  PackedFn body_;
-};
-
 }  // namespace
 
 void SetRaised(const Error& error) { raised_error = error; }
@@ -39,8 +19,11 @@ Error TakeRaised() {
   return error;
 }
 
-Function Function::FromPacked(PackedFn body) {
-  return Function(Make<PackedFunctionObj>(std::move(body)));
+void Function::WrongArgument(Names names, size_t i, const std::string& expected,
+                             const AnyView& got) {
+  std::string param = names.params.empty() ? "" : " (" + names.params[i] + ")";
+  throw Error("TypeError", names.function + ": argument " + std::to_string(i) + param +
+                               ": expected " + expected + ", got " + Describe(got.raw()));
 }
 
 }  // namespace tern::ffi

@@ -51,6 +51,22 @@ TEST(Function, WrongTypeNamesTheArgument) {
   EXPECT_EQ(ErrorOf([&] { narrow(300); }), "narrow: argument 0: expected int, got int 300");
 }
 
+TEST(Function, ParameterNamesStandInMessages) {
+  auto f = Function::FromTyped("scale", [](int64_t, std::string) {}, {"factor", "unit"});
+  EXPECT_EQ(ErrorOf([&] { f(1, 2); }), "scale: argument 1 (unit): expected string, got int 2");
+}
+
+TEST(Function, ObjectsAreBorrowedForTheCall) {
+  Array array = MakeArray({});
+  auto f = Function::FromPacked(
+      [&](Args args) -> Any { return args[0].raw().v_obj == array->header() && array->unique(); });
+  EXPECT_TRUE(f(array).As<bool>());
+  EXPECT_TRUE(f(Any(AnyView(Any(array).raw()))).As<bool>() == false);  // the value counts too
+  Array none;
+  EXPECT_TRUE(
+      Function::FromPacked([](Args args) -> Any { return args[0].is_none(); })(none).As<bool>());
+}
+
 TEST(Function, ErrorsCrossWithKindAndContext) {
   auto f = Function::FromPacked([](Args) -> Any {
     return WithContext("doing it", []() -> Any { throw Error("KeyError", "no such thing"); });

@@ -68,7 +68,7 @@ template <>
 struct AnyTraits<Module> : AnyTraits<Ref<ModuleObj>> {
   static std::optional<Module> From(const TernAny& value) {
     auto ref = AnyTraits<Ref<ModuleObj>>::From(value);
-    return ref ? std::optional<Module>(*ref) : std::nullopt;
+    return ref ? std::optional<Module>(*std::move(ref)) : std::nullopt;
   }
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/artifact.h"
 
+#include <algorithm>
+
 #include "tern/ffi/text.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/elf_file.h"
-#include "tern/runtime/file_bytes.h"
 #include "tern/runtime/host_module.h"
 #include "tern/runtime/sha256.h"
 
@@ -35,12 +36,8 @@ std::string SealOf(std::string_view bytes, const ElfSection& section) {
   return Sha256({bytes.substr(0, at), std::string(kHashSize, '\0'), bytes.substr(at + kHashSize)});
 }
 
-std::string_view FindContainer(std::string_view bytes) {
-  if (!IsElf(bytes)) {
-    TERN_CHECK(bytes.starts_with(kContainerMagic))
-        << "not a Tern artifact: neither a container (.tern) nor a shared object (.so)";
-    return bytes;
-  }
+// Of a shared object, all of which is read: its seal covers every byte.
+std::string_view FindSealedContainer(std::string_view bytes) {
   ElfSection section = SealedSection(bytes);
   std::string_view stored = bytes.substr(section.offset + kSealHash, kHashSize);
   TERN_CHECK(stored.find_first_not_of('\0') != std::string_view::npos)
@@ -48,6 +45,19 @@ std::string_view FindContainer(std::string_view bytes) {
   TERN_CHECK(SealOf(bytes, section) == stored)
       << "the file was altered or truncated: its hash is not the one it was sealed with";
   return bytes.substr(section.offset + kSealSize, section.size - kSealSize);
+}
+
+ContainerReader FindContainer(PartlyReadFile* file) {
+  std::string_view bytes = file->bytes();
+  file->Need(0, std::min<size_t>(bytes.size(), kContainerMagic.size()));
+  if (IsElf(bytes)) {
+    file->Need(0, bytes.size());
+    return ContainerReader(FindSealedContainer(bytes));
+  }
+  TERN_CHECK(bytes.starts_with(kContainerMagic))
+      << "not a Tern artifact: neither a container (.tern) nor a shared object (.so)";
+  return ContainerReader(bytes,
+                         [file](uint64_t offset, uint64_t size) { file->Need(offset, size); });
 }
 
 std::vector<std::string> FunctionNames(const ArtifactMeta& meta) {
@@ -68,20 +78,20 @@ auto NamingPath(const std::string& path, Body&& body) {
 
 }  // namespace
 
-Artifact::Artifact(std::string path, std::string bytes)
+Artifact::Artifact(std::string path, std::shared_ptr<PartlyReadFile> file)
     : path_(std::move(path)),
-      bytes_(std::make_shared<const std::string>(std::move(bytes))),
-      is_shared_object_(IsElf(*bytes_)),
-      container_(FindContainer(*bytes_)),
+      file_(std::move(file)),
+      container_(FindContainer(file_.get())),
+      is_shared_object_(IsElf(file_->bytes())),
       meta_(ReadMeta(container_.Get("meta"))) {}
 
 Artifact Artifact::Open(const std::string& path) {
-  std::string bytes = ReadFile(path);
-  return NamingPath(path, [&] { return Artifact(path, std::move(bytes)); });
+  auto file = std::make_shared<PartlyReadFile>(path);
+  return NamingPath(path, [&] { return Artifact(path, std::move(file)); });
 }
 
 std::vector<std::string> Artifact::hosts() const {
-  if (is_shared_object_) return {TripleOf(ElfMachine(*bytes_))};
+  if (is_shared_object_) return {TripleOf(ElfMachine(file_->bytes()))};
   std::vector<std::string> hosts;
   for (const ContainerReader::Section& section : container_.sections())
     if (section.name.starts_with(kHostPrefix))
@@ -119,7 +129,7 @@ ffi::Module Artifact::Load() const {
   return NamingPath(path_, [&] {
     // The bytes that were verified are the ones that are mapped: the file may change under us. A
     // debugger finds them as /proc/PID/fd/N.
-    std::string_view code = is_shared_object_ ? std::string_view(*bytes_) : container_.Get(section);
+    std::string_view code = is_shared_object_ ? file_->bytes() : container_.Get(section);
     ffi::Module module = OpenLibraryFromMemory(code, FunctionNames(meta_));
     for (int index : meta_.root_imports) module->Import(imports[static_cast<size_t>(index)]);
     return module;

@@ -20,6 +20,7 @@
 
 #include "tern/ffi/module.h"
 #include "tern/runtime/container.h"
+#include "tern/runtime/file_bytes.h"
 
 namespace tern::runtime {
 
@@ -67,7 +68,7 @@ ArtifactMeta ReadMeta(std::string_view json);
 // The section of an ELF file that holds the container.
 inline constexpr const char* kContainerSection = ".tern";
 
-// A file in memory, its container found and verified, nothing of it executed.
+// A file, its container found and verified, nothing of it executed.
 class Artifact {
  public:
   // Throws with the path and the reason: not a Tern file, truncated, altered, another version.
@@ -87,11 +88,11 @@ class Artifact {
   std::vector<ffi::Module> LoadImports() const;
 
  private:
-  Artifact(std::string path, std::string bytes);
+  Artifact(std::string path, std::shared_ptr<PartlyReadFile> file);
   std::string path_;
-  std::shared_ptr<const std::string> bytes_;
-  bool is_shared_object_ = false;
+  std::shared_ptr<PartlyReadFile> file_;  // a .so as a whole, of a .tern what is used
   ContainerReader container_;
+  bool is_shared_object_ = false;
   ArtifactMeta meta_;
 };
 

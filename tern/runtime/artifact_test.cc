@@ -195,5 +195,33 @@ TEST(ArtifactMeta, FieldsAreChecked) {
             "meta: field \"later\" is not known");
 }
 
+TEST_F(ArtifactTest, OnlyWhatIsUsedIsRead) {
+  ContainerWriter writer = TestContainer();
+  writer.Add("source.0.toy", std::string(1 << 20, 'x'));
+  std::string path = Write("m.tern", writer.Finish());
+  Artifact artifact = Artifact::Open(path);
+  const ContainerReader& container = artifact.container();
+  auto find = [&] {
+    for (const auto& section : container.sections())
+      if (section.name == "source.0.toy") return section.bytes;
+    return std::string_view();
+  };
+  EXPECT_EQ(find()[find().size() / 2], '\0');
+  EXPECT_EQ(container.Get("source.0.toy")[1 << 19], 'x');
+  // What was verified stays, whatever becomes of the file.
+  WriteFile(path, "gone");
+  EXPECT_EQ(container.Get("source.0.toy")[1 << 19], 'x');
+}
+
+TEST_F(ArtifactTest, AFileThatIsCutWhileItIsReadIsAnError) {
+  ContainerWriter writer = TestContainer();
+  writer.Add("source.0.toy", std::string(1 << 20, 'x'));
+  std::string path = Write("m.tern", writer.Finish());
+  Artifact artifact = Artifact::Open(path);
+  WriteFile(path, "gone");
+  EXPECT_EQ(ErrorOf([&] { artifact.container().Get("source.0.toy"); }),
+            "section source.0.toy of the container was altered: its hash is wrong");
+}
+
 }  // namespace
 }  // namespace tern::runtime

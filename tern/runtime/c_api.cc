@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Errors, values, functions and modules; tensors and devices are in c_api_device.cc.
 #include "tern/runtime/c_api.h"
 
+#include <memory>
+
+#include "tern/ffi/containers.h"
+#include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
-#include "tern/runtime/device.h"
+#include "tern/runtime/c_api_error.h"
 
 struct TernModule {
   tern::ffi::Module module;
@@ -12,40 +18,190 @@ struct TernModule {
 namespace tern::runtime {
 namespace {
 
-thread_local std::string last_error;
+using ffi::Any;
+using ffi::AnyView;
 
-// Runs `body`; what it throws, or what was raised below it, is this thread's last error.
-template <class Body>
-int Try(Body&& body) noexcept {
-  if (ffi::Guard(body) == 0) return 0;
+struct LastError {
+  std::string kind, message, text;
+};
+thread_local LastError last_error;
+
+Any NameArray(const std::vector<std::string>& names) {
+  return ffi::MakeArray(std::vector<Any>(names.begin(), names.end()));
+}
+
+// A foreign array may be of another allocator, but its cell is the same.
+const TernArrayCell& ArrayOf(const TernAny* value) {
+  TERN_CHECK(value->type_index == kTernArray) << "expected Array, got " << ffi::Describe(*value);
+  return *reinterpret_cast<const TernArrayCell*>(value->v_obj + 1);
+}
+
+void GetChars(const TernAny& value, const char** data, uint64_t* size) {
+  switch (value.type_index) {
+    case kTernSmallStr:
+    case kTernSmallBytes:
+      *data = value.v_small;
+      *size = value.small_len;
+      return;
+    case kTernRawStr:
+      *data = value.v_str;
+      *size = std::char_traits<char>::length(value.v_str);
+      return;
+    case kTernStr:
+    case kTernBytes: {
+      const auto& cell = *reinterpret_cast<const TernBytesCell*>(value.v_obj + 1);
+      *data = cell.data;
+      *size = cell.size;
+      return;
+    }
+    default:
+      TERN_THROW(TypeError) << "expected string or bytes, got " << ffi::Describe(value);
+  }
+}
+
+ffi::Function ForeignFunction(TernSafeCall call, void* handle, void (*release)(void*)) {
+  TERN_CHECK(call) << "tern_function_make: the function is NULL";
+  std::shared_ptr<void> owned(handle, [release](void* held) {
+    if (release) release(held);
+  });
+  return ffi::Function::FromPacked([call, owned](ffi::Args args) {
+    TernAny result{};
+    ffi::CheckCall(call(owned.get(), reinterpret_cast<const TernAny*>(args.data()),
+                        static_cast<int32_t>(args.size()), &result));
+    return Any::Adopt(result);
+  });
+}
+
+}  // namespace
+
+int KeepLastError() noexcept {
   try {
     Error error = ffi::TakeRaised();
-    last_error = error.kind() + ": " + error.what();
+    last_error = {error.kind(), error.message(), error.kind() + ": " + error.what()};
   } catch (...) {
-    last_error.clear();  // no memory for the message
+    last_error = {};  // no memory for the message
   }
   return -1;
 }
 
-const DeviceKind& KindOf(TernDevice device) { return GetDeviceKind(device.type); }
-
-// The device that does a copy: one side is the host, or both are the same.
-TernDevice CopierOf(TernDevice to, TernDevice from) {
-  if (from.type == kTernDeviceCpu) return to;
-  TERN_CHECK(to.type == kTernDeviceCpu || (to.type == from.type && to.id == from.id))
-      << "cannot copy from " << DeviceName(from) << " to " << DeviceName(to)
-      << ": one of them must be the host";
-  return from;
-}
-
-}  // namespace
 }  // namespace tern::runtime
 
+using tern::ffi::Any;
+using tern::ffi::AnyView;
+using tern::runtime::Give;
 using tern::runtime::Try;
+
+int32_t tern_c_api_version() { return TERN_C_API_VERSION; }
 
 const char* tern_version() { return TERN_VERSION; }
 
-const char* tern_last_error() { return tern::runtime::last_error.c_str(); }
+const char* tern_last_error() { return tern::runtime::last_error.text.c_str(); }
+
+const char* tern_last_error_kind() { return tern::runtime::last_error.kind.c_str(); }
+
+const char* tern_last_error_message() { return tern::runtime::last_error.message.c_str(); }
+
+void tern_raise(const char* kind, const char* message) {
+  tern::ffi::Guard([&] { throw tern::Error(kind, message); });
+}
+
+int tern_string_make(const char* data, uint64_t size, TernAny* value) {
+  return Try([&] { *value = Any(std::string_view(data, size)).Release(); });
+}
+
+int tern_bytes_make(const char* data, uint64_t size, TernAny* value) {
+  return Try([&] { *value = Any(tern::ffi::Bytes{std::string(data, size)}).Release(); });
+}
+
+int tern_chars_get(const TernAny* value, const char** data, uint64_t* size) {
+  return Try([&] { tern::runtime::GetChars(*value, data, size); });
+}
+
+int tern_shape_make(const int64_t* extents, uint64_t count, TernAny* value) {
+  return Try([&] {
+    *value = Any(tern::ffi::MakeShape(std::vector<int64_t>(extents, extents + count))).Release();
+  });
+}
+
+int tern_array_make(const TernAny* items, int64_t count, TernAny* value) {
+  return Try([&] {
+    TERN_CHECK(count >= 0) << "tern_array_make: an array cannot have " << count << " items";
+    std::vector<Any> owned;
+    for (int64_t i = 0; i < count; ++i) owned.emplace_back(AnyView(items[i]));
+    *value = Any(tern::ffi::MakeArray(std::move(owned))).Release();
+  });
+}
+
+int tern_array_get(const TernAny* array, int64_t index, TernAny* item) {
+  return Try([&] {
+    const TernArrayCell& cell = tern::runtime::ArrayOf(array);
+    if (index < 0 || index >= cell.size)
+      TERN_THROW(IndexError) << "there is no item " << index << " in an array of " << cell.size;
+    *item = cell.data[index];
+  });
+}
+
+int tern_array_size(const TernAny* array, int64_t* size) {
+  return Try([&] { *size = tern::runtime::ArrayOf(array).size; });
+}
+
+int tern_value_describe(const TernAny* value, TernAny* text) {
+  return Try([&] { *text = Any(tern::ffi::Describe(*value)).Release(); });
+}
+
+int tern_value_copy(const TernAny* value, TernAny* copy) {
+  return Try([&] { *copy = Any(AnyView(*value)).Release(); });
+}
+
+void tern_value_release(TernAny* value) { Any::Adopt(std::exchange(*value, TernAny{})); }
+
+void tern_object_retain(TernObject* object) {
+  if (object) tern::ffi::IncRef(object);
+}
+
+void tern_object_release(TernObject* object) {
+  if (object) tern::ffi::DecRef(object);
+}
+
+int tern_function_call(TernObject* function, const TernAny* args, int32_t num_args,
+                       TernAny* result) {
+  return Try([&] {
+    TERN_CHECK(function && function->type_index == kTernFunction)
+        << "tern_function_call: the object is no function";
+    auto* callee = static_cast<tern::ffi::FunctionObj*>(tern::ffi::Object::FromHeader(function));
+    TernAny value{};
+    tern::ffi::CheckCall(callee->safe_call()(function, args, num_args, &value));
+    Any owned = Any::Adopt(value);
+    if (result) *result = owned.Release();
+  });
+}
+
+int tern_function_make(TernSafeCall call, void* handle, void (*release)(void*),
+                       TernObject** function) {
+  return Try([&] { *function = Give(tern::runtime::ForeignFunction(call, handle, release)); });
+}
+
+int tern_function_register(const char* name, TernObject* function) {
+  return Try([&] {
+    tern::ffi::RegisterGlobal(
+        name, tern::runtime::ObjectOf<tern::ffi::FunctionObj>(function, "tern_function_register"));
+  });
+}
+
+int tern_function_find(const char* name, TernObject** function) {
+  return Try([&] { *function = Give(tern::ffi::GetGlobal(name)); });
+}
+
+int tern_function_remove(const char* name) {
+  return Try([&] {
+    if (!tern::ffi::RemoveGlobal(name))
+      TERN_THROW(KeyError) << "no global function is named " << name;
+  });
+}
+
+int tern_function_names(TernAny* names) {
+  return Try([&] { *names = tern::runtime::NameArray(tern::ffi::GlobalNames()).Release(); });
+}
 
 int tern_module_load(const char* path, TernModule** module) {
   return Try([&] { *module = new TernModule{tern::runtime::LoadModule(path)}; });
@@ -58,62 +214,10 @@ int tern_module_get_function(TernModule* module, const char* name, TernObject** 
     tern::ffi::Function found = module->module->GetFunction(name);
     TERN_CHECK(found) << "there is no function " << name << "; the functions are "
                       << tern::ffi::Join(module->module->FunctionNames());
-    *function = found->header();
-    tern::ffi::IncRef(*function);
+    *function = Give(std::move(found));
   });
 }
 
-int tern_function_call(TernObject* function, const TernAny* args, int32_t num_args,
-                       TernAny* result) {
-  return Try([&] {
-    TERN_CHECK(function && function->type_index == kTernFunction)
-        << "tern_function_call: the object is no function";
-    auto* callee = static_cast<tern::ffi::FunctionObj*>(tern::ffi::Object::FromHeader(function));
-    TernAny value{};
-    tern::ffi::CheckCall(callee->safe_call()(function, args, num_args, &value));
-    tern::ffi::Any owned = tern::ffi::Any::Adopt(value);
-    if (result) *result = owned.Release();
-  });
-}
-
-void tern_object_release(TernObject* object) {
-  if (object) tern::ffi::DecRef(object);
-}
-
-int tern_device_find(const char* kind, int32_t id, TernDevice* device) {
-  return Try([&] {
-    const tern::runtime::DeviceKind& found = tern::runtime::GetDeviceKind(kind);
-    TERN_CHECK(id >= 0 && id < found.Count())
-        << "there is no device " << kind << ":" << id << "; there are " << found.Count();
-    *device = {found.device_type(), id};
-  });
-}
-
-int tern_device_alloc(TernDevice device, uint64_t bytes, uint64_t alignment, void** memory) {
-  return Try([&] { *memory = tern::runtime::KindOf(device).Alloc(device.id, bytes, alignment); });
-}
-
-int tern_device_free(TernDevice device, void* memory) {
-  return Try([&] { tern::runtime::KindOf(device).Free(device.id, memory); });
-}
-
-int tern_device_copy(void* to, TernDevice to_device, const void* from, TernDevice from_device,
-                     uint64_t bytes) {
-  return Try([&] {
-    TernDevice copier = tern::runtime::CopierOf(to_device, from_device);
-    const tern::runtime::DeviceKind& kind = tern::runtime::KindOf(copier);
-    kind.Copy({.src = from,
-               .src_offset = 0,
-               .src_device = from_device,
-               .dst = to,
-               .dst_offset = 0,
-               .dst_device = to_device,
-               .bytes = bytes,
-               .stream = nullptr});
-    kind.Synchronize(copier.id);
-  });
-}
-
-int tern_device_synchronize(TernDevice device) {
-  return Try([&] { tern::runtime::KindOf(device).Synchronize(device.id); });
+int tern_module_function_names(TernModule* module, TernAny* names) {
+  return Try([&] { *names = tern::runtime::NameArray(module->module->FunctionNames()).Release(); });
 }

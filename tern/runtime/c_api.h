@@ -4,7 +4,8 @@
 // tern/ffi/c_abi.h.
 //
 // A function that returns int returns 0, or -1 where it failed; tern_last_error says why. All are
-// safe from many threads.
+// safe from many threads. What is made belongs to the caller: values are given back by
+// tern_value_release, objects by tern_object_release.
 #ifndef TERN_RUNTIME_C_API_H_
 #define TERN_RUNTIME_C_API_H_
 
@@ -14,12 +15,65 @@
 extern "C" {
 #endif
 
+// Functions are added and never change; the version counts the additions.
+#define TERN_C_API_VERSION 2
+// Of the library: a program needs one that is not below the version it was compiled with.
+int32_t tern_c_api_version(void);
 // "0.1.0"
 const char* tern_version(void);
 
-// "ValueError: ...": why the last call of this thread that returned -1 did so. Valid until the next
-// call of a function of this header by this thread.
+// ---- Errors
+
+// "ValueError: ...": why the last call of this thread that returned -1 did so, with the context in
+// which it happened. Valid until the next call of a function of this header by this thread.
 const char* tern_last_error(void);
+// The parts of it: "ValueError", and the message without context.
+const char* tern_last_error_kind(void);
+const char* tern_last_error_message(void);
+// For functions that are called through tern_function_make: says why they are about to return -1.
+void tern_raise(const char* kind, const char* message);
+
+// ---- Values
+
+int tern_string_make(const char* data, uint64_t size, TernAny* value);
+int tern_bytes_make(const char* data, uint64_t size, TernAny* value);
+// The characters of a string or bytes, which live as long as the value stays where it is.
+int tern_chars_get(const TernAny* value, const char** data, uint64_t* size);
+int tern_shape_make(const int64_t* extents, uint64_t count, TernAny* value);
+// The items are copied.
+int tern_array_make(const TernAny* items, int64_t count, TernAny* value);
+// Borrowed from the array.
+int tern_array_get(const TernAny* array, int64_t index, TernAny* item);
+int tern_array_size(const TernAny* array, int64_t* size);
+// As messages describe it: "float32 tensor of shape (2, 3) on cpu:0".
+int tern_value_describe(const TernAny* value, TernAny* text);
+// Makes an owned value of a borrowed one.
+int tern_value_copy(const TernAny* value, TernAny* copy);
+// Sets it to none.
+void tern_value_release(TernAny* value);
+
+// NULL is ignored.
+void tern_object_retain(TernObject* object);
+void tern_object_release(TernObject* object);
+
+// ---- Functions
+
+// Calls a function object. Arguments are borrowed; tensors are passed as views (kTernTensorView) or
+// objects. `result` may be NULL; else it is set.
+int tern_function_call(TernObject* function, const TernAny* args, int32_t num_args,
+                       TernAny* result);
+// A function object of a C function, which is called with `handle`. `release` (or NULL) is called
+// with it when the object is gone.
+int tern_function_make(TernSafeCall call, void* handle, void (*release)(void* handle),
+                       TernObject** function);
+// The global registry. A name is given once; a miss names what is near.
+int tern_function_register(const char* name, TernObject* function);
+int tern_function_find(const char* name, TernObject** function);
+int tern_function_remove(const char* name);
+// An array of strings, in order.
+int tern_function_names(TernAny* names);
+
+// ---- Modules
 
 // The host code of a file with all that it imports.
 typedef struct TernModule TernModule;
@@ -28,28 +82,59 @@ typedef struct TernModule TernModule;
 int tern_module_load(const char* path, TernModule** module);
 // Its functions stay usable. NULL is ignored.
 void tern_module_free(TernModule* module);
-
-// A function of the file: an object that the caller gives back by tern_object_release.
 int tern_module_get_function(TernModule* module, const char* name, TernObject** function);
+// An array of strings.
+int tern_module_function_names(TernModule* module, TernAny* names);
 
-// Calls a function object. Arguments are borrowed; tensors are passed as views (kTernTensorView).
-// `result` may be NULL; else it is set, and an object in it (type_index of kTernObjectBegin or
-// more) belongs to the caller.
-int tern_function_call(TernObject* function, const TernAny* args, int32_t num_args,
-                       TernAny* result);
+// ---- Tensors
 
-// Gives an object back. NULL is ignored.
-void tern_object_release(TernObject* object);
+// Uninitialised, compact, row major.
+int tern_tensor_make(const int64_t* shape, int32_t ndim, TernDType dtype, TernDevice device,
+                     TernObject** tensor);
+// The view lives as long as the tensor.
+int tern_tensor_get_view(TernObject* tensor, TernTensorView** view);
+// On another device, or the same one; done when it returns.
+int tern_tensor_copy(TernObject* tensor, TernDevice device, TernObject** copy);
+// Without a copy. A tensor that is taken over belongs to the object, which calls its deleter; where
+// -1 is returned it was not taken. Who gets one of `to` calls its deleter.
+int tern_tensor_from_dlpack(TernManagedTensor* managed, TernObject** tensor);
+int tern_tensor_from_dlpack_versioned(TernManagedTensorVersioned* managed, TernObject** tensor);
+int tern_tensor_to_dlpack(TernObject* tensor, TernManagedTensor** managed);
+int tern_tensor_to_dlpack_versioned(TernObject* tensor, TernManagedTensorVersioned** managed);
+// NumPy's files; of host tensors.
+int tern_tensor_read_npy(const char* path, TernObject** tensor);
+int tern_tensor_write_npy(const char* path, TernObject* tensor);
 
-// Devices: "cpu", or the name of a plugin, which is loaded.
+// ---- Devices
+
+// "cpu", or the name of a plugin, which is loaded.
 int tern_device_find(const char* kind, int32_t id, TernDevice* device);
+// 0 where the driver is absent.
+int tern_device_count(const char* kind, int32_t* count);
+int tern_device_memory(TernDevice device, uint64_t* free_bytes, uint64_t* total_bytes);
 int tern_device_alloc(TernDevice device, uint64_t bytes, uint64_t alignment, void** memory);
 int tern_device_free(TernDevice device, void* memory);
 // Between the host and a device, or within one of them; done when it returns.
 int tern_device_copy(void* to, TernDevice to_device, const void* from, TernDevice from_device,
                      uint64_t bytes);
-// Waits for what functions have started there.
+// Waits for what functions have started there, on the current stream of this thread.
 int tern_device_synchronize(TernDevice device);
+
+// A device works on a stream in order. NULL is its default one.
+int tern_stream_make(TernDevice device, void** stream);
+int tern_stream_free(TernDevice device, void* stream);
+// What this thread starts on the device from now on is done on the stream. `before` may be NULL.
+int tern_stream_use(TernDevice device, void* stream, void** before);
+
+// An event marks a place in the current stream of this thread.
+int tern_event_make(TernDevice device, void** event);
+int tern_event_free(TernDevice device, void* event);
+int tern_event_record(TernDevice device, void* event);
+// What this thread's current stream does from now on waits for the event; the caller does not.
+int tern_event_hold(TernDevice device, void* event);
+int tern_event_synchronize(TernDevice device, void* event);
+// Waits for both.
+int tern_event_elapsed(TernDevice device, void* start, void* stop, double* seconds);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/container.h"
 
+#include <algorithm>
+
 #include "tern/ffi/text.h"
 #include "tern/runtime/byte_stream.h"
 #include "tern/runtime/sha256.h"
@@ -66,8 +68,15 @@ std::string ContainerWriter::Finish() const {
   return out;
 }
 
-ContainerReader::ContainerReader(std::string_view bytes) {
-  ByteReader header(bytes.substr(0, kHeaderSize), "the container's header");
+std::string_view ContainerReader::Part(uint64_t offset, uint64_t size) const {
+  if (need_) need_(offset, size);
+  return bytes_.substr(static_cast<size_t>(offset), static_cast<size_t>(size));
+}
+
+ContainerReader::ContainerReader(std::string_view bytes, Need need)
+    : bytes_(bytes), need_(std::move(need)) {
+  ByteReader header(Part(0, std::min<uint64_t>(kHeaderSize, bytes.size())),
+                    "the container's header");
   TERN_CHECK(header.Take(kContainerMagic.size()) == kContainerMagic) << "not a Tern container";
   uint32_t version = header.Int<uint32_t>();
   TERN_CHECK(version == kContainerVersion)
@@ -83,7 +92,7 @@ ContainerReader::ContainerReader(std::string_view bytes) {
       << " bytes expected, " << bytes.size() << " found";
   TERN_CHECK(table_size <= bytes.size() - kHeaderSize)
       << "the container's table ends beyond its end";
-  std::string_view table_bytes = bytes.substr(kHeaderSize, static_cast<size_t>(table_size));
+  std::string_view table_bytes = Part(kHeaderSize, table_size);
   TERN_CHECK(Sha256({bytes.substr(0, kHashedHeaderSize), table_bytes}) == table_hash)
       << "the container's table was altered: its hash is wrong";
 
@@ -103,7 +112,7 @@ ContainerReader::ContainerReader(std::string_view bytes) {
     TERN_CHECK(offset == AlignUp(end) && offset <= bytes.size() && size <= bytes.size() - offset)
         << "section " << section.name << " of the container is out of place: " << size
         << " bytes at " << offset;
-    TERN_CHECK(bytes.substr(end, offset - end).find_first_not_of('\0') == std::string_view::npos)
+    TERN_CHECK(Part(end, offset - end).find_first_not_of('\0') == std::string_view::npos)
         << "the bytes before section " << section.name << " of the container are not zero";
     section.bytes = bytes.substr(static_cast<size_t>(offset), static_cast<size_t>(size));
     end = offset + size;
@@ -123,9 +132,11 @@ bool ContainerReader::Has(std::string_view name) const {
 std::string_view ContainerReader::Get(std::string_view name) const {
   for (const Section& section : sections_) {
     if (section.name != name) continue;
-    TERN_CHECK(Sha256(section.bytes) == section.sha256)
+    auto offset = static_cast<uint64_t>(section.bytes.data() - bytes_.data());
+    std::string_view bytes = Part(offset, section.bytes.size());
+    TERN_CHECK(Sha256(bytes) == section.sha256)
         << "section " << name << " of the container was altered: its hash is wrong";
-    return section.bytes;
+    return bytes;
   }
   std::vector<std::string> names;
   for (const Section& section : sections_) names.push_back(section.name);

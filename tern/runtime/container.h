@@ -6,6 +6,7 @@
 #ifndef TERN_RUNTIME_CONTAINER_H_
 #define TERN_RUNTIME_CONTAINER_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,12 +35,14 @@ class ContainerWriter {
 // nobody asks for stays untouched.
 class ContainerReader {
  public:
-  explicit ContainerReader(std::string_view bytes);
+  // `need`, if there is one, is called before bytes are looked at, with their place.
+  using Need = std::function<void(uint64_t offset, uint64_t size)>;
+  explicit ContainerReader(std::string_view bytes, Need need = nullptr);
 
   struct Section {
     std::string name;
-    std::string_view bytes;
-    std::string sha256;  // 32 raw bytes
+    std::string_view bytes;  // see Get
+    std::string sha256;      // 32 raw bytes
   };
   const std::vector<Section>& sections() const { return sections_; }
   bool Has(std::string_view name) const;
@@ -47,6 +50,11 @@ class ContainerReader {
   std::string_view Get(std::string_view name) const;
 
  private:
+  // The bytes at that place, which are within the container.
+  std::string_view Part(uint64_t offset, uint64_t size) const;
+
+  std::string_view bytes_;
+  Need need_;
   std::vector<Section> sections_;
 };
 

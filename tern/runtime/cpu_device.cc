@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/cpu_device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -53,6 +56,39 @@ int CreateStream(int32_t, void** out) {
 
 int IgnoreStream(int32_t, void*) { return 0; }
 
+int MemoryInfo(int32_t, uint64_t* free_bytes, uint64_t* total_bytes) {
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  *free_bytes = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
+  *total_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * page;
+  return 0;
+}
+
+// Whatever was given to the host has been done, so an event is the time of its recording.
+using Clock = std::chrono::steady_clock;
+
+int CreateEvent(int32_t, void** out) {
+  return ffi::Guard([&] { *out = new Clock::time_point(Clock::now()); });
+}
+
+int DestroyEvent(int32_t, void* event) {
+  delete static_cast<Clock::time_point*>(event);
+  return 0;
+}
+
+int RecordEvent(int32_t, void* event, void*) {
+  *static_cast<Clock::time_point*>(event) = Clock::now();
+  return 0;
+}
+
+int IgnoreEvent(int32_t, void*, void*) { return 0; }
+
+int Elapsed(int32_t, void* start, void* stop, double* seconds) {
+  std::chrono::duration<double> time =
+      *static_cast<Clock::time_point*>(stop) - *static_cast<Clock::time_point*>(start);
+  *seconds = time.count();
+  return 0;
+}
+
 }  // namespace
 
 const TernDeviceApi* CpuDeviceApi() {
@@ -68,6 +104,13 @@ const TernDeviceApi* CpuDeviceApi() {
       .create_stream = CreateStream,
       .destroy_stream = IgnoreStream,
       .synchronize = IgnoreStream,
+      .memory_info = MemoryInfo,
+      .create_event = CreateEvent,
+      .destroy_event = DestroyEvent,
+      .record_event = RecordEvent,
+      .wait_event = IgnoreEvent,
+      .synchronize_event = IgnoreStream,
+      .elapsed = Elapsed,
   };
   return &kApi;
 }

@@ -64,6 +64,11 @@ const DeviceKind* FindLoaded(int32_t device_type) {
 
 }  // namespace
 
+template <class Member>
+Member DeviceKind::Optional(Member TernDeviceApi::* member) const {
+  return api_->version >= 2 ? api_->*member : nullptr;
+}
+
 int32_t DeviceKind::Count() const {
   int32_t count = 0;
   ffi::CheckCall(api_->device_count(&count));
@@ -99,11 +104,11 @@ ffi::Map DeviceKind::Describe(int32_t device_id) const {
 
 ffi::Map DeviceKind::Detect(int32_t device_id) const {
   // A plugin of before there were detectors has a shorter table.
-  bool has_detector = api_->size >= TERN_DEVICE_API_MIN_SIZE + sizeof api_->detect && api_->detect;
-  if (!has_detector)
+  auto detector = Optional(&TernDeviceApi::detect);
+  if (!detector)
     TERN_THROW(RuntimeError) << "the " << name_
                              << " runtime has no detector: give the target's attributes";
-  return Collect(device_id, api_->detect);
+  return Collect(device_id, detector);
 }
 
 void* DeviceKind::Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const {
@@ -120,6 +125,61 @@ void DeviceKind::Copy(const TernCopy& copy) const { ffi::CheckCall(api_->copy(&c
 
 void DeviceKind::Synchronize(int32_t device_id, void* stream) const {
   ffi::CheckCall(api_->synchronize(device_id, stream));
+}
+
+template <class Member>
+Member DeviceKind::EventMember(Member TernDeviceApi::* member) const {
+  Member function = Optional(member);
+  if (!function) TERN_THROW(RuntimeError) << "the " << name_ << " runtime has no events";
+  return function;
+}
+
+DeviceKind::MemoryInfo DeviceKind::Memory(int32_t device_id) const {
+  auto function = Optional(&TernDeviceApi::memory_info);
+  if (!function)
+    TERN_THROW(RuntimeError) << "the " << name_ << " runtime does not tell how much memory "
+                             << "there is";
+  MemoryInfo info{};
+  ffi::CheckCall(function(device_id, &info.free_bytes, &info.total_bytes));
+  return info;
+}
+
+void* DeviceKind::CreateStream(int32_t device_id) const {
+  void* stream = nullptr;
+  ffi::CheckCall(api_->create_stream(device_id, &stream));
+  return stream;
+}
+
+void DeviceKind::DestroyStream(int32_t device_id, void* stream) const {
+  ffi::CheckCall(api_->destroy_stream(device_id, stream));
+}
+
+void* DeviceKind::CreateEvent(int32_t device_id) const {
+  void* event = nullptr;
+  ffi::CheckCall(EventMember(&TernDeviceApi::create_event)(device_id, &event));
+  return event;
+}
+
+void DeviceKind::DestroyEvent(int32_t device_id, void* event) const {
+  ffi::CheckCall(EventMember(&TernDeviceApi::destroy_event)(device_id, event));
+}
+
+void DeviceKind::RecordEvent(int32_t device_id, void* event, void* stream) const {
+  ffi::CheckCall(EventMember(&TernDeviceApi::record_event)(device_id, event, stream));
+}
+
+void DeviceKind::WaitEvent(int32_t device_id, void* event, void* stream) const {
+  ffi::CheckCall(EventMember(&TernDeviceApi::wait_event)(device_id, event, stream));
+}
+
+void DeviceKind::SynchronizeEvent(int32_t device_id, void* event) const {
+  ffi::CheckCall(EventMember(&TernDeviceApi::synchronize_event)(device_id, event));
+}
+
+double DeviceKind::SecondsBetween(int32_t device_id, void* start, void* stop) const {
+  double seconds = 0;
+  ffi::CheckCall(EventMember(&TernDeviceApi::elapsed)(device_id, start, stop, &seconds));
+  return seconds;
 }
 
 const DeviceKind* FindDeviceKind(std::string_view name) {

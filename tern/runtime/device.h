@@ -34,10 +34,32 @@ class DeviceKind {
   void Copy(const TernCopy& copy) const;
   void Synchronize(int32_t device_id, void* stream = nullptr) const;
 
+  struct MemoryInfo {
+    uint64_t free_bytes, total_bytes;
+  };
+  // Throws where the plugin does not tell.
+  MemoryInfo Memory(int32_t device_id) const;
+
+  // For stream.h.
+  void* CreateStream(int32_t device_id) const;
+  void DestroyStream(int32_t device_id, void* stream) const;
+  void* CreateEvent(int32_t device_id) const;
+  void DestroyEvent(int32_t device_id, void* event) const;
+  void RecordEvent(int32_t device_id, void* event, void* stream) const;
+  void WaitEvent(int32_t device_id, void* event, void* stream) const;
+  void SynchronizeEvent(int32_t device_id, void* event) const;
+  double SecondsBetween(int32_t device_id, void* start, void* stop) const;
+
  private:
   using Emitter = int (*)(int32_t device_id, void* sink, TernPropertySink emit);
   // What the emitter says of a device that there is.
   ffi::Map Collect(int32_t device_id, Emitter emitter) const;
+  // A member of the table that came with version 2; null where the table has none.
+  template <class Member>
+  Member Optional(Member TernDeviceApi::* member) const;
+  // Throws where the device has no events.
+  template <class Member>
+  Member EventMember(Member TernDeviceApi::* member) const;
 
   std::string name_;
   const TernDeviceApi* api_;

@@ -9,6 +9,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/kernel_launch.h"
 #include "tern/runtime/plugin.h"
+#include "tern/runtime/stream.h"
 
 namespace tern::runtime {
 namespace {
@@ -66,7 +67,8 @@ class DeviceModuleObj : public ffi::ModuleObj {
         [self, loader, &name = it->first, &info = it->second](ffi::Args args) {
           PackedLaunch launch(name, info, args);
           if (!launch.is_empty())
-            launch.Run(loader, self->Kernel(loader, launch.device_id(), name));
+            launch.Run(loader, self->Kernel(loader, launch.device_id(), name),
+                       self->StreamOf(launch.device_id()));
           return ffi::Any();
         });
   }
@@ -96,6 +98,13 @@ class DeviceModuleObj : public ffi::ModuleObj {
   const TernKernelLoader* FindOrLoad() const {
     if (const TernKernelLoader* loader = FindKernelLoader(artifact_.kind)) return loader;
     return TryLoadPlugin(artifact_.kind) ? FindKernelLoader(artifact_.kind) : nullptr;
+  }
+
+  // A kind may have a kernel loader without a device of that name: then there are no streams.
+  void* StreamOf(int32_t device_id) const {
+    if (!HasCurrentStreams()) return nullptr;
+    const DeviceKind* kind = FindDeviceKind(artifact_.kind);
+    return kind ? CurrentStream({kind->device_type(), device_id}) : nullptr;
   }
 
   // The kernel on that device. The program is made at the first use; nothing is remembered of a

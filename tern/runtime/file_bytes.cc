@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/file_bytes.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -45,6 +49,62 @@ void WriteFile(const std::string& path, std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
       std::fclose(file.release()) != 0)
     Fail(path, "written", errno);
+}
+
+PartlyReadFile::PartlyReadFile(const std::string& path) : path_(path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) Fail(path, "opened", errno);
+  struct stat info;
+  bool is_regular = fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+  if (!is_regular) {
+    close(file);
+    whole_ = ReadFile(path);
+    memory_ = whole_.data();
+    size_ = whole_.size();
+    return;
+  }
+  size_ = static_cast<size_t>(info.st_size);
+  // Costs nothing before it is written to.
+  void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    int code = errno;
+    close(file);
+    Fail(path, "read", code);
+  }
+  file_ = file;
+  memory_ = static_cast<char*>(memory);
+}
+
+PartlyReadFile::~PartlyReadFile() {
+  if (file_ < 0) return;
+  munmap(memory_, size_);
+  close(file_);
+}
+
+void PartlyReadFile::Need(uint64_t offset, uint64_t size) {
+  if (file_ < 0 || size == 0) return;
+  TERN_ICHECK(offset <= size_ && size <= size_ - offset) << path_;
+  constexpr uint64_t kPage = 4096;
+  std::lock_guard lock(mutex_);
+  uint64_t last = (offset + size - 1) / kPage;
+  for (uint64_t page = offset / kPage; page <= last;) {
+    uint64_t end = page;
+    while (end <= last && pages_.insert(end).second) ++end;
+    if (end > page) Read(page * kPage, std::min(end * kPage, uint64_t{size_}) - page * kPage);
+    page = end + 1;  // the one at `end` had been read, or lies behind
+  }
+}
+
+void PartlyReadFile::Read(uint64_t offset, uint64_t size) {
+  while (size > 0) {
+    ssize_t got = pread(file_, memory_ + offset, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) Fail(path_, "read", errno);
+    if (got == 0) return;  // cut short meanwhile: the hashes tell
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<uint64_t>(got);
+  }
 }
 
 }  // namespace tern::runtime

@@ -105,7 +105,8 @@ std::string PackedLaunch::Sizes() const {
   return out.str();
 }
 
-void PackedLaunch::Run(const TernKernelLoader* loader, void* kernel) const {
+void PackedLaunch::Run(const TernKernelLoader* loader, void* kernel, void* stream) {
+  launch_.stream = stream;
   if (loader->launch(kernel, &launch_) == 0) return;
   Error error = ffi::TakeRaised();
   throw Error(error.kind(), "kernel " + name_ + ": " + Sizes() + ": " + error.message());

@@ -23,8 +23,8 @@ class PackedLaunch {
   int32_t device_id() const { return device_id_; }
   // Whether an extent is zero: there is nothing to do.
   bool is_empty() const;
-  // An error names the kernel and the sizes.
-  void Run(const TernKernelLoader* loader, void* kernel) const;
+  // On a stream of the device. An error names the kernel and the sizes.
+  void Run(const TernKernelLoader* loader, void* kernel, void* stream);
 
  private:
   void SetExtent(const std::string& tag, const ffi::AnyView& value);

@@ -122,11 +122,22 @@ DataType TypeFromDescr(const std::string& descr) {
 }
 
 std::string DescrFromType(DataType dtype) {
-  TERN_CHECK(dtype.is_scalar() && !dtype.is_handle() && !HeldAsFloat32InNpy(dtype))
+  TERN_CHECK(dtype.is_scalar() && !dtype.is_handle() && TypeInNpy(dtype) == dtype)
       << "a .npy file cannot hold elements of type " << dtype.str();
   char letter = dtype.is_bool() ? 'b' : dtype.is_int() ? 'i' : dtype.is_uint() ? 'u' : 'f';
   std::string descr{dtype.bytes() == 1 ? '|' : '<', letter};
   return descr + std::to_string(dtype.bytes());
+}
+
+std::vector<int64_t> ColumnMajor(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides;
+  int64_t stride = 1;
+  for (int64_t extent : shape) {
+    strides.push_back(stride);
+    // The caller has counted the elements; those of an empty tensor may be beyond counting.
+    if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
+  }
+  return strides;
 }
 
 }  // namespace
@@ -142,8 +153,6 @@ Tensor ParseNpy(std::string_view bytes) {
   uint64_t size = major == 1 ? reader.Int<uint16_t>() : reader.Int<uint32_t>();
   Header header = HeaderReader(reader.Take(size)).Read();
   DataType dtype = TypeFromDescr(header.descr);
-  TERN_CHECK(!header.fortran_order || header.shape.size() < 2)
-      << "column-major (fortran_order) elements are not supported";
 
   // The data is there before memory is asked for, so that a lying header costs nothing.
   uint64_t expected = static_cast<uint64_t>(dtype.bytes());
@@ -152,9 +161,14 @@ Tensor ParseNpy(std::string_view bytes) {
         << "the .npy file's shape is too large";
   std::string_view data = reader.Take(expected);
   reader.ExpectEnd();
-  Tensor tensor = Tensor::Empty(header.shape, dtype);
+  Tensor tensor =
+      Tensor::Empty(header.shape, dtype, {kTernDeviceCpu, 0},
+                    {header.fortran_order ? ColumnMajor(header.shape) : std::vector<int64_t>()});
   if (!data.empty()) std::memcpy(tensor->data(), data.data(), data.size());
-  return tensor;
+  if (!header.fortran_order) return tensor;
+  Tensor row_major = Tensor::Empty(header.shape, dtype);
+  CopyElements(tensor, row_major);
+  return row_major;
 }
 
 Tensor ReadNpy(const std::string& path) {
@@ -168,9 +182,9 @@ Tensor ReadNpy(const std::string& path) {
 
 void WriteNpy(const std::string& path, const Tensor& tensor) {
   TERN_ICHECK(tensor->device().type == kTernDeviceCpu) << "only host tensors are written";
-  if (HeldAsFloat32InNpy(tensor->dtype())) {
-    Tensor wide = Tensor::Empty(tensor->shape(), DataType::Float(32));
-    for (int64_t i = 0; i < tensor->num_elements(); ++i) SetElement(wide, i, GetElement(tensor, i));
+  if (DataType held = TypeInNpy(tensor->dtype()); held != tensor->dtype()) {
+    Tensor wide = Tensor::Empty(tensor->shape(), held);
+    ConvertElements(tensor, wide);
     return WriteNpy(path, wide);
   }
   if (!tensor->is_compact()) {

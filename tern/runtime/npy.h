@@ -11,13 +11,15 @@
 
 namespace tern::runtime {
 
-// Little endian, row major, bool, integer and float types; throws on anything else, saying what it
-// found.
+// Little endian bool, integer and float types; throws on anything else, saying what it found. The
+// tensor is row major, whatever the file is.
 Tensor ReadNpy(const std::string& path);
 Tensor ParseNpy(std::string_view bytes);
-// Whether NumPy lacks the type: its values are written as float32, which holds them exactly.
-inline bool HeldAsFloat32InNpy(DataType dtype) {
-  return dtype.is_narrow_float() && dtype.code() != kTernTypeFloat;
+// The type that values are written as: the own one, or where NumPy lacks that, one that holds them
+// exactly.
+inline DataType TypeInNpy(DataType dtype) {
+  if (dtype.is_packed()) return {dtype.code(), 8};
+  return dtype.is_narrow_float() && dtype.code() != kTernTypeFloat ? DataType::Float(32) : dtype;
 }
 void WriteNpy(const std::string& path, const Tensor& tensor);
 

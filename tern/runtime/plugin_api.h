@@ -4,6 +4,7 @@
 // exports `tern_plugin`; it links against nothing of Tern and no C++ type crosses. Every structure
 // starts with {size, version} and only ever grows at the end, so an older plugin runs in a newer
 // runtime.
+// Version 2 added memory_info and the events to TernDeviceApi.
 //
 // A plugin supplies what only it can know: a device (memory, copies, streams) and a kernel loader
 // (make a program of a payload, launch a kernel). Modules, serialization, lazy loading and locking
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-#define TERN_PLUGIN_API_VERSION 1
+#define TERN_PLUGIN_API_VERSION 2
 
 // What the runtime offers to a plugin. Valid for the life of the process.
 typedef struct TernHostApi {
@@ -63,12 +64,24 @@ typedef struct TernDeviceApi {
   int (*create_stream)(int32_t device_id, void** out);
   int (*destroy_stream)(int32_t device_id, void* stream);
   int (*synchronize)(int32_t device_id, void* stream);
+
+  // Since version 2. Each may be NULL; events are there all or none.
+  int (*memory_info)(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes);
+  // An event marks a place in a stream. It can be recorded again, which forgets the place before.
+  int (*create_event)(int32_t device_id, void** out);
+  int (*destroy_event)(int32_t device_id, void* event);
+  int (*record_event)(int32_t device_id, void* event, void* stream);
+  // What is given to the stream from now on waits for the event; the caller does not.
+  int (*wait_event)(int32_t device_id, void* event, void* stream);
+  int (*synchronize_event)(int32_t device_id, void* event);
+  // From one event to another; waits for both.
+  int (*elapsed)(int32_t device_id, void* start, void* stop, double* seconds);
   // Emits the target attributes that code for this very device should be compiled with. May be
   // null: the kind has no detector.
   int (*detect)(int32_t device_id, void* sink, TernPropertySink emit);
 } TernDeviceApi;
 // What the first version of the table had.
-#define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, detect)
+#define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, memory_info)
 
 // One part of a payload: a whole program (name is "") or one kernel's code.
 typedef struct TernBlob {

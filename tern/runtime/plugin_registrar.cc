@@ -2,6 +2,7 @@
 #include "tern/runtime/plugin_registrar.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device.h"
@@ -10,16 +11,17 @@
 namespace tern::runtime {
 namespace {
 
-// A table may be larger or older than ours, never newer or smaller than the first was.
+// A table may be larger and older than ours, never newer, nor smaller than those of its version.
 template <class Table>
 void CheckTable(const char* what, const std::string& kind, const Table* table,
-                size_t smallest = sizeof(Table)) {
+                size_t size_of_version_1 = sizeof(Table)) {
   TERN_CHECK(table) << what << " " << kind << ": the table is null";
   TERN_CHECK(table->version >= 1 && table->version <= TERN_PLUGIN_API_VERSION)
       << what << " " << kind << ": made for version " << table->version
       << " of the plugin API; this runtime offers version " << TERN_PLUGIN_API_VERSION;
-  TERN_CHECK(table->size >= smallest) << what << " " << kind << ": the table has " << table->size
-                                      << " bytes; at least " << smallest << " expected";
+  size_t least = table->version == 1 ? size_of_version_1 : sizeof(Table);
+  TERN_CHECK(table->size >= least) << what << " " << kind << ": the table has " << table->size
+                                   << " bytes; at least " << least << " expected";
 }
 
 void CheckPresent(const char* what, const std::string& kind, const char* member, bool present) {
@@ -86,6 +88,13 @@ void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* a
   present("create_stream", api->create_stream);
   present("destroy_stream", api->destroy_stream);
   present("synchronize", api->synchronize);
+  if (api->version >= 2 && api->create_event) {
+    present("destroy_event", api->destroy_event);
+    present("record_event", api->record_event);
+    present("wait_event", api->wait_event);
+    present("synchronize_event", api->synchronize_event);
+    present("elapsed", api->elapsed);
+  }
   for (const DeviceKind* taken : LoadedDeviceKinds()) {
     TERN_CHECK(taken->name() != kind) << "device kind " << kind << " is already registered";
     TERN_CHECK(taken->device_type() != api->device_type)

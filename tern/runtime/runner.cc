@@ -131,7 +131,7 @@ class ArgumentMaker {
         << "input " << param.name << ": expected a .npy file, random, ones or zeros, got "
         << source;
     Tensor tensor = ReadNpy(source);
-    if (HeldAsFloat32InNpy(param.dtype) && tensor->dtype() == DataType::Float(32))
+    if (tensor->dtype() == TypeInNpy(param.dtype) && tensor->dtype() != param.dtype)
       tensor = Converted(tensor, param.dtype);
     TERN_CHECK(tensor->dtype() == param.dtype)
         << "input " << param.name << ": expected " << param.dtype.str() << ", " << source << " has "
@@ -149,8 +149,7 @@ class ArgumentMaker {
 
   static Tensor Converted(const Tensor& tensor, DataType dtype) {
     Tensor result = Tensor::Empty(tensor->shape(), dtype);
-    for (int64_t i = 0; i < tensor->num_elements(); ++i)
-      SetElement(result, i, GetElement(tensor, i));
+    ConvertElements(tensor, result);
     return result;
   }
 

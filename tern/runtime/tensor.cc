@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/tensor.h"
 
-#include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "tern/ffi/float16.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
+#include "tern/runtime/stream.h"
 
 namespace tern::runtime {
 namespace {
@@ -15,39 +13,43 @@ namespace {
 // What vector loads and device copies like best.
 constexpr uint64_t kAlignment = 64;
 
-// Two's complement: what remains of an integer in `bits` bits.
-int64_t ToWrappedInt(double value) {
-  if (!std::isfinite(value)) return 0;
-  double rounded = std::nearbyint(value);
-  if (std::abs(rounded) < 0x1p63) return static_cast<int64_t>(rounded);
-  double wrapped = std::fmod(rounded, 0x1p64);
-  if (wrapped < 0) wrapped += 0x1p64;
-  return static_cast<int64_t>(wrapped >= 0x1p63 ? wrapped - 0x1p64 : wrapped);
-}
-
-template <class T>
-double LoadAs(const void* data, int64_t i) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(data) + i * static_cast<int64_t>(sizeof(T)),
-              sizeof(T));
-  return static_cast<double>(value);
-}
-
-template <class T>
-void StoreAs(void* data, int64_t i, T value) {
-  std::memcpy(static_cast<char*>(data) + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
-}
-
-[[noreturn]] void FailOnType(DataType dtype) {
-  throw Error("TypeError", "elements of type " + dtype.str() + " cannot be read as numbers");
-}
+// Gives memory back to its device.
+struct DeviceFree {
+  TernDevice device;
+  void operator()(void* memory) const {
+    try {
+      GetDeviceKind(device.type).Free(device.id, memory);
+    } catch (const Error&) {
+      // A device that fails to take memory back has been lost; whoever uses it next is told.
+    }
+  }
+};
 
 }  // namespace
 
 TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice device,
                      const TensorLayout& layout)
     : shape_(std::move(shape)) {
-  TERN_CHECK(dtype.bytes() > 0 && !dtype.is_handle())
+  Describe(dtype, device, layout);
+  void* memory = GetDeviceKind(device.type).Alloc(device.id, storage_bytes(), kAlignment);
+  memory_ = {std::shared_ptr<void>(memory, DeviceFree{device}), storage_bytes()};
+  view_.data = memory;
+}
+
+TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice device,
+                     const TensorLayout& layout, TensorMemory memory)
+    : memory_(std::move(memory)), shape_(std::move(shape)) {
+  Describe(dtype, device, layout);
+  if (memory_.bytes == TensorMemory::kAsNeeded) memory_.bytes = storage_bytes();
+  TERN_CHECK(storage_bytes() <= memory_.bytes)
+      << "a tensor of " << dtype.str() << " with shape " << ffi::ShapeText(shape_) << ", strides "
+      << ffi::ShapeText(strides_) << " and offset " << layout.offset << " needs " << storage_bytes()
+      << " bytes of memory; there are " << memory_.bytes;
+  view_.data = memory_.data.get();
+}
+
+void TensorObj::Describe(DataType dtype, TernDevice device, const TensorLayout& layout) {
+  TERN_CHECK((dtype.lanes() > 0 && dtype.bytes() > 0 && !dtype.is_handle()) || dtype.is_packed())
       << "a tensor cannot have elements of type " << dtype.str();
   strides_.resize(shape_.size());
   // Strides of empty tensors do not matter, but the product of their other extents must not
@@ -59,7 +61,7 @@ TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice devi
     TERN_CHECK(!__builtin_mul_overflow(stride, std::max<int64_t>(shape_[axis], 1), &stride))
         << "shape " << ffi::ShapeText(shape_) << " has more elements than 64 bits can count";
   }
-  TERN_CHECK(stride <= std::numeric_limits<int64_t>::max() / dtype.bytes())
+  TERN_CHECK(stride <= std::numeric_limits<int64_t>::max() / std::max(dtype.bytes(), 1))
       << "a " << dtype.str() << " tensor of shape " << ffi::ShapeText(shape_)
       << " has more bytes than 64 bits can count";
   SetLayout(layout, dtype);
@@ -68,7 +70,6 @@ TensorObj::TensorObj(std::vector<int64_t> shape, DataType dtype, TernDevice devi
   view_.dtype = dtype.raw();
   view_.shape = shape_.data();
   view_.strides = strides_.data();
-  view_.data = GetDeviceKind(device.type).Alloc(device.id, storage_bytes(), kAlignment);
 }
 
 void TensorObj::SetLayout(const TensorLayout& layout, DataType dtype) {
@@ -92,19 +93,14 @@ void TensorObj::SetLayout(const TensorLayout& layout, DataType dtype) {
   }
   int64_t elements = 0, bytes = 0;
   fits = fits && !__builtin_add_overflow(span_, layout.offset, &elements) &&
-         !__builtin_mul_overflow(elements, static_cast<int64_t>(dtype.bytes()), &bytes);
+         !__builtin_mul_overflow(elements, int64_t{std::max(dtype.bytes(), 1)}, &bytes);
   TERN_CHECK(fits) << "a tensor of " << dtype.str() << " with shape " << ffi::ShapeText(shape_)
                    << ", strides " << ffi::ShapeText(strides_) << " and offset " << layout.offset
                    << " has more bytes than 64 bits can count";
-  view_.byte_offset = static_cast<uint64_t>(layout.offset * dtype.bytes());
-}
-
-TensorObj::~TensorObj() {
-  try {
-    GetDeviceKind(view_.device.type).Free(view_.device.id, view_.data);
-  } catch (const Error&) {
-    // A device that fails to take memory back has been lost; whoever uses it next is told.
-  }
+  TERN_CHECK(!dtype.is_packed() || layout.offset % 2 == 0)
+      << "a tensor of " << dtype.str() << " cannot start in the middle of a byte, at element "
+      << layout.offset;
+  view_.byte_offset = static_cast<uint64_t>(dtype.BytesOf(layout.offset));
 }
 
 int64_t TensorObj::num_elements() const {
@@ -114,20 +110,24 @@ int64_t TensorObj::num_elements() const {
 }
 
 uint64_t TensorObj::num_bytes() const {
-  return static_cast<uint64_t>(num_elements()) * static_cast<uint64_t>(dtype().bytes());
+  return static_cast<uint64_t>(dtype().BytesOf(num_elements()));
 }
 
 uint64_t TensorObj::storage_bytes() const {
-  return view_.byte_offset + static_cast<uint64_t>(span_) * static_cast<uint64_t>(dtype().bytes());
+  return view_.byte_offset + static_cast<uint64_t>(dtype().BytesOf(span_));
+}
+
+int64_t TensorObj::first_element() const {
+  auto offset = static_cast<int64_t>(view_.byte_offset);
+  return dtype().is_packed() ? offset * 2 : offset / dtype().bytes();
 }
 
 TensorLayout TensorObj::layout() const {
-  return {is_row_major_ ? std::vector<int64_t>() : strides_,
-          static_cast<int64_t>(view_.byte_offset) / dtype().bytes()};
+  return {is_row_major_ ? std::vector<int64_t>() : strides_, first_element()};
 }
 
 int64_t TensorObj::PlaceOf(int64_t element) const {
-  int64_t place = static_cast<int64_t>(view_.byte_offset) / dtype().bytes();
+  int64_t place = first_element();
   if (is_row_major_) return place + element;
   for (size_t axis = shape_.size(); axis-- > 0;) {
     place += element % shape_[axis] * strides_[axis];
@@ -139,6 +139,36 @@ int64_t TensorObj::PlaceOf(int64_t element) const {
 Tensor Tensor::Empty(std::vector<int64_t> shape, DataType dtype, TernDevice device,
                      const TensorLayout& layout) {
   return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, device, layout));
+}
+
+Tensor Tensor::View(std::vector<int64_t> shape, const TensorLayout& layout) const {
+  const TensorObj& self = *get();
+  return Tensor(
+      ffi::Make<TensorObj>(std::move(shape), self.dtype(), self.device(), layout, self.memory()));
+}
+
+Tensor Tensor::Reshape(std::vector<int64_t> shape) const {
+  const TensorObj& self = *get();
+  TERN_CHECK(self.is_row_major()) << "a tensor with strides "
+                                  << ffi::ShapeText(self.layout().strides)
+                                  << " cannot be given another shape without a copy";
+  Tensor view = View(std::move(shape), self.layout());
+  TERN_CHECK(view->num_elements() == self.num_elements())
+      << "shape " << ffi::ShapeText(view->shape()) << " has not as many elements as "
+      << ffi::ShapeText(self.shape());
+  return view;
+}
+
+Tensor Tensor::Slice(size_t axis, int64_t begin, int64_t end) const {
+  const TensorObj& self = *get();
+  std::vector<int64_t> shape = self.shape();
+  TERN_CHECK(axis < shape.size() && begin >= 0 && begin <= end && end <= shape[axis])
+      << "a tensor of shape " << ffi::ShapeText(shape) << " has no slice " << begin << ".." << end
+      << " of axis " << axis;
+  shape[axis] = end - begin;
+  std::vector<int64_t> strides(self.view().strides, self.view().strides + self.view().ndim);
+  int64_t first = self.num_elements() == 0 ? 0 : begin * strides[axis];
+  return View(std::move(shape), {strides, self.layout().offset + first});
 }
 
 Tensor Tensor::CopyTo(TernDevice device) const {
@@ -159,74 +189,10 @@ Tensor Tensor::CopyTo(TernDevice device) const {
              .src_device = source.device(),
              .dst = target->data(),
              .dst_device = device,
-             .bytes = source.storage_bytes()});
-  kind.Synchronize(copier.id);
+             .bytes = source.storage_bytes(),
+             .stream = CurrentStream(copier)});
+  kind.Synchronize(copier.id, CurrentStream(copier));
   return target;
-}
-
-double GetElement(const Tensor& tensor, int64_t element) {
-  const void* data = tensor->data();
-  int64_t i = tensor->PlaceOf(element);
-  DataType dtype = tensor->dtype();
-  if (dtype.is_bool()) return LoadAs<uint8_t>(data, i) != 0;
-  if (dtype.is_narrow_float() && dtype.is_scalar())
-    return WidenFloat(dtype, static_cast<uint16_t>(dtype.bits() == 8 ? LoadAs<uint8_t>(data, i)
-                                                                     : LoadAs<uint16_t>(data, i)));
-  switch (dtype.lanes() == 1 ? dtype.code() * 100 + dtype.bits() : -1) {
-    case kTernTypeInt * 100 + 8:
-      return LoadAs<int8_t>(data, i);
-    case kTernTypeInt * 100 + 16:
-      return LoadAs<int16_t>(data, i);
-    case kTernTypeInt * 100 + 32:
-      return LoadAs<int32_t>(data, i);
-    case kTernTypeInt * 100 + 64:
-      return LoadAs<int64_t>(data, i);
-    case kTernTypeUInt * 100 + 8:
-      return LoadAs<uint8_t>(data, i);
-    case kTernTypeUInt * 100 + 16:
-      return LoadAs<uint16_t>(data, i);
-    case kTernTypeUInt * 100 + 32:
-      return LoadAs<uint32_t>(data, i);
-    case kTernTypeUInt * 100 + 64:
-      return LoadAs<uint64_t>(data, i);
-    case kTernTypeFloat * 100 + 32:
-      return LoadAs<float>(data, i);
-    case kTernTypeFloat * 100 + 64:
-      return LoadAs<double>(data, i);
-    default:
-      FailOnType(dtype);
-  }
-}
-
-void SetElement(const Tensor& tensor, int64_t element, double value) {
-  void* data = tensor->data();
-  int64_t i = tensor->PlaceOf(element);
-  DataType dtype = tensor->dtype();
-  if (dtype.lanes() != 1) FailOnType(dtype);
-  if (dtype.is_bool()) return StoreAs<uint8_t>(data, i, value != 0);
-  if (dtype.is_narrow_float()) {
-    uint16_t bits = NarrowFloat(dtype, static_cast<float>(value));
-    return dtype.bits() == 8 ? StoreAs(data, i, static_cast<uint8_t>(bits))
-                             : StoreAs(data, i, bits);
-  }
-  if (dtype.is_float()) {
-    if (dtype.bits() == 32) return StoreAs(data, i, static_cast<float>(value));
-    return StoreAs(data, i, value);
-  }
-  if (!dtype.is_integer()) FailOnType(dtype);
-  int64_t wrapped = ToWrappedInt(value);
-  if (dtype.bits() == 8) return StoreAs(data, i, static_cast<int8_t>(wrapped));
-  if (dtype.bits() == 16) return StoreAs(data, i, static_cast<int16_t>(wrapped));
-  if (dtype.bits() == 32) return StoreAs(data, i, static_cast<int32_t>(wrapped));
-  return StoreAs(data, i, wrapped);
-}
-
-void CopyElements(const Tensor& from, const Tensor& to) {
-  TERN_ICHECK(from->shape() == to->shape() && from->dtype() == to->dtype());
-  auto bytes = static_cast<int64_t>(from->dtype().bytes());
-  for (int64_t i = 0; i < from->num_elements(); ++i)
-    std::memcpy(to.as<char>() + to->PlaceOf(i) * bytes, from.as<char>() + from->PlaceOf(i) * bytes,
-                static_cast<size_t>(bytes));
 }
 
 }  // namespace tern::runtime

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/thread_pool.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "tern/ffi/error.h"
@@ -19,6 +24,13 @@ namespace {
 constexpr int kMaxThreads = 1024;
 constexpr size_t kCacheLine = 64;
 
+// The CPUs of the process: those of its first thread, wherever the caller has been bound to.
+std::optional<cpu_set_t> AllowedCpus() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0) return std::nullopt;
+  return allowed;
+}
+
 int CountThreads() {
   if (const char* text = std::getenv("TERN_NUM_THREADS"); text && *text) {
     char* end = nullptr;
@@ -27,10 +39,10 @@ int CountThreads() {
         << "TERN_NUM_THREADS is '" << text << "'; expected a number from 1 to " << kMaxThreads;
     return static_cast<int>(number);
   }
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-    return std::clamp(CPU_COUNT(&allowed), 1, kMaxThreads);
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
+  std::optional<cpu_set_t> allowed = AllowedCpus();
+  int count =
+      allowed ? CPU_COUNT(&*allowed) : static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(count, 1, kMaxThreads);
 }
 
 void Pause() {
@@ -54,22 +66,50 @@ bool SpinUntil(F&& done) {
   return done();
 }
 
+// A number that threads sleep on while it has a value, and that costs no system call to change
+// while nobody sleeps. (std::atomic's own wait does not order the two on every machine.)
+class Bell {
+ public:
+  uint32_t value() const { return value_.load(std::memory_order_acquire); }
+  void Ring() {
+    value_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) > 0) Futex(FUTEX_WAKE_PRIVATE, INT_MAX);
+  }
+  void SleepWhile(uint32_t seen) {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    while (value_.load(std::memory_order_seq_cst) == seen) Futex(FUTEX_WAIT_PRIVATE, seen);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  void Futex(int operation, uint32_t value) {
+    static_assert(sizeof value_ == sizeof value);
+    syscall(SYS_futex, &value_, operation, value, nullptr, nullptr, 0);
+  }
+
+  alignas(kCacheLine) std::atomic<uint32_t> value_{0};
+  std::atomic<int> sleepers_{0};
+};
+
 // Pieces small enough that a slow thread leaves its share to the others.
 constexpr int64_t kPiecesPerThread = 4;
 
 struct Job {
   const std::function<void(int64_t, int64_t)>* body = nullptr;
   int64_t extent = 0, piece = 0;
-  std::atomic<int64_t> next{0};
+  alignas(kCacheLine) std::atomic<int64_t> next{0};
   std::mutex error_mutex;
   std::exception_ptr error;
 
   void Run() {
     for (;;) {
-      int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
-      if (begin >= extent) return;
+      int64_t begin = next.load(std::memory_order_relaxed);
+      do {
+        if (begin >= extent) return;
+      } while (!next.compare_exchange_weak(begin, begin + std::min(piece, extent - begin),
+                                           std::memory_order_relaxed));
       try {
-        (*body)(begin, std::min(begin + piece, extent));
+        (*body)(begin, begin + std::min(piece, extent - begin));
       } catch (...) {
         std::lock_guard lock(error_mutex);
         if (!error) error = std::current_exception();
@@ -81,10 +121,12 @@ struct Job {
 
 thread_local bool in_loop = false;
 
+// A loop is open while its caller works on it. A worker that comes in time joins; one that is late
+// (asleep, or without a CPU) is not waited for.
 class Pool {
  public:
-  explicit Pool(int num_threads) : num_workers_(num_threads - 1) {
-    for (int i = 0; i < num_workers_; ++i) std::thread([this] { Work(); }).detach();
+  explicit Pool(int num_threads) {
+    for (int i = 1; i < num_threads; ++i) std::thread([this] { Work(); }).detach();
   }
 
   std::mutex& mutex() { return mutex_; }
@@ -92,44 +134,57 @@ class Pool {
   // With the mutex held.
   void Run(Job* job) {
     job_ = job;
-    busy_.store(num_workers_, std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+    state_.store(kOpen, std::memory_order_release);
+    started_.Ring();
     in_loop = true;
     job->Run();
     in_loop = false;
-    auto idle = [this] { return busy_.load(std::memory_order_acquire) == 0; };
-    if (SpinUntil(idle)) return;
-    for (int busy = busy_.load(std::memory_order_acquire); busy != 0;
-         busy = busy_.load(std::memory_order_acquire))
-      busy_.wait(busy, std::memory_order_acquire);
+    uint32_t rung = finished_.value();
+    if (state_.fetch_and(~kOpen, std::memory_order_acq_rel) == kOpen) return;  // nobody joined
+    auto all_left = [this] { return state_.load(std::memory_order_acquire) == 0; };
+    if (SpinUntil(all_left)) return;
+    for (; !all_left(); rung = finished_.value()) finished_.SleepWhile(rung);
   }
 
  private:
+  static constexpr uint32_t kOpen = uint32_t{1} << 31;  // the rest counts those who joined
+
+  bool Join() {
+    uint32_t state = state_.load(std::memory_order_relaxed);
+    while (state & kOpen)
+      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire)) return true;
+    return false;
+  }
+
   void Work() {
     in_loop = true;
-    for (uint32_t seen = 0;; ++seen) {
-      auto has_work = [&] { return round_.load(std::memory_order_acquire) != seen; };
-      if (!SpinUntil(has_work)) round_.wait(seen, std::memory_order_acquire);
+    // Not only on the CPUs of the thread that happened to make the pool.
+    if (std::optional<cpu_set_t> allowed = AllowedCpus())
+      sched_setaffinity(0, sizeof *allowed, &*allowed);
+    for (uint32_t seen = 0;;) {
+      if (!SpinUntil([&] { return started_.value() != seen; })) started_.SleepWhile(seen);
+      seen = started_.value();
+      if (!Join()) continue;
       job_->Run();
-      if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+      // The last to leave a closed loop tells its caller, who may sleep.
+      if (state_.fetch_sub(1, std::memory_order_acq_rel) == 1) finished_.Ring();
     }
   }
 
-  const int num_workers_;
   std::mutex mutex_;
   Job* job_ = nullptr;
-  alignas(kCacheLine) std::atomic<uint32_t> round_{0};
-  alignas(kCacheLine) std::atomic<int> busy_{0};
+  alignas(kCacheLine) std::atomic<uint32_t> state_{0};
+  Bell started_, finished_;
 };
 
 std::mutex& PoolMutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
 }
-Pool* pool = nullptr;  // never deleted: its threads may run until the process ends
+std::atomic<Pool*> pool{nullptr};  // never deleted: its threads may run until the process ends
 
 Pool& GetPool() {
+  if (Pool* made = pool.load(std::memory_order_acquire)) return *made;
   std::lock_guard lock(PoolMutex());
   if (!pool) {
     // Threads do not survive a fork: the child forgets the pool, and whoever held its mutex.

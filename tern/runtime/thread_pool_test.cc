@@ -2,11 +2,13 @@
 #include "tern/runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <set>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -76,6 +78,72 @@ TEST(ThreadPool, ThreadsOfAnIdlePoolAreWokenUp) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(sum, 3 * 64);
+}
+
+// Pieces that wait for one another: only where that many threads take part does it end.
+TEST(ThreadPool, AllThreadsTakePart) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("TERN_NUM_THREADS", "4", 1);
+        for (int round = 0; round < 20; ++round) {
+          std::atomic<int> there{0};
+          ParallelFor(4, [&](int64_t begin, int64_t end) {
+            there += static_cast<int>(end - begin);
+            while (there < 4) std::this_thread::yield();
+          });
+        }
+        _exit(NumThreads() == 4 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// How many threads of this process run or want to.
+int RunnableThreads() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    size_t state = text.rfind(") ");
+    count += state != std::string::npos && text[state + 2] == 'R';
+  }
+  return count;
+}
+
+TEST(ThreadPool, AnIdlePoolSleeps) {
+  ParallelFor(64, [](int64_t, int64_t) {});
+  while (RunnableThreads() > 1) std::this_thread::yield();  // or the test never ends
+}
+
+// The thread that makes the pool is bound to one CPU; those of the pool are not.
+TEST(ThreadPool, ThreadsRunWhereTheProcessMay) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("TERN_NUM_THREADS", "2", 1);
+        cpu_set_t process;
+        sched_getaffinity(getpid(), sizeof process, &process);
+        bool same = false;
+        std::thread([&] {
+          int first = 0;
+          while (!CPU_ISSET(first, &process)) ++first;
+          cpu_set_t one;
+          CPU_ZERO(&one);
+          CPU_SET(first, &one);
+          sched_setaffinity(0, sizeof one, &one);
+          auto caller = std::this_thread::get_id();
+          std::atomic<int> there{0};
+          ParallelFor(2, [&](int64_t, int64_t) {
+            ++there;
+            while (there < 2) std::this_thread::yield();
+            cpu_set_t mine;
+            sched_getaffinity(0, sizeof mine, &mine);
+            if (std::this_thread::get_id() != caller) same = CPU_EQUAL(&mine, &process);
+          });
+        }).join();
+        _exit(same ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ThreadPool, AForkedChildHasAPoolOfItsOwn) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tern/runtime/device.h"
+#include "tern/runtime/stream.h"
 
 namespace tern::runtime {
 namespace {
@@ -80,8 +81,8 @@ class HostStack {
   size_t block_ = 0, used_ = 0;
 };
 
-// Memory of devices: work on it is queued in the order of the calls, so a piece that is given back
-// can be used again at once.
+// Memory of devices: work of one stream on it is queued in the order of the calls, so a piece that
+// is given back can be used again at once.
 class DevicePieces {
  public:
   ~DevicePieces() {
@@ -90,16 +91,18 @@ class DevicePieces {
 
   void* Alloc(TernDevice device, size_t bytes, size_t alignment) {
     bytes = std::max<size_t>(bytes, 1);
+    void* stream = CurrentStream(device);
     auto best = pieces_.end();
     for (auto it = pieces_.begin() + static_cast<ptrdiff_t>(in_use_); it != pieces_.end(); ++it) {
       bool fits = it->device.type == device.type && it->device.id == device.id &&
-                  it->alignment >= alignment && it->bytes >= bytes && it->bytes / 2 <= bytes;
+                  it->stream == stream && it->alignment >= alignment && it->bytes >= bytes &&
+                  it->bytes / 2 <= bytes;
       if (fits && (best == pieces_.end() || it->bytes < best->bytes)) best = it;
     }
     if (best == pieces_.end()) {
       pieces_.reserve(pieces_.size() + 1);
       void* memory = GetDeviceKind(device.type).Alloc(device.id, bytes, alignment);
-      pieces_.push_back({device, memory, bytes, alignment});
+      pieces_.push_back({device, stream, memory, bytes, alignment});
       best = pieces_.end() - 1;
     }
     std::iter_swap(best, pieces_.begin() + static_cast<ptrdiff_t>(in_use_));
@@ -131,6 +134,7 @@ class DevicePieces {
  private:
   struct Piece {
     TernDevice device;
+    void* stream;
     void* memory;
     size_t bytes, alignment;
   };

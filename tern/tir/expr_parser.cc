@@ -85,8 +85,14 @@ const Buffer& ExprParser::LookupBuffer(const Token& token) {
   return symbol.buffer;
 }
 
+void ExprParser::CheckComputable(DataType dtype, const Span& span) {
+  if (dtype.is_storage_only())
+    Fail(span, "tensors can hold " + dtype.str() + ", but kernels cannot compute with it");
+}
+
 DataType ExprParser::ParseDType() {
   std::optional<DataType> dtype = DataType::Parse(Peek().text);
+  if (dtype) CheckComputable(*dtype, Peek().span);
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Unexpected(
         "a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, bfloat16, "
@@ -288,6 +294,7 @@ ExprParser::Value ExprParser::ParseName() {
 
 ExprParser::Value ExprParser::ParseCall(const Token& name) {
   std::optional<DataType> conversion = DataType::Parse(name.text);
+  if (conversion) CheckComputable(*conversion, name.span);
   DataType dtype = DataType::Void();
   if (name.text == "shuffle") return ParseShuffle(name);
   bool typed = Accept("<");

@@ -123,6 +123,8 @@ class ExprParser {
   // ---- types and expressions
 
   DataType ParseDType();
+  // Fails on types that only tensors have.
+  void CheckComputable(DataType dtype, const Span& span);
   Value ParseExpr();
   // Expressions with commas between, up to and with `close`.
   std::vector<Expr> ParseExprs(std::string_view close);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes are a container, a saved device module and a description of functions, or an error.
+// Any bytes are a container, an ELF file, a saved device module and a description of functions, or
+// an error.
 #include <cstdint>
 
 #include "tern/ffi/error.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/device_artifact.h"
+#include "tern/runtime/elf_file.h"
+#include "tern/runtime/sha256.h"
 
 namespace {
 
@@ -17,15 +20,33 @@ void Try(F&& read) {
   }
 }
 
+// The bytes with the right hash of the table, where one can stand: what is behind it is to be
+// reached, and nobody guesses a hash.
+std::string Sealed(std::string_view bytes) {
+  constexpr size_t kTableSize = 16, kHash = 32, kHeader = 64;
+  std::string sealed(bytes);
+  if (bytes.size() < kHeader) return sealed;
+  auto table_size = static_cast<unsigned char>(bytes[kTableSize]) +
+                    256u * static_cast<unsigned char>(bytes[kTableSize + 1]);
+  if (table_size > bytes.size() - kHeader) return sealed;
+  return sealed.replace(
+      kHash, kHeader - kHash,
+      tern::runtime::Sha256({bytes.substr(0, kHash), bytes.substr(kHeader, table_size)}));
+}
+
+void ReadContainer(std::string_view bytes) {
+  tern::runtime::ContainerReader reader(bytes);
+  for (const auto& section : reader.sections()) Try([&] { reader.Get(section.name); });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   using namespace tern::runtime;
-  Try([&] {
-    ContainerReader reader(bytes);
-    for (const ContainerReader::Section& section : reader.sections()) reader.Get(section.name);
-  });
+  Try([&] { ReadContainer(bytes); });
+  Try([&] { ReadContainer(Sealed(bytes)); });
+  Try([&] { FindElfSection(bytes, kContainerSection); });
   Try([&] { LoadDeviceArtifact("any", bytes); });
   Try([&] { ReadMeta(bytes); });
   return 0;

@@ -82,6 +82,13 @@ int CreateStream(int32_t, void** out) {
 }
 int IgnoreStream(int32_t, void*) { return 0; }
 
+int MemoryInfo(int32_t id, uint64_t* free_bytes, uint64_t* total_bytes) {
+  return Guard([&] {
+    CheckDevice(id);
+    *free_bytes = *total_bytes = uint64_t{1} << 32;
+  });
+}
+
 struct Kernel {
   std::string op;
 };
@@ -150,7 +157,8 @@ constexpr TernDeviceApi kDevice = {sizeof(TernDeviceApi),
                                    Copy,
                                    CreateStream,
                                    IgnoreStream,
-                                   IgnoreStream};
+                                   IgnoreStream,
+                                   MemoryInfo};  // no events
 constexpr TernKernelLoader kLoader = {
     sizeof(TernKernelLoader), TERN_PLUGIN_API_VERSION, Load, Unload, GetKernel, Launch};
 

@@ -63,6 +63,9 @@ class Verifier : public StmtVisitor {
       if (extent.dtype() != DataType::Int(64))
         Report(buffer->span,
                "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
+    if (buffer->dtype.is_storage_only())
+      Report(buffer->span, "buffer " + buffer->name + " is of " + buffer->dtype.str() +
+                               ", which kernels cannot compute with");
     if (!FindStorageScope(buffer->scope))
       Report(buffer->span, "buffer " + buffer->name + " has unknown scope '" + buffer->scope +
                                "'; the scopes are " + ffi::Join(StorageScopeNames()));

@@ -106,10 +106,8 @@ int Copy(const TernCopy* copy) {
 int CreateStream(int32_t device_id, void** out) {
   return Guard([&] {
     Device& device = Driver::Get().device(device_id);
-    cl::Int code = cl::kSuccess;
-    cl::Queue queue = Cl().CreateCommandQueue(device.context(), device.id(), 0, &code);
-    Check(code, "clCreateCommandQueue");
-    *out = queue;
+    device.context();
+    *out = device.NewQueue();
   });
 }
 
@@ -123,6 +121,80 @@ int DestroyStream(int32_t, void* stream) {
 int Synchronize(int32_t device_id, void* stream) {
   return Guard(
       [&] { Check(Cl().Finish(Driver::Get().device(device_id).queue(stream)), "clFinish"); });
+}
+
+// OpenCL does not tell how much is in use.
+int MemoryInfo(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes) {
+  return Guard([&] {
+    *free_bytes = *total_bytes =
+        Driver::Get().device(device_id).Number<cl::Bits>(cl::kDeviceGlobalMemSize);
+  });
+}
+
+// A place in a queue: the marker that was put there last.
+struct Place {
+  cl::Event marker = nullptr;
+  ~Place() { Forget(); }
+  void Forget() {
+    if (marker) Cl().ReleaseEvent(marker);
+    marker = nullptr;
+  }
+};
+
+// Of a place that was recorded, in nanoseconds of the device's clock.
+cl::Bits TimeOf(void* event) {
+  auto& place = *static_cast<Place*>(event);
+  if (!place.marker) TERN_THROW(ValueError) << "an event that was never recorded has no time";
+  Check(Cl().WaitForEvents(1, &place.marker), "clWaitForEvents");
+  cl::Bits time = 0;
+  Check(Cl().GetEventProfilingInfo(place.marker, cl::kProfilingCommandEnd, sizeof time, &time,
+                                   nullptr),
+        "clGetEventProfilingInfo");
+  return time;
+}
+
+int CreateEvent(int32_t, void** out) {
+  return Guard([&] { *out = new Place; });
+}
+
+int DestroyEvent(int32_t, void* event) {
+  delete static_cast<Place*>(event);
+  return 0;
+}
+
+int RecordEvent(int32_t device_id, void* event, void* stream) {
+  return Guard([&] {
+    cl::Queue queue = Driver::Get().device(device_id).queue(stream);
+    auto& place = *static_cast<Place*>(event);
+    place.Forget();
+    Check(Cl().EnqueueMarkerWithWaitList(queue, 0, nullptr, &place.marker),
+          "clEnqueueMarkerWithWaitList");
+    Check(Cl().Flush(queue), "clFlush");  // other queues may wait for it
+  });
+}
+
+int WaitEvent(int32_t device_id, void* event, void* stream) {
+  return Guard([&] {
+    auto& place = *static_cast<Place*>(event);
+    if (!place.marker) return;
+    Check(Cl().EnqueueBarrierWithWaitList(Driver::Get().device(device_id).queue(stream), 1,
+                                          &place.marker, nullptr),
+          "clEnqueueBarrierWithWaitList");
+  });
+}
+
+int SynchronizeEvent(int32_t, void* event) {
+  return Guard([&] {
+    auto& place = *static_cast<Place*>(event);
+    if (place.marker) Check(Cl().WaitForEvents(1, &place.marker), "clWaitForEvents");
+  });
+}
+
+int Elapsed(int32_t, void* start, void* stop, double* seconds) {
+  return Guard([&] {
+    auto from = static_cast<double>(TimeOf(start)), to = static_cast<double>(TimeOf(stop));
+    *seconds = (to - from) * 1e-9;
+  });
 }
 
 }  // namespace
@@ -139,6 +211,13 @@ const TernDeviceApi kDeviceApi = {
     .create_stream = CreateStream,
     .destroy_stream = DestroyStream,
     .synchronize = Synchronize,
+    .memory_info = MemoryInfo,
+    .create_event = CreateEvent,
+    .destroy_event = DestroyEvent,
+    .record_event = RecordEvent,
+    .wait_event = WaitEvent,
+    .synchronize_event = SynchronizeEvent,
+    .elapsed = Elapsed,
     .detect = Detect,
 };
 

@@ -108,15 +108,18 @@ cl::Context Device::context() {
 
 cl::Queue Device::queue(void* stream) {
   if (stream) return static_cast<cl::Queue>(stream);
-  cl::Context in = context();
+  context();  // takes the lock itself
   std::lock_guard lock(mutex_);
-  if (!queue_) {
-    cl::Int code = cl::kSuccess;
-    cl::Queue queue = Cl().CreateCommandQueue(in, id_, 0, &code);
-    Check(code, "clCreateCommandQueue");
-    queue_ = queue;
-  }
+  if (!queue_) queue_ = NewQueue();
   return queue_;
+}
+
+cl::Queue Device::NewQueue() {
+  cl::Int code = cl::kSuccess;
+  // Events tell the time only on queues that were made for it.
+  cl::Queue queue = Cl().CreateCommandQueue(context_, id_, cl::kQueueProfiling, &code);
+  Check(code, "clCreateCommandQueue");
+  return queue;
 }
 
 Driver& Driver::Get() {

@@ -30,6 +30,7 @@ class Device {
   cl::Context context();
   // The default queue where `stream` is null.
   cl::Queue queue(void* stream);
+  cl::Queue NewQueue();
 
  private:
   cl::Device id_;

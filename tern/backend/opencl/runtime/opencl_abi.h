@@ -32,6 +32,7 @@ inline constexpr Int kPlatformNotFound = -1001;  // of the ICD loader
 inline constexpr Bits kDeviceTypeGpu = 1 << 2;
 inline constexpr Bits kDeviceTypeAll = 0xFFFFFFFF;
 inline constexpr Bits kMemReadWrite = 1 << 0;
+inline constexpr Bits kQueueProfiling = 1 << 1;
 inline constexpr Bool kFalse = 0, kTrue = 1;
 
 enum DeviceInfo : UInt {
@@ -51,6 +52,7 @@ enum DeviceInfo : UInt {
 enum ProgramBuildInfo : UInt { kProgramBuildLog = 0x1183 };
 enum KernelInfo : UInt { kKernelNumArgs = 0x1191 };
 enum KernelWorkGroupInfo : UInt { kKernelWorkGroupSize = 0x11B0 };
+enum ProfilingInfo : UInt { kProfilingCommandEnd = 0x1283 };
 
 using Notify = void (*)(Program, void*);
 using ContextNotify = void (*)(const char*, const void*, size_t, void*);
@@ -83,6 +85,12 @@ using ContextNotify = void (*)(const char*, const void*, size_t, void*);
   X(GetKernelInfo, Int, Kernel, UInt, size_t, void*, size_t*)                                      \
   X(GetKernelWorkGroupInfo, Int, Kernel, Device, UInt, size_t, void*, size_t*)                     \
   X(SetKernelArg, Int, Kernel, UInt, size_t, const void*)                                          \
+  X(EnqueueMarkerWithWaitList, Int, Queue, UInt, const Event*, Event*)                             \
+  X(EnqueueBarrierWithWaitList, Int, Queue, UInt, const Event*, Event*)                            \
+  X(Flush, Int, Queue)                                                                             \
+  X(WaitForEvents, Int, UInt, const Event*)                                                        \
+  X(ReleaseEvent, Int, Event)                                                                      \
+  X(GetEventProfilingInfo, Int, Event, UInt, size_t, void*, size_t*)                               \
   X(EnqueueNDRangeKernel, Int, Queue, Kernel, UInt, const size_t*, const size_t*, const size_t*,   \
     UInt, const Event*, Event*)
 

@@ -9,6 +9,7 @@
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/plugin.h"
+#include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
 
@@ -96,6 +97,32 @@ TEST_F(OpenClTest, CopiesWithOffsets) {
   std::vector<double> values;
   for (int i = 0; i < 8; ++i) values.push_back(GetElement(host, i));
   EXPECT_EQ(values, (std::vector<double>{100, 101, 1, 2, 3, 105, 106, 107}));
+}
+
+TEST_F(OpenClTest, StreamsAndEvents) {
+  const DeviceKind& kind = GetDeviceKind("opencl");
+  EXPECT_GT(kind.Memory(0).total_bytes, 0u);
+  const TernDevice device{4, 0};
+  ffi::Function add = CreateDeviceModule(VectorAdd())->GetFunction("vector_add");
+  const int64_t n = 1000;
+  Tensor a = OnDevice(n, 0), b = OnDevice(n, 5), c = OnDevice(n, -1);
+  Stream first(device), second(device);
+  Event start(device), done(device);
+  {
+    StreamScope scope(first);
+    start.Record();
+    add(0, a->data(), b->data(), c->data(), n, 0.5, (n + 63) / 64, 64);
+    done.Record();
+  }
+  StreamScope scope(second);
+  done.HoldCurrentStream();
+  add(0, c->data(), c->data(), a->data(), n, 1.0, (n + 63) / 64, 64);
+  second.Synchronize();
+  Tensor host = a.CopyTo({kTernDeviceCpu, 0});
+  for (int64_t i = 0; i < n; ++i) ASSERT_EQ(GetElement(host, i), 2.0 * static_cast<double>(i) + 5);
+  EXPECT_GE(Event::SecondsBetween(start, done), 0);
+  EXPECT_EQ(ErrorOf([&] { Event::SecondsBetween(start, Event(device)); }),
+            "an event that was never recorded has no time");
 }
 
 TEST_F(OpenClTest, RunsAKernelSavesAndLoadsIt) {

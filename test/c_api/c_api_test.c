@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* c_api_test MODULE NPY: the C API from a program in C99. MODULE is a .tern or .so file of the
+   runtime's tests; NPY is written and removed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tern/runtime/c_api.h"
+
+static int failures = 0;
+
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
+      ++failures;                                                                        \
+      printf("line %d: %s (last error: %s)\n", __LINE__, #condition, tern_last_error()); \
+    }                                                                                    \
+  } while (0)
+#define CHECK_ERROR(call, text) CHECK((call) == -1 && strcmp(tern_last_error(), text) == 0)
+
+static const TernDevice kHost = {kTernDeviceCpu, 0};
+static const TernDType kFloat32 = {kTernTypeFloat, 32, 1};
+
+static TernAny IntValue(int64_t number) {
+  TernAny value = {kTernInt, 0, {0}};
+  value.v_int = number;
+  return value;
+}
+
+static int HasChars(const TernAny* value, const char* text) {
+  const char* data;
+  uint64_t size;
+  return tern_chars_get(value, &data, &size) == 0 && size == strlen(text) &&
+         memcmp(data, text, size) == 0;
+}
+
+static void TestValues(void) {
+  const int64_t extents[2] = {4, 5};
+  TernAny short_text, long_text, bytes, shape, array, item, text, items[2];
+  int64_t size = 0;
+  CHECK(tern_string_make("abc", 3, &short_text) == 0 && HasChars(&short_text, "abc"));
+  CHECK(tern_string_make("longer than seven", 17, &long_text) == 0);
+  CHECK(HasChars(&long_text, "longer than seven"));
+  CHECK(tern_bytes_make("x", 1, &bytes) == 0 && HasChars(&bytes, "x"));
+  CHECK(tern_shape_make(extents, 2, &shape) == 0 && shape.type_index == kTernShape);
+  items[0] = long_text;
+  items[1] = IntValue(7);
+  CHECK(tern_array_make(items, 2, &array) == 0);
+  tern_value_release(&long_text);
+  CHECK(long_text.type_index == kTernNone);
+  CHECK(tern_array_size(&array, &size) == 0 && size == 2);
+  CHECK(tern_array_get(&array, 0, &item) == 0 && HasChars(&item, "longer than seven"));
+  CHECK(tern_value_copy(&item, &text) == 0);
+  CHECK_ERROR(tern_array_get(&array, 2, &item), "IndexError: there is no item 2 in an array of 2");
+  CHECK(strcmp(tern_last_error_kind(), "IndexError") == 0);
+  CHECK(strcmp(tern_last_error_message(), "there is no item 2 in an array of 2") == 0);
+  CHECK_ERROR(tern_array_size(&items[1], &size), "ValueError: expected Array, got int 7");
+  tern_value_release(&array);
+  CHECK(HasChars(&text, "longer than seven"));
+  tern_value_release(&text);
+  CHECK(tern_value_describe(&items[1], &text) == 0 && HasChars(&text, "int 7"));
+  tern_value_release(&text);
+  tern_value_release(&shape);
+}
+
+static int Double(void* handle, const TernAny* args, int32_t num_args, TernAny* result) {
+  ++*(int*)handle;
+  if (num_args != 1 || args[0].type_index != kTernInt) {
+    tern_raise("TypeError", "double takes an int");
+    return -1;
+  }
+  *result = IntValue(2 * args[0].v_int);
+  return 0;
+}
+
+static void Count(void* handle) { *(int*)handle += 100; }
+
+static void TestFunctions(void) {
+  int calls = 0;
+  int64_t size = 0;
+  TernObject *function, *found;
+  TernAny argument = IntValue(21), result, names;
+  CHECK(tern_function_make(Double, &calls, Count, &function) == 0);
+  CHECK(tern_function_register("test.double", function) == 0);
+  CHECK_ERROR(tern_function_register("test.double", function),
+              "ValueError: global function test.double is already registered");
+  CHECK_ERROR(tern_function_find("test.duble", &found),
+              "KeyError: no global function is named test.duble (did you mean test.double?)");
+  CHECK(tern_function_find("test.double", &found) == 0);
+  CHECK(tern_function_call(found, &argument, 1, &result) == 0 && result.v_int == 42);
+  CHECK_ERROR(tern_function_call(found, NULL, 0, NULL), "TypeError: double takes an int");
+  CHECK(tern_function_names(&names) == 0 && tern_array_size(&names, &size) == 0 && size > 0);
+  tern_value_release(&names);
+  CHECK(calls == 2);
+  CHECK(tern_function_remove("test.double") == 0);
+  CHECK_ERROR(tern_function_remove("test.double"),
+              "KeyError: no global function is named test.double");
+  tern_object_retain(found);
+  tern_object_release(found);
+  tern_object_release(found);
+  CHECK(calls == 2);
+  tern_object_release(function);
+  CHECK(calls == 102);
+}
+
+typedef struct Foreign {
+  float data[6];
+  int64_t shape[2];
+  int deleted;
+  TernManagedTensorVersioned managed;
+} Foreign;
+
+static void Delete(TernManagedTensorVersioned* self) { ++((Foreign*)self->manager)->deleted; }
+
+static void TestTensors(const char* file) {
+  const int64_t shape[2] = {2, 3}, negative = -1;
+  Foreign foreign = {{0, 1, 2, 3, 4, 5}, {2, 3}, 0, {0}};
+  TernObject *tensor, *copy, *again;
+  TernTensorView* view;
+  TernManagedTensor* managed;
+  TernManagedTensorVersioned* versioned;
+  CHECK(tern_tensor_make(shape, 2, kFloat32, kHost, &tensor) == 0);
+  CHECK(tern_tensor_get_view(tensor, &view) == 0 && view->shape[1] == 3 && view->strides[0] == 3);
+  ((float*)view->data)[5] = 2.5f;
+  CHECK(tern_tensor_copy(tensor, kHost, &copy) == 0);
+  CHECK(tern_tensor_write_npy(file, copy) == 0 && tern_tensor_read_npy(file, &again) == 0);
+  remove(file);
+  CHECK(tern_tensor_get_view(again, &view) == 0 && ((float*)view->data)[5] == 2.5f);
+  CHECK_ERROR(tern_tensor_make(&negative, 1, kFloat32, kHost, &again),
+              "ValueError: shape (-1) has a negative extent");
+  CHECK(tern_tensor_to_dlpack(copy, &managed) == 0);
+  CHECK(tern_tensor_to_dlpack_versioned(copy, &versioned) == 0 && versioned->major == 1);
+  tern_object_release(copy);
+  CHECK(((float*)managed->tensor.data)[5] == 2.5f);
+  versioned->deleter(versioned);
+  CHECK(tern_tensor_from_dlpack(managed, &copy) == 0);
+  tern_object_release(copy);
+  tern_object_release(again);
+  tern_object_release(tensor);
+
+  foreign.managed.major = 1;
+  foreign.managed.manager = &foreign;
+  foreign.managed.deleter = Delete;
+  foreign.managed.tensor.data = foreign.data;
+  foreign.managed.tensor.device = kHost;
+  foreign.managed.tensor.dtype = kFloat32;
+  foreign.managed.tensor.ndim = 2;
+  foreign.managed.tensor.shape = foreign.shape;
+  CHECK(tern_tensor_from_dlpack_versioned(&foreign.managed, &tensor) == 0);
+  CHECK(tern_tensor_get_view(tensor, &view) == 0 && view->data == foreign.data);
+  tern_object_release(tensor);
+  CHECK(foreign.deleted == 1);
+  foreign.managed.major = 9;
+  CHECK(tern_tensor_from_dlpack_versioned(&foreign.managed, &tensor) == -1 && foreign.deleted == 1);
+  CHECK_ERROR(tern_tensor_get_view(NULL, &view),
+              "ValueError: tern_tensor_get_view: expected Tensor, got NULL");
+}
+
+static void TestDevices(void) {
+  int32_t count = 0;
+  TernDevice device;
+  uint64_t free_bytes = 0, total_bytes = 0;
+  void *memory, *stream, *before = &count, *start, *stop;
+  double seconds = -1;
+  char bytes[4] = {0};
+  CHECK(tern_device_count("cpu", &count) == 0 && count == 1);
+  CHECK(tern_device_find("cpu", 0, &device) == 0 && device.type == kTernDeviceCpu);
+  CHECK_ERROR(tern_device_find("cpu", 3, &device),
+              "ValueError: there is no device cpu:3; there are 1");
+  CHECK(tern_device_memory(kHost, &free_bytes, &total_bytes) == 0 && free_bytes <= total_bytes);
+  CHECK(tern_stream_make(kHost, &stream) == 0);
+  CHECK(tern_stream_use(kHost, stream, &before) == 0 && before == NULL);
+  CHECK(tern_event_make(kHost, &start) == 0 && tern_event_make(kHost, &stop) == 0);
+  CHECK(tern_event_record(kHost, start) == 0);
+  CHECK(tern_device_alloc(kHost, 4, 64, &memory) == 0);
+  CHECK(tern_device_copy(memory, kHost, "abc", kHost, 4) == 0);
+  CHECK(tern_device_copy(bytes, kHost, memory, kHost, 4) == 0 && strcmp(bytes, "abc") == 0);
+  CHECK(tern_device_synchronize(kHost) == 0 && tern_device_free(kHost, memory) == 0);
+  CHECK(tern_event_record(kHost, stop) == 0 && tern_event_hold(kHost, stop) == 0);
+  CHECK(tern_event_synchronize(kHost, stop) == 0);
+  CHECK(tern_event_elapsed(kHost, start, stop, &seconds) == 0 && seconds >= 0);
+  CHECK(tern_event_free(kHost, start) == 0 && tern_event_free(kHost, stop) == 0);
+  CHECK(tern_stream_use(kHost, before, NULL) == 0 && tern_stream_free(kHost, stream) == 0);
+}
+
+static void TestModules(const char* file) {
+  TernModule* module = NULL;
+  TernAny names;
+  int64_t size = 0;
+  TernObject* function;
+  CHECK(tern_module_load("nowhere.so", &module) == -1);
+  CHECK(strcmp(tern_last_error_kind(), "RuntimeError") == 0);
+  if (tern_module_load(file, &module) != 0) {
+    CHECK(!"the module is loaded");
+    return;
+  }
+  CHECK(tern_module_function_names(module, &names) == 0);
+  CHECK(tern_array_size(&names, &size) == 0 && size > 0);
+  tern_value_release(&names);
+  CHECK(tern_module_get_function(module, "no_such_function", &function) == -1);
+  tern_module_free(module);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  CHECK(tern_c_api_version() >= TERN_C_API_VERSION);
+  TestValues();
+  TestFunctions();
+  TestTensors(argv[2]);
+  TestDevices();
+  TestModules(argv[1]);
+  printf("%d failures\n", failures);
+  return failures != 0;
+}
