@@ -76,6 +76,28 @@ const std::string_view @name@ = R"TERN(@text@)TERN";
   target_sources(tern_compiler PRIVATE ${source})
 endfunction()
 
+# tern_header_hash(layers...): has a hash of the layers' headers made before the compiler is built, as tern/codegen/header_hash.h.
+function(tern_header_hash)
+  set(headers tern/compile.h tern/detect_target.h)
+  foreach(layer IN LISTS ARGN)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tern/${layer}/*.h)
+    list(APPEND headers ${found})
+  endforeach()
+  list(FILTER headers EXCLUDE REGEX "/test_")
+  set(output ${CMAKE_BINARY_DIR}/generated/tern/codegen/header_hash.h)
+  list(JOIN headers " " names)
+  list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_custom_command(OUTPUT ${output} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} "-DHEADERS=${names}" -DOUTPUT=${output}
+            -P ${PROJECT_SOURCE_DIR}/cmake/HashHeaders.cmake
+    DEPENDS ${headers} ${PROJECT_SOURCE_DIR}/cmake/HashHeaders.cmake)
+  target_sources(tern_compiler PRIVATE ${output})
+  # For the one source that compares it; what it is for others is to be found in the installed headers.
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/tern/codegen/plugin.cc TARGET_DIRECTORY tern_compiler APPEND PROPERTY
+               INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/generated)
+  set(TERN_HEADER_HASH ${output} CACHE INTERNAL "")
+endfunction()
+
 # tern_backend_codegen(<name> files...): the code generator of backend <name>, always built into the compiler. It defines
 # void tern::backend::<name>::RegisterCodegen().
 function(tern_backend_codegen name)
@@ -85,24 +107,62 @@ function(tern_backend_codegen name)
   endif()
 endfunction()
 
-# tern_backend_plugin(<name> files...): the plugin libtern_runtime_<name>.so, built if TERN_BACKENDS asks for it. It sees Tern's
-# headers but links against nothing of Tern, and exports tern_plugin alone.
+# tern_backend_plugin(<name> files...): the plugin of backend <name>, built if TERN_BACKENDS asks for it.
 function(tern_backend_plugin name)
-  if(NOT TERN_BACKENDS STREQUAL "all" AND NOT name IN_LIST TERN_BACKENDS)
+  set_property(GLOBAL APPEND PROPERTY TERN_KNOWN_BACKENDS ${name})
+  if(TERN_BACKENDS STREQUAL "all" OR name IN_LIST TERN_BACKENDS)
+    tern_plugin(${name} ${ARGN})
+  endif()
+endfunction()
+
+# tern_plugin(<name> files...): the plugin libtern_runtime_<name>.so, or, in a static runtime, a part of it. Either way it is the target
+# tern_runtime_<name>.
+function(tern_plugin name)
+  if(TERN_STATIC_RUNTIME)
+    tern_sources(runtime ${ARGN})
+    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    set_property(SOURCE ${ARGN} TARGET_DIRECTORY tern_runtime APPEND PROPERTY COMPILE_DEFINITIONS
+                 TERN_PLUGIN_ENTRY_NAME=tern_plugin_${name})
+    set_property(GLOBAL APPEND PROPERTY TERN_LINKED_PLUGINS ${name})
+    add_library(tern_runtime_${name} ALIAS tern_runtime)
     return()
   endif()
-  add_library(tern_runtime_${name} MODULE ${ARGN})
-  target_include_directories(tern_runtime_${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(tern_runtime_${name} PRIVATE -fvisibility=hidden)
-  target_link_libraries(tern_runtime_${name} PRIVATE ${CMAKE_DL_LIBS})
-  target_link_options(tern_runtime_${name} PRIVATE
-    -Wl,--version-script=${PROJECT_SOURCE_DIR}/tern/plugin_exports.map)
-  set_target_properties(tern_runtime_${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tern/plugin_exports.map)
-  if(NOT TERN_SANITIZE)
-    target_link_options(tern_runtime_${name} PRIVATE -Wl,--no-undefined)
-  endif()
-  install(TARGETS tern_runtime_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  tern_add_runtime_plugin(${name} ${ARGN})
+  install(TARGETS tern_runtime_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Runtime)
   set_property(GLOBAL APPEND PROPERTY TERN_PLUGINS tern_runtime_${name})
+endfunction()
+
+# Says which of TERN_BACKENDS no directory describes.
+function(tern_check_backends)
+  get_property(known GLOBAL PROPERTY TERN_KNOWN_BACKENDS)
+  foreach(name IN LISTS TERN_BACKENDS)
+    if(NOT name STREQUAL "all" AND NOT name IN_LIST known)
+      list(JOIN known ", " known)
+      message(FATAL_ERROR "TERN_BACKENDS: there is no backend '${name}' with a plugin; there are: ${known}")
+    endif()
+  endforeach()
+endfunction()
+
+# Writes the file that lists the plugins inside of the runtime.
+function(tern_generate_linked_plugins)
+  get_property(names GLOBAL PROPERTY TERN_LINKED_PLUGINS)
+  set(declarations "")
+  set(entries "")
+  foreach(name IN LISTS names)
+    string(APPEND declarations "extern \"C\" int tern_plugin_${name}(const TernHostApi*, TernRegistrar*);\n")
+    string(APPEND entries "{\"${name}\", tern_plugin_${name}}, ")
+  endforeach()
+  set(file ${CMAKE_BINARY_DIR}/generated/linked_plugins.cc)
+  file(CONFIGURE OUTPUT ${file} CONTENT
+"// Generated from the directories of tern/backend.
+#include \"tern/runtime/linked_plugins.h\"
+
+${declarations}
+namespace tern::runtime {
+std::map<std::string, TernPluginEntry> LinkedPlugins() { return {${entries}}; }
+}  // namespace tern::runtime
+")
+  target_sources(tern_runtime PRIVATE ${file})
 endfunction()
 
 # tern_cts_target(<target>): the conformance suite runs on this target in the tests.

@@ -6,9 +6,11 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/schedule/bind_threads.h"
+#include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function.h"
@@ -31,10 +33,15 @@ void Initialize() {
     tir::math::RegisterMathRules();
     tir::RegisterPasses();
     ir::RegisterPass(
+        {"apply_schedules", "functions are as their schedules say", [](const ir::IRModule& module) {
+           return tir::MapFunctions(module, schedule::ApplySchedule);
+         }});
+    ir::RegisterPass(
         {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
            return tir::MapFunctions(module, schedule::BindThreads);
          }});
     RegisterBackends();
+    codegen::LookOutside();
   });
 }
 
@@ -43,6 +50,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
   if (!target->kind->lowered) return {"verify"};
   bool is_plain = target::HasPlainApi(target->is_device() ? target->host : target);
   std::vector<std::string> passes = {"verify",
+                                     "apply_schedules",
                                      "bind_threads",
                                      "pipeline_loops",
                                      "lower_thread_reductions",
@@ -159,6 +167,7 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
   ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return function.WithAttr(tir::attr::kTarget, target);
   });
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): debug builds change it
   ir::PassOptions checked = options;
 #ifndef NDEBUG
   if (!checked.verify)

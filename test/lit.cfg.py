@@ -46,6 +46,9 @@ if cross and shutil.which(f"qemu-{cross}") and os.path.exists(cross_run):
 config.available_features |= set(lit_config.params["features"].split(","))
 
 # What some tests need and few machines have.
+if any(subprocess.run(["python3", "-c", f"import ctypes; ctypes.CDLL('{name}').cblas_sgemm"], capture_output=True).returncode == 0
+       for name in ("libopenblas.so.0", "libblis.so.4", "libcblas.so.3", "libblas.so.3")):
+    config.available_features.add("blas")
 if shutil.which("gdb"):
     config.available_features.add("gdb")
 if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:

@@ -20,6 +20,7 @@ LAYERS = {
     "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime"],
     "backend/*/runtime": ["ffi", "runtime"],
     "backend/*/test": None,
+    "extra": ["ffi", "runtime"],
     "compile": None,
 }
 # A plugin links against nothing of Tern: of these layers it sees the headers without code behind them.
@@ -55,7 +56,8 @@ def check_includes(path, text, report):
         if is_test:
             continue  # a test may look at anything
         target, target_backend = layer_of(included)
-        if layer == "backend/*/runtime" and target_backend != backend and included not in PLUGIN_HEADERS:
+        is_plugin = layer in ("backend/*/runtime", "extra")
+        if is_plugin and (target, target_backend) != (layer, backend) and included not in PLUGIN_HEADERS:
             report(path, number, f"a plugin may include only {', '.join(sorted(PLUGIN_HEADERS))}, not {included}")
         elif backend and target_backend and backend != target_backend:
             report(path, number, f"backend {backend} includes a file of backend {target_backend}")

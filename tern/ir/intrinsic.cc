@@ -11,6 +11,14 @@ namespace {
 struct Table {
   std::shared_mutex mutex;
   std::map<std::string, Intrinsic, std::less<>> intrinsics;
+  NamespaceFinder finder;
+
+  // Entries are never removed.
+  const Intrinsic* Find(std::string_view name) {
+    std::shared_lock lock(mutex);
+    auto it = intrinsics.find(name);
+    return it == intrinsics.end() ? nullptr : &it->second;
+  }
 };
 Table& GetTable() {
   static Table* table = new Table;
@@ -29,9 +37,21 @@ void RegisterIntrinsic(Intrinsic intrinsic) {
 
 const Intrinsic* FindIntrinsic(std::string_view name) {
   Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  auto it = table.intrinsics.find(name);
-  return it == table.intrinsics.end() ? nullptr : &it->second;
+  if (const Intrinsic* found = table.Find(name)) return found;
+  size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return nullptr;
+  NamespaceFinder finder;
+  {
+    std::shared_lock lock(table.mutex);
+    finder = table.finder;
+  }
+  if (finder) finder(name.substr(0, dot));
+  return table.Find(name);
+}
+
+void SetNamespaceFinder(NamespaceFinder finder) {
+  std::unique_lock lock(GetTable().mutex);
+  GetTable().finder = std::move(finder);
 }
 
 std::vector<std::string> IntrinsicNames() {

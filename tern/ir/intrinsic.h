@@ -40,6 +40,10 @@ struct Intrinsic {
 void RegisterIntrinsic(Intrinsic intrinsic);
 // Null where there is none.
 const Intrinsic* FindIntrinsic(std::string_view name);
+// Called with the first part of a name "x.f" that is not known, before it is given up: may register
+// it. Set by Initialize.
+using NamespaceFinder = std::function<void(std::string_view prefix)>;
+void SetNamespaceFinder(NamespaceFinder finder);
 std::vector<std::string> IntrinsicNames();
 
 }  // namespace tern::ir

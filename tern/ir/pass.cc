@@ -5,6 +5,8 @@
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <sstream>
 
 #include "tern/ffi/text.h"
@@ -12,23 +14,31 @@
 namespace tern::ir {
 namespace {
 
-// Filled once by Initialize; passes are then only read.
-std::map<std::string, Pass, std::less<>>& Passes() {
-  static auto* passes = new std::map<std::string, Pass, std::less<>>;
-  return *passes;
+// Filled by Initialize and by code generators from outside; entries are never removed.
+struct Table {
+  std::shared_mutex mutex;
+  std::map<std::string, Pass, std::less<>> passes;
+};
+Table& GetTable() {
+  static Table* table = new Table;
+  return *table;
 }
 
 }  // namespace
 
 void RegisterPass(Pass pass) {
   std::string name = pass.name;
-  bool added = Passes().emplace(name, std::move(pass)).second;
+  std::unique_lock lock(GetTable().mutex);
+  bool added = GetTable().passes.emplace(name, std::move(pass)).second;
   TERN_ICHECK(added) << "pass " << name << " is registered twice";
 }
 
 const Pass& GetPass(std::string_view name) {
-  auto it = Passes().find(name);
-  if (it == Passes().end()) {
+  Table& table = GetTable();
+  std::shared_lock lock(table.mutex);
+  auto it = table.passes.find(name);
+  if (it == table.passes.end()) {
+    lock.unlock();
     std::vector<std::string> names = PassNames();
     TERN_THROW(ValueError) << "unknown pass '" << name << "'" << ffi::DidYouMean(name, names)
                            << "; the passes are: " << ffi::Join(names);
@@ -38,7 +48,8 @@ const Pass& GetPass(std::string_view name) {
 
 std::vector<std::string> PassNames() {
   std::vector<std::string> names;
-  for (const auto& [name, pass] : Passes()) names.push_back(name);
+  std::shared_lock lock(GetTable().mutex);
+  for (const auto& [name, pass] : GetTable().passes) names.push_back(name);
   return names;
 }
 

@@ -22,3 +22,9 @@ ffi::Map LoadMetaDataFromJson(const std::string& text) {
 
 }  // namespace
 }  // namespace tern::runtime
+
+// The name by which a program that links the runtime statically asks for this file.
+extern "C" {
+extern const bool tern_core_functions;
+const bool tern_core_functions = true;
+}

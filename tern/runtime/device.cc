@@ -64,13 +64,18 @@ const DeviceKind* FindLoaded(int32_t device_type) {
 
 }  // namespace
 
+template <class Member>
+Member DeviceKind::Optional(Member TernDeviceApi::* member) const {
+  return api_->version >= 2 ? api_->*member : nullptr;
+}
+
 int32_t DeviceKind::Count() const {
   int32_t count = 0;
   ffi::CheckCall(api_->device_count(&count));
   return count;
 }
 
-ffi::Map DeviceKind::Describe(int32_t device_id) const {
+ffi::Map DeviceKind::Collect(int32_t device_id, Emitter emitter) const {
   int32_t count = Count();
   TERN_CHECK(device_id >= 0 && device_id < count)
       << "no such device: " << name_ << ":" << device_id << "; there "
@@ -80,18 +85,30 @@ ffi::Map DeviceKind::Describe(int32_t device_id) const {
     ffi::Map properties = ffi::MakeMap();
     std::exception_ptr failure;  // kept here: nothing may be thrown through the plugin
   } sink;
-  int code =
-      api_->describe(device_id, &sink, [](void* raw, const char* name, const TernAny* value) {
-        auto* sink = static_cast<Sink*>(raw);
-        try {
-          sink->properties->items[name] = ffi::Any(ffi::AnyView(*value));
-        } catch (...) {
-          sink->failure = std::current_exception();
-        }
-      });
+  int code = emitter(device_id, &sink, [](void* raw, const char* name, const TernAny* value) {
+    auto* sink = static_cast<Sink*>(raw);
+    try {
+      sink->properties->items[name] = ffi::Any(ffi::AnyView(*value));
+    } catch (...) {
+      sink->failure = std::current_exception();
+    }
+  });
   ffi::CheckCall(code);
   if (sink.failure) std::rethrow_exception(sink.failure);
   return sink.properties;
+}
+
+ffi::Map DeviceKind::Describe(int32_t device_id) const {
+  return Collect(device_id, api_->describe);
+}
+
+ffi::Map DeviceKind::Detect(int32_t device_id) const {
+  // A plugin of before there were detectors has a shorter table.
+  auto detector = Optional(&TernDeviceApi::detect);
+  if (!detector)
+    TERN_THROW(RuntimeError) << "the " << name_
+                             << " runtime has no detector: give the target's attributes";
+  return Collect(device_id, detector);
 }
 
 void* DeviceKind::Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const {
@@ -108,11 +125,6 @@ void DeviceKind::Copy(const TernCopy& copy) const { ffi::CheckCall(api_->copy(&c
 
 void DeviceKind::Synchronize(int32_t device_id, void* stream) const {
   ffi::CheckCall(api_->synchronize(device_id, stream));
-}
-
-template <class Member>
-Member DeviceKind::Optional(Member TernDeviceApi::* member) const {
-  return api_->version >= 2 ? api_->*member : nullptr;
 }
 
 template <class Member>

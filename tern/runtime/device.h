@@ -26,6 +26,9 @@ class DeviceKind {
   int32_t Count() const;
   // Properties of a live device. "no such device" names how many there are.
   ffi::Map Describe(int32_t device_id) const;
+  // The target attributes of a live device, by the plugin's detector. "no detector" and "no such
+  // device" are different errors.
+  ffi::Map Detect(int32_t device_id) const;
   void* Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const;
   void Free(int32_t device_id, void* memory) const;
   void Copy(const TernCopy& copy) const;
@@ -48,6 +51,9 @@ class DeviceKind {
   double SecondsBetween(int32_t device_id, void* start, void* stop) const;
 
  private:
+  using Emitter = int (*)(int32_t device_id, void* sink, TernPropertySink emit);
+  // What the emitter says of a device that there is.
+  ffi::Map Collect(int32_t device_id, Emitter emitter) const;
   // A member of the table that came with version 2; null where the table has none.
   template <class Member>
   Member Optional(Member TernDeviceApi::* member) const;

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "tern/ffi/registry.h"
+#include "tern/runtime/plugin.h"
 #include "tern/runtime/thread_pool.h"
 #include "tern/runtime/workspace.h"
 
@@ -37,13 +39,27 @@ void Raise(const TernEnv*, const char* kind, const TernAny* parts, int32_t num_p
   });
 }
 
+// "x.f" may come with the plugin x.
+std::string_view PluginOf(std::string_view name) {
+  size_t dot = name.find('.');
+  return dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+}
+
+[[noreturn]] void ThrowNoCallee(std::string_view name) {
+  std::string_view plugin = PluginOf(name);
+  bool absent = !plugin.empty() && !IsPluginLoaded(plugin);
+  TERN_THROW(RuntimeError) << "compiled code calls " << name
+                           << ", which is neither in the module's imports nor registered"
+                           << (absent ? "; " + WhyPluginAbsent(plugin) : "");
+  __builtin_unreachable();
+}
+
 int Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
          TernAny* result) {
   return ffi::Guard([&] {
     ffi::Function callee = static_cast<ffi::ModuleObj*>(env->module)->FindCallee(name);
-    if (!callee)
-      TERN_THROW(RuntimeError) << "compiled code calls " << name
-                               << ", which is neither in the module's imports nor registered";
+    if (!callee && TryLoadPlugin(PluginOf(name))) callee = ffi::FindGlobal(name);
+    if (!callee) ThrowNoCallee(name);
     ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
   });
 }

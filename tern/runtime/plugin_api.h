@@ -14,6 +14,8 @@
 #ifndef TERN_RUNTIME_PLUGIN_API_H_
 #define TERN_RUNTIME_PLUGIN_API_H_
 
+#include <stddef.h>
+
 #include "tern/ffi/c_abi.h"
 
 #ifdef __cplusplus
@@ -74,7 +76,12 @@ typedef struct TernDeviceApi {
   int (*synchronize_event)(int32_t device_id, void* event);
   // From one event to another; waits for both.
   int (*elapsed)(int32_t device_id, void* start, void* stop, double* seconds);
+  // Emits the target attributes that code for this very device should be compiled with. May be
+  // null: the kind has no detector.
+  int (*detect)(int32_t device_id, void* sink, TernPropertySink emit);
 } TernDeviceApi;
+// What the first version of the table had.
+#define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, memory_info)
 
 // One part of a payload: a whole program (name is "") or one kernel's code.
 typedef struct TernBlob {

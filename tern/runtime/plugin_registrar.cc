@@ -76,7 +76,7 @@ StagedRegistrations::StagedRegistrations() {
 
 void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* api) {
   std::string kind = NameOf("device kind", raw_kind);
-  CheckTable("device kind", kind, api, offsetof(TernDeviceApi, memory_info));
+  CheckTable("device kind", kind, api, TERN_DEVICE_API_MIN_SIZE);
   auto present = [&](const char* member, bool is) {
     CheckPresent("device kind", kind, member, is);
   };

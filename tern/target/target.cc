@@ -11,31 +11,6 @@
 namespace tern::target {
 namespace {
 
-// Filled by Initialize and by codegen plugins; entries are never removed.
-std::map<std::string, TargetKind, std::less<>>& Kinds() {
-  static auto* kinds = new std::map<std::string, TargetKind, std::less<>>;
-  return *kinds;
-}
-
-const std::string* FindTag(std::string_view name) {
-  for (const auto& [kind_name, kind] : Kinds())
-    if (auto it = kind.tags.find(std::string(name)); it != kind.tags.end()) return &it->second;
-  return nullptr;
-}
-
-[[noreturn]] void ThrowUnknownKind(std::string_view name) {
-  std::vector<std::string> kinds, all;
-  for (const auto& [kind_name, kind] : Kinds()) {
-    kinds.push_back(kind_name);
-    for (const auto& [tag, text] : kind.tags) all.push_back(tag);
-  }
-  std::string tags = ffi::Join(all);
-  all.insert(all.end(), kinds.begin(), kinds.end());
-  TERN_THROW(ValueError) << "unknown target '" << name << "'" << ffi::DidYouMean(name, all)
-                         << "; the kinds are: " << ffi::Join(kinds)
-                         << (tags.empty() ? "" : "; the tags are: " + tags);
-}
-
 const char* TypeText(AttrSpec::Type type) {
   switch (type) {
     case AttrSpec::Type::kString:
@@ -139,7 +114,7 @@ Target ParseWords(std::string_view text, Target host) {
   TERN_CHECK(!words.empty())
       << "the target is empty; give a kind and attributes, as in \"KIND -name=value\"";
   std::string head = words[0];
-  if (const std::string* tag = FindTag(head)) {
+  if (std::optional<std::string> tag = FindTag(head)) {
     // Attributes after a tag override the tag's.
     std::vector<std::string> expanded = Words(*tag);
     words.insert(words.begin() + 1, expanded.begin() + 1, expanded.end());
@@ -200,26 +175,6 @@ thread_local std::vector<Target> current_targets;
 
 }  // namespace
 
-void RegisterTargetKind(TargetKind kind) {
-  for (const auto& [tag, text] : kind.tags)
-    TERN_ICHECK(!FindTag(tag)) << "tag " << tag << " is registered twice";
-  std::string name = kind.name;
-  bool added = Kinds().emplace(name, std::move(kind)).second;
-  TERN_ICHECK(added) << "target kind " << name << " is registered twice";
-}
-
-const TargetKind& GetTargetKind(std::string_view name) {
-  auto it = Kinds().find(name);
-  if (it == Kinds().end()) ThrowUnknownKind(name);
-  return it->second;
-}
-
-std::vector<const TargetKind*> TargetKinds() {
-  std::vector<const TargetKind*> kinds;
-  for (const auto& [name, kind] : Kinds()) kinds.push_back(&kind);
-  return kinds;
-}
-
 Target Target::Parse(std::string_view text) { return ParseAny(text, {}); }
 
 Target Target::Parse(std::string_view text, std::string_view host) {
@@ -228,10 +183,10 @@ Target Target::Parse(std::string_view text, std::string_view host) {
 
 Target Target::DefaultHost() {
   const TargetKind* best = nullptr;
-  for (const auto& [name, kind] : Kinds())
-    if (kind.role == Role::kHost && kind.unavailable.empty() &&
-        (!best || kind.host_rank > best->host_rank))
-      best = &kind;
+  for (const TargetKind* kind : TargetKinds())
+    if (kind->role == Role::kHost && kind->unavailable.empty() &&
+        (!best || kind->host_rank > best->host_rank))
+      best = kind;
   TERN_CHECK(best) << "this build of Tern has no host code generator";
   return Finish(*best, {}, {});
 }

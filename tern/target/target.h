@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,14 @@ void RegisterTargetKind(TargetKind kind);
 // Throws with the kinds and tags there are.
 const TargetKind& GetTargetKind(std::string_view name);
 std::vector<const TargetKind*> TargetKinds();  // by name
+// What the tag stands for, if it is one.
+std::optional<std::string> FindTag(std::string_view name);
+// Among those that are known already.
+bool HasTargetKindOrTag(std::string_view name);
+// Called with a name that is neither a kind nor a tag, before it is refused: may register it. Set
+// by Initialize.
+using KindFinder = std::function<void(std::string_view name)>;
+void SetKindFinder(KindFinder finder);
 
 class TargetNode;
 

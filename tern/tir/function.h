@@ -57,6 +57,9 @@ inline constexpr const char* kDeviceType = "device_type";
 inline constexpr const char* kReassociate = "reassociate";
 // Bool: tensors may overlap that are written; by default they do not, and callers are checked.
 inline constexpr const char* kMayAlias = "may_alias";
+// Array of strings: the steps that make its loops fast (tern/schedule); in the text form a section
+// of its own.
+inline constexpr const char* kSchedule = "schedule";
 inline constexpr const char* kLaunchTags =
     "launch_tags";  // Array of strings: a kernel's launch parameters, in order
 }  // namespace attr

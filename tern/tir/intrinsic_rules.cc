@@ -41,13 +41,17 @@ void RegisterLoweringRule(const std::string& intrinsic, const std::string& kind,
   table.rules[{intrinsic, kind}].push_back(std::move(rule));
 }
 
+LoweringRule KeepingRule(std::function<bool(DataType operand)> takes) {
+  return [takes = std::move(takes)](const ir::CallNode* call) {
+    return takes(call->args[0].dtype()) ? ir::Expr(ffi::Ref<const ir::CallNode>(call))
+                                        : ir::Expr();
+  };
+}
+
 void KeepIntrinsics(const std::string& kind, const std::vector<std::string>& intrinsics,
                     const std::function<bool(DataType operand)>& takes) {
   for (const std::string& intrinsic : intrinsics)
-    RegisterLoweringRule(intrinsic, kind, [takes](const ir::CallNode* call) {
-      return takes(call->args[0].dtype()) ? ir::Expr(ffi::Ref<const ir::CallNode>(call))
-                                          : ir::Expr();
-    });
+    RegisterLoweringRule(intrinsic, kind, KeepingRule(takes));
 }
 
 ir::Expr ApplyLoweringRules(const ir::CallNode* call, std::string_view kind) {

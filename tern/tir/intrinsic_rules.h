@@ -26,6 +26,8 @@ void RegisterLoweringRule(const std::string& intrinsic, const std::string& kind,
 // The code generator of `kind` takes these as they are, on operands that `takes` says yes to.
 void KeepIntrinsics(const std::string& kind, const std::vector<std::string>& intrinsics,
                     const std::function<bool(DataType operand)>& takes);
+// The rule that keeps a call on operands that `takes` says yes to.
+LoweringRule KeepingRule(std::function<bool(DataType operand)> takes);
 inline bool IsWideFloat(DataType dtype) { return dtype.is_float() && dtype.bits() >= 32; }
 
 // Asks the rules of the kind, then those for all; null where none applies.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -32,13 +33,18 @@ class Parser : public ExprParser {
     std::set<std::string> names;
     while (!AtEnd()) {
       try {
+        if (AtSchedule()) {
+          ParseSchedule(&functions);
+          continue;
+        }
         ir::BaseFunc function = AtKernel() ? ir::BaseFunc(ParseKernel()) : ParseFunction();
         if (!names.insert(function->name).second)
           diagnostics_.Add(function->span, "function " + function->name + " is defined twice");
         else
           functions.push_back(function);
       } catch (const Abandon&) {
-        while (!AtEnd() && !(Peek().first_on_line && (Is("func") || AtKernel()))) Next();
+        while (!AtEnd() && !(Peek().first_on_line && (Is("func") || AtKernel() || AtSchedule())))
+          Next();
       }
     }
     diagnostics_.ThrowIfAny("ParseError");
@@ -123,6 +129,37 @@ class Parser : public ExprParser {
     ir::Attrs attrs = ParseAttrs();
     Stmt body = ParseBlock();
     return PrimFunc::Make(name, std::move(params), std::move(body), std::move(attrs), span);
+  }
+
+  // schedule name { one step a line }, of a function that stands before it.
+  bool AtSchedule() const { return Is("schedule") && Peek(1).kind == Token::Kind::kIdent; }
+  void ParseSchedule(std::vector<ir::BaseFunc>* functions) {
+    Next();
+    Span span = Peek().span;
+    std::string name = ExpectIdent("the name of a function");
+    auto it = std::find_if(functions->begin(), functions->end(),
+                           [&](const ir::BaseFunc& f) { return f->name == name; });
+    if (it == functions->end() || AsExternKernel(*it))
+      Fail(span, "there is no function " + name + " before its schedule");
+    if ((*it)->attrs.count(attr::kSchedule)) Fail(span, name + " has a schedule already");
+    Expect("{");
+    std::vector<ffi::Any> steps;
+    while (!Is("}")) steps.push_back(ParseStep());
+    Expect("}");
+    *it = AsPrimFunc(*it).WithAttr(attr::kSchedule, ffi::MakeArray(std::move(steps)));
+  }
+  // The words up to the end of the line, as tern/schedule reads them.
+  std::string ParseStep() {
+    std::string step;
+    do {
+      if (AtEnd()) Unexpected("'}'");
+      const Token& token = Next();
+      bool is_word = token.kind != Token::Kind::kPunct;
+      if (is_word && !step.empty() && std::isalnum(static_cast<unsigned char>(step.back())))
+        step += " ";
+      step += token.text == "=" ? " = " : token.text == "," ? ", " : token.text;
+    } while (!Is("}") && !Peek().first_on_line);
+    return step;
   }
 
   // A buffer may have the name `kernel`.

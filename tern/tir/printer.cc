@@ -83,7 +83,14 @@ class Printer {
     PrintHead("func", function);
     out_ += " ";
     Body(function->body);
-    return out_ + "\n";
+    out_ += "\n";
+    if (auto it = function->attrs.find(attr::kSchedule); it != function->attrs.end()) {
+      out_ += "\nschedule " + function->name + " {\n";
+      for (const ffi::Any& step : *it->second.As<ffi::Array>())
+        out_ += "  " + step.As<std::string>() + "\n";
+      out_ += "}\n";
+    }
+    return out_;
   }
 
   std::string Kernel(const ExternKernelNode& kernel) {
@@ -178,11 +185,12 @@ class Printer {
     if (attrs.empty()) return "";
     std::string text;
     for (const auto& [key, value] : attrs) {
+      if (key == attr::kSchedule) continue;  // a section of its own
       auto target = value.TryAs<target::Target>();
       text += (text.empty() ? "" : ", ") + key + " = " +
               (target ? QuoteString((*target)->str()) : ffi::WriteJson(value));
     }
-    return " attrs {" + text + "}";
+    return text.empty() ? "" : " attrs {" + text + "}";
   }
 
   // ---- expressions

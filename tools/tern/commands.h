@@ -38,7 +38,7 @@ void Inspect(const InspectOptions& options);
 struct OptOptions {
   std::string input, target;
   std::vector<std::string> passes, print_after;  // each a list with commas
-  bool list = false, no_verify = false, timing = false;
+  bool list = false, no_verify = false, schedule = false, timing = false;
 };
 void Opt(const OptOptions& options);
 

@@ -83,6 +83,16 @@ void PrintSections(const runtime::Artifact& artifact) {
                 section.name.c_str(), section.bytes.size(), runtime::ToHex(section.sha256).c_str());
 }
 
+// Of code that is not text, and came without a source: nothing.
+std::string ReadableForm(const ffi::Module& module) {
+  if (module->SourceFormats().empty()) return "";
+  try {
+    return module->InspectSource("");
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 }  // namespace
 
 void Inspect(const InspectOptions& options) {
@@ -98,7 +108,7 @@ void Inspect(const InspectOptions& options) {
   for (const ffi::Module& module : modules) {
     std::printf("\nmodule     %s, kernels: %s\n", module->kind().c_str(),
                 ffi::Join(module->FunctionNames()).c_str());
-    if (!module->SourceFormats().empty()) std::printf("\n%s", module->InspectSource("").c_str());
+    if (std::string text = ReadableForm(module); !text.empty()) std::printf("\n%s", text.c_str());
   }
 }
 

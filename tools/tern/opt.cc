@@ -59,7 +59,9 @@ void Opt(const OptOptions& options) {
       WithContext("verifying what pass " + pass + " made", [&] { tir::Verify(module); });
     };
   pass_options.timing = &timing;
-  module = ir::RunPasses(module, PassList("--passes", options.passes), pass_options);
+  std::vector<std::string> passes = PassList("--passes", options.passes);
+  if (options.schedule) passes.insert(passes.begin(), "apply_schedules");
+  module = ir::RunPasses(module, passes, pass_options);
   std::fputs(tir::PrintModule(module).c_str(), stdout);
   if (options.timing)
     for (const auto& [name, seconds] : timing)

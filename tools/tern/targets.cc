@@ -3,6 +3,8 @@
 // tern targets: what can be compiled for, and what can run here.
 #include <cstdio>
 
+#include "tern/codegen/plugin.h"
+#include "tern/detect_target.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/plugin.h"
 #include "tern/target/target.h"
@@ -20,6 +22,14 @@ std::string AttrText(const std::string& name, const target::AttrSpec& spec) {
   return text + "  " + spec.help;
 }
 
+void PrintDetected(const std::string& device) {
+  try {
+    std::printf("    detected   %s  %s\n", device.c_str(), DetectTarget(device)->str().c_str());
+  } catch (const Error& error) {
+    std::printf("    detected   %s  error: %s\n", device.c_str(), error.message().c_str());
+  }
+}
+
 void PrintDevices(const std::string& kind_name) {
   const runtime::DeviceKind* kind = runtime::FindDeviceKind(kind_name);
   if (!kind) {
@@ -33,8 +43,10 @@ void PrintDevices(const std::string& kind_name) {
     for (int32_t id = 0; id < count; ++id) {
       ffi::Map properties = kind->Describe(id);
       const ffi::Any* name = properties->Find("name");
-      std::printf("    device     %s:%d  %s\n", kind_name.c_str(), id,
+      std::string device = kind_name + ":" + std::to_string(id);
+      std::printf("    device     %s  %s\n", device.c_str(),
                   name ? name->As<std::string>().c_str() : "");
+      PrintDetected(device);
     }
   } catch (const Error& error) {
     std::printf("    devices    error: %s\n", error.what());
@@ -59,6 +71,7 @@ void PrintKind(const target::TargetKind& kind) {
 
 void Targets() {
   runtime::LoadAllPlugins();
+  codegen::LoadAllCodegens();
   std::printf("default host: %s\n", target::Target::DefaultHost()->str().c_str());
   for (const target::TargetKind* kind : target::TargetKinds()) {
     std::printf("\n");

@@ -55,7 +55,7 @@ TERN_PLUGIN(host, registrar) {
 #elif TERN_BREAKAGE == TERN_TAKEN_NAME
   registrar->add_device(registrar, "cpu", &device);
 #elif TERN_BREAKAGE == TERN_SMALL_TABLE
-  device.size = sizeof(TernDeviceApi) - 8;
+  device.size = TERN_DEVICE_API_MIN_SIZE - 8;
   Check(registrar->add_device(registrar, "broken", &device));
 #endif
 }

@@ -10,6 +10,7 @@
 #include "tern/codegen/c/arithmetic_cases.h"
 #include "tern/codegen/packed_test_function.h"
 #include "tern/compile.h"
+#include "tern/detect_target.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_artifact.h"
 #include "tern/runtime/tensor.h"
@@ -279,6 +280,13 @@ TYPED_TEST(OpenCLArithmetic, TakesScalars) {
     double expected = (dtype.is_float() ? 1.5 : 7) * (given ? 1 : 2);
     EXPECT_EQ(static_cast<double>(Element<T>::Get(this->template ToHost<T>(result)[0])), expected);
   }
+}
+
+TEST_F(OnDevice, IsDetected) {
+  auto threads = runtime::GetDeviceKind("opencl").Describe(0)->Find("max_threads")->As<int64_t>();
+  target::Target target = DetectTarget("opencl:0");
+  EXPECT_EQ(target->kind->name, "opencl");
+  EXPECT_EQ(target->GetInt("max_threads"), std::min<int64_t>(threads, 4096));
 }
 
 TEST_F(OnDevice, RunsVectors) {

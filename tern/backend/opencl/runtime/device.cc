@@ -39,6 +39,21 @@ int Describe(int32_t device_id, void* sink, TernPropertySink emit) {
   });
 }
 
+// Within what the target's attributes may be.
+int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    auto number = [&](const char* name, uint64_t value) {
+      TernAny any = plugin::IntValue(static_cast<int64_t>(value));
+      emit(sink, name, &any);
+    };
+    number("max_threads",
+           std::min<uint64_t>(device.Number<size_t>(cl::kDeviceMaxWorkGroupSize), 4096));
+    number("max_shared_memory",
+           std::min<uint64_t>(device.Number<cl::Bits>(cl::kDeviceLocalMemSize), 1 << 20));
+  });
+}
+
 // The driver aligns buffers to its widest type, which is at least what any kernel asks for.
 int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
   return Guard([&] {
@@ -203,6 +218,7 @@ const TernDeviceApi kDeviceApi = {
     .wait_event = WaitEvent,
     .synchronize_event = SynchronizeEvent,
     .elapsed = Elapsed,
+    .detect = Detect,
 };
 
 }  // namespace tern::opencl

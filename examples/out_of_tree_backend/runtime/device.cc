@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of the plugin boundary.
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "runtime/plugin.h"
+#include "tern/runtime/plugin_sdk.h"
+
+namespace emu {
+namespace {
+
+using tern::plugin::Guard;
+using tern::plugin::IntValue;
+using tern::plugin::TextValue;
+
+int Count(int32_t* count) {
+  *count = 1;
+  return 0;
+}
+
+int Describe(int32_t, void* sink, TernPropertySink emit) {
+  return Guard([&] {
+    TernAny name = TextValue("emulated device"), driver = TextValue("1.0"),
+            threads = IntValue(kMaxThreads),
+            memory = IntValue(static_cast<int64_t>(DeviceMemory().size()));
+    emit(sink, "name", &name);
+    emit(sink, "driver", &driver);
+    emit(sink, "max_threads", &threads);
+    emit(sink, "memory", &memory);
+  });
+}
+
+int Detect(int32_t, void* sink, TernPropertySink emit) {
+  return Guard([&] {
+    TernAny threads = IntValue(kMaxThreads);
+    emit(sink, "max_threads", &threads);
+  });
+}
+
+int Alloc(int32_t, uint64_t bytes, uint64_t, void** out) {
+  return Guard([&] { *out = reinterpret_cast<void*>(DeviceMemory().Allocate(bytes)); });
+}
+
+int Free(int32_t, void* memory) {
+  return Guard([&] { DeviceMemory().Free(reinterpret_cast<uint64_t>(memory)); });
+}
+
+int Copy(const TernCopy* copy) {
+  return Guard([&] {
+    auto address = [&](const void* memory, uint64_t offset, TernDevice device) {
+      return device.type == kDeviceType
+                 ? DeviceMemory().At(reinterpret_cast<uint64_t>(memory) + offset, copy->bytes)
+                 : static_cast<char*>(const_cast<void*>(memory)) + offset;
+    };
+    if (copy->bytes == 0) return;
+    std::memmove(address(copy->dst, copy->dst_offset, copy->dst_device),
+                 address(copy->src, copy->src_offset, copy->src_device), copy->bytes);
+  });
+}
+
+// Everything is done when it returns, so one stream is like another.
+int CreateStream(int32_t, void** out) {
+  *out = nullptr;
+  return 0;
+}
+int IgnoreStream(int32_t, void*) { return 0; }
+
+using Program = std::map<std::string, Kernel>;
+
+int Load(int32_t, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
+  return Guard([&] {
+    TERN_CHECK(std::string(fmt) == "emu") << "emu runs code of format emu, not " << fmt;
+    auto program = std::make_unique<Program>();
+    for (int32_t i = 0; i < num_blobs; ++i)
+      (*program)[blobs[i].name] = ReadKernel(blobs[i].name, {blobs[i].data, blobs[i].size});
+    *out = program.release();
+  });
+}
+
+void Unload(void* program) { delete static_cast<Program*>(program); }
+
+int GetKernel(void* program, const char* name, void** out) {
+  return Guard([&] {
+    auto it = static_cast<Program*>(program)->find(name);
+    TERN_CHECK(it != static_cast<Program*>(program)->end()) << "the program has no kernel " << name;
+    *out = &it->second;
+  });
+}
+
+int Launch(void* raw, const TernLaunch* launch) {
+  return Guard([&] {
+    const auto& kernel = *static_cast<Kernel*>(raw);
+    uint64_t threads = uint64_t{launch->block[0]} * launch->block[1] * launch->block[2];
+    TERN_CHECK(threads <= kMaxThreads) << "kernel " << kernel.name << " is launched with blocks of "
+                                       << threads << " threads; emu has " << kMaxThreads;
+    TERN_CHECK(static_cast<size_t>(launch->num_args) == kernel.params.size())
+        << "kernel " << kernel.name << " takes " << kernel.params.size() << " arguments, got "
+        << launch->num_args;
+    std::vector<uint64_t> args;
+    for (int32_t i = 0; i < launch->num_args; ++i)
+      args.push_back(ReadArgument(kernel.params[static_cast<size_t>(i)], launch->args[i]));
+    Run(kernel, DeviceMemory(), launch->grid, launch->block, args);
+  });
+}
+
+}  // namespace
+
+// Leaked: tensors may be freed while the process exits.
+Memory& DeviceMemory() {
+  static auto* memory = new Memory;
+  return *memory;
+}
+
+const TernDeviceApi kDeviceApi = {.size = sizeof(TernDeviceApi),
+                                  .version = TERN_PLUGIN_API_VERSION,
+                                  .device_type = kDeviceType,
+                                  .device_count = Count,
+                                  .describe = Describe,
+                                  .alloc = Alloc,
+                                  .free = Free,
+                                  .copy = Copy,
+                                  .create_stream = CreateStream,
+                                  .destroy_stream = IgnoreStream,
+                                  .synchronize = IgnoreStream,
+                                  .detect = Detect};
+
+const TernKernelLoader kKernelLoader = {.size = sizeof(TernKernelLoader),
+                                        .version = TERN_PLUGIN_API_VERSION,
+                                        .load = Load,
+                                        .unload = Unload,
+                                        .get_kernel = GetKernel,
+                                        .launch = Launch};
+
+}  // namespace emu

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/plugin_loader.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tern/ffi/error.h"
+#include "tern/runtime/elf_file.h"
+
+namespace tern::runtime {
+namespace {
+
+bool AutoloadIsOff() {
+  const char* value = std::getenv("TERN_BACKEND_AUTOLOAD");
+  return value && std::string_view(value) == "0";
+}
+
+// The dynamic linker says "cannot open shared object file" of a library for another machine; this
+// says which.
+void CheckElf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  TERN_CHECK(file) << "cannot be read";
+  char buffer[64];
+  file.read(buffer, sizeof buffer);
+  uint16_t machine = ElfMachine(std::string_view(buffer, static_cast<size_t>(file.gcount())));
+  TERN_CHECK(machine == HostElfMachine())
+      << "built for " << ElfMachineName(machine) << ", this machine is "
+      << ElfMachineName(HostElfMachine());
+}
+
+}  // namespace
+
+PluginLibrary::PluginLibrary(const std::string& path) {
+  CheckElf(path);
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) throw Error("RuntimeError", dlerror());
+}
+
+PluginLibrary::~PluginLibrary() {
+  if (handle_) dlclose(handle_);
+}
+
+void* PluginLibrary::Find(const char* symbol) const { return dlsym(handle_, symbol); }
+
+PluginLoader::PluginLoader(PluginPart part, std::string what, LoadFile load, LinkedIn linked_in)
+    : part_(part),
+      what_(std::move(what)),
+      load_(std::move(load)),
+      linked_in_(std::move(linked_in)) {}
+
+std::vector<PluginLoader::Candidate> PluginLoader::Candidates(std::string_view name,
+                                                              bool search) const {
+  std::vector<Candidate> found;
+  if (auto it = linked_in_.find(name); it != linked_in_.end())
+    found.push_back({it->first + " (linked in)", it->second});
+  if (search && IsPluginName(name))
+    for (const std::string& path : FindPlugins(part_, name))
+      found.push_back({path, [this, name = std::string(name), path] { load_(name, path); }});
+  return found;
+}
+
+void PluginLoader::Initialise(std::string_view name, const Candidate& candidate) {
+  auto place = loading_.emplace(name).first;
+  try {
+    candidate.load();
+  } catch (...) {
+    loading_.erase(place);
+    throw;
+  }
+  loading_.erase(place);
+  refused_.erase(candidate.place);
+  loaded_.emplace(name);
+}
+
+bool PluginLoader::TryLoad(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  if (loaded_.contains(name)) return true;
+  if (loading_.contains(name)) return false;
+  for (const Candidate& candidate : Candidates(name, !AutoloadIsOff())) {
+    if (refused_.contains(candidate.place)) continue;
+    try {
+      Initialise(name, candidate);
+      return true;
+    } catch (const Error& error) {
+      refused_[candidate.place] = error.message();
+      WarnOfPlugin(candidate.place + ": " + error.message());
+    }
+  }
+  return false;
+}
+
+void PluginLoader::Load(std::string_view name) {
+  TERN_CHECK(IsPluginName(name)) << "\"" << name
+                                 << "\" is not a backend's name: letters a-z, digits and _ are";
+  std::lock_guard lock(mutex_);
+  if (loaded_.contains(name)) return;
+  TERN_CHECK(!loading_.contains(name)) << "the initialisation of " << name << " asks for itself";
+  std::vector<Candidate> candidates = Candidates(name, true);
+  if (candidates.empty()) TERN_THROW(RuntimeError) << PluginNotFound(part_, name);
+  try {
+    Initialise(name, candidates.front());
+  } catch (const Error& error) {
+    throw Error("RuntimeError", candidates.front().place + ": " + error.message());
+  }
+}
+
+bool PluginLoader::IsLoaded(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  return loaded_.contains(name);
+}
+
+std::vector<std::string> PluginLoader::LoadAll() {
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, load] : linked_in_) TryLoad(name);
+  for (const std::string& name : PluginNames(part_)) TryLoad(name);
+  return {loaded_.begin(), loaded_.end()};
+}
+
+std::string PluginLoader::WhyAbsent(std::string_view name) {
+  std::string start = "the " + std::string(name) + " " + what_ + " is not loaded: ";
+  if (!IsPluginName(name)) return start + "that is not a backend's name";
+  std::lock_guard lock(mutex_);
+  for (const Candidate& candidate : Candidates(name, true))
+    if (auto it = refused_.find(candidate.place); it != refused_.end())
+      return start + candidate.place + ": " + it->second;
+  if (AutoloadIsOff()) return start + "TERN_BACKEND_AUTOLOAD=0 turns the search off";
+  return start + PluginNotFound(part_, name);
+}
+
+}  // namespace tern::runtime
