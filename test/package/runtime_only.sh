@@ -43,5 +43,5 @@ holds static "bin/tern-run lib/libtern_runtime.a"
 consumer static
 if readelf -d "$directory/static-consumer/run_artifact" | grep -q tern; then fail "the program needs a library of Tern"; fi
 
-refused "there is no backend 'nosuch' with a plugin; there are: opencl" \
+refused "there is no backend 'nosuch'" \
   "$cmake" -S "$source" -B "$directory/wrong" -DTERN_COMPILER=OFF -DTERN_TESTS=OFF -DTERN_BACKENDS=nosuch
