@@ -132,7 +132,9 @@ class LLVMModule : public codegen::LinkableModule {
         << "Tern does not link for " << triple() << "; it makes objects for it (.o)";
     if (target_.arch().linker == Linker::kWasm)
       return LinkWasm(target_, Finished().object, names_, section);
-    std::vector<std::string> objects = {Finished().object, FfiHostObject(target_, names_)};
+    // Made once: LLVM does not promise the same bytes twice in one process.
+    if (ffi_host_.empty()) ffi_host_ = FfiHostObject(target_, names_);
+    std::vector<std::string> objects = {Finished().object, ffi_host_};
     if (!section.empty()) {
       objects.push_back(SectionObject(target_, section));
     }
@@ -177,6 +179,7 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::unique_ptr<llvm::LLVMContext> context_;
   mutable std::unique_ptr<llvm::Module> module_;  // until the code is finished
   mutable Code code_;
+  mutable std::string ffi_host_;  // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
 };
