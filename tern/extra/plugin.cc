@@ -4,8 +4,8 @@
 
 TERN_PLUGIN(host, registrar) {
   using tern::plugin::Check;
-  Check(registrar->add_function(registrar, "extra.gemm_float32", tern::extra::GemmFloat32,
-                                nullptr));
-  Check(registrar->add_function(registrar, "extra.gemm_float64", tern::extra::GemmFloat64,
-                                nullptr));
+  Check(
+      registrar->add_function(registrar, "extra.gemm_float32", tern::extra::GemmFloat32, nullptr));
+  Check(
+      registrar->add_function(registrar, "extra.gemm_float64", tern::extra::GemmFloat64, nullptr));
 }

@@ -19,17 +19,17 @@
 // The plugin's entry:
 //   TERN_PLUGIN(host, registrar) { ...register with tern::plugin::Check...; }
 // What it throws becomes the error of the load.
-#define TERN_PLUGIN(host, registrar)                                                           \
-  static void TernPluginInit(const TernHostApi* host, TernRegistrar* registrar);               \
-  extern "C" __attribute__((visibility("default"))) int TERN_PLUGIN_ENTRY_NAME(                \
-      const TernHostApi* host, TernRegistrar* registrar) {                                     \
-    ::tern::plugin::host_api = host;                                                           \
-    return ::tern::plugin::Guard([&] {                                                         \
-      ::tern::plugin::CheckHost(host, registrar);                                              \
-      TernPluginInit(host, registrar);                                                         \
-    });                                                                                        \
-  }                                                                                            \
-  static void TernPluginInit([[maybe_unused]] const TernHostApi* host,                         \
+#define TERN_PLUGIN(host, registrar)                                             \
+  static void TernPluginInit(const TernHostApi* host, TernRegistrar* registrar); \
+  extern "C" __attribute__((visibility("default"))) int TERN_PLUGIN_ENTRY_NAME(  \
+      const TernHostApi* host, TernRegistrar* registrar) {                       \
+    ::tern::plugin::host_api = host;                                             \
+    return ::tern::plugin::Guard([&] {                                           \
+      ::tern::plugin::CheckHost(host, registrar);                                \
+      TernPluginInit(host, registrar);                                           \
+    });                                                                          \
+  }                                                                              \
+  static void TernPluginInit([[maybe_unused]] const TernHostApi* host,           \
                              [[maybe_unused]] TernRegistrar* registrar)
 
 namespace tern::plugin {

@@ -140,8 +140,8 @@ PluginManifest ReadPluginManifest(const std::string& file) {
   const ffi::Any* version = (*map)->Find("version");
   auto number = version ? version->TryAs<int64_t>() : std::nullopt;
   TERN_CHECK(number) << "the manifest has no \"version\"; " << kManifestVersion << " is expected";
-  TERN_CHECK(*number == kManifestVersion) << "a manifest of version " << *number
-                                          << "; this runtime reads version " << kManifestVersion;
+  TERN_CHECK(*number == kManifestVersion)
+      << "a manifest of version " << *number << "; this runtime reads version " << kManifestVersion;
   PluginManifest manifest{file, TextMember(*map, "name"), TextMember(*map, "runtime"),
                           TextMember(*map, "codegen")};
   TERN_CHECK(IsPluginName(manifest.name))

@@ -27,10 +27,9 @@ TEST(PluginSearch, PathEndsBesideTheRuntime) {
 TEST(PluginSearch, ManifestsLieInTheDataDirectories) {
   ScopedVariable home("HOME", "/home/someone"), user("XDG_DATA_HOME", ""),
       system("XDG_DATA_DIRS", "");
-  EXPECT_EQ(ManifestPath(),
-            (std::vector<std::string>{"/home/someone/.local/share/tern/backends",
-                                      "/usr/local/share/tern/backends",
-                                      "/usr/share/tern/backends"}));
+  EXPECT_EQ(ManifestPath(), (std::vector<std::string>{"/home/someone/.local/share/tern/backends",
+                                                      "/usr/local/share/tern/backends",
+                                                      "/usr/share/tern/backends"}));
   ScopedVariable other_user("XDG_DATA_HOME", "/data"), other_system("XDG_DATA_DIRS", "/a:no:/data");
   EXPECT_EQ(ManifestPath(), (std::vector<std::string>{"/data/tern/backends", "/a/tern/backends"}));
 }
@@ -65,8 +64,7 @@ TEST_F(ManifestTest, NamesLibrariesFromItsDirectory) {
 }
 
 TEST_F(ManifestTest, ALibraryThatWasRemovedIsNamed) {
-  std::string file =
-      Write("gone.json", R"({"version": 1, "name": "gone", "runtime": "run.so"})");
+  std::string file = Write("gone.json", R"({"version": 1, "name": "gone", "runtime": "run.so"})");
   EXPECT_EQ(FindPlugins(PluginPart::kRuntime, "gone"), std::vector<std::string>{});
   testing::internal::CaptureStderr();
   EXPECT_EQ(FindDeviceKind("gone"), nullptr);

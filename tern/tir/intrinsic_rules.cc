@@ -43,8 +43,7 @@ void RegisterLoweringRule(const std::string& intrinsic, const std::string& kind,
 
 LoweringRule KeepingRule(std::function<bool(DataType operand)> takes) {
   return [takes = std::move(takes)](const ir::CallNode* call) {
-    return takes(call->args[0].dtype()) ? ir::Expr(ffi::Ref<const ir::CallNode>(call))
-                                        : ir::Expr();
+    return takes(call->args[0].dtype()) ? ir::Expr(ffi::Ref<const ir::CallNode>(call)) : ir::Expr();
   };
 }
 
