@@ -76,6 +76,7 @@ class CallableObj : public FunctionObj {
 class CallArgument {
  public:
   template <class T>
+    requires(!std::is_same_v<std::decay_t<T>, CallArgument>)
   explicit CallArgument(T&& value) {
     using Value = std::decay_t<T>;
     if constexpr (std::is_base_of_v<AnyView, Value>) {
