@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tern/codegen/backend_registrar.h"
+#include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/plugin_search.h"
@@ -59,7 +60,7 @@ TEST_F(CodegenPluginTest, IntrinsicsRunOnOtherTargets) {
     runtime::Tensor a = runtime::Tensor::Empty({8}, DataType::Float(32)),
                     b = runtime::Tensor::Empty({8}, DataType::Float(32));
     for (int i = 0; i < 8; ++i) a.as<float>()[i] = static_cast<float>(i);
-    Compile(module, target)->GetFunction("f")(a, b);
+    codegen::LoadLinkable(Compile(module, target))->GetFunction("f")(a, b);
     EXPECT_EQ(b.as<float>()[7], 3.5f) << target->str();
   }
 }
