@@ -14,11 +14,12 @@
 namespace emu {
 
 // X(name, bits in a parameter or in memory)
-#define EMU_TYPES(X)                                                               \
-  X(I8, int8_t)                                                                    \
-  X(I16, int16_t)                                                                  \
-  X(I32, int32_t) X(I64, int64_t) X(U8, uint8_t) X(U16, uint16_t) X(U32, uint32_t) \
-      X(U64, uint64_t) X(F32, float) X(F64, double) X(Bool, bool)
+// clang-format off
+#define EMU_TYPES(X)                                               \
+  X(I8, int8_t) X(I16, int16_t) X(I32, int32_t) X(I64, int64_t)     \
+  X(U8, uint8_t) X(U16, uint16_t) X(U32, uint32_t) X(U64, uint64_t) \
+  X(F32, float) X(F64, double) X(Bool, bool)
+// clang-format on
 enum class Type : uint8_t {
 #define EMU_TYPE(name, type) k##name,
   EMU_TYPES(EMU_TYPE)
@@ -28,16 +29,16 @@ inline constexpr int kNumTypes = 11;
 
 // X(name, operands): d is the register that is written, a b c are registers that are read, i is an
 // immediate of 64 bits in place of b and c, t is the place of an instruction, in d.
-#define EMU_OPS(X)                                                                                \
-  X(Const, "di")                                                                                  \
-  X(Move, "da")                                                                                   \
-  X(Index, "di") X(Add, "dab") X(Sub, "dab") X(Mul, "dab") X(Div, "dab") X(Mod, "dab")            \
-      X(FloorDiv, "dab") X(FloorMod, "dab") X(Min, "dab") X(Max, "dab") X(Eq, "dab") X(Ne, "dab") \
-          X(Lt, "dab") X(Le, "dab") X(Not, "da") X(ShiftLeft, "dab") X(ShiftRight, "dab")         \
-              X(BitAnd, "dab") X(BitOr, "dab") X(BitXor, "dab") X(BitNot, "da") X(Sqrt, "da")     \
-                  X(Mac, "dabc") X(Select, "dabc") X(Cast, "da") X(Reinterpret, "da")             \
-                      X(Load, "dab") X(Store, "abc") X(Jump, "t") X(JumpUnless, "ta")             \
-                          X(Barrier, "") X(Halt, "")
+#define EMU_OPS(X)                                                                            \
+  X(Const, "di")                                                                              \
+  X(Move, "da")                                                                               \
+  X(Index, "di")                                                                              \
+  X(Add, "dab") X(Sub, "dab") X(Mul, "dab") X(Div, "dab") X(Mod, "dab") X(FloorDiv, "dab")    \
+      X(FloorMod, "dab") X(Min, "dab") X(Max, "dab") X(Eq, "dab") X(Ne, "dab") X(Lt, "dab")   \
+          X(Le, "dab") X(Not, "da") X(ShiftLeft, "dab") X(ShiftRight, "dab") X(BitAnd, "dab") \
+              X(BitOr, "dab") X(BitXor, "dab") X(BitNot, "da") X(Sqrt, "da") X(Mac, "dabc")   \
+                  X(Select, "dabc") X(Cast, "da") X(Reinterpret, "da") X(Load, "dab")         \
+                      X(Store, "abc") X(Jump, "t") X(JumpUnless, "ta") X(Barrier, "") X(Halt, "")
 enum class Op : uint8_t {
 #define EMU_OP(name, operands) k##name,
   EMU_OPS(EMU_OP)
