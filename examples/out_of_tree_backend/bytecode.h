@@ -29,6 +29,7 @@ inline constexpr int kNumTypes = 11;
 
 // X(name, operands): d is the register that is written, a b c are registers that are read, i is an
 // immediate of 64 bits in place of b and c, t is the place of an instruction, in d.
+// clang-format off
 #define EMU_OPS(X)                                                                            \
   X(Const, "di")                                                                              \
   X(Move, "da")                                                                               \
@@ -39,6 +40,7 @@ inline constexpr int kNumTypes = 11;
               X(BitOr, "dab") X(BitXor, "dab") X(BitNot, "da") X(Sqrt, "da") X(Mac, "dabc")   \
                   X(Select, "dabc") X(Cast, "da") X(Reinterpret, "da") X(Load, "dab")         \
                       X(Store, "abc") X(Jump, "t") X(JumpUnless, "ta") X(Barrier, "") X(Halt, "")
+// clang-format on
 enum class Op : uint8_t {
 #define EMU_OP(name, operands) k##name,
   EMU_OPS(EMU_OP)
