@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <unordered_set>
 
 #include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
@@ -12,6 +11,7 @@
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
@@ -133,32 +133,6 @@ std::vector<ffi::Module> BuildExternKernels(const ir::IRModule& module,
   return modules;
 }
 
-// The addresses of the memory that the function writes, itself or through external kernels.
-std::unordered_set<const ir::Node*> WrittenMemory(const ir::IRModule& module,
-                                                  const tir::PrimFunc& function) {
-  struct Scan : tir::StmtVisitor {
-    explicit Scan(const ir::IRModule& module) : module(module) {}
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::BufferStoreNode* node) override {
-      written.insert(node->buffer->data.get());
-    }
-    void VisitNode(const ir::CallNode* node) override {
-      const auto* name = node->args.empty() ? nullptr : node->args[0].As<ir::StringImmNode>();
-      auto it = name && node->name == tir::intrinsic::kLaunchKernel
-                    ? module->functions.find(name->value)
-                    : module->functions.end();
-      if (it == module->functions.end()) return;
-      const tir::ExternKernelNode* kernel = tir::AsExternKernel(it->second);
-      for (size_t i = 0; kernel && i < kernel->params.size() && i + 1 < node->args.size(); ++i)
-        if (kernel->writes[i]) written.insert(node->args[i + 1].get());
-    }
-    const ir::IRModule& module;
-    std::unordered_set<const ir::Node*> written;
-  } scan(module);
-  scan.Visit(function->body);
-  return scan.written;
-}
-
 }  // namespace
 
 ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
@@ -214,7 +188,7 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
   for (const auto& [name, base] : module->functions) {
     if (tir::AsExternKernel(base)) continue;
     tir::PrimFunc function = tir::AsPrimFunc(base);
-    auto written = WrittenMemory(module, function);
+    tir::WrittenMemory written = tir::FindWrittenMemory(module, function);
     runtime::FunctionInfo info{name, {}};
     for (const tir::Param& param : function->params) {
       runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
@@ -224,7 +198,7 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
           described.shape.push_back(tir::Print(extent));
         for (const ir::Expr& stride : param.buffer->strides)
           described.strides.push_back(tir::Print(stride));
-        described.is_output = written.count(param.buffer->data.get()) > 0;
+        described.is_output = written.stored.count(param.var.node()) > 0;
       }
       info.params.push_back(std::move(described));
     }

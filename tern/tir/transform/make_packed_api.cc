@@ -7,6 +7,7 @@
 #include "tern/ffi/abi_layout.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/lower_allocations.h"
@@ -53,8 +54,10 @@ class CallLowerer : public StmtMutator {
 // functions from the rest to the whole and applied at the end.
 class Packer {
  public:
-  Packer(PrimFunc function, const target::TargetKind& kind, const target::Target& host)
-      : function_(std::move(function)),
+  Packer(const ir::IRModule& module, PrimFunc function, const target::TargetKind& kind,
+         const target::Target& host)
+      : module_(module),
+        function_(std::move(function)),
         device_(kind.device),
         device_type_(kind.device_type),
         layout_(target::PointerBytes(host)) {}
@@ -72,14 +75,11 @@ class Packer {
       if (params[i].is_tensor()) views.emplace_back(i, UnpackTensor(i, params[i]));
     // A shape may use extents that a later tensor defines.
     for (const auto& [i, view] : views) UnpackData(i, params[i], view);
-    if (TensorsAreDistinct(function_))
-      CheckOverlaps();
-    else
-      may_alias_ = true;
     // Extents that are expressions, or variables already known, are compared once all variables
     // are.
     for (const auto& check : late_checks_) check();
-    for (const auto& check : last_checks_) check();
+    bool distinct = TensorsAreDistinct(function_);
+    if (distinct) CheckOverlaps();
 
     Expr device_id = device_id_ ? device_id_ : Int32(0);
     Stmt body = CallLowerer(env_, device_id).Mutate(function_->body);
@@ -89,7 +89,7 @@ class Packer {
     ir::Attrs attrs = function_->attrs;
     attrs[attr::kCallingConvention] = "packed";
     attrs[attr::kTarget] = host;
-    if (may_alias_) attrs[attr::kMayAlias] = true;
+    if (!distinct) attrs[attr::kMayAlias] = true;
     if (device_type_ != kTernDeviceCpu)
       attrs[attr::kDeviceType] = static_cast<int64_t>(device_type_);
     return PrimFunc::Make(function_->name,
@@ -281,34 +281,16 @@ class Packer {
 
   // Memory that is written lies apart from that of all other tensors.
   void CheckOverlaps() {
-    std::unordered_set<const VarNode*> written = FindWritten();
+    WrittenMemory written = FindWrittenMemory(module_, function_);
+    auto may_write = [&](const Param& param) {
+      return written.stored.count(param.var.node()) || written.given.count(param.var.node());
+    };
     const std::vector<Param>& params = function_->params;
     for (size_t i = 0; i < params.size(); ++i)
       for (size_t j = i + 1; j < params.size(); ++j)
         if (params[i].is_tensor() && params[j].is_tensor() &&
-            (written.count(params[i].var.node()) || written.count(params[j].var.node())))
-          last_checks_.push_back([=, this] { CheckApart(i, params[i], j, params[j]); });
-  }
-
-  // Addresses that are stored to, or given to someone who may.
-  std::unordered_set<const VarNode*> FindWritten() const {
-    struct Scan : StmtVisitor {
-      using StmtVisitor::VisitNode;
-      void VisitNode(const BufferStoreNode* node) override {
-        written.insert(node->buffer->data.node());
-        VisitChildren(node);
-      }
-      void VisitNode(const VarNode* node) override { written.insert(node); }
-      void VisitNode(const ir::CallNode* node) override {
-        const auto* element =
-            node->name == intrinsic::kAddressOf ? node->args[0].As<ir::BufferLoadNode>() : nullptr;
-        if (element) written.insert(element->buffer->data.node());
-        VisitChildren(node);
-      }
-      std::unordered_set<const VarNode*> written;
-    } scan;
-    scan.Visit(function_->body);
-    return std::move(scan.written);
+            (may_write(params[i]) || may_write(params[j])))
+          CheckApart(i, params[i], j, params[j]);
   }
 
   // Of the memory of a tensor, from its lowest to its highest element; 0 where it has none.
@@ -356,6 +338,7 @@ class Packer {
               a.name() + "); a function with the attribute may_alias takes tensors that overlap")});
   }
 
+  const ir::IRModule& module_;
   PrimFunc function_;
   std::string device_;
   int32_t device_type_;
@@ -365,19 +348,22 @@ class Packer {
   Expr device_id_;
   std::unordered_set<const VarNode*> known_;
   std::vector<std::function<Stmt(Stmt)>> prologue_;
-  std::vector<std::function<void()>> late_checks_, last_checks_;
-  bool may_alias_ = false;
+  std::vector<std::function<void()>> late_checks_;
 };
 
-}  // namespace
-
-PrimFunc MakePackedApi(const PrimFunc& function) {
+PrimFunc Pack(const ir::IRModule& module, const PrimFunc& function) {
   if (function->attrs.count(attr::kCallingConvention)) return function;
   auto it = function->attrs.find(attr::kTarget);
   TERN_CHECK(it != function->attrs.end()) << "function " << function->name << " has no target";
   target::Target target = it->second.As<target::Target>();
   target::Target host = target->is_device() ? target->host : target;
-  return Packer(function, *target->kind, host).Run(host);
+  return Packer(module, function, *target->kind, host).Run(host);
+}
+
+}  // namespace
+
+ir::IRModule MakePackedApi(const ir::IRModule& module) {
+  return MapFunctions(module, [&](const PrimFunc& function) { return Pack(module, function); });
 }
 
 }  // namespace tern::tir

@@ -8,10 +8,10 @@ namespace tern::tir {
 
 // Before: a host function with tensor and scalar parameters, buffers flat, kernels split off.
 // After: the packed calling convention (docs/lowered_tir.md): the arguments are unpacked and
-// checked (number, types, ranks, extents, strides, device), launches go through the environment,
-// large or symbolic allocations come from it (lower_allocations.h), and the target is the host.
-// Kernels stay as they are.
-PrimFunc MakePackedApi(const PrimFunc& function);
+// checked (number, types, ranks, extents, strides, device, overlap), launches go through the
+// environment, large or symbolic allocations come from it (lower_allocations.h), and the target is
+// the host. Kernels stay as they are.
+ir::IRModule MakePackedApi(const ir::IRModule& module);
 
 }  // namespace tern::tir
 

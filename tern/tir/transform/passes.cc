@@ -90,7 +90,8 @@ void RegisterPasses() {
                LowerVirtualThreads);
   per_function("lower_warp_memory", "memory of warps is in the registers of their lanes",
                LowerWarpMemory);
-  per_function("make_packed_api", "host functions check and unpack their arguments", MakePackedApi);
+  ir::RegisterPass(
+      {"make_packed_api", "host functions check and unpack their arguments", MakePackedApi});
   per_function("make_plain_api", "host functions are called without a runtime", MakePlainApi);
   per_function("merge_shared_memory", "kernels have one piece of shared memory", MergeSharedMemory);
   per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
