@@ -7,6 +7,7 @@
 
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/extern_kernel.h"
@@ -144,6 +145,7 @@ class Splitter : public StmtMutator {
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
     for (const char* kept : {attr::kReassociate, attr::kWarpSize})
       if (auto it = function_->attrs.find(kept); it != function_->attrs.end()) attrs.insert(*it);
+    if (!TensorsAreDistinct(function_)) attrs[attr::kMayAlias] = true;
     Stmt renamed = renamer.Mutate(body);
     for (const auto& [var, value] : narrow)
       renamed = LetStmtNode::Make(var, value, renamed, var.span());
