@@ -39,8 +39,9 @@ struct IterSum {
 
 // What splits are of: a loop variable less its minimum, or a fused iteration. 0 <= source < extent.
 struct IterSource {
-  ir::Var var;    // null: fused
-  IterSum fused;  // its base is 0, its last scale 1; each scale is that of the next one times extent
+  ir::Var var;  // null: fused
+  IterSum
+      fused;  // its base is 0, its last scale 1; each scale is that of the next one times extent
   ir::Expr extent;
 };
 
