@@ -75,6 +75,56 @@ TEST_F(AnalyzerTest, NarrowArithmeticWraps) {
   EXPECT_EQ(Simple(u + one >= one), "u + uint8(1) >= uint8(1)");
 }
 
+TEST_F(AnalyzerTest, Remainders) {
+  analyzer_.BindModular(n_, {16, 0});
+  EXPECT_EQ(analyzer_.Modular(n_ * 3 + 5), (ModularSet{48, 5}));
+  EXPECT_EQ(analyzer_.Modular(n_ + i_), ModularSet{});
+  EXPECT_EQ(analyzer_.Modular(MinNode::Make(n_, n_ + 24)), (ModularSet{8, 0}));
+  EXPECT_EQ(Simple(FloorMod(n_ + 3, 8)), "3");
+  EXPECT_EQ(Simple(FloorDiv(n_, 4) * 4), "n");
+  EXPECT_EQ(Simple(n_ * 2 == 7), "false");
+  EXPECT_EQ(Simple(FloorDiv(j_ * n_ + i_, 16)), "j * (n // 16)");
+}
+
+TEST_F(AnalyzerTest, Conditions) {
+  Analyzer::Mark mark = analyzer_.Enter();
+  analyzer_.Assume(i_ < 4 && n_ >= 8 && FloorMod(n_, 8) == 0);
+  EXPECT_EQ(analyzer_.Bounds(i_), (ConstBounds{0, 3}));
+  EXPECT_EQ(Simple(i_ < n_), "true");
+  EXPECT_EQ(Simple(FloorMod(n_, 4)), "0");
+  EXPECT_EQ(Simple(MaxNode::Make(i_ * 2, n_)), "n");
+  analyzer_.Leave(mark);
+  EXPECT_EQ(analyzer_.Bounds(i_), (ConstBounds{0, 15}));
+  EXPECT_EQ(Simple(i_ < n_), "i < n");
+  EXPECT_EQ(Simple(FloorMod(n_, 4)), "n % 4");
+  // In what is chosen, and in what is asked second.
+  EXPECT_EQ(Simple(SelectNode::Make(i_ < n_, MinNode::Make(i_, n_), 0)), "select(i < n, i, 0)");
+  EXPECT_EQ(Simple(i_ < n_ && i_ < n_ + 1), "i < n");
+  EXPECT_EQ(Simple(i_ < 3 || i_ >= 3), "true");
+}
+
+TEST_F(AnalyzerTest, ProvesOverSymbolicShapes) {
+  Var io("io"), ii("ii"), k("k"), m("m");
+  for (const Var& extent : {n_, m}) analyzer_.Bind(extent, {0, ConstBounds::kPosInf});
+  analyzer_.BindRange(io, 0, CeilDiv(n_, 4));
+  analyzer_.BindRange(ii, 0, 4);
+  analyzer_.BindRange(k, 0, m);
+  EXPECT_TRUE(analyzer_.CanProve(io * 4 < n_));
+  EXPECT_FALSE(analyzer_.CanProve(io * 4 + ii < n_));
+  EXPECT_TRUE(analyzer_.CanProve(io * 4 + ii < n_ + 3));
+  EXPECT_TRUE(analyzer_.CanProve(j_ * m + k < n_ * m));
+  EXPECT_FALSE(analyzer_.CanProve(k * m + j_ < n_ * m));
+}
+
+// What is computed in another order must not overflow where it did not before.
+TEST_F(AnalyzerTest, AddsNoOverflow) {
+  Var x("x", DataType::Int(32)), y("y", DataType::Int(32)), z("z", DataType::Int(32));
+  EXPECT_EQ(Simple(x + (y - z)), "x + (y - z)");
+  for (const Var& var : {x, y, z}) analyzer_.Bind(var, {0, 1000});
+  EXPECT_EQ(Simple(x + (y - z)), "x + y - z");
+  EXPECT_EQ(Simple(x + y + z - y), "x + z");
+}
+
 // Half of the values of uint64 are negative as int64.
 TEST(Bounds, OfAConversionThatMayWrap) {
   Analyzer analyzer;

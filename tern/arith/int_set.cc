@@ -38,7 +38,8 @@ std::optional<CoveredRange> Cover(const Expr& expr, const std::vector<IterRange>
     symbolic.EnterRange(loop.var, loop.range.min, loop.range.extent);
   std::vector<const VarNode*> vars;
   bool dense = symbolic.IsDense(expr, &vars);
-  // A loop that the expression does not depend on may not run at all, for some iterations of others.
+  // A loop that the expression does not depend on may not run at all, for some iterations of
+  // others.
   for (const IterRange& loop : loops) {
     bool used = std::find(vars.begin(), vars.end(), loop.var.node()) != vars.end();
     dense = dense && (used || symbolic.analyzer().Bounds(loop.range.extent).lo >= 1);

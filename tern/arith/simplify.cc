@@ -217,7 +217,24 @@ class Simplifier : public ExprMutator {
     CombineSplits(&*sum, *analyzer_);
     Expr candidate = sum->ToExpr();
     if (candidate.get() && Accept(candidate, self, CostOf(self))) return Mutate(candidate);
-    return MoveIntoChoice(*sum, self);
+    if (Expr moved = MoveIntoChoice(*sum, self); moved.get()) return moved;
+    return Unnest(self);
+  }
+
+  // x + (y + z) is x + y + z.
+  Expr Unnest(const Expr& self) {
+    const auto* add = self.As<AddNode>();
+    const auto* sub = self.As<SubNode>();
+    if (!add && !sub) return {};
+    const Expr &a = add ? add->a : sub->a, &b = add ? add->b : sub->b;
+    if (!IsSum(b)) return {};
+    bool minus = b.As<SubNode>();
+    const Expr &first = minus ? b.As<SubNode>()->a : b.As<AddNode>()->a,
+               &second = minus ? b.As<SubNode>()->b : b.As<AddNode>()->b;
+    Expr left = add ? a + first : a - first;
+    Expr candidate = minus == (add != nullptr) ? left - second : left + second;
+    if (!Accept(candidate, self, CostOf(self))) return {};
+    return Mutate(candidate);
   }
 
   // min(i * 4 + 4, n) - i * 4 is min(4, n - i * 4).
