@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tern/arith/index_text.h"
+#include "tern/arith/test_index_text.h"
 
 namespace tern::arith {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "tern/arith/index_text.h"
+#include "tern/arith/test_index_text.h"
 
 namespace tern::arith {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For tests: expressions over loops, from text.
-#ifndef TERN_ARITH_INDEX_TEXT_H_
-#define TERN_ARITH_INDEX_TEXT_H_
+#ifndef TERN_ARITH_TEST_INDEX_TEXT_H_
+#define TERN_ARITH_TEST_INDEX_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -85,4 +85,4 @@ inline IndexText IndexText::Parse(const std::string& loops, const std::vector<st
 
 }  // namespace tern::arith
 
-#endif  // TERN_ARITH_INDEX_TEXT_H_
+#endif  // TERN_ARITH_TEST_INDEX_TEXT_H_
