@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/index_map.h"
+
+#include <numeric>
+
+#include "tern/arith/symbolic_bounds.h"
+#include "tern/ffi/text.h"
+#include "tern/ir/mutator.h"
+#include "tern/schedule/nest.h"
+#include "tern/tir/expr_parser.h"
+#include "tern/tir/text.h"
+
+namespace tern::schedule {
+namespace {
+
+using ir::Expr;
+
+class MapParser : public tir::ExprParser {
+ public:
+  explicit MapParser(const std::string& text) : ExprParser(ffi::Make<ir::Source>("map", text)) {}
+
+  // (i, j) -> (i // 16, j, i % 16)
+  IndexMap Parse() {
+    IndexMap map;
+    try {
+      Expect("(");
+      CommaList(")", [&] {
+        std::string name = ExpectNewName("a variable");
+        map.vars.emplace_back(name);
+        symbols_[name] = {map.vars.back(), {}};
+      });
+      Expect("-");
+      Expect(">");
+      Expect("(");
+      map.indices = ParseExprs(")");
+      if (!AtEnd()) Unexpected("the end of the map");
+    } catch (const Abandon&) {
+    }
+    if (!diagnostics_.empty())
+      Refuse("expected a map, as in (i, j) -> (i // 16, j, i % 16): " +
+             diagnostics_.items()[0].message);
+    return map;
+  }
+};
+
+// The least common multiple of the numbers by which a variable is divided.
+int64_t DivisorsOf(const IndexMap& map, const ir::Var& var) {
+  int64_t multiple = 1;
+  auto note = [&](const Expr& value, const Expr& divisor) {
+    const int64_t* number = ir::AsConstInt(divisor);
+    if (number && *number > 0 && ir::UsesVar(value, var.node()))
+      multiple = std::lcm(multiple, *number);
+  };
+  for (const Expr& index : map.indices)
+    ir::ForEachExpr(index, [&](const Expr& e) {
+      if (const auto* div = e.As<ir::FloorDivNode>()) note(div->a, div->b);
+      if (const auto* mod = e.As<ir::FloorModNode>()) note(mod->a, mod->b);
+    });
+  return multiple;
+}
+
+}  // namespace
+
+IndexMap IndexMap::Parse(const std::string& text) { return MapParser(text).Parse(); }
+
+std::string IndexMap::str() const {
+  std::vector<std::string> from, to;
+  for (const ir::Var& var : vars) from.push_back(var.name());
+  for (const Expr& index : indices) to.push_back(tir::Print(index));
+  return "(" + ffi::Join(from) + ") -> (" + ffi::Join(to) + ")";
+}
+
+std::vector<Expr> IndexMap::Apply(const std::vector<Expr>& at,
+                                  const arith::Analyzer& analyzer) const {
+  ir::VarMap values;
+  for (size_t i = 0; i < vars.size(); ++i) values[vars[i].node()] = arith::AsInt64(at[i]);
+  std::vector<Expr> result;
+  for (const Expr& index : indices)
+    result.push_back(analyzer.Simplify(ir::Substitute(index, values)));
+  return result;
+}
+
+std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
+  if (shape.size() != vars.size())
+    Refuse("the map takes " + std::to_string(vars.size()) + " indices, and the buffer has " +
+           std::to_string(shape.size()) + " dimensions");
+  // Where something is divided its extent is taken as a multiple: the last part may have gaps.
+  arith::Analyzer outside;
+  Refuse("not yet");
+}
+
+}  // namespace tern::schedule
