@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "tern/arith/iter_map.h"
 #include "tern/arith/symbolic_bounds.h"
 #include "tern/ffi/text.h"
 #include "tern/ir/mutator.h"
@@ -86,7 +87,28 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
            std::to_string(shape.size()) + " dimensions");
   // Where something is divided its extent is taken as a multiple: the last part may have gaps.
   arith::Analyzer outside;
-  Refuse("not yet");
+  std::vector<arith::IterRange> ranges;
+  for (size_t i = 0; i < vars.size(); ++i) {
+    Expr unit(DivisorsOf(*this, vars[i]));
+    Expr extent = arith::AsInt64(shape[i]);
+    if (!ir::IsConst(unit, 1)) extent = outside.Simplify(ir::CeilDiv(extent, unit) * unit);
+    ranges.push_back({vars[i], {Expr(0), extent}});
+  }
+  arith::IterMapResult found = arith::DetectIterMap(indices, ranges, {}, outside);
+  if (!found.map) Refuse("it cannot be told where the map puts elements: " + found.error);
+  if (!found.map->not_injective.empty())
+    Refuse("the map puts several elements in one place: " + found.map->not_injective);
+  std::vector<Expr> result;
+  arith::SymbolicAnalyzer bounds(outside);
+  for (const arith::IterRange& range : ranges)
+    bounds.EnterRange(range.var, range.range.min, range.range.extent);
+  for (const Expr& index : indices) {
+    arith::SymbolicBounds box = bounds.Bounds(index);
+    if (!box.known() || !arith::ProveLessEqual(outside, Expr(0), box.lo))
+      Refuse("the map has an index that may be negative, or any number");
+    result.push_back(outside.Simplify(box.hi + Expr(1)));
+  }
+  return result;
 }
 
 }  // namespace tern::schedule
