@@ -161,8 +161,9 @@ Expr SymbolicAnalyzer::Bound(const LinearSum& sum, End end) const {
     for (const LinearSum::Term& term : fact.terms) {
       const VarNode* var = AsWidenedVar(term.expr);
       int64_t coefficient = var && Find(var) ? sum.CoefficientOf(var) : 0;
-      if (coefficient == 0 || coefficient % term.coefficient != 0) continue;
-      int64_t times = coefficient / term.coefficient;
+      auto quotient = FoldInt(NodeKind::kFloorDiv, coefficient, term.coefficient);
+      if (coefficient == 0 || !quotient || *quotient * term.coefficient != coefficient) continue;
+      int64_t times = *quotient;
       if ((times > 0) != (end == End::kHi)) continue;
       LinearSum rest = sum;
       if (!rest.Add(fact, -times)) continue;
