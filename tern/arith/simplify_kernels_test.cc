@@ -144,18 +144,21 @@ TEST(SimplifyKernels, Attention) {
 
 // Packed layouts, padding and tails; bench/simplify.cc measures the like.
 TEST(SimplifyKernels, TwelveLoops) {
-  IndexText text = IndexText::Parse(
+  const char* loops =
       "b in 0..n, oo in 0..8, ho in 0..(h + 3) // 4, wo in 0..(w + 7) // 8, co in 0..16, r in "
       "0..3, "
       "s in 0..3, hi in 0..4, wi in 0..8, ci in 0..4, oi in 0..16, f in 0..4096 where "
-      "ho * 4 + hi < h && wo * 8 + wi < w",
-      {"(((b * 8 + (oo * 16 + oi) // 16) * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) * 16 + "
-       "(oo * 16 + oi) % 16",
-       "((((oo * 16 + oi) // 16 * 8 + (co * 4 + ci) // 8) * 3 + r) * 3 + s) * 128 + "
-       "(co * 4 + ci) % 8 * 16 + (oo * 16 + oi) % 16",
-       "((b * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) // w",
-       "((b * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) // w % h",
-       "f // 512 * 512 + f // 32 % 16 * 32 + f % 32"});
+      "ho * 4 + hi < h && wo * 8 + wi < w";
+  const char* output =
+      "(((b * 8 + (oo * 16 + oi) // 16) * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) * 16 + "
+      "(oo * 16 + oi) % 16";
+  const char* weight =
+      "((((oo * 16 + oi) // 16 * 8 + (co * 4 + ci) // 8) * 3 + r) * 3 + s) * 128 + "
+      "(co * 4 + ci) % 8 * 16 + (oo * 16 + oi) % 16";
+  const char* row = "((b * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) // w";
+  const char* row_of_image = "((b * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) // w % h";
+  const char* fused = "f // 512 * 512 + f // 32 % 16 * 32 + f % 32";
+  IndexText text = IndexText::Parse(loops, {output, weight, row, row_of_image, fused});
   std::clock_t start = std::clock();
   Analyzer analyzer = text.Inside();
   std::vector<std::string> after;
