@@ -223,9 +223,9 @@ void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& wh
            "function says that it does not");
 }
 
-PrimFunc ApplySchedule(const PrimFunc& function) {
+Schedule ScheduleOf(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kSchedule);
-  if (it == function->attrs.end()) return function;
+  if (it == function->attrs.end()) return Schedule(function);
   auto bare = ffi::Make<PrimFuncNode>(*function);
   bare->attrs.erase(attr::kSchedule);
   Schedule schedule{PrimFunc(bare)};
@@ -238,7 +238,15 @@ PrimFunc ApplySchedule(const PrimFunc& function) {
                                 << " does not apply: " << error.message();
     }
   }
-  return schedule.function();
+  return schedule;
+}
+
+PrimFunc ApplySchedule(const PrimFunc& function) { return ScheduleOf(function).function(); }
+
+PrimFunc WithSchedule(const PrimFunc& function, const Trace& trace) {
+  std::vector<ffi::Any> steps;
+  for (const Step& step : trace.steps) steps.emplace_back(step.str());
+  return function.WithAttr(attr::kSchedule, ffi::MakeArray(std::move(steps)));
 }
 
 }  // namespace tern::schedule
