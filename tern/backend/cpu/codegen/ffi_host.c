@@ -2,23 +2,12 @@
 //
 // Linked into every shared object that Tern makes: the environment of its functions where their
 // caller is not Tern's runtime but a host of the TVM-FFI ABI (docs/abi.md). The host's library is
-// looked up when it is needed, so that none has to be there. Compiled as it stands for the target
-// `c`; for the target `llvm`, ffi_host.ll is this file (tools/make_ffi_host.sh).
+// looked up when it is needed, so that none has to be there. Compiled after host_abi.inc for the
+// target `c`; for the target `llvm`, ffi_host.ll is both (tools/make_ffi_host.sh).
 //
 // Not even libc is linked: nothing but dlopen, dlsym and memcpy is called by name.
 #include <stddef.h>
 #include <stdint.h>
-
-typedef struct TernAny {
-  int32_t type_index;
-  uint32_t small_len;
-  union {
-    int64_t i;
-    double f;
-    const void* p;
-    const char* s;
-  } v;
-} TernAny;
 
 typedef struct TernTensorView {
   void* data;
@@ -30,20 +19,7 @@ typedef struct TernTensorView {
   uint64_t byte_offset;
 } TernTensorView;
 
-typedef struct TernEnv TernEnv;
 typedef int (*ParallelBody)(const TernEnv* env, int64_t begin, int64_t end, const void* captures);
-struct TernEnv {
-  uint32_t size;
-  uint32_t version;
-  void* module;  // here: the first Block of the call
-  void (*raise)(const TernEnv* env, const char* kind, const TernAny* parts, int32_t num_parts);
-  int (*call)(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
-              TernAny* result);
-  void* (*alloc_workspace)(const TernEnv* env, int32_t device_type, int32_t device_id,
-                           int64_t bytes, int64_t alignment);
-  void (*free_workspace)(const TernEnv* env, int32_t device_type, int32_t device_id, void* memory);
-  int (*parallel_for)(const TernEnv* env, ParallelBody body, int64_t extent, const void* captures);
-};
 typedef int (*Entry)(const TernEnv* env, const TernAny* args, int32_t num_args, TernAny* result);
 
 void* dlopen(const char* path, int mode);
