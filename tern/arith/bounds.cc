@@ -29,6 +29,12 @@ int64_t MulEnd(int64_t a, int64_t b) {
   return result;
 }
 
+// By a divisor > 0.
+int64_t DivideEnd(int64_t a, int64_t divisor) {
+  if (IsInf(divisor)) return a < 0 ? -1 : 0;
+  return IsInf(a) ? a : FloorDivInt(a, divisor);
+}
+
 ConstBounds OfType(DataType dtype) {
   if (dtype.is_bool()) return {0, 1};
   if (dtype.bits() >= 64) return dtype.is_uint() ? ConstBounds{0, kPosInf} : ConstBounds{};
@@ -50,21 +56,25 @@ ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
       return {lo, hi};
     }
     case NodeKind::kFloorDiv:
-      if (b.is_single() && b.lo > 0)
-        return {IsInf(a.lo) ? a.lo : FloorDivInt(a.lo, b.lo),
-                IsInf(a.hi) ? a.hi : FloorDivInt(a.hi, b.lo)};
-      // Dividing a nonnegative number by a positive one makes it no larger.
-      if (a.lo >= 0 && b.lo > 0) return {0, a.hi};
+      // The quotient is nearest to 0 (or to -1) by the largest divisor.
+      if (b.lo > 0)
+        return {DivideEnd(a.lo, a.lo >= 0 ? b.hi : b.lo), DivideEnd(a.hi, a.hi >= 0 ? b.lo : b.hi)};
       return {};
     case NodeKind::kFloorMod:
       if (b.lo > 0) {
         int64_t hi = IsInf(b.hi) ? kPosInf : b.hi - 1;
+        // Within one multiple of the divisor the remainder runs with its dividend.
+        bool one_multiple = b.is_single() && !IsInf(a.lo) && !IsInf(a.hi) &&
+                            FloorDivInt(a.lo, b.lo) == FloorDivInt(a.hi, b.lo);
+        if (one_multiple) return {FloorModInt(a.lo, b.lo), FloorModInt(a.hi, b.lo)};
         return {0, a.lo >= 0 ? std::min(a.hi, hi) : hi};
       }
       return {};
     // On numbers that are not negative, truncating is flooring.
     case NodeKind::kTruncDiv:
     case NodeKind::kTruncMod:
+      if (kind == NodeKind::kTruncMod && b.lo > 0 && a.lo < 0 && !IsInf(b.hi))
+        return {std::max(a.lo, 1 - b.hi), std::max<int64_t>(0, std::min(a.hi, b.hi - 1))};
       if (a.lo < 0 || b.lo <= 0) return {};
       return Combine(kind == NodeKind::kTruncDiv ? NodeKind::kFloorDiv : NodeKind::kFloorMod, a, b);
     case NodeKind::kMin:
@@ -116,12 +126,6 @@ bool FitsType(NodeKind kind, ConstBounds a, ConstBounds b, DataType dtype) {
   return true;
 }
 
-void Analyzer::BindRange(const Var& var, const Expr& min, const Expr& extent) {
-  ConstBounds first = Bounds(min), count = Bounds(extent);
-  int64_t last = AddEnd(first.hi, count.hi, kPosInf);
-  Bind(var, {first.lo, IsInf(last) ? kPosInf : last - 1});
-}
-
 // By the bounds of its parts, which `bounds_of` gives.
 template <class F>
 ConstBounds Analyzer::BoundsFrom(const Expr& expr, const F& bounds_of) const {
@@ -131,7 +135,8 @@ ConstBounds Analyzer::BoundsFrom(const Expr& expr, const F& bounds_of) const {
     using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
     if constexpr (std::is_same_v<T, IntImmNode>) {
       if (dtype == DataType::UInt(64) && node->value < 0) return {};
-      return {node->value, node->value};
+      // The extreme values stand for "no bound", on their side only.
+      return {std::min(node->value, kPosInf - 1), std::max(node->value, kNegInf + 1)};
     } else if constexpr (std::is_same_v<T, VarNode>) {
       auto it = bounds_.find(node);
       return it == bounds_.end() ? ConstBounds{} : it->second;
@@ -146,7 +151,7 @@ ConstBounds Analyzer::BoundsFrom(const Expr& expr, const F& bounds_of) const {
       return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
     } else if constexpr (std::is_same_v<T, CallNode>) {
       if (!AsIfThenElse(expr)) return {};
-      ConstBounds a = Bounds(node->args[1]), b = Bounds(node->args[2]);
+      ConstBounds a = bounds_of(node->args[1]), b = bounds_of(node->args[2]);
       return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
     } else if constexpr (std::is_same_v<T, NotNode>) {
       ConstBounds a = bounds_of(node->a);
@@ -178,6 +183,16 @@ ConstBounds Analyzer::Bounds(const Expr& expr, BoundsCache* cache) const {
   ConstBounds bounds = BoundsFrom(expr, [&](const Expr& part) { return Bounds(part, cache); });
   cache->known_.emplace(expr.get(), std::pair(expr, bounds));
   return bounds;
+}
+
+ConstBounds Analyzer::Bounds(const LinearSum& sum, BoundsCache* cache) const {
+  ConstBounds total{sum.constant, sum.constant};
+  for (const LinearSum::Term& term : sum.terms) {
+    ConstBounds value = cache ? Bounds(term.expr, cache) : Bounds(term.expr);
+    value = Combine(NodeKind::kMul, value, {term.coefficient, term.coefficient});
+    total = Combine(NodeKind::kAdd, total, value);
+  }
+  return total;
 }
 
 }  // namespace tern::arith

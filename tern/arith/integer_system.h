@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "tern/ir/expr.h"
+#include "tern/arith/range.h"
 
 namespace tern::arith {
 
@@ -17,9 +17,7 @@ namespace tern::arith {
 // unknown of its own, one for equal expressions; // and % by a constant are exact.
 class IntegerSystem {
  public:
-  struct Range {
-    ir::Expr min, extent;
-  };
+  using Range = arith::Range;
   // What is known of a variable, asked for where it first occurs; nullopt: nothing.
   using RangeOf = std::function<std::optional<Range>(const ir::VarNode*)>;
   explicit IntegerSystem(RangeOf range_of) : range_of_(std::move(range_of)) {}

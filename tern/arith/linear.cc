@@ -55,6 +55,14 @@ bool IsIndexType(DataType dtype) {
   return dtype.is_int() && dtype.bits() >= 32 && dtype.is_scalar();
 }
 
+bool IsFixed(const Expr& expr) {
+  bool fixed = true;
+  ForEachExpr(expr, [&](const Expr& e) {
+    fixed &= !e.As<BufferLoadNode>() && !e.As<CallNode>() && !e.As<LetNode>();
+  });
+  return fixed;
+}
+
 std::optional<LinearForm> AsLinear(const Expr& expr, const VarNode* var) {
   auto linear = Split(expr, var);
   if (linear) linear->rest = Analyzer().Simplify(linear->rest);

@@ -11,6 +11,10 @@ namespace tern::arith {
 // Signed types whose overflow is undefined, so that sums may be regrouped.
 bool IsIndexType(DataType dtype);
 
+// Whether it has one value wherever its variables are in scope: it reads no memory and calls
+// nothing.
+bool IsFixed(const ir::Expr& expr);
+
 // var * coefficient + rest
 struct LinearForm {
   int64_t coefficient = 0;

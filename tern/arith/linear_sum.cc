@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tern/arith/analyzer.h"
 #include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
@@ -36,42 +37,53 @@ bool Collect(const Expr& expr, int64_t factor, LinearSum* sum) {
   const auto* cast = expr.As<CastNode>();
   if (cast && IsIndexType(cast->value.dtype()) && cast->value.dtype().bits() <= expr.dtype().bits())
     return Collect(cast->value, factor, sum);
-  return sum->AddTerm(AsInt64(expr), factor);
+  return sum->AddTerm(CastNode::Make(sum->dtype, expr, expr.span()), factor);
 }
 
-// The quotient's dividend, where `term` is (x // c) * (a multiple of c) for a constant c > 0.
-std::optional<std::pair<Expr, int64_t>> AsMultipleOfQuotient(const LinearSum::Term& term) {
-  const auto* division = term.expr.As<FloorDivNode>();
-  const int64_t* divisor = division ? AsConstInt(division->b) : nullptr;
-  if (!divisor || *divisor <= 0 || !IsIndexType(division->a.dtype()) ||
-      term.coefficient % *divisor != 0)
-    return {};
-  return std::pair(division->a, *divisor);
+// Whether equal, products in any order.
+bool SameTerm(const Expr& a, const Expr& b) {
+  if (a.same(b)) return true;
+  if (a->kind != b->kind) return false;
+  if (!a.As<MulNode>()) return StructuralEqual(a, b);
+  auto x = Product::Of(a), y = Product::Of(b);
+  if (!x || !y || x->coefficient != y->coefficient || x->factors.size() != y->factors.size())
+    return false;
+  return x->Without(*y).has_value();
 }
 
-// The least that `sum` can be, its quotients replaced by what they are divided of.
-std::optional<LinearSum> WithoutQuotients(const LinearSum& sum) {
+constexpr size_t kMaxExpandedTerms = 16;
+
+std::optional<LinearSum> Multiply(const LinearSum& a, const LinearSum& b) {
   LinearSum result;
-  result.constant = sum.constant;
-  for (const LinearSum::Term& term : sum.terms) {
-    auto quotient = AsMultipleOfQuotient(term);
-    if (!quotient) {
-      if (!result.AddTerm(term.expr, term.coefficient)) return {};
-      continue;
+  if (!result.Add(a, b.constant)) return {};
+  for (const LinearSum::Term& y : b.terms) {
+    if (a.constant != 0) {
+      auto coefficient = FoldInt(NodeKind::kMul, y.coefficient, a.constant);
+      if (!coefficient || !result.AddTerm(y.expr, *coefficient)) return {};
     }
-    auto [dividend, divisor] = *quotient;
-    int64_t times = term.coefficient / divisor;
-    auto linear = LinearSum::Of(dividend);
-    if (!linear || !result.Add(*linear, times)) return {};
-    LinearSum slack;
-    slack.constant = times > 0 ? 1 - divisor : 0;
-    if (!result.Add(slack, times)) return {};
+    for (const LinearSum::Term& x : a.terms) {
+      auto coefficient = FoldInt(NodeKind::kMul, x.coefficient, y.coefficient);
+      if (!coefficient || !result.AddTerm(x.expr * y.expr, *coefficient)) return {};
+    }
   }
+  if (result.terms.size() > kMaxExpandedTerms) return {};
   return result;
 }
 
-bool IsNonNegative(const Analyzer& analyzer, const LinearSum& sum) {
-  return analyzer.Bounds(sum.ToExpr()).lo >= 0;
+std::optional<LinearSum> ExpandTerm(const Expr& term) {
+  LinearSum sum;
+  sum.constant = 1;
+  auto product = Product::Of(term);
+  if (!product) return {};
+  for (const Expr& factor : product->factors) {
+    auto expanded = LinearSum::Of(factor);
+    auto next = expanded ? Multiply(sum, *expanded) : std::nullopt;
+    if (!next) return {};
+    sum = std::move(*next);
+  }
+  LinearSum result;
+  if (!result.Add(sum, product->coefficient)) return {};
+  return result;
 }
 
 }  // namespace
@@ -85,11 +97,37 @@ std::optional<LinearSum> LinearSum::Of(const Expr& expr) {
   return sum;
 }
 
+std::optional<LinearSum> LinearSum::OfSameType(const Expr& expr) {
+  if (!IsIndexType(expr.dtype())) return {};
+  LinearSum sum;
+  sum.dtype = expr.dtype();
+  if (!Collect(expr, 1, &sum)) return {};
+  return sum;
+}
+
+std::optional<LinearSum> LinearSum::Expanded(const Expr& expr) {
+  auto sum = Of(expr);
+  if (!sum) return {};
+  LinearSum result;
+  result.constant = sum->constant;
+  for (const Term& term : sum->terms) {
+    auto expanded = term.expr.As<MulNode>() ? ExpandTerm(term.expr) : std::nullopt;
+    bool added = expanded ? result.Add(*expanded, term.coefficient)
+                          : result.AddTerm(term.expr, term.coefficient);
+    if (!added) return {};
+  }
+  return result;
+}
+
+bool LinearSum::AddConstant(int64_t value) {
+  auto total = FoldInt(NodeKind::kAdd, constant, value);
+  if (total) constant = *total;
+  return total.has_value();
+}
+
 bool LinearSum::Add(const LinearSum& other, int64_t factor) {
   auto product = FoldInt(NodeKind::kMul, other.constant, factor);
-  auto total = product ? FoldInt(NodeKind::kAdd, constant, *product) : std::nullopt;
-  if (!total) return false;
-  constant = *total;
+  if (!product || !AddConstant(*product)) return false;
   return std::all_of(other.terms.begin(), other.terms.end(), [&](const Term& term) {
     auto coefficient = FoldInt(NodeKind::kMul, term.coefficient, factor);
     return coefficient && AddTerm(term.expr, *coefficient);
@@ -99,7 +137,7 @@ bool LinearSum::Add(const LinearSum& other, int64_t factor) {
 bool LinearSum::AddTerm(const Expr& expr, int64_t coefficient) {
   if (coefficient == 0) return true;
   auto known = std::find_if(terms.begin(), terms.end(),
-                            [&](const Term& term) { return StructuralEqual(term.expr, expr); });
+                            [&](const Term& term) { return SameTerm(term.expr, expr); });
   if (known == terms.end()) {
     terms.push_back({expr, coefficient});
     return true;
@@ -119,46 +157,88 @@ int64_t LinearSum::CoefficientOf(const VarNode* var) const {
   return 0;
 }
 
+int64_t LinearSum::CoefficientOf(const Expr& term) const {
+  for (const Term& mine : terms)
+    if (SameTerm(mine.expr, term)) return mine.coefficient;
+  return 0;
+}
+
 Expr LinearSum::ToExpr() const {
   Expr result;
+  bool fits = true;
+  auto number = [&](int64_t value) {
+    bool in_type = dtype.bits() == 64 || value == static_cast<int32_t>(value);
+    fits &= in_type;
+    return IntImmNode::Make(dtype, in_type ? value : 0);
+  };
   auto add = [&](const Term& term) {
-    // The smallest int64 has no opposite; it stays a factor.
+    // The smallest number has no opposite; it stays a factor.
     bool negative =
         result.get() && term.coefficient < 0 && term.coefficient != ConstBounds::kNegInf;
     int64_t factor = negative ? -term.coefficient : term.coefficient;
-    Expr value = factor == 1 ? term.expr : term.expr * Expr(factor);
+    Expr value = factor == 1 ? term.expr : term.expr * number(factor);
     result = !result ? value : negative ? result - value : result + value;
   };
   for (const Term& term : terms)
     if (term.coefficient > 0) add(term);
   bool constant_first = !result && constant != 0;
-  if (constant_first) result = Expr(constant);
+  if (constant_first) result = number(constant);
   for (const Term& term : terms)
     if (term.coefficient < 0) add(term);
-  if (!result) return Expr(constant);
-  if (constant == 0 || constant_first) return result;
-  return constant < 0 && constant != ConstBounds::kNegInf ? result - Expr(-constant)
-                                                          : result + Expr(constant);
+  if (!result) {
+    result = number(constant);
+  } else if (constant != 0 && !constant_first) {
+    bool negative = constant < 0 && constant != ConstBounds::kNegInf;
+    result = negative ? result - number(-constant) : result + number(constant);
+  }
+  return fits ? result : Expr();
+}
+
+std::optional<Product> Product::Of(const Expr& expr) {
+  Product product;
+  bool fits = true;
+  auto collect = [&](const auto& self, const Expr& part) -> void {
+    if (const int64_t* value = AsConstInt(part)) {
+      auto coefficient = FoldInt(NodeKind::kMul, product.coefficient, *value);
+      fits &= coefficient.has_value();
+      product.coefficient = coefficient.value_or(0);
+    } else if (const auto* mul = part.As<MulNode>()) {
+      self(self, mul->a);
+      self(self, mul->b);
+    } else {
+      product.factors.push_back(part);
+    }
+  };
+  collect(collect, expr);
+  if (!fits) return {};
+  return product;
+}
+
+std::optional<Product> Product::Without(const Product& other) const {
+  Product rest = *this;
+  auto quotient = FoldInt(NodeKind::kFloorDiv, coefficient, other.coefficient);
+  if (!quotient || *quotient * other.coefficient != coefficient) return {};
+  rest.coefficient = *quotient;
+  for (const Expr& factor : other.factors) {
+    auto it = std::find_if(rest.factors.begin(), rest.factors.end(),
+                           [&](const Expr& mine) { return StructuralEqual(mine, factor); });
+    if (it == rest.factors.end()) return {};
+    rest.factors.erase(it);
+  }
+  return rest;
+}
+
+Expr Product::FactorsToExpr(DataType dtype) const {
+  Expr result;
+  for (const Expr& factor : factors) result = !result ? factor : result * factor;
+  return result.get() ? result : IntImmNode::Make(dtype, 1);
 }
 
 bool ProveLessEqual(const Analyzer& analyzer, const Expr& a, const Expr& b) {
-  auto difference = LinearSum::Of(analyzer.Simplify(b)),
-       smaller = LinearSum::Of(analyzer.Simplify(a));
-  if (difference && smaller && difference->Add(*smaller, -1)) {
-    if (IsNonNegative(analyzer, *difference)) return true;
-    auto least = WithoutQuotients(*difference);
-    if (least && IsNonNegative(analyzer, *least)) return true;
-  }
-  // x <= min(p, q) and max(p, q) <= y hold where they do for both; the others where for one.
-  if (const auto* least = b.As<MinNode>())
-    return ProveLessEqual(analyzer, a, least->a) && ProveLessEqual(analyzer, a, least->b);
-  if (const auto* greatest = a.As<MaxNode>())
-    return ProveLessEqual(analyzer, greatest->a, b) && ProveLessEqual(analyzer, greatest->b, b);
-  if (const auto* least = a.As<MinNode>())
-    return ProveLessEqual(analyzer, least->a, b) || ProveLessEqual(analyzer, least->b, b);
-  if (const auto* greatest = b.As<MaxNode>())
-    return ProveLessEqual(analyzer, a, greatest->a) || ProveLessEqual(analyzer, a, greatest->b);
-  return false;
+  auto difference = LinearSum::Expanded(analyzer.Simplify(b)),
+       smaller = LinearSum::Expanded(analyzer.Simplify(a));
+  return difference && smaller && difference->Add(*smaller, -1) &&
+         analyzer.ProveNonNegative(*difference);
 }
 
 Expr SubtractSums(const Analyzer& analyzer, const Expr& a, const Expr& b) {

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unordered_map>
+
 #include "tern/arith/analyzer.h"
+#include "tern/arith/combine_splits.h"
+#include "tern/arith/compare_sums.h"
+#include "tern/arith/divide_sum.h"
 #include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
+#include "tern/arith/overflow.h"
+#include "tern/arith/rules.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/mutator.h"
 #include "tern/ir/structural.h"
@@ -11,9 +18,34 @@ namespace {
 
 using namespace tern::ir;  // the node classes
 
+bool IsSum(const Expr& expr) { return expr.As<AddNode>() || expr.As<SubNode>(); }
+
+// What a person has to read: operators and operands, and parentheses around sums.
+int64_t CostOf(const Expr& expr) {
+  int64_t cost = 0;
+  ForEachExpr(expr, [&](const Expr& e) {
+    cost += 4;
+    const auto* add = e.As<AddNode>();
+    const auto* sub = e.As<SubNode>();
+    if (add || sub) cost += IsSum(add ? add->b : sub->b);
+  });
+  return cost;
+}
+
 class Simplifier : public ExprMutator {
  public:
-  explicit Simplifier(const Analyzer& analyzer) : analyzer_(analyzer) {}
+  explicit Simplifier(const Analyzer& analyzer) : analyzer_(&analyzer) {}
+
+  // Results are kept: what is simple is not looked at again.
+  Expr Mutate(const Expr& expr) override {
+    if (expr.As<IntImmNode>() || expr.As<VarNode>()) return ExprMutator::Mutate(expr);
+    auto it = known_.simple.find(expr.get());
+    if (it != known_.simple.end()) return it->second.second;
+    Expr result = ExprMutator::Mutate(expr);
+    known_.simple.emplace(expr.get(), std::pair(expr, result));
+    known_.simple.emplace(result.get(), std::pair(result, result));
+    return result;
+  }
 
  private:
 #define TERN_SIMPLIFY(name)                                            \
@@ -28,25 +60,36 @@ class Simplifier : public ExprMutator {
     if (const int64_t* value = AsConstInt(a))
       return IntImmNode::Make(a.dtype(), !*value, self.span());
     if (const auto* inner = a.As<NotNode>()) return inner->a;
-    return a.same(node->a) ? self : NotNode::Make(a, self.span());
+    Expr result = a.same(node->a) ? self : NotNode::Make(a, self.span());
+    if (Expr rewritten = ApplyRules(result); rewritten.get()) return Mutate(rewritten);
+    return result;
   }
 
+  // Each value is simplified where it is chosen.
   Expr MutateNode(const SelectNode* node, const Expr& self) override {
-    Expr condition = Mutate(node->condition), yes = Mutate(node->true_value),
-         no = Mutate(node->false_value);
-    if (const int64_t* value = AsConstInt(condition)) return *value ? yes : no;
+    Expr condition = Mutate(node->condition);
+    if (const int64_t* value = AsConstInt(condition))
+      return Mutate(*value ? node->true_value : node->false_value);
+    Expr yes = MutateWhere(condition, true, node->true_value),
+         no = MutateWhere(condition, false, node->false_value);
     if (StructuralEqual(yes, no)) return yes;
-    if (condition.same(node->condition) && yes.same(node->true_value) && no.same(node->false_value))
-      return self;
-    return SelectNode::Make(condition, yes, no, self.span());
+    bool same =
+        condition.same(node->condition) && yes.same(node->true_value) && no.same(node->false_value);
+    Expr result = same ? self : SelectNode::Make(condition, yes, no, self.span());
+    if (Expr rewritten = ApplyRules(result); rewritten.get()) return Mutate(rewritten);
+    return result;
   }
 
   Expr MutateNode(const CallNode* node, const Expr& self) override {
-    Expr call = MutateChildren(node, self);
-    const CallNode* choice = AsIfThenElse(call);
-    if (!choice) return call;
-    if (const int64_t* value = AsConstInt(choice->args[0])) return choice->args[*value ? 1 : 2];
-    return StructuralEqual(choice->args[1], choice->args[2]) ? choice->args[1] : call;
+    if (!AsIfThenElse(self)) return MutateChildren(node, self);
+    Expr condition = Mutate(node->args[0]);
+    if (const int64_t* value = AsConstInt(condition)) return Mutate(node->args[*value ? 1 : 2]);
+    Expr yes = MutateWhere(condition, true, node->args[1]),
+         no = MutateWhere(condition, false, node->args[2]);
+    if (StructuralEqual(yes, no)) return yes;
+    if (condition.same(node->args[0]) && yes.same(node->args[1]) && no.same(node->args[2]))
+      return self;
+    return CallNode::Make(node->name, {condition, yes, no}, self.dtype(), self.span());
   }
 
   Expr MutateNode(const CastNode* node, const Expr& self) override {
@@ -55,10 +98,15 @@ class Simplifier : public ExprMutator {
     DataType dtype = self.dtype();
     if (constant && dtype.is_scalar() && dtype.is_integer() && Bounds(self).is_single())
       return IntImmNode::Make(dtype, *constant, self.span());
+    // Back to the type that it was widened from.
+    if (const auto* inner = value.As<CastNode>();
+        inner && inner->value.dtype() == dtype && dtype.is_integer() && value.dtype().is_int() &&
+        value.dtype().bits() >= dtype.bits() + (dtype.is_uint() ? 1 : 0))
+      return inner->value;
     return value.same(node->value) ? self : CastNode::Make(dtype, value, self.span());
   }
 
-  ConstBounds Bounds(const Expr& expr) { return analyzer_.Bounds(expr, &cache_); }
+  ConstBounds Bounds(const Expr& expr) { return analyzer_->Bounds(expr, &known_.bounds); }
 
   // A value that can only be one number is that number.
   Expr Finish(Expr expr) {
@@ -67,15 +115,42 @@ class Simplifier : public ExprMutator {
     return bounds.is_single() ? IntImmNode::Make(expr.dtype(), bounds.lo, expr.span()) : expr;
   }
 
+  // ---- Conditions.
+
+  // `expr` where the condition holds, or does not.
+  Expr MutateWhere(const Expr& condition, bool holds, const Expr& expr) {
+    if (expr.As<IntImmNode>() || expr.As<FloatImmNode>() || expr.As<VarNode>()) return Mutate(expr);
+    if (!own_) {
+      own_ = *analyzer_;
+      analyzer_ = &*own_;
+    }
+    Analyzer::Mark mark = own_->Enter();
+    own_->Assume(holds ? condition : NotNode::Make(condition));
+    Known outside = std::exchange(known_, {});
+    Expr result = Mutate(expr);
+    known_ = std::move(outside);
+    own_->Leave(mark);
+    return result;
+  }
+
   template <class T>
   Expr Binary(const T* node, const Expr& self) {
-    Expr a = Mutate(node->a), b = Mutate(node->b);
+    constexpr NodeKind kind = T::kKind;
+    constexpr bool is_logic = kind == NodeKind::kAnd || kind == NodeKind::kOr;
+    Expr a = Mutate(node->a), b;
+    // The second operand counts only where the first does not decide.
+    if constexpr (is_logic)
+      b = a.dtype().is_scalar() && !AsConstInt(a) ? MutateWhere(a, kind == NodeKind::kAnd, node->b)
+                                                  : Mutate(node->b);
+    else
+      b = Mutate(node->b);
     DataType operand = a.dtype();
-    if (operand.is_scalar() && (operand.is_integer() || operand.is_bool())) {
-      if (Expr result = FoldConstants(T::kKind, a, b, self)) return result;
-      if (Expr result = Rewrite<T>(a, b, self.span())) return result;
-    }
-    return a.same(node->a) && b.same(node->b) ? self : T::Make(a, b, self.span());
+    Expr result = a.same(node->a) && b.same(node->b) ? self : T::Make(a, b, self.span());
+    if (!operand.is_scalar() || !(operand.is_integer() || operand.is_bool())) return result;
+    if (Expr folded = FoldConstants(kind, a, b, self); folded.get()) return folded;
+    if (Expr rewritten = Rewrite<T>(a, b, result); rewritten.get()) return rewritten;
+    if (Expr rewritten = ApplyRules(result); rewritten.get()) return Mutate(rewritten);
+    return result;
   }
 
   Expr FoldConstants(NodeKind kind, const Expr& a, const Expr& b, const Expr& self) {
@@ -96,86 +171,133 @@ class Simplifier : public ExprMutator {
 
   // The rules for one operator; null where none applies.
   template <class T>
-  Expr Rewrite(const Expr& a, const Expr& b, const Span& span) {
+  Expr Rewrite(const Expr& a, const Expr& b, const Expr& self) {
     constexpr NodeKind kind = T::kKind;
-    if constexpr (kind == NodeKind::kAdd) return RewriteAdd(a, b, span);
-    if constexpr (kind == NodeKind::kSub) return RewriteSub(a, b, span);
-    if constexpr (kind == NodeKind::kMul) return RewriteMul(a, b, span);
-    if constexpr (kind == NodeKind::kFloorDiv) return RewriteFloorDiv(a, b, span);
-    if constexpr (kind == NodeKind::kFloorMod) return RewriteFloorMod(a, b);
+    if constexpr (kind == NodeKind::kAdd) return RewriteAdd(a, b, self);
+    if constexpr (kind == NodeKind::kSub) return RewriteSub(a, b, self);
+    if constexpr (kind == NodeKind::kMul) return RewriteMul(a, b, self);
+    if constexpr (kind == NodeKind::kFloorDiv) return RewriteFloorDiv(a, b, self);
+    if constexpr (kind == NodeKind::kFloorMod) return RewriteFloorMod(a, b, self);
     if constexpr (kind == NodeKind::kMin || kind == NodeKind::kMax)
       return RewriteMinMax(kind, a, b);
     if constexpr (kind == NodeKind::kAnd || kind == NodeKind::kOr) return RewriteLogic(kind, a, b);
-    if constexpr (kind >= NodeKind::kEQ && kind <= NodeKind::kGE) return RewriteCompare(kind, a, b);
+    if constexpr (kind >= NodeKind::kEQ && kind <= NodeKind::kGE)
+      return RewriteCompare(kind, a, b, self);
     return {};
   }
 
-  Expr RewriteAdd(const Expr& a, const Expr& b, const Span& span) {
+  // ---- Sums.
+
+  Expr RewriteAdd(const Expr& a, const Expr& b, const Expr& self) {
     if (IsConst(b, 0)) return a;
     if (IsConst(a, 0)) return b;
     if (AsConstInt(a) && !AsConstInt(b))
-      return Mutate(AddNode::Make(b, a, span));  // constants stand last
-    const int64_t* y = AsConstInt(b);
-    if (const auto* sum = a.As<AddNode>(); sum && y && IsIndexType(a.dtype()))
-      if (const int64_t* x = AsConstInt(sum->b))
-        if (auto total = FoldInt(NodeKind::kAdd, *x, *y))
-          if (Expr constant = TryConst(a.dtype(), *total, span))
-            return Mutate(AddNode::Make(sum->a, constant, span));
-    return {};
+      return Mutate(AddNode::Make(b, a, self.span()));  // constants stand last
+    return RewriteSum(self);
   }
 
-  Expr RewriteSub(const Expr& a, const Expr& b, const Span& span) {
+  Expr RewriteSub(const Expr& a, const Expr& b, const Expr& self) {
     if (IsConst(b, 0)) return a;
-    if (StructuralEqual(a, b)) return MakeConst(a.dtype(), 0, span);
-    if (const auto* sum = a.As<AddNode>(); sum && IsIndexType(a.dtype())) {
-      if (StructuralEqual(sum->a, b)) return sum->b;
-      if (StructuralEqual(sum->b, b)) return sum->a;
+    if (StructuralEqual(a, b)) return MakeConst(a.dtype(), 0, self.span());
+    return RewriteSum(self);
+  }
+
+  Expr RewriteMul(const Expr& a, const Expr& b, const Expr& self) {
+    if (IsConst(b, 0) || IsConst(a, 1)) return b;
+    if (IsConst(b, 1) || IsConst(a, 0)) return a;
+    if (AsConstInt(a) && !AsConstInt(b)) return Mutate(MulNode::Make(b, a, self.span()));
+    return AsConstInt(b) ? RewriteSum(self) : Expr();
+  }
+
+  // The canonical form, where it is simpler.
+  Expr RewriteSum(const Expr& self) {
+    if (!IsIndexType(self.dtype())) return {};
+    auto sum = LinearSum::OfSameType(self);
+    if (!sum) return {};
+    CombineSplits(&*sum, *analyzer_);
+    Expr candidate = sum->ToExpr();
+    if (candidate.get() && Accept(candidate, self, CostOf(self))) return Mutate(candidate);
+    if (Expr moved = MoveIntoChoice(*sum, self); moved.get()) return moved;
+    return Unnest(self);
+  }
+
+  // x + (y + z) is x + y + z.
+  Expr Unnest(const Expr& self) {
+    const auto* add = self.As<AddNode>();
+    const auto* sub = self.As<SubNode>();
+    if (!add && !sub) return {};
+    const Expr &a = add ? add->a : sub->a, &b = add ? add->b : sub->b;
+    if (!IsSum(b)) return {};
+    bool minus = b.As<SubNode>();
+    const Expr &first = minus ? b.As<SubNode>()->a : b.As<AddNode>()->a,
+               &second = minus ? b.As<SubNode>()->b : b.As<AddNode>()->b;
+    Expr left = add ? a + first : a - first;
+    Expr candidate = minus == (add != nullptr) ? left - second : left + second;
+    if (!Accept(candidate, self, CostOf(self))) return {};
+    return Mutate(candidate);
+  }
+
+  // min(i * 4 + 4, n) - i * 4 is min(4, n - i * 4).
+  Expr MoveIntoChoice(const LinearSum& sum, const Expr& self) {
+    if (sum.terms.size() < 2) return {};
+    for (const LinearSum::Term& term : sum.terms) {
+      const auto* least = term.expr.As<MinNode>();
+      const auto* greatest = term.expr.As<MaxNode>();
+      if (term.coefficient != 1 || (!least && !greatest)) continue;
+      LinearSum rest = sum;
+      rest.AddTerm(term.expr, -1);
+      Expr a = Plus(rest, least ? least->a : greatest->a),
+           b = Plus(rest, least ? least->b : greatest->b);
+      if (!a.get() || !b.get()) return {};
+      Expr candidate = least ? MinNode::Make(a, b) : MaxNode::Make(a, b);
+      if (Accept(candidate, self, CostOf(self))) return Mutate(candidate);
     }
     return {};
   }
-
-  Expr RewriteMul(const Expr& a, const Expr& b, const Span& span) {
-    if (IsConst(b, 0) || IsConst(a, 1)) return b;
-    if (IsConst(b, 1) || IsConst(a, 0)) return a;
-    if (AsConstInt(a) && !AsConstInt(b)) return Mutate(MulNode::Make(b, a, span));
-    return {};
+  static Expr Plus(LinearSum sum, const Expr& expr) {
+    auto other = LinearSum::OfSameType(expr);
+    return other && sum.Add(*other) ? sum.ToExpr() : Expr();
   }
 
-  Expr RewriteFloorDiv(const Expr& a, const Expr& b, const Span& span) {
+  bool Accept(const Expr& candidate, const Expr& self, int64_t cost) {
+    return CostOf(candidate) < cost && StaysInType(candidate, self, *analyzer_, &known_.bounds);
+  }
+
+  // ---- // and %
+
+  Expr RewriteFloorDiv(const Expr& a, const Expr& b, const Expr& self) {
     if (IsConst(b, 1)) return a;
-    const int64_t* divisor = AsConstInt(b);
-    if (!divisor || *divisor <= 0) return {};
-    ConstBounds bounds = Bounds(a);
-    if (bounds.lo >= 0 && bounds.hi < *divisor) return MakeConst(a.dtype(), 0, span);
+    if (Expr zero = SmallQuotient(a, b); zero.get()) return zero;
     if (!IsIndexType(a.dtype())) return {};
-    // (x * c * d + y) // d = x * c + y // d
-    if (Expr multiple = ExactQuotient(a, *divisor)) return multiple;
-    if (const auto* sum = a.As<AddNode>())
-      if (Expr multiple = ExactQuotient(sum->a, *divisor))
-        return Mutate(AddNode::Make(multiple, FloorDivNode::Make(sum->b, b, span), span));
-    return {};
+    return Divided(DivideSum(a, b, *analyzer_, &known_.bounds), self);
   }
 
-  Expr RewriteFloorMod(const Expr& a, const Expr& b) {
+  Expr RewriteFloorMod(const Expr& a, const Expr& b, const Expr& self) {
     if (IsConst(b, 1)) return MakeConst(a.dtype(), 0);
-    const int64_t* divisor = AsConstInt(b);
-    if (!divisor || *divisor <= 0) return {};
-    ConstBounds bounds = Bounds(a);
-    if (bounds.lo >= 0 && bounds.hi < *divisor) return a;
+    if (SmallQuotient(a, b).get()) return a;
     if (!IsIndexType(a.dtype())) return {};
-    if (ExactQuotient(a, *divisor)) return MakeConst(a.dtype(), 0);
-    if (const auto* sum = a.As<AddNode>(); sum && ExactQuotient(sum->a, *divisor))
-      return Mutate(FloorModNode::Make(sum->b, b));
-    return {};
+    const int64_t* divisor = AsConstInt(b);
+    if (ModularSet set = analyzer_->Modular(a);
+        divisor && *divisor > 0 && set.knows_remainder(*divisor))
+      return IntImmNode::Make(a.dtype(), FloorModInt(set.base, *divisor), self.span());
+    return Divided(RemainderOfSum(a, b, *analyzer_, &known_.bounds), self);
   }
 
-  // x * (c / d), where the expression is x * c and d divides c; null otherwise.
-  Expr ExactQuotient(const Expr& expr, int64_t divisor) {
-    const auto* product = expr.As<MulNode>();
-    const int64_t* factor = product ? AsConstInt(product->b) : nullptr;
-    if (!factor || *factor % divisor != 0) return {};
-    return Mutate(MulNode::Make(product->a, IntImmNode::Make(expr.dtype(), *factor / divisor)));
+  Expr SmallQuotient(const Expr& a, const Expr& b) {
+    const int64_t* divisor = AsConstInt(b);
+    ConstBounds bounds = Bounds(a);
+    bool small = divisor && *divisor > 0 && bounds.lo >= 0 && bounds.hi < *divisor;
+    return small ? MakeConst(a.dtype(), 0, a.span()) : Expr();
   }
+
+  Expr Divided(const Expr& candidate, const Expr& self) {
+    if (!candidate.get() || StructuralEqual(candidate, self) ||
+        !StaysInType(candidate, self, *analyzer_, &known_.bounds))
+      return {};
+    return Mutate(candidate);
+  }
+
+  // ---- Choices and conditions.
 
   Expr RewriteMinMax(NodeKind kind, const Expr& a, const Expr& b) {
     if (StructuralEqual(a, b)) return a;
@@ -183,7 +305,15 @@ class Simplifier : public ExprMutator {
     const Expr &smaller = kind == NodeKind::kMin ? a : b, &larger = kind == NodeKind::kMin ? b : a;
     if (x.hi <= y.lo && x.hi != ConstBounds::kPosInf) return smaller;
     if (y.hi <= x.lo && y.hi != ConstBounds::kPosInf) return larger;
-    return {};
+    if (!IsIndexType(a.dtype())) return {};
+    if (Decide(NodeKind::kLE, a, b) == true) return smaller;
+    if (Decide(NodeKind::kLE, b, a) == true) return larger;
+    if (!AsConstInt(a) || AsConstInt(b)) return {};
+    return Mutate(kind == NodeKind::kMin ? MinNode::Make(b, a) : MaxNode::Make(b, a));
+  }
+
+  std::optional<bool> Decide(NodeKind kind, const Expr& a, const Expr& b) {
+    return DecideComparison(kind, a, b, *analyzer_, &known_.bounds);
   }
 
   static Expr RewriteLogic(NodeKind kind, const Expr& a, const Expr& b) {
@@ -194,14 +324,29 @@ class Simplifier : public ExprMutator {
     return {};
   }
 
-  static Expr RewriteCompare(NodeKind kind, const Expr& a, const Expr& b) {
-    if (!StructuralEqual(a, b)) return {};
-    bool holds = kind == NodeKind::kEQ || kind == NodeKind::kLE || kind == NodeKind::kGE;
-    return IntImmNode::Make(DataType::Bool(), holds);
+  Expr RewriteCompare(NodeKind kind, const Expr& a, const Expr& b, const Expr& self) {
+    if (StructuralEqual(a, b)) {
+      bool holds = kind == NodeKind::kEQ || kind == NodeKind::kLE || kind == NodeKind::kGE;
+      return IntImmNode::Make(DataType::Bool(), holds);
+    }
+    if (analyzer_->Assumed(self)) return IntImmNode::Make(DataType::Bool(), true);
+    if (!IsIndexType(a.dtype())) return {};
+    if (std::optional<bool> holds = Decide(kind, a, b))
+      return IntImmNode::Make(DataType::Bool(), *holds, self.span());
+    Expr candidate = ReduceComparison(kind, a, b, *analyzer_, &known_.bounds);
+    if (candidate.get() && Accept(candidate, self, CostOf(self))) return Mutate(candidate);
+    return {};
   }
 
-  const Analyzer& analyzer_;
-  Analyzer::BoundsCache cache_;
+  // What was found out, as long as the same is assumed.
+  struct Known {
+    Analyzer::BoundsCache bounds;
+    std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;  // by what it was
+  };
+
+  const Analyzer* analyzer_;
+  std::optional<Analyzer> own_;  // once something is assumed
+  Known known_;
 };
 
 }  // namespace

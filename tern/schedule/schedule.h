@@ -11,56 +11,163 @@
 #ifndef TERN_SCHEDULE_SCHEDULE_H_
 #define TERN_SCHEDULE_SCHEDULE_H_
 
-#include <set>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "tern/schedule/index_map.h"
+#include "tern/schedule/trace.h"
 #include "tern/tir/function.h"
+
+namespace tern::arith {
+class Analyzer;
+}
 
 namespace tern::schedule {
 
+struct Nest;
+
 class Schedule {
  public:
+  using Names = std::vector<std::string>;
+
   explicit Schedule(tir::PrimFunc function);
 
   const tir::PrimFunc& function() const { return function_; }
-  // "io, ii = split(i, 8)"
-  const std::vector<std::string>& trace() const { return trace_; }
+  const Trace& trace() const { return trace_; }
+
+  // ---- Loops (loops.cc)
 
   // A loop becomes a nest of one more than there are factors, the innermost of the last factor; the
   // outermost is as long as it takes. Where the extent is no multiple, the iterations beyond it do
   // nothing. Returns the names, outermost first: those given, or i_0, i_1, ...
-  std::vector<std::string> Split(const std::string& loop, const std::vector<int64_t>& factors,
-                                 std::vector<std::string> names = {});
+  Names Split(const std::string& loop, const std::vector<int64_t>& factors, Names names = {});
   // Loops, each the whole body of the one before, become one.
-  std::string Fuse(const std::vector<std::string>& loops, std::string name = "");
+  std::string Fuse(const Names& loops, std::string name = "");
   // Loops of one nest change places, so that they stand in the order given. Others stay where they
   // are.
-  void Reorder(const std::vector<std::string>& loops);
+  void Reorder(const Names& loops);
+  // The first `at` iterations of a loop and the rest become two loops, one after the other. Returns
+  // their names: those given, or i_0, i_1; blocks in the second are called name_1.
+  Names Partition(const std::string& loop, int64_t at, Names names = {});
   // How a loop runs. All but Unroll need iterations that are independent.
   void Parallel(const std::string& loop);
   void Vectorize(const std::string& loop);
   void Unroll(const std::string& loop);
   void Bind(const std::string& loop, const std::string& axis);
+  // The statements of the loop's body run in stages, one for each: stage 1 of an iteration runs
+  // beside stage 0 of the next. Copies of the stages in `async` need not wait for one another.
+  void Pipeline(const std::string& loop, const std::vector<int64_t>& stages,
+                const std::vector<int64_t>& async = {});
 
-  // One step, as text.
+  // ---- Where blocks are computed (compute_at.cc, inline.cc)
+
+  // A block that computes a buffer for others moves into a loop around all of them, and computes
+  // what an iteration needs. Returns its loops: those given, or block_0, ...
+  Names ComputeAt(const std::string& block, const std::string& loop, Names names = {});
+  // A block that reads what a loop computes moves to its end, and does what an iteration made
+  // possible. Returns its loops.
+  Names ReverseComputeAt(const std::string& block, const std::string& loop, Names names = {});
+  // A block is computed wherever its result is read, and the buffer is gone.
+  void Inline(const std::string& block);
+  // A block that reads one result of another becomes part of that one, and the buffer between them
+  // is gone.
+  void ReverseInline(const std::string& block);
+
+  // ---- Memory (cache.cc, layout.cc)
+
+  // The block reads a copy of what it reads of a buffer. The name is that of the copy, and of the
+  // block that makes it: the one given, or buffer_scope.
+  std::string CacheRead(const std::string& block, const std::string& buffer,
+                        const std::string& scope, std::string name = "");
+  // The block writes a buffer of its own, which is copied afterwards.
+  std::string CacheWrite(const std::string& block, const std::string& buffer,
+                         const std::string& scope, std::string name = "");
+  void SetScope(const std::string& buffer, const std::string& scope);
+  // The stride of a dimension, in elements, is `offset` more than a multiple of `factor`.
+  void StorageAlign(const std::string& buffer, int64_t dimension, int64_t factor,
+                    int64_t offset = 0);
+  // Elements lie elsewhere in an allocated buffer: that at (i, j) where the map says.
+  void TransformLayout(const std::string& buffer, const IndexMap& map);
+
+  // ---- Reductions (reductions.cc)
+
+  // The init of a block becomes a block of its own before the loop. Returns its name: that given,
+  // or block_init.
+  std::string DecomposeReduction(const std::string& block, const std::string& loop,
+                                 std::string name = "");
+  // The iterations of a loop along a reduction get a result each, which are reduced afterwards.
+  // Returns the name of the buffer and block of the partial results: that given, or block_rf.
+  std::string Rfactor(const std::string& loop, std::string name = "");
+  // The axes of a sum of products are extended to multiples of the factors, with zeros; inputs are
+  // copied before, results afterwards.
+  void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);
+
+  // ---- Parts as units (tensorize.cc)
+
+  // A loop and the block below become one block, whose axes are those of the loops around. Returns
+  // its name: that given, or block_o.
+  std::string Blockize(const std::string& loop, std::string name = "");
+  // What a loop does is done by a registered tensor intrinsic.
+  void Tensorize(const std::string& loop, const std::string& intrinsic);
+
+  // One step of a trace, or its text.
+  void Apply(const Step& step);
   void Apply(const std::string& step);
 
  private:
-  const tir::ForNode* FindLoop(const std::string& name) const;
-  // Throws unless the iterations may run in any order, and at the same time.
-  void CheckIndependent(const tir::ForNode* loop, const std::string& step) const;
+  // What is known of a block's instances; nothing, where it is written in ways not followed.
+  struct Facts {
+    bool regular = false;  // no two iterations of its loops are the same instance
+    bool bounded = false;  // its predicate says that axes are in their domains, and no more
+    bool whole = false;    // every instance of the domain runs
+  };
   // What the iterations of a loop are to the blocks below it.
   enum class Role { kIndependent, kReduction, kOrdered };
+
+  // Does a step, which gives the names of what it made, and writes it down.
+  Names Do(const char* step, const Names& args, const std::function<Names()>& f);
+  void SetBody(tir::Stmt body) { function_ = function_.WithBody(std::move(body)); }
+  // One name, or the default.
+  static std::string Or(const std::string& name, const std::string& otherwise) {
+    return name.empty() ? otherwise : name;
+  }
+
+  const tir::ForNode* FindLoop(const std::string& name) const;
+  const tir::BlockNode* FindBlock(const std::string& name) const;
+  // A buffer that the function allocates.
+  const tir::AllocateNode* FindTemporary(const std::string& name) const;
+  void CheckNewLoop(const std::string& name) const;
+  void CheckNewBlock(const std::string& name) const;
+  void CheckNewBuffer(const std::string& name) const;
+  Facts FactsOf(const tir::BlockNode* block) const;
   Role RoleOf(const tir::ForNode* loop) const;
-  void CheckNewName(const std::string& name) const;
-  void SetKind(const std::string& loop, tir::ForKind kind, const std::string& step,
-               const std::string& axis = "");
-  void Finish(tir::Stmt body, std::string step);
+  // Throws unless the iterations may run in any order, and at the same time.
+  void CheckIndependent(const tir::ForNode* loop) const;
+  void CheckMayReassociate(const tir::BlockNode* block, const std::string& what) const;
+  void CheckMayReorder(const std::vector<const tir::ForNode*>& nest,
+                       const std::vector<const tir::ForNode*>& order) const;
+  void SetKind(const tir::ForNode* loop, tir::ForKind kind, const std::string& axis = "");
+  // The one buffer that a block writes, which nothing else writes.
+  tir::Buffer SoleResult(const tir::BlockNode* block) const;
+  // That its instances can be computed elsewhere: axes known, each loop of one kind of axis.
+  void CheckRecomputable(const Nest& nest) const;
+  // The block over boxes of some of its axes, in new loops; the others keep their loops.
+  struct Moved {
+    tir::Stmt stmt;
+    Names loops;
+  };
+  Moved Recompute(const Nest& nest, const std::map<const tir::VarNode*, tir::Range>& boxes,
+                  const arith::Analyzer& analyzer, const Names& names) const;
+  // That a block which reads its result begins with its init.
+  void CheckStartsWithInit(const Nest& nest, const tir::Buffer& buffer) const;
+  // The box of a buffer that a nest reads or writes.
+  std::vector<tir::Range> BoxOf(const Nest& nest, const tir::Buffer& buffer, bool writes) const;
 
   tir::PrimFunc function_;
-  std::vector<std::string> trace_;
-  std::set<std::string> irregular_;  // blocks whose axes are not bound to one loop each
+  Trace trace_;
+  std::map<std::string, Facts> facts_;  // of blocks
 };
 
 // The function with the schedule that it carries (attr::kSchedule) applied, and gone.

@@ -139,12 +139,11 @@ TEST_P(RandomSchedules, KeepTheResult) {
         ASSERT_TRUE(schedule.function().same(before));
       }
     }
-    std::string trace;
-    for (const std::string& step : schedule.trace()) trace += step + "\n";
+    std::string trace = schedule.trace().str();
     ASSERT_EQ(ResultOf(schedule.function()), expected)
         << trace << PrintModule(ir::IRModule::Make({schedule.function()}));
     Schedule again(original);
-    for (const std::string& step : schedule.trace()) again.Apply(step);
+    for (const Step& step : schedule.trace().steps) again.Apply(step);
     ASSERT_TRUE(StructuralEqual(again.function(), schedule.function())) << trace;
   }
   EXPECT_GT(applied, 400);
@@ -155,8 +154,7 @@ TEST(Schedule, NamesWhatItMakes) {
   Schedule schedule(Parse(kMatmul));
   EXPECT_EQ(schedule.Split("i", {4}), (std::vector<std::string>{"i_0", "i_1"}));
   EXPECT_EQ(schedule.Fuse({"j", "l"}), "j_l_fused");
-  EXPECT_EQ(schedule.trace(),
-            (std::vector<std::string>{"i_0, i_1 = split(i, 4)", "j_l_fused = fuse(j, l)"}));
+  EXPECT_EQ(schedule.trace().str(), "i_0, i_1 = split(i, 4)\nj_l_fused = fuse(j, l)\n");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/arith/range.h"
 #include "tern/ir/expr.h"
 #include "tern/ir/module.h"
 
@@ -152,9 +153,7 @@ struct BlockIter {
   IterKind kind = IterKind::kSpatial;
 };
 
-struct Range {
-  Expr min, extent;
-};
+using arith::Range;
 
 // A box of a buffer's elements.
 struct BufferRegion {

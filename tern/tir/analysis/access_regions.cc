@@ -8,25 +8,10 @@
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
+
+using arith::Contains;
+
 namespace {
-
-Expr Last(const Range& range, const arith::Analyzer& analyzer) {
-  return arith::SubtractSums(analyzer, range.min + range.extent, 1);
-}
-
-// Whether two exact boxes make up their hull: they differ in one dimension at most, and touch or
-// overlap there.
-bool FillHull(const std::vector<Range>& a, const std::vector<Range>& b,
-              const arith::Analyzer& analyzer) {
-  int different = 0;
-  for (size_t d = 0; d < a.size(); ++d) {
-    if (Contains({a[d]}, {b[d]}, analyzer) && Contains({b[d]}, {a[d]}, analyzer)) continue;
-    bool touch = arith::ProveLessEqual(analyzer, a[d].min, b[d].min + b[d].extent) &&
-                 arith::ProveLessEqual(analyzer, b[d].min, a[d].min + a[d].extent);
-    if (!touch || ++different > 1) return false;
-  }
-  return true;
-}
 
 class RegionFinder : public StmtVisitor {
  public:
@@ -263,37 +248,9 @@ void JoinRegion(const AccessRegion& region, const arith::Analyzer& analyzer,
     *known = region;
     return;
   }
-  known->exact = known->exact && region.exact && FillHull(known->ranges, region.ranges, analyzer);
-  known->ranges = Hull(known->ranges, region.ranges, analyzer);
-}
-
-bool Contains(const std::vector<Range>& a, const std::vector<Range>& b,
-              const arith::Analyzer& analyzer) {
-  for (size_t d = 0; d < a.size(); ++d)
-    if (!arith::ProveLessEqual(analyzer, a[d].min, b[d].min) ||
-        !arith::ProveLessEqual(analyzer, Last(b[d], analyzer), Last(a[d], analyzer)))
-      return false;
-  return true;
-}
-
-std::vector<Range> Hull(const std::vector<Range>& a, const std::vector<Range>& b,
-                        const arith::Analyzer& analyzer) {
-  std::vector<Range> hull;
-  for (size_t d = 0; d < a.size(); ++d) {
-    auto smaller = [&](const Expr& x, const Expr& y) {
-      if (arith::ProveLessEqual(analyzer, x, y)) return x;
-      if (arith::ProveLessEqual(analyzer, y, x)) return y;
-      return ir::MinNode::Make(x, y);
-    };
-    auto larger = [&](const Expr& x, const Expr& y) {
-      if (arith::ProveLessEqual(analyzer, x, y)) return y;
-      if (arith::ProveLessEqual(analyzer, y, x)) return x;
-      return ir::MaxNode::Make(x, y);
-    };
-    Expr lo = smaller(a[d].min, b[d].min), hi = larger(Last(a[d], analyzer), Last(b[d], analyzer));
-    hull.push_back({analyzer.Simplify(lo), arith::SubtractSums(analyzer, hi + 1, lo)});
-  }
-  return hull;
+  known->exact =
+      known->exact && region.exact && arith::FillHull(known->ranges, region.ranges, analyzer);
+  known->ranges = arith::Hull(known->ranges, region.ranges, analyzer);
 }
 
 AccessRegions FindAccessRegions(const Stmt& stmt, const arith::Analyzer& analyzer) {

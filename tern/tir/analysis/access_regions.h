@@ -4,7 +4,7 @@
 
 #include <unordered_set>
 
-#include "tern/arith/analyzer.h"
+#include "tern/arith/int_set.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::tir {
@@ -44,13 +44,6 @@ void JoinRegion(const AccessRegion& region, const arith::Analyzer& analyzer,
 // Whether every element of `buffer` that `stmt` reads was surely written by `stmt` before, so that
 // nothing depends on what the buffer held when it began.
 bool WritesBeforeReading(const Stmt& stmt, const Buffer& buffer, const arith::Analyzer& analyzer);
-
-// Whether a surely contains b.
-bool Contains(const std::vector<Range>& a, const std::vector<Range>& b,
-              const arith::Analyzer& analyzer);
-// The smallest box that surely contains both.
-std::vector<Range> Hull(const std::vector<Range>& a, const std::vector<Range>& b,
-                        const arith::Analyzer& analyzer);
 
 }  // namespace tern::tir
 

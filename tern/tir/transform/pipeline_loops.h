@@ -11,6 +11,7 @@ namespace tern::tir {
 namespace pipeline {
 inline constexpr const char* kStages = "pipeline_stages";  // [int]: a stage for each statement
 inline constexpr const char* kOrder = "pipeline_order";    // [int]: its place among those of a step
+inline constexpr const char* kAsync = "pipeline_async";    // [int]: stages whose copies may overlap
 inline constexpr const char* kDoubleBuffer = "double_buffer";  // true: the stages are 0, 1, 1, ...
 }  // namespace pipeline
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/simplify.h"
 
+#include "tern/arith/linear.h"
 #include "tern/tir/analyzed_mutator.h"
 
 namespace tern::tir {
@@ -33,12 +34,22 @@ class StmtSimplifier : public AnalyzedMutator {
       if (*known) return Mutate(node->then_case);
       return node->else_case ? Mutate(node->else_case) : SeqNode::Make({}, node->span);
     }
-    Stmt then_case = Mutate(node->then_case);
-    Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
+    Stmt then_case = MutateWhere(condition, true, node->then_case);
+    Stmt else_case = node->else_case ? MutateWhere(condition, false, node->else_case) : Stmt();
     if (condition.same(node->condition) && then_case.same(node->then_case) &&
         else_case.same(node->else_case))
       return self;
     return IfThenElseNode::Make(condition, then_case, else_case, node->span);
+  }
+
+  // A branch, where the condition holds or does not. What it reads may change in between.
+  Stmt MutateWhere(const Expr& condition, bool holds, const Stmt& stmt) {
+    if (!arith::IsFixed(condition)) return Mutate(stmt);
+    arith::Analyzer::Mark mark = analyzer_.Enter();
+    analyzer_.Assume(holds ? condition : ir::NotNode::Make(condition));
+    Stmt result = Mutate(stmt);
+    analyzer_.Leave(mark);
+    return result;
   }
 
   Stmt MutateNode(const AssertNode* node, const Stmt& self) override {

@@ -12,7 +12,6 @@
 namespace tern::tir {
 namespace {
 
-constexpr int64_t kMinLanes = 2, kMaxLanes = 64;
 
 int Lanes(const ForNode* node) {
   Expr extent = arith::Analyzer().Simplify(node->extent);

@@ -6,6 +6,9 @@
 
 namespace tern::tir {
 
+// The extents that a vectorized loop may have.
+inline constexpr int64_t kMinLanes = 2, kMaxLanes = 64;
+
 // Before: loops may be marked `vectorized`; blocks are lowered. Buffers still have their
 // dimensions: they show that iterations touch different elements, which a flat index hides. After:
 // no loop is marked. The iterations of each run on the lanes of vectors, as far as they are proven

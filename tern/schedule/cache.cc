@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps that say where values are kept.
+#include <algorithm>
+
+#include "tern/arith/linear_sum.h"
+#include "tern/ffi/text.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/access_regions.h"
+#include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/storage_scope.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+void CheckScope(const std::string& scope) {
+  if (!FindStorageScope(scope))
+    Refuse("there is no scope " + scope + "; the scopes are " + ffi::Join(StorageScopeNames()));
+}
+
+std::string DefaultName(const std::string& buffer, std::string scope) {
+  std::replace(scope.begin(), scope.end(), '.', '_');
+  return buffer + "_" + scope;
+}
+
+Buffer FindAccessed(const BlockNode* block, const std::string& name, bool store) {
+  std::vector<std::string> names;
+  for (const Access& access : AccessesOf(AsStmt(block))) {
+    if (access.store != store) continue;
+    if (access.buffer->name == name) return access.buffer;
+    if (std::find(names.begin(), names.end(), access.buffer->name) == names.end())
+      names.push_back(access.buffer->name);
+  }
+  Refuse("block " + block->name + (store ? " writes no " : " reads no ") + name + "; it " +
+         (store ? "writes " : "reads ") + ffi::Join(names));
+}
+
+// Indices that count from the start of a box.
+std::vector<Expr> From(const std::vector<Range>& box, const std::vector<Expr>& indices,
+                       const arith::Analyzer& analyzer) {
+  std::vector<Expr> result;
+  for (size_t d = 0; d < box.size(); ++d)
+    result.push_back(ir::IsConst(box[d].min, 0)
+                         ? indices[d]
+                         : analyzer.Simplify(arith::AsInt64(indices[d]) - box[d].min));
+  return result;
+}
+
+// A box of `outer` and all of `inner`, which has its shape, one copied to the other.
+struct Copy {
+  Stmt stmt;
+  bool conditional = false;
+};
+Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
+             const std::vector<Range>& box, bool inwards, const arith::Analyzer& outside) {
+  FreshLoops loops;
+  std::vector<BlockIter> iters;
+  std::vector<Expr> there, here;
+  Expr predicate;
+  arith::Analyzer analyzer = outside;
+  for (size_t d = 0; d < box.size(); ++d) {
+    loops.vars.emplace_back(name + "_" + std::to_string(d));
+    loops.extents.push_back(box[d].extent);
+    Var axis("v" + std::to_string(d));
+    analyzer.BindRange(axis, 0, box[d].extent);
+    iters.push_back({box[d].extent, loops.vars.back(), axis, IterKind::kSpatial});
+    Expr at = ir::IsConst(box[d].min, 0) ? Expr(axis) : box[d].min + axis;
+    // A box may be more than what is accessed of it.
+    if (!arith::ProveLessEqual(analyzer, Expr(0), at)) predicate = And(predicate, at >= Expr(0));
+    Expr end = arith::AsInt64(outer->shape[d]);
+    if (!arith::ProveLessEqual(analyzer, at + Expr(1), end)) predicate = And(predicate, at < end);
+    there.push_back(at);
+    here.push_back(axis);
+  }
+  Stmt body = inwards ? BufferStoreNode::Make(inner, here, ir::BufferLoadNode::Make(outer, there))
+                      : BufferStoreNode::Make(outer, there, ir::BufferLoadNode::Make(inner, here));
+  auto block = ffi::Make<BlockNode>(*BlockNode::Make(name, iters, {}, body).As<BlockNode>());
+  block->predicate = predicate;
+  return {loops.Around(Stmt(block)), predicate.get() != nullptr};
+}
+
+}  // namespace
+
+std::vector<Range> Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool writes) const {
+  const BlockNode* block = nest.block;
+  Path path = PathTo(function_->body, nest.top().get());
+  path.pop_back();
+  arith::Analyzer analyzer = AnalyzerAt(function_, path);
+  bool own_loops =
+      std::none_of(block->iters.begin(), block->iters.end(),
+                   [&](const BlockIter& iter) { return UsesAnyOf(iter.binding, nest.around); });
+  Stmt stmt = nest.top();
+  if (FactsOf(block).whole && own_loops) {
+    // Its axes run over their domains, whatever loops do that.
+    stmt = block->init ? SeqNode::Make({block->init, block->body}) : block->body;
+    for (const BlockIter& iter : block->iters)
+      stmt = ForNode::Make(iter.var, ir::IntImmNode::Make(iter.var.dtype(), 0), iter.extent,
+                           ForKind::kSerial, stmt);
+  }
+  AccessRegions regions = FindAccessRegions(stmt, analyzer);
+  const AccessRegion* box = writes ? regions.Writes(buffer) : regions.Reads(buffer);
+  // What is read of a parameter is there; of other memory only what was written.
+  bool is_there = !writes && !AllocationOf(function_->body, buffer);
+  if (!box || regions.opaque.count(buffer->data.node()) || (!box->exact && !is_there))
+    Refuse("what block " + block->name + (writes ? " writes of " : " reads of ") + buffer->name +
+           " is no box, or not known");
+  return box->ranges;
+}
+
+void Schedule::CheckStartsWithInit(const Nest& nest, const Buffer& buffer) const {
+  const BlockNode* block = nest.block;
+  std::vector<Access> accesses = AccessesOf(AsStmt(block), buffer);
+  if (std::all_of(accesses.begin(), accesses.end(), [](const Access& a) { return a.store; }))
+    return;
+  bool whole = block->init.get() && FactsOf(block).bounded;
+  for (const BlockIter& iter : block->iters)
+    whole &= iter.kind != IterKind::kReduce || !UsesAnyOf(iter.binding, nest.around);
+  if (!whole)
+    Refuse("block " + block->name + " goes on with what is in " + buffer->name + " already");
+}
+
+std::string Schedule::CacheRead(const std::string& block_name, const std::string& buffer_name,
+                                const std::string& scope, std::string name) {
+  return Do("cache_read", {block_name, buffer_name, scope}, [&]() -> Names {
+    CheckScope(scope);
+    const BlockNode* block = FindBlock(block_name);
+    Buffer buffer = FindAccessed(block, buffer_name, false);
+    name = Or(name, DefaultName(buffer_name, scope));
+    CheckNewBuffer(name);
+    CheckNewBlock(name);
+    Nest nest = NestOf(function_->body, block);
+    MemoryEffects effects(function_);
+    MemoryEffects::Writes writes = effects.WritesOf(nest.top());
+    if (writes.Contain(effects.PlaceOf(buffer)))
+      Refuse("block " + block_name + " may write what it reads of " + buffer_name);
+    std::vector<Range> box = BoxOf(nest, buffer, false);
+    Path path = PathTo(function_->body, nest.top().get());
+    arith::Analyzer analyzer = AnalyzerAt(function_, path);
+    std::vector<Expr> shape;
+    for (const Range& range : box) shape.push_back(range.extent);
+    Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
+    Copy copy = CopyBox(name, buffer, cache, box, true, analyzer);
+    AccessRewrite rewrite;
+    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
+      return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))
+                                 : Expr();
+    };
+    Stmt reads = RewriteAccesses(nest.top(), rewrite);
+    SetBody(Replace(function_->body, nest.top().get(),
+                    AllocateNode::Make(cache, SeqNode::Make({copy.stmt, reads}))));
+    facts_[name] = {true, !copy.conditional, !copy.conditional};
+    return {name};
+  })[0];
+}
+
+std::string Schedule::CacheWrite(const std::string& block_name, const std::string& buffer_name,
+                                 const std::string& scope, std::string name) {
+  return Do("cache_write", {block_name, buffer_name, scope}, [&]() -> Names {
+    CheckScope(scope);
+    const BlockNode* block = FindBlock(block_name);
+    Buffer buffer = FindAccessed(block, buffer_name, true);
+    name = Or(name, DefaultName(buffer_name, scope));
+    CheckNewBuffer(name);
+    CheckNewBlock(name);
+    Nest nest = NestOf(function_->body, block);
+    CheckStartsWithInit(nest, buffer);
+    std::vector<Range> box = BoxOf(nest, buffer, true);
+    Path path = PathTo(function_->body, nest.top().get());
+    arith::Analyzer analyzer = AnalyzerAt(function_, path);
+    std::vector<Expr> shape;
+    for (const Range& range : box) shape.push_back(range.extent);
+    Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
+    Copy copy = CopyBox(name, buffer, cache, box, false, analyzer);
+    AccessRewrite rewrite;
+    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
+      return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))
+                                 : Expr();
+    };
+    rewrite.store = [&](const Buffer& stored, const std::vector<Expr>& indices, const Expr& value) {
+      return stored.same(buffer) ? BufferStoreNode::Make(cache, From(box, indices, analyzer), value)
+                                 : Stmt();
+    };
+    Stmt writes = RewriteAccesses(nest.top(), rewrite);
+    SetBody(Replace(function_->body, nest.top().get(),
+                    AllocateNode::Make(cache, SeqNode::Make({writes, copy.stmt}))));
+    facts_[name] = {true, !copy.conditional, !copy.conditional};
+    return {name};
+  })[0];
+}
+
+void Schedule::SetScope(const std::string& name, const std::string& scope) {
+  Do("set_scope", {name, scope}, [&]() -> Names {
+    CheckScope(scope);
+    const AllocateNode* allocation = FindTemporary(name);
+    for (const ForNode* loop : LoopsIn(allocation->body))
+      if (loop->for_kind == ForKind::kThread && Touches(loop->body, allocation->buffer))
+        Refuse(name + " is used on threads already; say where it is before");
+    auto buffer = ffi::Make<BufferNode>(*allocation->buffer);
+    buffer->scope = scope;
+    SetBody(ReplaceBuffer(function_->body, allocation->buffer, Buffer(buffer.get())));
+    return {};
+  });
+}
+
+void Schedule::StorageAlign(const std::string& name, int64_t dimension, int64_t factor,
+                            int64_t offset) {
+  Do("storage_align",
+     {name, std::to_string(dimension), std::to_string(factor), std::to_string(offset)},
+     [&]() -> Names {
+       const AllocateNode* allocation = FindTemporary(name);
+       auto buffer = ffi::Make<BufferNode>(*allocation->buffer);
+       auto rank = static_cast<int64_t>(buffer->shape.size());
+       if (dimension < 0 || dimension >= rank)
+         Refuse(name + " has " + std::to_string(rank) + " dimensions, counted from 0");
+       if (factor < 1 || offset < 0 || offset >= factor)
+         Refuse("the factor is a number from 1 on, and the offset one below it");
+       arith::Analyzer analyzer;
+       std::vector<Expr> strides(rank);
+       for (int64_t d = rank; d-- > 0;) {
+         Expr stride = d + 1 == rank ? Expr(1) : strides[d + 1] * buffer->shape[d + 1];
+         if (!buffer->strides.empty()) stride = buffer->strides[d];
+         // Outer dimensions step over the gaps.
+         if (d < dimension && !buffer->strides.empty())
+           stride = strides[d + 1] * buffer->shape[d + 1];
+         if (d == dimension) stride = stride + ir::FloorMod(Expr(offset) - stride, Expr(factor));
+         strides[d] = analyzer.Simplify(stride);
+       }
+       buffer->strides = strides;
+       SetBody(ReplaceBuffer(function_->body, allocation->buffer, Buffer(buffer.get())));
+       return {};
+     });
+}
+
+}  // namespace tern::schedule

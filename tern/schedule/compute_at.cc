@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps that move a block into a loop of another one.
+#include <algorithm>
+
+#include "tern/arith/linear_sum.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/access_regions.h"
+#include "tern/tir/analysis/memory_effects.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+const BlockIter* AxisOf(const BlockNode* block, const Expr& expr) {
+  for (const BlockIter& iter : block->iters)
+    if (iter.var.get() == expr.get()) return &iter;
+  return nullptr;
+}
+
+bool UsesAxes(const BlockNode* block, const Expr& expr) {
+  return std::any_of(block->iters.begin(), block->iters.end(),
+                     [&](const BlockIter& iter) { return ir::UsesVar(expr, iter.var.node()); });
+}
+
+// The axis that each dimension of a buffer is accessed at, in all loads or all stores of a block;
+// null where none is. Refuses other indices.
+std::vector<const BlockIter*> AxesOf(const BlockNode* block, const Buffer& buffer, bool store) {
+  std::vector<const BlockIter*> axes;
+  bool first = true;
+  for (const Stmt& part : {block->init, block->body}) {
+    if (!part) continue;
+    for (const Access& access : AccessesOf(part, buffer)) {
+      if (access.store != store) continue;
+      std::vector<const BlockIter*> found;
+      for (const Expr& index : access.indices) {
+        const BlockIter* axis = AxisOf(block, index);
+        if (!axis && UsesAxes(block, index))
+          Refuse("block " + block->name + " accesses " + buffer->name +
+                 " at an index that is no axis of its own");
+        if (axis && std::count(found.begin(), found.end(), axis) > 0)
+          Refuse("block " + block->name + " accesses " + buffer->name +
+                 " at the same axis in two dimensions");
+        found.push_back(axis);
+      }
+      if (!first && found != axes)
+        Refuse("block " + block->name + " accesses " + buffer->name + " at several places");
+      axes = found;
+      first = false;
+    }
+  }
+  return axes;
+}
+
+// What a statement reads or writes of a buffer, once with the predicates of blocks and once as if
+// they held: constant where it can be.
+AccessRegion BoxIn(const Stmt& stmt, const Buffer& buffer, bool writes,
+                   const arith::Analyzer& analyzer) {
+  auto find = [&](const Stmt& in) {
+    AccessRegions regions = FindAccessRegions(in, analyzer);
+    const AccessRegion* found = writes ? regions.Writes(buffer) : regions.Reads(buffer);
+    if (!found || regions.opaque.count(buffer->data.node()))
+      Refuse("what is accessed of " + buffer->name + " cannot be told");
+    return *found;
+  };
+  AccessRegion box = find(WithoutPredicates(stmt));
+  bool constant = std::all_of(box.ranges.begin(), box.ranges.end(), [](const Range& range) {
+    return ir::AsConstInt(range.extent) != nullptr;
+  });
+  return constant ? box : find(stmt);
+}
+
+Expr As(DataType dtype, const Expr& expr) {
+  return expr.dtype() == dtype ? expr : ir::CastNode::Make(dtype, expr);
+}
+
+// The one buffer that a block writes.
+Buffer ResultOf(const BlockNode* block) {
+  Buffer result;
+  for (const Access& access : AccessesOf(AsStmt(block))) {
+    if (!access.store || (result && access.buffer.same(result))) continue;
+    if (result) Refuse("block " + block->name + " writes more than one buffer");
+    result = access.buffer;
+  }
+  if (!result) Refuse("block " + block->name + " writes nothing");
+  return result;
+}
+
+// Refuses where the loops from the outermost of `way` down to `loop` run along axes of the block
+// other than spatial ones: then an iteration leaves results that others go on with.
+void CheckFinished(const BlockNode* block, const Path& way, const ForNode* loop) {
+  for (const StmtNode* node : way) {
+    if (node->kind != NodeKind::kFor) continue;
+    const auto* outer = static_cast<const ForNode*>(node);
+    AxisUse use = UseOf(block, outer->var.node());
+    if (!use.spatial || use.reduce || use.other)
+      Refuse("what block " + block->name + " computes is not finished in one iteration of loop " +
+             outer->var.name());
+    if (outer == loop) return;
+  }
+}
+
+// The box of a buffer that an iteration of a loop makes, as if conditions held.
+std::vector<Range> MadeBy(const ForNode* loop, const Buffer& buffer,
+                          const arith::Analyzer& analyzer) {
+  AccessRegions regions = FindAccessRegions(WithoutPredicates(loop->body), analyzer);
+  const AccessRegion* made = regions.Writes(buffer);
+  if (!made || !made->exact || regions.opaque.count(buffer->data.node()))
+    Refuse("an iteration of loop " + loop->var.name() + " makes no box of " + buffer->name);
+  return made->ranges;
+}
+
+// Refuses where a condition of a block says more than that its axes are in their domains, which is
+// so of what reads its result too. What it asks of the loops down to `loop` is returned.
+Expr ConditionOutside(const BlockNode* block, const std::vector<const ForNode*>& inside,
+                      const arith::Analyzer& analyzer) {
+  Expr outside;
+  for (const Expr& part : Conjuncts(block->predicate)) {
+    const auto* less = part.As<ir::LTNode>();
+    bool is_bound =
+        less && std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
+          return less->a.dtype() == iter.binding.dtype() &&
+                 analyzer.CanProve(less->a == iter.binding) &&
+                 analyzer.CanProve(less->b == iter.extent);
+        });
+    if (is_bound) continue;
+    if (UsesAnyOf(part, inside))
+      Refuse("block " + block->name + " leaves out a part of what an iteration makes");
+    outside = And(outside, part);
+  }
+  return outside;
+}
+
+// The axes of a block at which it reads a buffer run over what was made of it.
+void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<Range>& made,
+               const arith::Analyzer& analyzer, std::map<const VarNode*, Range>* boxes) {
+  std::vector<const BlockIter*> axes = AxesOf(block, buffer, false);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (!axes[d])
+      Refuse("block " + block->name + " reads " + buffer->name + " at an index that is no axis");
+    if (axes[d]->kind != IterKind::kSpatial)
+      Refuse("block " + block->name + " reduces " + buffer->name +
+             ", of which an iteration makes a part");
+    auto [it, fresh] = boxes->emplace(axes[d]->var.node(), made[d]);
+    if (!fresh && !(analyzer.CanProve(it->second.min == made[d].min) &&
+                    analyzer.CanProve(it->second.extent == made[d].extent)))
+      Refuse("block " + block->name + " reads different parts of what the loop makes");
+  }
+}
+
+}  // namespace
+
+Buffer Schedule::SoleResult(const BlockNode* block) const {
+  Buffer result = ResultOf(block);
+  MemoryEffects effects(function_);
+  if (!effects.PlaceOf(result))
+    Refuse("the memory of " + result->name + " may be reached in other ways");
+  size_t here = 0, all = 0;
+  for (const Access& access : AccessesOf(AsStmt(block)))
+    here += access.store && effects.PlaceOf(access.buffer) == effects.PlaceOf(result);
+  for (const Access& access : AccessesOf(function_->body))
+    all += access.store && effects.PlaceOf(access.buffer) == effects.PlaceOf(result);
+  if (here != all)
+    Refuse("block " + block->name + " is not the only one that writes " + result->name);
+  return result;
+}
+
+void Schedule::CheckRecomputable(const Nest& nest) const {
+  const BlockNode* block = nest.block;
+  Facts facts = FactsOf(block);
+  if (!facts.regular || !facts.bounded)
+    Refuse("the axes of block " + block->name +
+           " are not bound to a loop each, or it runs under a condition");
+  for (const ForNode* loop : nest.loops) {
+    AxisUse use = UseOf(block, loop->var.node());
+    if (use.other || use.spatial == use.reduce)
+      Refuse("loop " + loop->var.name() + " of block " + block->name +
+             " does not run along axes of one kind");
+    if (loop->for_kind != ForKind::kSerial)
+      Refuse("loop " + loop->var.name() + " is " + ForKindName(loop->for_kind) +
+             " already; move the block before");
+  }
+  for (const BlockIter& iter : block->iters) {
+    bool inside = UsesAnyOf(iter.binding, nest.loops) || ir::IsConst(iter.extent, 1);
+    if (iter.kind != IterKind::kSpatial && !inside)
+      Refuse("axis " + iter.var.name() + " of block " + block->name +
+             " is bound to a loop around other statements");
+  }
+}
+
+Schedule::Moved Schedule::Recompute(const Nest& nest, const std::map<const VarNode*, Range>& boxes,
+                                    const arith::Analyzer& outside, const Names& names) const {
+  const BlockNode* block = nest.block;
+  std::vector<const ForNode*> kept;
+  for (const ForNode* loop : nest.loops)
+    if (UseOf(block, loop->var.node()).reduce) kept.push_back(loop);
+  auto copy = CopyBlock(block);
+  copy->predicate = {};
+  for (const Expr& part : Conjuncts(block->predicate)) {
+    if (!UsesAnyOf(part, kept)) continue;
+    for (const ForNode* loop : nest.loops)
+      if (!UseOf(block, loop->var.node()).reduce && ir::UsesVar(part, loop->var.node()))
+        Refuse("the condition of block " + block->name + " joins axes of several kinds");
+    copy->predicate = And(copy->predicate, part);
+  }
+  FreshLoops loops;
+  arith::Analyzer analyzer = outside;
+  for (BlockIter& iter : copy->iters) {
+    if (iter.kind != IterKind::kSpatial) continue;
+    auto it = boxes.find(iter.var.node());
+    if (it == boxes.end() && !UsesAnyOf(iter.binding, nest.loops)) continue;
+    if (it == boxes.end() && (!FactsOf(block).whole || UsesAnyOf(iter.binding, nest.around)))
+      Refuse("block " + block->name + " does not run over all of axis " + iter.var.name());
+    Range box = it == boxes.end() ? Range{Expr(0), arith::AsInt64(iter.extent)} : it->second;
+    Expr at = box.min;
+    if (!ir::IsConst(box.extent, 1)) {
+      size_t count = loops.vars.size();
+      std::string name = count < names.size() ? names[count] : block->name + "_";
+      // The block's own loops are gone then.
+      auto taken = [&](const std::string& wanted) {
+        std::vector<const ForNode*> all = LoopsIn(function_->body);
+        return std::any_of(all.begin(), all.end(), [&](const ForNode* loop) {
+          return loop->var.name() == wanted && !nest.Has(loop);
+        });
+      };
+      if (count < names.size()) {
+        if (taken(name)) Refuse("there is a loop " + name + " already");
+      } else {
+        while (taken(name + std::to_string(count))) ++count;
+        name += std::to_string(count);
+      }
+      loops.vars.emplace_back(name);
+      loops.extents.push_back(box.extent);
+      analyzer.BindRange(loops.vars.back(), 0, box.extent);
+      at = ir::IsConst(box.min, 0) ? Expr(loops.vars.back()) : box.min + loops.vars.back();
+    }
+    at = analyzer.Simplify(at);
+    iter.binding = As(iter.var.dtype(), at);
+    Expr end = arith::AsInt64(iter.extent);
+    if (it != boxes.end() && !arith::ProveLessEqual(analyzer, Expr(0), at))
+      copy->predicate = And(copy->predicate, at >= Expr(0));
+    if (it != boxes.end() && !arith::ProveLessEqual(analyzer, box.min + box.extent, end) &&
+        !arith::ProveLessEqual(analyzer, at + Expr(1), end))
+      copy->predicate = And(copy->predicate, at < end);
+  }
+  if (!names.empty() && names.size() != loops.vars.size())
+    Refuse(std::to_string(loops.vars.size()) + " loops come of it, not " +
+           std::to_string(names.size()));
+  return {loops.Around(WrapLoops(kept, Stmt(copy))), loops.names()};
+}
+
+Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::string& loop_name,
+                                    Names names) {
+  return Do("compute_at", {block_name, loop_name}, [&] {
+    const BlockNode* block = FindBlock(block_name);
+    const ForNode* loop = FindLoop(loop_name);
+    Nest nest = NestOf(function_->body, block);
+    CheckRecomputable(nest);
+    Buffer buffer = SoleResult(block);
+    if (!AllocationOf(function_->body, buffer))
+      Refuse(buffer->name + " is a parameter, all of which has to be computed");
+    Between between = FindBetween(function_->body, nest.top().get(), "block " + block_name, loop,
+                                  "loop " + loop_name);
+    if (AccessesOf(function_->body, buffer).size() !=
+        AccessesOf(nest.top(), buffer).size() + AccessesOf(loop->body, buffer).size())
+      Refuse(buffer->name + " is used outside of loop " + loop_name);
+    CheckMayMove(function_, between, nest.top(), {buffer});
+    CheckNothingCarried(function_, between, buffer);
+    std::vector<const BlockIter*> axes = AxesOf(block, buffer, true);
+
+    Path path = PathTo(function_->body, loop);
+    arith::Analyzer analyzer = AnalyzerAt(function_, path);
+    AccessRegion needed = BoxIn(loop->body, buffer, false, analyzer);
+    std::map<const VarNode*, Range> boxes;
+    for (size_t d = 0; d < axes.size(); ++d)
+      if (axes[d]) boxes[axes[d]->var.node()] = needed.ranges[d];
+    Moved moved = Recompute(nest, boxes, analyzer, names);
+    CheckVisible(between.to_a, moved.stmt, "block " + block_name);
+    facts_[block_name].whole = false;
+
+    SetBody(FillLoop(Remove(function_->body, nest.top().get()), loop,
+                     SeqNode::Make({moved.stmt, loop->body}, loop->span), {buffer}));
+    return moved.loops;
+  });
+}
+
+Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
+                                           const std::string& loop_name, Names names) {
+  return Do("reverse_compute_at", {block_name, loop_name}, [&] {
+    const BlockNode* block = FindBlock(block_name);
+    const ForNode* loop = FindLoop(loop_name);
+    Nest nest = NestOf(function_->body, block);
+    CheckRecomputable(nest);
+    if (!FactsOf(block).whole) Refuse("block " + block_name + " does not run over all of its axes");
+    Between between = FindBetween(function_->body, loop, "loop " + loop_name, nest.top().get(),
+                                  "block " + block_name);
+    Path path = PathTo(function_->body, loop);
+    arith::Analyzer analyzer = AnalyzerAt(function_, path);
+    std::map<const VarNode*, Range> boxes;
+    std::vector<Buffer> read;
+    Expr condition;
+    for (const BlockNode* writer : BlocksIn(loop->body)) {
+      Buffer buffer = ResultOf(writer);
+      if (!Touches(AsStmt(block), buffer)) continue;
+      if (!FactsOf(writer).whole)
+        Refuse("block " + writer->name + " does not run over all of its axes");
+      CheckFinished(writer, between.to_a, loop);
+      JoinBoxes(block, buffer, MadeBy(loop, SoleResult(writer), analyzer), analyzer, &boxes);
+      condition = And(condition, ConditionOutside(writer, LoopsIn(loop->body), analyzer));
+      read.push_back(buffer);
+    }
+    if (read.empty())
+      Refuse("loop " + loop_name + " makes nothing that block " + block_name + " reads");
+    for (const Buffer& buffer : read) CheckNothingCarried(function_, between, buffer);
+    Moved moved = Recompute(nest, boxes, analyzer, names);
+    if (condition) moved.stmt = Guarded(moved.stmt, condition);
+    CheckVisible(between.to_b, moved.stmt, "block " + block_name);
+    CheckMayMove(function_, between, nest.top(), read);
+    SetBody(FillLoop(Remove(function_->body, nest.top().get()), loop,
+                     SeqNode::Make({loop->body, moved.stmt}, loop->span), read));
+    return moved.loops;
+  });
+}
+
+}  // namespace tern::schedule

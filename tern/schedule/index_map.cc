@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/index_map.h"
+
+#include <numeric>
+
+#include "tern/arith/iter_map.h"
+#include "tern/arith/symbolic_bounds.h"
+#include "tern/ffi/text.h"
+#include "tern/ir/mutator.h"
+#include "tern/schedule/nest.h"
+#include "tern/tir/expr_parser.h"
+#include "tern/tir/text.h"
+
+namespace tern::schedule {
+namespace {
+
+using ir::Expr;
+
+class MapParser : public tir::ExprParser {
+ public:
+  explicit MapParser(const std::string& text) : ExprParser(ffi::Make<ir::Source>("map", text)) {}
+
+  // (i, j) -> (i // 16, j, i % 16)
+  IndexMap Parse() {
+    IndexMap map;
+    try {
+      Expect("(");
+      CommaList(")", [&] {
+        std::string name = ExpectNewName("a variable");
+        map.vars.emplace_back(name);
+        symbols_[name] = {map.vars.back(), {}};
+      });
+      Expect("-");
+      Expect(">");
+      Expect("(");
+      map.indices = ParseExprs(")");
+      if (!AtEnd()) Unexpected("the end of the map");
+    } catch (const Abandon&) {
+    }
+    if (!diagnostics_.empty())
+      Refuse("expected a map, as in (i, j) -> (i // 16, j, i % 16): " +
+             diagnostics_.items()[0].message);
+    return map;
+  }
+};
+
+// The least common multiple of the numbers by which a variable is divided.
+int64_t DivisorsOf(const IndexMap& map, const ir::Var& var) {
+  int64_t multiple = 1;
+  auto note = [&](const Expr& value, const Expr& divisor) {
+    const int64_t* number = ir::AsConstInt(divisor);
+    if (number && *number > 0 && ir::UsesVar(value, var.node()))
+      multiple = std::lcm(multiple, *number);
+  };
+  for (const Expr& index : map.indices)
+    ir::ForEachExpr(index, [&](const Expr& e) {
+      if (const auto* div = e.As<ir::FloorDivNode>()) note(div->a, div->b);
+      if (const auto* mod = e.As<ir::FloorModNode>()) note(mod->a, mod->b);
+    });
+  return multiple;
+}
+
+}  // namespace
+
+IndexMap IndexMap::Parse(const std::string& text) { return MapParser(text).Parse(); }
+
+std::string IndexMap::str() const {
+  std::vector<std::string> from, to;
+  for (const ir::Var& var : vars) from.push_back(var.name());
+  for (const Expr& index : indices) to.push_back(tir::Print(index));
+  return "(" + ffi::Join(from) + ") -> (" + ffi::Join(to) + ")";
+}
+
+std::vector<Expr> IndexMap::Apply(const std::vector<Expr>& at,
+                                  const arith::Analyzer& analyzer) const {
+  ir::VarMap values;
+  for (size_t i = 0; i < vars.size(); ++i) values[vars[i].node()] = arith::AsInt64(at[i]);
+  std::vector<Expr> result;
+  for (const Expr& index : indices)
+    result.push_back(analyzer.Simplify(ir::Substitute(index, values)));
+  return result;
+}
+
+std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
+  if (shape.size() != vars.size())
+    Refuse("the map takes " + std::to_string(vars.size()) + " indices, and the buffer has " +
+           std::to_string(shape.size()) + " dimensions");
+  // Where something is divided its extent is taken as a multiple: the last part may have gaps.
+  arith::Analyzer outside;
+  std::vector<arith::IterRange> ranges;
+  for (size_t i = 0; i < vars.size(); ++i) {
+    Expr unit(DivisorsOf(*this, vars[i]));
+    Expr extent = arith::AsInt64(shape[i]);
+    if (!ir::IsConst(unit, 1)) extent = outside.Simplify(ir::CeilDiv(extent, unit) * unit);
+    ranges.push_back({vars[i], {Expr(0), extent}});
+  }
+  arith::IterMapResult found = arith::DetectIterMap(indices, ranges, {}, outside);
+  if (!found.map) Refuse("it cannot be told where the map puts elements: " + found.error);
+  if (!found.map->not_injective.empty())
+    Refuse("the map puts several elements in one place: " + found.map->not_injective);
+  std::vector<Expr> result;
+  arith::SymbolicAnalyzer bounds(outside);
+  for (const arith::IterRange& range : ranges)
+    bounds.EnterRange(range.var, range.range.min, range.range.extent);
+  for (const Expr& index : indices) {
+    arith::SymbolicBounds box = bounds.Bounds(index);
+    if (!box.known() || !arith::ProveLessEqual(outside, Expr(0), box.lo))
+      Refuse("the map has an index that may be negative, or any number");
+    result.push_back(outside.Simplify(box.hi + Expr(1)));
+  }
+  return result;
+}
+
+}  // namespace tern::schedule

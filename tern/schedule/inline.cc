@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps that make one block of two.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// buffer[axes] = value, once for every element: the one thing that a block does.
+const BufferStoreNode* ElementStore(const BlockNode* block) {
+  std::string name = "block " + block->name;
+  const auto* store = block->body.As<BufferStoreNode>();
+  if (!store || block->init) Refuse(name + " is more than one store");
+  for (const BlockIter& iter : block->iters)
+    if (iter.kind != IterKind::kSpatial)
+      Refuse(name +
+             " is not elementwise: it has an axis that is "
+             "not spatial");
+  return store;
+}
+
+// The values of the axes at an element; axes that it does not say anything of are at 0.
+ir::VarMap AxesAt(const BlockNode* block, const std::vector<Expr>& element,
+                  const std::vector<Expr>& indices) {
+  ir::VarMap values;
+  for (size_t d = 0; d < element.size(); ++d) {
+    const auto* var = element[d].As<VarNode>();
+    bool is_axis = var && std::any_of(block->iters.begin(), block->iters.end(),
+                                      [&](const BlockIter& it) { return it.var.get() == var; });
+    if (!is_axis || values.count(var))
+      Refuse("block " + block->name + " does not access each element at axes of its own");
+    values[var] =
+        indices[d].dtype() == var->dtype ? indices[d] : ir::CastNode::Make(var->dtype, indices[d]);
+  }
+  for (const BlockIter& iter : block->iters) {
+    if (values.count(iter.var.node())) continue;
+    if (!ir::IsConst(iter.extent, 1))
+      Refuse("axis " + iter.var.name() + " of block " + block->name +
+             " is not one of the element's");
+    values[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
+  }
+  return values;
+}
+
+// Refuses unless every element that is made is read, by the instance of the same place.
+void CheckSameElements(const BlockNode* producer, const BufferStoreNode* store,
+                       const BlockNode* consumer, const std::vector<Access>& reads) {
+  ir::VarMap made = AxesAt(producer, store->indices, store->indices);
+  ir::VarMap used = AxesAt(consumer, reads[0].indices, store->indices);
+  auto extent = [](const BlockNode* block, const Expr& var) {
+    for (const BlockIter& iter : block->iters)
+      if (iter.var.get() == var.get()) return iter.extent;
+    return Expr();
+  };
+  arith::Analyzer analyzer;
+  for (size_t d = 0; d < store->indices.size(); ++d) {
+    for (const Access& read : reads)
+      if (read.indices[d].get() != reads[0].indices[d].get())
+        Refuse("block " + consumer->name + " reads more than one element");
+    if (!analyzer.CanProve(extent(producer, store->indices[d]) ==
+                           extent(consumer, reads[0].indices[d])))
+      Refuse("block " + consumer->name + " does not read all of what block " + producer->name +
+             " makes");
+  }
+}
+
+// Statements that read a buffer.
+std::vector<const StmtNode*> ReadersOf(const Stmt& root, const Buffer& buffer) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::Visit;
+    void Visit(const Stmt& stmt) override {
+      at.push_back(stmt.get());
+      StmtVisitor::Visit(stmt);
+      at.pop_back();
+    }
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::BufferLoadNode* node) override {
+      if (node->buffer.same(buffer) && (readers.empty() || readers.back() != at.back()))
+        readers.push_back(at.back());
+      VisitChildren(node);
+    }
+    Buffer buffer;
+    std::vector<const StmtNode*> at, readers;
+  } scan;
+  scan.buffer = buffer;
+  scan.Visit(root);
+  return scan.readers;
+}
+
+}  // namespace
+
+void Schedule::Inline(const std::string& block_name) {
+  Do("inline", {block_name}, [&]() -> Names {
+    const BlockNode* block = FindBlock(block_name);
+    const BufferStoreNode* store = ElementStore(block);
+    Nest nest = NestOf(function_->body, block);
+    Buffer buffer = SoleResult(block);
+    if (!AllocationOf(function_->body, buffer))
+      Refuse(buffer->name + " is a parameter, which has to be computed");
+    if (!FactsOf(block).bounded)
+      Refuse("block " + block_name + " does not run over all of its axes");
+    if (AccessesOf(nest.top(), buffer).size() > 1)
+      Refuse("block " + block_name + " reads what it computes");
+    for (const StmtNode* reader : ReadersOf(function_->body, buffer)) {
+      Between between = FindBetween(function_->body, nest.top().get(), "block " + block_name,
+                                    reader, "what reads " + buffer->name);
+      CheckMayMove(function_, between, nest.top(), {buffer});
+      CheckNothingCarried(function_, between, buffer);
+      CheckVisible(between.to_a, AsStmt(store), "block " + block_name);
+    }
+    AxesAt(block, store->indices, store->indices);
+    AccessRewrite rewrite;
+    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) -> Expr {
+      if (!loaded.same(buffer)) return {};
+      for (const Expr& index : indices)
+        if (!index.dtype().is_scalar()) Refuse(buffer->name + " is read as a vector");
+      return ir::Substitute(store->value, AxesAt(block, store->indices, indices));
+    };
+    Stmt body = Remove(function_->body, nest.top().get());
+    if (const AllocateNode* left = AllocationOf(body, buffer))
+      body = Replace(body, left, left->body);
+    SetBody(RewriteAccesses(body, rewrite));
+    facts_.erase(block_name);
+    return {};
+  });
+}
+
+void Schedule::ReverseInline(const std::string& block_name) {
+  Do("reverse_inline", {block_name}, [&]() -> Names {
+    const BlockNode* consumer = FindBlock(block_name);
+    const BufferStoreNode* after = ElementStore(consumer);
+    Nest nest = NestOf(function_->body, consumer);
+    if (!FactsOf(consumer).whole)
+      Refuse("block " + block_name + " does not run over all of its axes");
+    // The one buffer of the function that it reads and a block of one store writes.
+    const BlockNode* producer = nullptr;
+    Buffer buffer;
+    for (const BlockNode* block : BlocksIn(function_->body)) {
+      const auto* store = block->body.As<BufferStoreNode>();
+      if (block == consumer || !store || !Touches(AsStmt(consumer), store->buffer)) continue;
+      if (producer) Refuse("block " + block_name + " reads the results of several blocks");
+      producer = block;
+      buffer = store->buffer;
+    }
+    if (!producer) Refuse("block " + block_name + " reads the result of no block");
+    const BufferStoreNode* before = ElementStore(producer);
+    std::string from = "block " + producer->name;
+    if (!FactsOf(producer).whole) Refuse(from + " does not run over all of its axes");
+    SoleResult(producer);
+    SoleResult(consumer);
+    if (!AllocationOf(function_->body, buffer)) Refuse(buffer->name + " is a parameter");
+    std::vector<Access> reads = AccessesOf(AsStmt(consumer), buffer);
+    if (AccessesOf(function_->body, buffer).size() != reads.size() + 1)
+      Refuse(buffer->name + " is read elsewhere, too");
+    Stmt top = nest.top();
+    Between between = FindBetween(function_->body, NestOf(function_->body, producer).top().get(),
+                                  from, top.get(), "block " + block_name);
+    CheckMayMove(function_, between, top, {buffer});
+    CheckNothingCarried(function_, between, buffer);
+    CheckVisible(between.to_b, AsStmt(after), "block " + block_name);
+    CheckSameElements(producer, before, consumer, reads);
+
+    ir::VarMap axes = AxesAt(consumer, reads[0].indices, before->indices);
+    AccessRewrite rewrite;
+    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>&) {
+      return loaded.same(buffer) ? before->value : Expr();
+    };
+    Stmt joined = RewriteAccesses(Substitute(AsStmt(after), axes), rewrite);
+    auto copy = CopyBlock(producer);
+    copy->body = joined;
+    Stmt body = Replace(Remove(function_->body, top.get()), producer, Stmt(copy));
+    const AllocateNode* allocation = AllocationOf(body, buffer);
+    SetBody(Replace(body, allocation, allocation->body));
+    facts_.erase(block_name);
+    return {};
+  });
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps that change loops and leave blocks where they are.
+#include <algorithm>
+
+#include "tern/ffi/text.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/transform/pipeline_loops.h"
+#include "tern/tir/transform/vectorize_loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+std::string Called(const ForNode* loop) { return "loop " + loop->var.name(); }
+
+void CheckSerial(const ForNode* loop, const char* advice = "") {
+  if (loop->for_kind != ForKind::kSerial)
+    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already" + advice);
+}
+
+Expr Constant(const ForNode* loop, int64_t value) {
+  return ir::IntImmNode::Make(loop->var.dtype(), value);
+}
+
+Schedule::Names Texts(const std::string& first, const std::vector<int64_t>& numbers) {
+  Schedule::Names texts = {first};
+  for (int64_t number : numbers) texts.push_back(std::to_string(number));
+  return texts;
+}
+
+// The names given, or name_0, name_1, ...
+Schedule::Names NamesOr(Schedule::Names names, const std::string& name, size_t count) {
+  if (names.empty())
+    for (size_t i = 0; i < count; ++i) names.push_back(name + "_" + std::to_string(i));
+  if (names.size() != count)
+    Refuse(std::to_string(count) + " loops come of it, not " + std::to_string(names.size()));
+  return names;
+}
+
+// The loops from the outermost of the wanted ones down to the innermost of them.
+std::vector<const ForNode*> FindNest(const Stmt& root, const std::vector<const ForNode*>& wanted) {
+  auto is_wanted = [&](const ForNode* loop) {
+    return std::find(wanted.begin(), wanted.end(), loop) != wanted.end();
+  };
+  std::vector<const ForNode*> loops = LoopsIn(root), nest;
+  size_t missing = wanted.size();
+  const ForNode* at = *std::find_if(loops.begin(), loops.end(), is_wanted);
+  for (; at && missing > 0; at = at->body.As<ForNode>()) {
+    nest.push_back(at);
+    missing -= is_wanted(at);
+  }
+  if (missing > 0)
+    Refuse(
+        "the loops are not one nest: between two of them there is something else than a "
+        "loop");
+  return nest;
+}
+
+bool RangeUses(const ForNode* loop, const ForNode* outer) {
+  return ir::UsesVar(loop->min, outer->var.node()) || ir::UsesVar(loop->extent, outer->var.node());
+}
+
+}  // namespace
+
+Schedule::Names Schedule::Split(const std::string& name, const std::vector<int64_t>& factors,
+                                Names names) {
+  return Do("split", Texts(name, factors), [&] {
+    const ForNode* loop = FindLoop(name);
+    if (factors.empty()) Refuse("there is no factor");
+    names = NamesOr(names, loop->var.name(), factors.size() + 1);
+    CheckSerial(loop, "; split it before");
+    int64_t product = 1;
+    for (int64_t factor : factors)
+      if (factor < 1 || __builtin_mul_overflow(product, factor, &product))
+        Refuse("a factor is a number from 1 on");
+    for (const std::string& fresh : names) CheckNewLoop(fresh);
+
+    std::vector<Var> vars;
+    for (const std::string& fresh : names) vars.emplace_back(fresh, loop->var.dtype(), loop->span);
+    Expr index = vars[0];
+    for (size_t i = 0; i < factors.size(); ++i)
+      index = index * Constant(loop, factors[i]) + vars[i + 1];
+    Expr value = ir::IsConst(loop->min, 0) ? index : loop->min + index;
+    Stmt body = Substitute(loop->body, {{loop->var.node(), value}});
+    arith::Analyzer analyzer;
+    bool whole =
+        analyzer.CanProve(ir::FloorMod(loop->extent, Constant(loop, product)) == Constant(loop, 0));
+    if (!whole) body = Guarded(body, index < loop->extent);
+    for (size_t i = factors.size(); i-- > 0;)
+      body = ForNode::Make(vars[i + 1], Constant(loop, 0), Constant(loop, factors[i]),
+                           ForKind::kSerial, body, "", loop->span);
+    Expr outer = analyzer.Simplify(ir::CeilDiv(loop->extent, Constant(loop, product)));
+    body = ForNode::Make(vars[0], Constant(loop, 0), outer, ForKind::kSerial, body, "", loop->span,
+                         loop->annotations);
+    SetBody(Replace(function_->body, loop, body));
+    return names;
+  });
+}
+
+std::string Schedule::Fuse(const Names& loops, std::string name) {
+  return Do("fuse", loops, [&]() -> Names {
+    if (loops.size() < 2) Refuse("there are no two loops");
+    std::vector<const ForNode*> nest;
+    std::string joined;
+    for (const std::string& loop : loops) {
+      nest.push_back(FindLoop(loop));
+      joined += nest.back()->var.name() + "_";
+    }
+    name = Or(name, joined + "fused");
+    CheckNewLoop(name);
+    Expr extent;
+    for (size_t i = 0; i < nest.size(); ++i) {
+      const ForNode* loop = nest[i];
+      CheckSerial(loop);
+      if (loop->var.dtype() != nest[0]->var.dtype()) Refuse("the loops count in different types");
+      if (i > 0 && nest[i - 1]->body.get() != loop)
+        Refuse(Called(loop) + " is not the whole body of " + Called(nest[i - 1]));
+      for (size_t k = 0; k < i; ++k)
+        if (RangeUses(loop, nest[k]))
+          Refuse("the range of " + Called(loop) + " depends on " + Called(nest[k]));
+      extent = extent ? extent * loop->extent : loop->extent;
+    }
+    Var fused(name, nest[0]->var.dtype(), nest[0]->span);
+    ir::VarMap values;
+    Expr rest = fused;
+    for (size_t i = nest.size(); i-- > 0;) {
+      Expr index = i == 0 ? rest : ir::FloorMod(rest, nest[i]->extent);
+      values[nest[i]->var.node()] =
+          ir::IsConst(nest[i]->min, 0) ? index : Expr(nest[i]->min + index);
+      rest = ir::FloorDiv(rest, nest[i]->extent);
+    }
+    Stmt body =
+        ForNode::Make(fused, Constant(nest[0], 0), arith::Analyzer().Simplify(extent),
+                      ForKind::kSerial, Substitute(nest.back()->body, values), "", nest[0]->span);
+    SetBody(Replace(function_->body, nest[0], body));
+    return {name};
+  })[0];
+}
+
+void Schedule::CheckMayReorder(const std::vector<const ForNode*>& nest,
+                               const std::vector<const ForNode*>& order) const {
+  auto place = [&](const ForNode* loop) {
+    return std::find(order.begin(), order.end(), loop) - order.begin();
+  };
+  for (size_t outer = 0; outer < nest.size(); ++outer)
+    for (size_t inner = outer + 1; inner < nest.size(); ++inner) {
+      const ForNode *a = nest[outer], *b = nest[inner];
+      if (place(a) < place(b)) continue;
+      std::string both = "loops " + a->var.name() + " and " + b->var.name();
+      if (RangeUses(b, a))
+        Refuse("the range of loop " + b->var.name() + " depends on loop " + a->var.name());
+      Role role_a = RoleOf(a), role_b = RoleOf(b);
+      if (role_a == Role::kOrdered || role_b == Role::kOrdered)
+        Refuse("it cannot be told that " + both + " may change places");
+      if (role_a == Role::kReduction && role_b == Role::kReduction)
+        CheckMayReassociate(BlocksIn(a->body)[0], both + " run");
+    }
+}
+
+void Schedule::Reorder(const Names& loops) {
+  Do("reorder", loops, [&]() -> Names {
+    std::vector<const ForNode*> wanted;
+    for (const std::string& loop : loops) {
+      wanted.push_back(FindLoop(loop));
+      if (std::count(wanted.begin(), wanted.end(), wanted.back()) > 1)
+        Refuse("loop " + loop + " is named twice");
+    }
+    if (wanted.empty()) Refuse("there is no loop");
+    std::vector<const ForNode*> nest = FindNest(function_->body, wanted), order;
+    for (size_t i = 0, next = 0; i < nest.size(); ++i) {
+      bool moves = std::find(wanted.begin(), wanted.end(), nest[i]) != wanted.end();
+      order.push_back(moves ? wanted[next++] : nest[i]);
+    }
+    CheckMayReorder(nest, order);
+    SetBody(Replace(function_->body, nest[0], WrapLoops(order, nest.back()->body)));
+    return {};
+  });
+}
+
+Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names names) {
+  return Do("partition", Texts(name, {at}), [&] {
+    const ForNode* loop = FindLoop(name);
+    CheckSerial(loop);
+    names = NamesOr(names, loop->var.name(), 2);
+    for (const std::string& fresh : names) CheckNewLoop(fresh);
+    const int64_t* extent = ir::AsConstInt(loop->extent);
+    if (at < 1 || (extent && at >= *extent))
+      Refuse("the loop is not longer than " + std::to_string(at) + ", or that is no length");
+    Expr zero = Constant(loop, 0), point = Constant(loop, at);
+    Expr head = extent ? point : ir::MinNode::Make(point, loop->extent);
+    Expr tail = arith::Analyzer().Simplify(loop->extent - head);
+    Var first(names[0], loop->var.dtype(), loop->span),
+        second(names[1], loop->var.dtype(), loop->span);
+    auto part = [&](const Var& var, const Expr& min, const Expr& count, Stmt body) {
+      return ForNode::Make(var, min, count, ForKind::kSerial, body, "", loop->span,
+                           loop->annotations);
+    };
+    for (const BlockNode* block : BlocksIn(loop->body)) {
+      CheckNewBlock(block->name + "_1");
+      // Neither of them is the whole; what they are on their own is not followed.
+      facts_[block->name] = {FactsOf(block).regular, false, false};
+      facts_[block->name + "_1"] = facts_[block->name];
+    }
+    struct Renamer : StmtMutator {
+      using StmtMutator::MutateNode;
+      Stmt MutateNode(const BlockNode* node, const Stmt&) override {
+        auto copy = ffi::Make<BlockNode>(*node);
+        copy->name += "_1";
+        return Stmt(copy);
+      }
+    };
+    Stmt rest = Renamer().Mutate(CopyWithFreshDefs(loop->body, {{loop->var.node(), second}}));
+    Stmt both = SeqNode::Make(
+        {part(first, loop->min, head, Substitute(loop->body, {{loop->var.node(), first}})),
+         part(second, arith::Analyzer().Simplify(loop->min + head), tail, rest)});
+    SetBody(Replace(function_->body, loop, both));
+    return names;
+  });
+}
+
+void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axis) {
+  CheckSerial(loop);
+  if (kind == ForKind::kUnrolled) {
+    if (!ir::AsConstInt(loop->extent)) Refuse("the extent of " + Called(loop) + " is not constant");
+  } else {
+    CheckIndependent(loop);
+  }
+  auto copy = ffi::Make<ForNode>(*loop);
+  copy->for_kind = kind;
+  copy->thread = axis;
+  SetBody(Replace(function_->body, loop, Stmt(copy)));
+}
+
+void Schedule::Parallel(const std::string& loop) {
+  Do("parallel", {loop}, [&]() -> Names {
+    SetKind(FindLoop(loop), ForKind::kParallel);
+    return {};
+  });
+}
+
+void Schedule::Unroll(const std::string& loop) {
+  Do("unroll", {loop}, [&]() -> Names {
+    SetKind(FindLoop(loop), ForKind::kUnrolled);
+    return {};
+  });
+}
+
+void Schedule::Vectorize(const std::string& loop) {
+  Do("vectorize", {loop}, [&]() -> Names {
+    const ForNode* node = FindLoop(loop);
+    const int64_t* lanes = ir::AsConstInt(node->extent);
+    if (!lanes)
+      Refuse("the extent of " + Called(node) + " is not constant; split it by the number of lanes");
+    if (*lanes < kMinLanes || *lanes > kMaxLanes)
+      Refuse("the extent of " + Called(node) + " is " + std::to_string(*lanes) + "; vectors have " +
+             std::to_string(kMinLanes) + " to " + std::to_string(kMaxLanes) + " lanes");
+    if (!LoopsIn(node->body).empty()) Refuse(Called(node) + " is not the innermost one");
+    SetKind(node, ForKind::kVectorized);
+    return {};
+  });
+}
+
+void Schedule::Bind(const std::string& loop, const std::string& axis) {
+  Do("bind", {loop, axis}, [&]() -> Names {
+    const ForNode* node = FindLoop(loop);
+    std::vector<std::string> axes;
+    for (int i = 0; i < kNumThreadAxes; ++i) axes.push_back(ThreadAxisName(i));
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+      Refuse("there is no axis " + axis + "; the axes are " + ffi::Join(axes));
+    if (!ir::IsConst(node->min, 0)) Refuse(Called(node) + " does not start at 0; split it first");
+    SetKind(node, ForKind::kThread, axis);
+    return {};
+  });
+}
+
+void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& stages,
+                        const std::vector<int64_t>& async) {
+  Names args = Texts(name, stages);
+  for (int64_t stage : async) args.push_back("async " + std::to_string(stage));
+  Do("pipeline", args, [&]() -> Names {
+    const ForNode* loop = FindLoop(name);
+    CheckSerial(loop);
+    Stmt body = loop->body;
+    while (const auto* allocation = body.As<AllocateNode>()) body = allocation->body;
+    const auto* row = body.As<SeqNode>();
+    size_t count = row ? row->stmts.size() : 1;
+    if (stages.size() != count)
+      Refuse("the body of " + Called(loop) + " has " + std::to_string(count) +
+             " statements, each of which has a stage; got " + std::to_string(stages.size()));
+    if (IsPipelined(loop)) Refuse(Called(loop) + " is pipelined already");
+    for (int64_t stage : async)
+      if (std::find(stages.begin(), stages.end(), stage) == stages.end())
+        Refuse("there is no stage " + std::to_string(stage));
+    auto numbers = [](const std::vector<int64_t>& values) {
+      return ffi::MakeArray(std::vector<ffi::Any>(values.begin(), values.end()));
+    };
+    auto copy = ffi::Make<ForNode>(*loop);
+    copy->annotations[pipeline::kStages] = numbers(stages);
+    if (!async.empty()) copy->annotations[pipeline::kAsync] = numbers(async);
+    SetBody(Replace(function_->body, loop, Stmt(copy)));
+    return {};
+  });
+}
+
+}  // namespace tern::schedule

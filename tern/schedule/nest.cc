@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/nest.h"
+
+#include <algorithm>
+
+#include "tern/ffi/text.h"
+#include "tern/tir/analysis/access_regions.h"
+#include "tern/tir/analysis/memory_effects.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+void Refuse(const std::string& why) {
+  TERN_THROW(ScheduleError) << why;
+  __builtin_unreachable();
+}
+
+// ---- Places
+
+namespace {
+
+struct PathFinder : StmtVisitor {
+  explicit PathFinder(const StmtNode* wanted) : wanted(wanted) {}
+  using StmtVisitor::Visit;
+  void Visit(const Stmt& stmt) override {
+    if (found) return;
+    path.push_back(stmt.get());
+    found = stmt.get() == wanted;
+    if (!found) StmtVisitor::Visit(stmt);
+    if (!found) path.pop_back();
+  }
+  void Visit(const Expr&) override {}
+  const StmtNode* wanted;
+  Path path;
+  bool found = false;
+};
+
+bool IsEmpty(const Stmt& stmt) {
+  const auto* seq = stmt.As<SeqNode>();
+  return seq && seq->stmts.empty();
+}
+
+// Takes statements out; what held nothing else goes too.
+class Remover : public StmtMutator {
+ public:
+  explicit Remover(const StmtNode* removed) : removed_(removed) {}
+  using StmtMutator::Mutate;
+  Stmt Mutate(const Stmt& stmt) override {
+    if (stmt.get() == removed_) return SeqNode::Make({});
+    Stmt result = StmtMutator::Mutate(stmt);
+    if (result.same(stmt)) return result;
+    bool hollow = DispatchStmt(result.get(), [](const auto* node) { return IsHollow(node); });
+    return hollow ? SeqNode::Make({}) : result;
+  }
+
+ private:
+  static bool IsHollow(const StmtNode*) { return false; }
+  static bool IsHollow(const ForNode* node) { return IsEmpty(node->body); }
+  static bool IsHollow(const AllocateNode* node) { return IsEmpty(node->body); }
+  static bool IsHollow(const DeclBufferNode* node) { return IsEmpty(node->body); }
+  static bool IsHollow(const LetStmtNode* node) { return IsEmpty(node->body); }
+  static bool IsHollow(const IfThenElseNode* node) {
+    return IsEmpty(node->then_case) && (!node->else_case || IsEmpty(node->else_case));
+  }
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const SeqNode* node, const Stmt& self) override {
+    std::vector<Stmt> stmts;
+    bool changed = false;
+    for (const Stmt& stmt : node->stmts) {
+      Stmt result = Mutate(stmt);
+      changed |= !result.same(stmt);
+      if (!IsEmpty(result)) stmts.push_back(result);
+    }
+    return changed ? SeqNode::Make(std::move(stmts), node->span) : self;
+  }
+
+  const StmtNode* removed_;
+};
+
+struct Collector : StmtVisitor {
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ForNode* node) override {
+    loops.push_back(node);
+    VisitChildren(node);
+  }
+  void VisitNode(const BlockNode* node) override {
+    blocks.push_back(node);
+    VisitChildren(node);
+  }
+  std::vector<const ForNode*> loops;
+  std::vector<const BlockNode*> blocks;
+};
+
+}  // namespace
+
+Path PathTo(const Stmt& root, const StmtNode* stmt) {
+  PathFinder finder(stmt);
+  finder.Visit(root);
+  return finder.path;
+}
+
+Stmt AsStmt(const StmtNode* node) {
+  return DispatchStmt(node, [](const auto* typed) {
+    return Stmt(ffi::Ref<const std::remove_cvref_t<decltype(*typed)>>(typed));
+  });
+}
+
+Stmt Nest::top() const { return loops.empty() ? AsStmt(block) : AsStmt(loops.front()); }
+bool Nest::Has(const ForNode* loop) const {
+  return std::find(loops.begin(), loops.end(), loop) != loops.end();
+}
+
+Nest NestOf(const Stmt& root, const BlockNode* block) {
+  Path path = PathTo(root, block);
+  Nest nest{block, {}, {}};
+  size_t top = path.size() - 1;
+  while (top > 0 && path[top - 1]->kind == NodeKind::kFor) --top;
+  for (size_t i = 0; i + 1 < path.size(); ++i)
+    if (path[i]->kind == NodeKind::kFor)
+      (i < top ? nest.around : nest.loops).push_back(static_cast<const ForNode*>(path[i]));
+  return nest;
+}
+
+Stmt Replace(const Stmt& root, const StmtNode* old, const Stmt& replacement) {
+  struct Replacer : StmtMutator {
+    Replacer(const StmtNode* old, const Stmt& replacement) : old(old), replacement(replacement) {}
+    using StmtMutator::Mutate;
+    Stmt Mutate(const Stmt& stmt) override {
+      return stmt.get() == old ? replacement : StmtMutator::Mutate(stmt);
+    }
+    using StmtMutator::MutateNode;
+    Stmt MutateNode(const SeqNode* node, const Stmt& self) override {
+      Stmt result = MutateChildren(node, self);
+      // A row in a row is one.
+      return result.same(self) ? self : SeqNode::Make(result.As<SeqNode>()->stmts, node->span);
+    }
+    const StmtNode* old;
+    const Stmt& replacement;
+  };
+  return Replacer(old, replacement).Mutate(root);
+}
+
+Stmt Remove(const Stmt& root, const StmtNode* stmt) { return Remover(stmt).Mutate(root); }
+
+Stmt WrapLoops(const std::vector<const ForNode*>& loops, Stmt body) {
+  for (size_t i = loops.size(); i-- > 0;)
+    body = loops[i]->With(loops[i]->min, loops[i]->extent, body);
+  return body;
+}
+
+std::vector<const ForNode*> LoopsIn(const Stmt& stmt) {
+  Collector collector;
+  collector.Visit(stmt);
+  return collector.loops;
+}
+std::vector<const BlockNode*> BlocksIn(const Stmt& stmt) {
+  Collector collector;
+  collector.Visit(stmt);
+  return collector.blocks;
+}
+
+arith::Analyzer AnalyzerAt(const PrimFunc& function, const Path& path) {
+  arith::Analyzer analyzer;
+  auto note_extents = [&](const Buffer& buffer) {
+    for (const Expr& extent : buffer->shape)
+      if (const auto* var = extent.As<VarNode>())
+        analyzer.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+  };
+  for (const Param& param : function->params)
+    if (param.is_tensor()) note_extents(param.buffer);
+  for (const StmtNode* node : path)
+    if (node->kind == NodeKind::kFor) {
+      const auto* loop = static_cast<const ForNode*>(node);
+      analyzer.BindRange(loop->var, loop->min, loop->extent);
+    }
+  return analyzer;
+}
+
+// ---- Blocks
+
+AxisUse UseOf(const BlockNode* block, const VarNode* var) {
+  AxisUse use;
+  for (const BlockIter& iter : block->iters) {
+    if (!ir::UsesVar(iter.binding, var)) continue;
+    if (iter.kind == IterKind::kSpatial)
+      use.spatial = true;
+    else if (iter.kind == IterKind::kReduce)
+      use.reduce = true;
+    else
+      use.other = true;
+  }
+  return use;
+}
+
+std::vector<Expr> Conjuncts(const Expr& condition) {
+  if (!condition) return {};
+  const auto* both = condition.As<ir::AndNode>();
+  if (!both) return {condition};
+  std::vector<Expr> parts = Conjuncts(both->a);
+  for (const Expr& part : Conjuncts(both->b)) parts.push_back(part);
+  return parts;
+}
+
+Expr And(const Expr& a, const Expr& b) {
+  if (!a) return b;
+  return !b ? a : a && b;
+}
+
+bool UsesAnyOf(const Expr& expr, const std::vector<const ForNode*>& loops) {
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const ForNode* loop) { return ir::UsesVar(expr, loop->var.node()); });
+}
+
+ffi::Ref<BlockNode> CopyBlock(const BlockNode* block) {
+  auto copy = ffi::Make<BlockNode>(*block);
+  copy->reads.clear();
+  copy->writes.clear();
+  return copy;
+}
+
+Stmt OpenBlocks(const Stmt& stmt, bool with_init) {
+  struct Opener : StmtMutator {
+    using StmtMutator::MutateNode;
+    Stmt MutateNode(const BlockNode* node, const Stmt&) override {
+      ir::VarMap values;
+      for (const BlockIter& iter : node->iters) values[iter.var.node()] = iter.binding;
+      Stmt body = Mutate(Substitute(node->body, values));
+      if (!node->init || !with_init) return body;
+      return SeqNode::Make({Substitute(node->init, values), body}, node->span);
+    }
+    bool with_init = true;
+  } opener;
+  opener.with_init = with_init;
+  return opener.Mutate(stmt);
+}
+
+Stmt WithoutPredicates(const Stmt& stmt) {
+  struct Dropper : StmtMutator {
+    using StmtMutator::MutateNode;
+    Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
+      if (!node->predicate) return self;
+      auto copy = ffi::Make<BlockNode>(*node);
+      copy->predicate = {};
+      return Stmt(copy);
+    }
+  };
+  return Dropper().Mutate(stmt);
+}
+
+Stmt Guarded(const Stmt& body, const Expr& condition) {
+  if (const auto* loop = body.As<ForNode>())
+    return loop->With(loop->min, loop->extent, Guarded(loop->body, condition));
+  if (const auto* block = body.As<BlockNode>()) {
+    auto copy = ffi::Make<BlockNode>(*block);
+    copy->predicate = And(block->predicate, condition);
+    return Stmt(copy);
+  }
+  return IfThenElseNode::Make(condition, body, {}, body.span());
+}
+
+std::vector<std::string> FreshLoops::names() const {
+  std::vector<std::string> result;
+  for (const Var& var : vars) result.push_back(var.name());
+  return result;
+}
+
+Stmt FreshLoops::Around(Stmt body) const {
+  for (size_t i = vars.size(); i-- > 0;)
+    body = ForNode::Make(vars[i], ir::IntImmNode::Make(vars[i].dtype(), 0), extents[i],
+                         ForKind::kSerial, body);
+  return body;
+}
+
+// ---- Memory
+
+std::vector<Access> AccessesOf(const Stmt& stmt) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::BufferLoadNode* node) override {
+      accesses.push_back({node->buffer, node->indices, false});
+      VisitChildren(node);
+    }
+    void VisitNode(const BufferStoreNode* node) override {
+      accesses.push_back({node->buffer, node->indices, true});
+      VisitChildren(node);
+    }
+    std::vector<Access> accesses;
+  } scan;
+  scan.Visit(stmt);
+  return scan.accesses;
+}
+
+std::vector<Access> AccessesOf(const Stmt& stmt, const Buffer& buffer) {
+  std::vector<Access> accesses = AccessesOf(stmt);
+  std::erase_if(accesses, [&](const Access& access) { return !access.buffer.same(buffer); });
+  return accesses;
+}
+
+bool Touches(const Stmt& stmt, const Buffer& buffer) { return !AccessesOf(stmt, buffer).empty(); }
+
+namespace {
+
+class Rewriter : public StmtMutator {
+ public:
+  explicit Rewriter(const AccessRewrite& rewrite) : rewrite_(rewrite) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    Expr changed = MutateChildren(node, self);
+    const auto* load = changed.As<ir::BufferLoadNode>();
+    Expr result = rewrite_.load ? rewrite_.load(load->buffer, load->indices) : Expr();
+    return result ? result : changed;
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    Stmt changed = MutateChildren(node, self);
+    const auto* store = changed.As<BufferStoreNode>();
+    Stmt result =
+        rewrite_.store ? rewrite_.store(store->buffer, store->indices, store->value) : Stmt();
+    return result ? result : changed;
+  }
+  Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
+    Stmt changed = MutateChildren(node, self);
+    return changed.same(self) ? self : Stmt(CopyBlock(changed.As<BlockNode>()));
+  }
+
+  const AccessRewrite& rewrite_;
+};
+
+template <class F>
+const AllocateNode* FindAllocationIf(const Stmt& root, const F& wanted) {
+  struct Scan : StmtVisitor {
+    explicit Scan(const F& wanted) : wanted(wanted) {}
+    using StmtVisitor::VisitNode;
+    void VisitNode(const AllocateNode* node) override {
+      if (!found && wanted(node->buffer)) found = node;
+      VisitChildren(node);
+    }
+    const F& wanted;
+    const AllocateNode* found = nullptr;
+  } scan(wanted);
+  scan.Visit(root);
+  return scan.found;
+}
+
+}  // namespace
+
+Stmt RewriteAccesses(const Stmt& stmt, const AccessRewrite& rewrite) {
+  return Rewriter(rewrite).Mutate(stmt);
+}
+
+Stmt ReplaceBuffer(const Stmt& stmt, const Buffer& old, const Buffer& buffer) {
+  struct Swapper : StmtMutator {
+    Swapper(const Buffer& old, const Buffer& buffer) : old(old), buffer(buffer) {}
+    Buffer MutateUse(const Buffer& use) override {
+      return use.same(old) ? buffer : StmtMutator::MutateUse(use);
+    }
+    Buffer MutateDef(const BufferDef& def) override {
+      return def.same(old) ? buffer : StmtMutator::MutateDef(def);
+    }
+    using StmtMutator::MutateDef;
+    const Buffer &old, &buffer;
+  };
+  return Swapper(old, buffer).Mutate(stmt);
+}
+
+const AllocateNode* AllocationOf(const Stmt& root, const Buffer& buffer) {
+  return FindAllocationIf(root, [&](const Buffer& other) { return other.same(buffer); });
+}
+const AllocateNode* FindAllocation(const Stmt& root, const std::string& name) {
+  return FindAllocationIf(root, [&](const Buffer& buffer) { return buffer->name == name; });
+}
+
+Stmt FillLoop(const Stmt& root, const ForNode* loop, Stmt body,
+              const std::vector<Buffer>& buffers) {
+  Path path = PathTo(root, loop);
+  for (const StmtNode* node : path)
+    if (node->kind == NodeKind::kBlock)
+      Refuse("loop " + loop->var.name() + " is inside of a block, where there can be no other");
+  std::vector<const AllocateNode*> moved;
+  for (const Buffer& buffer : buffers) {
+    const AllocateNode* allocation = AllocationOf(root, buffer);
+    bool outside = allocation && std::find(path.begin(), path.end(), allocation) != path.end();
+    if (!outside || AccessesOf(root, buffer).size() != AccessesOf(loop->body, buffer).size())
+      continue;
+    body = AllocateNode::Make(buffer, body, allocation->span);
+    moved.push_back(allocation);
+  }
+  Stmt result = Replace(root, loop, loop->With(loop->min, loop->extent, body));
+  for (const AllocateNode* allocation : moved) {
+    const AllocateNode* outer = AllocationOf(result, allocation->buffer);
+    result = Replace(result, outer, outer->body);
+  }
+  return result;
+}
+
+// ---- Order
+
+Between FindBetween(const Stmt& root, const StmtNode* a, const std::string& a_name,
+                    const StmtNode* b, const std::string& b_name) {
+  Path to_a = PathTo(root, a), to_b = PathTo(root, b);
+  size_t common = 0;
+  while (common < std::min(to_a.size(), to_b.size()) && to_a[common] == to_b[common]) ++common;
+  Between between;
+  if (common > 0 && to_a[common - 1]->kind == NodeKind::kSeq) {
+    between.row = static_cast<const SeqNode*>(to_a[common - 1]);
+    for (size_t i = 0; i < between.row->stmts.size(); ++i) {
+      if (common < to_a.size() && between.row->stmts[i].get() == to_a[common]) between.first = i;
+      if (common < to_b.size() && between.row->stmts[i].get() == to_b[common]) between.last = i;
+    }
+  }
+  if (!between.row || between.first >= between.last) Refuse(a_name + " is not before " + b_name);
+  between.outside.assign(to_a.begin(), to_a.begin() + common);
+  between.to_a.assign(to_a.begin() + common, to_a.end());
+  between.to_b.assign(to_b.begin() + common, to_b.end());
+  return between;
+}
+
+void CheckMayMove(const PrimFunc& function, const Between& between, const Stmt& moved,
+                  const std::vector<Buffer>& known) {
+  MemoryEffects effects(function);
+  if (effects.WritesOf(moved).anything) Refuse("it has an effect other than on memory");
+  for (size_t i = between.first; i <= between.last; ++i) {
+    Stmt other = Remove(between.row->stmts[i], moved.get());
+    MemoryEffects::Writes writes = effects.WritesOf(other);
+    if (writes.anything) Refuse("there is an effect other than on memory on the way");
+    for (const Access& access : AccessesOf(moved)) {
+      const VarNode* place = effects.PlaceOf(access.buffer);
+      bool is_known = std::any_of(known.begin(), known.end(),
+                                  [&](const Buffer& buffer) { return access.buffer.same(buffer); });
+      if (!is_known && writes.Contain(place))
+        Refuse(access.buffer->name + (access.store ? ", which it writes, " : ", which it reads, ") +
+               "is written on the way");
+      if (is_known || !access.store) continue;
+      for (const Access& use : AccessesOf(other))
+        if (effects.PlaceOf(use.buffer) == place)
+          Refuse(access.buffer->name + ", which it writes, is read on the way");
+    }
+  }
+}
+
+void CheckVisible(const Path& way, const Stmt& moved, const std::string& name) {
+  struct Uses : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const VarNode* node) override { used.insert(node); }
+    void VisitUse(const Buffer& buffer) override { used.insert(buffer->data.node()); }
+    std::unordered_set<const ir::Node*> used;
+  } uses;
+  uses.Visit(moved);
+  auto check = [&](const Var& var, const std::string& what) {
+    if (uses.used.count(var.get()))
+      Refuse(name + " uses " + what + ", which is defined around it alone");
+  };
+  for (const StmtNode* node : way) {
+    if (node == moved.get()) return;
+    Stmt stmt = AsStmt(node);
+    if (const auto* loop = stmt.As<ForNode>()) check(loop->var, "loop " + loop->var.name());
+    if (const auto* let = stmt.As<LetStmtNode>()) check(let->var, let->var.name());
+    if (const auto* allocation = stmt.As<AllocateNode>())
+      check(allocation->buffer->data, allocation->buffer->name);
+    if (const auto* decl = stmt.As<DeclBufferNode>()) check(decl->buffer->data, decl->buffer->name);
+  }
+}
+
+void CheckNothingCarried(const PrimFunc& function, const Between& between, const Buffer& buffer) {
+  bool loops = false;  // that it exists around
+  const AllocateNode* allocation = AllocationOf(function->body, buffer);
+  for (const StmtNode* node : between.outside) {
+    loops |= node->kind == NodeKind::kFor || node->kind == NodeKind::kWhile;
+    if (node == allocation) loops = false;
+  }
+  if (!loops) return;
+  std::vector<Stmt> stmts(between.row->stmts.begin() + between.first,
+                          between.row->stmts.begin() + between.last + 1);
+  if (!WritesBeforeReading(SeqNode::Make(std::move(stmts)), buffer,
+                           AnalyzerAt(function, between.outside)))
+    Refuse("it cannot be told that " + buffer->name +
+           " hands nothing on from one iteration of the loops around to the next");
+}
+
+}  // namespace tern::schedule

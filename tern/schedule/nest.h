@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the steps of a schedule share: finding the place of a statement, putting others there, and
+// what may be moved past what.
+#ifndef TERN_SCHEDULE_NEST_H_
+#define TERN_SCHEDULE_NEST_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tern/arith/analyzer.h"
+#include "tern/tir/function.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::schedule {
+
+// Says why a step is not done; Schedule adds which one it was.
+[[noreturn]] void Refuse(const std::string& why);
+
+// ---- Places
+
+using Path = std::vector<const tir::StmtNode*>;
+// From the root to a statement, both included; empty where it is not there.
+Path PathTo(const tir::Stmt& root, const tir::StmtNode* stmt);
+
+// A block and the loops around it that hold nothing else, outermost first.
+struct Nest {
+  const tir::BlockNode* block = nullptr;
+  std::vector<const tir::ForNode*> loops;
+  std::vector<const tir::ForNode*> around;  // the loops around these
+  tir::Stmt top() const;
+  bool Has(const tir::ForNode* loop) const;
+};
+Nest NestOf(const tir::Stmt& root, const tir::BlockNode* block);
+
+// A statement as a reference.
+tir::Stmt AsStmt(const tir::StmtNode* node);
+
+tir::Stmt Replace(const tir::Stmt& root, const tir::StmtNode* old, const tir::Stmt& replacement);
+// Without a statement, and without what holds nothing else.
+tir::Stmt Remove(const tir::Stmt& root, const tir::StmtNode* stmt);
+// The loops around another body, outermost first.
+tir::Stmt WrapLoops(const std::vector<const tir::ForNode*>& loops, tir::Stmt body);
+
+// Every loop and block of a statement, in the order of the text.
+std::vector<const tir::ForNode*> LoopsIn(const tir::Stmt& stmt);
+std::vector<const tir::BlockNode*> BlocksIn(const tir::Stmt& stmt);
+
+// Knows the extents of the function, and the loops of a path.
+arith::Analyzer AnalyzerAt(const tir::PrimFunc& function, const Path& path);
+
+// ---- Blocks
+
+// What a loop is to a block: the kinds of the axes that are bound with its variable.
+struct AxisUse {
+  bool spatial = false, reduce = false, other = false;
+};
+AxisUse UseOf(const tir::BlockNode* block, const tir::VarNode* var);
+// The parts of a condition that are joined by "and".
+std::vector<tir::Expr> Conjuncts(const tir::Expr& condition);
+tir::Expr And(const tir::Expr& a, const tir::Expr& b);  // either may be null
+// Whether any of the variables occurs.
+bool UsesAnyOf(const tir::Expr& expr, const std::vector<const tir::ForNode*>& loops);
+// A block that says nothing of what it touches.
+ffi::Ref<tir::BlockNode> CopyBlock(const tir::BlockNode* block);
+// Blocks as what they do to memory, all of their instances running.
+tir::Stmt OpenBlocks(const tir::Stmt& stmt, bool with_init = true);
+// Runs `body` where `condition` holds: as the predicate of the block in its loops, or with an if.
+tir::Stmt Guarded(const tir::Stmt& body, const tir::Expr& condition);
+// As if every instance ran.
+tir::Stmt WithoutPredicates(const tir::Stmt& stmt);
+
+// A fresh loop over 0..extent for every extent, named prefix_0, prefix_1, ...
+struct FreshLoops {
+  std::vector<tir::Var> vars;
+  std::vector<tir::Expr> extents;
+  std::vector<std::string> names() const;
+  tir::Stmt Around(tir::Stmt body) const;
+};
+
+// ---- Memory
+
+// A load or store, of any expression.
+struct Access {
+  tir::Buffer buffer;
+  std::vector<tir::Expr> indices;
+  bool store = false;
+};
+std::vector<Access> AccessesOf(const tir::Stmt& stmt);
+// Those of one buffer.
+std::vector<Access> AccessesOf(const tir::Stmt& stmt, const tir::Buffer& buffer);
+bool Touches(const tir::Stmt& stmt, const tir::Buffer& buffer);
+
+// Loads and stores in other words; null: as it is. Blocks that change say nothing of what they
+// touch.
+struct AccessRewrite {
+  std::function<tir::Expr(const tir::Buffer&, const std::vector<tir::Expr>&)> load;
+  std::function<tir::Stmt(const tir::Buffer&, const std::vector<tir::Expr>&, const tir::Expr&)>
+      store;
+};
+tir::Stmt RewriteAccesses(const tir::Stmt& stmt, const AccessRewrite& rewrite);
+// One buffer in the place of another.
+tir::Stmt ReplaceBuffer(const tir::Stmt& stmt, const tir::Buffer& old, const tir::Buffer& buffer);
+
+// The allocation of a buffer in a statement, or null.
+const tir::AllocateNode* AllocationOf(const tir::Stmt& root, const tir::Buffer& buffer);
+const tir::AllocateNode* FindAllocation(const tir::Stmt& root, const std::string& name);
+// A loop gets another body; those of the buffers that are used in it alone are allocated there.
+tir::Stmt FillLoop(const tir::Stmt& root, const tir::ForNode* loop, tir::Stmt body,
+                   const std::vector<tir::Buffer>& buffers);
+
+// ---- Order
+
+// The statements from one to another, which comes later: children first..last of a row that holds
+// both.
+struct Between {
+  const tir::SeqNode* row = nullptr;
+  size_t first = 0, last = 0;
+  Path outside;     // from the root to the row, both included
+  Path to_a, to_b;  // from the row's child to each, both included
+};
+// Refuses where a is not before b.
+Between FindBetween(const tir::Stmt& root, const tir::StmtNode* a, const std::string& a_name,
+                    const tir::StmtNode* b, const std::string& b_name);
+
+// Refuses where a statement of the row other than `moved` writes what `moved` reads, or touches
+// what it writes; but for the `known` buffers, which the caller looks after.
+void CheckMayMove(const tir::PrimFunc& function, const Between& between, const tir::Stmt& moved,
+                  const std::vector<tir::Buffer>& known);
+// Refuses where `moved` uses something that is defined on the way from the row to it.
+void CheckVisible(const Path& way, const tir::Stmt& moved, const std::string& name);
+// Refuses where a buffer carries values from one run of the row to the next, or beyond.
+void CheckNothingCarried(const tir::PrimFunc& function, const Between& between,
+                         const tir::Buffer& buffer);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_NEST_H_

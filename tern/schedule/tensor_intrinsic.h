@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations on tiles that a machine has instructions for: what each one computes, as loops, and
+// how it is done. `tensorize` puts the second in the place of the first.
+#ifndef TERN_SCHEDULE_TENSOR_INTRINSIC_H_
+#define TERN_SCHEDULE_TENSOR_INTRINSIC_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/tir/function.h"
+
+namespace tern::schedule {
+
+// Two functions of the same parameters: tensors of constant shape, whose strides may be variables.
+// The description is loops around one statement; the implementation may be anything.
+struct TensorIntrinsic {
+  std::string name;
+  tir::PrimFunc description, implementation;
+};
+
+// `text` has the functions `description` and `implementation`. Throws where they do not fit one
+// another, or the name is taken.
+void RegisterTensorIntrinsic(const std::string& name, const std::string& text);
+// Null where there is none.
+const TensorIntrinsic* FindTensorIntrinsic(const std::string& name);
+std::vector<std::string> TensorIntrinsicNames();
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_TENSOR_INTRINSIC_H_

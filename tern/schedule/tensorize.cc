@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps that treat a loop and all below it as one thing.
+#include <algorithm>
+#include <optional>
+
+#include "tern/arith/linear_sum.h"
+#include "tern/ffi/text.h"
+#include "tern/ir/structural.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+#include "tern/schedule/tensor_intrinsic.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// An axis as tile * size + place, where loops inside of a nest choose the place.
+struct Tile {
+  BlockIter outer;  // its variable is null where there is one tile alone
+  Expr value;       // of the axis
+};
+
+Tile TileOf(const BlockIter& iter, const std::vector<const ForNode*>& inside,
+            const std::vector<const ForNode*>& outside) {
+  std::string name = "axis " + iter.var.name();
+  arith::Analyzer analyzer;
+  ir::VarMap starts;
+  for (const ForNode* loop : inside) {
+    starts[loop->var.node()] = ir::IntImmNode::Make(loop->var.dtype(), 0);
+    analyzer.BindRange(loop->var, loop->min, loop->extent);
+  }
+  for (const ForNode* loop : outside) analyzer.BindRange(loop->var, loop->min, loop->extent);
+  Expr start = analyzer.Simplify(ir::Substitute(iter.binding, starts));
+  Expr place = analyzer.Simplify(iter.binding - start);
+  if (UsesAnyOf(place, outside)) Refuse(name + " is not a tile plus a place in it");
+  arith::ConstBounds bounds = analyzer.Bounds(place);
+  if (bounds.lo != 0 || bounds.hi == arith::ConstBounds::kPosInf)
+    Refuse(name + " has no constant number of places in a tile");
+  if (ir::IsConst(start, 0)) return {{}, place};
+  DataType dtype = iter.var.dtype();
+  Expr size = ir::IntImmNode::Make(dtype, bounds.hi + 1), zero = ir::IntImmNode::Make(dtype, 0);
+  if (!analyzer.CanProve(ir::FloorMod(start, size) == zero))
+    Refuse(name + " has tiles that do not start at multiples of their size");
+  Tile tile;
+  tile.outer = {analyzer.Simplify(ir::CeilDiv(iter.extent, size)),
+                analyzer.Simplify(ir::FloorDiv(start, size)), Var(iter.var.name() + "o", dtype),
+                iter.kind};
+  Expr first = bounds.hi == 0 ? Expr(tile.outer.var) : tile.outer.var * size;
+  tile.value = ir::IsConst(place, 0) ? first : first + place;
+  return tile;
+}
+
+// Finds a description in a program: which loops and buffers stand for which.
+class Matcher {
+ public:
+  struct Place {
+    Buffer buffer;
+    std::vector<Expr> offsets;  // of the program's buffer, whose last dimensions are the described
+  };
+
+  Matcher(std::vector<const ForNode*> inner) : inner_(std::move(inner)) {}
+  const Place& PlaceOf(const Buffer& described) const { return places_.at(described.get()); }
+  bool Knows(const Buffer& described) const { return places_.count(described.get()) > 0; }
+
+  // Refuses with what differs.
+  void Match(const Stmt& described, const Stmt& program) {
+    if (const auto* loop = described.As<ForNode>()) {
+      const auto* other = program.As<ForNode>();
+      if (!other) Refuse("it has fewer loops than the intrinsic");
+      const int64_t *m = ir::AsConstInt(loop->extent), *n = ir::AsConstInt(other->extent);
+      if (!m || !n || *m != *n || !ir::IsConst(other->min, 0))
+        Refuse("loop " + other->var.name() + " does not run over 0.." + std::to_string(m ? *m : 0) +
+               ", as that of the intrinsic does");
+      vars_[loop->var.node()] = other->var;
+      return Match(loop->body, other->body);
+    }
+    const auto *store = described.As<BufferStoreNode>(), *other = program.As<BufferStoreNode>();
+    if (!store || !other)
+      Refuse(
+          "it does not have the one statement of the intrinsic; a reduction is decomposed first");
+    if (!MatchAccess(store->buffer, store->indices, other->buffer, other->indices) ||
+        !MatchExpr(store->value, other->value))
+      Refuse("its statement is not that of the intrinsic");
+  }
+
+ private:
+  bool MatchAccess(const Buffer& described, const std::vector<Expr>& indices, const Buffer& buffer,
+                   const std::vector<Expr>& at) {
+    if (described->dtype != buffer->dtype || indices.size() > at.size()) return false;
+    arith::Analyzer analyzer;
+    for (const ForNode* loop : inner_) analyzer.BindRange(loop->var, loop->min, loop->extent);
+    std::vector<Expr> offsets;
+    for (size_t d = 0; d < at.size(); ++d) {
+      Expr offset = arith::AsInt64(at[d]);
+      size_t leading = at.size() - indices.size();
+      if (d >= leading)
+        offset =
+            analyzer.Simplify(offset - arith::AsInt64(ir::Substitute(indices[d - leading], vars_)));
+      if (UsesAnyOf(offset, inner_)) return false;
+      offsets.push_back(offset);
+    }
+    auto [it, fresh] = places_.emplace(described.get(), Place{buffer, offsets});
+    if (fresh) return true;
+    if (!it->second.buffer.same(buffer)) return false;
+    return std::equal(offsets.begin(), offsets.end(), it->second.offsets.begin(),
+                      [&](const Expr& a, const Expr& b) { return analyzer.CanProve(a == b); });
+  }
+
+  bool MatchExpr(const Expr& described, const Expr& program) {
+    if (described.get()->kind != program.get()->kind || described.dtype() != program.dtype())
+      return false;
+    if (const auto* load = described.As<ir::BufferLoadNode>()) {
+      const auto* other = program.As<ir::BufferLoadNode>();
+      return MatchAccess(load->buffer, load->indices, other->buffer, other->indices);
+    }
+    if (const auto* cast = described.As<ir::CastNode>())
+      return MatchExpr(cast->value, program.As<ir::CastNode>()->value);
+    if (const auto* sum = described.As<ir::AddNode>())
+      return MatchEitherWay(sum, program.As<ir::AddNode>());
+    if (const auto* product = described.As<ir::MulNode>())
+      return MatchEitherWay(product, program.As<ir::MulNode>());
+    if (const auto* most = described.As<ir::MaxNode>())
+      return MatchEitherWay(most, program.As<ir::MaxNode>());
+    return ir::StructuralEqual(ir::Substitute(described, vars_), program);
+  }
+
+  template <class T>
+  bool MatchEitherWay(const T* described, const T* program) {
+    auto before = places_;
+    if (MatchExpr(described->a, program->a) && MatchExpr(described->b, program->b)) return true;
+    places_ = before;
+    return MatchExpr(described->a, program->b) && MatchExpr(described->b, program->a);
+  }
+
+  std::vector<const ForNode*> inner_;
+  ir::VarMap vars_;
+  std::map<const BufferNode*, Place> places_;
+};
+
+Expr Shifted(const Expr& index, const Expr& offset) {
+  if (ir::IsConst(offset, 0)) return index;
+  if (const auto* ramp = index.As<ir::RampNode>())
+    return ir::RampNode::Make(Shifted(ramp->base, offset), ramp->stride, ramp->lanes);
+  if (index.dtype().is_scalar()) return offset + arith::AsInt64(index);
+  return ir::BroadcastNode::Make(offset, index.dtype().lanes()) + index;
+}
+
+Expr StrideOf(const Buffer& buffer, size_t dimension) {
+  if (!buffer->strides.empty()) return buffer->strides[dimension];
+  Expr stride = 1;
+  for (size_t d = dimension + 1; d < buffer->shape.size(); ++d)
+    stride = stride * arith::AsInt64(buffer->shape[d]);
+  return arith::Analyzer().Simplify(stride);
+}
+
+// The implementation, on the memory that was matched.
+Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
+  std::map<const BufferNode*, Matcher::Place> places;
+  ir::VarMap strides;
+  for (size_t i = 0; i < intrinsic.description->params.size(); ++i) {
+    const Buffer& described = intrinsic.description->params[i].buffer;
+    const Buffer& own = intrinsic.implementation->params[i].buffer;
+    if (!match.Knows(described)) continue;
+    const Matcher::Place& place = match.PlaceOf(described);
+    size_t leading = place.buffer->shape.size() - own->shape.size();
+    for (size_t d = 0; d < own->strides.size(); ++d)
+      if (const auto* var = own->strides[d].As<VarNode>())
+        strides[var] = StrideOf(place.buffer, leading + d);
+    places[own.get()] = place;
+  }
+  auto at = [&](const Matcher::Place& place, const std::vector<Expr>& indices) {
+    std::vector<Expr> result;
+    size_t leading = place.offsets.size() - indices.size();
+    for (size_t d = 0; d < place.offsets.size(); ++d)
+      result.push_back(d < leading ? place.offsets[d]
+                                   : Shifted(indices[d - leading], place.offsets[d]));
+    return result;
+  };
+  AccessRewrite rewrite;
+  rewrite.load = [&](const Buffer& buffer, const std::vector<Expr>& indices) -> Expr {
+    auto it = places.find(buffer.get());
+    return it == places.end()
+               ? Expr()
+               : ir::BufferLoadNode::Make(it->second.buffer, at(it->second, indices));
+  };
+  rewrite.store = [&](const Buffer& buffer, const std::vector<Expr>& indices,
+                      const Expr& value) -> Stmt {
+    auto it = places.find(buffer.get());
+    return it == places.end()
+               ? Stmt()
+               : BufferStoreNode::Make(it->second.buffer, at(it->second, indices), value);
+  };
+  return RewriteAccesses(CopyWithFreshDefs(OpenBlocks(intrinsic.implementation->body), strides),
+                         rewrite);
+}
+
+}  // namespace
+
+std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
+  return Do("blockize", {loop_name}, [&]() -> Names {
+    const ForNode* loop = FindLoop(loop_name);
+    std::vector<const BlockNode*> below = BlocksIn(loop->body);
+    if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_name);
+    const BlockNode* block = below[0];
+    Nest nest = NestOf(function_->body, block);
+    if (!nest.Has(loop))
+      Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
+    name = Or(name, block->name + "_o");
+    CheckNewBlock(name);
+    Facts facts = FactsOf(block);
+    if (!facts.regular || !facts.bounded)
+      Refuse("block " + block->name + " does not run over all of its axes");
+    auto first = std::find(nest.loops.begin(), nest.loops.end(), loop);
+    std::vector<const ForNode*> inside(first, nest.loops.end()), outside = nest.around;
+    outside.insert(outside.end(), nest.loops.begin(), first);
+    for (const ForNode* inner : inside)
+      if (!ir::IsConst(inner->min, 0)) Refuse("loop " + inner->var.name() + " does not start at 0");
+    if (block->predicate.get() && UsesAnyOf(block->predicate, inside))
+      Refuse("the last tile is smaller than the others; pad the block first");
+
+    std::vector<BlockIter> axes;
+    ir::VarMap values;
+    bool reduces = false;
+    for (const BlockIter& iter : block->iters) {
+      Tile tile = TileOf(iter, inside, outside);
+      values[iter.var.node()] = tile.value;
+      if (!tile.outer.var) continue;
+      axes.push_back(tile.outer);
+      reduces |= iter.kind == IterKind::kReduce;
+    }
+    Stmt body = WrapLoops(inside, Substitute(block->body, values)), init;
+    if (block->init) {
+      std::vector<const ForNode*> loops;
+      for (const ForNode* inner : inside) {
+        AxisUse use = UseOf(block, inner->var.node());
+        if (use.reduce && (use.spatial || use.other))
+          Refuse("loop " + inner->var.name() + " runs along axes of several kinds");
+        if (!use.reduce) loops.push_back(inner);
+      }
+      init = CopyWithFreshDefs(WrapLoops(loops, Substitute(block->init, values)));
+    }
+    if (init && !reduces) body = SeqNode::Make({std::exchange(init, Stmt()), body});
+    auto tiles =
+        ffi::Make<BlockNode>(*BlockNode::Make(name, axes, init, body, block->span).As<BlockNode>());
+    tiles->predicate = block->predicate;
+    tiles->annotations = block->annotations;
+    SetBody(Replace(function_->body, loop, Stmt(tiles)));
+    facts_[name] = facts;
+    facts_.erase(block->name);
+    return {name};
+  })[0];
+}
+
+void Schedule::Tensorize(const std::string& loop_name, const std::string& intrinsic_name) {
+  Do("tensorize", {loop_name, intrinsic_name}, [&]() -> Names {
+    const TensorIntrinsic* intrinsic = FindTensorIntrinsic(intrinsic_name);
+    if (!intrinsic) {
+      std::vector<std::string> names = TensorIntrinsicNames();
+      Refuse("there is no tensor intrinsic " + intrinsic_name +
+             ffi::DidYouMean(intrinsic_name, names) + "; there are " + ffi::Join(names));
+    }
+    const ForNode* loop = FindLoop(loop_name);
+    // What is in a block is one thing with the block's own loops; else it becomes a block.
+    Schedule tiled = *this;
+    if (!BlocksIn(loop->body).empty()) {
+      std::string name = BlocksIn(loop->body)[0]->name + "_o";
+      tiled.Blockize(loop_name, name);
+      loop = tiled.FindBlock(name)->body.As<ForNode>();
+      if (!loop) Refuse("it is not one nest of loops; a reduction is decomposed first");
+    }
+    Matcher matcher(LoopsIn(AsStmt(loop)));
+    matcher.Match(OpenBlocks(intrinsic->description->body), AsStmt(loop));
+    tiled.SetBody(Replace(tiled.function_->body, loop, Implement(*intrinsic, matcher)));
+    function_ = tiled.function_;
+    facts_ = tiled.facts_;
+    return {};
+  });
+}
+
+}  // namespace tern::schedule

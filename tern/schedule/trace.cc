@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
+
+#include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+
+namespace tern::schedule {
+
+namespace {
+
+std::string Trimmed(const std::string& text) {
+  size_t first = text.find_first_not_of(" \t\r\n"), last = text.find_last_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+// The parts between commas that are not in parentheses; none of nothing.
+std::vector<std::string> SplitList(const std::string& text) {
+  std::vector<std::string> items;
+  if (Trimmed(text).empty()) return items;
+  std::string item;
+  int depth = 0;
+  for (char c : text + ",") {
+    if (c == '(') ++depth;
+    if (c == ')') --depth;
+    if (c != ',' || depth > 0) {
+      item += c;
+      continue;
+    }
+    items.push_back(Trimmed(std::exchange(item, "")));
+    if (items.back().empty()) Refuse("a name is missing");
+  }
+  return items;
+}
+
+int64_t Number(const std::string& text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    Refuse("expected a number, got " + text);
+  return value;
+}
+
+std::vector<int64_t> Numbers(const std::vector<std::string>& args, size_t first) {
+  std::vector<int64_t> values;
+  for (size_t i = first; i < args.size(); ++i) values.push_back(Number(args[i]));
+  return values;
+}
+
+void ApplyPipeline(Schedule* schedule, const Step& step) {
+  std::vector<int64_t> stages, async;
+  for (size_t i = 1; i < step.args.size(); ++i) {
+    bool is_async = step.args[i].starts_with("async ");
+    (is_async ? async : stages).push_back(Number(step.args[i].substr(is_async ? 6 : 0)));
+  }
+  schedule->Pipeline(step.args[0], stages, async);
+}
+
+// A step: how many arguments it takes, for how much it can give names, and what it does.
+struct Primitive {
+  size_t least, most, results;
+  std::function<void(Schedule*, const Step&)> apply;
+};
+
+constexpr size_t kAny = 64;
+
+std::string First(const std::vector<std::string>& names) { return names.empty() ? "" : names[0]; }
+
+const std::map<std::string, Primitive>& Primitives() {
+  using S = Schedule*;
+  using T = const Step&;
+  static const std::map<std::string, Primitive> primitives = {
+      {"bind", {2, 2, 0, [](S s, T t) { s->Bind(t.args[0], t.args[1]); }}},
+      {"blockize", {1, 1, 1, [](S s, T t) { s->Blockize(t.args[0], First(t.results)); }}},
+      {"cache_read",
+       {3, 3, 1,
+        [](S s, T t) { s->CacheRead(t.args[0], t.args[1], t.args[2], First(t.results)); }}},
+      {"cache_write",
+       {3, 3, 1,
+        [](S s, T t) { s->CacheWrite(t.args[0], t.args[1], t.args[2], First(t.results)); }}},
+      {"compute_at", {2, 2, kAny, [](S s, T t) { s->ComputeAt(t.args[0], t.args[1], t.results); }}},
+      {"decompose_reduction",
+       {2, 2, 1, [](S s, T t) { s->DecomposeReduction(t.args[0], t.args[1], First(t.results)); }}},
+      {"fuse", {2, kAny, 1, [](S s, T t) { s->Fuse(t.args, First(t.results)); }}},
+      {"inline", {1, 1, 0, [](S s, T t) { s->Inline(t.args[0]); }}},
+      {"pad_einsum", {2, kAny, 0, [](S s, T t) { s->PadEinsum(t.args[0], Numbers(t.args, 1)); }}},
+      {"parallel", {1, 1, 0, [](S s, T t) { s->Parallel(t.args[0]); }}},
+      {"partition",
+       {2, 2, 2, [](S s, T t) { s->Partition(t.args[0], Number(t.args[1]), t.results); }}},
+      {"pipeline", {2, kAny, 0, ApplyPipeline}},
+      {"reorder", {1, kAny, 0, [](S s, T t) { s->Reorder(t.args); }}},
+      {"reverse_compute_at",
+       {2, 2, kAny, [](S s, T t) { s->ReverseComputeAt(t.args[0], t.args[1], t.results); }}},
+      {"reverse_inline", {1, 1, 0, [](S s, T t) { s->ReverseInline(t.args[0]); }}},
+      {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
+      {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], t.args[1]); }}},
+      {"split",
+       {2, kAny, kAny, [](S s, T t) { s->Split(t.args[0], Numbers(t.args, 1), t.results); }}},
+      {"storage_align",
+       {3, 4, 0,
+        [](S s, T t) {
+          s->StorageAlign(t.args[0], Number(t.args[1]), Number(t.args[2]),
+                          t.args.size() > 3 ? Number(t.args[3]) : 0);
+        }}},
+      {"tensorize", {2, 2, 0, [](S s, T t) { s->Tensorize(t.args[0], t.args[1]); }}},
+      {"transform_layout",
+       {2, 2, 0, [](S s, T t) { s->TransformLayout(t.args[0], IndexMap::Parse(t.args[1])); }}},
+      {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
+      {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
+  };
+  return primitives;
+}
+
+void CheckArguments(const Step& step, const Primitive& primitive) {
+  size_t count = step.args.size();
+  if (count < primitive.least || count > primitive.most)
+    Refuse(step.name + " takes " + std::to_string(primitive.least) +
+           (primitive.most == kAny              ? " or more"
+            : primitive.least == primitive.most ? ""
+                                                : " to " + std::to_string(primitive.most)) +
+           " arguments, got " + std::to_string(count));
+  if (step.results.size() > primitive.results)
+    Refuse(step.name + " gives names to " +
+           (primitive.results == 0 ? "nothing" : std::to_string(primitive.results)) +
+           " that it makes, got " + std::to_string(step.results.size()));
+}
+
+std::vector<std::string> Texts(const ffi::Map& map, const char* key) {
+  std::vector<std::string> texts;
+  if (const ffi::Any* list = map->Find(key))
+    for (const ffi::Any& text : *list->As<ffi::Array>()) texts.push_back(text.As<std::string>());
+  return texts;
+}
+
+}  // namespace
+
+std::string Step::str() const {
+  std::string text = results.empty() ? "" : ffi::Join(results) + " = ";
+  return text + name + "(" + (args.empty() ? "" : ffi::Join(args)) + ")";
+}
+
+Step Step::Parse(const std::string& text) {
+  size_t open = text.find('('), equal = text.find('=');
+  if (open == std::string::npos || text.back() != ')')
+    Refuse("expected a step, as in io, ii = split(i, 8)");
+  Step step;
+  size_t begin = 0;
+  if (equal < open) {
+    step.results = SplitList(text.substr(0, equal));
+    begin = equal + 1;
+  }
+  step.name = Trimmed(text.substr(begin, open - begin));
+  step.args = SplitList(text.substr(open + 1, text.size() - open - 2));
+  return step;
+}
+
+std::string Trace::str() const {
+  std::string text;
+  for (const Step& step : steps) text += step.str() + "\n";
+  return text;
+}
+
+std::string Trace::ToJson() const {
+  auto texts = [](const std::vector<std::string>& items) {
+    return ffi::MakeArray(std::vector<ffi::Any>(items.begin(), items.end()));
+  };
+  std::vector<ffi::Any> list;
+  for (const Step& step : steps) {
+    std::map<std::string, ffi::Any, std::less<>> fields = {{"step", ffi::Any(step.name)},
+                                                           {"args", texts(step.args)}};
+    if (!step.results.empty()) fields["results"] = texts(step.results);
+    list.emplace_back(ffi::MakeMap(std::move(fields)));
+  }
+  return ffi::WriteJson(ffi::Any(ffi::MakeArray(std::move(list))), true) + "\n";
+}
+
+Trace Trace::Parse(const std::string& text) {
+  Trace trace;
+  if (Trimmed(text).starts_with("[")) {
+    ffi::Any list = ffi::ParseJson(text);
+    for (const ffi::Any& item : *list.As<ffi::Array>()) {
+      ffi::Map fields = item.As<ffi::Map>();
+      const ffi::Any* name = fields->Find("step");
+      if (!name) TERN_THROW(ValueError) << "a step of the trace has no name (\"step\")";
+      trace.steps.push_back(
+          {Texts(fields, "results"), name->As<std::string>(), Texts(fields, "args")});
+    }
+    return trace;
+  }
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = Trimmed(text.substr(begin, end - begin));
+    if (!line.empty() && line[0] != '#') trace.steps.push_back(Step::Parse(line));
+    begin = end + 1;
+  }
+  return trace;
+}
+
+void Schedule::Apply(const Step& step) {
+  auto it = Primitives().find(step.name);
+  std::vector<std::string> names;
+  for (const auto& [name, primitive] : Primitives()) names.push_back(name);
+  try {
+    if (it == Primitives().end())
+      Refuse("there is no step " + step.name + ffi::DidYouMean(step.name, names) +
+             "; the steps are " + ffi::Join(names));
+    CheckArguments(step, it->second);
+    it->second.apply(this, step);
+  } catch (const Error& error) {
+    // What a step refuses says already which one it was.
+    std::string prefix = Step{{}, step.name, step.args}.str() + ": ";
+    if (error.kind() != "ScheduleError" || error.message().starts_with(prefix)) throw;
+    TERN_THROW(ScheduleError) << prefix << error.message();
+  }
+}
+
+void Schedule::Apply(const std::string& text) {
+  Step step;
+  try {
+    step = Step::Parse(text);
+  } catch (const Error& error) {
+    TERN_THROW(ScheduleError) << text << ": " << error.message();
+  }
+  Apply(step);
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tern_fuzz_schedules: random steps of schedules on random functions. What is refused leaves the
+// function as it was; what is not keeps what it computes; the trace does the same again. On the
+// first failure it prints the seed, the trace, and the function before and after.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+#include "tern/compile.h"
+#include "tern/ir/pass.h"
+#include "tern/runtime/tensor.h"
+#include "tern/schedule/schedule.h"
+#include "tern/target/target.h"
+#include "tern/tir/analysis/verify.h"
+#include "tern/tir/interpreter/interpreter.h"
+#include "tern/tir/text.h"
+#include "test/fuzz/random_schedule.h"
+
+namespace tern::fuzz {
+namespace {
+
+using runtime::Tensor;
+using schedule::Schedule;
+
+// All outputs of the function on fixed inputs; symbolic extents are 5.
+std::vector<int32_t> ResultOf(const ir::IRModule& module) {
+  tir::Verify(module);
+  tir::PrimFunc function = tir::AsPrimFunc(module->functions.begin()->second);
+  std::vector<ffi::Any> args;
+  for (const tir::Param& param : function->params) {
+    std::vector<int64_t> shape;
+    for (const ir::Expr& extent : param.buffer->shape) {
+      const int64_t* constant = ir::AsConstInt(extent);
+      shape.push_back(constant ? *constant : 5);
+    }
+    Tensor tensor = Tensor::Empty(shape, param.buffer->dtype);
+    for (int64_t i = 0; i < tensor->num_elements(); ++i)
+      tensor.as<int32_t>()[i] = static_cast<int32_t>(i * 7 % 5 - 2);
+    args.emplace_back(tensor);
+  }
+  tir::Interpret(module, function->name, args);
+  auto last = args.back().As<Tensor>();
+  return {last.as<int32_t>(), last.as<int32_t>() + last->num_elements()};
+}
+
+ir::IRModule ModuleOf(const tir::PrimFunc& function) { return ir::IRModule::Make({function}); }
+
+struct Options {
+  uint64_t seed = 1, count = 1000;
+  double seconds = 0;
+  uint64_t lower = 20;  // every how many functions are lowered too
+  bool verbose = false;
+};
+
+struct Tally {
+  std::map<std::string, std::pair<uint64_t, uint64_t>> steps;  // name: done, refused
+};
+
+// One function with a few steps. Throws what went wrong.
+void Check(uint64_t seed, const Options& options, Schedule* schedule, std::string* trying,
+           Tally* tally) {
+  Random random(seed);
+  tir::PrimFunc original = MakeBlockProgram(&random);
+  *schedule = Schedule(original);
+  std::vector<int32_t> expected;
+  try {
+    expected = ResultOf(ModuleOf(original));
+  } catch (const Error&) {
+    return;  // products of products of products may overflow
+  }
+  auto count = random.Between(1, 12);
+  for (int64_t i = 0; i < count; ++i) {
+    tir::PrimFunc before = schedule->function();
+    *trying = MakeStep(before, &random);
+    auto& [done, refused] = tally->steps[trying->substr(0, trying->find('('))];
+    try {
+      schedule->Apply(*trying);
+      ++done;
+    } catch (const Error& error) {
+      if (error.kind() != "ScheduleError") throw;
+      TERN_CHECK(schedule->function().same(before)) << "a refused step changed the function";
+      ++refused;
+      continue;
+    }
+    TERN_CHECK(ResultOf(ModuleOf(schedule->function())) == expected) << "the result changed";
+  }
+  *trying = "replaying";
+  Schedule again(original);
+  for (const schedule::Step& step : schedule::Trace::Parse(schedule->trace().ToJson()).steps)
+    again.Apply(step);
+  TERN_CHECK(StructuralEqual(again.function(), schedule->function())) << "the trace does not";
+  if (seed % options.lower != 0) return;
+  *trying = "lowering";
+  target::Target target = target::Target::Parse("c");
+  std::vector<std::string> passes = LoweringPasses(target);
+  passes.resize(std::find(passes.begin(), passes.end(), "make_packed_api") - passes.begin());
+  tir::PrimFunc for_target = schedule->function().WithAttr(tir::attr::kTarget, target);
+  ir::IRModule lowered = ir::RunPasses(ModuleOf(for_target), passes);
+  TERN_CHECK(ResultOf(lowered) == expected) << "the result changed";
+}
+
+void Report(uint64_t seed, const Schedule& schedule, const std::string& trying, const char* what) {
+  Random random(seed);
+  std::fprintf(stderr, "seed %llu: failed, at %s: %s\n%s\n%s\n%s",
+               static_cast<unsigned long long>(seed), trying.c_str(), what,
+               tir::Print(MakeBlockProgram(&random)).c_str(), schedule.trace().str().c_str(),
+               tir::Print(schedule.function()).c_str());
+}
+
+int Run(const Options& options) {
+  using Clock = std::chrono::steady_clock;
+  Initialize();
+  Clock::time_point start = Clock::now();
+  auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  uint64_t done = 0;
+  Tally tally;
+  for (; options.seconds > 0 ? elapsed() < options.seconds : done < options.count; ++done) {
+    uint64_t seed = options.seed + done;
+    Random random(seed);
+    Schedule schedule(MakeBlockProgram(&random));
+    std::string trying;
+    try {
+      Check(seed, options, &schedule, &trying, &tally);
+    } catch (const std::exception& error) {
+      Report(seed, schedule, trying, error.what());
+      return 1;
+    }
+  }
+  if (options.verbose)
+    for (const auto& [name, counts] : tally.steps)
+      std::printf("%-20s %8llu done %8llu refused\n", name.c_str(),
+                  static_cast<unsigned long long>(counts.first),
+                  static_cast<unsigned long long>(counts.second));
+  std::printf("%llu schedules from seed %llu hold, %.1f s\n", static_cast<unsigned long long>(done),
+              static_cast<unsigned long long>(options.seed), elapsed());
+  return 0;
+}
+
+}  // namespace
+}  // namespace tern::fuzz
+
+int main(int argc, char** argv) {
+  using namespace tern::fuzz;
+  Options options;
+  CLI::App app("random steps of schedules on random functions");
+  app.add_option("--seed", options.seed, "the first seed; the others follow");
+  app.add_option("--count", options.count, "how many functions");
+  app.add_option("--seconds", options.seconds, "as many as this time allows");
+  app.add_option("--lower", options.lower, "lower every so many of them, too");
+  app.add_flag("--verbose", options.verbose, "say how often each step was done");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return Run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tern_fuzz_schedules: error: %s\n", error.what());
+    return 1;
+  }
+}
