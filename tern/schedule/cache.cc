@@ -53,10 +53,11 @@ std::vector<Expr> From(const std::vector<Range>& box, const std::vector<Expr>& i
 // A box of `outer` and all of `inner`, which has its shape, one copied to the other.
 struct Copy {
   Stmt stmt;
-  bool conditional = false;
+  bool conditional = false;  // some of it is left out
 };
 Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
-             const std::vector<Range>& box, bool inwards, const arith::Analyzer& outside) {
+             const std::vector<Range>& box, const Expr& condition, bool inwards,
+             const arith::Analyzer& outside) {
   FreshLoops loops;
   std::vector<BlockIter> iters;
   std::vector<Expr> there, here;
@@ -79,13 +80,13 @@ Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
   Stmt body = inwards ? BufferStoreNode::Make(inner, here, ir::BufferLoadNode::Make(outer, there))
                       : BufferStoreNode::Make(outer, there, ir::BufferLoadNode::Make(inner, here));
   auto block = ffi::Make<BlockNode>(*BlockNode::Make(name, iters, {}, body).As<BlockNode>());
-  block->predicate = predicate;
+  block->predicate = And(predicate, condition);
   return {loops.Around(Stmt(block)), predicate.get() != nullptr};
 }
 
 }  // namespace
 
-std::vector<Range> Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool writes) const {
+Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool writes) const {
   const BlockNode* block = nest.block;
   Path path = PathTo(function_->body, nest.top().get());
   path.pop_back();
@@ -94,12 +95,21 @@ std::vector<Range> Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool 
       std::none_of(block->iters.begin(), block->iters.end(),
                    [&](const BlockIter& iter) { return UsesAnyOf(iter.binding, nest.around); });
   Stmt stmt = nest.top();
+  Box result;
   if (FactsOf(block).whole && own_loops) {
     // Its axes run over their domains, whatever loops do that.
     stmt = block->init ? SeqNode::Make({block->init, block->body}) : block->body;
-    for (const BlockIter& iter : block->iters)
-      stmt = ForNode::Make(iter.var, ir::IntImmNode::Make(iter.var.dtype(), 0), iter.extent,
-                           ForKind::kSerial, stmt);
+    for (const BlockIter& iter : block->iters) {
+      Expr zero = ir::IntImmNode::Make(iter.var.dtype(), 0), extent = iter.extent;
+      if (writes && iter.kind == IterKind::kReduce && !analyzer.CanProve(zero < extent)) {
+        // A reduction of nothing writes nothing.
+        result.condition = And(result.condition, zero < extent);
+        extent = ir::IntImmNode::Make(iter.var.dtype(), 1);
+      }
+      stmt = ForNode::Make(iter.var, zero, extent, ForKind::kSerial, stmt);
+    }
+    for (const Expr& part : Conjuncts(block->predicate))
+      if (!UsesAnyOf(part, nest.loops)) result.condition = And(result.condition, part);
   }
   AccessRegions regions = FindAccessRegions(stmt, analyzer);
   const AccessRegion* box = writes ? regions.Writes(buffer) : regions.Reads(buffer);
@@ -108,7 +118,11 @@ std::vector<Range> Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool 
   if (!box || regions.opaque.count(buffer->data.node()) || (!box->exact && !is_there))
     Refuse("what block " + block->name + (writes ? " writes of " : " reads of ") + buffer->name +
            " is no box, or not known");
-  return box->ranges;
+  result.ranges = box->ranges;
+  for (Range& range : result.ranges)
+    if (!arith::ProveLessEqual(analyzer, Expr(0), range.extent))
+      range.extent = ir::MaxNode::Make(range.extent, Expr(0));
+  return result;
 }
 
 void Schedule::CheckStartsWithInit(const Nest& nest, const Buffer& buffer) const {
@@ -137,13 +151,13 @@ std::string Schedule::CacheRead(const std::string& block_name, const std::string
     MemoryEffects::Writes writes = effects.WritesOf(nest.top());
     if (writes.Contain(effects.PlaceOf(buffer)))
       Refuse("block " + block_name + " may write what it reads of " + buffer_name);
-    std::vector<Range> box = BoxOf(nest, buffer, false);
+    auto [box, condition] = BoxOf(nest, buffer, false);
     Path path = PathTo(function_->body, nest.top().get());
     arith::Analyzer analyzer = AnalyzerAt(function_, path);
     std::vector<Expr> shape;
     for (const Range& range : box) shape.push_back(range.extent);
     Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
-    Copy copy = CopyBox(name, buffer, cache, box, true, analyzer);
+    Copy copy = CopyBox(name, buffer, cache, box, condition, true, analyzer);
     AccessRewrite rewrite;
     rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
       return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))
@@ -168,13 +182,13 @@ std::string Schedule::CacheWrite(const std::string& block_name, const std::strin
     CheckNewBlock(name);
     Nest nest = NestOf(function_->body, block);
     CheckStartsWithInit(nest, buffer);
-    std::vector<Range> box = BoxOf(nest, buffer, true);
+    auto [box, condition] = BoxOf(nest, buffer, true);
     Path path = PathTo(function_->body, nest.top().get());
     arith::Analyzer analyzer = AnalyzerAt(function_, path);
     std::vector<Expr> shape;
     for (const Range& range : box) shape.push_back(range.extent);
     Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
-    Copy copy = CopyBox(name, buffer, cache, box, false, analyzer);
+    Copy copy = CopyBox(name, buffer, cache, box, condition, false, analyzer);
     AccessRewrite rewrite;
     rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
       return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))

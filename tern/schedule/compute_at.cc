@@ -55,22 +55,21 @@ std::vector<const BlockIter*> AxesOf(const BlockNode* block, const Buffer& buffe
   return axes;
 }
 
-// What a statement reads or writes of a buffer, once with the predicates of blocks and once as if
-// they held: constant where it can be.
-AccessRegion BoxIn(const Stmt& stmt, const Buffer& buffer, bool writes,
-                   const arith::Analyzer& analyzer) {
+// A box of all that a statement reads of a buffer: in every dimension as if predicates held where
+// that makes it constant, and otherwise no more than they let through.
+std::vector<Range> BoxRead(const Stmt& stmt, const Buffer& buffer,
+                           const arith::Analyzer& analyzer) {
   auto find = [&](const Stmt& in) {
     AccessRegions regions = FindAccessRegions(in, analyzer);
-    const AccessRegion* found = writes ? regions.Writes(buffer) : regions.Reads(buffer);
+    const AccessRegion* found = regions.Reads(buffer);
     if (!found || regions.opaque.count(buffer->data.node()))
-      Refuse("what is accessed of " + buffer->name + " cannot be told");
-    return *found;
+      Refuse("what is read of " + buffer->name + " cannot be told");
+    return found->ranges;
   };
-  AccessRegion box = find(WithoutPredicates(stmt));
-  bool constant = std::all_of(box.ranges.begin(), box.ranges.end(), [](const Range& range) {
-    return ir::AsConstInt(range.extent) != nullptr;
-  });
-  return constant ? box : find(stmt);
+  std::vector<Range> box = find(stmt), loose = find(OpenBlocks(stmt));
+  for (size_t d = 0; d < box.size(); ++d)
+    if (ir::AsConstInt(loose[d].extent)) box[d] = loose[d];
+  return box;
 }
 
 Expr As(DataType dtype, const Expr& expr) {
@@ -103,13 +102,38 @@ void CheckFinished(const BlockNode* block, const Path& way, const ForNode* loop)
   }
 }
 
-// The box of a buffer that an iteration of a loop makes, as if conditions held.
-std::vector<Range> MadeBy(const ForNode* loop, const Buffer& buffer,
-                          const arith::Analyzer& analyzer) {
-  AccessRegions regions = FindAccessRegions(WithoutPredicates(loop->body), analyzer);
+// Reduction loops of a block run once, where it is not sure that they run; `condition` says so.
+class RunOnce : public StmtMutator {
+ public:
+  RunOnce(const BlockNode* block, std::vector<const ForNode*> inside)
+      : block_(block), inside_(std::move(inside)) {}
+  Expr condition;
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    Expr zero = ir::IntImmNode::Make(node->var.dtype(), 0);
+    if (!UseOf(block_, node->var.node()).reduce || UsesAnyOf(node->extent, inside_) ||
+        arith::Analyzer().CanProve(zero < node->extent))
+      return MutateChildren(node, self);
+    condition = And(condition, zero < node->extent);
+    return node->With(node->min, ir::IntImmNode::Make(node->var.dtype(), 1), Mutate(node->body));
+  }
+
+  const BlockNode* block_;
+  std::vector<const ForNode*> inside_;
+};
+
+// The box of its result that a block makes in an iteration of a loop, as if its predicate held;
+// where nothing is made `condition` does not hold.
+std::vector<Range> MadeBy(const ForNode* loop, const BlockNode* block, const Buffer& buffer,
+                          const arith::Analyzer& analyzer, Expr* condition) {
+  RunOnce once(block, LoopsIn(loop->body));
+  AccessRegions regions = FindAccessRegions(once.Mutate(OpenBlocks(loop->body)), analyzer);
   const AccessRegion* made = regions.Writes(buffer);
   if (!made || !made->exact || regions.opaque.count(buffer->data.node()))
     Refuse("an iteration of loop " + loop->var.name() + " makes no box of " + buffer->name);
+  *condition = And(*condition, once.condition);
   return made->ranges;
 }
 
@@ -200,7 +224,9 @@ Schedule::Moved Schedule::Recompute(const Nest& nest, const std::map<const VarNo
   auto copy = CopyBlock(block);
   copy->predicate = {};
   for (const Expr& part : Conjuncts(block->predicate)) {
-    if (!UsesAnyOf(part, kept)) continue;
+    // What is asked of no loop of its own is asked as before.
+    bool invariant = !UsesAnyOf(part, nest.loops) && !UsesAnyOf(part, nest.around);
+    if (!UsesAnyOf(part, kept) && !invariant) continue;
     for (const ForNode* loop : nest.loops)
       if (!UseOf(block, loop->var.node()).reduce && ir::UsesVar(part, loop->var.node()))
         Refuse("the condition of block " + block->name + " joins axes of several kinds");
@@ -273,10 +299,10 @@ Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::st
 
     Path path = PathTo(function_->body, loop);
     arith::Analyzer analyzer = AnalyzerAt(function_, path);
-    AccessRegion needed = BoxIn(loop->body, buffer, false, analyzer);
+    std::vector<Range> needed = BoxRead(loop->body, buffer, analyzer);
     std::map<const VarNode*, Range> boxes;
     for (size_t d = 0; d < axes.size(); ++d)
-      if (axes[d]) boxes[axes[d]->var.node()] = needed.ranges[d];
+      if (axes[d]) boxes[axes[d]->var.node()] = needed[d];
     Moved moved = Recompute(nest, boxes, analyzer, names);
     CheckVisible(between.to_a, moved.stmt, "block " + block_name);
     facts_[block_name].whole = false;
@@ -308,7 +334,9 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
       if (!FactsOf(writer).whole)
         Refuse("block " + writer->name + " does not run over all of its axes");
       CheckFinished(writer, between.to_a, loop);
-      JoinBoxes(block, buffer, MadeBy(loop, SoleResult(writer), analyzer), analyzer, &boxes);
+      SoleResult(writer);
+      JoinBoxes(block, buffer, MadeBy(loop, writer, buffer, analyzer, &condition), analyzer,
+                &boxes);
       condition = And(condition, ConditionOutside(writer, LoopsIn(loop->body), analyzer));
       read.push_back(buffer);
     }

@@ -138,6 +138,8 @@ void Schedule::ReverseInline(const std::string& block_name) {
     Nest nest = NestOf(function_->body, consumer);
     if (!FactsOf(consumer).whole)
       Refuse("block " + block_name + " does not run over all of its axes");
+    for (const Expr& part : Conjuncts(consumer->predicate))
+      if (!UsesAnyOf(part, nest.loops)) Refuse("block " + block_name + " runs under a condition");
     // The one buffer of the function that it reads and a block of one store writes.
     const BlockNode* producer = nullptr;
     Buffer buffer;

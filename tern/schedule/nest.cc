@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tern/ffi/text.h"
+#include "tern/ir/structural.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
 
@@ -204,7 +205,13 @@ std::vector<Expr> Conjuncts(const Expr& condition) {
 
 Expr And(const Expr& a, const Expr& b) {
   if (!a) return b;
-  return !b ? a : a && b;
+  Expr both = a;
+  std::vector<Expr> known = Conjuncts(a);
+  for (const Expr& part : Conjuncts(b))
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const Expr& other) { return ir::StructuralEqual(other, part); }))
+      both = both && part;
+  return both;
 }
 
 bool UsesAnyOf(const Expr& expr, const std::vector<const ForNode*>& loops) {
@@ -233,19 +240,6 @@ Stmt OpenBlocks(const Stmt& stmt, bool with_init) {
   } opener;
   opener.with_init = with_init;
   return opener.Mutate(stmt);
-}
-
-Stmt WithoutPredicates(const Stmt& stmt) {
-  struct Dropper : StmtMutator {
-    using StmtMutator::MutateNode;
-    Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
-      if (!node->predicate) return self;
-      auto copy = ffi::Make<BlockNode>(*node);
-      copy->predicate = {};
-      return Stmt(copy);
-    }
-  };
-  return Dropper().Mutate(stmt);
 }
 
 Stmt Guarded(const Stmt& body, const Expr& condition) {

@@ -68,8 +68,6 @@ ffi::Ref<tir::BlockNode> CopyBlock(const tir::BlockNode* block);
 tir::Stmt OpenBlocks(const tir::Stmt& stmt, bool with_init = true);
 // Runs `body` where `condition` holds: as the predicate of the block in its loops, or with an if.
 tir::Stmt Guarded(const tir::Stmt& body, const tir::Expr& condition);
-// As if every instance ran.
-tir::Stmt WithoutPredicates(const tir::Stmt& stmt);
 
 // A fresh loop over 0..extent for every extent, named prefix_0, prefix_1, ...
 struct FreshLoops {

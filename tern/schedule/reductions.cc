@@ -38,6 +38,16 @@ bool IsIn(const std::vector<const ForNode*>& loops, const ForNode* loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
+// That all of the loops run, as far as it is not sure.
+Expr Runs(const std::vector<const ForNode*>& loops) {
+  Expr all;
+  for (const ForNode* loop : loops) {
+    Expr runs = ir::IntImmNode::Make(loop->extent.dtype(), 0) < loop->extent;
+    if (!arith::Analyzer().CanProve(runs)) all = And(all, runs);
+  }
+  return all;
+}
+
 // Runs at the first iteration of every reduction loop, over the other axes.
 ffi::Ref<BlockNode> FirstOnly(const BlockNode* block, const std::string& name, const Stmt& body,
                               const std::vector<const ForNode*>& reduction) {
@@ -84,10 +94,7 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
     auto init = FirstOnly(block, name, block->init, reduction);
     // Without a step nothing is initialised.
-    for (const ForNode* step : reduction) {
-      Expr runs = ir::IntImmNode::Make(step->extent.dtype(), 0) < step->extent;
-      if (!arith::Analyzer().CanProve(runs)) init->predicate = And(init->predicate, runs);
-    }
+    init->predicate = And(init->predicate, Runs(reduction));
     Stmt before = CopyWithFreshDefs(WrapLoops(others, Stmt(init)));
     Stmt after = WrapLoops(inside, block->With({}, block->body));
     SetBody(Replace(function_->body, loop, SeqNode::Make({before, after}, loop->span)));
@@ -191,7 +198,7 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     auto final = CopyBlock(block);
     std::erase_if(final->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
     final->iters.push_back({loop->extent, loop->var, part, IterKind::kReduce});
-    final->predicate = elsewhere;
+    final->predicate = And(elsewhere, Runs(reduction));
     ir::VarMap starts;
     for (const BlockIter& iter : block->iters)
       if (iter.kind == IterKind::kReduce)

@@ -162,8 +162,12 @@ class Schedule {
                   const arith::Analyzer& analyzer, const Names& names) const;
   // That a block which reads its result begins with its init.
   void CheckStartsWithInit(const Nest& nest, const tir::Buffer& buffer) const;
-  // The box of a buffer that a nest reads or writes.
-  std::vector<tir::Range> BoxOf(const Nest& nest, const tir::Buffer& buffer, bool writes) const;
+  // The box of a buffer that a nest reads or writes, where it runs at all (null: always).
+  struct Box {
+    std::vector<tir::Range> ranges;
+    tir::Expr condition;
+  };
+  Box BoxOf(const Nest& nest, const tir::Buffer& buffer, bool writes) const;
 
   tir::PrimFunc function_;
   Trace trace_;

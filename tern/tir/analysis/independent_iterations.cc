@@ -2,9 +2,12 @@
 #include "tern/tir/analysis/independent_iterations.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <unordered_set>
 
+#include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
@@ -47,7 +50,9 @@ class BodyScan : public StmtVisitor {
       if (access.buffer != first.buffer) return false;
     for (size_t d = 0; d < first.indices.size(); ++d) {
       auto expected = arith::AsLinear(first.indices[d], loop_->var.node());
-      if (!expected || expected->coefficient == 0 || Varies(expected->rest)) continue;
+      if (!expected || expected->coefficient == 0) continue;
+      if (InStripes(accesses, d)) return true;
+      if (Varies(expected->rest)) continue;
       bool same = std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
         auto index = arith::AsLinear(access.indices[d], loop_->var.node());
         return index && index->coefficient == expected->coefficient &&
@@ -56,6 +61,27 @@ class BodyScan : public StmtVisitor {
       if (same) return true;
     }
     return false;
+  }
+
+  // Whether the index of that dimension is the loop's variable times a constant plus something less
+  // than that: iterations touch one stripe each.
+  bool InStripes(const std::vector<Access>& accesses, size_t d) const {
+    auto first = arith::AsLinear(accesses[0].indices[d], loop_->var.node());
+    Expr base = ir::Substitute(first->rest, starts_);
+    if (!base.dtype().is_scalar() || Varies(base)) return false;
+    arith::ConstBounds all{arith::ConstBounds::kPosInf, arith::ConstBounds::kNegInf};
+    for (const Access& access : accesses) {
+      auto index = arith::AsLinear(access.indices[d], loop_->var.node());
+      if (!index || index->coefficient != first->coefficient || index->rest.dtype() != base.dtype())
+        return false;
+      arith::ConstBounds bounds = ranges_.Bounds(ranges_.Simplify(index->rest - base));
+      all = {std::min(all.lo, bounds.lo), std::max(all.hi, bounds.hi)};
+    }
+    bool known = all.lo != arith::ConstBounds::kNegInf && all.hi != arith::ConstBounds::kPosInf;
+    int64_t width = 0;
+    return known && !__builtin_sub_overflow(all.hi, all.lo, &width) &&
+           first->coefficient != std::numeric_limits<int64_t>::min() &&
+           width < std::abs(first->coefficient);
   }
 
   // Whether it can have several values in one iteration, or differ between iterations in a way not
@@ -107,6 +133,8 @@ class BodyScan : public StmtVisitor {
   }
   void VisitNode(const ForNode* node) override {
     varying_.insert(node->var.get());
+    ranges_.BindRange(node->var, node->min, node->extent);
+    starts_[node->var.node()] = ir::IntImmNode::Make(node->var.dtype(), 0);
     has_other_effects_ |= node->for_kind == ForKind::kThread;
     VisitChildren(node);
   }
@@ -122,6 +150,8 @@ class BodyScan : public StmtVisitor {
   bool has_other_effects_ = false;
   ir::VarMap lets_;  // definitions that are linear in the loop's variable
   std::unordered_set<const ir::Node*> varying_;
+  arith::Analyzer ranges_;                                  // of the loops inside
+  ir::VarMap starts_;                                       // 0 for each of them
   std::map<const VarNode*, std::vector<Access>> accesses_;  // by address
   std::unordered_set<const VarNode*> written_;              // addresses
   std::unordered_set<const VarNode*> owned_;  // of memory that each iteration has anew
