@@ -159,7 +159,10 @@ const BlockNode* Schedule::FindBlock(const std::string& name) const {
 }
 
 const AllocateNode* Schedule::FindTemporary(const std::string& name) const {
-  if (const AllocateNode* allocation = FindAllocation(function_->body, name)) return allocation;
+  if (const AllocateNode* allocation = FindAllocation(function_->body, name)) {
+    CheckPlainMemory(function_, allocation->buffer);
+    return allocation;
+  }
   for (const Param& param : function_->params)
     if (param.name() == name)
       Refuse(name + " is a parameter, whose memory is the caller's; cache_read or cache_write it");
