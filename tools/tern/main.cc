@@ -81,6 +81,10 @@ void AddOpt(CLI::App* app) {
   command->add_option("--print-after", options->print_after,
                       "print the module after these passes ('*': all)");
   command->add_flag("--schedule", options->schedule, "first do what the schedules say");
+  command->add_option("--trace", options->trace,
+                      "write the steps of the function's schedule to this file, as JSON");
+  command->add_option("--replay", options->replay,
+                      "first do the steps of this file, JSON or text, instead of the schedule");
   command->add_flag("--no-verify", options->no_verify, "do not check the module between passes");
   command->add_flag("--timing", options->timing, "print the time each pass took");
   command->add_flag("--list,--list-passes", options->list, "list the passes and their options");
