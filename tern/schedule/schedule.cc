@@ -7,6 +7,7 @@
 #include "tern/arith/iter_map.h"
 #include "tern/ffi/text.h"
 #include "tern/schedule/nest.h"
+#include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/transform/pipeline_loops.h"
@@ -61,6 +62,15 @@ void CheckNew(const Nodes& nodes, const std::string& name, const char* what, F n
 }
 
 }  // namespace
+
+// Whether a function's schedule is for the target that it is compiled for, if there is one yet.
+static bool IsForItsTarget(const PrimFunc& function) {
+  auto machines = function->attrs.find(attr::kScheduleFor);
+  auto target = function->attrs.find(attr::kTarget);
+  if (machines == function->attrs.end() || target == function->attrs.end()) return true;
+  bool device = target->second.As<target::Target>()->is_device();
+  return machines->second.As<std::string>() == (device ? "device" : "host");
+}
 
 Schedule::Schedule(PrimFunc function) : function_(std::move(function)) {
   std::set<std::string> twice;
@@ -218,6 +228,8 @@ Schedule ScheduleOf(const PrimFunc& function) {
   if (it == function->attrs.end()) return Schedule(function);
   auto bare = ffi::Make<PrimFuncNode>(*function);
   bare->attrs.erase(attr::kSchedule);
+  bare->attrs.erase(attr::kScheduleFor);
+  if (!IsForItsTarget(function)) return Schedule(PrimFunc(bare));
   Schedule schedule{PrimFunc(bare)};
   for (const ffi::Any& step : *it->second.As<ffi::Array>()) {
     try {

@@ -131,7 +131,8 @@ class Parser : public ExprParser {
     return PrimFunc::Make(name, std::move(params), std::move(body), std::move(attrs), span);
   }
 
-  // schedule name { one step a line }, of a function that stands before it.
+  // schedule name { one step a line }, of a function that stands before it; "schedule name for
+  // host" where it is for some targets alone.
   bool AtSchedule() const { return Is("schedule") && Peek(1).kind == Token::Kind::kIdent; }
   void ParseSchedule(std::vector<ir::BaseFunc>* functions) {
     Next();
@@ -142,6 +143,11 @@ class Parser : public ExprParser {
     if (it == functions->end() || AsExternKernel(*it))
       Fail(span, "there is no function " + name + " before its schedule");
     if ((*it)->attrs.count(attr::kSchedule)) Fail(span, name + " has a schedule already");
+    if (Accept("for")) {
+      std::string machines = Is("host") || Is("device") ? Next().text : "";
+      if (machines.empty()) Unexpected("'host' or 'device'");
+      *it = AsPrimFunc(*it).WithAttr(attr::kScheduleFor, machines);
+    }
     Expect("{");
     std::vector<ffi::Any> steps;
     while (!Is("}")) steps.push_back(ParseStep());

@@ -85,7 +85,10 @@ class Printer {
     Body(function->body);
     out_ += "\n";
     if (auto it = function->attrs.find(attr::kSchedule); it != function->attrs.end()) {
-      out_ += "\nschedule " + function->name + " {\n";
+      auto machines = function->attrs.find(attr::kScheduleFor);
+      bool all = machines == function->attrs.end();
+      out_ += "\nschedule " + function->name +
+              (all ? "" : " for " + machines->second.As<std::string>()) + " {\n";
       for (const ffi::Any& step : *it->second.As<ffi::Array>())
         out_ += "  " + step.As<std::string>() + "\n";
       out_ += "}\n";
@@ -185,7 +188,7 @@ class Printer {
     if (attrs.empty()) return "";
     std::string text;
     for (const auto& [key, value] : attrs) {
-      if (key == attr::kSchedule) continue;  // a section of its own
+      if (key == attr::kSchedule || key == attr::kScheduleFor) continue;  // a section of its own
       auto target = value.TryAs<target::Target>();
       text += (text.empty() ? "" : ", ") + key + " = " +
               (target ? QuoteString((*target)->str()) : ffi::WriteJson(value));
