@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,7 +76,8 @@ void MeasureLoops() {
 
 // A file of 100 MB, nearly all of it a section that loading does not need.
 void MeasureLoading() {
-  std::string path = "/tmp/tern_bench_" + std::to_string(getpid()) + ".tern";
+  std::string path =
+      std::filesystem::temp_directory_path() / ("tern_bench_" + std::to_string(getpid()) + ".tern");
   ContainerWriter writer;
   writer.Add("meta", WriteMeta({.tern_version = "0", .target = "c", .device = "cpu"}));
   writer.Add("source.0.c", std::string(100'000'000, 'x'));

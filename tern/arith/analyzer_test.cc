@@ -125,6 +125,16 @@ TEST_F(AnalyzerTest, AddsNoOverflow) {
   EXPECT_EQ(Simple(x + y + z - y), "x + z");
 }
 
+// What is in a loop that never runs has no value; its bounds must not matter.
+TEST(Bounds, OfWhatNeverRuns) {
+  Analyzer analyzer;
+  Var i("i"), x("x");
+  analyzer.BindRange(i, 1, 0);
+  analyzer.Bind(x, {1, 8});
+  EXPECT_EQ(analyzer.Bounds(FloorDiv(x, i)), ConstBounds{});
+  analyzer.Simplify(FloorMod(FloorDiv(x, i), i) < x);
+}
+
 // Half of the values of uint64 are negative as int64.
 TEST(Bounds, OfAConversionThatMayWrap) {
   Analyzer analyzer;

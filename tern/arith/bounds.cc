@@ -45,6 +45,8 @@ ConstBounds OfType(DataType dtype) {
 
 // The bounds of an operator's value, from those of its operands.
 ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
+  // Nothing runs where conditions exclude each other.
+  if (a.lo > a.hi || b.lo > b.hi) return {};
   switch (kind) {
     case NodeKind::kAdd:
       return {AddEnd(a.lo, b.lo, kNegInf), AddEnd(a.hi, b.hi, kPosInf)};

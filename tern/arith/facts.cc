@@ -29,19 +29,13 @@ void Restore(std::unordered_map<const VarNode*, T>* map, const VarNode* var,
     map->erase(var);
 }
 
-// The variable that a term of a sum is, perhaps widened.
-const VarNode* AsVar(const Expr& term) {
-  const auto* cast = term.As<CastNode>();
-  return (cast ? cast->value : term).As<VarNode>();
-}
-
 // What a condition says of a variable's remainder: v % c == k.
 std::optional<std::pair<const VarNode*, ModularSet>> AsRemainder(const Expr& condition) {
   const auto* equal = condition.As<EQNode>();
   const auto* remainder = equal ? equal->a.As<FloorModNode>() : nullptr;
   const int64_t* divisor = remainder ? AsConstInt(remainder->b) : nullptr;
   const int64_t* base = equal ? AsConstInt(equal->b) : nullptr;
-  const VarNode* var = remainder ? AsVar(remainder->a) : nullptr;
+  const VarNode* var = remainder ? AsWidenedVar(remainder->a) : nullptr;
   if (!divisor || *divisor <= 0 || !base || *base < 0 || *base >= *divisor || !var) return {};
   return std::pair(var, ModularSet{*divisor, *base});
 }
@@ -162,7 +156,7 @@ void Analyzer::AssumeNotPositive(LinearSum sum) {
 // c * v + rest <= 0 bounds v where the rest is bounded.
 void Analyzer::Tighten(const LinearSum& not_positive) {
   for (const LinearSum::Term& term : not_positive.terms) {
-    const VarNode* var = AsVar(term.expr);
+    const VarNode* var = AsWidenedVar(term.expr);
     if (!var || !IsIndexType(var->dtype) || term.coefficient == kNegInf) continue;
     LinearSum rest = not_positive;
     if (!rest.AddTerm(term.expr, -term.coefficient)) continue;

@@ -63,6 +63,11 @@ bool IsFixed(const Expr& expr) {
   return fixed;
 }
 
+const VarNode* AsWidenedVar(const Expr& expr) {
+  const auto* cast = expr.As<CastNode>();
+  return (cast && IsIndexType(cast->value.dtype()) ? cast->value : expr).As<VarNode>();
+}
+
 std::optional<LinearForm> AsLinear(const Expr& expr, const VarNode* var) {
   auto linear = Split(expr, var);
   if (linear) linear->rest = Analyzer().Simplify(linear->rest);

@@ -15,6 +15,9 @@ bool IsIndexType(DataType dtype);
 // nothing.
 bool IsFixed(const ir::Expr& expr);
 
+// The variable that an expression is, perhaps widened; null otherwise.
+const ir::VarNode* AsWidenedVar(const ir::Expr& expr);
+
 // var * coefficient + rest
 struct LinearForm {
   int64_t coefficient = 0;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 
 namespace tern::arith {
@@ -16,26 +17,6 @@ using Wide = __int128;
 bool CanOverflow(const Expr& expr) {
   bool sum = expr.As<AddNode>() || expr.As<SubNode>() || expr.As<MulNode>();
   return sum && IsIndexType(expr.dtype());
-}
-
-// Calls `f` on the parts that are surely evaluated with the whole.
-void ForEachEvaluated(const Expr& expr, const std::function<void(const Expr&)>& f) {
-  f(expr);
-  DispatchExpr(expr.get(), [&](auto* node) {
-    using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
-    if constexpr (T::kKind == NodeKind::kAnd || T::kKind == NodeKind::kOr) {
-      ForEachEvaluated(node->a, f);
-    } else if constexpr (requires { node->a, node->b; }) {
-      ForEachEvaluated(node->a, f);
-      ForEachEvaluated(node->b, f);
-    } else if constexpr (T::kKind == NodeKind::kNot) {
-      ForEachEvaluated(node->a, f);
-    } else if constexpr (T::kKind == NodeKind::kSelect) {
-      ForEachEvaluated(node->condition, f);
-    } else if constexpr (T::kKind == NodeKind::kCast) {
-      ForEachEvaluated(node->value, f);
-    }
-  });
 }
 
 class OverflowCheck {
@@ -128,6 +109,27 @@ class OverflowCheck {
 };
 
 }  // namespace
+
+void ForEachEvaluated(const Expr& expr, const std::function<void(const Expr&)>& f) {
+  struct Walker : ExprVisitor {
+    explicit Walker(const std::function<void(const Expr&)>& f) : f(f) {}
+    void Visit(const Expr& expr) override {
+      f(expr);
+      ExprVisitor::Visit(expr);
+    }
+    void VisitNode(const AndNode* node) override { Visit(node->a); }
+    void VisitNode(const OrNode* node) override { Visit(node->a); }
+    void VisitNode(const SelectNode* node) override { Visit(node->condition); }
+    void VisitNode(const CallNode* node) override {
+      if (node->name == kIfThenElse)
+        Visit(node->args[0]);
+      else
+        VisitChildren(node);
+    }
+    const std::function<void(const Expr&)>& f;
+  };
+  Walker(f).Visit(expr);
+}
 
 bool StaysInType(const Expr& candidate, const Expr& original, const Analyzer& analyzer,
                  Analyzer::BoundsCache* cache) {

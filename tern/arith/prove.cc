@@ -22,7 +22,8 @@ class Prover {
     if (sum.terms.empty() || --steps_left_ < 0) return false;
     for (const LinearSum::Term& term : sum.terms)
       if (std::optional<bool> proved = ByCases(sum, term)) return *proved;
-    if (auto smaller = WithoutVariable(sum); smaller && NonNegative(*smaller)) return true;
+    for (const VarNode* var : VariablesOf(sum))
+      if (auto smaller = Eliminate(sum, var); smaller && NonNegative(*smaller)) return true;
     for (const LinearSum::Term& term : sum.terms)
       if (auto smaller = WithoutQuotient(sum, term)) {
         if (NonNegative(*smaller)) return true;
@@ -67,31 +68,27 @@ class Prover {
     return result;
   }
 
-  // ---- Ranges: the variable bound last is replaced by an end of its range.
+  // ---- Ranges: a variable is replaced by an end of its range.
 
-  static const VarNode* AsVar(const Expr& factor) {
-    const auto* cast = factor.As<CastNode>();
-    return (cast && IsIndexType(cast->value.dtype()) ? cast->value : factor).As<VarNode>();
-  }
-
-  std::optional<LinearSum> WithoutVariable(const LinearSum& sum) const {
-    std::vector<std::pair<size_t, const VarNode*>> vars;  // by when they were bound
+  // Those that Bounds does not see all of, the one bound last first.
+  std::vector<const VarNode*> VariablesOf(const LinearSum& sum) const {
+    std::vector<std::pair<size_t, const VarNode*>> vars;
     for (const LinearSum::Term& term : sum.terms) {
       auto product = Product::Of(term.expr);
       if (!product) return {};
       for (const Expr& factor : product->factors) {
-        const VarNode* var = AsVar(factor);
+        const VarNode* var = AsWidenedVar(factor);
         auto range = var ? analyzer_.ranges_.find(var) : analyzer_.ranges_.end();
         if (range == analyzer_.ranges_.end()) continue;
-        // Constant ends are known to Bounds, except in products.
         if (range->second.hi.get() || product->factors.size() > 1)
           vars.emplace_back(range->second.order, var);
       }
     }
     std::sort(vars.rbegin(), vars.rend());
-    for (auto [order, var] : vars)
-      if (auto result = Eliminate(sum, var)) return result;
-    return {};
+    vars.erase(std::unique(vars.begin(), vars.end()), vars.end());
+    std::vector<const VarNode*> result;
+    for (auto [order, var] : vars) result.push_back(var);
+    return result;
   }
 
   // The least that the sum can be as `var` runs over its range.
@@ -102,7 +99,7 @@ class Prover {
       auto product = Product::Of(term.expr);
       std::vector<Expr> others;
       for (const Expr& factor : product->factors)
-        if (AsVar(factor) != var) others.push_back(factor);
+        if (AsWidenedVar(factor) != var) others.push_back(factor);
       size_t power = product->factors.size() - others.size();
       bool added;
       if (power == 0) {

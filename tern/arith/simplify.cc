@@ -32,13 +32,23 @@ int64_t CostOf(const Expr& expr) {
   return cost;
 }
 
+// At most what the sum costs as an expression.
+int64_t LeastCostOf(const LinearSum& sum) {
+  int64_t cost = sum.constant != 0 || sum.terms.empty() ? 4 : -4;
+  for (const LinearSum::Term& term : sum.terms) {
+    bool product = term.coefficient != 1 && term.coefficient != -1;
+    cost += CostOf(term.expr) + (product ? 12 : 4);
+  }
+  return cost;
+}
+
 class Simplifier : public ExprMutator {
  public:
   explicit Simplifier(const Analyzer& analyzer) : analyzer_(&analyzer) {}
 
   // Results are kept: what is simple is not looked at again.
   Expr Mutate(const Expr& expr) override {
-    if (expr.As<IntImmNode>() || expr.As<VarNode>()) return ExprMutator::Mutate(expr);
+    if (expr.As<IntImmNode>() || expr.As<VarNode>()) return expr;
     auto it = known_.simple.find(expr.get());
     if (it != known_.simple.end()) return it->second.second;
     Expr result = ExprMutator::Mutate(expr);
@@ -215,14 +225,15 @@ class Simplifier : public ExprMutator {
     auto sum = LinearSum::OfSameType(self);
     if (!sum) return {};
     CombineSplits(&*sum, *analyzer_);
-    Expr candidate = sum->ToExpr();
-    if (candidate.get() && Accept(candidate, self, CostOf(self))) return Mutate(candidate);
-    if (Expr moved = MoveIntoChoice(*sum, self); moved.get()) return moved;
-    return Unnest(self);
+    int64_t cost = CostOf(self);
+    Expr candidate = LeastCostOf(*sum) < cost ? sum->ToExpr() : Expr();
+    if (candidate.get() && Accept(candidate, self, cost)) return Mutate(candidate);
+    if (Expr moved = MoveIntoChoice(*sum, self, cost); moved.get()) return moved;
+    return Unnest(self, cost);
   }
 
   // x + (y + z) is x + y + z.
-  Expr Unnest(const Expr& self) {
+  Expr Unnest(const Expr& self, int64_t cost) {
     const auto* add = self.As<AddNode>();
     const auto* sub = self.As<SubNode>();
     if (!add && !sub) return {};
@@ -233,12 +244,12 @@ class Simplifier : public ExprMutator {
                &second = minus ? b.As<SubNode>()->b : b.As<AddNode>()->b;
     Expr left = add ? a + first : a - first;
     Expr candidate = minus == (add != nullptr) ? left - second : left + second;
-    if (!Accept(candidate, self, CostOf(self))) return {};
+    if (!Accept(candidate, self, cost)) return {};
     return Mutate(candidate);
   }
 
   // min(i * 4 + 4, n) - i * 4 is min(4, n - i * 4).
-  Expr MoveIntoChoice(const LinearSum& sum, const Expr& self) {
+  Expr MoveIntoChoice(const LinearSum& sum, const Expr& self, int64_t cost) {
     if (sum.terms.size() < 2) return {};
     for (const LinearSum::Term& term : sum.terms) {
       const auto* least = term.expr.As<MinNode>();
@@ -250,7 +261,7 @@ class Simplifier : public ExprMutator {
            b = Plus(rest, least ? least->b : greatest->b);
       if (!a.get() || !b.get()) return {};
       Expr candidate = least ? MinNode::Make(a, b) : MaxNode::Make(a, b);
-      if (Accept(candidate, self, CostOf(self))) return Mutate(candidate);
+      if (Accept(candidate, self, cost)) return Mutate(candidate);
     }
     return {};
   }

@@ -3,6 +3,7 @@
 // Indices and conditions as schedules leave them in real kernels, and as a person would write them.
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <sstream>
 
 #include "tern/arith/test_index_text.h"
@@ -139,6 +140,35 @@ TEST(SimplifyKernels, Attention) {
   hd in 0..12, d in 0..64                              | (hd * 64 + d) // 32 % 2                  | d // 32
   q in 0..m where q < 128                              | min(q, 127)                              | q
   )");
+}
+
+// Packed layouts, padding and tails; bench/simplify.cc measures the like.
+TEST(SimplifyKernels, TwelveLoops) {
+  const char* loops =
+      "b in 0..n, oo in 0..8, ho in 0..(h + 3) // 4, wo in 0..(w + 7) // 8, co in 0..16, r in "
+      "0..3, "
+      "s in 0..3, hi in 0..4, wi in 0..8, ci in 0..4, oi in 0..16, f in 0..4096 where "
+      "ho * 4 + hi < h && wo * 8 + wi < w";
+  const char* output =
+      "(((b * 8 + (oo * 16 + oi) // 16) * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) * 16 + "
+      "(oo * 16 + oi) % 16";
+  const char* weight =
+      "((((oo * 16 + oi) // 16 * 8 + (co * 4 + ci) // 8) * 3 + r) * 3 + s) * 128 + "
+      "(co * 4 + ci) % 8 * 16 + (oo * 16 + oi) % 16";
+  const char* row = "((b * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) // w";
+  const char* row_of_image = "((b * h + (ho * 4 + hi)) * w + (wo * 8 + wi)) // w % h";
+  const char* fused = "f // 512 * 512 + f // 32 % 16 * 32 + f % 32";
+  IndexText text = IndexText::Parse(loops, {output, weight, row, row_of_image, fused});
+  std::clock_t start = std::clock();
+  Analyzer analyzer = text.Inside();
+  std::vector<std::string> after;
+  for (const ir::Expr& expr : text.exprs) after.push_back(tir::Print(analyzer.Simplify(expr)));
+  double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_EQ(after, (std::vector<std::string>{
+                       "(((b * 8 + oo) * h + ho * 4 + hi) * w + wo * 8 + wi) * 16 + oi",
+                       "(((oo * 8 + co // 2) * 3 + r) * 3 + s) * 128 + (co % 2 * 4 + ci) * 16 + oi",
+                       "b * h + ho * 4 + hi", "ho * 4 + hi", "f"}));
+  EXPECT_LT(seconds, 0.1);  // of this thread, whatever else the machine does
 }
 
 }  // namespace

@@ -44,13 +44,6 @@ bool IsPlain(const Expr& expr) {
   return plain;
 }
 
-// The variable that a term of a sum is, perhaps widened.
-const VarNode* AsVar(const Expr& term) {
-  const auto* cast = term.As<CastNode>();
-  const Expr& inner = cast && IsIndexType(cast->value.dtype()) ? cast->value : term;
-  return inner.As<VarNode>();
-}
-
 }  // namespace
 
 // ---- What is known.
@@ -166,10 +159,11 @@ Expr SymbolicAnalyzer::Bound(const LinearSum& sum, End end) const {
   if (uses_fact_) return best;
   for (const LinearSum& fact : facts_) {
     for (const LinearSum::Term& term : fact.terms) {
-      const VarNode* var = AsVar(term.expr);
+      const VarNode* var = AsWidenedVar(term.expr);
       int64_t coefficient = var && Find(var) ? sum.CoefficientOf(var) : 0;
-      if (coefficient == 0 || coefficient % term.coefficient != 0) continue;
-      int64_t times = coefficient / term.coefficient;
+      auto quotient = FoldInt(NodeKind::kFloorDiv, coefficient, term.coefficient);
+      if (coefficient == 0 || !quotient || *quotient * term.coefficient != coefficient) continue;
+      int64_t times = *quotient;
       if ((times > 0) != (end == End::kHi)) continue;
       LinearSum rest = sum;
       if (!rest.Add(fact, -times)) continue;
@@ -204,8 +198,9 @@ Expr SymbolicAnalyzer::Eliminate(LinearSum sum, End end) const {
         continue;
       }
       End wanted = (term.coefficient > 0) == (end == End::kHi) ? End::kHi : End::kLo;
-      Expr bound = AsVar(term.expr) == inner->var ? (wanted == End::kHi ? inner->hi : inner->lo)
-                                                  : BoundOfTerm(term.expr, wanted);
+      Expr bound = AsWidenedVar(term.expr) == inner->var
+                       ? (wanted == End::kHi ? inner->hi : inner->lo)
+                       : BoundOfTerm(term.expr, wanted);
       if (!bound.get()) bound = ConstantBound(term.expr, wanted);
       auto linear = bound.get() ? LinearSum::Of(bound) : std::nullopt;
       if (!linear || !next.Add(*linear, term.coefficient)) return {};
@@ -282,7 +277,7 @@ bool SymbolicAnalyzer::IsDense(const Expr& expr, std::vector<const VarNode*>* va
       if (!IsPlain(term.expr)) return false;
       continue;
     }
-    const VarNode* var = AsVar(term.expr);
+    const VarNode* var = AsWidenedVar(term.expr);
     const Inner* inner = var ? Find(var) : nullptr;
     if (!inner || !inner->extent.get() || UsesInner(inner->lo) || UsesInner(inner->extent) ||
         term.coefficient == ConstBounds::kNegInf)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tern/ffi/containers.h"
 
 namespace tern::ffi {
@@ -66,7 +68,8 @@ TEST(Any, OwnsACopyOfARawString) {
 TEST(Any, CountsObjects) {
   Array array = MakeArray({1});
   {
-    Any a(array), b(a), c(AnyView{b});
+    std::vector<Any> copies(2, Any(array));
+    Any c(AnyView{copies[1]});
     EXPECT_FALSE(array->unique());
     TernAny released = c.Release();
     EXPECT_TRUE(c.is_none());

@@ -87,7 +87,7 @@ TEST(Object, CountsAcrossThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([probe] {
-      for (int i = 0; i < 10000; ++i) Ref<Probe> copy = probe;
+      for (int i = 0; i < 5000; ++i) std::vector<Ref<Probe>> copies(2, probe);
     });
   for (std::thread& thread : threads) thread.join();
   threads.clear();
@@ -100,7 +100,7 @@ TEST(Object, CopyIsANewObject) {
   int destroyed = 0;
   {
     auto a = Make<Probe>(&destroyed);
-    Ref<Probe> keep = a;
+    std::vector<Ref<Probe>> copies(2, a);
     auto b = Make<Probe>(*a);
     EXPECT_TRUE(b->unique());
   }

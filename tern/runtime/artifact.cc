@@ -90,6 +90,11 @@ Artifact Artifact::Open(const std::string& path) {
   return NamingPath(path, [&] { return Artifact(path, std::move(file)); });
 }
 
+Artifact Artifact::FromBytes(std::string bytes, const std::string& name) {
+  auto file = std::make_shared<PartlyReadFile>(name, std::move(bytes));
+  return NamingPath(name, [&] { return Artifact(name, std::move(file)); });
+}
+
 std::vector<std::string> Artifact::hosts() const {
   if (is_shared_object_) return {TripleOf(ElfMachine(file_->bytes()))};
   std::vector<std::string> hosts;
@@ -137,6 +142,9 @@ ffi::Module Artifact::Load() const {
 }
 
 ffi::Module LoadModule(const std::string& path) { return Artifact::Open(path).Load(); }
+ffi::Module LoadModuleFromBytes(std::string bytes, const std::string& name) {
+  return Artifact::FromBytes(std::move(bytes), name).Load();
+}
 
 std::string WrapForSharedObject(std::string_view container) {
   std::string wrapped(kSealMagic);

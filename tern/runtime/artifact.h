@@ -73,6 +73,8 @@ class Artifact {
  public:
   // Throws with the path and the reason: not a Tern file, truncated, altered, another version.
   static Artifact Open(const std::string& path);
+  // The bytes of such a file; messages call them `name`.
+  static Artifact FromBytes(std::string bytes, const std::string& name);
 
   const std::string& path() const { return path_; }
   bool is_shared_object() const { return is_shared_object_; }
@@ -96,8 +98,9 @@ class Artifact {
   ArtifactMeta meta_;
 };
 
-// Opens and loads.
+// Open and load.
 ffi::Module LoadModule(const std::string& path);
+ffi::Module LoadModuleFromBytes(std::string bytes, const std::string& name);
 
 // For the linker's client: what goes into the section kContainerSection of a shared object: room
 // for the seal, then the container.

@@ -78,6 +78,17 @@ TEST_F(ArtifactTest, LoadsAContainer) {
   ExpectAdds(artifact.Load());
 }
 
+TEST_F(ArtifactTest, LoadsWhatIsInMemory) {
+  for (const std::string& bytes : {Sealed(), TernFile({HostTriple()})}) {
+    ExpectAdds(LoadModuleFromBytes(bytes, "m"));
+    EXPECT_EQ(ErrorOf([&] { Artifact::FromBytes(bytes.substr(0, bytes.size() - 1), "m"); }),
+              OpenError(Write("m", bytes.substr(0, bytes.size() - 1)))
+                  .substr(directory_.File("").size()));
+  }
+  EXPECT_EQ(ErrorOf([] { Artifact::FromBytes("", "m"); }),
+            "m: not a Tern artifact: neither a container (.tern) nor a shared object (.so)");
+}
+
 TEST_F(ArtifactTest, MapsWhatItVerified) {
   std::string path = Write("m.so", Sealed());
   Artifact artifact = Artifact::Open(path);

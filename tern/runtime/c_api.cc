@@ -207,6 +207,11 @@ int tern_module_load(const char* path, TernModule** module) {
   return Try([&] { *module = new TernModule{tern::runtime::LoadModule(path)}; });
 }
 
+int tern_module_load_bytes(const char* data, uint64_t size, const char* name, TernModule** module) {
+  return Try(
+      [&] { *module = new TernModule{tern::runtime::LoadModuleFromBytes({data, size}, name)}; });
+}
+
 void tern_module_free(TernModule* module) { delete module; }
 
 int tern_module_get_function(TernModule* module, const char* name, TernObject** function) {

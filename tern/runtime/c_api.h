@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // Functions are added and never change; the version counts the additions.
-#define TERN_C_API_VERSION 2
+#define TERN_C_API_VERSION 3
 // Of the library: a program needs one that is not below the version it was compiled with.
 int32_t tern_c_api_version(void);
 // "0.1.0"
@@ -80,6 +80,8 @@ typedef struct TernModule TernModule;
 
 // Loads x.so or x.tern; the file is verified before anything of it is mapped.
 int tern_module_load(const char* path, TernModule** module);
+// The same of the bytes of such a file, which are copied; messages call them `name`.
+int tern_module_load_bytes(const char* data, uint64_t size, const char* name, TernModule** module);
 // Its functions stay usable. NULL is ignored.
 void tern_module_free(TernModule* module);
 int tern_module_get_function(TernModule* module, const char* name, TernObject** function);

@@ -197,6 +197,8 @@ const DeviceKind& GetDeviceKind(std::string_view name) {
 
 const DeviceKind& GetDeviceKind(int32_t device_type) {
   if (const DeviceKind* kind = FindLoaded(device_type)) return *kind;
+  LoadAllPlugins();  // which of them has it shows when it is loaded
+  if (const DeviceKind* kind = FindLoaded(device_type)) return *kind;
   std::string known;
   for (const DeviceKind* kind : LoadedDeviceKinds())
     known += (known.empty() ? "" : ", ") + kind->name() + " (" +

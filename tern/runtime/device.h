@@ -70,7 +70,8 @@ class DeviceKind {
 // for.
 const DeviceKind* FindDeviceKind(std::string_view name);
 const DeviceKind& GetDeviceKind(std::string_view name);
-// By DLPack code, among the kinds already there; throws.
+// By DLPack code, which is all that a foreign tensor has: loads every plugin where no kind that is
+// there has it; throws where none has.
 const DeviceKind& GetDeviceKind(int32_t device_type);
 std::vector<const DeviceKind*> LoadedDeviceKinds();
 // For the plugin loader; throws if the name or the type is taken.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/test_data/test_environment.h"
 
@@ -44,6 +46,14 @@ TEST(Device, KindsComeWithTheirPlugin) {
   EXPECT_EQ(DeviceName({99, 1}), "toy:1");
   EXPECT_EQ(ErrorOf([&] { toy.Describe(2); }), "no such device: toy:2; there are 2 toy devices");
   EXPECT_EQ(ErrorOf([&] { toy.Alloc(5, 1, 1); }), "no such device: toy:5; there are 2");
+}
+
+TEST(Device, KindsAreFoundByTheirType) {
+  TempDirectory directory;
+  std::string file = "libtern_runtime_toy.so";
+  std::filesystem::copy(std::string(TERN_TEST_PLUGINS) + "/" + file, directory.File(file));
+  ScopedVariable path("TERN_BACKEND_PATH", directory.path());
+  EXPECT_EQ(GetDeviceKind(99).name(), "toy");
 }
 
 TEST(Device, AbsentKindNamesTheFile) {

@@ -7,7 +7,9 @@
 #include <mutex>
 
 #include "tern/runtime/artifact.h"
+#include "tern/runtime/host_module.h"
 #include "tern/runtime/thread_pool.h"
+#include "tern/runtime/workspace.h"
 
 namespace tern::runtime {
 namespace {
@@ -38,13 +40,21 @@ int tern_parallel_for(int64_t extent, int (*body)(void* context, int64_t begin, 
   });
 }
 
+void* tern_alloc_workspace(int32_t device_type, int32_t device_id, int64_t bytes,
+                           int64_t alignment) {
+  return tern::runtime::AllocWorkspace({device_type, device_id}, bytes, alignment);
+}
+
+void tern_free_workspace(int32_t device_type, int32_t device_id, void* memory) {
+  tern::runtime::WorkspaceFrame frame;  // at its end, what is too much to keep goes
+  tern::runtime::FreeWorkspace({device_type, device_id}, memory);
+}
+
 int tern_call_import(const void* in_library, const char* name, const TernAny* args,
                      int32_t num_args, TernAny* result, const char** kind, const char** message) {
   int code = tern::ffi::Guard([&] {
     tern::ffi::Module module = tern::runtime::ModuleAround(in_library);
-    tern::ffi::Function callee = module->FindCallee(name);
-    TERN_CHECK(callee) << "compiled code calls " << name << ", which its library does not import";
-    tern::ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
+    tern::runtime::CallFromModule(module.get(), name, args, num_args, result);
   });
   if (code == 0) return 0;
   static thread_local tern::Error error("", "");

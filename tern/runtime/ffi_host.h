@@ -17,7 +17,14 @@ extern "C" {
 int tern_parallel_for(int64_t extent, int (*body)(void* context, int64_t begin, int64_t end),
                       void* context);
 
-// Calls a function of the modules that the shared object around the address `in_library` imports.
+// Temporary memory of a device, or NULL where there is none. The thread gives it back, last
+// allocated first.
+void* tern_alloc_workspace(int32_t device_type, int32_t device_id, int64_t bytes,
+                           int64_t alignment);
+void tern_free_workspace(int32_t device_type, int32_t device_id, void* memory);
+
+// Calls a function that the shared object around the address `in_library` imports, or a registered
+// one.
 // Returns 0, or -1 with the error's kind and message, which live until the thread's next call.
 int tern_call_import(const void* in_library, const char* name, const TernAny* args,
                      int32_t num_args, TernAny* result, const char** kind, const char** message);

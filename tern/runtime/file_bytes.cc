@@ -76,6 +76,12 @@ PartlyReadFile::PartlyReadFile(const std::string& path) : path_(path) {
   memory_ = static_cast<char*>(memory);
 }
 
+PartlyReadFile::PartlyReadFile(std::string path, std::string bytes)
+    : path_(std::move(path)),
+      whole_(std::move(bytes)),
+      memory_(whole_.data()),
+      size_(whole_.size()) {}
+
 PartlyReadFile::~PartlyReadFile() {
   if (file_ < 0) return;
   munmap(memory_, size_);

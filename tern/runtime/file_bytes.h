@@ -19,6 +19,8 @@ void WriteFile(const std::string& path, std::string_view bytes);
 class PartlyReadFile {
  public:
   explicit PartlyReadFile(const std::string& path);
+  // What was read already.
+  PartlyReadFile(std::string path, std::string bytes);
   ~PartlyReadFile();
   PartlyReadFile(const PartlyReadFile&) = delete;
   PartlyReadFile& operator=(const PartlyReadFile&) = delete;
@@ -33,7 +35,7 @@ class PartlyReadFile {
 
   std::string path_;
   int file_ = -1;
-  std::string whole_;  // of what has no size, like a pipe
+  std::string whole_;  // of what was given, or has no size, like a pipe
   char* memory_ = nullptr;
   size_t size_ = 0;
   std::mutex mutex_;

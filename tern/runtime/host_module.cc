@@ -57,10 +57,7 @@ std::string_view PluginOf(std::string_view name) {
 int Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
          TernAny* result) {
   return ffi::Guard([&] {
-    ffi::Function callee = static_cast<ffi::ModuleObj*>(env->module)->FindCallee(name);
-    if (!callee && TryLoadPlugin(PluginOf(name))) callee = ffi::FindGlobal(name);
-    if (!callee) ThrowNoCallee(name);
-    ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
+    CallFromModule(static_cast<ffi::ModuleObj*>(env->module), name, args, num_args, result);
   });
 }
 
@@ -177,6 +174,14 @@ TernEnv MakeEnv(ffi::ModuleObj* module) {
   AskForTiles();
   return {sizeof(TernEnv),    TERN_ENV_VERSION,  module,         &Raise, &Call,
           &AllocWorkspaceFor, &FreeWorkspaceFor, &ParallelForEnv};
+}
+
+void CallFromModule(ffi::ModuleObj* module, const char* name, const TernAny* args, int32_t num_args,
+                    TernAny* result) {
+  ffi::Function callee = module->FindCallee(name);
+  if (!callee && TryLoadPlugin(PluginOf(name))) callee = ffi::FindGlobal(name);
+  if (!callee) ThrowNoCallee(name);
+  ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
 }
 
 ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry) {

@@ -12,6 +12,10 @@ namespace tern::runtime {
 // the registry.
 TernEnv MakeEnv(ffi::ModuleObj* module);
 
+// What those calls do.
+void CallFromModule(ffi::ModuleObj* module, const char* name, const TernAny* args, int32_t num_args,
+                    TernAny* result);
+
 // A function of compiled code at `entry`. Keeps `module`, whose environment is `*env` (owned by the
 // module), alive.
 ffi::Function FunctionFromEntry(ffi::Module module, const TernEnv* env, TernEntry entry);

@@ -143,6 +143,7 @@ std::string Schedule::CacheRead(const std::string& block_name, const std::string
     CheckScope(scope);
     const BlockNode* block = FindBlock(block_name);
     Buffer buffer = FindAccessed(block, buffer_name, false);
+    CheckPlainMemory(function_, buffer);
     name = Or(name, DefaultName(buffer_name, scope));
     CheckNewBuffer(name);
     CheckNewBlock(name);
@@ -177,6 +178,7 @@ std::string Schedule::CacheWrite(const std::string& block_name, const std::strin
     CheckScope(scope);
     const BlockNode* block = FindBlock(block_name);
     Buffer buffer = FindAccessed(block, buffer_name, true);
+    CheckPlainMemory(function_, buffer);
     name = Or(name, DefaultName(buffer_name, scope));
     CheckNewBuffer(name);
     CheckNewBlock(name);

@@ -179,9 +179,8 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
 
 Buffer Schedule::SoleResult(const BlockNode* block) const {
   Buffer result = ResultOf(block);
+  CheckPlainMemory(function_, result);
   MemoryEffects effects(function_);
-  if (!effects.PlaceOf(result))
-    Refuse("the memory of " + result->name + " may be reached in other ways");
   size_t here = 0, all = 0;
   for (const Access& access : AccessesOf(AsStmt(block)))
     here += access.store && effects.PlaceOf(access.buffer) == effects.PlaceOf(result);
@@ -227,9 +226,6 @@ Schedule::Moved Schedule::Recompute(const Nest& nest, const std::map<const VarNo
     // What is asked of no loop of its own is asked as before.
     bool invariant = !UsesAnyOf(part, nest.loops) && !UsesAnyOf(part, nest.around);
     if (!UsesAnyOf(part, kept) && !invariant) continue;
-    for (const ForNode* loop : nest.loops)
-      if (!UseOf(block, loop->var.node()).reduce && ir::UsesVar(part, loop->var.node()))
-        Refuse("the condition of block " + block->name + " joins axes of several kinds");
     copy->predicate = And(copy->predicate, part);
   }
   FreshLoops loops;

@@ -87,6 +87,9 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
            std::to_string(shape.size()) + " dimensions");
   // Where something is divided its extent is taken as a multiple: the last part may have gaps.
   arith::Analyzer outside;
+  for (const Expr& extent : shape)
+    if (const auto* var = extent.As<ir::VarNode>())
+      outside.Bind(ir::Var(var), {0, arith::ConstBounds::kPosInf});
   std::vector<arith::IterRange> ranges;
   for (size_t i = 0; i < vars.size(); ++i) {
     Expr unit(DivisorsOf(*this, vars[i]));
@@ -106,7 +109,9 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
     arith::SymbolicBounds box = bounds.Bounds(index);
     if (!box.known() || !arith::ProveLessEqual(outside, Expr(0), box.lo))
       Refuse("the map has an index that may be negative, or any number");
-    result.push_back(outside.Simplify(box.hi + Expr(1)));
+    Expr extent = outside.Simplify(box.hi + Expr(1));
+    bool may_be_empty = !arith::ProveLessEqual(outside, Expr(0), extent);
+    result.push_back(may_be_empty ? ir::MaxNode::Make(extent, Expr(0)) : extent);
   }
   return result;
 }

@@ -70,6 +70,11 @@ void CheckSameElements(const BlockNode* producer, const BufferStoreNode* store,
   }
 }
 
+bool Reads(const BlockNode* block, const Buffer& buffer) {
+  std::vector<Access> accesses = AccessesOf(AsStmt(block), buffer);
+  return std::any_of(accesses.begin(), accesses.end(), [](const Access& a) { return !a.store; });
+}
+
 // Statements that read a buffer.
 std::vector<const StmtNode*> ReadersOf(const Stmt& root, const Buffer& buffer) {
   struct Scan : StmtVisitor {
@@ -145,7 +150,7 @@ void Schedule::ReverseInline(const std::string& block_name) {
     Buffer buffer;
     for (const BlockNode* block : BlocksIn(function_->body)) {
       const auto* store = block->body.As<BufferStoreNode>();
-      if (block == consumer || !store || !Touches(AsStmt(consumer), store->buffer)) continue;
+      if (block == consumer || !store || !Reads(consumer, store->buffer)) continue;
       if (producer) Refuse("block " + block_name + " reads the results of several blocks");
       producer = block;
       buffer = store->buffer;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
-#include "tern/tir/analysis/memory_effects.h"
 #include "tern/tir/analyzed_mutator.h"
 
 namespace tern::schedule {
@@ -55,8 +54,6 @@ void Schedule::TransformLayout(const std::string& name, const IndexMap& map) {
   Do("transform_layout", {name, map.str()}, [&]() -> Names {
     const AllocateNode* allocation = FindTemporary(name);
     const Buffer& old = allocation->buffer;
-    if (!MemoryEffects(function_).PlaceOf(old))
-      Refuse("the memory of " + name + " may be reached in other ways");
     if (!old->strides.empty()) Refuse(name + " has strides; change its layout before");
     Buffer buffer = BufferNode::Make(name, old->dtype, map.ShapeOf(old->shape), {}, old->scope);
     SetBody(LayoutChanger(old, buffer, map).Mutate(function_->body));

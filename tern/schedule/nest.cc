@@ -7,6 +7,7 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::schedule {
 
@@ -387,6 +388,27 @@ Stmt FillLoop(const Stmt& root, const ForNode* loop, Stmt body,
     result = Replace(result, outer, outer->body);
   }
   return result;
+}
+
+void CheckPlainMemory(const PrimFunc& function, const Buffer& buffer) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::CallNode* node) override {
+      for (const Expr& arg : node->args)
+        if (const auto* load = arg.As<ir::BufferLoadNode>())
+          other |= node->name == intrinsic::kAddressOf && load->buffer.same(buffer);
+      VisitChildren(node);
+    }
+    void VisitUse(const Buffer& use) override {
+      other |= use->data.same(buffer->data) && !use.same(buffer);
+    }
+    Buffer buffer;
+    bool other = false;
+  } scan;
+  scan.buffer = buffer;
+  scan.Visit(function->body);
+  if (scan.other || !MemoryEffects(function).PlaceOf(buffer))
+    Refuse("the memory of " + buffer->name + " may be reached in other ways");
 }
 
 // ---- Order

@@ -101,6 +101,9 @@ tir::Stmt RewriteAccesses(const tir::Stmt& stmt, const AccessRewrite& rewrite);
 // One buffer in the place of another.
 tir::Stmt ReplaceBuffer(const tir::Stmt& stmt, const tir::Buffer& old, const tir::Buffer& buffer);
 
+// Refuses where the memory of a buffer is accessed under another name, too, or its address taken.
+void CheckPlainMemory(const tir::PrimFunc& function, const tir::Buffer& buffer);
+
 // The allocation of a buffer in a statement, or null.
 const tir::AllocateNode* AllocationOf(const tir::Stmt& root, const tir::Buffer& buffer);
 const tir::AllocateNode* FindAllocation(const tir::Stmt& root, const std::string& name);

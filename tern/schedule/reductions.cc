@@ -98,10 +98,122 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
     Stmt before = CopyWithFreshDefs(WrapLoops(others, Stmt(init)));
     Stmt after = WrapLoops(inside, block->With({}, block->body));
     SetBody(Replace(function_->body, loop, SeqNode::Make({before, after}, loop->span)));
-    facts_[name] = facts_[block_name] = {facts.regular, false, false};
+    facts_[name] = facts;
     return {name};
   })[0];
 }
+
+namespace {
+
+// A reduction in two: the steps of a loop have a result each, in a buffer with one more dimension;
+// then these are reduced.
+class Factored {
+ public:
+  Factored(const Nest& nest, const ForNode* loop, const Update& update, const std::string& name)
+      : nest_(nest),
+        loop_(loop),
+        update_(update),
+        name_(name),
+        reduction_(ReductionLoops(nest)),
+        part_("v" + loop->var.name(), loop->var.dtype()) {
+    std::vector<Expr> shape = {arith::Analyzer().Simplify(loop->extent)};
+    at_ = {part_};
+    for (const BlockIter& iter : nest.block->iters)
+      if (iter.kind == IterKind::kSpatial) {
+        shape.push_back(iter.extent);
+        at_.push_back(iter.var);
+      }
+    results_ = BufferNode::Make(name, update.store->buffer->dtype, shape);
+    for (const ForNode* outer : nest.loops)
+      if (!IsIn(reduction_, outer)) spatial_.push_back(outer);
+    for (const Expr& condition : Conjuncts(nest.block->predicate))
+      if (!UsesAnyOf(condition, reduction_)) elsewhere_ = And(elsewhere_, condition);
+  }
+
+  const Buffer& results() const { return results_; }
+
+  // Whether a part may have no step: of a loop's tail, which the condition cuts off.
+  bool HasEmptyParts() const {
+    return nest_.block->predicate.get() && UsesAnyOf(nest_.block->predicate, reduction_);
+  }
+
+  // Every part begins with what changes nothing.
+  Stmt Begin() const {
+    ffi::Ref<BlockNode> begin = Partial();
+    begin->name = name_ + "_init";
+    begin->body = std::exchange(begin->init, Stmt());
+    begin->predicate = elsewhere_;
+    std::erase_if(begin->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
+    std::vector<const ForNode*> loops = spatial_;
+    loops.push_back(loop_);
+    return CopyWithFreshDefs(WrapLoops(loops, Stmt(begin)));
+  }
+
+  Stmt Parts(bool with_init) const {
+    ffi::Ref<BlockNode> partial = Partial();
+    if (!with_init) partial->init = {};
+    return CopyWithFreshDefs(WrapLoops(nest_.loops, Stmt(partial)));
+  }
+
+  // The results of the parts, combined as the steps were.
+  Stmt Whole() const {
+    auto whole = CopyBlock(nest_.block);
+    std::erase_if(whole->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
+    whole->iters.push_back({loop_->extent, loop_->var, part_, IterKind::kReduce});
+    whole->predicate = And(elsewhere_, Runs(reduction_));
+    ir::VarMap starts;
+    for (const BlockIter& iter : nest_.block->iters)
+      if (iter.kind == IterKind::kReduce)
+        starts[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
+    whole->init = Substitute(nest_.block->init, starts);
+    const BufferStoreNode* store = update_.store;
+    Expr so_far = ir::BufferLoadNode::Make(store->buffer, store->indices);
+    whole->body = BufferStoreNode::Make(
+        store->buffer, store->indices,
+        Combine(update_.combine, so_far, ir::BufferLoadNode::Make(results_, at_)));
+    std::vector<const ForNode*> loops = spatial_;
+    loops.push_back(loop_);
+    return WrapLoops(loops, Stmt(whole));
+  }
+
+ private:
+  // One more axis, along the loop; the other reduction loops are axes themselves.
+  ffi::Ref<BlockNode> Partial() const {
+    auto partial = CopyBlock(nest_.block);
+    partial->name = name_;
+    partial->iters = {{loop_->extent, loop_->var, part_, IterKind::kSpatial}};
+    ir::VarMap axes = {{loop_->var.node(), part_}}, values;
+    for (const BlockIter& iter : nest_.block->iters)
+      if (iter.kind == IterKind::kSpatial) partial->iters.push_back(iter);
+    for (const ForNode* step : reduction_) {
+      if (step == loop_) continue;
+      Var axis("v" + step->var.name(), step->var.dtype());
+      axes[step->var.node()] = axis;
+      partial->iters.push_back({step->extent, step->var, axis, IterKind::kReduce});
+    }
+    for (const BlockIter& iter : nest_.block->iters)
+      if (iter.kind == IterKind::kReduce)
+        values[iter.var.node()] = ir::Substitute(iter.binding, axes);
+    Expr so_far = ir::BufferLoadNode::Make(results_, at_);
+    partial->init =
+        BufferStoreNode::Make(results_, at_, IdentityOf(update_.combine, results_->dtype));
+    partial->body = BufferStoreNode::Make(
+        results_, at_, Combine(update_.combine, so_far, ir::Substitute(update_.value, values)));
+    return partial;
+  }
+
+  const Nest& nest_;
+  const ForNode* loop_;
+  const Update& update_;
+  std::string name_;
+  std::vector<const ForNode*> reduction_, spatial_;
+  Var part_;
+  std::vector<Expr> at_;  // the element of the buffer that an instance has
+  Buffer results_;
+  Expr elsewhere_;  // the condition, as far as it is on other axes
+};
+
+}  // namespace
 
 std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
   return Do("rfactor", {loop_name}, [&]() -> Names {
@@ -111,7 +223,7 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     const BlockNode* block = below[0];
     Nest nest = NestOf(function_->body, block);
     name = Or(name, block->name + "_rf");
-    CheckNewBlock(name);
+    for (const std::string& fresh : {name, name + "_init"}) CheckNewBlock(fresh);
     CheckNewBuffer(name);
     CheckFactsOfReduction(block);
     if (!nest.Has(loop))
@@ -122,10 +234,8 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     if (!IsIn(reduction, loop)) Refuse("loop " + loop_name + " runs along no reduction");
     if (reduction.size() < 2)
       Refuse("loop " + loop_name + " is all of the reduction; split it, and take a part");
-    if (!ir::IsConst(loop->min, 0)) Refuse("loop " + loop_name + " does not start at 0");
     std::optional<Update> update = MatchUpdate(block);
-    Expr identity = update ? IdentityOf(update->combine, update->store->buffer->dtype) : Expr();
-    if (!identity)
+    if (!update || !IdentityOf(update->combine, update->store->buffer->dtype))
       Refuse("block " + block->name +
              " does not combine its result with a value by +, *, min or max");
     CheckMayReassociate(block, "partial results are combined");
@@ -133,86 +243,14 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
       if (UsesAnyOf(iter.binding, nest.around))
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
 
-    // The partial results: one more axis, along the loop; the other reduction loops are axes
-    // themselves.
-    Var part("v" + loop->var.name(), loop->var.dtype());
-    std::vector<Expr> shape = {arith::Analyzer().Simplify(loop->extent)}, at = {part};
-    auto partial = CopyBlock(block);
-    partial->name = name;
-    partial->iters = {{loop->extent, loop->var, part, IterKind::kSpatial}};
-    ir::VarMap axes = {{loop->var.node(), part}};
-    for (const BlockIter& iter : block->iters)
-      if (iter.kind == IterKind::kSpatial) {
-        partial->iters.push_back(iter);
-        shape.push_back(iter.extent);
-        at.push_back(iter.var);
-      }
-    for (const ForNode* step : reduction) {
-      if (step == loop) continue;
-      Var axis("v" + step->var.name(), step->var.dtype());
-      axes[step->var.node()] = axis;
-      partial->iters.push_back({step->extent, step->var, axis, IterKind::kReduce});
-      if (!ir::IsConst(step->min, 0)) Refuse("loop " + step->var.name() + " does not start at 0");
-    }
-    ir::VarMap values;
-    for (const BlockIter& iter : block->iters)
-      if (iter.kind == IterKind::kReduce)
-        values[iter.var.node()] = ir::Substitute(iter.binding, axes);
-    Buffer results = BufferNode::Make(name, update->store->buffer->dtype, shape);
-    Expr so_far = ir::BufferLoadNode::Make(results, at);
-    partial->init = BufferStoreNode::Make(results, at, identity);
-    partial->body = BufferStoreNode::Make(
-        results, at, Combine(update->combine, so_far, ir::Substitute(update->value, values)));
-    // A part may have no step: of a loop's tail, which the condition cuts off. It begins anyway.
-    bool cut = std::any_of(reduction.begin(), reduction.end(), [&](const ForNode* step) {
-      return block->predicate.get() && ir::UsesVar(block->predicate, step->var.node());
-    });
-    std::vector<Stmt> row;
-    std::vector<const ForNode*> spatial;
-    for (const ForNode* outer : nest.loops)
-      if (!IsIn(reduction, outer)) spatial.push_back(outer);
-    Expr elsewhere;
-    for (const Expr& condition : Conjuncts(block->predicate)) {
-      if (!UsesAnyOf(condition, reduction))
-        elsewhere = And(elsewhere, condition);
-      else if (UsesAnyOf(condition, spatial))
-        Refuse("the condition of block " + block->name + " joins axes of several kinds");
-    }
-    if (cut) {
-      auto begin = CopyBlock(partial.get());
-      begin->name = name + "_init";
-      CheckNewBlock(begin->name);
-      begin->body = partial->init;
-      begin->init = {};
-      begin->predicate = elsewhere;
-      std::erase_if(begin->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
-      std::vector<const ForNode*> loops = spatial;
-      loops.push_back(loop);
-      row.push_back(CopyWithFreshDefs(WrapLoops(loops, Stmt(begin))));
-      partial->init = {};
-      facts_[begin->name] = {true, false, false};
-    }
-    row.push_back(CopyWithFreshDefs(WrapLoops(nest.loops, Stmt(partial))));
-
-    // The results of the parts, combined.
-    auto final = CopyBlock(block);
-    std::erase_if(final->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
-    final->iters.push_back({loop->extent, loop->var, part, IterKind::kReduce});
-    final->predicate = And(elsewhere, Runs(reduction));
-    ir::VarMap starts;
-    for (const BlockIter& iter : block->iters)
-      if (iter.kind == IterKind::kReduce)
-        starts[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
-    final->init = Substitute(block->init, starts);
-    const BufferStoreNode* store = update->store;
-    final->body = BufferStoreNode::Make(
-        store->buffer, store->indices,
-        Combine(update->combine, ir::BufferLoadNode::Make(store->buffer, store->indices), so_far));
-    spatial.push_back(loop);
-    row.push_back(WrapLoops(spatial, Stmt(final)));
+    Factored factored(nest, loop, *update, name);
+    bool apart = factored.HasEmptyParts();
+    std::vector<Stmt> row = {factored.Parts(!apart), factored.Whole()};
+    if (apart) row.insert(row.begin(), factored.Begin());
     SetBody(Replace(function_->body, nest.top().get(),
-                    AllocateNode::Make(results, SeqNode::Make(std::move(row)))));
-    facts_[name] = cut ? Facts{true, false, false} : Facts{true, true, true};
+                    AllocateNode::Make(factored.results(), SeqNode::Make(std::move(row)))));
+    facts_[name] = {true, !apart, !apart};
+    if (apart) facts_[name + "_init"] = {true, false, false};
     return {name};
   })[0];
 }

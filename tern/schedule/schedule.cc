@@ -159,7 +159,10 @@ const BlockNode* Schedule::FindBlock(const std::string& name) const {
 }
 
 const AllocateNode* Schedule::FindTemporary(const std::string& name) const {
-  if (const AllocateNode* allocation = FindAllocation(function_->body, name)) return allocation;
+  if (const AllocateNode* allocation = FindAllocation(function_->body, name)) {
+    CheckPlainMemory(function_, allocation->buffer);
+    return allocation;
+  }
   for (const Param& param : function_->params)
     if (param.name() == name)
       Refuse(name + " is a parameter, whose memory is the caller's; cache_read or cache_write it");
@@ -220,9 +223,9 @@ void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& wh
            "function says that it does not");
 }
 
-PrimFunc ApplySchedule(const PrimFunc& function) {
+Schedule ScheduleOf(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kSchedule);
-  if (it == function->attrs.end()) return function;
+  if (it == function->attrs.end()) return Schedule(function);
   auto bare = ffi::Make<PrimFuncNode>(*function);
   bare->attrs.erase(attr::kSchedule);
   Schedule schedule{PrimFunc(bare)};
@@ -235,7 +238,15 @@ PrimFunc ApplySchedule(const PrimFunc& function) {
                                 << " does not apply: " << error.message();
     }
   }
-  return schedule.function();
+  return schedule;
+}
+
+PrimFunc ApplySchedule(const PrimFunc& function) { return ScheduleOf(function).function(); }
+
+PrimFunc WithSchedule(const PrimFunc& function, const Trace& trace) {
+  std::vector<ffi::Any> steps;
+  for (const Step& step : trace.steps) steps.emplace_back(step.str());
+  return function.WithAttr(attr::kSchedule, ffi::MakeArray(std::move(steps)));
 }
 
 }  // namespace tern::schedule

@@ -174,8 +174,12 @@ class Schedule {
   std::map<std::string, Facts> facts_;  // of blocks
 };
 
-// The function with the schedule that it carries (attr::kSchedule) applied, and gone.
+// The schedule that a function carries (attr::kSchedule), done. Throws where it does not apply.
+Schedule ScheduleOf(const tir::PrimFunc& function);
+// The function with the schedule that it carries applied, and gone.
 tir::PrimFunc ApplySchedule(const tir::PrimFunc& function);
+// The function with another schedule to carry.
+tir::PrimFunc WithSchedule(const tir::PrimFunc& function, const Trace& trace);
 
 }  // namespace tern::schedule
 

@@ -98,8 +98,8 @@ class Matcher {
       Expr offset = arith::AsInt64(at[d]);
       size_t leading = at.size() - indices.size();
       if (d >= leading)
-        offset =
-            analyzer.Simplify(offset - arith::AsInt64(ir::Substitute(indices[d - leading], vars_)));
+        offset = offset - arith::AsInt64(ir::Substitute(indices[d - leading], vars_));
+      offset = analyzer.Simplify(offset);
       if (UsesAnyOf(offset, inner_)) return false;
       offsets.push_back(offset);
     }
@@ -143,6 +143,7 @@ class Matcher {
 
 Expr Shifted(const Expr& index, const Expr& offset) {
   if (ir::IsConst(offset, 0)) return index;
+  if (ir::IsConst(index, 0)) return offset;
   if (const auto* ramp = index.As<ir::RampNode>())
     return ir::RampNode::Make(Shifted(ramp->base, offset), ramp->stride, ramp->lanes);
   if (index.dtype().is_scalar()) return offset + arith::AsInt64(index);
@@ -217,8 +218,6 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
     auto first = std::find(nest.loops.begin(), nest.loops.end(), loop);
     std::vector<const ForNode*> inside(first, nest.loops.end()), outside = nest.around;
     outside.insert(outside.end(), nest.loops.begin(), first);
-    for (const ForNode* inner : inside)
-      if (!ir::IsConst(inner->min, 0)) Refuse("loop " + inner->var.name() + " does not start at 0");
     if (block->predicate.get() && UsesAnyOf(block->predicate, inside))
       Refuse("the last tile is smaller than the others; pad the block first");
 

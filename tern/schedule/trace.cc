@@ -214,9 +214,9 @@ void Schedule::Apply(const Step& step) {
     it->second.apply(this, step);
   } catch (const Error& error) {
     // What a step refuses says already which one it was.
-    std::string prefix = Step{{}, step.name, step.args}.str() + ": ";
-    if (error.kind() != "ScheduleError" || error.message().starts_with(prefix)) throw;
-    TERN_THROW(ScheduleError) << prefix << error.message();
+    bool says = error.message().starts_with(step.name + "(");
+    if (error.kind() != "ScheduleError" || says) throw;
+    TERN_THROW(ScheduleError) << Step{{}, step.name, step.args}.str() << ": " << error.message();
   }
 }
 

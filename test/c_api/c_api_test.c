@@ -183,6 +183,24 @@ static void TestDevices(void) {
   CHECK(tern_stream_use(kHost, before, NULL) == 0 && tern_stream_free(kHost, stream) == 0);
 }
 
+static void TestModuleInMemory(const char* path, int64_t num_functions) {
+  static char bytes[1 << 20];
+  FILE* file = fopen(path, "rb");
+  uint64_t bytes_read = fread(bytes, 1, sizeof bytes, file);
+  TernModule* module = NULL;
+  TernAny names;
+  int64_t size = 0;
+  fclose(file);
+  CHECK(tern_module_load_bytes(bytes, bytes_read, "m", &module) == 0);
+  CHECK(tern_module_function_names(module, &names) == 0);
+  CHECK(tern_array_size(&names, &size) == 0 && size == num_functions);
+  tern_value_release(&names);
+  tern_module_free(module);
+  CHECK_ERROR(tern_module_load_bytes("junk", 4, "m", &module),
+              "ValueError: m: not a Tern artifact: neither a container (.tern) nor a shared object "
+              "(.so)");
+}
+
 static void TestModules(const char* file) {
   TernModule* module = NULL;
   TernAny names;
@@ -199,6 +217,7 @@ static void TestModules(const char* file) {
   tern_value_release(&names);
   CHECK(tern_module_get_function(module, "no_such_function", &function) == -1);
   tern_module_free(module);
+  TestModuleInMemory(file, size);
 }
 
 int main(int argc, char** argv) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes are a container, an ELF file, a saved device module and a description of functions, or
-// an error.
+// Any bytes are a file, a container, an ELF file, a saved device module and a description of
+// functions, or an error.
+#include <algorithm>
 #include <cstdint>
 
 #include "tern/ffi/error.h"
@@ -39,6 +40,19 @@ void ReadContainer(std::string_view bytes) {
   for (const auto& section : reader.sections()) Try([&] { reader.Get(section.name); });
 }
 
+// A file whose hashes are right, of a description and of modules as the bytes say, up to a line
+// with "--" each.
+std::string WithSections(std::string_view bytes) {
+  constexpr std::string_view kEnd = "\n--\n";
+  tern::runtime::ContainerWriter writer;
+  for (int i = -1; i < 3; ++i) {
+    size_t size = std::min(bytes.find(kEnd), bytes.size());
+    writer.Add(i < 0 ? "meta" : "module." + std::to_string(i), std::string(bytes.substr(0, size)));
+    bytes.remove_prefix(std::min(size + kEnd.size(), bytes.size()));
+  }
+  return writer.Finish();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -49,5 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Try([&] { FindElfSection(bytes, kContainerSection); });
   Try([&] { LoadDeviceArtifact("any", bytes); });
   Try([&] { ReadMeta(bytes); });
+  Try([&] { Artifact::FromBytes(std::string(bytes), "x"); });
+  Try([&] { Artifact::FromBytes(WithSections(bytes), "x").LoadImports(); });
   return 0;
 }

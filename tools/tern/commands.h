@@ -36,7 +36,7 @@ void Inspect(const InspectOptions& options);
 
 // Text IR in, passes, text IR out.
 struct OptOptions {
-  std::string input, target;
+  std::string input, target, trace, replay;
   std::vector<std::string> passes, print_after;  // each a list with commas
   bool list = false, list_rules = false, no_verify = false, schedule = false, timing = false;
   bool explain_schedule = false;

@@ -89,6 +89,10 @@ void AddOpt(CLI::App* app) {
   command->add_flag("--explain-schedule", options->explain_schedule,
                     "print which rule is applied to which block, as schedule sections");
   command->add_flag("--list-rules", options->list_rules, "list the rules that choose schedules");
+  command->add_option("--trace", options->trace,
+                      "write the steps of the function's schedule to this file, as JSON");
+  command->add_option("--replay", options->replay,
+                      "first do the steps of this file, JSON or text, instead of the schedule");
   command->add_flag("--no-verify", options->no_verify, "do not check the module between passes");
   command->add_flag("--timing", options->timing, "print the time each pass took");
   command->add_flag("--list,--list-passes", options->list, "list the passes and their options");

@@ -5,7 +5,9 @@
 
 #include "tern/ffi/json.h"
 #include "tern/ir/pass.h"
+#include "tern/runtime/file_bytes.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/schedule.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/text.h"
@@ -56,6 +58,27 @@ std::vector<std::string> PassList(const char* flag, const std::vector<std::strin
   return passes;
 }
 
+// The one function of a module, for what is of one function.
+tir::PrimFunc OnlyFunction(const ir::IRModule& module, const char* flag) {
+  std::vector<tir::PrimFunc> functions;
+  tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
+    functions.push_back(function);
+    return function;
+  });
+  TERN_CHECK(functions.size() == 1)
+      << flag << ": a trace is of one function, and the file has " << functions.size();
+  return functions[0];
+}
+
+ir::IRModule WithTrace(const ir::IRModule& module, const std::string& path) {
+  schedule::Trace trace = WithContext(
+      "reading " + path, [&] { return schedule::Trace::Parse(runtime::ReadFile(path)); });
+  OnlyFunction(module, "--replay");
+  return tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
+    return schedule::WithSchedule(function, trace);
+  });
+}
+
 }  // namespace
 
 void Opt(const OptOptions& options) {
@@ -69,6 +92,11 @@ void Opt(const OptOptions& options) {
     module = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
       return function.WithAttr(tir::attr::kTarget, target);
     });
+  }
+  if (!options.replay.empty()) module = WithTrace(module, options.replay);
+  if (!options.trace.empty()) {
+    schedule::Schedule done = schedule::ScheduleOf(OnlyFunction(module, "--trace"));
+    runtime::WriteFile(options.trace, done.trace().ToJson());
   }
   if (options.explain_schedule) return ExplainSchedules(module);
   std::vector<std::pair<std::string, double>> timing;
@@ -84,7 +112,7 @@ void Opt(const OptOptions& options) {
     };
   pass_options.timing = &timing;
   std::vector<std::string> passes = PassList("--passes", options.passes);
-  if (options.schedule) passes.insert(passes.begin(), "apply_schedules");
+  if (options.schedule || !options.replay.empty()) passes.insert(passes.begin(), "apply_schedules");
   module = ir::RunPasses(module, passes, pass_options);
   std::fputs(tir::PrintModule(module).c_str(), stdout);
   if (options.timing)

@@ -216,7 +216,7 @@ Value* CodeGenLLVM::EmitIfThenElse(const ir::CallNode* node) {
                    *after = NewBlock("choose.end");
   builder_.CreateCondBr(Emit(node->args[0]), yes, no);
   std::vector<std::pair<Value*, llvm::BasicBlock*>> chosen;
-  for (auto [block, value] : {std::pair(yes, node->args[1]), std::pair(no, node->args[2])}) {
+  for (const auto& [block, value] : {std::pair(yes, node->args[1]), std::pair(no, node->args[2])}) {
     builder_.SetInsertPoint(block);
     Value* result = Emit(value);
     chosen.emplace_back(result, builder_.GetInsertBlock());

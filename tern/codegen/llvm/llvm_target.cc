@@ -300,7 +300,8 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
   if (!module->getNamedMetadata(kCallsLLVM)) {
     passes->run(*module);
   } else if (std::string error = RunGuarded([&] { passes->run(*module); }); !error.empty()) {
-    static_cast<void>(passes.release());  // nothing of it was unwound
+    // Nothing of it was unwound, so it stays.
+    [[maybe_unused]] const auto* left = passes.release();
     TERN_THROW(ValueError) << "LLVM cannot make code of the intrinsics that are called, for "
                            << triple_ << " with -mcpu=" << cpu_ << ": " << error
                            << "; the machine may not have the instruction (-mcpu, -mattr)";

@@ -53,7 +53,7 @@ TEST(AccessRegions, AreNotExactWhereElementsAreLeftOut) {
   EXPECT_EQ(Writes("for i in 0..4 { C[i * 2] = 1 }"), "C[0..+7]");
   EXPECT_EQ(Writes("for i in 0..n { B[i, i] = 1 }"), "B[0..+n, 0..+n]");
   EXPECT_EQ(Writes("for i in 0..n { if i > x { A[i] = 1 } }"),
-            "A[max(0, x + 1)..+n - max(0, x + 1)]");
+            "A[max(x + 1, 0)..+n - max(x + 1, 0)]");
   EXPECT_EQ(Writes("for i in 0..n, j in 0..4 { if i * 4 + j < n { A[i * 4 + j] = 1 } }"),
             "A[0..+n]");
   // The other loop may not run.
@@ -68,7 +68,7 @@ TEST(AccessRegions, JoinToOneBox) {
   EXPECT_EQ(Writes("C[x] = 1\nC[x + 1] = 1"), "C=[x..+2]");
   EXPECT_EQ(Writes("C[x] = 1\nC[x + 2] = 1"), "C[x..+3]");
   EXPECT_EQ(Writes("if x > 0 { C[0] = 1 }\nfor i in 0..8 { C[i] = 1 }"), "C=[0..+8]");
-  EXPECT_EQ(Writes("C[0] = 1\nC[x] = 1"), "C[min(0, x)..+max(0, x) - min(0, x) + 1]");
+  EXPECT_EQ(Writes("C[0] = 1\nC[x] = 1"), "C[min(x, 0)..+max(x, 0) - min(x, 0) + 1]");
 }
 
 TEST(AccessRegions, OfWhatIsNotUnderstoodAreTheWholeDimension) {

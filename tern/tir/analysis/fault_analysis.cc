@@ -2,6 +2,7 @@
 #include "tern/tir/analysis/fault_analysis.h"
 
 #include "tern/arith/linear.h"
+#include "tern/arith/overflow.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/visitor.h"
@@ -54,36 +55,11 @@ bool FaultAnalysis::IsSafeLoad(const ir::BufferLoadNode* load) const {
   return true;
 }
 
-namespace {
-
-// Calls `f` on every subexpression that is surely evaluated with the whole.
-void ForEachEvaluated(const Expr& expr, const std::function<void(const Expr&)>& f) {
-  struct Walker : ir::ExprVisitor {
-    explicit Walker(const std::function<void(const Expr&)>& f) : f(f) {}
-    void Visit(const Expr& expr) override {
-      f(expr);
-      ir::ExprVisitor::Visit(expr);
-    }
-    void VisitNode(const ir::AndNode* node) override { Visit(node->a); }
-    void VisitNode(const ir::OrNode* node) override { Visit(node->a); }
-    void VisitNode(const ir::SelectNode* node) override { Visit(node->condition); }
-    void VisitNode(const ir::CallNode* node) override {
-      if (node->name == ir::kIfThenElse)
-        Visit(node->args[0]);
-      else
-        VisitChildren(node);
-    }
-    const std::function<void(const Expr&)>& f;
-  };
-  if (expr) Walker(f).Visit(expr);
-}
-
-}  // namespace
-
 bool FaultAnalysis::MayFault(const Expr& expr, const Expr& evaluated) const {
   if (!ir::MayFault(expr)) return false;
   bool known = false;
-  ForEachEvaluated(evaluated, [&](const Expr& e) { known |= ir::StructuralEqual(e, expr); });
+  auto note = [&](const Expr& e) { known |= ir::StructuralEqual(e, expr); };
+  if (evaluated.get()) arith::ForEachEvaluated(evaluated, note);
   if (known) return false;
   struct Parts : ir::ExprVisitor {
     Parts(const FaultAnalysis* faults, const Expr& evaluated)

@@ -53,7 +53,14 @@ class Flattener : public StmtMutator {
 
   Buffer MutateDef(const BufferDef& buffer) override {
     if (IsFlat(buffer)) return StmtMutator::MutateDef(buffer);
-    return new_buffers_[buffer.get()] = Flatten(buffer);
+    Buffer flat = Flatten(buffer);
+    // Between strides, nothing is less than no element.
+    if (!buffer->strides.empty() && !ir::AsConstInt(flat->shape[0])) {
+      auto copy = ffi::Make<BufferNode>(*flat);
+      copy->shape[0] = ir::MaxNode::Make(flat->shape[0], Expr(0));
+      flat = Buffer(copy.get());
+    }
+    return new_buffers_[buffer.get()] = flat;
   }
 
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {

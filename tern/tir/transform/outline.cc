@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/outline.h"
 
+#include "tern/tir/extern_kernel.h"
+
 namespace tern::tir {
 
 void CaptureScan::VisitDef(const BufferDef& buffer) {
@@ -37,6 +39,15 @@ Var CaptureRenamer::Rename(const Var& var, const std::string& name) {
 Expr CaptureRenamer::MutateNode(const VarNode* node, const Expr& self) {
   auto it = vars_.find(node);
   return it == vars_.end() ? self : Expr(it->second);
+}
+
+ir::IRModule OutlineFunctions(
+    const ir::IRModule& module,
+    const std::function<PrimFunc(const PrimFunc&, std::vector<ir::BaseFunc>* outlined)>& outline) {
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, base] : module->functions)
+    functions.push_back(AsExternKernel(base) ? base : outline(AsPrimFunc(base), &functions));
+  return ir::IRModule::Make(functions);
 }
 
 }  // namespace tern::tir

@@ -4,9 +4,11 @@
 #ifndef TERN_TIR_TRANSFORM_OUTLINE_H_
 #define TERN_TIR_TRANSFORM_OUTLINE_H_
 
+#include <functional>
 #include <unordered_set>
 #include <vector>
 
+#include "tern/tir/function.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -45,6 +47,12 @@ class CaptureRenamer : public StmtMutator {
 
   std::unordered_map<const VarNode*, Var> vars_;
 };
+
+// The module with its functions as `outline` leaves them, and what it took out of them, which it
+// adds to `outlined`. External kernels stay as they are.
+ir::IRModule OutlineFunctions(
+    const ir::IRModule& module,
+    const std::function<PrimFunc(const PrimFunc&, std::vector<ir::BaseFunc>* outlined)>& outline);
 
 }  // namespace tern::tir
 

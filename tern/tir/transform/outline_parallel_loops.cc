@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/outline.h"
 
@@ -113,14 +112,10 @@ class Outliner : public StmtMutator {
 }  // namespace
 
 ir::IRModule OutlineParallelLoops(const ir::IRModule& module) {
-  std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, base] : module->functions) {
-    if (AsExternKernel(base) || CallingConventionOf(AsPrimFunc(base)) != "packed")
-      functions.push_back(base);
-    else
-      functions.push_back(Outliner(AsPrimFunc(base), &functions).Run());
-  }
-  return ir::IRModule::Make(functions);
+  return OutlineFunctions(module, [](const PrimFunc& function, std::vector<ir::BaseFunc>* bodies) {
+    bool is_packed = CallingConventionOf(function) == "packed";
+    return is_packed ? Outliner(function, bodies).Run() : function;
+  });
 }
 
 }  // namespace tern::tir

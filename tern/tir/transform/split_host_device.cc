@@ -10,7 +10,6 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/outline.h"
 
@@ -176,24 +175,19 @@ class Splitter : public StmtMutator {
   int count_ = 0;
 };
 
+// A kernel is split already.
+bool MaySplit(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kTarget);
+  bool on_device = it != function->attrs.end() && it->second.As<target::Target>()->is_device();
+  return on_device && !function->attrs.count(attr::kCallingConvention);
+}
+
 }  // namespace
 
 ir::IRModule SplitHostDevice(const ir::IRModule& module) {
-  std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, base] : module->functions) {
-    if (AsExternKernel(base)) {
-      functions.push_back(base);
-      continue;
-    }
-    PrimFunc function = AsPrimFunc(base);
-    auto it = function->attrs.find(attr::kTarget);
-    bool on_device = it != function->attrs.end() && it->second.As<target::Target>()->is_device();
-    // A kernel is split already.
-    if (on_device && !function->attrs.count(attr::kCallingConvention))
-      function = Splitter(function, &functions).Run();
-    functions.push_back(function);
-  }
-  return ir::IRModule::Make(functions);
+  return OutlineFunctions(module, [](const PrimFunc& function, std::vector<ir::BaseFunc>* kernels) {
+    return MaySplit(function) ? Splitter(function, kernels).Run() : function;
+  });
 }
 
 }  // namespace tern::tir

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "tern/backend/cpu/codegen/host_abi.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
@@ -16,37 +17,6 @@ using codegen::Precedence;
 namespace intrinsic = tir::intrinsic;
 
 namespace {
-
-constexpr const char* kDeclarations = R"(
-// The part of Tern's ABI that is used here.
-typedef struct TernAny {
-  int32_t type_index;
-  uint32_t small_len;
-  union {
-    int64_t i;
-    double f;
-    const void* p;
-    const char* s;
-  } v;
-} TernAny;
-
-typedef struct TernEnv {
-  uint32_t size;
-  uint32_t version;
-  void* module;
-  void (*raise)(const struct TernEnv* env, const char* kind, const TernAny* parts, int32_t num_parts);
-  int (*call)(const struct TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
-              TernAny* result);
-  void* (*alloc_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
-                           int64_t bytes, int64_t alignment);
-  void (*free_workspace)(const struct TernEnv* env, int32_t device_type, int32_t device_id,
-                         void* memory);
-  int (*parallel_for)(const struct TernEnv* env,
-                      int (*body)(const struct TernEnv* env, int64_t begin, int64_t end,
-                                  const void* captures),
-                      int64_t extent, const void* captures);
-} TernEnv;
-)";
 
 // How a C value becomes a TernAny.
 struct AnyMaker {
@@ -130,7 +100,9 @@ std::string CodeGenCHost::PrototypeLines() const {
   return text;
 }
 
-std::string CodeGenCHost::Preamble() const { return Includes() + kDeclarations + PrototypeLines(); }
+std::string CodeGenCHost::Preamble() const {
+  return fmt::format("{}\n{}{}", Includes(), kHostAbi, PrototypeLines());
+}
 
 void CodeGenCHost::CheckSymbol(const std::string& function) {
   TERN_CHECK(IsSymbol(function))

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 
 #include "tern/backend/cpu/codegen/c_compiler.h"
 #include "tern/backend/cpu/codegen/c_module.h"
@@ -12,11 +13,28 @@
 #include "tern/codegen/load_linkable.h"
 #include "tern/codegen/packed_test_function.h"
 #include "tern/compile.h"
+#include "tern/ffi/c_abi.h"
 #include "tern/ffi/float16.h"
 #include "tern/ffi/registry.h"
 
 namespace tern::backend::cpu {
 namespace {
+
+namespace written {
+#include "tern/backend/cpu/codegen/host_abi.inc"
+}  // namespace written
+
+// What C files declare is what the ABI is.
+static_assert(sizeof(written::TernAny) == sizeof(::TernAny));
+static_assert(offsetof(written::TernAny, small_len) == offsetof(::TernAny, small_len));
+static_assert(offsetof(written::TernAny, v) == offsetof(::TernAny, v_int));
+static_assert(sizeof(written::TernEnv) == sizeof(::TernEnv));
+static_assert(offsetof(written::TernEnv, module) == offsetof(::TernEnv, module));
+static_assert(offsetof(written::TernEnv, raise) == offsetof(::TernEnv, raise));
+static_assert(offsetof(written::TernEnv, call) == offsetof(::TernEnv, call));
+static_assert(offsetof(written::TernEnv, alloc_workspace) == offsetof(::TernEnv, alloc_workspace));
+static_assert(offsetof(written::TernEnv, free_workspace) == offsetof(::TernEnv, free_workspace));
+static_assert(offsetof(written::TernEnv, parallel_for) == offsetof(::TernEnv, parallel_for));
 
 using codegen::Element;
 using ir::Buffer;

@@ -2,23 +2,12 @@
 //
 // Linked into every shared object that Tern makes: the environment of its functions where their
 // caller is not Tern's runtime but a host of the TVM-FFI ABI (docs/abi.md). The host's library is
-// looked up when it is needed, so that none has to be there. Compiled as it stands for the target
-// `c`; for the target `llvm`, ffi_host.ll is this file (tools/make_ffi_host.sh).
+// looked up when it is needed, so that none has to be there. Compiled after host_abi.inc for the
+// target `c`; for the target `llvm`, ffi_host.ll is both (tools/make_ffi_host.sh).
 //
-// Not even libc is linked: nothing but dlopen, dlsym and memcpy is called by name.
+// Not even libc is linked: nothing but dlopen and dlsym is called by name.
 #include <stddef.h>
 #include <stdint.h>
-
-typedef struct TernAny {
-  int32_t type_index;
-  uint32_t small_len;
-  union {
-    int64_t i;
-    double f;
-    const void* p;
-    const char* s;
-  } v;
-} TernAny;
 
 typedef struct TernTensorView {
   void* data;
@@ -30,25 +19,11 @@ typedef struct TernTensorView {
   uint64_t byte_offset;
 } TernTensorView;
 
-typedef struct TernEnv TernEnv;
 typedef int (*ParallelBody)(const TernEnv* env, int64_t begin, int64_t end, const void* captures);
-struct TernEnv {
-  uint32_t size;
-  uint32_t version;
-  void* module;  // here: the first Block of the call
-  void (*raise)(const TernEnv* env, const char* kind, const TernAny* parts, int32_t num_parts);
-  int (*call)(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
-              TernAny* result);
-  void* (*alloc_workspace)(const TernEnv* env, int32_t device_type, int32_t device_id,
-                           int64_t bytes, int64_t alignment);
-  void (*free_workspace)(const TernEnv* env, int32_t device_type, int32_t device_id, void* memory);
-  int (*parallel_for)(const TernEnv* env, ParallelBody body, int64_t extent, const void* captures);
-};
 typedef int (*Entry)(const TernEnv* env, const TernAny* args, int32_t num_args, TernAny* result);
 
 void* dlopen(const char* path, int mode);
 void* dlsym(void* library, const char* name);
-void* memcpy(void* to, const void* from, size_t size);
 
 enum { kLazy = 1, kNow = 2, kNoLoad = 4 };  // of dlopen, on Linux
 
@@ -65,6 +40,9 @@ typedef union Symbol {
   void (*stop)(void);
   int (*parallel_for)(int64_t extent, int (*body)(void* context, int64_t begin, int64_t end),
                       void* context);
+  void* (*alloc_workspace)(int32_t device_type, int32_t device_id, int64_t bytes,
+                           int64_t alignment);
+  void (*free_workspace)(int32_t device_type, int32_t device_id, void* memory);
   int (*call_import)(const void* in_library, const char* name, const TernAny* args,
                      int32_t num_args, TernAny* result, const char** kind, const char** message);
 } Symbol;
@@ -205,45 +183,67 @@ static void raise_error(const TernEnv* env, const char* kind, const TernAny* par
   set_error(kind, text.data);
 }
 
-// ---- Memory: what a call leaves behind is freed at its end.
+// ---- Memory: what a call leaves behind is freed at its end. The environment's module is the first
+// block.
+
+enum { kCpu = 1 };  // DLPack's
 
 typedef struct Block {
   struct Block* next;
+  void* memory;  // behind the block, or of the device
+  int32_t device_type, device_id;
 } Block;
 enum { kBlockBytes = 64 };  // before the memory, so that it is aligned
+
+// Where there is no runtime, some address: only kernels use the memory, and their launch says what
+// is missing.
+static void* alloc_on_device(Block* block, int64_t bytes, int64_t alignment) {
+  Symbol alloc = find_in_runtime("tern_alloc_workspace");
+  return alloc.address
+             ? alloc.alloc_workspace(block->device_type, block->device_id, bytes, alignment)
+             : block;
+}
+
+static void free_block(Block** at) {
+  Block* block = *at;
+  Symbol free_memory = find_anywhere("free");
+  *at = block->next;
+  if (block->device_type != kCpu) {
+    Symbol free_device = find_in_runtime("tern_free_workspace");
+    if (free_device.address && block->memory)
+      free_device.free_workspace(block->device_type, block->device_id, block->memory);
+  }
+  if (free_memory.address) free_memory.free_memory(block);
+}
 
 static void* alloc_workspace(const TernEnv* env, int32_t device_type, int32_t device_id,
                              int64_t bytes, int64_t alignment) {
   Block** first = (Block**)env->module;
   size_t before = alignment > kBlockBytes ? (size_t)alignment : kBlockBytes;
+  size_t behind = device_type == kCpu ? ((size_t)bytes + before - 1) / before * before : 0;
   Symbol allocate = find_anywhere("aligned_alloc");
   Block* block;
-  (void)device_id;
-  if (device_type != 1 || bytes < 0 || !allocate.address) return NULL;
-  block =
-      (Block*)allocate.allocate(before, (before + (size_t)bytes + before - 1) / before * before);
+  if (bytes < 0 || !allocate.address) return NULL;
+  block = (Block*)allocate.allocate(before, before + behind);
   if (!block) return NULL;
   block->next = *first;
+  block->device_type = device_type;
+  block->device_id = device_id;
+  block->memory =
+      device_type == kCpu ? (char*)block + before : alloc_on_device(block, bytes, alignment);
   *first = block;
-  // The list is found from the memory again, and the memory from the list.
-  memcpy((char*)block + before - sizeof block, &block, sizeof block);
-  return (char*)block + before;
-}
-
-static void free_block(Block** first, Block* block) {
-  Symbol free_memory = find_anywhere("free");
-  while (*first && *first != block) first = &(*first)->next;
-  if (!*first) return;
-  *first = block->next;
-  if (free_memory.address) free_memory.free_memory(block);
+  if (block->memory) return block->memory;
+  free_block(first);
+  return NULL;
 }
 
 static void free_workspace(const TernEnv* env, int32_t device_type, int32_t device_id,
                            void* memory) {
-  Block* block;
-  (void)device_type, (void)device_id;
-  memcpy(&block, (char*)memory - sizeof block, sizeof block);
-  free_block((Block**)env->module, block);
+  Block** at = (Block**)env->module;
+  while (*at && ((*at)->memory != memory || (*at)->device_type != device_type ||
+                 (*at)->device_id != device_id))
+    at = &(*at)->next;
+  if (*at) free_block(at);
 }
 
 // ---- Calls
@@ -307,7 +307,7 @@ static int run_piece(void* context, int64_t begin, int64_t end) {
   Block* first = NULL;
   TernEnv env = make_env(&first);
   int code = loop->body(&env, begin, end, loop->captures);
-  while (first) free_block(&first, first);
+  while (first) free_block(&first);
   if (code) keep_error(loop);
   return code;
 }
@@ -337,6 +337,6 @@ int tern_ffi_enter(Entry entry, const TernAny* args, int32_t num_args, TernAny* 
   Block* first = NULL;
   TernEnv env = make_env(&first);
   int code = entry(&env, args, num_args, result);
-  while (first) free_block(&first, first);
+  while (first) free_block(&first);
   return code;
 }

@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "tern/backend/cpu/codegen/host_abi.h"
 #include "tern/ffi/c_abi.h"
 
 namespace tern::backend::cpu {
 
 std::string WriteFfiHostC(const std::vector<std::string>& functions) {
   constexpr const char* kParams = "const TernAny* args, int32_t num_args, TernAny* result";
-  std::string source(kFfiHostC);
+  std::string source = fmt::format("#include <stdint.h>\n{}\n{}", kHostAbi, kFfiHostC);
   for (const std::string& name : functions) {
     source +=
         fmt::format("\nint {}{}(const TernEnv* env, {});\n", TERN_SYMBOL_PREFIX, name, kParams);

@@ -3,6 +3,7 @@
 // The CPU's target kinds.
 #include "tern/backend/cpu/codegen/c_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
+#include "tern/backend/cpu/schedule/tensor_intrinsics.h"
 
 namespace tern::backend::cpu {
 
@@ -10,6 +11,7 @@ void RegisterCodegen();
 void RegisterCodegen() {
   RegisterC();
   RegisterLLVM();
+  RegisterVectorIntrinsics();
 }
 
 }  // namespace tern::backend::cpu

@@ -229,7 +229,7 @@ bool IsClose(const std::string& name, V x, V y, V got, V expected) {
 
 TYPED_TEST(OpenCLArithmetic, IsExactWhereOpenCLIs) {
   using T = TypeParam;
-  using V = typename Element<T>::Value;
+  using V = Element<T>::Value;
   auto cases = codegen::ArithmeticCases<T>();
   std::vector<tir::PrimFunc> kernels;
   for (const auto& c : cases)

@@ -40,12 +40,14 @@
 @.str.29 = private unnamed_addr constant [99 x i8] c", for which it needs libtern_runtime.so: it is neither on the library path nor beside this library\00", align 1
 @.str.30 = private unnamed_addr constant [19 x i8] c"libtern_runtime.so\00", align 1
 @.str.31 = private unnamed_addr constant [14 x i8] c"aligned_alloc\00", align 1
-@.str.32 = private unnamed_addr constant [18 x i8] c"tern_parallel_for\00", align 1
-@.str.33 = private unnamed_addr constant [21 x i8] c"TVMFFIErrorSetRaised\00", align 1
-@.str.34 = private unnamed_addr constant [19 x i8] c"TVMFFIObjectDecRef\00", align 1
-@.str.35 = private unnamed_addr constant [23 x i8] c"a parallel loop failed\00", align 1
-@.str.36 = private unnamed_addr constant [26 x i8] c"TVMFFIErrorMoveFromRaised\00", align 1
-@.str.37 = private unnamed_addr constant [5 x i8] c"free\00", align 1
+@.str.32 = private unnamed_addr constant [21 x i8] c"tern_alloc_workspace\00", align 1
+@.str.33 = private unnamed_addr constant [18 x i8] c"tern_parallel_for\00", align 1
+@.str.34 = private unnamed_addr constant [21 x i8] c"TVMFFIErrorSetRaised\00", align 1
+@.str.35 = private unnamed_addr constant [19 x i8] c"TVMFFIObjectDecRef\00", align 1
+@.str.36 = private unnamed_addr constant [23 x i8] c"a parallel loop failed\00", align 1
+@.str.37 = private unnamed_addr constant [26 x i8] c"TVMFFIErrorMoveFromRaised\00", align 1
+@.str.38 = private unnamed_addr constant [5 x i8] c"free\00", align 1
+@.str.39 = private unnamed_addr constant [20 x i8] c"tern_free_workspace\00", align 1
 @switch.table.add_tensor.rel = private unnamed_addr constant [7 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.15 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.16 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.4 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.4 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.17 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.4 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.18 to i64), i64 ptrtoint (ptr @switch.table.add_tensor.rel to i64)) to i32)], align 4
 
 define hidden signext i32 @tern_ffi_enter(ptr noundef readonly captures(none) %0, ptr noundef %1, i32 noundef signext %2, ptr noundef %3) local_unnamed_addr #0 {
@@ -78,7 +80,7 @@ define hidden signext i32 @tern_ffi_enter(ptr noundef readonly captures(none) %0
   br i1 %17, label %19, label %18
 
 18:
-  call fastcc void @free_block(ptr noundef nonnull %5, ptr noundef nonnull %16) #13
+  call fastcc void @free_block(ptr noundef nonnull %5) #13
   br label %15
 
 19:
@@ -89,33 +91,45 @@ define hidden signext i32 @tern_ffi_enter(ptr noundef readonly captures(none) %0
 
 declare void @llvm.lifetime.start.p0(ptr captures(none)) #1
 
-define internal fastcc void @free_block(ptr noundef captures(none) %0, ptr noundef %1) unnamed_addr #0 {
-  %3 = tail call fastcc i64 @find_anywhere(ptr noundef nonnull @.str.37) #13
-  br label %4
+define internal fastcc void @free_block(ptr noundef captures(none) %0) unnamed_addr #0 {
+  %2 = load ptr, ptr %0, align 8
+  %3 = tail call fastcc i64 @find_anywhere(ptr noundef nonnull @.str.38) #13
+  %4 = inttoptr i64 %3 to ptr
+  %5 = load ptr, ptr %2, align 8
+  store ptr %5, ptr %0, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %2, i64 16
+  %7 = load i32, ptr %6, align 8
+  %8 = icmp eq i32 %7, 1
+  br i1 %8, label %21, label %9
 
-4:
-  %5 = phi ptr [ %0, %2 ], [ %6, %4 ]
-  %6 = load ptr, ptr %5, align 8
-  %7 = icmp eq ptr %6, null
-  %8 = icmp eq ptr %6, %1
-  %9 = or i1 %7, %8
-  br i1 %9, label %10, label %4
+9:
+  %10 = tail call fastcc i64 @find_in_runtime(ptr noundef nonnull @.str.39) #13
+  %11 = inttoptr i64 %10 to ptr
+  %12 = icmp eq i64 %10, 0
+  br i1 %12, label %21, label %13
 
-10:
-  %11 = inttoptr i64 %3 to ptr
-  br i1 %7, label %16, label %12
+13:
+  %14 = getelementptr inbounds nuw i8, ptr %2, i64 8
+  %15 = load ptr, ptr %14, align 8
+  %16 = icmp eq ptr %15, null
+  br i1 %16, label %21, label %17
 
-12:
-  %13 = load ptr, ptr %1, align 8
-  store ptr %13, ptr %5, align 8
-  %14 = icmp eq i64 %3, 0
-  br i1 %14, label %16, label %15
+17:
+  %18 = load i32, ptr %6, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %2, i64 20
+  %20 = load i32, ptr %19, align 4
+  tail call void %11(i32 noundef signext %18, i32 noundef signext %20, ptr noundef nonnull %15) #12
+  br label %21
 
-15:
-  tail call void %11(ptr noundef nonnull %1) #12
-  br label %16
+21:
+  %22 = icmp eq i64 %3, 0
+  br i1 %22, label %24, label %23
 
-16:
+23:
+  tail call void %4(ptr noundef nonnull %2) #12
+  br label %24
+
+24:
   ret void
 }
 
@@ -218,59 +232,115 @@ define internal signext range(i32 -1, 1) i32 @call_import(ptr readnone captures(
   ret i32 %21
 }
 
-define internal ptr @alloc_workspace(ptr noundef readonly captures(none) %0, i32 noundef signext %1, i32 signext %2, i64 noundef %3, i64 noundef %4) #0 {
-  %6 = alloca ptr, align 8
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %8 = load ptr, ptr %7, align 8
-  %9 = tail call i64 @llvm.smax.i64(i64 %4, i64 64)
-  %10 = tail call fastcc i64 @find_anywhere(ptr noundef nonnull @.str.31) #13
-  call void @llvm.lifetime.start.p0(ptr nonnull %6) #11
-  %11 = icmp eq i32 %1, 1
-  %12 = icmp sgt i64 %3, -1
-  %13 = and i1 %11, %12
-  %14 = icmp ne i64 %10, 0
-  %15 = select i1 %13, i1 %14, i1 false
-  br i1 %15, label %16, label %32
+define internal ptr @alloc_workspace(ptr noundef readonly captures(none) %0, i32 noundef signext %1, i32 noundef signext %2, i64 noundef %3, i64 noundef %4) #0 {
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %7 = load ptr, ptr %6, align 8
+  %8 = tail call i64 @llvm.smax.i64(i64 %4, i64 64)
+  %9 = icmp eq i32 %1, 1
+  br i1 %9, label %10, label %15
 
-16:
-  %17 = inttoptr i64 %10 to ptr
-  %18 = shl nuw i64 %9, 1
-  %19 = add nsw i64 %3, -1
-  %20 = add i64 %19, %18
-  %21 = urem i64 %20, %9
-  %22 = sub nuw i64 %20, %21
-  %23 = tail call ptr %17(i64 noundef %9, i64 noundef %22) #12
-  store ptr %23, ptr %6, align 8
-  %24 = icmp eq ptr %23, null
-  br i1 %24, label %32, label %25
+10:
+  %11 = add i64 %3, -1
+  %12 = add i64 %11, %8
+  %13 = urem i64 %12, %8
+  %14 = sub nuw i64 %12, %13
+  br label %15
 
-25:
-  %26 = load ptr, ptr %8, align 8
-  store ptr %26, ptr %23, align 8
-  store ptr %23, ptr %8, align 8
-  %27 = getelementptr inbounds nuw i8, ptr %23, i64 %9
-  %28 = getelementptr inbounds i8, ptr %27, i64 -8
-  %29 = call ptr @memcpy(ptr noundef nonnull %28, ptr noundef nonnull %6, i64 noundef 8) #12
-  %30 = load ptr, ptr %6, align 8
-  %31 = getelementptr inbounds nuw i8, ptr %30, i64 %9
-  br label %32
+15:
+  %16 = phi i64 [ %14, %10 ], [ 0, %5 ]
+  %17 = tail call fastcc i64 @find_anywhere(ptr noundef nonnull @.str.31) #13
+  %18 = icmp sgt i64 %3, -1
+  %19 = icmp ne i64 %17, 0
+  %20 = select i1 %18, i1 %19, i1 false
+  br i1 %20, label %21, label %46
+
+21:
+  %22 = inttoptr i64 %17 to ptr
+  %23 = add i64 %16, %8
+  %24 = tail call ptr %22(i64 noundef %8, i64 noundef %23) #12
+  %25 = icmp eq ptr %24, null
+  br i1 %25, label %46, label %26
+
+26:
+  %27 = load ptr, ptr %7, align 8
+  store ptr %27, ptr %24, align 8
+  %28 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  store i32 %1, ptr %28, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %24, i64 20
+  store i32 %2, ptr %29, align 4
+  br i1 %9, label %30, label %32
+
+30:
+  %31 = getelementptr inbounds nuw i8, ptr %24, i64 %8
+  br label %40
 
 32:
-  %33 = phi ptr [ %31, %25 ], [ null, %5 ], [ null, %16 ]
-  call void @llvm.lifetime.end.p0(ptr nonnull %6) #11
-  ret ptr %33
+  %33 = tail call fastcc i64 @find_in_runtime(ptr noundef nonnull @.str.32) #13
+  %34 = icmp eq i64 %33, 0
+  br i1 %34, label %40, label %35
+
+35:
+  %36 = inttoptr i64 %33 to ptr
+  %37 = load i32, ptr %28, align 8
+  %38 = load i32, ptr %29, align 4
+  %39 = tail call ptr %36(i32 noundef signext %37, i32 noundef signext %38, i64 noundef range(i64 0, -9223372036854775808) %3, i64 noundef %4) #12
+  br label %40
+
+40:
+  %41 = phi ptr [ %31, %30 ], [ %39, %35 ], [ %24, %32 ]
+  %42 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  store ptr %41, ptr %42, align 8
+  store ptr %24, ptr %7, align 8
+  %43 = load ptr, ptr %42, align 8
+  %44 = icmp eq ptr %43, null
+  br i1 %44, label %45, label %46
+
+45:
+  tail call fastcc void @free_block(ptr noundef nonnull %7) #13
+  br label %46
+
+46:
+  %47 = phi ptr [ null, %21 ], [ null, %45 ], [ null, %15 ], [ %43, %40 ]
+  ret ptr %47
 }
 
-define internal void @free_workspace(ptr noundef readonly captures(none) %0, i32 signext %1, i32 signext %2, ptr noundef %3) #0 {
-  %5 = alloca ptr, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %5) #11
-  %6 = getelementptr inbounds i8, ptr %3, i64 -8
-  %7 = call ptr @memcpy(ptr noundef nonnull %5, ptr noundef nonnull %6, i64 noundef 8) #12
-  %8 = getelementptr inbounds nuw i8, ptr %0, i64 8
+define internal void @free_workspace(ptr noundef readonly captures(none) %0, i32 noundef signext %1, i32 noundef signext %2, ptr noundef readnone captures(address) %3) #0 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %6 = load ptr, ptr %5, align 8
+  br label %7
+
+7:
+  %8 = phi ptr [ %6, %4 ], [ %9, %19 ]
   %9 = load ptr, ptr %8, align 8
-  %10 = load ptr, ptr %5, align 8
-  call fastcc void @free_block(ptr noundef %9, ptr noundef %10) #13
-  call void @llvm.lifetime.end.p0(ptr nonnull %5) #11
+  %10 = icmp eq ptr %9, null
+  br i1 %10, label %25, label %11
+
+11:
+  %12 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %13 = load ptr, ptr %12, align 8
+  %14 = icmp eq ptr %13, %3
+  br i1 %14, label %15, label %19
+
+15:
+  %16 = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %17 = load i32, ptr %16, align 8
+  %18 = icmp eq i32 %17, %1
+  br i1 %18, label %20, label %19
+
+19:
+  br label %7
+
+20:
+  %21 = getelementptr inbounds nuw i8, ptr %9, i64 20
+  %22 = load i32, ptr %21, align 4
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %19
+
+24:
+  tail call fastcc void @free_block(ptr noundef nonnull %8) #13
+  br label %25
+
+25:
   ret void
 }
 
@@ -282,10 +352,10 @@ define internal signext i32 @parallel_for(ptr noundef %0, ptr noundef %1, i64 no
   store ptr %3, ptr %6, align 8
   %7 = getelementptr inbounds nuw i8, ptr %5, i64 16
   store ptr null, ptr %7, align 8
-  %8 = tail call fastcc i64 @find_in_runtime(ptr noundef nonnull @.str.32) #13
-  %9 = tail call fastcc i64 @find_in_host(ptr noundef nonnull @.str.33) #13
+  %8 = tail call fastcc i64 @find_in_runtime(ptr noundef nonnull @.str.33) #13
+  %9 = tail call fastcc i64 @find_in_host(ptr noundef nonnull @.str.34) #13
   %10 = inttoptr i64 %9 to ptr
-  %11 = tail call fastcc i64 @find_in_host(ptr noundef nonnull @.str.34) #13
+  %11 = tail call fastcc i64 @find_in_host(ptr noundef nonnull @.str.35) #13
   %12 = inttoptr i64 %11 to ptr
   %13 = icmp ne i64 %8, 0
   %14 = icmp ne i64 %9, 0
@@ -322,7 +392,7 @@ define internal signext i32 @parallel_for(ptr noundef %0, ptr noundef %1, i64 no
   br label %33
 
 32:
-  call fastcc void @set_error(ptr noundef nonnull @.str.25, ptr noundef nonnull @.str.35) #13
+  call fastcc void @set_error(ptr noundef nonnull @.str.25, ptr noundef nonnull @.str.36) #13
   br label %33
 
 33:
@@ -642,8 +712,6 @@ define internal fastcc i64 @find_in_runtime(ptr noundef %0) unnamed_addr #0 {
   ret i64 %2
 }
 
-declare ptr @memcpy(ptr noundef, ptr noundef, i64 noundef) local_unnamed_addr #7
-
 define internal signext i32 @run_piece(ptr noundef captures(none) %0, i64 noundef %1, i64 noundef %2) #0 {
   %4 = alloca ptr, align 8
   %5 = alloca ptr, align 8
@@ -678,7 +746,7 @@ define internal signext i32 @run_piece(ptr noundef captures(none) %0, i64 nounde
   br i1 %20, label %22, label %21
 
 21:
-  call fastcc void @free_block(ptr noundef nonnull %5, ptr noundef nonnull %19) #13
+  call fastcc void @free_block(ptr noundef nonnull %5) #13
   br label %18
 
 22:
@@ -686,8 +754,8 @@ define internal signext i32 @run_piece(ptr noundef captures(none) %0, i64 nounde
   br i1 %23, label %45, label %24
 
 24:
-  %25 = call fastcc i64 @find_in_host(ptr noundef nonnull @.str.36) #13
-  %26 = call fastcc i64 @find_in_host(ptr noundef nonnull @.str.34) #13
+  %25 = call fastcc i64 @find_in_host(ptr noundef nonnull @.str.37) #13
+  %26 = call fastcc i64 @find_in_host(ptr noundef nonnull @.str.35) #13
   %27 = inttoptr i64 %26 to ptr
   call void @llvm.lifetime.start.p0(ptr nonnull %4) #11
   store ptr null, ptr %4, align 8

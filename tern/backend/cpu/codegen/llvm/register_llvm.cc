@@ -3,6 +3,7 @@
 // RegisterLLVM of a build with LLVM.
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
+#include "tern/backend/cpu/schedule/tensor_intrinsics.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/ffi/registry.h"
@@ -26,6 +27,7 @@ void KeepWithFeature(const char* intrinsic, const char* codegen::HostArch::* fea
 
 void RegisterLLVM() {
   codegen::RegisterLLVMIntrinsics();
+  RegisterDotIntrinsics();
   target::TargetKind kind = LLVMKind();
   kind.intrinsic_namespaces = {codegen::kLLVMNamespace};
   // Without instructions LLVM would call functions of a compiler's library.
