@@ -97,7 +97,16 @@ int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts,
   int64_t lanes = std::min(registers * facts.vector_bytes / bytes, kMaxLanes);
   int64_t extent = ExtentOr(block.axes[axis].extent, kUnknownExtent);
   while (lanes > extent) lanes /= 2;
+  // No tail, if fewer whole vectors leave none.
+  int64_t vector = facts.vector_bytes / bytes, fewer = lanes;
+  while (fewer > vector && extent % fewer != 0) fewer /= 2;
+  if (fewer >= vector && extent % fewer == 0) lanes = fewer;
   return lanes < kMinLanes ? 0 : lanes;
+}
+
+bool Divides(int64_t factor, const Expr& extent) {
+  const int64_t* constant = ir::AsConstInt(extent);
+  return constant && *constant % factor == 0;
 }
 
 Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,

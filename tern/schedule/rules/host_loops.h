@@ -32,6 +32,9 @@ std::optional<size_t> FindVectorAxis(const BlockInfo& block);
 // How many elements fill `registers` vectors, and no more than the extent; 0: not even two.
 int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts, int64_t registers);
 
+// Whether an extent is known, and a multiple of a factor: a split leaves no tail.
+bool Divides(int64_t factor, const tir::Expr& extent);
+
 // Splits the loop of an axis by lanes, unless it is as long already. The outer loop is "" then.
 struct Lanes {
   std::string outer, inner;

@@ -71,8 +71,9 @@ bool VectorizeElements(Schedule* schedule, const BlockInfo& block, const Machine
 
 // ---- Reductions
 
-// A tile of results stays in registers while the reduction goes by: `rows` of them along the loop
-// named, if any, and vectors along the contiguous axis.
+// A tile of results is updated by every step of the reduction: `rows` of them along the loop named,
+// if any, and vectors along the contiguous axis. Where there is no tail it is a buffer of its own,
+// which is kept in registers; else the code for the tails would be large.
 struct Tile {
   std::string row_loop;
   int64_t rows = 1, registers = 1;
@@ -109,7 +110,7 @@ bool ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   order.push_back(split.inner);
   schedule->Reorder(Around(block.name, order));
   std::string copy;
-  if (has_outer)
+  if (has_outer && Divides(lanes, block.axes[*axis].extent))
     Try(schedule, [&](Schedule* attempt) {
       const Buffer& result = block.accesses[0].buffer;
       copy = attempt->CacheWrite(block.name, result->name, "local");
@@ -128,16 +129,19 @@ bool VectorizeColumns(Schedule* schedule, const BlockInfo& block, const MachineF
   return ReduceTiles(schedule, block, facts, {"", 1, 2});
 }
 
+constexpr int64_t kTileRows = 4;
+
 bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row;
-  for (const BlockAxis& axis : block.axes) {
-    const int64_t* extent = ir::AsConstInt(axis.extent);
-    if (axis.role == AxisRole::kRow && !(extent && *extent < 4)) row = axis.loop;
-  }
-  if (row.empty()) return false;
-  // Half of the registers hold sums: four rows of them.
-  int64_t columns = std::clamp<int64_t>(facts.vector_registers / 8, 1, 4);
-  return ReduceTiles(schedule, block, facts, {row, 4, columns});
+  for (const BlockAxis& axis : block.axes)
+    if (axis.role == AxisRole::kRow && Divides(kTileRows, axis.extent)) row = axis.loop;
+  // Half of the registers hold sums.
+  int64_t columns = std::clamp<int64_t>(facts.vector_registers / 2 / kTileRows, 1, 4);
+  std::optional<size_t> column = FindVectorAxis(block);
+  if (row.empty() || !column) return false;
+  int64_t lanes = LanesFor(block, *column, facts, columns);
+  if (lanes == 0 || !Divides(lanes, block.axes[*column].extent)) return false;
+  return ReduceTiles(schedule, block, facts, {row, kTileRows, columns});
 }
 
 // ---- Rows of several blocks
