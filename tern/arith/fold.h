@@ -14,7 +14,10 @@ namespace tern::arith {
 inline int64_t FloorDivInt(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
-inline int64_t FloorModInt(int64_t a, int64_t b) { return a - FloorDivInt(a, b) * b; }
+inline int64_t FloorModInt(int64_t a, int64_t b) {
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
 // The value of a binary node on signed 64-bit constants (comparisons and logic give 0 or 1);
 // nullopt where it overflows or divides by zero.

@@ -216,9 +216,8 @@ std::optional<Product> Product::Of(const Expr& expr) {
 
 std::optional<Product> Product::Without(const Product& other) const {
   Product rest = *this;
-  auto quotient = FoldInt(NodeKind::kFloorDiv, coefficient, other.coefficient);
-  if (!quotient || *quotient * other.coefficient != coefficient) return {};
-  rest.coefficient = *quotient;
+  if (FoldInt(NodeKind::kFloorMod, coefficient, other.coefficient) != 0) return {};
+  rest.coefficient = coefficient / other.coefficient;
   for (const Expr& factor : other.factors) {
     auto it = std::find_if(rest.factors.begin(), rest.factors.end(),
                            [&](const Expr& mine) { return StructuralEqual(mine, factor); });

@@ -161,9 +161,9 @@ Expr SymbolicAnalyzer::Bound(const LinearSum& sum, End end) const {
     for (const LinearSum::Term& term : fact.terms) {
       const VarNode* var = AsWidenedVar(term.expr);
       int64_t coefficient = var && Find(var) ? sum.CoefficientOf(var) : 0;
-      auto quotient = FoldInt(NodeKind::kFloorDiv, coefficient, term.coefficient);
-      if (coefficient == 0 || !quotient || *quotient * term.coefficient != coefficient) continue;
-      int64_t times = *quotient;
+      if (coefficient == 0 || FoldInt(NodeKind::kFloorMod, coefficient, term.coefficient) != 0)
+        continue;
+      int64_t times = coefficient / term.coefficient;
       if ((times > 0) != (end == End::kHi)) continue;
       LinearSum rest = sum;
       if (!rest.Add(fact, -times)) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tern/arith/iter_map.h"
 #include "tern/ffi/text.h"
 #include "tern/schedule/nest.h"
 #include "tern/tir/analysis/distinct_tensors.h"
@@ -42,20 +43,6 @@ bool SumsIntegers(const BlockNode* block) {
   return scan.integers;
 }
 
-// The loop on a path whose variable an expression is, or null.
-const ForNode* LoopOf(const Path& path, const Expr& expr) {
-  for (const StmtNode* node : path)
-    if (node->kind == NodeKind::kFor && static_cast<const ForNode*>(node)->var.get() == expr.get())
-      return static_cast<const ForNode*>(node);
-  return nullptr;
-}
-
-// Whether a loop runs over exactly the domain of an axis.
-bool Covers(const ForNode* loop, const BlockIter& iter, const arith::Analyzer& analyzer) {
-  return loop && ir::IsConst(loop->min, 0) && loop->extent.dtype() == iter.extent.dtype() &&
-         analyzer.CanProve(loop->extent == iter.extent);
-}
-
 // That loops which are pipelined can be.
 void CheckPipelines(const PrimFunc& function) {
   std::vector<const ForNode*> loops = LoopsIn(function->body);
@@ -79,25 +66,28 @@ Schedule::Schedule(PrimFunc function) : function_(std::move(function)) {
   std::set<std::string> twice;
   for (const BlockNode* block : BlocksIn(function_->body)) {
     Path path = PathTo(function_->body, block);
-    arith::Analyzer analyzer = AnalyzerAt(function_, path);
-    Facts facts{true, false, !block->predicate};
-    std::set<const ir::Node*> seen;
+    arith::Analyzer analyzer = AnalyzerAt(function_, {});
+    std::vector<Expr> bindings, extents;
     for (const BlockIter& iter : block->iters) {
-      if (const int64_t* at = ir::AsConstInt(iter.binding)) {
-        facts.whole &= *at == 0 && ir::IsConst(iter.extent, 1);
-        continue;
-      }
-      facts.regular &= iter.binding.As<VarNode>() && seen.insert(iter.binding.get()).second;
-      facts.whole &= Covers(LoopOf(path, iter.binding), iter, analyzer);
+      bindings.push_back(iter.binding);
+      extents.push_back(iter.extent);
     }
+    std::vector<arith::IterRange> loops, bound;  // all of them, and those of its axes
+    bool always = true;
     for (const StmtNode* node : path) {
-      bool always = node->kind != NodeKind::kIfThenElse && node->kind != NodeKind::kWhile;
-      facts.whole &= always;
-      // A loop that no axis tells apart repeats instances.
-      if (node->kind == NodeKind::kFor)
-        facts.whole &= seen.count(static_cast<const ForNode*>(node)->var.get()) > 0;
+      always &= node->kind != NodeKind::kIfThenElse && node->kind != NodeKind::kWhile;
+      if (node->kind != NodeKind::kFor) continue;
+      const auto* loop = static_cast<const ForNode*>(node);
+      loops.push_back({loop->var, {loop->min, loop->extent}});
+      if (std::any_of(bindings.begin(), bindings.end(),
+                      [&](const Expr& e) { return ir::UsesVar(e, loop->var.node()); }))
+        bound.push_back(loops.back());
     }
-    facts.whole &= facts.regular;
+    arith::IterMapResult found = arith::DetectIterMap(bindings, bound, block->predicate, analyzer);
+    Facts facts;
+    facts.regular = found.map && found.map->not_injective.empty();
+    facts.whole = facts.regular && always && bound.size() == loops.size() &&
+                  arith::IsBijective(*found.map, extents, analyzer);
     facts.bounded = facts.whole;
     if (!facts_.emplace(block->name, facts).second) twice.insert(block->name);
   }

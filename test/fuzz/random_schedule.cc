@@ -98,7 +98,7 @@ class ProgramWriter {
     Array x = PickArray(2);
     const std::vector<std::string>& shape = x.shape;
     std::string here = result + "[v0, v1] = ", at = x.name + "[v0, v1]";
-    switch (random_->Below(9)) {
+    switch (random_->Below(11)) {
       case 0:
         return Add({result, shape}, Nest(name, shape, {}, here + at + " * int32(3) - int32(1)"));
       case 1:
@@ -147,6 +147,26 @@ class ProgramWriter {
                                         ")\n}\nfor " + k + " in 1.." + shape[1] + " {\n" + result +
                                         "[" + i + ", " + k + "] = " + result + "[" + i + ", " + k +
                                         " - 1] + int32(1)" + "\n}\n}\n");
+      }
+      case 8: {
+        // Both axes in one loop.
+        std::string loop = name + "_0";
+        return Add({result, shape},
+                   "for " + loop + " in 0.." + shape[0] + " * " + shape[1] + " {\nblock " + name +
+                       "(" + Axis(0, "spatial", shape[0], loop + " // " + shape[1]) + ", " +
+                       Axis(1, "spatial", shape[1], loop + " % " + shape[1]) + ") {\n" + here + at +
+                       " + int32(v1)\n}\n}\n");
+      }
+      case 9: {
+        // Rows in pairs; the last may be alone.
+        std::string outer = name + "_0", inner = name + "_1", loop = name + "_2",
+                    row = outer + " * 2 + " + inner;
+        return Add({result, shape},
+                   "for " + outer + " in 0..(" + shape[0] + " + 1) // 2, " + inner + " in 0..2, " +
+                       loop + " in 0.." + shape[1] + " {\nblock " + name + "(" +
+                       Axis(0, "spatial", shape[0], row) + ", " +
+                       Axis(1, "spatial", shape[1], loop) + ") where " + row + " < " + shape[0] +
+                       " {\n" + here + at + " - int32(v0)\n}\n}\n");
       }
       case 7:
         // Over both of its axes, with another one.

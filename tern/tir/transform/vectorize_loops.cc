@@ -12,7 +12,6 @@
 namespace tern::tir {
 namespace {
 
-
 int Lanes(const ForNode* node) {
   Expr extent = arith::Analyzer().Simplify(node->extent);
   const int64_t* lanes = ir::AsConstInt(extent);
