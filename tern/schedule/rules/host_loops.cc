@@ -97,11 +97,11 @@ int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts,
   int64_t lanes = std::min(registers * facts.vector_bytes / bytes, kMaxLanes);
   int64_t extent = ExtentOr(block.axes[axis].extent, kUnknownExtent);
   while (lanes > extent) lanes /= 2;
+  if (lanes < kMinLanes) return 0;
   // No tail, if fewer whole vectors leave none.
   int64_t vector = facts.vector_bytes / bytes, fewer = lanes;
-  while (fewer > vector && extent % fewer != 0) fewer /= 2;
-  if (fewer >= vector && extent % fewer == 0) lanes = fewer;
-  return lanes < kMinLanes ? 0 : lanes;
+  while (fewer > std::max(vector, kMinLanes) && extent % fewer != 0) fewer /= 2;
+  return extent % fewer == 0 ? fewer : lanes;
 }
 
 bool Divides(int64_t factor, const Expr& extent) {

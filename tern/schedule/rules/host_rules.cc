@@ -79,6 +79,16 @@ struct Tile {
   int64_t rows = 1, registers = 1;
 };
 
+// What a loop makes of the results is in a buffer of its own until it is done.
+void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& loop) {
+  Try(schedule, [&](Schedule* attempt) {
+    const std::string& result = block.accesses[0].buffer->name;
+    std::string copy = attempt->CacheWrite(block.name, result, "local");
+    Schedule::Names made = attempt->ReverseComputeAt(copy, LoopOf(block.name, loop));
+    if (!made.empty()) attempt->Vectorize(LoopOf(copy, made.back()));
+  });
+}
+
 bool ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
                  const Tile& tile) {
   std::optional<size_t> axis = FindVectorAxis(block);
@@ -109,14 +119,8 @@ bool ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   order.insert(order.end(), inner.begin(), inner.end());
   order.push_back(split.inner);
   schedule->Reorder(Around(block.name, order));
-  std::string copy;
   if (has_outer && Divides(lanes, block.axes[*axis].extent))
-    Try(schedule, [&](Schedule* attempt) {
-      const Buffer& result = block.accesses[0].buffer;
-      copy = attempt->CacheWrite(block.name, result->name, "local");
-      Schedule::Names made = attempt->ReverseComputeAt(copy, LoopOf(block.name, outer.back()));
-      if (!made.empty()) attempt->Vectorize(LoopOf(copy, made.back()));
-    });
+    KeepResults(schedule, block, outer.back());
   std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops->reduce[0]));
   schedule->Vectorize(LoopOf(block.name, split.inner));
   Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });

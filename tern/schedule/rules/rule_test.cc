@@ -217,6 +217,30 @@ TEST(DefaultSchedules, SomeFunctionsAreLeftAlone) {
             "it has no blocks");
 }
 
+// Vectors of any size, also of less than an element; extents are divided where they can be.
+TEST(DefaultSchedules, LanesFitTheMachineAndTheExtent) {
+  auto lanes = [](const std::string& bytes, const std::string& extent) {
+    std::string text = "func f(A: float32[" + extent + "]) {\n  for i in 0.." + extent +
+                       " {\n    block b(vi: spatial(" + extent +
+                       ") = i) {\n      A[vi] = 1\n    }\n  }\n}";
+    PrimFunc function = ApplyDefaultSchedule(Parse(text).WithAttr(
+        attr::kTarget, target::Target::Parse("c -threads=1 -vector_bytes=" + bytes)));
+    for (const ForNode* loop : LoopsIn(function->body))
+      if (loop->for_kind == ForKind::kVectorized) return *ir::AsConstInt(loop->extent);
+    return int64_t{0};
+  };
+  EXPECT_EQ(lanes("0", "64"), 0);
+  EXPECT_EQ(lanes("1", "64"), 0);
+  EXPECT_EQ(lanes("16", "64"), 8);
+  EXPECT_EQ(lanes("16", "12"), 4);  // one vector leaves no tail, two would
+  EXPECT_EQ(lanes("16", "13"), 8);
+  EXPECT_EQ(lanes("16", "3"), 2);
+  EXPECT_EQ(lanes("16", "1"), 0);
+  EXPECT_EQ(lanes("16", "0"), 0);
+  EXPECT_EQ(lanes("16", "n"), 8);
+  EXPECT_EQ(lanes("256", "n"), 64);
+}
+
 // The steps are a schedule section that does the same.
 TEST(DefaultSchedules, ExplanationCanBeCopied) {
   PrimFunc add = Parse(kAdd).WithAttr(attr::kTarget, target::Target::Parse("c -vector_bytes=32"));
