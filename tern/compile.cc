@@ -9,6 +9,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/schedule/bind_threads.h"
+#include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/analysis/written_memory.h"
@@ -32,6 +33,13 @@ void Initialize() {
     tir::RegisterIntrinsicReferences();
     tir::math::RegisterMathRules();
     tir::RegisterPasses();
+    schedule::RegisterGenericRules();
+    ir::RegisterPass({"default_schedules", "functions without a schedule have that of the rules",
+                      [](const ir::IRModule& module) {
+                        return tir::MapFunctions(module, [](const tir::PrimFunc& function) {
+                          return schedule::ApplyDefaultSchedule(function);
+                        });
+                      }});
     ir::RegisterPass(
         {"apply_schedules", "functions are as their schedules say", [](const ir::IRModule& module) {
            return tir::MapFunctions(module, schedule::ApplySchedule);
@@ -83,6 +91,9 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "legalize_storage",
                                      "simplify",
                                      "verify_limits"};
+  // It sees which functions have schedules of their own.
+  if (options.default_schedules)
+    passes.insert(std::find(passes.begin(), passes.end(), "apply_schedules"), "default_schedules");
   // Before anything relies on accesses being where they should.
   if (options.bounds_checks)
     passes.insert(std::find(passes.begin(), passes.end(), "place_allocations"),

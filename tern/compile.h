@@ -21,6 +21,8 @@ void Initialize();
 struct CompileOptions : ir::PassOptions {
   // Host code raises an IndexError where an access is outside of its buffer (inject_bounds_checks).
   bool bounds_checks = false;
+  // Functions without a schedule get one by the rules of the target (default_schedules).
+  bool default_schedules = true;
 };
 
 // Lowers every function of `module` for `target` and generates code: the host module, with the

@@ -92,6 +92,24 @@ void BackendRegistrar::AddPass(ir::Pass pass) {
   passes_.push_back(std::move(pass));
 }
 
+void BackendRegistrar::AddScheduleRule(schedule::Rule rule) {
+  CheckNamespace("schedule rule", rule.name);
+  TERN_CHECK(rule.apply) << "schedule rule " << rule.name << " has no function";
+  auto has_name = [&](const std::string& other) { return other == rule.name; };
+  bool staged = std::any_of(schedule_rules_.begin(), schedule_rules_.end(),
+                            [&](const schedule::Rule& other) { return has_name(other.name); });
+  std::vector<const schedule::Rule*> known = schedule::AllRules();
+  bool taken = std::any_of(known.begin(), known.end(),
+                           [&](const schedule::Rule* other) { return has_name(other->name); });
+  TERN_CHECK(!staged && !taken) << "schedule rule " << rule.name << " is already registered";
+  std::vector<std::string> kinds;
+  for (const Kind& own : kinds_) kinds.push_back(own.kind.name);
+  rule.fits = [kinds, fits = rule.fits](const schedule::MachineFacts& facts) {
+    return facts.target && Contains(kinds, facts.target->kind->name) && (!fits || fits(facts));
+  };
+  schedule_rules_.push_back(std::move(rule));
+}
+
 // The one table that others fill too, and so the one that can still refuse.
 void BackendRegistrar::RegisterBuilds() {
   size_t done = 0;
@@ -118,6 +136,7 @@ void BackendRegistrar::Commit() {
   }
   for (Rule& rule : rules_)
     tir::RegisterLoweringRule(rule.intrinsic, rule.kind, std::move(rule.rule));
+  for (schedule::Rule& rule : schedule_rules_) schedule::RegisterRule(std::move(rule));
   for (Kind& staged : kinds_) target::RegisterTargetKind(std::move(staged.kind));
 }
 

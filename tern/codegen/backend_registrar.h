@@ -13,6 +13,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/module.h"
 #include "tern/ir/pass.h"
+#include "tern/schedule/rules/rule.h"
 #include "tern/target/target.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/intrinsic_rules.h"
@@ -44,6 +45,8 @@ class BackendRegistrar {
                       const std::function<bool(DataType operand)>& takes);
   // "<name>.<anything>", for final_passes and `tern opt`.
   void AddPass(ir::Pass pass);
+  // "<name>.<anything>", for functions of its kinds alone.
+  void AddScheduleRule(schedule::Rule rule);
 
   void Commit();
 
@@ -69,6 +72,7 @@ class BackendRegistrar {
   std::vector<Intrinsic> intrinsics_;
   std::vector<Rule> rules_;
   std::vector<ir::Pass> passes_;
+  std::vector<schedule::Rule> schedule_rules_;
 };
 
 }  // namespace tern::codegen

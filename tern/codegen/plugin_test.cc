@@ -52,6 +52,19 @@ TEST_F(CodegenPluginTest, KindsTagsAndIntrinsicsAreFoundByNeed) {
   EXPECT_EQ(compiled->imports()[0]->kind(), "pebble");
 }
 
+// Rules that choose schedules are for its own kinds.
+TEST_F(CodegenPluginTest, ScheduleRulesAreForItsKinds) {
+  auto rules_for = [](const char* target) {
+    std::vector<std::string> names;
+    auto facts = schedule::MachineFacts::Of(target::Target::Parse(target));
+    for (const schedule::Rule* rule : schedule::RulesFor(schedule::BlockKind::kMatmul, facts))
+      names.push_back(rule->name);
+    return std::count(names.begin(), names.end(), "pebble.one_block");
+  };
+  EXPECT_EQ(rules_for("pebble"), 1);
+  EXPECT_EQ(rules_for("c"), 0);
+}
+
 // By its rule for all kinds, and by its reference in the interpreter.
 TEST_F(CodegenPluginTest, IntrinsicsRunOnOtherTargets) {
   ir::IRModule module = tir::ParseModule("half.tir", kHalf);
@@ -79,6 +92,7 @@ TEST_P(BrokenCodegenTest, LeavesNothingBehind) {
     for (const auto& more : {ir::IntrinsicNames(), ir::PassNames()})
       names.insert(names.end(), more.begin(), more.end());
     for (const target::TargetKind* kind : target::TargetKinds()) names.push_back(kind->name);
+    for (const schedule::Rule* rule : schedule::AllRules()) names.push_back(rule->name);
     return names;
   };
   std::vector<std::string> before = everything();

@@ -116,7 +116,8 @@ Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
     for (const Stmt& item : seq->stmts) stmts.push_back(BindStmt(item, num_threads));
     return SeqNode::Make(std::move(stmts), seq->span);
   }
-  if (!ScanOf(stmt).touches_memory) return stmt;
+  Scan scan = ScanOf(stmt);
+  if (!scan.touches_memory || scan.binds_threads) return stmt;
   std::vector<const ForNode*> loops = SpatialLoops(stmt);
   return loops.empty() ? OneThread(stmt) : Spread(loops, num_threads);
 }
@@ -124,10 +125,14 @@ Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
 }  // namespace
 
 PrimFunc BindThreads(const PrimFunc& function) {
+  return ScanOf(function->body).binds_threads ? function : BindOtherThreads(function);
+}
+
+PrimFunc BindOtherThreads(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   if (it == function->attrs.end()) return function;
   target::Target target = it->second.As<target::Target>();
-  if (!target->is_device() || ScanOf(function->body).binds_threads) return function;
+  if (!target->is_device()) return function;
   return function.WithBody(BindStmt(function->body, target->GetInt("max_threads")));
 }
 

@@ -12,6 +12,8 @@ namespace tern::schedule {
 // has no such loops runs on one thread. Functions for a host, and functions that bind threads
 // themselves, stay as they are.
 tir::PrimFunc BindThreads(const tir::PrimFunc& function);
+// The same for the statements of a function for a device that do not bind threads, where others do.
+tir::PrimFunc BindOtherThreads(const tir::PrimFunc& function);
 
 }  // namespace tern::schedule
 

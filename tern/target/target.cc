@@ -237,6 +237,36 @@ int64_t WarpSize(const Target& target) {
   return it == target->attrs.end() ? target->kind->warp_size : it->second.As<int64_t>();
 }
 
+void AddMachineAttrs(TargetKind* kind) {
+  auto add = [&](const char* name, ffi::Any otherwise, int64_t low, int64_t high,
+                 const char* help) {
+    kind->attrs[name] = {
+        .type = AttrSpec::Type::kInt,
+        .default_value = std::move(otherwise),
+        .help = std::string(help) + ", " + std::to_string(low) + " to " + std::to_string(high),
+        .check = [=](const ffi::Any& value) {
+          auto number = value.As<int64_t>();
+          TERN_CHECK(number >= low && number <= high)
+              << name << "=" << number << " is out of range; expected " << low << " to " << high;
+        }};
+  };
+  using D = MachineDefaults;
+  add("vector_bytes", {}, 0, 256, "bytes of a vector that schedules use; by default the machine's");
+  add("vector_registers", D::kVectorRegisters, 1, 1024, "registers that hold a vector");
+  add("l1_bytes", D::kL1Bytes, 0, 1 << 30, "bytes of a core's first data cache");
+  add("l2_bytes", D::kL2Bytes, 0, 1 << 30, "bytes of a core's second cache");
+  add("threads", 0, 0, 1 << 16,
+      "threads that schedules count on; 0: as many as there are, 1: no parallel loops");
+}
+
+int64_t VectorBytes(const Target& target) {
+  auto it = target->attrs.find("vector_bytes");
+  if (it != target->attrs.end()) return it->second.As<int64_t>();
+  const TargetKind& kind = *target->kind;
+  if (!kind.vectors) return 0;
+  return kind.vector_bytes ? kind.vector_bytes(target) : MachineDefaults::kVectorBytes;
+}
+
 Target CurrentTarget() { return current_targets.empty() ? Target() : current_targets.back(); }
 
 TargetScope::TargetScope(Target target) { current_targets.push_back(std::move(target)); }

@@ -79,6 +79,9 @@ struct TargetKind {
   std::function<bool(const Target&, DataType)> computes, stores;
   // How many bytes a pointer has; null: 8.
   std::function<int64_t(const Target&)> pointer_bytes;
+  // How many bytes a vector register of the target has; null: MachineDefaults' where it takes
+  // vectors. An attribute "vector_bytes" of the target has precedence.
+  std::function<int64_t(const Target&)> vector_bytes;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
   // What it cannot do yet. The suite fails where one of these passes.
@@ -140,6 +143,17 @@ int64_t PointerBytes(const Target& target);
 // Whether functions of this host are called by plain prototypes, without a runtime: its attribute
 // "api" is "plain".
 bool HasPlainApi(const Target& host);
+
+// What a host is taken to have where nothing is said: any 64-bit CPU of the last years.
+struct MachineDefaults {
+  static constexpr int64_t kVectorBytes = 16, kVectorRegisters = 16;
+  static constexpr int64_t kL1Bytes = 32 << 10, kL2Bytes = 512 << 10;
+};
+// Gives a host kind the attributes by which its machine is described to the rules that choose
+// schedules: vector_bytes, vector_registers, l1_bytes, l2_bytes, threads.
+void AddMachineAttrs(TargetKind* kind);
+// How many bytes a vector has; 0: its code generator takes none.
+int64_t VectorBytes(const Target& target);
 
 // How many threads make a warp of the target; 0: it has none.
 int64_t WarpSize(const Target& target);

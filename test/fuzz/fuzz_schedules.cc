@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tern_fuzz_schedules: random steps of schedules on random functions. What is refused leaves the
-// function as it was; what is not keeps what it computes; the trace does the same again. On the
-// first failure it prints the seed, the trace, and the function before and after.
+// function as it was; what is not keeps what it computes; the trace does the same again. So do the
+// rules that choose a schedule. On the first failure it prints the seed, the trace, and the
+// function before and after.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "tern/compile.h"
 #include "tern/ir/pass.h"
 #include "tern/runtime/tensor.h"
+#include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
@@ -59,6 +61,19 @@ struct Tally {
   std::map<std::string, std::pair<uint64_t, uint64_t>> steps;  // name: done, refused
 };
 
+// The rules of hosts with and without vectors, and steps that say the same.
+void CheckDefault(const tir::PrimFunc& original, int64_t n, const std::vector<int32_t>& expected,
+                  std::string* trying) {
+  for (const char* name : {"c", "c -vector_bytes=16", "c -vector_bytes=8 -threads=1"}) {
+    *trying = std::string("the rules of ") + name;
+    tir::PrimFunc function = original.WithAttr(tir::attr::kTarget, target::Target::Parse(name));
+    schedule::Explanation explanation;
+    tir::PrimFunc scheduled = schedule::ApplyDefaultSchedule(function, &explanation);
+    *trying += "\n" + explanation.str("f") + tir::Print(scheduled) + "\n";
+    TERN_CHECK(ResultOf(ModuleOf(scheduled), n) == expected) << "the result changed";
+  }
+}
+
 // One function with a few steps. Throws what went wrong.
 void Check(uint64_t seed, const Options& options, Schedule* schedule, std::string* trying,
            Tally* tally) {
@@ -72,6 +87,7 @@ void Check(uint64_t seed, const Options& options, Schedule* schedule, std::strin
   } catch (const Error&) {
     return;  // products of products of products may overflow
   }
+  CheckDefault(original, n, expected, trying);
   auto count = random.Between(1, 12);
   for (int64_t i = 0; i < count; ++i) {
     tir::PrimFunc before = schedule->function();

@@ -16,7 +16,7 @@ namespace tern::tools {
 struct CompileOptions {
   std::string input, output, target;
   std::vector<std::string> hosts;
-  bool keep_source = false, bounds_checks = false;
+  bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
 void Compile(const CompileOptions& options);
 
@@ -38,7 +38,8 @@ void Inspect(const InspectOptions& options);
 struct OptOptions {
   std::string input, target, trace, replay;
   std::vector<std::string> passes, print_after;  // each a list with commas
-  bool list = false, no_verify = false, schedule = false, timing = false;
+  bool list = false, list_rules = false, no_verify = false, schedule = false, timing = false;
+  bool explain_schedule = false;
 };
 void Opt(const OptOptions& options);
 
@@ -49,7 +50,7 @@ struct RunOptions {
   int64_t offset = 0;
   uint64_t seed = 0;
   int repeat = 1;
-  bool bounds_checks = false;
+  bool bounds_checks = false, default_schedules = true;
 };
 int Run(const RunOptions& options);
 

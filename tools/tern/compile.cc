@@ -33,6 +33,7 @@ void Compile(const CompileOptions& options) {
   ir::IRModule module = tir::ParseFile(options.input);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
+  compile_options.default_schedules = options.default_schedules;
   std::vector<target::Target> targets = TargetsOf(options);
   std::vector<ffi::Module> compiled;
   runtime::ArtifactMeta meta = DescribeModule(module, targets[0]);

@@ -16,6 +16,9 @@ constexpr const char* kTargetHelp = "target, as in \"llvm -mcpu=native\"; tern t
 constexpr const char* kHostHelp = "host target, for a device target";
 constexpr const char* kBoundsCheckHelp = "host code checks every access against its tensor's shape";
 
+constexpr const char* kNoDefaultHelp =
+    "functions without a schedule stay as they are; by default the target's rules choose one";
+
 void AddCompile(CLI::App* app) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App* command = app->add_subcommand("compile", "compile a .tir file for a target");
@@ -36,6 +39,7 @@ void AddCompile(CLI::App* app) {
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
+  command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
   command->callback([options] { Compile(*options); });
 }
 
@@ -59,6 +63,7 @@ void AddRun(CLI::App* app, int* exit_code) {
                       "elements of memory before the first one of each tensor");
   command->add_option("--seed", options->seed, "of the random inputs");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
+  command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 
@@ -81,6 +86,9 @@ void AddOpt(CLI::App* app) {
   command->add_option("--print-after", options->print_after,
                       "print the module after these passes ('*': all)");
   command->add_flag("--schedule", options->schedule, "first do what the schedules say");
+  command->add_flag("--explain-schedule", options->explain_schedule,
+                    "print which rule is applied to which block, as schedule sections");
+  command->add_flag("--list-rules", options->list_rules, "list the rules that choose schedules");
   command->add_option("--trace", options->trace,
                       "write the steps of the function's schedule to this file, as JSON");
   command->add_option("--replay", options->replay,

@@ -6,6 +6,7 @@
 #include "tern/ffi/json.h"
 #include "tern/ir/pass.h"
 #include "tern/runtime/file_bytes.h"
+#include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
@@ -24,6 +25,26 @@ void ListPasses() {
       std::printf("    %-16s %s\n", value.c_str(), option.help.c_str());
     }
   }
+}
+
+void ListRules() {
+  for (const schedule::Rule* rule : schedule::AllRules()) {
+    std::string kinds;
+    for (schedule::BlockKind kind : rule->kinds)
+      kinds += (kinds.empty() ? "" : ", ") + std::string(schedule::BlockKindName(kind));
+    std::printf("%-24s %3d  %s: %s\n", rule->name.c_str(), rule->priority,
+                kinds.empty() ? "any block" : kinds.c_str(), rule->description.c_str());
+  }
+}
+
+// Schedule sections, with comments.
+void ExplainSchedules(const ir::IRModule& module) {
+  tir::MapFunctions(module, [](const tir::PrimFunc& function) {
+    schedule::Explanation explanation;
+    schedule::ApplyDefaultSchedule(function, &explanation);
+    std::fputs(explanation.str(function->name).c_str(), stdout);
+    return function;
+  });
 }
 
 // What was given to `flag`, once or several times.
@@ -62,10 +83,12 @@ ir::IRModule WithTrace(const ir::IRModule& module, const std::string& path) {
 
 void Opt(const OptOptions& options) {
   if (options.list) return ListPasses();
+  if (options.list_rules) return ListRules();
   TERN_CHECK(!options.input.empty()) << "opt: no input file; see tern opt --help";
   ir::IRModule module = tir::ParseFile(options.input);
-  if (!options.target.empty()) {
-    target::Target target = target::Target::Parse(options.target);
+  if (!options.target.empty() || options.explain_schedule) {
+    target::Target target = options.target.empty() ? target::Target::DefaultHost()
+                                                   : target::Target::Parse(options.target);
     module = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
       return function.WithAttr(tir::attr::kTarget, target);
     });
@@ -75,6 +98,7 @@ void Opt(const OptOptions& options) {
     schedule::Schedule done = schedule::ScheduleOf(OnlyFunction(module, "--trace"));
     runtime::WriteFile(options.trace, done.trace().ToJson());
   }
+  if (options.explain_schedule) return ExplainSchedules(module);
   std::vector<std::pair<std::string, double>> timing;
   ir::PassOptions pass_options;
   pass_options.print_after = PassList("--print-after", options.print_after);

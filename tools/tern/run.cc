@@ -53,6 +53,7 @@ Program Load(const RunOptions& options) {
   program.meta = DescribeModule(program.source, target);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
+  compile_options.default_schedules = options.default_schedules;
   program.module = codegen::LoadLinkable(tern::Compile(program.source, target, compile_options));
   program.where = target->is_device() ? program.meta.device + ":0" : target->kind->name;
   return program;

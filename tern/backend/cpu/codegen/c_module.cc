@@ -100,6 +100,7 @@ void RegisterC() {
         TERN_CHECK(api == "packed" || api == "plain")
             << "expected packed or plain, got '" << api << "'";
       }};
+  target::AddMachineAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("c", {"sqrt"}, tir::IsWideFloat);
   // Functions of a library that a plain function may not have.

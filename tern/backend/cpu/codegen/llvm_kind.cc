@@ -27,6 +27,7 @@ target::TargetKind LLVMKind() {
   kind.attrs["g"] = {Type::kBool, false,
                      "debug information: debuggers and profilers show the lines of the program",
                      nullptr};
+  target::AddMachineAttrs(&kind);
   return kind;
 }
 

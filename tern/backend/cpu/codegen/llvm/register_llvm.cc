@@ -39,6 +39,10 @@ void RegisterLLVM() {
   kind.pointer_bytes = [](const target::Target& target) {
     return codegen::PointerBytes(target->GetString("mtriple"));
   };
+  kind.vector_bytes = [](const target::Target& target) -> int64_t {
+    codegen::LLVMTarget machine(target);
+    return machine.HasFeature("avx512f") ? 64 : machine.HasFeature("avx2") ? 32 : 16;
+  };
   target::RegisterTargetKind(std::move(kind));
   for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
     KeepWithFeature(intrinsic, &codegen::HostArch::round_feature);

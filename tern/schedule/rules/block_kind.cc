@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/block_kind.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tern/arith/linear.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/row_chains.h"
+#include "tern/schedule/update.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// Each let may double what is written in its place.
+constexpr int kMaxLets = 8;
+constexpr int64_t kCallCost = 16;
+
+bool ReadsMemory(const Expr& expr) {
+  bool reads = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) { reads |= e.As<ir::BufferLoadNode>() != nullptr; });
+  return reads;
+}
+
+// What a body consists of. Only stores, definitions and conditions are followed.
+struct BodyScan : StmtVisitor {
+  using StmtVisitor::VisitNode;
+  void VisitNode(const LetStmtNode* node) override {
+    ++lets;
+    VisitChildren(node);
+  }
+  void VisitNode(const BufferStoreNode* node) override {
+    ++operations;
+    VisitChildren(node);
+  }
+  void VisitNode(const ForNode*) override { others = true; }
+  void VisitNode(const WhileNode*) override { others = true; }
+  void VisitNode(const AllocateNode*) override { others = true; }
+  void VisitNode(const DeclBufferNode*) override { others = true; }
+  void VisitNode(const EvaluateNode*) override { others = true; }
+  void VisitNode(const AssertNode*) override { others = true; }
+  void VisitNode(const BlockNode*) override { others = true; }
+  void VisitNode(const IfThenElseNode* node) override {
+    conditional = true;
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::SelectNode* node) override {
+    conditional |= ReadsMemory(node->true_value) || ReadsMemory(node->false_value);
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    operations += kCallCost - 1;
+    VisitChildren(node);
+  }
+  void Visit(const Expr& expr) override {
+    ++operations;
+    StmtVisitor::Visit(expr);
+  }
+  using StmtVisitor::Visit;
+  int lets = 0;
+  bool others = false, conditional = false;
+  int64_t operations = 0;
+};
+
+// A body with the values of its definitions in their places.
+struct LetInliner : StmtMutator {
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const LetStmtNode* node, const Stmt&) override {
+    return Mutate(Substitute(node->body, {{node->var.node(), node->value}}));
+  }
+};
+
+class Describer {
+ public:
+  explicit Describer(const BlockNode* block) : block_(block) {
+    info_.name = block->name;
+    for (const BlockIter& iter : block->iters) {
+      const auto* loop = iter.binding.As<VarNode>();
+      info_.axes.push_back(
+          {iter.var, iter.extent, iter.kind, RoleOf(iter.kind), loop ? loop->name : ""});
+    }
+  }
+
+  BlockInfo Run() {
+    BodyScan scan;
+    scan.Visit(block_->body);
+    info_.operations = scan.operations;
+    info_.conditional = scan.conditional;
+    bool followed = scan.lets <= kMaxLets;
+    body_ = followed ? LetInliner().Mutate(block_->body) : block_->body;
+    for (bool stores : {true, false})
+      for (const Access& access : AccessesOf(body_))
+        if (access.store == stores) info_.accesses.push_back(Describe(access));
+    info_.kind = scan.others || Has(IterKind::kOpaque) ? BlockKind::kOpaque : Kind(followed);
+    return std::move(info_);
+  }
+
+ private:
+  static AxisRole RoleOf(IterKind kind) {
+    switch (kind) {
+      case IterKind::kSpatial:
+        return AxisRole::kSpatial;
+      case IterKind::kReduce:
+        return AxisRole::kReduce;
+      case IterKind::kScan:
+        return AxisRole::kScan;
+      default:
+        return AxisRole::kOpaque;
+    }
+  }
+
+  bool Has(IterKind kind) const {
+    return std::any_of(info_.axes.begin(), info_.axes.end(),
+                       [&](const BlockAxis& axis) { return axis.kind == kind; });
+  }
+  bool Uses(const Expr& expr, size_t axis) const {
+    return ir::UsesVar(expr, info_.axes[axis].var.node());
+  }
+
+  BlockAccess Describe(const Access& access) const {
+    BlockAccess result{access.buffer, access.indices, access.store, {}, true};
+    for (const Expr& index : access.indices)
+      for (size_t a = 0; a < info_.axes.size(); ++a) {
+        if (!Uses(index, a)) continue;
+        bool again = std::count(result.axes.begin(), result.axes.end(), a) > 0;
+        result.by_axes &= !again && index.get() == info_.axes[a].var.get();
+        if (!again) result.axes.push_back(a);
+      }
+    for (const Expr& index : access.indices) result.by_axes &= !ReadsMemory(index);
+    return result;
+  }
+
+  BlockKind Kind(bool followed) {
+    if (Has(IterKind::kScan)) return BlockKind::kScan;
+    bool reduces = Has(IterKind::kReduce);
+    if (!followed) return reduces ? BlockKind::kReduction : BlockKind::kInjective;
+    bool gathers = false;
+    for (const BlockAccess& access : info_.accesses)
+      for (const Expr& index : access.indices) {
+        if (access.store && ReadsMemory(index)) return BlockKind::kScatter;
+        gathers |= ReadsMemory(index);
+      }
+    if (reduces) return ReductionKind();
+    return gathers ? BlockKind::kGather : SpatialKind();
+  }
+
+  // ---- Without reductions
+
+  BlockKind SpatialKind() const {
+    if (info_.accesses.empty()) return BlockKind::kOpaque;
+    const BlockAccess& result = info_.accesses[0];
+    BlockKind kind = BlockKind::kElementwise;
+    for (const BlockAccess& access : info_.accesses) {
+      if (!access.by_axes) return BlockKind::kInjective;
+      if (access.axes == result.axes) continue;
+      // The axes that it has are in the order of the result's.
+      auto at = result.axes.begin();
+      for (size_t axis : access.axes) {
+        at = std::find(at, result.axes.end(), axis);
+        if (at == result.axes.end() || access.store) return BlockKind::kInjective;
+      }
+      kind = BlockKind::kBroadcast;
+    }
+    return kind;
+  }
+
+  // ---- With reductions
+
+  // The load that an expression is, but for conversions and a border of constants.
+  const ir::BufferLoadNode* Factor(const Expr& expr) const {
+    if (const auto* cast = expr.As<ir::CastNode>()) return Factor(cast->value);
+    if (const auto* select = expr.As<ir::SelectNode>()) {
+      if (!ReadsMemory(select->false_value) && !ReadsMemory(select->condition))
+        return Factor(select->true_value);
+      return nullptr;
+    }
+    return expr.As<ir::BufferLoadNode>();
+  }
+
+  BlockAccess AccessOf(const ir::BufferLoadNode* load) const {
+    return Describe({load->buffer, load->indices, false});
+  }
+
+  // The spatial and the reduction axis of an index like y * 2 + dy - 1.
+  struct Window {
+    size_t position, inside;
+  };
+  std::optional<Window> WindowOf(const Expr& index) const {
+    std::optional<size_t> position, inside;
+    for (size_t a = 0; a < info_.axes.size(); ++a) {
+      if (!Uses(index, a)) continue;
+      auto& found = info_.axes[a].kind == IterKind::kSpatial ? position : inside;
+      auto linear = arith::IsIndexType(index.dtype())
+                        ? arith::AsLinear(index, info_.axes[a].var.node())
+                        : std::nullopt;
+      if (found || !linear || linear->coefficient == 0) return {};
+      found = a;
+    }
+    if (!position || !inside) return {};
+    return Window{*position, *inside};
+  }
+
+  // Notes the axes of the windows of an access; whether there are any, and its other indices are
+  // axes.
+  bool NoteWindows(const BlockAccess& access) {
+    bool any = false;
+    for (const Expr& index : access.indices) {
+      if (std::optional<Window> window = WindowOf(index)) {
+        any = true;
+        info_.axes[window->position].role = AxisRole::kPosition;
+        info_.axes[window->inside].role = AxisRole::kWindow;
+        continue;
+      }
+      for (size_t a = 0; a < info_.axes.size(); ++a)
+        if (Uses(index, a) && index.get() != info_.axes[a].var.get()) return false;
+    }
+    return any;
+  }
+
+  void ForgetRoles() {
+    for (BlockAxis& axis : info_.axes) axis.role = RoleOf(axis.kind);
+  }
+
+  BlockKind ReductionKind() {
+    const auto* store = body_.As<BufferStoreNode>();
+    if (!store || !info_.accesses[0].by_axes) return BlockKind::kReduction;
+    Stmt bare = block_->With(block_->init, body_);
+    std::optional<Update> update = MatchUpdate(bare.As<BlockNode>());
+    if (!update) return BlockKind::kReduction;
+    Expr value = update->value;
+    while (const auto* cast = value.As<ir::CastNode>()) value = cast->value;
+    const auto* product = value.As<ir::MulNode>();
+    const auto* a = product ? Factor(product->a) : nullptr;
+    const auto* b = product ? Factor(product->b) : nullptr;
+    if (a && b && update->combine == NodeKind::kAdd) {
+      BlockAccess first = AccessOf(a), second = AccessOf(b);
+      if (IsMatmul(first, second)) return BlockKind::kMatmul;
+      ForgetRoles();
+      if (IsConvolution(first, second) || IsConvolution(second, first))
+        return BlockKind::kConvolution;
+      ForgetRoles();
+      return BlockKind::kReduction;
+    }
+    const ir::BufferLoadNode* load = Factor(value);
+    if (load && NoteWindows(AccessOf(load))) return BlockKind::kPooling;
+    ForgetRoles();
+    return BlockKind::kReduction;
+  }
+
+  static bool Contains(const BlockAccess& access, size_t axis) {
+    return std::count(access.axes.begin(), access.axes.end(), axis) > 0;
+  }
+
+  bool IsMatmul(BlockAccess a, BlockAccess b) {
+    if (!a.by_axes || !b.by_axes) return false;
+    const std::vector<size_t>& result = info_.accesses[0].axes;
+    // The last axis of the result is a column.
+    if (!result.empty() && Contains(a, result.back()) && !Contains(b, result.back()))
+      std::swap(a, b);
+    bool sums = false, apart = false;
+    for (size_t i = 0; i < info_.axes.size(); ++i) {
+      BlockAxis& axis = info_.axes[i];
+      bool in_a = Contains(a, i), in_b = Contains(b, i);
+      if (axis.kind == IterKind::kReduce) {
+        if (!in_a || !in_b) return false;
+        axis.role = AxisRole::kSum;
+        sums = true;
+      } else {
+        if (!in_a && !in_b) return false;
+        axis.role = in_a && in_b ? AxisRole::kBatch : in_a ? AxisRole::kRow : AxisRole::kColumn;
+        apart |= in_a != in_b;
+      }
+    }
+    return sums && apart;
+  }
+
+  bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {
+    ForgetRoles();
+    if (!weights.by_axes || !NoteWindows(image)) return false;
+    for (size_t i = 0; i < info_.axes.size(); ++i) {
+      BlockAxis& axis = info_.axes[i];
+      bool in_image = Contains(image, i), in_weights = Contains(weights, i);
+      if (axis.role == AxisRole::kPosition) {
+        if (in_weights) return false;
+      } else if (axis.kind == IterKind::kReduce) {
+        if (!in_image || !in_weights) return false;
+        if (axis.role != AxisRole::kWindow) axis.role = AxisRole::kSum;
+      } else {
+        if (!in_image && !in_weights) return false;
+        axis.role = !in_weights ? AxisRole::kBatch
+                    : in_image  ? AxisRole::kGroup
+                                : AxisRole::kColumn;
+      }
+    }
+    return true;
+  }
+
+  const BlockNode* block_;
+  Stmt body_;
+  BlockInfo info_;
+};
+
+}  // namespace
+
+const char* BlockKindName(BlockKind kind) {
+  static constexpr const char* kNames[] = {
+      "elementwise", "broadcast", "injective", "gather", "reduction", "pooling",      "matmul",
+      "convolution", "scatter",   "scan",      "opaque", "softmax",   "normalization"};
+  return kNames[static_cast<int>(kind)];
+}
+
+const char* AxisRoleName(AxisRole role) {
+  static constexpr const char* kNames[] = {"spatial",  "reduce", "scan",   "opaque",
+                                           "batch",    "row",    "column", "sum",
+                                           "position", "window", "group"};
+  return kNames[static_cast<int>(role)];
+}
+
+std::string BlockInfo::str() const {
+  std::string text = BlockKindName(kind);
+  for (size_t i = 0; i < axes.size(); ++i)
+    text += (i ? ", " : ": ") + std::string(AxisRoleName(axes[i].role)) + " " + axes[i].var.name();
+  for (size_t i = 0; i < members.size(); ++i) text += (i ? ", " : "; with ") + members[i];
+  return text;
+}
+
+BlockInfo DescribeBlock(const BlockNode* block) { return Describer(block).Run(); }
+
+std::vector<BlockInfo> DescribeBlocks(const PrimFunc& function) {
+  std::vector<BlockInfo> blocks;
+  for (const BlockNode* block : BlocksIn(function->body)) blocks.push_back(DescribeBlock(block));
+  JoinRowChains(function, &blocks);
+  return blocks;
+}
+
+}  // namespace tern::schedule

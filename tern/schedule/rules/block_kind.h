@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a block is, as far as it matters to how its loops should run: its kind, what each of its
+// axes is for, and which axes index which buffer. Analysis alone; nothing is changed.
+#ifndef TERN_SCHEDULE_RULES_BLOCK_KIND_H_
+#define TERN_SCHEDULE_RULES_BLOCK_KIND_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/tir/function.h"
+
+namespace tern::schedule {
+
+enum class BlockKind {
+  // All axes are spatial.
+  kElementwise,  // Y[i, j] from others at [i, j]
+  kBroadcast,    // some of what is read lacks axes: X[i, j] + bias[j]
+  kInjective,    // elements come from elsewhere: transposed, shifted, padded, reshaped
+  kGather,       // an index of what is read is read from memory
+  // Some axes reduce.
+  kReduction,
+  kPooling,      // of windows that slide along spatial axes
+  kMatmul,       // a sum of products of two factors, each indexed by axes alone
+  kConvolution,  // a sum of products of windows and weights
+  // Any axes.
+  kScatter,  // an index of what is written is read from memory
+  kScan,     // an axis is a scan
+  kOpaque,   // nothing is known: an opaque axis, or a body of more than stores
+  // Several blocks over the same rows; the last of them stands for all.
+  kSoftmax,        // exponentials, divided by their sum
+  kNormalization,  // reductions of rows, and elements that are computed with their results
+};
+// "elementwise", "broadcast", ...
+const char* BlockKindName(BlockKind kind);
+
+// What an axis is for.
+enum class AxisRole {
+  kSpatial,
+  kReduce,
+  kScan,
+  kOpaque,
+  // Of matrix products: in both factors and the result; in the first and in the second factor and
+  // the result (the second factor is the one with the last axis of the result); in both factors and
+  // summed over. Of convolutions: of the images; -; of the weights (channels that come out); in
+  // both and summed over (channels that go in).
+  kBatch,
+  kRow,
+  kColumn,
+  kSum,
+  // Of convolutions and pooling: where a window stands, and where in the window; spatial, and in
+  // both the image and the weights.
+  kPosition,
+  kWindow,
+  kGroup,
+};
+const char* AxisRoleName(AxisRole role);
+
+struct BlockAxis {
+  tir::Var var;
+  tir::Expr extent;
+  tir::IterKind kind = tir::IterKind::kSpatial;
+  AxisRole role = AxisRole::kSpatial;
+  std::string loop;  // that it is bound to, by itself; "" where it is bound otherwise
+};
+
+// One load, or one store.
+struct BlockAccess {
+  tir::Buffer buffer;
+  std::vector<tir::Expr> indices;  // without the block's lets
+  bool store = false;
+  std::vector<size_t> axes;  // that occur in the indices, each once, in their order
+  bool by_axes = false;      // every index is an axis, each another one, or no axis occurs in it
+};
+
+struct BlockInfo {
+  std::string name;
+  BlockKind kind = BlockKind::kOpaque;
+  std::vector<BlockAxis> axes;
+  std::vector<BlockAccess> accesses;  // stores first
+  std::vector<std::string> members;   // of several blocks: those before this one, in their order
+  std::vector<size_t> rows;           // of several blocks: the axes that are the rows'
+  int64_t operations = 0;             // of one instance: accesses, arithmetic, calls (as 16)
+  bool conditional = false;           // some accesses are made under a condition
+
+  // "matmul: row vi, column vj, sum vk"
+  std::string str() const;
+};
+
+BlockInfo DescribeBlock(const tir::BlockNode* block);
+// Every block, in the order of the text; the last of several over the same rows is of their kind.
+std::vector<BlockInfo> DescribeBlocks(const tir::PrimFunc& function);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_BLOCK_KIND_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_SCHEDULE_RULES_DEFAULT_SCHEDULES_H_
+#define TERN_SCHEDULE_RULES_DEFAULT_SCHEDULES_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/schedule/rules/rule.h"
+
+namespace tern::schedule {
+
+// The rules that are for every target (host_rules.cc).
+void RegisterGenericRules();
+
+// What the rules did to a function.
+struct Explanation {
+  std::string left_alone;           // why nothing was done; "" where something could be
+  std::vector<RuleResult> results;  // in the order in which it was done
+  // As text: a comment for every block, and the steps as the schedule section that does the same.
+  std::string str(const std::string& function) const;
+};
+
+// Asks the rules of the function's target for every block. Left alone are functions without a
+// target, those with a schedule of their own, those in which a loop is not serial, and those whose
+// tensors may overlap.
+tir::PrimFunc ApplyDefaultSchedule(const tir::PrimFunc& function,
+                                   Explanation* explanation = nullptr);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_DEFAULT_SCHEDULES_H_

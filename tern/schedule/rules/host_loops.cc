@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/host_loops.h"
+
+#include <algorithm>
+
+#include "tern/arith/linear.h"
+#include "tern/schedule/nest.h"
+#include "tern/tir/transform/vectorize_loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// Elements whose last indices differ by one lie side by side.
+bool LastIsContiguous(const Buffer& buffer) {
+  return buffer->strides.empty() || ir::IsConst(buffer->strides.back(), 1);
+}
+
+bool IsNeighbour(const BlockAccess& access, const VarNode* axis) {
+  if (access.indices.empty()) return true;
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d)
+    if (ir::UsesVar(access.indices[d], axis)) return false;
+  const Expr& last = access.indices.back();
+  if (!ir::UsesVar(last, axis)) return !access.store;
+  if (!LastIsContiguous(access.buffer)) return false;
+  if (last.get() == axis) return true;
+  if (access.store || !arith::IsIndexType(last.dtype()) || !arith::IsFixed(last)) return false;
+  auto linear = arith::AsLinear(last, axis);
+  return linear && linear->coefficient == 1;
+}
+
+int64_t ExtentOr(const Expr& extent, int64_t otherwise) {
+  const int64_t* constant = ir::AsConstInt(extent);
+  return constant ? *constant : otherwise;
+}
+
+int64_t SaturatingProduct(int64_t a, int64_t b) {
+  int64_t product = 0;
+  constexpr int64_t kMost = int64_t{1} << 50;
+  return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
+}
+
+bool IsSpatialLoop(const BlockNode* block, const ForNode* loop) {
+  AxisUse use = UseOf(block, loop->var.node());
+  return loop->for_kind == ForKind::kSerial && use.spatial && !use.reduce && !use.other;
+}
+
+}  // namespace
+
+const BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name) {
+  for (const BlockNode* block : BlocksIn(schedule.function()->body))
+    if (block->name == name) return block;
+  Refuse("there is no block " + name);
+}
+
+std::string LoopOf(const std::string& block, const std::string& loop) { return block + "." + loop; }
+
+std::string FreshLoopName(const Schedule& schedule, const std::string& wish) {
+  std::vector<const ForNode*> loops = LoopsIn(schedule.function()->body);
+  auto taken = [&](const std::string& name) {
+    return std::any_of(loops.begin(), loops.end(),
+                       [&](const ForNode* loop) { return loop->var.name() == name; });
+  };
+  std::string name = wish;
+  for (int i = 1; taken(name); ++i) name = wish + "_" + std::to_string(i);
+  return name;
+}
+
+std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
+  if (block.accesses.empty() || !block.accesses[0].store || block.conditional) return {};
+  const BlockAccess& result = block.accesses[0];
+  if (result.indices.empty()) return {};
+  for (size_t a = 0; a < block.axes.size(); ++a) {
+    const BlockAxis& axis = block.axes[a];
+    if (axis.var.get() != result.indices.back().get()) continue;
+    bool fits =
+        axis.kind == IterKind::kSpatial && !axis.loop.empty() &&
+        std::all_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
+          return IsNeighbour(access, axis.var.node());
+        });
+    return fits ? std::optional(a) : std::nullopt;
+  }
+  return {};
+}
+
+int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts,
+                 int64_t registers) {
+  int64_t bytes = 1;
+  for (const BlockAccess& access : block.accesses) {
+    DataType dtype = access.buffer->dtype;
+    // Narrow floats are computed as wider ones.
+    bytes = std::max<int64_t>(
+        bytes, dtype.is_float() ? std::max(dtype.bits(), 32) / 8 : (dtype.bits() + 7) / 8);
+  }
+  int64_t lanes = std::min(registers * facts.vector_bytes / bytes, kMaxLanes);
+  int64_t extent = ExtentOr(block.axes[axis].extent, kUnknownExtent);
+  while (lanes > extent) lanes /= 2;
+  if (lanes < kMinLanes) return 0;
+  // No tail, if fewer whole vectors leave none.
+  int64_t vector = facts.vector_bytes / bytes, fewer = lanes;
+  while (fewer > std::max(vector, kMinLanes) && extent % fewer != 0) fewer /= 2;
+  return extent % fewer == 0 ? fewer : lanes;
+}
+
+bool Divides(int64_t factor, const Expr& extent) {
+  const int64_t* constant = ir::AsConstInt(extent);
+  return constant && *constant % factor == 0;
+}
+
+Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
+                 int64_t lanes) {
+  const BlockNode* node = FindBlockNamed(*schedule, block);
+  for (const ForNode* around : NestOf(schedule->function()->body, node).loops)
+    if (around->var.name() == loop && ir::IsConst(around->extent, lanes)) return {"", loop};
+  std::string outer = FreshLoopName(*schedule, loop + "_o"),
+              inner = FreshLoopName(*schedule, loop + "_i");
+  schedule->Split(LoopOf(block, loop), {lanes}, {outer, inner});
+  return {outer, inner};
+}
+
+int64_t WorkOf(const Schedule& schedule, const std::string& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block);
+  int64_t work = DescribeBlock(node).operations;
+  for (const ForNode* loop : NestOf(schedule.function()->body, node).loops)
+    work = SaturatingProduct(work, ExtentOr(loop->extent, kUnknownExtent));
+  return work;
+}
+
+void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
+                      const MachineFacts& facts) {
+  if (facts.threads == 1 || work < kParallelOperations) return;
+  const BlockNode* node = FindBlockNamed(*schedule, block);
+  Nest nest = NestOf(schedule->function()->body, node);
+  std::vector<const ForNode*> loops = nest.around;
+  loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
+  Schedule::Names outer;
+  int64_t iterations = 1;
+  for (size_t i = 0; i < loops.size() && iterations < kParallelIterations; ++i) {
+    const ForNode* loop = loops[i];
+    // The innermost of several stays as it is; loops are joined where they are right in each other.
+    bool innermost = i > 0 && i + 1 == loops.size();
+    bool apart = i > 0 && loops[i - 1]->body.get() != loop;
+    if (!IsSpatialLoop(node, loop) || innermost || apart) break;
+    outer.push_back(LoopOf(block, loop->var.name()));
+    iterations = SaturatingProduct(iterations, ExtentOr(loop->extent, kParallelIterations));
+  }
+  if (outer.empty() || iterations < 2) return;
+  bool joined = outer.size() > 1 && Try(schedule, [&](Schedule* attempt) {
+                  std::string name = FreshLoopName(*attempt, block + "_outer");
+                  attempt->Parallel(LoopOf(block, attempt->Fuse(outer, name)));
+                });
+  // Else the first that has several.
+  for (size_t i = 0; i < outer.size() && !joined; ++i)
+    if (!ir::IsConst(loops[i]->extent, 1))
+      joined = Try(schedule, [&](Schedule* attempt) { attempt->Parallel(outer[i]); });
+}
+
+bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps) {
+  Schedule attempt = *schedule;
+  try {
+    steps(&attempt);
+  } catch (const Error& error) {
+    if (error.kind() != "ScheduleError") throw;
+    return false;
+  }
+  *schedule = std::move(attempt);
+  return true;
+}
+
+}  // namespace tern::schedule

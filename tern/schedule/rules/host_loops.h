@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the rules for hosts are made of.
+#ifndef TERN_SCHEDULE_RULES_HOST_LOOPS_H_
+#define TERN_SCHEDULE_RULES_HOST_LOOPS_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tern/schedule/rules/rule.h"
+
+namespace tern::schedule {
+
+// An extent that is not constant is taken as this large.
+inline constexpr int64_t kUnknownExtent = 128;
+// A nest of at least so many operations is worth several threads: some tens of microseconds.
+inline constexpr int64_t kParallelOperations = 1 << 16;
+// Outer loops are joined until there are as many iterations for the threads.
+inline constexpr int64_t kParallelIterations = 64;
+
+// Refuses where there is none.
+const tir::BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name);
+// A loop around a block, so that no other is meant.
+std::string LoopOf(const std::string& block, const std::string& loop);
+// A name for a loop that no other has: the one wished for, or with a number behind it.
+std::string FreshLoopName(const Schedule& schedule, const std::string& wish);
+
+// The spatial axis along which neighbours are neighbours in memory: the last of every element that
+// is written, and the last or none of every element that is read.
+std::optional<size_t> FindVectorAxis(const BlockInfo& block);
+// How many elements fill `registers` vectors, and no more than the extent; 0: not even two.
+int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts, int64_t registers);
+
+// Whether an extent is known, and a multiple of a factor: a split leaves no tail.
+bool Divides(int64_t factor, const tir::Expr& extent);
+
+// Splits the loop of an axis by lanes, unless it is as long already. The outer loop is "" then.
+struct Lanes {
+  std::string outer, inner;
+};
+Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
+                 int64_t lanes);
+
+// How many operations the nest of a block is.
+int64_t WorkOf(const Schedule& schedule, const std::string& block);
+// The outermost loops around a block run on several threads where that pays: they are spatial, and
+// all of them together are so much work.
+void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
+                      const MachineFacts& facts);
+
+// Does steps that may be refused, and then leaves the schedule as it was. Whether they were done.
+bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_HOST_LOOPS_H_

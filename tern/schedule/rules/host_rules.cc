@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules for hosts. None changes in which order the numbers of one result are combined, so that
+// results stay the same to the last bit.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/host_loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+bool IsHost(const MachineFacts& facts) { return !facts.is_device; }
+bool IsHostWithVectors(const MachineFacts& facts) {
+  return !facts.is_device && facts.vector_bytes > 0;
+}
+
+// The block's loops by what they are to it; nothing where one is not an axis's own.
+struct LoopsByKind {
+  Schedule::Names spatial, reduce;
+};
+std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block) {
+  LoopsByKind result;
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  for (const ForNode* loop : NestOf(schedule.function()->body, node).loops) {
+    auto axis = std::find_if(block.axes.begin(), block.axes.end(),
+                             [&](const BlockAxis& axis) { return axis.loop == loop->var.name(); });
+    if (axis == block.axes.end()) return {};
+    bool spatial = axis->kind == IterKind::kSpatial;
+    if (!spatial && axis->kind != IterKind::kReduce) return {};
+    (spatial ? result.spatial : result.reduce).push_back(axis->loop);
+  }
+  return result;
+}
+
+bool Contains(const Schedule::Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
+  Schedule::Names names;
+  for (const std::string& loop : loops) names.push_back(LoopOf(block, loop));
+  return names;
+}
+
+// ---- Elements
+
+// The loop along which memory is contiguous becomes the innermost one, of vectors.
+bool VectorizeElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<size_t> axis = FindVectorAxis(block);
+  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
+  if (!axis || !loops) return false;
+  const std::string& loop = block.axes[*axis].loop;
+  int64_t lanes = LanesFor(block, *axis, facts, 2);
+  if (lanes == 0 || !Contains(loops->spatial, loop)) return false;
+  int64_t work = WorkOf(*schedule, block.name);
+  if (loops->spatial.back() != loop) {
+    std::erase(loops->spatial, loop);
+    loops->spatial.push_back(loop);
+    schedule->Reorder(Around(block.name, loops->spatial));
+  }
+  Lanes split = SplitLanes(schedule, block.name, loop, lanes);
+  schedule->Vectorize(LoopOf(block.name, split.inner));
+  ParallelizeOuter(schedule, block.name, work, facts);
+  return true;
+}
+
+// ---- Reductions
+
+// A tile of results is updated by every step of the reduction: `rows` of them along the loop named,
+// if any, and vectors along the contiguous axis. Where there is no tail it is a buffer of its own,
+// which is kept in registers; else the code for the tails would be large.
+struct Tile {
+  std::string row_loop;
+  int64_t rows = 1, registers = 1;
+};
+
+// What a loop makes of the results is in a buffer of its own until it is done.
+void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& loop) {
+  Try(schedule, [&](Schedule* attempt) {
+    const std::string& result = block.accesses[0].buffer->name;
+    std::string copy = attempt->CacheWrite(block.name, result, "local");
+    Schedule::Names made = attempt->ReverseComputeAt(copy, LoopOf(block.name, loop));
+    if (!made.empty()) attempt->Vectorize(LoopOf(copy, made.back()));
+  });
+}
+
+bool ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+                 const Tile& tile) {
+  std::optional<size_t> axis = FindVectorAxis(block);
+  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
+  if (!axis || !loops || loops->reduce.empty()) return false;
+  const std::string& column = block.axes[*axis].loop;
+  int64_t lanes = LanesFor(block, *axis, facts, tile.registers);
+  if (lanes == 0 || !Contains(loops->spatial, column)) return false;
+
+  int64_t work = WorkOf(*schedule, block.name);
+  Schedule::Names outer, inner;
+  for (const std::string& loop : loops->spatial) {
+    if (loop == column) continue;
+    if (loop != tile.row_loop) {
+      outer.push_back(loop);
+      continue;
+    }
+    Lanes split = SplitLanes(schedule, block.name, loop, tile.rows);
+    if (!split.outer.empty()) outer.push_back(split.outer);
+    inner.push_back(split.inner);
+  }
+  Lanes split = SplitLanes(schedule, block.name, column, lanes);
+  // Where the whole extent is one vector, results have no loop of their own to be kept in.
+  bool has_outer = !split.outer.empty() || !outer.empty();
+  if (!split.outer.empty()) outer.push_back(split.outer);
+  Schedule::Names order = outer;
+  order.insert(order.end(), loops->reduce.begin(), loops->reduce.end());
+  order.insert(order.end(), inner.begin(), inner.end());
+  order.push_back(split.inner);
+  schedule->Reorder(Around(block.name, order));
+  if (has_outer && Divides(lanes, block.axes[*axis].extent))
+    KeepResults(schedule, block, outer.back());
+  std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops->reduce[0]));
+  schedule->Vectorize(LoopOf(block.name, split.inner));
+  Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });
+  for (const std::string& loop : inner) schedule->Unroll(LoopOf(block.name, loop));
+  ParallelizeOuter(schedule, block.name, work, facts);
+  return true;
+}
+
+bool VectorizeColumns(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  return ReduceTiles(schedule, block, facts, {"", 1, 2});
+}
+
+constexpr int64_t kTileRows = 4;
+
+bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::string row;
+  for (const BlockAxis& axis : block.axes)
+    if (axis.role == AxisRole::kRow && Divides(kTileRows, axis.extent)) row = axis.loop;
+  // Half of the registers hold sums.
+  int64_t columns = std::clamp<int64_t>(facts.vector_registers / 2 / kTileRows, 1, 4);
+  std::optional<size_t> column = FindVectorAxis(block);
+  if (row.empty() || !column) return false;
+  int64_t lanes = LanesFor(block, *column, facts, columns);
+  if (lanes == 0 || !Divides(lanes, block.axes[*column].extent)) return false;
+  return ReduceTiles(schedule, block, facts, {row, kTileRows, columns});
+}
+
+// ---- Rows of several blocks
+
+// The innermost loop around one of the blocks of a row, where it is the contiguous axis's.
+void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFacts& facts) {
+  const BlockNode* node = FindBlockNamed(*schedule, name);
+  BlockInfo block = DescribeBlock(node);
+  std::optional<size_t> axis = FindVectorAxis(block);
+  Nest nest = NestOf(schedule->function()->body, node);
+  if (!axis || nest.loops.empty()) return;
+  std::string loop = nest.loops.back()->var.name();
+  int64_t lanes = LanesFor(block, *axis, facts, 2);
+  if (block.axes[*axis].loop != loop || lanes == 0) return;
+  Try(schedule, [&](Schedule* attempt) {
+    Lanes split = SplitLanes(attempt, name, loop, lanes);
+    attempt->Vectorize(LoopOf(name, split.inner));
+  });
+}
+
+// The loop of the last row axis, where the loops of the rows are the outer ones; else "".
+std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  Nest nest = NestOf(schedule.function()->body, node);
+  if (nest.loops.size() < block.rows.size() || !nest.around.empty()) return "";
+  for (size_t i = 0; i < block.rows.size(); ++i) {
+    const std::string& loop = nest.loops[i]->var.name();
+    if (std::none_of(block.rows.begin(), block.rows.end(),
+                     [&](size_t axis) { return block.axes[axis].loop == loop; }))
+      return "";
+  }
+  return nest.loops[block.rows.size() - 1]->var.name();
+}
+
+// All that is done to a row is done while it is in the cache.
+bool JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::string row = RowLoop(*schedule, block);
+  if (row.empty()) return false;
+  Schedule::Names all = block.members;
+  all.push_back(block.name);
+  int64_t work = 0;
+  for (const std::string& name : all) work += WorkOf(*schedule, name);
+  for (size_t i = block.members.size(); i-- > 0;)
+    schedule->ComputeAt(block.members[i], LoopOf(block.name, row));
+  for (const std::string& name : all) VectorizeInRow(schedule, name, facts);
+  ParallelizeOuter(schedule, block.name, work, facts);
+  return true;
+}
+
+// ---- Anything
+
+bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  if (block.kind != BlockKind::kOpaque)
+    ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), facts);
+  return true;
+}
+
+}  // namespace
+
+void RegisterGenericRules() {
+  using K = BlockKind;
+  RegisterRule({.name = "join_rows",
+                .description = "blocks over the same rows are computed row by row",
+                .kinds = {K::kSoftmax, K::kNormalization},
+                .fits = IsHost,
+                .priority = 30,
+                .apply = JoinRows});
+  RegisterRule({.name = "tile_matmul",
+                .description = "tiles of sums stay in registers",
+                .kinds = {K::kMatmul},
+                .fits = IsHostWithVectors,
+                .priority = 20,
+                .apply = TileMatmul});
+  RegisterRule({.name = "vectorize_columns",
+                .description = "neighbouring results are reduced at once, as vectors",
+                .kinds = {K::kReduction, K::kPooling, K::kMatmul, K::kConvolution},
+                .fits = IsHostWithVectors,
+                .priority = 10,
+                .apply = VectorizeColumns});
+  RegisterRule({.name = "vectorize_elements",
+                .description = "neighbouring elements are computed at once, as vectors",
+                .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},
+                .fits = IsHostWithVectors,
+                .priority = 10,
+                .apply = VectorizeElements});
+  RegisterRule({.name = "parallel_loops",
+                .description = "outer loops run on several threads where that pays; any block",
+                .kinds = {},
+                .fits = IsHost,
+                .priority = 0,
+                .apply = RunInParallel});
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/machine_facts.h"
+
+namespace tern::schedule {
+namespace {
+
+int64_t NumberOr(const target::Target& target, const char* attribute, int64_t otherwise) {
+  auto it = target->attrs.find(attribute);
+  if (it == target->attrs.end()) return otherwise;
+  auto number = it->second.TryAs<int64_t>();
+  return number ? *number : otherwise;
+}
+
+}  // namespace
+
+MachineFacts MachineFacts::Of(const target::Target& target) {
+  MachineFacts facts;
+  facts.target = target;
+  facts.is_device = target->is_device();
+  if (facts.is_device) {
+    facts.max_threads = NumberOr(target, "max_threads", 0);
+    facts.shared_bytes = NumberOr(target, "max_shared_memory", 0);
+    facts.warp_size = target::WarpSize(target);
+    return facts;
+  }
+  facts.vector_bytes = target::VectorBytes(target);
+  facts.vector_registers =
+      NumberOr(target, "vector_registers", target::MachineDefaults::kVectorRegisters);
+  facts.l1_bytes = NumberOr(target, "l1_bytes", target::MachineDefaults::kL1Bytes);
+  facts.l2_bytes = NumberOr(target, "l2_bytes", target::MachineDefaults::kL2Bytes);
+  // Plain functions have no environment that would start threads.
+  facts.threads = target::HasPlainApi(target) ? 1 : NumberOr(target, "threads", 0);
+  return facts;
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_SCHEDULE_RULES_MACHINE_FACTS_H_
+#define TERN_SCHEDULE_RULES_MACHINE_FACTS_H_
+
+#include "tern/target/target.h"
+
+namespace tern::schedule {
+
+// What rules may know of a target. Those that are for many look at the numbers alone.
+struct MachineFacts {
+  target::Target target;  // for the rules of one backend, which may know their kind's attributes
+  bool is_device = false;
+  // Of a host, from the attributes that target::AddMachineAttrs declares; where a kind has them
+  // not, their defaults.
+  int64_t vector_bytes = 0;  // 0: its code generator takes no vectors
+  int64_t vector_registers = 0;
+  int64_t l1_bytes = 0, l2_bytes = 0;
+  int64_t threads = 0;  // 0: as many as the machine has; 1: parallel loops gain nothing
+  // Of a device. 0: unknown, or none.
+  int64_t max_threads = 0;  // of a block
+  int64_t warp_size = 0;
+  int64_t shared_bytes = 0;
+
+  static MachineFacts Of(const target::Target& target);
+};
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_MACHINE_FACTS_H_

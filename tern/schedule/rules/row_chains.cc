@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/row_chains.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tern/ir/structural.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/update.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+bool IsSpatialKind(BlockKind kind) {
+  return kind == BlockKind::kElementwise || kind == BlockKind::kBroadcast;
+}
+
+bool Calls(const BlockNode* block, const char* name) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::CallNode* node) override {
+      found |= node->name == wanted;
+      VisitChildren(node);
+    }
+    std::string wanted;
+    bool found = false;
+  } scan;
+  scan.wanted = name;
+  scan.Visit(block->body);
+  return scan.found;
+}
+
+class ChainFinder {
+ public:
+  ChainFinder(const PrimFunc& function, std::vector<BlockInfo>* blocks)
+      : nodes_(BlocksIn(function->body)), blocks_(*blocks) {}
+
+  void Run() {
+    for (size_t last = blocks_.size(); last-- > 0;)
+      if (!taken_.count(last) && IsSpatialKind(blocks_[last].kind)) Join(last);
+  }
+
+ private:
+  // The block before `reader` that wrote a buffer last, or none.
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  size_t WriterOf(const Buffer& buffer, size_t reader) const {
+    for (size_t i = reader; i-- > 0;)
+      if (!blocks_[i].accesses.empty() && blocks_[i].accesses[0].store &&
+          blocks_[i].accesses[0].buffer.same(buffer))
+        return i;
+    return kNone;
+  }
+
+  // The axes of `last` at which it reads results of reductions; none where they differ.
+  std::vector<size_t> RowsOf(size_t last) const {
+    std::vector<size_t> rows;
+    for (const BlockAccess& read : blocks_[last].accesses) {
+      if (read.store) continue;
+      size_t writer = WriterOf(read.buffer, last);
+      if (writer == kNone || blocks_[writer].kind != BlockKind::kReduction) continue;
+      bool fewer = !read.axes.empty() && read.axes.size() < blocks_[last].axes.size();
+      if (!fewer || !read.by_axes || (!rows.empty() && rows != read.axes)) return {};
+      rows = read.axes;
+    }
+    return rows;
+  }
+
+  // Whether the first axes of what a block writes are rows like those.
+  bool HasRows(const BlockInfo& block, const BlockInfo& last,
+               const std::vector<size_t>& rows) const {
+    if (block.accesses.empty() || !block.accesses[0].store || !block.accesses[0].by_axes)
+      return false;
+    const std::vector<size_t>& axes = block.accesses[0].axes;
+    if (axes.size() < rows.size()) return false;
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (!ir::StructuralEqual(block.axes[axes[i]].extent, last.axes[rows[i]].extent)) return false;
+    return true;
+  }
+
+  void Join(size_t last) {
+    BlockInfo& block = blocks_[last];
+    std::vector<size_t> rows = RowsOf(last);
+    if (rows.empty() || !HasRows(block, block, rows)) return;
+    std::set<size_t> members;
+    std::vector<size_t> open = {last};
+    while (!open.empty()) {
+      size_t at = open.back();
+      open.pop_back();
+      for (const BlockAccess& read : blocks_[at].accesses) {
+        size_t writer = read.store ? kNone : WriterOf(read.buffer, at);
+        if (writer == kNone || members.count(writer) || taken_.count(writer)) continue;
+        const BlockInfo& other = blocks_[writer];
+        bool fits = IsSpatialKind(other.kind) || other.kind == BlockKind::kReduction;
+        if (!fits || !HasRows(other, block, rows)) continue;
+        members.insert(writer);
+        open.push_back(writer);
+      }
+    }
+    bool exponential = Calls(nodes_[last], "exp"), total = false;
+    for (size_t member : members) {
+      block.members.push_back(blocks_[member].name);
+      exponential |= Calls(nodes_[member], "exp");
+      total |= Sums(member);
+      taken_.insert(member);
+    }
+    block.kind = exponential && total ? BlockKind::kSoftmax : BlockKind::kNormalization;
+    block.rows = rows;
+  }
+
+  bool Sums(size_t block) const {
+    if (blocks_[block].kind != BlockKind::kReduction) return false;
+    std::optional<Update> update = MatchUpdate(nodes_[block]);
+    return update && update->combine == NodeKind::kAdd;
+  }
+
+  std::vector<const BlockNode*> nodes_;
+  std::vector<BlockInfo>& blocks_;
+  std::set<size_t> taken_;  // members of chains
+};
+
+}  // namespace
+
+void JoinRowChains(const PrimFunc& function, std::vector<BlockInfo>* blocks) {
+  ChainFinder(function, blocks).Run();
+}
+
+}  // namespace tern::schedule
