@@ -4,6 +4,7 @@
 #include "tern/backend/opencl/codegen/codegen_opencl.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
+#include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
 
@@ -26,18 +27,6 @@ ffi::Module Build(const ir::IRModule& module, const target::Target&) {
                                       .source = {{"cl", source}}});
 }
 
-target::AttrSpec IntInRange(const char* name, int64_t otherwise, int64_t low, int64_t high,
-                            const char* help) {
-  return {.type = target::AttrSpec::Type::kInt,
-          .default_value = otherwise,
-          .help = std::string(help) + ", " + std::to_string(low) + " to " + std::to_string(high),
-          .check = [=](const ffi::Any& value) {
-            auto number = value.As<int64_t>();
-            TERN_CHECK(number >= low && number <= high)
-                << name << "=" << number << " is out of range; expected " << low << " to " << high;
-          }};
-}
-
 }  // namespace
 
 void RegisterCodegen() {
@@ -51,13 +40,15 @@ void RegisterCodegen() {
   kind.takes_vector = TakesVector;
   kind.final_passes = {"narrow_indices"};
   kind.stores = [](const target::Target&, DataType dtype) { return dtype == DataType::Float(16); };
-  kind.attrs["max_threads"] = IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
+  kind.attrs["max_threads"] =
+      target::IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
   for (const char* axis : {"max_threads_x", "max_threads_y", "max_threads_z"}) {
-    kind.attrs[axis] = IntInRange(axis, 256, 1, 4096, "work items in a work group on one axis");
+    kind.attrs[axis] =
+        target::IntInRange(axis, 256, 1, 4096, "work items in a work group on one axis");
     kind.attrs[axis].default_value = {};  // as many as in all
   }
-  kind.attrs["max_shared_memory"] =
-      IntInRange("max_shared_memory", 32768, 0, 1 << 20, "bytes of local memory in a work group");
+  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 1 << 20,
+                                                       "bytes of local memory in a work group");
   kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
   kind.tags = {
       {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768"},

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cuda/codegen/codegen_cuda.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::backend::cuda {
+
+using codegen::Code;
+using codegen::Precedence;
+
+namespace {
+
+std::string IntegerName(DataType dtype) {
+  std::string sign = dtype.is_uint() ? "unsigned " : dtype.bits() == 8 ? "signed " : "";
+  switch (dtype.bits()) {
+    case 8:
+      return sign + "char";
+    case 16:
+      return sign + "short";
+    case 32:
+      return sign + "int";
+    default:
+      return sign + "long long";
+  }
+}
+
+// The language's functions by intrinsic, where the names differ; for float32 with an f behind.
+const std::map<std::string, std::string> kFloatNames = {{"abs", "fabs"}, {"round", "rint"}};
+constexpr const char* kSameNames[] = {
+    "exp",  "exp2", "expm1", "log",   "log2", "log10", "log1p", "sqrt",    "rsqrt",
+    "pow",  "sin",  "cos",   "tan",   "asin", "acos",  "atan",  "atan2",   "sinh",
+    "cosh", "tanh", "erf",   "floor", "ceil", "trunc", "fma",   "copysign"};
+
+std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
+  if (dtype.is_integer()) {
+    std::string wide = dtype.bits() == 64 ? "ll" : "";
+    if (intrinsic == "popcount") return "__popc" + wide;
+    return intrinsic == "clz" ? "__clz" + wide : "";
+  }
+  if (!tir::IsWideFloat(dtype)) return "";
+  std::string suffix = dtype.bits() == 32 ? "f" : "";
+  if (auto it = kFloatNames.find(intrinsic); it != kFloatNames.end()) return it->second + suffix;
+  bool same =
+      std::find(std::begin(kSameNames), std::end(kSameNames), intrinsic) != std::end(kSameNames);
+  return same ? intrinsic + suffix : "";
+}
+
+// The threads of a block, so that registers are found for all of them; 0 where it is not constant.
+int64_t ThreadsOf(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::ForNode* node) override {
+      if (node->for_kind == tir::ForKind::kThread && node->thread.starts_with("threadIdx.")) {
+        const int64_t* extent = ir::AsConstInt(node->extent);
+        extents[node->thread] = extent ? *extent : 0;
+      }
+      VisitChildren(node);
+    }
+    std::map<std::string, int64_t> extents;
+  } scan;
+  scan.Visit(function->body);
+  int64_t threads = 1;
+  for (const auto& [axis, extent] : scan.extents) threads *= extent;
+  return threads;
+}
+
+}  // namespace
+
+bool StoresFloat(DataType dtype) {
+  return dtype == DataType::Float(16) || dtype == DataType::Bfloat16();
+}
+
+std::vector<std::string> FloatFunctions() {
+  std::vector<std::string> names(std::begin(kSameNames), std::end(kSameNames));
+  for (const auto& [intrinsic, name] : kFloatNames) names.push_back(intrinsic);
+  return names;
+}
+
+CodeGenCuda::CodeGenCuda() {
+  names_.Reserve(
+      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
+      "char16_t "
+      "char32_t class compl concept const consteval constexpr constinit const_cast continue "
+      "co_await co_return co_yield decltype default delete do double dynamic_cast else enum "
+      "explicit export extern false float for friend goto if inline int long mutable namespace new "
+      "noexcept not not_eq nullptr operator or or_eq private protected public register "
+      "reinterpret_cast requires return short signed sizeof static static_assert static_cast "
+      "struct "
+      "switch template this thread_local throw true try typedef typeid typename union unsigned "
+      "using virtual void volatile wchar_t while xor xor_eq typeof restrict");
+  // What is there without a declaration.
+  names_.Reserve(
+      "blockIdx blockDim threadIdx gridDim warpSize dim3 size_t ptrdiff_t NULL clock clock64 "
+      "printf "
+      "malloc free memcpy memset assert abs min max isnan isinf isfinite signbit half nv_bfloat16 "
+      "cudaError cudaStream_t clock_t FILE int8_t int16_t int32_t int64_t uint8_t uint16_t "
+      "uint32_t "
+      "uint64_t intptr_t uintptr_t uint3");
+  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
+                              "longlong", "ulonglong", "float", "double"})
+    names_.Reserve(fmt::format("{0}1 {0}2 {0}3 {0}4", element));
+  for (const std::string& function : FloatFunctions())
+    for (const char* suffix : {"", "f", "l"})
+      names_.Reserve((kFloatNames.contains(function) ? kFloatNames.at(function) : function) +
+                     suffix);
+  names_.Reserve(
+      "round roundf fmod fmodf fmin fmax fminf fmaxf cbrt cbrtf hypot hypotf ldexp frexp modf "
+      "remainder lgamma tgamma erfc erfcf erfinv exp10 exp10f log1p acosh asinh atanh nearbyint "
+      "lrint llrint lround llround logb ilogb nextafter norm j0 j1 y0 y1 yn jn sincos sincosf "
+      "sinpi cospi sincospi rhypot rcbrt normcdf normcdfinv scalbn fdim nan saturate");
+}
+
+std::string CodeGenCuda::ValueType(DataType dtype) {
+  TERN_ICHECK(dtype.is_scalar()) << dtype.str() << " was not lowered: vectors are made of scalars";
+  TERN_ICHECK(!dtype.is_handle()) << "a pointer is used as a value in a kernel";
+  if (dtype.is_bool()) return "bool";
+  if (dtype.is_float()) return dtype.bits() == 64 ? "double" : "float";
+  return IntegerName(dtype);
+}
+
+std::string CodeGenCuda::StorageType(DataType dtype) {
+  if (dtype.is_bool()) return "unsigned char";
+  return StoresFloat(dtype) ? "unsigned short" : ValueType(dtype);
+}
+
+std::string CodeGenCuda::NonFiniteLiteral(DataType dtype, double value) {
+  bool wide = dtype.bits() == 64;
+  std::string infinity =
+      wide ? "__longlong_as_double(0x7ff0000000000000LL)" : "__int_as_float(0x7f800000)";
+  if (std::isnan(value))
+    return wide ? "__longlong_as_double(0x7ff8000000000000LL)" : "__int_as_float(0x7fc00000)";
+  return value < 0 ? "-" + infinity : infinity;
+}
+
+std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
+
+// ---- Functions.
+
+std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
+  TERN_CHECK(names_.IsLegal(function->name))
+      << "kernel " << function->name
+      << " cannot be written in CUDA C++, where the name means something else; rename it";
+  kernel_ = &kernels_[function->name];
+  if (auto it = function->attrs.find(tir::attr::kLaunchTags); it != function->attrs.end())
+    for (const ffi::Any& tag : *it->second.As<ffi::Array>())
+      kernel_->launch_tags.push_back(tag.As<std::string>());
+  bool distinct = tir::TensorsAreDistinct(function);
+  std::string params;
+  for (const tir::Param& param : function->params) {
+    kernel_->args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
+    params += (params.empty() ? "" : ", ") + PrintParam(param, distinct);
+  }
+  int64_t threads = ThreadsOf(function);
+  std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
+  return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name, params);
+}
+
+std::string CodeGenCuda::PrintParam(const tir::Param& param, bool distinct) {
+  if (param.is_tensor()) {
+    bool is_const = !usage().written.contains(param.var.node());
+    std::string name = DefineBuffer(param.buffer);
+    DefineAddress(param.buffer, name);
+    // What threads of a block hand on through memory may not be taken to be a thread's own.
+    return PointerType(StorageType(param.buffer->dtype), "global", is_const) +
+           (distinct && is_const ? " __restrict__ " : " ") + name;
+  }
+  DataType dtype = param.var.dtype();
+  std::string name = DefineVar(param.var);
+  if (dtype.is_bool()) return "unsigned char " + name;
+  return ValueType(dtype) + " " + name;
+}
+
+std::string CodeGenCuda::ThreadIndex(const std::string& axis) {
+  TERN_ICHECK(axis.starts_with("blockIdx.") || axis.starts_with("threadIdx."))
+      << "CUDA has no thread axis " << axis;
+  return axis;
+}
+
+// ---- Memory.
+
+void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
+  const ir::Buffer& buffer = node->buffer;
+  bool is_shared = buffer->scope == "shared";
+  TERN_ICHECK(is_shared || buffer->scope == "local")
+      << "buffer " << buffer->name << " of scope " << buffer->scope;
+  std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
+  std::string type = StorageType(buffer->dtype);
+  DefineArray(buffer, name, type);
+  int64_t size = ConstantSize(buffer);
+  std::string text = fmt::format("{}{} {}[{}]{};", is_shared ? "__shared__ " : "", type, name, size,
+                                 AlignmentAttribute(buffer));
+  if (is_shared) {
+    kernel_->static_shared_bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
+    HoistLine(text);
+  } else {
+    Line(text);
+  }
+}
+
+std::string CodeGenCuda::FromBits(DataType dtype) {
+  if (dtype == DataType::Bfloat16())
+    return UseHelper("tern_from_bf16",
+                     "static __device__ __forceinline__ float tern_from_bf16(unsigned short x) {\n"
+                     "  return __uint_as_float((unsigned int)x << 16);\n"
+                     "}\n");
+  return UseHelper("tern_from_f16",
+                   "static __device__ __forceinline__ float tern_from_f16(unsigned short x) {\n"
+                   "  float value;\n"
+                   "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(x));\n"
+                   "  return value;\n"
+                   "}\n");
+}
+
+std::string CodeGenCuda::ToBits(DataType dtype) {
+  std::string type = dtype == DataType::Bfloat16() ? "bf16" : "f16";
+  return UseHelper("tern_to_" + type,
+                   fmt::format("static __device__ __forceinline__ unsigned short tern_to_{0}(float "
+                               "x) {{\n"
+                               "  unsigned short bits;\n"
+                               "  asm(\"cvt.rn.{0}.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(x));\n"
+                               "  return bits;\n"
+                               "}}\n",
+                               type));
+}
+
+Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
+  if (!StoresFloat(node->dtype)) return CodeGenC::PrintLoad(node);
+  return {fmt::format("{}({}[{}])", FromBits(node->dtype), NameOf(node->buffer),
+                      PrintConverted(node->indices[0]))};
+}
+
+void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
+  DataType dtype = node->value.dtype();
+  if (!StoresFloat(dtype)) return CodeGenC::EmitStore(node);
+  // Storing rounds, so the value need not be rounded before.
+  const auto* cast = node->value.As<ir::CastNode>();
+  bool from_float = cast && cast->value.dtype() == DataType::Float(32);
+  std::string value = Print(from_float ? cast->value : node->value).text;
+  Line(fmt::format("{}[{}] = {}({});", NameOf(node->buffer), PrintConverted(node->indices[0]),
+                   ToBits(dtype), value));
+}
+
+void CodeGenCuda::EmitCall(const ir::CallNode* node) {
+  if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
+  Line("__syncthreads();");
+}
+
+std::string CodeGenCuda::FunctionName(const ir::CallNode* node) {
+  return FunctionOf(node->name, node->dtype);
+}
+
+Code CodeGenCuda::PrintReinterpret(const ir::CallNode* node) {
+  DataType from = node->args[0].dtype(), to = node->dtype;
+  if (from == to) return Print(node->args[0]);
+  std::string value = Print(node->args[0]).text;
+  if (StoresFloat(from))
+    return {fmt::format("({}){}({})", ValueType(to), ToBits(from), value), Precedence::kUnary};
+  if (StoresFloat(to))
+    return {fmt::format("{}((unsigned short){})", FromBits(to), "(" + value + ")")};
+  if (from.is_float() && to.is_integer())
+    return {fmt::format("({}){}({})", ValueType(to),
+                        from.bits() == 64 ? "__double_as_longlong" : "__float_as_int", value),
+            Precedence::kUnary};
+  if (to.is_float())
+    return {
+        fmt::format("{}({})", to.bits() == 64 ? "__longlong_as_double" : "__int_as_float", value)};
+  return {fmt::format("({})({})", ValueType(to), value), Precedence::kUnary};
+}
+
+Code CodeGenCuda::PrintConversion(const ir::CastNode* node) {
+  if (!StoresFloat(node->dtype)) return CodeGenC::PrintConversion(node);
+  // Rounded as memory would. A double is rounded once.
+  TERN_ICHECK(node->value.dtype() == DataType::Float(32) || StoresFloat(node->value.dtype()))
+      << "a conversion from " << node->value.dtype().str() << " to " << node->dtype.str();
+  std::string from = FromBits(node->dtype), to = ToBits(node->dtype);
+  return {fmt::format("{}({}({}))", from, to, Print(node->value).text)};
+}
+
+}  // namespace tern::backend::cuda

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels as CUDA C++, for NVRTC: without any header.
+#ifndef TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
+#define TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/codegen/c/codegen_c.h"
+#include "tern/runtime/device_artifact.h"
+
+namespace tern::backend::cuda {
+
+// Takes functions of calling convention "kernel". float16 and bfloat16 are 16 bits in memory,
+// converted by instructions; as values they are floats.
+class CodeGenCuda : public codegen::CodeGenC {
+ public:
+  CodeGenCuda();
+
+  // Of the kernels added so far.
+  const runtime::KernelMap& kernels() const { return kernels_; }
+
+ protected:
+  std::string ValueType(DataType dtype) override;
+  std::string StorageType(DataType dtype) override;
+  std::string NonFiniteLiteral(DataType dtype, double value) override;
+  std::string Preamble() const override;
+  std::string FunctionHead(const tir::PrimFunc& function) override;
+  std::string ThreadIndex(const std::string& axis) override;
+  void EmitAllocate(const tir::AllocateNode* node) override;
+  codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
+  void EmitStore(const tir::BufferStoreNode* node) override;
+  void EmitCall(const ir::CallNode* node) override;
+  std::string FunctionName(const ir::CallNode* node) override;
+  codegen::Code PrintReinterpret(const ir::CallNode* node) override;
+  codegen::Code PrintConversion(const ir::CastNode* node) override;
+
+ private:
+  std::string PrintParam(const tir::Param& param, bool distinct);
+  // "tern_from_f16": bits to float, and the other way; defined where they are used.
+  std::string FromBits(DataType dtype);
+  std::string ToBits(DataType dtype);
+
+  runtime::KernelMap kernels_;
+  runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
+};
+
+// Whether the language stores the type: the others are lowered to integers.
+bool StoresFloat(DataType dtype);
+
+// Intrinsics on floats that the language has functions for.
+std::vector<std::string> FloatFunctions();
+
+}  // namespace tern::backend::cuda
+
+#endif  // TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_

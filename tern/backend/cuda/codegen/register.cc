@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target kind `cuda`.
+#include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/ffi/registry.h"
+#include "tern/runtime/device_module.h"
+#include "tern/target/attr_checks.h"
+#include "tern/target/target.h"
+#include "tern/tir/intrinsic_rules.h"
+
+namespace tern::backend::cuda {
+
+void RegisterCodegen();
+
+namespace {
+
+constexpr int32_t kDeviceTypeCuda = 2;  // DLPack's
+
+ffi::Module Build(const ir::IRModule& module, const target::Target&) {
+  CodeGenCuda gen;
+  for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
+  std::string source = gen.Finish();
+  return runtime::CreateDeviceModule({.kind = "cuda",
+                                      .fmt = "cuda",
+                                      .fmap = gen.kernels(),
+                                      .payload = {{"", source}},
+                                      .source = {{"cuda", source}}});
+}
+
+}  // namespace
+
+void RegisterCodegen() {
+  target::TargetKind kind;
+  kind.name = "cuda";
+  kind.role = target::Role::kDevice;
+  kind.description = "CUDA C++ for NVIDIA GPUs, compiled where it runs (NVRTC)";
+  kind.module_kind = "cuda";
+  kind.device = "cuda";
+  kind.device_type = kDeviceTypeCuda;
+  kind.takes_vector = [](const ir::Expr&) { return false; };
+  kind.final_passes = {"narrow_indices"};
+  kind.stores = [](const target::Target&, DataType dtype) { return StoresFloat(dtype); };
+  kind.attrs["max_threads"] =
+      target::IntInRange("max_threads", 1024, 1, 1024, "threads in a block");
+  const std::pair<const char*, int64_t> axes[] = {
+      {"max_threads_x", 1024}, {"max_threads_y", 1024}, {"max_threads_z", 64}};
+  for (const auto& [axis, most] : axes)
+    kind.attrs[axis] = target::IntInRange(axis, most, 1, most, "threads in a block on one axis");
+  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 49152,
+                                                       "bytes of static shared memory in a block");
+  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
+  kind.tags = {
+      {"nvidia/h200", "cuda"},
+      {"nvidia/rtx-4090", "cuda"},
+  };
+  target::RegisterTargetKind(std::move(kind));
+  tir::KeepIntrinsics("cuda", FloatFunctions(), tir::IsWideFloat);
+  tir::KeepIntrinsics("cuda", {"popcount", "clz"},
+                      [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
+  ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
+}
+
+}  // namespace tern::backend::cuda

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of the CUDA driver API and of NVRTC that the plugin uses, declared from their
+// documentation, so that no SDK is needed to build it.
+#ifndef TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_
+#define TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tern::cuda::cu {
+
+// Handles are opaque; only their pointer size crosses the boundary.
+using Context = struct ContextHandle*;
+using Module = struct ModuleHandle*;
+using Function = struct FunctionHandle*;
+using Stream = struct StreamHandle*;
+using Event = struct EventHandle*;
+using Device = int;
+using DevicePointer = unsigned long long;
+using Result = int;
+
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kNoDevice = 100;
+
+enum DeviceAttribute : int {
+  kMaxThreadsPerBlock = 1,
+  kMaxBlockDimX = 2,  // then Y, Z, and the same of grids
+  kMaxGridDimX = 5,
+  kMaxSharedMemoryPerBlock = 8,
+  kWarpSize = 10,
+  kMultiprocessorCount = 16,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+  kMaxSharedMemoryPerBlockOptin = 97,
+};
+enum FunctionAttribute : int {
+  kFunctionMaxThreadsPerBlock = 0,
+  kFunctionMaxDynamicSharedSize = 8,
+};
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDefault = 0;
+
+// X(name, symbol, parameters...): every function returns a Result.
+#define TERN_CUDA_FUNCTIONS(X)                                                                  \
+  X(Init, "cuInit", unsigned)                                                                   \
+  X(DriverGetVersion, "cuDriverGetVersion", int*)                                               \
+  X(GetErrorName, "cuGetErrorName", Result, const char**)                                       \
+  X(GetErrorString, "cuGetErrorString", Result, const char**)                                   \
+  X(DeviceGetCount, "cuDeviceGetCount", int*)                                                   \
+  X(DeviceGet, "cuDeviceGet", Device*, int)                                                     \
+  X(DeviceGetName, "cuDeviceGetName", char*, int, Device)                                       \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", int*, int, Device)                              \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", size_t*, Device)                                     \
+  X(PrimaryContextRetain, "cuDevicePrimaryCtxRetain", Context*, Device)                         \
+  X(ContextPush, "cuCtxPushCurrent_v2", Context)                                                \
+  X(ContextPop, "cuCtxPopCurrent_v2", Context*)                                                 \
+  X(MemAlloc, "cuMemAlloc_v2", DevicePointer*, size_t)                                          \
+  X(MemFree, "cuMemFree_v2", DevicePointer)                                                     \
+  X(MemGetInfo, "cuMemGetInfo_v2", size_t*, size_t*)                                            \
+  X(MemcpyHtoD, "cuMemcpyHtoDAsync_v2", DevicePointer, const void*, size_t, Stream)             \
+  X(MemcpyDtoH, "cuMemcpyDtoHAsync_v2", void*, DevicePointer, size_t, Stream)                   \
+  X(MemcpyDtoD, "cuMemcpyDtoDAsync_v2", DevicePointer, DevicePointer, size_t, Stream)           \
+  X(StreamCreate, "cuStreamCreate", Stream*, unsigned)                                          \
+  X(StreamDestroy, "cuStreamDestroy_v2", Stream)                                                \
+  X(StreamSynchronize, "cuStreamSynchronize", Stream)                                           \
+  X(StreamWaitEvent, "cuStreamWaitEvent", Stream, Event, unsigned)                              \
+  X(EventCreate, "cuEventCreate", Event*, unsigned)                                             \
+  X(EventDestroy, "cuEventDestroy_v2", Event)                                                   \
+  X(EventRecord, "cuEventRecord", Event, Stream)                                                \
+  X(EventSynchronize, "cuEventSynchronize", Event)                                              \
+  X(EventElapsedTime, "cuEventElapsedTime", float*, Event, Event)                               \
+  X(ModuleLoadData, "cuModuleLoadData", Module*, const void*)                                   \
+  X(ModuleUnload, "cuModuleUnload", Module)                                                     \
+  X(ModuleGetFunction, "cuModuleGetFunction", Function*, Module, const char*)                   \
+  X(FuncGetAttribute, "cuFuncGetAttribute", int*, int, Function)                                \
+  X(FuncSetAttribute, "cuFuncSetAttribute", Function, int, int)                                 \
+  X(LaunchKernel, "cuLaunchKernel", Function, unsigned, unsigned, unsigned, unsigned, unsigned, \
+    unsigned, unsigned, Stream, void**, void**)
+
+struct Functions {
+#define TERN_CUDA_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
+  TERN_CUDA_FUNCTIONS(TERN_CUDA_DECLARE)
+#undef TERN_CUDA_DECLARE
+};
+
+}  // namespace tern::cuda::cu
+
+namespace tern::cuda::nvrtc {
+
+using Program = struct ProgramHandle*;
+using Result = int;
+
+#define TERN_NVRTC_FUNCTIONS(X)                                                   \
+  X(Version, "nvrtcVersion", int*, int*)                                          \
+  X(CreateProgram, "nvrtcCreateProgram", Program*, const char*, const char*, int, \
+    const char* const*, const char* const*)                                       \
+  X(DestroyProgram, "nvrtcDestroyProgram", Program*)                              \
+  X(CompileProgram, "nvrtcCompileProgram", Program, int, const char* const*)      \
+  X(GetProgramLogSize, "nvrtcGetProgramLogSize", Program, size_t*)                \
+  X(GetProgramLog, "nvrtcGetProgramLog", Program, char*)                          \
+  X(GetCodeSize, "nvrtcGetCUBINSize", Program, size_t*)                           \
+  X(GetCode, "nvrtcGetCUBIN", Program, char*)
+
+struct Functions {
+#define TERN_NVRTC_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
+  TERN_NVRTC_FUNCTIONS(TERN_NVRTC_DECLARE)
+#undef TERN_NVRTC_DECLARE
+};
+
+}  // namespace tern::cuda::nvrtc
+
+#endif  // TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_

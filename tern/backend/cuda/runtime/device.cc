@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tern/backend/cuda/runtime/driver.h"
+#include "tern/backend/cuda/runtime/plugin.h"
+
+namespace tern::cuda {
+namespace {
+
+using plugin::Guard;
+
+constexpr uint64_t kMaxStaticSharedMemory = 49152;  // of every architecture
+
+cu::DevicePointer Address(const void* memory, uint64_t offset) {
+  return reinterpret_cast<cu::DevicePointer>(memory) + offset;
+}
+cu::Stream AsStream(void* stream) { return static_cast<cu::Stream>(stream); }
+cu::Event AsEvent(void* event) { return static_cast<cu::Event>(event); }
+
+int Count(int32_t* count) {
+  return Guard([&] { *count = Driver::Get().count(); });
+}
+
+void EmitLimits(Device& device, void* sink, TernPropertySink emit) {
+  auto number = [&](const char* name, uint64_t value) {
+    TernAny any = plugin::IntValue(static_cast<int64_t>(value));
+    emit(sink, name, &any);
+  };
+  number("max_threads", device.Attribute(cu::kMaxThreadsPerBlock));
+  number("max_shared_memory", std::min<uint64_t>(device.Attribute(cu::kMaxSharedMemoryPerBlock),
+                                                 kMaxStaticSharedMemory));
+}
+
+int Describe(int32_t device_id, void* sink, TernPropertySink emit) {
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    auto text = [&](const char* name, const std::string& value) {
+      TernAny any = plugin::TextValue(value.c_str());
+      emit(sink, name, &any);
+    };
+    auto number = [&](const char* name, uint64_t value) {
+      TernAny any = plugin::IntValue(static_cast<int64_t>(value));
+      emit(sink, name, &any);
+    };
+    text("name", device.name());
+    text("driver", Driver::Get().version());
+    text("arch", device.architecture());
+    EmitLimits(device, sink, emit);
+    number("num_cores", device.Attribute(cu::kMultiprocessorCount));
+    number("warp_size", device.Attribute(cu::kWarpSize));
+    number("memory", device.memory());
+  });
+}
+
+int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
+  return Guard([&] { EmitLimits(Driver::Get().device(device_id), sink, emit); });
+}
+
+// The driver aligns to 256 bytes, more than any kernel asks for.
+int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    cu::DevicePointer memory = 0;
+    // The driver makes no empty buffer.
+    cu::Result result = Cu().MemAlloc(&memory, std::max<uint64_t>(bytes, 1));
+    if (result == 2)
+      TERN_THROW(MemoryError) << "cuda:" << device_id << ": there is no memory for " << bytes
+                              << " bytes";
+    Check(result, "cuMemAlloc");
+    *out = reinterpret_cast<void*>(memory);
+  });
+}
+
+int Free(int32_t device_id, void* memory) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().MemFree(Address(memory, 0)), "cuMemFree");
+  });
+}
+
+// To and from the host it waits: the host's memory may go away when this returns.
+int Copy(const TernCopy* copy) {
+  return Guard([&] {
+    bool from_host = copy->src_device.type == kTernDeviceCpu,
+         to_host = copy->dst_device.type == kTernDeviceCpu;
+    if (copy->bytes == 0) return;
+    Current current(Driver::Get().device(from_host ? copy->dst_device.id : copy->src_device.id));
+    cu::Stream stream = AsStream(copy->stream);
+    if (from_host)
+      Check(Cu().MemcpyHtoD(Address(copy->dst, copy->dst_offset),
+                            static_cast<const char*>(copy->src) + copy->src_offset, copy->bytes,
+                            stream),
+            "cuMemcpyHtoDAsync");
+    else if (to_host)
+      Check(Cu().MemcpyDtoH(static_cast<char*>(copy->dst) + copy->dst_offset,
+                            Address(copy->src, copy->src_offset), copy->bytes, stream),
+            "cuMemcpyDtoHAsync");
+    else
+      Check(Cu().MemcpyDtoD(Address(copy->dst, copy->dst_offset),
+                            Address(copy->src, copy->src_offset), copy->bytes, stream),
+            "cuMemcpyDtoDAsync");
+    if (from_host || to_host) Check(Cu().StreamSynchronize(stream), "cuStreamSynchronize");
+  });
+}
+
+int CreateStream(int32_t device_id, void** out) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    cu::Stream stream = nullptr;
+    Check(Cu().StreamCreate(&stream, cu::kStreamNonBlocking), "cuStreamCreate");
+    *out = stream;
+  });
+}
+
+int DestroyStream(int32_t device_id, void* stream) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    if (stream) Check(Cu().StreamDestroy(AsStream(stream)), "cuStreamDestroy");
+  });
+}
+
+int Synchronize(int32_t device_id, void* stream) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().StreamSynchronize(AsStream(stream)), "cuStreamSynchronize");
+  });
+}
+
+int MemoryInfo(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    size_t unused = 0, total = 0;
+    Check(Cu().MemGetInfo(&unused, &total), "cuMemGetInfo");
+    *free_bytes = unused;
+    *total_bytes = total;
+  });
+}
+
+int CreateEvent(int32_t device_id, void** out) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    cu::Event event = nullptr;
+    Check(Cu().EventCreate(&event, cu::kEventDefault), "cuEventCreate");
+    *out = event;
+  });
+}
+
+int DestroyEvent(int32_t device_id, void* event) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().EventDestroy(AsEvent(event)), "cuEventDestroy");
+  });
+}
+
+int RecordEvent(int32_t device_id, void* event, void* stream) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().EventRecord(AsEvent(event), AsStream(stream)), "cuEventRecord");
+  });
+}
+
+int WaitEvent(int32_t device_id, void* event, void* stream) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().StreamWaitEvent(AsStream(stream), AsEvent(event), 0), "cuStreamWaitEvent");
+  });
+}
+
+int SynchronizeEvent(int32_t device_id, void* event) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().EventSynchronize(AsEvent(event)), "cuEventSynchronize");
+  });
+}
+
+int Elapsed(int32_t device_id, void* start, void* stop, double* seconds) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().EventSynchronize(AsEvent(start)), "cuEventSynchronize");
+    Check(Cu().EventSynchronize(AsEvent(stop)), "cuEventSynchronize");
+    float milliseconds = 0;
+    cu::Result result = Cu().EventElapsedTime(&milliseconds, AsEvent(start), AsEvent(stop));
+    if (result == 400) TERN_THROW(ValueError) << "an event that was never recorded has no time";
+    Check(result, "cuEventElapsedTime");
+    *seconds = milliseconds * 1e-3;
+  });
+}
+
+}  // namespace
+
+const TernDeviceApi kDeviceApi = {
+    .size = sizeof(TernDeviceApi),
+    .version = TERN_PLUGIN_API_VERSION,
+    .device_type = 2,
+    .device_count = Count,
+    .describe = Describe,
+    .alloc = Alloc,
+    .free = Free,
+    .copy = Copy,
+    .create_stream = CreateStream,
+    .destroy_stream = DestroyStream,
+    .synchronize = Synchronize,
+    .memory_info = MemoryInfo,
+    .create_event = CreateEvent,
+    .destroy_event = DestroyEvent,
+    .record_event = RecordEvent,
+    .wait_event = WaitEvent,
+    .synchronize_event = SynchronizeEvent,
+    .elapsed = Elapsed,
+    .detect = Detect,
+};
+
+}  // namespace tern::cuda

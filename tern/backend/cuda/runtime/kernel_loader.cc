@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <memory>
+
+#include "tern/backend/cuda/runtime/driver.h"
+#include "tern/backend/cuda/runtime/nvrtc.h"
+#include "tern/backend/cuda/runtime/plugin.h"
+
+namespace tern::cuda {
+namespace {
+
+using plugin::Guard;
+
+struct Kernel {
+  Device* device;
+  cu::Function handle;
+  unsigned max_threads = 0;  // of this kernel on its device
+  int dynamic_limit = 0;     // bytes of dynamic shared memory that it was told to allow
+};
+
+// One cu::Module per blob: a whole program, or one kernel's code.
+class Program {
+ public:
+  explicit Program(Device* device) : device_(device) {}
+  Program(const Program&) = delete;
+  ~Program() {
+    Current current(*device_);
+    for (const auto& [name, module] : modules_) Cu().ModuleUnload(module);
+  }
+
+  void Add(const std::string& fmt, const TernBlob& blob) {
+    std::string code(blob.data, blob.size);
+    if (fmt == "cuda") code = CompileSource(code, device_->architecture());
+    Current current(*device_);
+    cu::Module module = nullptr;
+    cu::Result result = Cu().ModuleLoadData(&module, code.c_str());
+    if (result != cu::kSuccess && fmt != "cuda")
+      TERN_THROW(RuntimeError) << "cuda:" << device_->number() << " (" << device_->name() << ", "
+                               << device_->architecture() << ") does not take the " << fmt
+                               << " code: it is for another architecture or a newer driver";
+    Check(result, "cuModuleLoadData");
+    modules_.emplace(blob.name, module);
+  }
+
+  Kernel* Get(const std::string& name) {
+    auto it = kernels_.find(name);
+    if (it != kernels_.end()) return it->second.get();
+    auto module = modules_.find(name);
+    if (module == modules_.end()) module = modules_.find("");
+    if (module == modules_.end())
+      TERN_THROW(ValueError) << "the program has no code for kernel " << name;
+    Current current(*device_);
+    auto kernel = std::make_unique<Kernel>();
+    kernel->device = device_;
+    if (Cu().ModuleGetFunction(&kernel->handle, module->second, name.c_str()) != cu::kSuccess)
+      TERN_THROW(RuntimeError) << "cuda:" << device_->number() << ": the program has no kernel "
+                               << name;
+    int threads = 0;
+    Check(Cu().FuncGetAttribute(&threads, cu::kFunctionMaxThreadsPerBlock, kernel->handle),
+          "cuFuncGetAttribute");
+    kernel->max_threads = static_cast<unsigned>(threads);
+    return kernels_.emplace(name, std::move(kernel)).first->second.get();
+  }
+
+ private:
+  Device* device_;
+  std::map<std::string, cu::Module> modules_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+};
+
+int Load(int32_t device_id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
+  return Guard([&] {
+    std::string format = fmt;
+    if (format != "cuda" && format != "ptx" && format != "cubin")
+      TERN_THROW(ValueError) << "the cuda runtime does not take programs in format " << format
+                             << ": cuda, ptx and cubin are legal";
+    auto program = std::make_unique<Program>(&Driver::Get().device(device_id));
+    for (int32_t i = 0; i < num_blobs; ++i) program->Add(format, blobs[i]);
+    *out = program.release();
+  });
+}
+
+void Unload(void* program) { delete static_cast<Program*>(program); }
+
+int GetKernel(void* program, const char* name, void** out) {
+  return Guard([&] { *out = static_cast<Program*>(program)->Get(name); });
+}
+
+// The driver answers with a number; this says which limit it was.
+[[noreturn]] void ExplainLaunch(const Kernel& kernel, const TernLaunch& launch, cu::Result result) {
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    auto most = static_cast<uint32_t>(kernel.device->Attribute(cu::kMaxBlockDimX + i));
+    auto blocks = static_cast<uint32_t>(kernel.device->Attribute(cu::kMaxGridDimX + i));
+    if (launch.block[i] > most)
+      TERN_THROW(ValueError) << "block axis " << "xyz"[i] << " has " << launch.block[i]
+                             << " threads; cuda:" << kernel.device->number() << " allows " << most;
+    if (launch.grid[i] > blocks)
+      TERN_THROW(ValueError) << "grid axis " << "xyz"[i] << " has " << launch.grid[i]
+                             << " blocks; cuda:" << kernel.device->number() << " allows " << blocks;
+    threads *= launch.block[i];
+  }
+  if (threads > kernel.max_threads)
+    TERN_THROW(ValueError) << "the block has " << threads
+                           << " threads; cuda:" << kernel.device->number() << " allows "
+                           << kernel.max_threads << " for this kernel";
+  Check(result, "cuLaunchKernel");
+  __builtin_unreachable();
+}
+
+void AllowDynamicShared(Kernel& kernel, uint64_t bytes) {
+  auto wanted = static_cast<int>(bytes);
+  if (wanted <= kernel.dynamic_limit) return;
+  int most = kernel.device->Attribute(cu::kMaxSharedMemoryPerBlockOptin);
+  if (wanted > most)
+    TERN_THROW(ValueError) << "the block asks for " << bytes
+                           << " bytes of shared memory; cuda:" << kernel.device->number()
+                           << " allows " << most;
+  Check(Cu().FuncSetAttribute(kernel.handle, cu::kFunctionMaxDynamicSharedSize, wanted),
+        "cuFuncSetAttribute");
+  kernel.dynamic_limit = wanted;
+}
+
+int Launch(void* raw, const TernLaunch* launch) {
+  return Guard([&] {
+    auto& kernel = *static_cast<Kernel*>(raw);
+    Current current(*kernel.device);
+    AllowDynamicShared(kernel, launch->dynamic_shared_bytes);
+    auto** args = const_cast<void**>(launch->args);
+    cu::Result result = Cu().LaunchKernel(
+        kernel.handle, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+        launch->block[1], launch->block[2], static_cast<unsigned>(launch->dynamic_shared_bytes),
+        static_cast<cu::Stream>(launch->stream), args, nullptr);
+    if (result != cu::kSuccess) ExplainLaunch(kernel, *launch, result);
+  });
+}
+
+}  // namespace
+
+const TernKernelLoader kKernelLoader = {
+    .size = sizeof(TernKernelLoader),
+    .version = TERN_PLUGIN_API_VERSION,
+    .load = Load,
+    .unload = Unload,
+    .get_kernel = GetKernel,
+    .launch = Launch,
+};
+
+}  // namespace tern::cuda
