@@ -13,9 +13,9 @@ trap 'rm -rf "$work"' EXIT
 export POCL_CACHE_DIR=$work/pocl
 
 # Sizes that are no multiple of anything; what a kernel does not name here has its sizes in the program.
-declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"
-  [gather]="rows=37 n=61" [layernorm]="n=61" [matmul]="n=61 k=67 m=71" [row_sum]="n=61 m=71" [scan]="n=61 m=71" [softmax]="n=61 m=71"
-  [transpose]="n=61 m=71")
+declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"
+  [gather]="rows=37 n=61" [layernorm]="n=61" [matmul]="n=61 k=67 m=71" [matmul_tiled]="n=61 k=67 m=71" [row_sum]="n=61 m=71" [scan]="n=61 m=71"
+  [softmax]="n=61 m=71" [softmax_fused]="n=61 m=71" [transpose]="n=61 m=71")
 # The machine that a cross build is for: cross-aarch64 -> aarch64.
 machine=${cross##*cross-}
 

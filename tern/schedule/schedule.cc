@@ -63,15 +63,6 @@ void CheckNew(const Nodes& nodes, const std::string& name, const char* what, F n
 
 }  // namespace
 
-// Whether a function's schedule is for the target that it is compiled for, if there is one yet.
-static bool IsForItsTarget(const PrimFunc& function) {
-  auto machines = function->attrs.find(attr::kScheduleFor);
-  auto target = function->attrs.find(attr::kTarget);
-  if (machines == function->attrs.end() || target == function->attrs.end()) return true;
-  bool device = target->second.As<target::Target>()->is_device();
-  return machines->second.As<std::string>() == (device ? "device" : "host");
-}
-
 Schedule::Schedule(PrimFunc function) : function_(std::move(function)) {
   std::set<std::string> twice;
   for (const BlockNode* block : BlocksIn(function_->body)) {
@@ -223,13 +214,22 @@ void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& wh
            "function says that it does not");
 }
 
+bool HasSchedule(const PrimFunc& function) {
+  if (!function->attrs.count(attr::kSchedule)) return false;
+  auto machines = function->attrs.find(attr::kScheduleFor);
+  auto target = function->attrs.find(attr::kTarget);
+  if (machines == function->attrs.end() || target == function->attrs.end()) return true;
+  bool device = target->second.As<target::Target>()->is_device();
+  return machines->second.As<std::string>() == (device ? "device" : "host");
+}
+
 Schedule ScheduleOf(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kSchedule);
   if (it == function->attrs.end()) return Schedule(function);
   auto bare = ffi::Make<PrimFuncNode>(*function);
   bare->attrs.erase(attr::kSchedule);
   bare->attrs.erase(attr::kScheduleFor);
-  if (!IsForItsTarget(function)) return Schedule(PrimFunc(bare));
+  if (!HasSchedule(function)) return Schedule(PrimFunc(bare));
   Schedule schedule{PrimFunc(bare)};
   for (const ffi::Any& step : *it->second.As<ffi::Array>()) {
     try {

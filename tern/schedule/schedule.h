@@ -174,7 +174,10 @@ class Schedule {
   std::map<std::string, Facts> facts_;  // of blocks
 };
 
-// The schedule that a function carries (attr::kSchedule), done. Throws where it does not apply.
+// Whether a function carries a schedule (attr::kSchedule) for the target that it is compiled for,
+// or for all where it has none yet.
+bool HasSchedule(const tir::PrimFunc& function);
+// The schedule that a function carries, done. Throws where it does not apply.
 Schedule ScheduleOf(const tir::PrimFunc& function);
 // The function with the schedule that it carries applied, and gone.
 tir::PrimFunc ApplySchedule(const tir::PrimFunc& function);

@@ -51,7 +51,7 @@ struct TargetKind {
   // or "".
   std::string unavailable;
   std::map<std::string, AttrSpec> attrs;
-  std::map<std::string, std::string> tags;  // "nvidia/h200" -> "cuda -arch=sm_90a"
+  std::map<std::string, std::string> tags;  // "vendor/chip" -> "kind -attribute=value"
   // Where a device target names no host, and where no target is named at all, the available host
   // kind of highest rank.
   int host_rank = 0;

@@ -17,7 +17,7 @@ namespace {
 // Why a function is not for the rules, or "".
 std::string WhyNot(const PrimFunc& function) {
   if (function->attrs.count(attr::kTarget) == 0) return "it has no target";
-  if (function->attrs.count(attr::kSchedule)) return "it has a schedule of its own";
+  if (HasSchedule(function)) return "it has a schedule of its own";
   if (HasFlag(function, attr::kMayAlias)) return "its tensors may overlap";
   for (const ForNode* loop : LoopsIn(function->body)) {
     if (loop->for_kind != ForKind::kSerial)
