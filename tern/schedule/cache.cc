@@ -137,75 +137,57 @@ void Schedule::CheckStartsWithInit(const Nest& nest, const Buffer& buffer) const
     Refuse("block " + block->name + " goes on with what is in " + buffer->name + " already");
 }
 
-std::string Schedule::CacheRead(const std::string& block_name, const std::string& buffer_name,
-                                const std::string& scope, std::string name) {
-  return Do("cache_read", {block_name, buffer_name, scope}, [&]() -> Names {
-    CheckScope(scope);
-    const BlockNode* block = FindBlock(block_name);
-    Buffer buffer = FindAccessed(block, buffer_name, false);
-    CheckPlainMemory(function_, buffer);
-    name = Or(name, DefaultName(buffer_name, scope));
-    CheckNewBuffer(name);
-    CheckNewBlock(name);
-    Nest nest = NestOf(function_->body, block);
+std::string Schedule::Cache(const std::string& block_name, const std::string& buffer_name,
+                            const std::string& scope, std::string name, bool writes) {
+  CheckScope(scope);
+  const BlockNode* block = FindBlock(block_name);
+  Buffer buffer = FindAccessed(block, buffer_name, writes);
+  CheckPlainMemory(function_, buffer);
+  name = Or(name, DefaultName(buffer_name, scope));
+  CheckNewBuffer(name);
+  CheckNewBlock(name);
+  Nest nest = NestOf(function_->body, block);
+  if (writes) {
+    CheckStartsWithInit(nest, buffer);
+  } else {
     MemoryEffects effects(function_);
-    MemoryEffects::Writes writes = effects.WritesOf(nest.top());
-    if (writes.Contain(effects.PlaceOf(buffer)))
+    if (effects.WritesOf(nest.top()).Contain(effects.PlaceOf(buffer)))
       Refuse("block " + block_name + " may write what it reads of " + buffer_name);
-    auto [box, condition] = BoxOf(nest, buffer, false);
-    Path path = PathTo(function_->body, nest.top().get());
-    arith::Analyzer analyzer = AnalyzerAt(function_, path);
-    std::vector<Expr> shape;
-    for (const Range& range : box) shape.push_back(range.extent);
-    Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
-    Copy copy = CopyBox(name, buffer, cache, box, condition, true, analyzer);
-    AccessRewrite rewrite;
-    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
-      return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))
-                                 : Expr();
-    };
-    Stmt reads = RewriteAccesses(nest.top(), rewrite);
-    SetBody(Replace(function_->body, nest.top().get(),
-                    AllocateNode::Make(cache, SeqNode::Make({copy.stmt, reads}))));
-    facts_[name] = {true, !copy.conditional, !copy.conditional};
-    return {name};
-  })[0];
+  }
+  auto [box, condition] = BoxOf(nest, buffer, writes);
+  arith::Analyzer analyzer = AnalyzerAt(function_, PathTo(function_->body, nest.top().get()));
+  std::vector<Expr> shape;
+  for (const Range& range : box) shape.push_back(range.extent);
+  Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
+  Copy copy = CopyBox(name, buffer, cache, box, condition, !writes, analyzer);
+  AccessRewrite rewrite;
+  rewrite.load = [&, &box = box](const Buffer& loaded, const std::vector<Expr>& indices) {
+    return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))
+                               : Expr();
+  };
+  rewrite.store = [&, &box = box](const Buffer& stored, const std::vector<Expr>& indices,
+                                  const Expr& value) {
+    return stored.same(buffer) ? BufferStoreNode::Make(cache, From(box, indices, analyzer), value)
+                               : Stmt();
+  };
+  std::vector<Stmt> row = {copy.stmt};
+  row.insert(writes ? row.begin() : row.end(), RewriteAccesses(nest.top(), rewrite));
+  SetBody(Replace(function_->body, nest.top().get(),
+                  AllocateNode::Make(cache, SeqNode::Make(std::move(row)))));
+  facts_[name] = {true, !copy.conditional, !copy.conditional};
+  return name;
 }
 
-std::string Schedule::CacheWrite(const std::string& block_name, const std::string& buffer_name,
+std::string Schedule::CacheRead(const std::string& block, const std::string& buffer,
+                                const std::string& scope, std::string name) {
+  return Do("cache_read", {block, buffer, scope},
+            [&]() -> Names { return {Cache(block, buffer, scope, name, false)}; })[0];
+}
+
+std::string Schedule::CacheWrite(const std::string& block, const std::string& buffer,
                                  const std::string& scope, std::string name) {
-  return Do("cache_write", {block_name, buffer_name, scope}, [&]() -> Names {
-    CheckScope(scope);
-    const BlockNode* block = FindBlock(block_name);
-    Buffer buffer = FindAccessed(block, buffer_name, true);
-    CheckPlainMemory(function_, buffer);
-    name = Or(name, DefaultName(buffer_name, scope));
-    CheckNewBuffer(name);
-    CheckNewBlock(name);
-    Nest nest = NestOf(function_->body, block);
-    CheckStartsWithInit(nest, buffer);
-    auto [box, condition] = BoxOf(nest, buffer, true);
-    Path path = PathTo(function_->body, nest.top().get());
-    arith::Analyzer analyzer = AnalyzerAt(function_, path);
-    std::vector<Expr> shape;
-    for (const Range& range : box) shape.push_back(range.extent);
-    Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
-    Copy copy = CopyBox(name, buffer, cache, box, condition, false, analyzer);
-    AccessRewrite rewrite;
-    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
-      return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))
-                                 : Expr();
-    };
-    rewrite.store = [&](const Buffer& stored, const std::vector<Expr>& indices, const Expr& value) {
-      return stored.same(buffer) ? BufferStoreNode::Make(cache, From(box, indices, analyzer), value)
-                                 : Stmt();
-    };
-    Stmt writes = RewriteAccesses(nest.top(), rewrite);
-    SetBody(Replace(function_->body, nest.top().get(),
-                    AllocateNode::Make(cache, SeqNode::Make({writes, copy.stmt}))));
-    facts_[name] = {true, !copy.conditional, !copy.conditional};
-    return {name};
-  })[0];
+  return Do("cache_write", {block, buffer, scope},
+            [&]() -> Names { return {Cache(block, buffer, scope, name, true)}; })[0];
 }
 
 void Schedule::SetScope(const std::string& name, const std::string& scope) {

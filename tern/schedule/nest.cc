@@ -220,6 +220,17 @@ bool UsesAnyOf(const Expr& expr, const std::vector<const ForNode*>& loops) {
                      [&](const ForNode* loop) { return ir::UsesVar(expr, loop->var.node()); });
 }
 
+std::optional<ReductionUpdate> PlainUpdate(const BlockNode* block) {
+  std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
+  if (!update || !update->lets.empty()) return {};
+  bool again = false;
+  ir::ForEachExpr(update->value, [&](const Expr& expr) {
+    const auto* load = expr.As<ir::BufferLoadNode>();
+    again |= load && load->buffer.same(update->store->buffer);
+  });
+  return again ? std::nullopt : update;
+}
+
 ffi::Ref<BlockNode> CopyBlock(const BlockNode* block) {
   auto copy = ffi::Make<BlockNode>(*block);
   copy->reads.clear();

@@ -6,10 +6,12 @@
 #define TERN_SCHEDULE_NEST_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tern/arith/analyzer.h"
+#include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/function.h"
 #include "tern/tir/visitor.h"
 
@@ -62,6 +64,9 @@ std::vector<tir::Expr> Conjuncts(const tir::Expr& condition);
 tir::Expr And(const tir::Expr& a, const tir::Expr& b);  // either may be null
 // Whether any of the variables occurs.
 bool UsesAnyOf(const tir::Expr& expr, const std::vector<const tir::ForNode*>& loops);
+// What a block does where that is one step of a reduction, without definitions, of a value that
+// does not depend on the result.
+std::optional<tir::ReductionUpdate> PlainUpdate(const tir::BlockNode* block);
 // A block that says nothing of what it touches.
 ffi::Ref<tir::BlockNode> CopyBlock(const tir::BlockNode* block);
 // Blocks as what they do to memory, all of their instances running.

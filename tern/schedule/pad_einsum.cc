@@ -3,7 +3,6 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
-#include "tern/schedule/update.h"
 
 namespace tern::schedule {
 
@@ -81,8 +80,8 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     if (factors.size() != block->iters.size())
       Refuse("block " + block_name + " has " + std::to_string(block->iters.size()) +
              " axes, each of which has a factor; got " + std::to_string(factors.size()));
-    std::optional<Update> update = MatchUpdate(block);
-    if (!update || update->combine != NodeKind::kAdd || !block->init)
+    std::optional<ReductionUpdate> update = PlainUpdate(block);
+    if (!update || update->op != NodeKind::kAdd || !block->init)
       Refuse("block " + block_name + " is not a sum of products with an init");
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes; pad it first");

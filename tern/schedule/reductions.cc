@@ -6,7 +6,6 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
-#include "tern/schedule/update.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 
 namespace tern::schedule {
@@ -109,7 +108,8 @@ namespace {
 // then these are reduced.
 class Factored {
  public:
-  Factored(const Nest& nest, const ForNode* loop, const Update& update, const std::string& name)
+  Factored(const Nest& nest, const ForNode* loop, const ReductionUpdate& update,
+           const std::string& name)
       : nest_(nest),
         loop_(loop),
         update_(update),
@@ -170,7 +170,7 @@ class Factored {
     Expr so_far = ir::BufferLoadNode::Make(store->buffer, store->indices);
     whole->body = BufferStoreNode::Make(
         store->buffer, store->indices,
-        Combine(update_.combine, so_far, ir::BufferLoadNode::Make(results_, at_)));
+        CombineValues(update_.op, so_far, ir::BufferLoadNode::Make(results_, at_)));
     std::vector<const ForNode*> loops = spatial_;
     loops.push_back(loop_);
     return WrapLoops(loops, Stmt(whole));
@@ -195,16 +195,15 @@ class Factored {
       if (iter.kind == IterKind::kReduce)
         values[iter.var.node()] = ir::Substitute(iter.binding, axes);
     Expr so_far = ir::BufferLoadNode::Make(results_, at_);
-    partial->init =
-        BufferStoreNode::Make(results_, at_, IdentityOf(update_.combine, results_->dtype));
+    partial->init = BufferStoreNode::Make(results_, at_, IdentityOf(update_.op, results_->dtype));
     partial->body = BufferStoreNode::Make(
-        results_, at_, Combine(update_.combine, so_far, ir::Substitute(update_.value, values)));
+        results_, at_, CombineValues(update_.op, so_far, ir::Substitute(update_.value, values)));
     return partial;
   }
 
   const Nest& nest_;
   const ForNode* loop_;
-  const Update& update_;
+  const ReductionUpdate& update_;
   std::string name_;
   std::vector<const ForNode*> reduction_, spatial_;
   Var part_;
@@ -234,10 +233,10 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     if (!IsIn(reduction, loop)) Refuse("loop " + loop_name + " runs along no reduction");
     if (reduction.size() < 2)
       Refuse("loop " + loop_name + " is all of the reduction; split it, and take a part");
-    std::optional<Update> update = MatchUpdate(block);
-    if (!update || !IdentityOf(update->combine, update->store->buffer->dtype))
+    std::optional<ReductionUpdate> update = PlainUpdate(block);
+    if (!update)
       Refuse("block " + block->name +
-             " does not combine its result with a value by +, *, min or max");
+             " does not combine its result with a value by +, *, min, max, && or ||");
     CheckMayReassociate(block, "partial results are combined");
     for (const BlockIter& iter : block->iters)
       if (UsesAnyOf(iter.binding, nest.around))

@@ -160,6 +160,9 @@ class Schedule {
   };
   Moved Recompute(const Nest& nest, const std::map<const tir::VarNode*, tir::Range>& boxes,
                   const arith::Analyzer& analyzer, const Names& names) const;
+  // What cache_read and cache_write do.
+  std::string Cache(const std::string& block, const std::string& buffer, const std::string& scope,
+                    std::string name, bool writes);
   // That a block which reads its result begins with its init.
   void CheckStartsWithInit(const Nest& nest, const tir::Buffer& buffer) const;
   // The box of a buffer that a nest reads or writes, where it runs at all (null: always).

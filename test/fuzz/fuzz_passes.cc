@@ -4,8 +4,6 @@
 // first failure it prints the seed, the program, and a small program that fails at the same stage.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 
@@ -13,6 +11,7 @@
 #include "tern/tir/text.h"
 #include "test/fuzz/check_program.h"
 #include "test/fuzz/reduce_program.h"
+#include "test/fuzz/seeds.h"
 
 namespace tern::fuzz {
 namespace {
@@ -60,8 +59,7 @@ SampledTarget ParseSampled(const std::string& text) {
 }
 
 struct Options {
-  uint64_t seed = 1, count = 500;
-  double seconds = 0;  // not 0: as many programs as this time allows
+  Seeds seeds{.count = 500};
   std::vector<std::string> targets;
 };
 
@@ -84,15 +82,11 @@ void Report(uint64_t seed, const Failure& failure, const RandomProgram& program,
 }
 
 int Run(const Options& options) {
-  using Clock = std::chrono::steady_clock;
   Initialize();
   std::vector<SampledTarget> sampled;
   for (const std::string& text : options.targets) sampled.push_back(ParseSampled(text));
-  Clock::time_point start = Clock::now();
-  auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  uint64_t done = 0;
-  for (; options.seconds > 0 ? elapsed() < options.seconds : done < options.count; ++done) {
-    current_seed = options.seed + done;
+  auto holds = [&](uint64_t seed) {
+    current_seed = seed;
     // A quarter of the programs can be compared on every device.
     RandomProgram program =
         MakeRandomProgram(current_seed, {.float_arithmetic = current_seed % 4 != 0});
@@ -100,14 +94,11 @@ int Run(const Options& options) {
     std::vector<target::Target> targets;
     for (const SampledTarget& target : sampled)
       if (current_seed % target.every == 0) targets.push_back(target.target);
-    if (auto failure = CheckProgram(program, targets, &current_stage)) {
-      Report(current_seed, *failure, program, targets);
-      return 1;
-    }
-  }
-  std::printf("%llu programs from seed %llu hold, %.1f s\n", static_cast<unsigned long long>(done),
-              static_cast<unsigned long long>(options.seed), elapsed());
-  return 0;
+    auto failure = CheckProgram(program, targets, &current_stage);
+    if (failure) Report(current_seed, *failure, program, targets);
+    return !failure;
+  };
+  return options.seeds.Try("programs", holds, [] { return ""; });
 }
 
 }  // namespace
@@ -118,9 +109,7 @@ int main(int argc, char** argv) {
   CatchFatalSignals();
   Options options;
   CLI::App app("random programs through every pass and target");
-  app.add_option("--seed", options.seed, "the first program's seed; the others follow");
-  app.add_option("--count", options.count, "how many programs");
-  app.add_option("--seconds", options.seconds, "as many programs as this time allows");
+  options.seeds.AddOptions(&app, "programs");
   app.add_option("--targets", options.targets,
                  "what to compile for, as in llvm,c/25 (every 25th program for c)")
       ->delimiter(',');

@@ -4,9 +4,7 @@
 // function as it was; what is not keeps what it computes; the trace does the same again. So do the
 // rules that choose a schedule. On the first failure it prints the seed, the trace, and the
 // function before and after.
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
 
@@ -20,6 +18,7 @@
 #include "tern/tir/interpreter/interpreter.h"
 #include "tern/tir/text.h"
 #include "test/fuzz/random_schedule.h"
+#include "test/fuzz/seeds.h"
 
 namespace tern::fuzz {
 namespace {
@@ -51,8 +50,7 @@ std::vector<int32_t> ResultOf(const ir::IRModule& module, int64_t n) {
 ir::IRModule ModuleOf(const tir::PrimFunc& function) { return ir::IRModule::Make({function}); }
 
 struct Options {
-  uint64_t seed = 1, count = 1000;
-  double seconds = 0;
+  Seeds seeds;
   uint64_t lower = 20;  // every how many functions are lowered too
   bool verbose = false;
 };
@@ -128,32 +126,29 @@ void Report(uint64_t seed, const Schedule& schedule, const std::string& trying, 
 }
 
 int Run(const Options& options) {
-  using Clock = std::chrono::steady_clock;
   Initialize();
-  Clock::time_point start = Clock::now();
-  auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  uint64_t done = 0;
   Tally tally;
-  for (; options.seconds > 0 ? elapsed() < options.seconds : done < options.count; ++done) {
-    uint64_t seed = options.seed + done;
+  auto holds = [&](uint64_t seed) {
     Random random(seed);
     Schedule schedule(MakeBlockProgram(&random));
     std::string trying;
     try {
       Check(seed, options, &schedule, &trying, &tally);
+      return true;
     } catch (const std::exception& error) {
       Report(seed, schedule, trying, error.what());
-      return 1;
+      return false;
     }
-  }
-  if (options.verbose)
-    for (const auto& [name, counts] : tally.steps)
-      std::printf("%-20s %8llu done %8llu refused\n", name.c_str(),
-                  static_cast<unsigned long long>(counts.first),
-                  static_cast<unsigned long long>(counts.second));
-  std::printf("%llu schedules from seed %llu hold, %.1f s\n", static_cast<unsigned long long>(done),
-              static_cast<unsigned long long>(options.seed), elapsed());
-  return 0;
+  };
+  auto more = [&] {
+    if (options.verbose)
+      for (const auto& [name, counts] : tally.steps)
+        std::printf("%-20s %8llu done %8llu refused\n", name.c_str(),
+                    static_cast<unsigned long long>(counts.first),
+                    static_cast<unsigned long long>(counts.second));
+    return "";
+  };
+  return options.seeds.Try("schedules", holds, more);
 }
 
 }  // namespace
@@ -163,9 +158,7 @@ int main(int argc, char** argv) {
   using namespace tern::fuzz;
   Options options;
   CLI::App app("random steps of schedules on random functions");
-  app.add_option("--seed", options.seed, "the first seed; the others follow");
-  app.add_option("--count", options.count, "how many functions");
-  app.add_option("--seconds", options.seconds, "as many as this time allows");
+  options.seeds.AddOptions(&app, "functions");
   app.add_option("--lower", options.lower, "lower every so many of them, too");
   app.add_flag("--verbose", options.verbose, "say how often each step was done");
   CLI11_PARSE(app, argc, argv);

@@ -7,7 +7,6 @@
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/row_chains.h"
-#include "tern/schedule/update.h"
 
 namespace tern::schedule {
 
@@ -228,14 +227,14 @@ class Describer {
     const auto* store = body_.As<BufferStoreNode>();
     if (!store || !info_.accesses[0].by_axes) return BlockKind::kReduction;
     Stmt bare = block_->With(block_->init, body_);
-    std::optional<Update> update = MatchUpdate(bare.As<BlockNode>());
+    std::optional<ReductionUpdate> update = PlainUpdate(bare.As<BlockNode>());
     if (!update) return BlockKind::kReduction;
     Expr value = update->value;
     while (const auto* cast = value.As<ir::CastNode>()) value = cast->value;
     const auto* product = value.As<ir::MulNode>();
     const auto* a = product ? Factor(product->a) : nullptr;
     const auto* b = product ? Factor(product->b) : nullptr;
-    if (a && b && update->combine == NodeKind::kAdd) {
+    if (a && b && update->op == NodeKind::kAdd) {
       BlockAccess first = AccessOf(a), second = AccessOf(b);
       if (IsMatmul(first, second)) return BlockKind::kMatmul;
       ForgetRoles();

@@ -6,7 +6,6 @@
 
 #include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
-#include "tern/schedule/update.h"
 
 namespace tern::schedule {
 
@@ -112,8 +111,8 @@ class ChainFinder {
 
   bool Sums(size_t block) const {
     if (blocks_[block].kind != BlockKind::kReduction) return false;
-    std::optional<Update> update = MatchUpdate(nodes_[block]);
-    return update && update->combine == NodeKind::kAdd;
+    std::optional<ReductionUpdate> update = PlainUpdate(nodes_[block]);
+    return update && update->op == NodeKind::kAdd;
   }
 
   std::vector<const BlockNode*> nodes_;

@@ -2,13 +2,13 @@
 #include "tern/tir/transform/lower_thread_reductions.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
@@ -19,85 +19,6 @@ namespace tern::tir {
 namespace {
 
 using ir::NodeKind;
-
-Expr MakeBinary(NodeKind kind, const Expr& a, const Expr& b) {
-  switch (kind) {
-    case NodeKind::kAdd:
-      return a + b;
-    case NodeKind::kMul:
-      return a * b;
-    case NodeKind::kMin:
-      return ir::MinNode::Make(a, b);
-    case NodeKind::kMax:
-      return ir::MaxNode::Make(a, b);
-    case NodeKind::kAnd:
-      return a && b;
-    default:
-      return a || b;
-  }
-}
-
-// The value that leaves any other as it is.
-Expr Identity(NodeKind kind, DataType dtype) {
-  if (kind == NodeKind::kAdd || kind == NodeKind::kMul)
-    return ir::MakeConst(dtype, kind == NodeKind::kMul);
-  if (kind == NodeKind::kAnd || kind == NodeKind::kOr)
-    return ir::IntImmNode::Make(dtype, kind == NodeKind::kAnd);
-  bool largest = kind == NodeKind::kMin;
-  if (dtype.is_float()) {
-    double infinity = std::numeric_limits<double>::infinity();
-    return ir::FloatImmNode::Make(dtype, largest ? infinity : -infinity);
-  }
-  if (dtype.is_bool()) return ir::IntImmNode::Make(dtype, largest);
-  if (dtype.is_uint())
-    return ir::IntImmNode::Make(
-        dtype, largest ? (dtype.bits() == 64 ? -1 : (int64_t{1} << dtype.bits()) - 1) : 0);
-  int64_t limit = dtype.bits() == 64 ? std::numeric_limits<int64_t>::max()
-                                     : (int64_t{1} << (dtype.bits() - 1)) - 1;
-  return ir::IntImmNode::Make(dtype, largest ? limit : -limit - 1);
-}
-
-// S[indices] = S[indices] op value, behind definitions.
-struct Update {
-  std::vector<const LetStmtNode*> lets;
-  const BufferStoreNode* store = nullptr;
-  NodeKind op = NodeKind::kAdd;
-  Expr value;
-};
-
-bool IsElement(const Expr& expr, const BufferStoreNode* store) {
-  const auto* load = expr.As<ir::BufferLoadNode>();
-  if (!load || !load->buffer.same(store->buffer)) return false;
-  for (size_t d = 0; d < load->indices.size(); ++d)
-    if (!ir::StructuralEqual(load->indices[d], store->indices[d])) return false;
-  return true;
-}
-
-std::optional<Update> FindUpdate(const Stmt& body) {
-  Update update;
-  Stmt at = body;
-  for (const auto* let = at.As<LetStmtNode>(); let; let = at.As<LetStmtNode>()) {
-    update.lets.push_back(let);
-    at = let->body;
-  }
-  update.store = at.As<BufferStoreNode>();
-  if (!update.store || !update.store->value.dtype().is_scalar()) return {};
-  const Expr& value = update.store->value;
-  auto take = [&](const auto* node) {
-    if (!node) return false;
-    update.op = value->kind;
-    for (const auto& [own, other] : {std::pair(node->a, node->b), std::pair(node->b, node->a)})
-      if (IsElement(own, update.store)) {
-        update.value = other;
-        return true;
-      }
-    return false;
-  };
-  bool found = take(value.As<ir::AddNode>()) || take(value.As<ir::MulNode>()) ||
-               take(value.As<ir::MinNode>()) || take(value.As<ir::MaxNode>()) ||
-               take(value.As<ir::AndNode>()) || take(value.As<ir::OrNode>());
-  return found ? std::optional(update) : std::nullopt;
-}
 
 template <class F>
 bool AnyExpr(const Expr& expr, F&& holds) {
@@ -225,7 +146,8 @@ class KernelLowerer : public StmtMutator {
     return extent ? *extent : 1;
   }
 
-  void Check(const Region& region, const std::vector<int>& axes, const Update& update) const {
+  void Check(const Region& region, const std::vector<int>& axes,
+             const ReductionUpdate& update) const {
     const BlockNode* block = region.block;
     for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis)
       if (!threads_[axis] && ConstantExtent(axis, block) > 1)
@@ -270,7 +192,7 @@ class KernelLowerer : public StmtMutator {
               " in another order than written; if that is meant, say attrs {reassociate = true} on "
               "the function or on the thread loop");
   }
-  static bool IsReduced(const Expr& expr, const BlockNode* block, const Update& update) {
+  static bool IsReduced(const Expr& expr, const BlockNode* block, const ReductionUpdate& update) {
     for (const BlockIter& iter : block->iters)
       if (iter.kind == IterKind::kReduce && iter.var.get() == expr.get()) return true;
     return std::any_of(update.lets.begin(), update.lets.end(),
@@ -292,7 +214,7 @@ class KernelLowerer : public StmtMutator {
     auto outer = threads_;
     for (const ForNode* loop : region.threads) threads_[ThreadAxisNumber(loop->thread)] = loop;
     const BlockNode* block = region.block;
-    std::optional<Update> update = FindUpdate(block->body);
+    std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
     if (!update)
       Refuse(block,
              "its body is no update that can be combined; supported are S = S op f and S = f op S "
@@ -329,7 +251,8 @@ class KernelLowerer : public StmtMutator {
     return arith::Analyzer().Simplify(index);
   }
 
-  Stmt LowerChecked(const Region& region, const std::vector<int>& axes, const Update& update) {
+  Stmt LowerChecked(const Region& region, const std::vector<int>& axes,
+                    const ReductionUpdate& update) {
     const BlockNode* block = region.block;
     const Span& span = block->span;
     DataType dtype = PartType(update.op, update.store->buffer->dtype);
@@ -342,7 +265,7 @@ class KernelLowerer : public StmtMutator {
     ir::VarMap bindings;
     for (const BlockIter& iter : block->iters) bindings[iter.var.node()] = iter.binding;
 
-    Stmt accumulate = set_part(MakeBinary(update.op, own, Convert(dtype, update.value)));
+    Stmt accumulate = set_part(CombineValues(update.op, own, Convert(dtype, update.value)));
     for (size_t i = update.lets.size(); i-- > 0;)
       accumulate = LetStmtNode::Make(update.lets[i]->var, update.lets[i]->value, accumulate, span);
     if (block->predicate) accumulate = IfThenElseNode::Make(block->predicate, accumulate, {}, span);
@@ -352,13 +275,13 @@ class KernelLowerer : public StmtMutator {
       loop->body = accumulate;
       accumulate = loop;
     }
-    std::vector<Stmt> stmts{set_part(Identity(update.op, dtype)), accumulate};
+    std::vector<Stmt> stmts{set_part(IdentityOf(update.op, dtype)), accumulate};
     Stmt combined = Combine(region, axes, update, part, &stmts);
     return AllocateNode::Make(part, combined, span);
   }
 
   // `stmts`, then the parts of all threads combined, then the update of the result.
-  Stmt Combine(const Region& region, const std::vector<int>& axes, const Update& update,
+  Stmt Combine(const Region& region, const std::vector<int>& axes, const ReductionUpdate& update,
                const Buffer& part, std::vector<Stmt>* stmts) {
     const BlockNode* block = region.block;
     const Span& span = block->span;
@@ -377,7 +300,8 @@ class KernelLowerer : public StmtMutator {
     for (int64_t step = lanes / 2; step > 0; step /= 2) {
       Expr other =
           ir::CallNode::Make(intrinsic::kWarpShuffleXor, {own, Expr(step)}, DataType::Void(), span);
-      stmts->push_back(BufferStoreNode::Make(part, {0}, MakeBinary(update.op, own, other), span));
+      stmts->push_back(
+          BufferStoreNode::Make(part, {0}, CombineValues(update.op, own, other), span));
     }
     int64_t length = count / lanes;
     if (length == 1) {
@@ -395,8 +319,9 @@ class KernelLowerer : public StmtMutator {
     for (int64_t rest = length; rest > 1;) {
       int64_t half = 1;
       while (half * 2 < rest) half *= 2;
-      Stmt step = BufferStoreNode::Make(
-          shared, {group, index}, MakeBinary(update.op, at(index), at(index + Expr(half))), span);
+      Stmt step =
+          BufferStoreNode::Make(shared, {group, index},
+                                CombineValues(update.op, at(index), at(index + Expr(half))), span);
       stmts->push_back(IfThenElseNode::Make(index < Expr(rest - half), step, {}, span));
       rest = half;
     }
@@ -423,8 +348,8 @@ class KernelLowerer : public StmtMutator {
   }
 
   // One thread updates the result; the init comes first where this is the start of the reduction.
-  Stmt WriteResult(const Region& region, const std::vector<int>& axes, const Update& update,
-                   const Expr& total, const Expr& index) const {
+  Stmt WriteResult(const Region& region, const std::vector<int>& axes,
+                   const ReductionUpdate& update, const Expr& total, const Expr& index) const {
     const BlockNode* block = region.block;
     const Span& span = block->span;
     ir::VarMap start;
@@ -447,7 +372,7 @@ class KernelLowerer : public StmtMutator {
     for (const Expr& i : update.store->indices) indices.push_back(ir::Substitute(i, bindings));
     Expr old = Convert(total.dtype(), ir::BufferLoadNode::Make(result, indices, span));
     Stmt write = BufferStoreNode::Make(
-        result, indices, Convert(result->dtype, MakeBinary(update.op, old, total)), span);
+        result, indices, Convert(result->dtype, CombineValues(update.op, old, total)), span);
     if (block->init) {
       Stmt init = Substitute(block->init, bindings);
       first = arith::Analyzer().Simplify(first);

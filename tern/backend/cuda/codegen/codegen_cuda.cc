@@ -146,32 +146,21 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 // ---- Functions.
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
-  TERN_CHECK(names_.IsLegal(function->name))
-      << "kernel " << function->name
-      << " cannot be written in CUDA C++, where the name means something else; rename it";
-  kernel_ = &kernels_[function->name];
-  if (auto it = function->attrs.find(tir::attr::kLaunchTags); it != function->attrs.end())
-    for (const ffi::Any& tag : *it->second.As<ffi::Array>())
-      kernel_->launch_tags.push_back(tag.As<std::string>());
-  bool distinct = tir::TensorsAreDistinct(function);
-  std::string params;
-  for (const tir::Param& param : function->params) {
-    kernel_->args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
-    params += (params.empty() ? "" : ", ") + PrintParam(param, distinct);
-  }
+  distinct_ = tir::TensorsAreDistinct(function);
   int64_t threads = ThreadsOf(function);
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
-  return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name, params);
+  return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
+                     BeginKernel(function, "CUDA C++"));
 }
 
-std::string CodeGenCuda::PrintParam(const tir::Param& param, bool distinct) {
+std::string CodeGenCuda::PrintParam(const tir::Param& param) {
   if (param.is_tensor()) {
     bool is_const = !usage().written.contains(param.var.node());
     std::string name = DefineBuffer(param.buffer);
     DefineAddress(param.buffer, name);
     // What threads of a block hand on through memory may not be taken to be a thread's own.
     return PointerType(StorageType(param.buffer->dtype), "global", is_const) +
-           (distinct && is_const ? " __restrict__ " : " ") + name;
+           (distinct_ && is_const ? " __restrict__ " : " ") + name;
   }
   DataType dtype = param.var.dtype();
   std::string name = DefineVar(param.var);
@@ -199,7 +188,7 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   std::string text = fmt::format("{}{} {}[{}]{};", is_shared ? "__shared__ " : "", type, name, size,
                                  AlignmentAttribute(buffer));
   if (is_shared) {
-    kernel_->static_shared_bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
+    NoteShared(buffer, size);
     HoistLine(text);
   } else {
     Line(text);

@@ -7,19 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "tern/codegen/c/codegen_c.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/codegen/c/kernel_codegen.h"
 
 namespace tern::backend::cuda {
 
 // Takes functions of calling convention "kernel". float16 and bfloat16 are 16 bits in memory,
 // converted by instructions; as values they are floats.
-class CodeGenCuda : public codegen::CodeGenC {
+class CodeGenCuda : public codegen::KernelCodeGen {
  public:
   CodeGenCuda();
-
-  // Of the kernels added so far.
-  const runtime::KernelMap& kernels() const { return kernels_; }
 
  protected:
   std::string ValueType(DataType dtype) override;
@@ -27,6 +23,7 @@ class CodeGenCuda : public codegen::CodeGenC {
   std::string NonFiniteLiteral(DataType dtype, double value) override;
   std::string Preamble() const override;
   std::string FunctionHead(const tir::PrimFunc& function) override;
+  std::string PrintParam(const tir::Param& param) override;
   std::string ThreadIndex(const std::string& axis) override;
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
@@ -37,13 +34,11 @@ class CodeGenCuda : public codegen::CodeGenC {
   codegen::Code PrintConversion(const ir::CastNode* node) override;
 
  private:
-  std::string PrintParam(const tir::Param& param, bool distinct);
   // "tern_from_f16": bits to float, and the other way; defined where they are used.
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
 
-  runtime::KernelMap kernels_;
-  runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
+  bool distinct_ = false;  // whether tensors of the function being written are
 };
 
 // Whether the language stores the type: the others are lowered to integers.

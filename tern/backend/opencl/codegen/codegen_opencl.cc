@@ -168,19 +168,7 @@ std::string CodeGenOpenCL::Preamble() const {
 // ---- Functions.
 
 std::string CodeGenOpenCL::FunctionHead(const tir::PrimFunc& function) {
-  TERN_CHECK(names_.IsLegal(function->name))
-      << "kernel " << function->name
-      << " cannot be written in OpenCL C, where the name means something else; rename it";
-  kernel_ = &kernels_[function->name];
-  if (auto it = function->attrs.find(tir::attr::kLaunchTags); it != function->attrs.end())
-    for (const ffi::Any& tag : *it->second.As<ffi::Array>())
-      kernel_->launch_tags.push_back(tag.As<std::string>());
-  std::string params;
-  for (const tir::Param& param : function->params) {
-    kernel_->args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
-    params += (params.empty() ? "" : ", ") + PrintParam(param);
-  }
-  return fmt::format("__kernel void {}({})", function->name, params);
+  return fmt::format("__kernel void {}({})", function->name, BeginKernel(function, "OpenCL C"));
 }
 
 std::string CodeGenOpenCL::PrintParam(const tir::Param& param) {
@@ -220,8 +208,7 @@ void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   // Shared memory is declared in the outermost scope of a kernel.
   auto declare = [&](const std::string& text) { is_shared ? HoistLine(text) : Line(text); };
-  if (is_shared)
-    kernel_->static_shared_bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
+  if (is_shared) NoteShared(buffer, size);
   if (!IsHalf(buffer->dtype)) {
     declare(fmt::format("{}{} {}[{}]{};", qualifier, StorageType(buffer->dtype), name, size,
                         AlignmentAttribute(buffer)));

@@ -7,19 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "tern/codegen/c/codegen_c.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/codegen/c/kernel_codegen.h"
 
 namespace tern::backend::opencl {
 
 // Takes functions of calling convention "kernel". float16 is read and written with vload_half and
 // vstore_half, which need no extension; float64 needs cl_khr_fp64, asked for where it is used.
-class CodeGenOpenCL : public codegen::CodeGenC {
+class CodeGenOpenCL : public codegen::KernelCodeGen {
  public:
   CodeGenOpenCL();
-
-  // Of the kernels added so far.
-  const runtime::KernelMap& kernels() const { return kernels_; }
 
  protected:
   std::string ValueType(DataType dtype) override;
@@ -30,6 +26,7 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   std::string NonFiniteLiteral(DataType dtype, double value) override;
   std::string Preamble() const override;
   std::string FunctionHead(const tir::PrimFunc& function) override;
+  std::string PrintParam(const tir::Param& param) override;
   std::string ThreadIndex(const std::string& axis) override;
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
@@ -43,13 +40,10 @@ class CodeGenOpenCL : public codegen::CodeGenC {
   codegen::Code PrintShuffle(const ir::ShuffleNode* node) override;
 
  private:
-  std::string PrintParam(const tir::Param& param);
   // "0, A + i" for vectors, "i, A" for one element: the last arguments of the vload and vstore
   // functions.
   std::string PrintPlace(const ir::Buffer& buffer, const ir::Expr& index);
 
-  runtime::KernelMap kernels_;
-  runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
   bool uses_fp64_ = false;
 };
 
