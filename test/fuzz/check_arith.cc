@@ -261,7 +261,7 @@ std::string CheckIntSet(uint64_t seed) {
   auto min = Evaluate(covered->range.min, extents),
        extent = Evaluate(covered->range.extent, extents);
   if (!min || !extent) return "";  // the ends may overflow where the values do not
-  if (*seen.begin() < *min || *seen.rbegin() >= *min + *extent)
+  if (*seen.begin() < *min || static_cast<__int128>(*seen.rbegin()) - *min >= *extent)
     return wrong(std::to_string(*seen.begin()) + " and " + std::to_string(*seen.rbegin()));
   if (covered->exact && static_cast<int64_t>(seen.size()) != *extent)
     return wrong(std::to_string(seen.size()) + " values");
@@ -277,7 +277,7 @@ std::string CheckIntSet(uint64_t seed) {
   if (!a.second || !b.first || !b.second || !h.first || !h.second || !i.first || !i.second)
     return "";
   auto in = [](const auto& range, int64_t x) {
-    return *range.first <= x && x < *range.first + *range.second;
+    return *range.first <= x && static_cast<__int128>(x) - *range.first < *range.second;
   };
   bool contains = Contains(covered->range, other->range, analyzer),
        disjoint = AreDisjoint(covered->range, other->range, analyzer);
