@@ -5,6 +5,7 @@
 #define TERN_CODEGEN_C_KERNEL_CODEGEN_H_
 
 #include <string>
+#include <vector>
 
 #include "tern/codegen/c/codegen_c.h"
 #include "tern/runtime/device_artifact.h"
@@ -32,6 +33,12 @@ class KernelCodeGen : public CodeGenC {
   runtime::KernelMap kernels_;
   runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
 };
+
+// The function of C's mathematics, for float64, that an intrinsic on floats is; "" for none. All
+// languages of kernels have them, some with suffixes for other types.
+std::string MathFunction(const std::string& intrinsic);
+// The intrinsics that have one.
+std::vector<std::string> MathIntrinsics();
 
 }  // namespace tern::codegen
 

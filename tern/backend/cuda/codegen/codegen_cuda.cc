@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -33,13 +32,7 @@ std::string IntegerName(DataType dtype) {
   }
 }
 
-// The language's functions by intrinsic, where the names differ; for float32 with an f behind.
-const std::map<std::string, std::string> kFloatNames = {{"abs", "fabs"}, {"round", "rint"}};
-constexpr const char* kSameNames[] = {
-    "exp",  "exp2", "expm1", "log",   "log2", "log10", "log1p", "sqrt",    "rsqrt",
-    "pow",  "sin",  "cos",   "tan",   "asin", "acos",  "atan",  "atan2",   "sinh",
-    "cosh", "tanh", "erf",   "floor", "ceil", "trunc", "fma",   "copysign"};
-
+// The language's function for an intrinsic, or "".
 std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   if (dtype.is_integer()) {
     std::string wide = dtype.bits() == 64 ? "ll" : "";
@@ -47,11 +40,8 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
     return intrinsic == "clz" ? "__clz" + wide : "";
   }
   if (!tir::IsWideFloat(dtype)) return "";
-  std::string suffix = dtype.bits() == 32 ? "f" : "";
-  if (auto it = kFloatNames.find(intrinsic); it != kFloatNames.end()) return it->second + suffix;
-  bool same =
-      std::find(std::begin(kSameNames), std::end(kSameNames), intrinsic) != std::end(kSameNames);
-  return same ? intrinsic + suffix : "";
+  std::string function = codegen::MathFunction(intrinsic);
+  return function.empty() || dtype.bits() != 32 ? function : function + "f";
 }
 
 // The threads of a block, so that registers are found for all of them; 0 where it is not constant.
@@ -79,12 +69,6 @@ bool StoresFloat(DataType dtype) {
   return dtype == DataType::Float(16) || dtype == DataType::Bfloat16();
 }
 
-std::vector<std::string> FloatFunctions() {
-  std::vector<std::string> names(std::begin(kSameNames), std::end(kSameNames));
-  for (const auto& [intrinsic, name] : kFloatNames) names.push_back(intrinsic);
-  return names;
-}
-
 CodeGenCuda::CodeGenCuda() {
   names_.Reserve(
       "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
@@ -108,10 +92,9 @@ CodeGenCuda::CodeGenCuda() {
   for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
                               "longlong", "ulonglong", "float", "double"})
     names_.Reserve(fmt::format("{0}1 {0}2 {0}3 {0}4", element));
-  for (const std::string& function : FloatFunctions())
+  for (const std::string& intrinsic : codegen::MathIntrinsics())
     for (const char* suffix : {"", "f", "l"})
-      names_.Reserve((kFloatNames.contains(function) ? kFloatNames.at(function) : function) +
-                     suffix);
+      names_.Reserve(codegen::MathFunction(intrinsic) + suffix);
   names_.Reserve(
       "round roundf fmod fmodf fmin fmax fminf fmaxf cbrt cbrtf hypot hypotf ldexp frexp modf "
       "remainder lgamma tgamma erfc erfcf erfinv exp10 exp10f log1p acosh asinh atanh nearbyint "

@@ -44,9 +44,6 @@ class CodeGenCuda : public codegen::KernelCodeGen {
 // Whether the language stores the type: the others are lowered to integers.
 bool StoresFloat(DataType dtype);
 
-// Intrinsics on floats that the language has functions for.
-std::vector<std::string> FloatFunctions();
-
 }  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_

@@ -54,7 +54,7 @@ void RegisterCodegen() {
       {"nvidia/rtx-4090", "cuda"},
   };
   target::RegisterTargetKind(std::move(kind));
-  tir::KeepIntrinsics("cuda", FloatFunctions(), tir::IsWideFloat);
+  tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
@@ -52,20 +50,11 @@ std::string WithLanes(const std::string& element, DataType dtype) {
   return element + std::to_string(lanes);
 }
 
-// The language's functions by intrinsic, where the names differ: of floats, of integers.
-const std::map<std::string, std::string> kFloatNames = {{"abs", "fabs"}, {"round", "rint"}};
-constexpr const char* kSameNames[] = {
-    "exp",  "exp2", "expm1", "log",   "log2", "log10", "log1p", "sqrt",    "rsqrt",
-    "pow",  "sin",  "cos",   "tan",   "asin", "acos",  "atan",  "atan2",   "sinh",
-    "cosh", "tanh", "erf",   "floor", "ceil", "trunc", "fma",   "copysign"};
-
+// The language's function for an intrinsic, or "".
 std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   if (dtype.is_integer()) return intrinsic == "popcount" || intrinsic == "clz" ? intrinsic : "";
   if (!tir::IsWideFloat(dtype)) return "";
-  if (auto it = kFloatNames.find(intrinsic); it != kFloatNames.end()) return it->second;
-  bool same =
-      std::find(std::begin(kSameNames), std::end(kSameNames), intrinsic) != std::end(kSameNames);
-  return same ? intrinsic : "";
+  return codegen::MathFunction(intrinsic);
 }
 
 bool TakesVectorCall(const ir::CallNode* call) {
@@ -77,12 +66,6 @@ bool TakesVectorCall(const ir::CallNode* call) {
 }
 
 }  // namespace
-
-std::vector<std::string> FloatFunctions() {
-  std::vector<std::string> names(std::begin(kSameNames), std::end(kSameNames));
-  for (const auto& [intrinsic, name] : kFloatNames) names.push_back(intrinsic);
-  return names;
-}
 
 bool TakesVector(const ir::Expr& expr) {
   using ir::NodeKind;

@@ -51,9 +51,6 @@ class CodeGenOpenCL : public codegen::KernelCodeGen {
 // elements that are next to each other.
 bool TakesVector(const ir::Expr& expr);
 
-// Intrinsics on floats that the language has functions for.
-std::vector<std::string> FloatFunctions();
-
 }  // namespace tern::backend::opencl
 
 #endif  // TERN_BACKEND_OPENCL_CODEGEN_CODEGEN_OPENCL_H_

@@ -56,7 +56,7 @@ void RegisterCodegen() {
       {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768"},
   };
   target::RegisterTargetKind(std::move(kind));
-  tir::KeepIntrinsics("opencl", FloatFunctions(), tir::IsWideFloat);
+  tir::KeepIntrinsics("opencl", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("opencl", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer(); });
   ffi::RegisterGlobal("target.build.opencl",
