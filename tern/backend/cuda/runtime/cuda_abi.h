@@ -21,7 +21,7 @@ using DevicePointer = unsigned long long;
 using Result = int;
 
 inline constexpr Result kSuccess = 0;
-inline constexpr Result kNoDevice = 100;
+inline constexpr Result kOutOfMemory = 2, kInvalidHandle = 400;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
@@ -92,7 +92,6 @@ using Program = struct ProgramHandle*;
 using Result = int;
 
 #define TERN_NVRTC_FUNCTIONS(X)                                                   \
-  X(Version, "nvrtcVersion", int*, int*)                                          \
   X(CreateProgram, "nvrtcCreateProgram", Program*, const char*, const char*, int, \
     const char* const*, const char* const*)                                       \
   X(DestroyProgram, "nvrtcDestroyProgram", Program*)                              \

@@ -63,7 +63,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
     cu::DevicePointer memory = 0;
     // The driver makes no empty buffer.
     cu::Result result = Cu().MemAlloc(&memory, std::max<uint64_t>(bytes, 1));
-    if (result == 2)
+    if (result == cu::kOutOfMemory)
       TERN_THROW(MemoryError) << "cuda:" << device_id << ": there is no memory for " << bytes
                               << " bytes";
     Check(result, "cuMemAlloc");
@@ -180,7 +180,8 @@ int Elapsed(int32_t device_id, void* start, void* stop, double* seconds) {
     Check(Cu().EventSynchronize(AsEvent(stop)), "cuEventSynchronize");
     float milliseconds = 0;
     cu::Result result = Cu().EventElapsedTime(&milliseconds, AsEvent(start), AsEvent(stop));
-    if (result == 400) TERN_THROW(ValueError) << "an event that was never recorded has no time";
+    if (result == cu::kInvalidHandle)
+      TERN_THROW(ValueError) << "an event that was never recorded has no time";
     Check(result, "cuEventElapsedTime");
     *seconds = milliseconds * 1e-3;
   });

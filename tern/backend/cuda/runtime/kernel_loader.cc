@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "tern/backend/cuda/runtime/driver.h"
 #include "tern/backend/cuda/runtime/nvrtc.h"
@@ -15,7 +16,8 @@ struct Kernel {
   Device* device;
   cu::Function handle;
   unsigned max_threads = 0;  // of this kernel on its device
-  int dynamic_limit = 0;     // bytes of dynamic shared memory that it was told to allow
+  std::mutex mutex;
+  int dynamic_limit = 0;  // bytes of dynamic shared memory that it was told to allow
 };
 
 // One cu::Module per blob: a whole program, or one kernel's code.
@@ -109,7 +111,9 @@ int GetKernel(void* program, const char* name, void** out) {
 }
 
 void AllowDynamicShared(Kernel& kernel, uint64_t bytes) {
+  if (bytes == 0) return;
   auto wanted = static_cast<int>(bytes);
+  std::lock_guard lock(kernel.mutex);
   if (wanted <= kernel.dynamic_limit) return;
   int most = kernel.device->Attribute(cu::kMaxSharedMemoryPerBlockOptin);
   if (wanted > most)
