@@ -192,7 +192,7 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
     const int64_t* extent = ir::AsConstInt(loop->extent);
     if (at < 1 || (extent && at >= *extent))
       Refuse("the loop is not longer than " + std::to_string(at) + ", or that is no length");
-    Expr zero = Constant(loop, 0), point = Constant(loop, at);
+    Expr point = Constant(loop, at);
     Expr head = extent ? point : ir::MinNode::Make(point, loop->extent);
     Expr tail = arith::Analyzer().Simplify(loop->extent - head);
     Var first(names[0], loop->var.dtype(), loop->span),

@@ -201,7 +201,6 @@ struct Names : StmtVisitor {
   void VisitNode(const BlockNode* node) override {
     blocks.push_back(node->name);
     for (const std::string& loop : around) loops.push_back(node->name + "." + loop);
-    innermost.insert(innermost.end(), around.rbegin(), around.rend());
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
@@ -216,7 +215,7 @@ struct Names : StmtVisitor {
     buffers.insert(node->buffer->name);
     VisitChildren(node);
   }
-  std::vector<std::string> loops, blocks, temporaries, around, innermost;
+  std::vector<std::string> loops, blocks, temporaries, around;
   std::set<std::string> buffers;
 };
 
