@@ -67,7 +67,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
       TERN_THROW(MemoryError) << "cuda:" << device_id << ": there is no memory for " << bytes
                               << " bytes";
     Check(result, "cuMemAlloc");
-    *out = reinterpret_cast<void*>(memory);
+    *out = reinterpret_cast<void*>(memory);  // NOLINT: the driver's addresses are numbers
   });
 }
 
