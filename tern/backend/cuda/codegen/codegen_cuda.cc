@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
@@ -130,6 +131,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
+  NoteDefinitions(function);
   int64_t threads = ThreadsOf(function);
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
@@ -168,8 +170,9 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   std::string type = StorageType(buffer->dtype);
   DefineArray(buffer, name, type);
   int64_t size = ConstantSize(buffer);
-  std::string text = fmt::format("{}{} {}[{}]{};", is_shared ? "__shared__ " : "", type, name, size,
-                                 AlignmentAttribute(buffer));
+  // For copies of up to 16 bytes at once.
+  std::string text = fmt::format("{}__align__({}) {} {}[{}];", is_shared ? "__shared__ " : "",
+                                 std::max<int64_t>(buffer->alignment, 16), type, name, size);
   if (is_shared) {
     NoteShared(buffer, size);
     HoistLine(text);
@@ -212,6 +215,7 @@ Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
 
 void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
+  if (!dtype.is_scalar()) return EmitVectorStore(node);
   if (!StoresFloat(dtype)) return CodeGenC::EmitStore(node);
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
@@ -222,8 +226,19 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
 }
 
 void CodeGenCuda::EmitCall(const ir::CallNode* node) {
-  if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
-  Line("__syncthreads();");
+  if (node->name == tir::intrinsic::kBarrier) return Line("__syncthreads();");
+  if (node->name != tir::intrinsic::kAsyncCommit && node->name != tir::intrinsic::kAsyncWait)
+    return CodeGenC::EmitCall(node);
+  Helper helper = node->name == tir::intrinsic::kAsyncCommit
+                      ? AsyncCommitHelper()
+                      : AsyncWaitHelper(*ir::AsConstInt(node->args[0]));
+  Line(UseHelper(helper.name, helper.definition) + "();");
+}
+
+Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
+  // A single element is copied at once.
+  return node->name == tir::intrinsic::kAsyncCopy ? Print(node->args[0])
+                                                  : KernelCodeGen::PrintCall(node);
 }
 
 std::string CodeGenCuda::FunctionName(const ir::CallNode* node) {

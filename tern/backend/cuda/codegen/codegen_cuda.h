@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/arith/analyzer.h"
 #include "tern/codegen/c/kernel_codegen.h"
 
 namespace tern::backend::cuda {
@@ -29,6 +30,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
+  codegen::Code PrintCall(const ir::CallNode* node) override;
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
@@ -38,11 +40,26 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
 
+  // ---- Vectors (codegen_cuda_vectors.cc)
+
+  void EmitVectorStore(const tir::BufferStoreNode* node);
+  void EmitCopy(const tir::BufferStoreNode* node, const ir::Expr& value, bool async);
+  void EmitLanes(const tir::BufferStoreNode* node, const ir::Expr& value);
+  // The address of the first of elements in a row; of an operand of an operation on matrices.
+  std::string AddressOf(const ir::Buffer& buffer, const ir::Expr& index);
+  std::string AddressOf(const ir::Expr& load);
+  // Whether that is surely a multiple of so many bytes.
+  bool IsAligned(const ir::Buffer& buffer, const ir::Expr& index, int bytes) const;
+  void NoteDefinitions(const tir::PrimFunc& function);
+
+  arith::Analyzer known_;  // of the variables of the function being written
   bool distinct_ = false;  // whether tensors of the function being written are
 };
 
 // Whether the language stores the type: the others are lowered to integers.
 bool StoresFloat(DataType dtype);
+// Whether there is code for a vector: copies of rows, and operations of warps on matrices.
+bool TakesVector(const ir::Expr& expr);
 
 }  // namespace tern::backend::cuda
 
