@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -16,6 +17,7 @@ namespace tern::backend::cuda {
 
 using codegen::Code;
 using codegen::Precedence;
+using ir::Expr;
 
 namespace {
 
@@ -235,10 +237,30 @@ void CodeGenCuda::EmitCall(const ir::CallNode* node) {
   Line(UseHelper(helper.name, helper.definition) + "();");
 }
 
+// All threads of a warp come to such a call, so the mask names all of them.
 Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
-  // A single element is copied at once.
-  return node->name == tir::intrinsic::kAsyncCopy ? Print(node->args[0])
-                                                  : KernelCodeGen::PrintCall(node);
+  using namespace tir::intrinsic;
+  static const std::map<std::string, const char*> kFunctions = {
+      {kWarpShuffle, "__shfl_sync"},
+      {kWarpShuffleUp, "__shfl_up_sync"},
+      {kWarpShuffleDown, "__shfl_down_sync"},
+      {kWarpShuffleXor, "__shfl_xor_sync"},
+      {kWarpAny, "__any_sync"},
+      {kWarpAll, "__all_sync"},
+      {kWarpBallot, "__ballot_sync"}};
+  if (node->name == kAsyncCopy) return Print(node->args[0]);  // one element: done at once
+  if (node->name == kLaneIndex)
+    return {fmt::format("({})((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * "
+                        "threadIdx.z)) & 31)",
+                        ValueType(node->dtype)),
+            Precedence::kUnary};
+  auto function = kFunctions.find(node->name);
+  if (function == kFunctions.end()) return CodeGenC::PrintCall(node);
+  std::string args = "0xffffffffu";
+  for (const Expr& arg : node->args) args += ", " + Print(arg).text;
+  // Narrow integers are exchanged as int.
+  return {fmt::format("({}){}({})", ValueType(node->dtype), function->second, args),
+          Precedence::kUnary};
 }
 
 std::string CodeGenCuda::FunctionName(const ir::CallNode* node) {

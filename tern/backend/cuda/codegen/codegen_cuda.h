@@ -29,8 +29,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
-  void EmitCall(const ir::CallNode* node) override;
   codegen::Code PrintCall(const ir::CallNode* node) override;
+  void EmitCall(const ir::CallNode* node) override;
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
@@ -40,16 +40,16 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
 
-  // ---- Vectors (codegen_cuda_vectors.cc)
+  // ---- Vectors (vectors.cc)
 
+  // Copies, and operations on matrices: vectors are nothing else.
   void EmitVectorStore(const tir::BufferStoreNode* node);
-  void EmitCopy(const tir::BufferStoreNode* node, const ir::Expr& value, bool async);
-  void EmitLanes(const tir::BufferStoreNode* node, const ir::Expr& value);
-  // The address of the first of elements in a row; of an operand of an operation on matrices.
+  // From one memory to another, at once.
+  void EmitMove(const tir::BufferStoreNode* node, const ir::BufferLoadNode* load);
+  // The address of the first of elements in a row; of an operand of an operation on matrices, which
+  // must be surely aligned.
   std::string AddressOf(const ir::Buffer& buffer, const ir::Expr& index);
-  std::string AddressOf(const ir::Expr& load);
-  // Whether that is surely a multiple of so many bytes.
-  bool IsAligned(const ir::Buffer& buffer, const ir::Expr& index, int bytes) const;
+  std::string MatrixAddress(const ir::Expr& operand);
   void NoteDefinitions(const tir::PrimFunc& function);
 
   arith::Analyzer known_;  // of the variables of the function being written
@@ -58,8 +58,6 @@ class CodeGenCuda : public codegen::KernelCodeGen {
 
 // Whether the language stores the type: the others are lowered to integers.
 bool StoresFloat(DataType dtype);
-// Whether there is code for a vector: copies of rows, and operations of warps on matrices.
-bool TakesVector(const ir::Expr& expr);
 
 }  // namespace tern::backend::cuda
 

@@ -39,7 +39,8 @@ void RegisterCodegen() {
   kind.module_kind = "cuda";
   kind.device = "cuda";
   kind.device_type = kDeviceTypeCuda;
-  kind.takes_vector = TakesVector;
+  kind.vectors = false;
+  kind.move_bytes = 16;
   kind.warp_size = 32;
   kind.final_passes = {"narrow_indices"};
   kind.stores = [](const target::Target&, DataType dtype) { return StoresFloat(dtype); };
@@ -60,7 +61,11 @@ void RegisterCodegen() {
   tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
-  tir::KeepIntrinsics("cuda", {tir::intrinsic::kAsyncCopy}, [](DataType) { return true; });
+  tir::KeepIntrinsics("cuda",
+                      {tir::intrinsic::kAsyncCopy, tir::intrinsic::kWarpMatrixLoad,
+                       tir::intrinsic::kWarpMatrixLoadTransposed,
+                       tir::intrinsic::kWarpMatrixMultiply},
+                      [](DataType) { return true; });
   RegisterTensorIntrinsics();
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
 }
