@@ -68,6 +68,8 @@ int64_t ThreadsOf(const tir::PrimFunc& function) {
 
 }  // namespace
 
+constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
+
 bool StoresFloat(DataType dtype) {
   return dtype == DataType::Float(16) || dtype == DataType::Bfloat16();
 }
@@ -91,7 +93,7 @@ CodeGenCuda::CodeGenCuda() {
       "malloc free memcpy memset assert abs min max isnan isinf isfinite signbit half nv_bfloat16 "
       "cudaError cudaStream_t clock_t FILE int8_t int16_t int32_t int64_t uint8_t uint16_t "
       "uint32_t "
-      "uint64_t intptr_t uintptr_t uint3");
+      "uint64_t intptr_t uintptr_t uint3 tern_shared");
   for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
                               "longlong", "ulonglong", "float", "double"})
     names_.Reserve(fmt::format("{0}1 {0}2 {0}3 {0}4", element));
@@ -171,16 +173,39 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   std::string type = StorageType(buffer->dtype);
   DefineArray(buffer, name, type);
-  int64_t size = ConstantSize(buffer);
-  // For copies of up to 16 bytes at once.
-  std::string text = fmt::format("{}__align__({}) {} {}[{}];", is_shared ? "__shared__ " : "",
-                                 std::max<int64_t>(buffer->alignment, 16), type, name, size);
-  if (is_shared) {
-    NoteShared(buffer, size);
-    HoistLine(text);
-  } else {
-    Line(text);
+  int64_t size = ConstantSize(buffer), alignment = std::max(buffer->alignment, kMoveBytes);
+  if (is_shared && dynamic_shared_) {
+    uint64_t& bytes = kernel().dynamic_shared_bytes;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    HoistLine(fmt::format("{0}* {1} = ({0}*)(tern_shared + {2});", type, name, bytes));
+    bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
+    return;
   }
+  // For vectors that are moved at once.
+  std::string text = fmt::format("{}__align__({}) {} {}[{}];", is_shared ? "__shared__ " : "",
+                                 alignment, type, name, size);
+  if (!is_shared) return Line(text);
+  NoteShared(buffer, size);
+  HoistLine(text);
+}
+
+// Arrays of shared memory have a limit; what is given at the launch may be more.
+void CodeGenCuda::EmitFunctionStart(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::AllocateNode* node) override {
+      const int64_t* size = ir::AsConstInt(node->buffer->shape[0]);
+      if (node->buffer->scope == "shared" && size)
+        bytes += *size * node->buffer->dtype.bytes() + kMoveBytes;
+      VisitChildren(node);
+    }
+    int64_t bytes = 0;
+  } scan;
+  scan.Visit(function->body);
+  constexpr int64_t kMostStatic = 48 << 10;
+  dynamic_shared_ = scan.bytes > kMostStatic;
+  if (dynamic_shared_)
+    HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];", 128));
 }
 
 std::string CodeGenCuda::FromBits(DataType dtype) {

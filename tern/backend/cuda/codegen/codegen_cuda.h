@@ -26,6 +26,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FunctionHead(const tir::PrimFunc& function) override;
   std::string PrintParam(const tir::Param& param) override;
   std::string ThreadIndex(const std::string& axis) override;
+  void EmitFunctionStart(const tir::PrimFunc& function) override;
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
@@ -52,8 +53,9 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string MatrixAddress(const ir::Expr& operand);
   void NoteDefinitions(const tir::PrimFunc& function);
 
-  arith::Analyzer known_;  // of the variables of the function being written
-  bool distinct_ = false;  // whether tensors of the function being written are
+  arith::Analyzer known_;        // of the variables of the function being written
+  bool dynamic_shared_ = false;  // whether shared memory is given at the launch
+  bool distinct_ = false;        // whether tensors of the function being written are
 };
 
 // Whether the language stores the type: the others are lowered to integers.

@@ -21,11 +21,11 @@ std::string RightAt(const std::string& k, const std::string& j) {
 }
 
 void Register(const std::string& name, const std::string& params, const std::string& description,
-              const std::string& implementation) {
+              const std::string& implementation, const std::string& attrs = "") {
   schedule::RegisterTensorIntrinsic(
       name,
-      fmt::format("func description({0}) {{\n{1}}}\nfunc implementation({0}) {{\n{2}{3}}}\n}}\n",
-                  params, description, kLanes, implementation));
+      fmt::format("func description({0}) {{\n{1}}}\nfunc implementation({0}){4} {{\n{2}{3}}}\n}}\n",
+                  params, description, kLanes, implementation, attrs));
 }
 
 // Lane l gives the address of row l % 8 of tile l // 8.
@@ -52,7 +52,8 @@ void RegisterMultiply(const std::string& name, const std::string& dtype) {
                        sum, At("i", "k"), RightAt("k", "j")),
            "for h in 0..2 unrolled {\n"
            "C[lane, ramp(h * 4, 1, 4)] = warp_matrix_multiply(C[lane, ramp(h * 4, 1, 4)], "
-           "A[lane, ramp(0, 1, 8)], B[lane, ramp(h * 4, 1, 4)])\n}\n");
+           "A[lane, ramp(0, 1, 8)], B[lane, ramp(h * 4, 1, 4)])\n}\n",
+           " attrs {reassociate = true}");
 }
 
 void RegisterStore(const std::string& name, const std::string& dtype) {
