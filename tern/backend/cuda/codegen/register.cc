@@ -2,11 +2,13 @@
 //
 // The target kind `cuda`.
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cuda {
 
@@ -59,6 +61,12 @@ void RegisterCodegen() {
   tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
+  tir::KeepIntrinsics("cuda",
+                      {tir::intrinsic::kAsyncCopy, tir::intrinsic::kWarpMatrixLoad,
+                       tir::intrinsic::kWarpMatrixLoadTransposed,
+                       tir::intrinsic::kWarpMatrixMultiply},
+                      [](DataType) { return true; });
+  RegisterTensorIntrinsics();
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
 }
 
