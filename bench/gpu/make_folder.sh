@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# make_folder.sh TERN BUILD FOLDER: makes FOLDER, which is carried to an x86-64 machine with a GPU and run there (run.sh). TERN is this
-# machine's compiler, which makes the kernels; BUILD is a build for x86-64 without LLVM: runtime, plugins, tern-run, and a
-# compiler for the conformance suite.
+# make_folder.sh TERN BUILD FOLDER [KERNEL...]: makes FOLDER, which is carried to an x86-64 machine with a GPU and run there (run.sh).
+# TERN is this machine's compiler, which makes the kernels (all, or those named); BUILD is a build for x86-64 without LLVM: runtime,
+# plugins, tern-run, and a compiler for the conformance suite.
 set -euo pipefail
 tern=$1 build=$2 folder=$3
+shift 3
+wanted=" $* "
 here=$(cd "$(dirname "$0")" && pwd)
 strip=x86_64-linux-gnu-strip
 command -v "$strip" >/dev/null || strip=strip
@@ -16,7 +18,7 @@ cp "$here/run.sh" "$here/compare.py" "$folder"
 cp "$build"/bin/{tern,tern-run,tern_bench_launch} "$folder/bin"
 cp "$build"/lib/libtern_{runtime,compiler}.so "$build"/lib/libtern_runtime_*.so "$folder/lib"
 "$strip" "$folder"/bin/* "$folder"/lib/*
-# The tools find the libraries beside them, wherever the folder is.
+# The loader of a driver that machines with it may lack.
 for library in vulkan; do
   file=/usr/lib/x86_64-linux-gnu/lib$library.so.1
   [[ ! -e $file || ! -e $build/lib/libtern_runtime_$library.so ]] || cp -L "$file" "$folder/lib"
@@ -63,6 +65,7 @@ for file in "$here"/kernels/*.tir; do
   name=$(basename "$file" .tir)
   types="float32 float16"
   [[ $name != *.* ]] || types=${name##*.} name=${name%%.*}
+  [[ $wanted == "  " || $wanted == *" $name "* ]] || continue
   for type in $types; do
     large=8192 small=256
     case "$name" in
