@@ -63,6 +63,9 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
+  // Where it has no vectors: how many bytes it copies at once from one memory to another, where
+  // both places are multiples of that; 0: an element.
+  int64_t move_bytes = 0;
   // Which calls it takes. Null: all.
   std::function<bool(const ir::CallNode*)> takes_call;
   // The namespaces of intrinsics that it takes: the intrinsic "llvm.call" is of "llvm". Those

@@ -10,6 +10,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
@@ -118,6 +119,7 @@ class LimitVerifier : public StmtVisitor {
     load ? VisitIndices(load->indices) : StmtVisitor::Visit(expr);
   }
   void VisitNode(const BufferStoreNode* node) override {
+    if (IsVectorMove(node, kind_.move_bytes)) return;
     if (!node->value.dtype().is_scalar() &&
         !CheckVector(ir::BufferLoadNode::Make(node->buffer, node->indices), node->span))
       return;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -15,6 +16,7 @@ namespace tern::backend::cuda {
 
 using codegen::Code;
 using codegen::Precedence;
+using ir::Expr;
 
 namespace {
 
@@ -210,8 +212,34 @@ Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
                       PrintConverted(node->indices[0]))};
 }
 
+// The built-in type of as many bytes, of the same elements where there is one.
+std::string CodeGenCuda::MoveType(DataType dtype) {
+  int64_t bytes = int64_t{dtype.lanes()} * dtype.element().bytes();
+  if (bytes == 2) return "unsigned short";
+  if (bytes == 4) return "unsigned int";
+  bool is_float = dtype.is_float();
+  if (dtype.bits() == 64) return is_float ? "double2" : "longlong2";
+  std::string element = dtype.bits() < 32 ? "uint" : is_float ? "float" : "int";
+  return element + std::to_string(bytes / 4);
+}
+
+// From one memory to another, at once.
+void CodeGenCuda::EmitMove(const tir::BufferStoreNode* node) {
+  const auto* load = node->value.As<ir::BufferLoadNode>();
+  TERN_ICHECK(load) << "a vector is computed, not moved";
+  auto place = [&](const ir::Buffer& buffer, const Expr& index, const char* qualifier) {
+    const Expr& base = index.As<ir::RampNode>()->base;
+    std::string name = NameOf(buffer);
+    if (!ir::IsConst(base, 0)) name = "(" + name + " + " + Print(base, Precedence::kAdditive) + ")";
+    return fmt::format("*({}{}*){}", qualifier, MoveType(load->dtype), name);
+  };
+  Line(fmt::format("{} = {};", place(node->buffer, node->indices[0], ""),
+                   place(load->buffer, load->indices[0], "const ")));
+}
+
 void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
+  if (!dtype.is_scalar()) return EmitMove(node);
   if (!StoresFloat(dtype)) return CodeGenC::EmitStore(node);
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
@@ -224,6 +252,31 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
 void CodeGenCuda::EmitCall(const ir::CallNode* node) {
   if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
   Line("__syncthreads();");
+}
+
+// All threads of a warp come to such a call, so the mask names all of them.
+Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
+  using namespace tir::intrinsic;
+  static const std::map<std::string, const char*> kFunctions = {
+      {kWarpShuffle, "__shfl_sync"},
+      {kWarpShuffleUp, "__shfl_up_sync"},
+      {kWarpShuffleDown, "__shfl_down_sync"},
+      {kWarpShuffleXor, "__shfl_xor_sync"},
+      {kWarpAny, "__any_sync"},
+      {kWarpAll, "__all_sync"},
+      {kWarpBallot, "__ballot_sync"}};
+  if (node->name == kLaneIndex)
+    return {fmt::format("({})((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * "
+                        "threadIdx.z)) & 31)",
+                        ValueType(node->dtype)),
+            Precedence::kUnary};
+  auto function = kFunctions.find(node->name);
+  if (function == kFunctions.end()) return CodeGenC::PrintCall(node);
+  std::string args = "0xffffffffu";
+  for (const Expr& arg : node->args) args += ", " + Print(arg).text;
+  // Narrow integers are exchanged as int.
+  return {fmt::format("({}){}({})", ValueType(node->dtype), function->second, args),
+          Precedence::kUnary};
 }
 
 std::string CodeGenCuda::FunctionName(const ir::CallNode* node) {

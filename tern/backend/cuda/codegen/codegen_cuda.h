@@ -28,6 +28,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
+  codegen::Code PrintCall(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
@@ -37,6 +38,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   // "tern_from_f16": bits to float, and the other way; defined where they are used.
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
+  static std::string MoveType(DataType dtype);
+  void EmitMove(const tir::BufferStoreNode* node);
 
   bool distinct_ = false;  // whether tensors of the function being written are
 };

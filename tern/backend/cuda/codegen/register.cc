@@ -37,7 +37,9 @@ void RegisterCodegen() {
   kind.module_kind = "cuda";
   kind.device = "cuda";
   kind.device_type = kDeviceTypeCuda;
-  kind.takes_vector = [](const ir::Expr&) { return false; };
+  kind.vectors = false;
+  kind.move_bytes = 16;
+  kind.warp_size = 32;
   kind.final_passes = {"narrow_indices"};
   kind.stores = [](const target::Target&, DataType dtype) { return StoresFloat(dtype); };
   kind.attrs["max_threads"] =
