@@ -33,7 +33,8 @@ void Initialize() {
     tir::RegisterIntrinsicReferences();
     tir::math::RegisterMathRules();
     tir::RegisterPasses();
-    schedule::RegisterGenericRules();
+    schedule::RegisterHostRules();
+    schedule::RegisterDeviceRules();
     ir::RegisterPass({"default_schedules", "functions without a schedule have that of the rules",
                       [](const ir::IRModule& module) {
                         return tir::MapFunctions(module, [](const tir::PrimFunc& function) {
