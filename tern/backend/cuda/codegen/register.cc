@@ -50,7 +50,7 @@ void RegisterCodegen() {
     kind.attrs[axis] = target::IntInRange(axis, most, 1, most, "threads in a block on one axis");
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 49152,
                                                        "bytes of static shared memory in a block");
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
+  kind.has_addresses = true;
   kind.tags = {
       {"nvidia/h200", "cuda"},
       {"nvidia/rtx-4090", "cuda"},
