@@ -33,7 +33,8 @@ void Initialize() {
     tir::RegisterIntrinsicReferences();
     tir::math::RegisterMathRules();
     tir::RegisterPasses();
-    schedule::RegisterGenericRules();
+    schedule::RegisterHostRules();
+    schedule::RegisterDeviceRules();
     ir::RegisterPass({"default_schedules", "functions without a schedule have that of the rules",
                       [](const ir::IRModule& module) {
                         return tir::MapFunctions(module, [](const tir::PrimFunc& function) {
@@ -63,6 +64,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "pipeline_loops",
                                      "lower_thread_reductions",
                                      "lower_virtual_threads",
+                                     "hoist_thread_loops",
                                      "lower_warp_memory",
                                      "insert_barriers",
                                      "serialize_threads",

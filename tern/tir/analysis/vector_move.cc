@@ -2,6 +2,7 @@
 #include "tern/tir/analysis/vector_move.h"
 
 #include "tern/arith/analyzer.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/flatten_buffers.h"
 
 namespace tern::tir {
@@ -31,8 +32,19 @@ bool IsAlignedVector(const Buffer& buffer, std::vector<Expr> indices, int64_t by
 
 }  // namespace
 
+const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store) {
+  const auto* call = store->value.As<ir::CallNode>();
+  bool is_async = call && call->name == intrinsic::kAsyncCopy;
+  return (is_async ? call->args[0] : store->value).As<ir::BufferLoadNode>();
+}
+
+bool IsMatrixStore(const BufferStoreNode* store) {
+  const auto* call = store->value.As<ir::CallNode>();
+  return call && IsWarpMatrixOperation(call);
+}
+
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes) {
-  const auto* load = store->value.As<ir::BufferLoadNode>();
+  const auto* load = CopiedLoad(store);
   DataType dtype = store->value.dtype();
   if (!load || dtype.is_scalar() || dtype.is_scalable()) return false;
   int64_t bytes = int64_t{dtype.lanes()} * dtype.element().bytes();

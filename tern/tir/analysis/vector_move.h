@@ -21,9 +21,15 @@ bool IsMoveSize(int64_t bytes, int64_t move_bytes);
 bool IsAlignedPlace(const Buffer& buffer, const std::vector<Expr>& indices, int64_t bytes,
                     const arith::Analyzer& analyzer);
 
+// What a store copies, maybe by async_copy; null where it is no copy.
+const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store);
+
 // Whether a store is such a copy: D[ramp(i, 1, n)] = S[ramp(j, 1, n)], both aligned to the size of
 // the vector.
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes);
+
+// Whether a store is an operation of a warp on matrices, whose operands are vectors in any case.
+bool IsMatrixStore(const BufferStoreNode* store);
 
 }  // namespace tern::tir
 

@@ -213,7 +213,7 @@ class LaneMover : public StmtMutator {
   // D[i + lane] = S[j + lane] needs no array between.
   Stmt WholeCopy() {
     const auto* store = loop_->body.As<BufferStoreNode>();
-    const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
+    const auto* load = store ? CopiedLoad(store) : nullptr;
     if (!load || load->buffer->data.same(store->buffer->data)) return {};
     std::vector<Expr> to = FirstOf(store->buffer, store->indices),
                       from = FirstOf(load->buffer, load->indices);
@@ -221,7 +221,7 @@ class LaneMover : public StmtMutator {
     Need(store->buffer);
     Need(load->buffer);
     std::vector<Stmt> stmts;
-    AddCopies(store->buffer, to, load->buffer, from, &stmts);
+    AddCopies(store->buffer, to, load->buffer, from, &stmts, store->value.As<ir::CallNode>());
     return SeqNode::Make(std::move(stmts), loop_->span);
   }
   void AddMoves(const Group& group, std::vector<Stmt>* stmts) const {
@@ -233,7 +233,8 @@ class LaneMover : public StmtMutator {
   }
   // All lanes, as many at once as can be.
   void AddCopies(const Buffer& to, const std::vector<Expr>& to_first, const Buffer& from,
-                 const std::vector<Expr>& from_first, std::vector<Stmt>* stmts) const {
+                 const std::vector<Expr>& from_first, std::vector<Stmt>* stmts,
+                 bool async = false) const {
     int64_t step = MoveBytes(to) / to->dtype.bytes();
     auto at = [&](std::vector<Expr> indices, int64_t lane) {
       Expr base = indices.back();
@@ -242,10 +243,12 @@ class LaneMover : public StmtMutator {
           ir::RampNode::Make(analyzer_.Simplify(base), ir::MakeConst(base.dtype(), 1), step);
       return indices;
     };
-    for (int64_t lane = 0; lane < lanes_; lane += step)
-      stmts->push_back(BufferStoreNode::Make(
-          to, at(to_first, lane), ir::BufferLoadNode::Make(from, at(from_first, lane), loop_->span),
-          loop_->span));
+    for (int64_t lane = 0; lane < lanes_; lane += step) {
+      Expr value = ir::BufferLoadNode::Make(from, at(from_first, lane), loop_->span);
+      if (async)
+        value = ir::CallNode::Make(intrinsic::kAsyncCopy, {value}, DataType::Void(), loop_->span);
+      stmts->push_back(BufferStoreNode::Make(to, at(to_first, lane), value, loop_->span));
+    }
   }
 
   const ForNode* loop_;

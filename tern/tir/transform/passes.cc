@@ -11,6 +11,7 @@
 #include "tern/tir/transform/eliminate_common_subexpressions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/hoist_invariants.h"
+#include "tern/tir/transform/hoist_thread_loops.h"
 #include "tern/tir/transform/infer_block_regions.h"
 #include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/insert_barriers.h"
@@ -75,6 +76,8 @@ void RegisterPasses() {
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("hoist_invariants", "what is the same in all iterations is done before a loop",
                HoistInvariants);
+  per_function("hoist_thread_loops", "thread loops stand around the rest of their kernels",
+               HoistThreadLoops);
   per_function("infer_block_regions", "every block says what it reads and writes",
                InferBlockRegions);
   per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);

@@ -24,7 +24,7 @@ struct VectorScan : StmtVisitor {
   }
   void VisitNode(const BufferStoreNode* node) override {
     bool is_vector = !node->value.dtype().is_scalar();
-    if (is_vector && kind && IsVectorMove(node, kind->move_bytes)) return;
+    if (IsMatrixStore(node) || (is_vector && kind && IsVectorMove(node, kind->move_bytes))) return;
     if (is_vector) Visit(ir::BufferLoadNode::Make(node->buffer, node->indices, node->span));
     VisitChildren(node);
   }
@@ -181,7 +181,7 @@ class Scalarizer : public StmtMutator {
 
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (node->value.dtype().is_scalar()) return MutateChildren(node, self);
-    if (IsVectorMove(node, move_bytes_)) return self;
+    if (IsMatrixStore(node) || IsVectorMove(node, move_bytes_)) return self;
     Expr value = WithoutVectorLets(node->value), index = WithoutVectorLets(node->indices.back());
     // All lanes are computed before the first is stored.
     if (Reads(value) || Reads(index)) {

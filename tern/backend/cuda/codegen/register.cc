@@ -2,11 +2,14 @@
 //
 // The target kind `cuda`.
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/backend/cuda/schedule/tensor_core_matmul.h"
+#include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cuda {
 
@@ -48,17 +51,26 @@ void RegisterCodegen() {
       {"max_threads_x", 1024}, {"max_threads_y", 1024}, {"max_threads_z", 64}};
   for (const auto& [axis, most] : axes)
     kind.attrs[axis] = target::IntInRange(axis, most, 1, most, "threads in a block on one axis");
-  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 49152,
-                                                       "bytes of static shared memory in a block");
+  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 232448,
+                                                       "bytes of shared memory in a block");
+  kind.attrs["arch"] = target::IntInRange(
+      "arch", 80, 50, 129, "the first architecture that code may be for: 80 is sm_80");
   kind.has_addresses = true;
   kind.tags = {
-      {"nvidia/h200", "cuda"},
-      {"nvidia/rtx-4090", "cuda"},
+      {"nvidia/h200", "cuda -arch=90 -max_shared_memory=232448"},
+      {"nvidia/rtx-4090", "cuda -arch=89 -max_shared_memory=101376"},
   };
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
+  tir::KeepIntrinsics(
+      "cuda",
+      {tir::intrinsic::kAsyncCopy, tir::intrinsic::kWarpMatrixLoad,
+       tir::intrinsic::kWarpMatrixLoadTransposed, tir::intrinsic::kWarpMatrixMultiply},
+      [](DataType) { return true; });
+  RegisterTensorIntrinsics();
+  RegisterTensorCoreMatmul();
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
 }
 
