@@ -55,7 +55,7 @@ void RegisterCodegen() {
                                                        "bytes of shared memory in a block");
   kind.attrs["arch"] = target::IntInRange(
       "arch", 80, 50, 129, "the first architecture that code may be for: 80 is sm_80");
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
+  kind.has_addresses = true;
   kind.tags = {
       {"nvidia/h200", "cuda -arch=90 -max_shared_memory=232448"},
       {"nvidia/rtx-4090", "cuda -arch=89 -max_shared_memory=101376"},
