@@ -61,6 +61,8 @@ inline constexpr unsigned kEventDefault = 0;
   X(MemcpyHtoD, "cuMemcpyHtoDAsync_v2", DevicePointer, const void*, size_t, Stream)             \
   X(MemcpyDtoH, "cuMemcpyDtoHAsync_v2", void*, DevicePointer, size_t, Stream)                   \
   X(MemcpyDtoD, "cuMemcpyDtoDAsync_v2", DevicePointer, DevicePointer, size_t, Stream)           \
+  X(MemcpyPeer, "cuMemcpyPeerAsync", DevicePointer, Context, DevicePointer, Context, size_t,    \
+    Stream)                                                                                     \
   X(StreamCreate, "cuStreamCreate", Stream*, unsigned)                                          \
   X(StreamDestroy, "cuStreamDestroy_v2", Stream)                                                \
   X(StreamSynchronize, "cuStreamSynchronize", Stream)                                           \
@@ -78,9 +80,14 @@ inline constexpr unsigned kEventDefault = 0;
   X(LaunchKernel, "cuLaunchKernel", Function, unsigned, unsigned, unsigned, unsigned, unsigned, \
     unsigned, unsigned, Stream, void**, void**)
 
+// Functions of newer drivers: null where the driver has none.
+#define TERN_CUDA_OPTIONAL_FUNCTIONS(X) \
+  X(FuncGetParamInfo, "cuFuncGetParamInfo", Function, size_t, size_t*, size_t*)
+
 struct Functions {
 #define TERN_CUDA_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_DECLARE)
+  TERN_CUDA_OPTIONAL_FUNCTIONS(TERN_CUDA_DECLARE)
 #undef TERN_CUDA_DECLARE
 };
 
@@ -92,6 +99,7 @@ using Program = struct ProgramHandle*;
 using Result = int;
 
 #define TERN_NVRTC_FUNCTIONS(X)                                                   \
+  X(Version, "nvrtcVersion", int*, int*)                                          \
   X(CreateProgram, "nvrtcCreateProgram", Program*, const char*, const char*, int, \
     const char* const*, const char* const*)                                       \
   X(DestroyProgram, "nvrtcDestroyProgram", Program*)                              \

@@ -2,6 +2,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "tern/backend/cuda/runtime/driver.h"
 #include "tern/backend/cuda/runtime/nvrtc.h"
@@ -16,9 +18,33 @@ struct Kernel {
   Device* device;
   cu::Function handle;
   unsigned max_threads = 0;  // of this kernel on its device
+  // The bytes of its arguments, where the driver tells.
+  std::optional<std::vector<uint64_t>> arg_sizes;
   std::mutex mutex;
   int dynamic_limit = 0;  // bytes of dynamic shared memory that it was told to allow
 };
+
+std::optional<std::vector<uint64_t>> ArgSizes(cu::Function function) {
+  if (!Cu().FuncGetParamInfo) return std::nullopt;
+  std::vector<uint64_t> sizes;
+  size_t offset = 0, size = 0;
+  while (Cu().FuncGetParamInfo(function, sizes.size(), &offset, &size) == cu::kSuccess)
+    sizes.push_back(size);
+  return sizes;
+}
+
+// A wrong argument would be read as something else.
+void CheckArguments(const Kernel& kernel, const TernLaunch& launch) {
+  if (!kernel.arg_sizes) return;
+  const std::vector<uint64_t>& sizes = *kernel.arg_sizes;
+  if (sizes.size() != static_cast<size_t>(launch.num_args))
+    TERN_THROW(ValueError) << "the kernel takes " << sizes.size() << " arguments, "
+                           << launch.num_args << " are given";
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] != launch.arg_sizes[i])
+      TERN_THROW(ValueError) << "argument " << i << " of the kernel has " << sizes[i] << " bytes, "
+                             << launch.arg_sizes[i] << " are given";
+}
 
 // One cu::Module per blob: a whole program, or one kernel's code.
 class Program {
@@ -61,6 +87,7 @@ class Program {
     Check(Cu().FuncGetAttribute(&threads, cu::kFunctionMaxThreadsPerBlock, kernel->handle),
           "cuFuncGetAttribute");
     kernel->max_threads = static_cast<unsigned>(threads);
+    kernel->arg_sizes = ArgSizes(kernel->handle);
     return kernels_.emplace(name, std::move(kernel)).first->second.get();
   }
 
@@ -128,6 +155,7 @@ void AllowDynamicShared(Kernel& kernel, uint64_t bytes) {
 int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
     auto& kernel = *static_cast<Kernel*>(raw);
+    CheckArguments(kernel, *launch);
     Current current(*kernel.device);
     AllowDynamicShared(kernel, launch->dynamic_shared_bytes);
     auto** args = const_cast<void**>(launch->args);
