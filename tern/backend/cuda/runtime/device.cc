@@ -53,7 +53,13 @@ int Describe(int32_t device_id, void* sink, TernPropertySink emit) {
 }
 
 int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
-  return Guard([&] { EmitLimits(Driver::Get().device(device_id), sink, emit); });
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    std::string arch = device.architecture();
+    TernAny any = plugin::TextValue(arch.c_str());
+    emit(sink, "arch", &any);
+    EmitLimits(device, sink, emit);
+  });
 }
 
 // The driver aligns to 256 bytes, more than any kernel asks for.

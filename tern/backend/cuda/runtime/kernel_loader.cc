@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "tern/backend/cuda/common/nvrtc.h"
 #include "tern/backend/cuda/runtime/driver.h"
-#include "tern/backend/cuda/runtime/nvrtc.h"
 #include "tern/backend/cuda/runtime/plugin.h"
 
 namespace tern::cuda {
@@ -58,15 +58,7 @@ class Program {
 
   void Add(const std::string& fmt, const TernBlob& blob) {
     std::string code(blob.data, blob.size);
-    if (fmt == "cuda") code = CompileSource(code, device_->architecture());
-    Current current(*device_);
-    cu::Module module = nullptr;
-    cu::Result result = Cu().ModuleLoadData(&module, code.c_str());
-    if (result != cu::kSuccess && fmt != "cuda")
-      TERN_THROW(RuntimeError) << "cuda:" << device_->number() << " (" << device_->name() << ", "
-                               << device_->architecture() << ") does not take the " << fmt
-                               << " code: it is for another architecture or a newer driver";
-    Check(result, "cuModuleLoadData");
+    cu::Module module = fmt == "cuda" ? FromSource(code) : FromCode(fmt, code);
     modules_.emplace(blob.name, module);
   }
 
@@ -92,6 +84,38 @@ class Program {
   }
 
  private:
+  cu::Result Load(const std::string& code, cu::Module* module) {
+    Current current(*device_);
+    return Cu().ModuleLoadData(module, code.c_str());
+  }
+
+  // A program is compiled once for all processes. What the driver does not take any more is
+  // compiled again.
+  cu::Module FromSource(const std::string& source) {
+    // For this very chip: all of its instructions.
+    std::string arch = device_->architecture();
+    if (device_->Attribute(cu::kComputeCapabilityMajor) >= 9 && NvrtcHasSpecificArchitectures())
+      arch += "a";
+    plugin::CachedProgram cached(
+        "cuda", {{"source", source}, {"arch", arch}, {"compiler", NvrtcDescription()}});
+    cu::Module module = nullptr;
+    std::string code;
+    if (cached.Find(&code) && Load(code, &module) == cu::kSuccess) return module;
+    code = CompileSource(source, arch, NvrtcOutput::kCubin);
+    Check(Load(code, &module), "cuModuleLoadData");
+    cached.Store(code);
+    return module;
+  }
+
+  cu::Module FromCode(const std::string& fmt, const std::string& code) {
+    cu::Module module = nullptr;
+    if (Load(code, &module) != cu::kSuccess)
+      TERN_THROW(RuntimeError) << "cuda:" << device_->number() << " (" << device_->name() << ", "
+                               << device_->architecture() << ") does not take the " << fmt
+                               << " code: it is for another architecture or a newer driver";
+    return module;
+  }
+
   Device* device_;
   std::map<std::string, cu::Module> modules_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;

@@ -18,7 +18,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tern/backend/cuda/runtime/cuda_abi.h"
+#include "tern/backend/cuda/common/nvrtc_abi.h"
 #include "tern/backend/cuda/test/ptx_text.h"
 #include "tern/backend/cuda/test/source_rewriter.h"
 #include "tern/runtime/sha256.h"
@@ -38,6 +38,7 @@ struct Program {
 
 std::mutex mutex;
 std::set<Program*> programs;
+int num_compiled = 0;
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -221,6 +222,9 @@ std::string PtxOf(const Program& program) { return PtxOfCode(program.code); }
 
 #define TERN_NVRTC_API extern "C" __attribute__((visibility("default"))) int
 
+// For tests: how many programs were given to be compiled.
+TERN_NVRTC_API tern_standin_compiled() { return num_compiled; }
+
 TERN_NVRTC_API nvrtcVersion(int* major, int* minor) {
   *major = 13;
   *minor = 0;
@@ -249,6 +253,7 @@ TERN_NVRTC_API nvrtcDestroyProgram(nvrtc::Program* handle) {
 
 TERN_NVRTC_API nvrtcCompileProgram(nvrtc::Program handle, int count, const char* const* texts) {
   return With(handle, [&](Program& program) {
+    ++num_compiled;
     Options options;
     for (int i = 0; i < count; ++i)
       if (!ReadOption(texts[i], &options)) {

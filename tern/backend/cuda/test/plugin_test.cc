@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plugin from outside, through the runtime, on two devices of the stand-in driver.
+#include <filesystem>
 #include <thread>
 
 #include "tern/backend/cuda/test/standin_fixture.h"
@@ -146,6 +147,26 @@ TEST_F(CudaTest, LaunchesAreCaptured) {
   EXPECT_EQ(driver.ContextPop(&context), 0);
 }
 
+// What is in the cache is not compiled; what is damaged there is.
+TEST_F(CudaTest, ProgramsAreCompiledOnce) {
+  TempDirectory cache;
+  ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
+  auto compiled = cuda::FindIn<int (*)()>("libnvrtc.so.13", "tern_standin_compiled");
+  auto count = [&] {
+    int before = compiled();
+    ExpectAdds(CreateDeviceModule(VectorAdd()));
+    return compiled() - before;
+  };
+  EXPECT_EQ(count(), 1);
+  EXPECT_EQ(count(), 0);
+  auto file = std::filesystem::directory_iterator(cache.path())->path();
+  std::filesystem::resize_file(file, 1000);
+  EXPECT_EQ(count(), 1);
+  EXPECT_EQ(count(), 0);
+  ScopedVariable off("TERN_CACHE", "0");
+  EXPECT_EQ(count(), 1);
+}
+
 TEST_F(CudaTest, CompilersLogIsInTheError) {
   DeviceArtifact artifact = VectorAdd();
   artifact.payload[""] = "extern \"C\" __global__ void vector_add(float* a) { a[0] = nonsense; }";
@@ -154,7 +175,7 @@ TEST_F(CudaTest, CompilersLogIsInTheError) {
     CreateDeviceModule(artifact)->GetFunction("vector_add")(0, a->data(), a->data(), a->data(), 1,
                                                             1.0, 1, 1);
   });
-  EXPECT_EQ(error.find("NVRTC does not compile the program for sm_90:\n"), 0u) << error;
+  EXPECT_EQ(error.find("NVRTC does not compile the program for sm_90a:\n"), 0u) << error;
   EXPECT_NE(error.find("nonsense"), std::string::npos) << error;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/backend/cuda/common/nvrtc_abi.h"
 #include "tern/backend/cuda/runtime/cuda_abi.h"
 
 namespace tern::cuda {
