@@ -255,7 +255,9 @@ void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
   int64_t bytes = 0;
   for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
     bytes += length * buffer->dtype.bytes();
-    if (length == 0 || bytes + 1024 > facts.shared_bytes) return;
+    // Several blocks at a time hide what each waits for.
+    constexpr int64_t kMost = 48 << 10, kForResults = 1024;
+    if (length == 0 || bytes + kForResults > std::min(kMost, facts.shared_bytes)) return;
     Try(schedule, [&](Schedule* attempt) {
       std::string copy;
       for (const std::string& name : blocks) {
