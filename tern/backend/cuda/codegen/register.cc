@@ -51,10 +51,11 @@ void RegisterCodegen() {
       {"max_threads_x", 1024}, {"max_threads_y", 1024}, {"max_threads_z", 64}};
   for (const auto& [axis, most] : axes)
     kind.attrs[axis] = target::IntInRange(axis, most, 1, most, "threads in a block on one axis");
-  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 232448,
+  // What all architectures from 80 on have.
+  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 101376, 0, 232448,
                                                        "bytes of shared memory in a block");
   kind.attrs["arch"] = target::IntInRange(
-      "arch", 80, 50, 129, "the first architecture that code may be for: 80 is sm_80");
+      "arch", 80, 50, 129, "the first architecture that the code is for: 80 is sm_80");
   kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
   kind.tags = {
       {"nvidia/h200", "cuda -arch=90 -max_shared_memory=232448"},
