@@ -52,6 +52,9 @@ struct TargetKind {
   std::string unavailable;
   std::map<std::string, AttrSpec> attrs;
   std::map<std::string, std::string> tags;  // "vendor/chip" -> "kind -attribute=value"
+  // Whether that device's pointers are addresses, which can be moved; if not they are handles, and
+  // kernels take beside each tensor where its first element is.
+  bool has_addresses = false;
   // Where a device target names no host, and where no target is named at all, the available host
   // kind of highest rank.
   int host_rank = 0;
