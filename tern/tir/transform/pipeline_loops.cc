@@ -511,8 +511,9 @@ class Pipeliner : public AnalyzedMutator {
 // Whether the code generator of the function's target keeps asynchronous copies.
 bool TakesAsyncCopies(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
-  return it != function->attrs.end() &&
-         HasLoweringRule(intrinsic::kAsyncCopy, it->second.As<target::Target>()->kind->name);
+  if (it == function->attrs.end()) return false;
+  Expr copy = ir::CallNode::Make(intrinsic::kAsyncCopy, {Expr(0)}, DataType::Void());
+  return IsKept(copy.As<ir::CallNode>(), it->second.As<target::Target>());
 }
 
 bool HasPipelinedLoop(const PrimFunc& function) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
@@ -18,7 +17,6 @@ using Names = Schedule::Names;
 
 constexpr int64_t kTile = 16;           // of an instruction
 constexpr int64_t kCopyBytes = 16;      // at once
-constexpr int64_t kFirstArch = 80;      // that has all the instructions
 constexpr int64_t kSteps = 32;          // of the sum, at a time
 constexpr int64_t kMaxStages = 4;       // of copies under way, and what is computed with
 constexpr int64_t kEnoughBlocks = 128;  // for large GPUs to be busy
@@ -313,14 +311,13 @@ bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
 
 }  // namespace
 
-void RegisterTensorCoreMatmul() {
+void RegisterTensorCoreMatmul(bool (*has_instructions)(const target::Target&)) {
   RegisterRule({.name = "tensor_core_matmul",
                 .description = "tiles of products of 16-bit floats are multiplied by tensor cores",
                 .kinds = {BlockKind::kMatmul},
                 .fits =
-                    [](const MachineFacts& facts) {
-                      return facts.target->kind->name == "cuda" &&
-                             ArchitectureNumber(facts.target) >= kFirstArch;
+                    [has_instructions](const MachineFacts& facts) {
+                      return facts.target->kind->name == "cuda" && has_instructions(facts.target);
                     },
                 .priority = 100,
                 .apply = Apply});
