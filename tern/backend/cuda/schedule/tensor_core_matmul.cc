@@ -24,15 +24,15 @@ constexpr int64_t kEnoughBlocks = 128;  // for large GPUs to be busy
 // One of the two operands.
 struct Operand {
   std::string name;
-  bool transposed;  // in memory: its columns are rows
+  bool transposed = false;  // in memory: its columns are rows
 };
 
 struct Product {
-  std::string row, column, sum;  // loops
-  int64_t rows, columns, steps;
+  std::string batch, row, column, sum;  // loops; the first may be ""
+  int64_t batches = 1, rows = 0, columns = 0, steps = 0;
   Operand left, right;
-  std::string result, type;  // "f16" or "bf16", of the operands
-  int64_t element_bytes;
+  std::string result, type;             // "f16" or "bf16", of the operands
+  static constexpr int64_t kBytes = 2;  // of an element of theirs
 };
 
 // What a block of threads computes, and how its warps share it.
@@ -44,35 +44,38 @@ struct Tiles {
 };
 
 std::optional<Product> ProductOf(const BlockInfo& block) {
-  const BlockAxis *row = nullptr, *column = nullptr, *sum = nullptr;
+  const BlockAxis *batch = nullptr, *row = nullptr, *column = nullptr, *sum = nullptr;
   for (const BlockAxis& axis : block.axes) {
     const BlockAxis*& place = axis.role == AxisRole::kRow      ? row
                               : axis.role == AxisRole::kColumn ? column
+                              : axis.role == AxisRole::kBatch  ? batch
                                                                : sum;
     bool known = axis.role == AxisRole::kSum || axis.role == AxisRole::kRow ||
-                 axis.role == AxisRole::kColumn;
+                 axis.role == AxisRole::kColumn || axis.role == AxisRole::kBatch;
     if (!known || place || axis.loop.empty() || !ir::AsConstInt(axis.extent)) return {};
     place = &axis;
   }
   if (!row || !column || !sum || block.conditional) return {};
-  Product product{row->loop,
-                  column->loop,
-                  sum->loop,
-                  *ir::AsConstInt(row->extent),
-                  *ir::AsConstInt(column->extent),
-                  *ir::AsConstInt(sum->extent),
-                  {},
-                  {},
-                  {},
-                  {},
-                  2};
+  Product product;
+  product.batch = batch ? batch->loop : "";
+  product.batches = batch ? *ir::AsConstInt(batch->extent) : 1;
+  product.row = row->loop;
+  product.column = column->loop;
+  product.sum = sum->loop;
+  product.rows = *ir::AsConstInt(row->extent);
+  product.columns = *ir::AsConstInt(column->extent);
+  product.steps = *ir::AsConstInt(sum->extent);
   for (const BlockAccess& access : block.accesses) {
-    if (access.indices.size() != 2 || !access.by_axes) return {};
+    // A matrix, or one of several.
+    size_t first = batch ? 1 : 0;
+    if (access.indices.size() != first + 2 || !access.by_axes ||
+        (batch && access.indices[0].get() != batch->var.get()))
+      return {};
     auto is_first = [&](const BlockAxis* axis) {
-      return access.indices[0].get() == axis->var.get();
+      return access.indices[first].get() == axis->var.get();
     };
     auto uses = [&](const BlockAxis* axis) {
-      return is_first(axis) || access.indices[1].get() == axis->var.get();
+      return is_first(axis) || access.indices[first + 1].get() == axis->var.get();
     };
     const ir::Buffer& buffer = access.buffer;
     if (access.store || !uses(sum)) {
@@ -100,8 +103,7 @@ int64_t Padded(int64_t elements, int64_t bytes) { return elements + kCopyBytes /
 int64_t StageBytes(const Product& product, const Tiles& tiles) {
   auto bytes = [&](const Operand& operand, int64_t extent) {
     int64_t rows = operand.transposed == (&operand == &product.left) ? kSteps : extent;
-    return rows * Padded(rows == kSteps ? extent : kSteps, product.element_bytes) *
-           product.element_bytes;
+    return rows * Padded(rows == kSteps ? extent : kSteps, Product::kBytes) * Product::kBytes;
   };
   return bytes(product.left, tiles.rows) + bytes(product.right, tiles.columns);
 }
@@ -117,10 +119,14 @@ std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& fac
     if (stages < 2 || choice.threads() > facts.max_threads) continue;
     best = choice;
     best->stages = std::min(stages, kMaxStages);
-    int64_t blocks = product.rows / choice.rows * (product.columns / choice.columns);
+    int64_t blocks =
+        product.batches * (product.rows / choice.rows) * (product.columns / choice.columns);
     if (blocks >= kEnoughBlocks) break;
   }
-  if (product.steps % kSteps != 0) return {};
+  constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
+  if (product.steps % kSteps != 0 || product.batches > kMostBlocks ||
+      (best && product.rows / best->rows > kMostBlocks))
+    return {};
   return best;
 }
 
@@ -144,7 +150,8 @@ class Scheduler {
     Names right_copy = schedule_.ComputeAt(right.shared, Loop("lo"), Own("bs", "k", "j"));
     Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
     auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
-      schedule_.TransformLayout(buffer, IndexMap::Parse(FragmentLayout(fragment, transposed)));
+      schedule_.TransformLayout(
+          buffer, IndexMap::Parse(FragmentLayout(fragment, transposed, !product_.batch.empty())));
     };
     layout(sums_buffer_, Fragment::kSum, false);
     layout(left.fragment, Fragment::kLeft, product_.left.transposed);
@@ -182,9 +189,11 @@ class Scheduler {
                     {Name("lo"), Name("lk"), Name("li")});
     lo_ = Name("lo");
     Names order;
+    if (!product_.batch.empty()) order.push_back(block_ + "." + product_.batch);
     for (const char* loop : {"ib", "jb", "lo", "iw", "jw", "lk", "it", "jt", "ii", "ji", "li"})
       order.push_back(Loop(loop));
     schedule_.Reorder(order);
+    if (!product_.batch.empty()) schedule_.Bind(order[0], "blockIdx.z");
     schedule_.Bind(Loop("ib"), "blockIdx.y");
     schedule_.Bind(Loop("jb"), "blockIdx.x");
   }
@@ -229,8 +238,8 @@ class Scheduler {
   // All threads copy, each a vector at a time.
   void Copy(const std::string& block, const Names& loops, const std::string& prefix, int64_t row) {
     constexpr int64_t kBanks = 128;  // bytes
-    int64_t bytes = product_.element_bytes, line = kBanks / bytes;
-    schedule_.StorageAlign(block, 0, line, Padded(row, bytes) % line);
+    int64_t bytes = Product::kBytes, line = kBanks / bytes;
+    schedule_.StorageAlign(block, product_.batch.empty() ? 0 : 1, line, Padded(row, bytes) % line);
     std::string all =
         schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
     Names parts = schedule_.Split(block + "." + all,
