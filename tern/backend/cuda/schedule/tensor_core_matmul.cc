@@ -17,8 +17,6 @@ using Names = Schedule::Names;
 
 constexpr int64_t kTile = 16;           // of an instruction
 constexpr int64_t kCopyBytes = 16;      // at once
-constexpr int64_t kSteps = 32;          // of the sum, at a time
-constexpr int64_t kMaxStages = 4;       // of copies under way, and what is computed with
 constexpr int64_t kEnoughBlocks = 128;  // for large GPUs to be busy
 
 // One of the two operands.
@@ -38,7 +36,8 @@ struct Product {
 // What a block of threads computes, and how its warps share it.
 struct Tiles {
   int64_t rows, columns, warp_rows, warp_columns;  // in elements; in warps
-  int64_t stages = 2;
+  int64_t steps = 32;                              // of the sum, at a time
+  int64_t stages = 2;  // of steps whose copies are under way, and the one that is computed with
 
   int64_t threads() const { return warp_rows * warp_columns * 32; }
 };
@@ -101,33 +100,43 @@ std::optional<Product> ProductOf(const BlockInfo& block) {
 int64_t Padded(int64_t elements, int64_t bytes) { return elements + kCopyBytes / bytes; }
 
 int64_t StageBytes(const Product& product, const Tiles& tiles) {
-  auto bytes = [&](const Operand& operand, int64_t extent) {
-    int64_t rows = operand.transposed == (&operand == &product.left) ? kSteps : extent;
-    return rows * Padded(rows == kSteps ? extent : kSteps, Product::kBytes) * Product::kBytes;
+  auto bytes = [&](bool along_steps, int64_t extent) {
+    int64_t rows = along_steps ? tiles.steps : extent, row = along_steps ? extent : tiles.steps;
+    return rows * Padded(row, Product::kBytes) * Product::kBytes;
   };
-  return bytes(product.left, tiles.rows) + bytes(product.right, tiles.columns);
+  return bytes(product.left.transposed, tiles.rows) +
+         bytes(!product.right.transposed, tiles.columns);
+}
+
+// Long steps, three under way, or short ones, as many as there is memory for; nullopt where it is
+// less than for two.
+std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const MachineFacts& facts) {
+  struct Pace {
+    int64_t steps, most, least;
+  };
+  for (const Pace& pace : {Pace{64, 3, 3}, Pace{32, 4, 2}}) {
+    tiles.steps = pace.steps;
+    tiles.stages = std::min(facts.shared_bytes / StageBytes(product, tiles), pace.most);
+    if (product.steps % pace.steps == 0 && tiles.stages >= pace.least) return tiles;
+  }
+  return {};
 }
 
 // The largest that divide the sizes and make enough blocks of threads; else the smallest that
 // divide them.
 std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts) {
   constexpr Tiles kChoices[] = {{128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}};
+  constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
   std::optional<Tiles> best;
   for (const Tiles& choice : kChoices) {
     if (product.rows % choice.rows != 0 || product.columns % choice.columns != 0) continue;
-    int64_t stages = facts.shared_bytes / StageBytes(product, choice);
-    if (stages < 2 || choice.threads() > facts.max_threads) continue;
-    best = choice;
-    best->stages = std::min(stages, kMaxStages);
-    int64_t blocks =
-        product.batches * (product.rows / choice.rows) * (product.columns / choice.columns);
-    if (blocks >= kEnoughBlocks) break;
+    std::optional<Tiles> tiles = WithStages(product, choice, facts);
+    int64_t rows = product.rows / choice.rows, columns = product.columns / choice.columns;
+    if (!tiles || choice.threads() > facts.max_threads || rows > kMostBlocks) continue;
+    best = tiles;
+    if (product.batches * rows * columns >= kEnoughBlocks) break;
   }
-  constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
-  if (product.steps % kSteps != 0 || product.batches > kMostBlocks ||
-      (best && product.rows / best->rows > kMostBlocks))
-    return {};
-  return best;
+  return product.batches > kMostBlocks ? std::nullopt : best;
 }
 
 class Scheduler {
@@ -156,13 +165,13 @@ class Scheduler {
     layout(sums_buffer_, Fragment::kSum, false);
     layout(left.fragment, Fragment::kLeft, product_.left.transposed);
     layout(right.fragment, Fragment::kRight, product_.right.transposed);
-    Copy(left.shared, left_copy, "as", product_.left.transposed ? tiles_.rows : kSteps);
-    Copy(right.shared, right_copy, "bs", product_.right.transposed ? kSteps : tiles_.columns);
+    Copy(left.shared, left_copy, "as", product_.left.transposed ? tiles_.rows : tiles_.steps);
+    Copy(right.shared, right_copy, "bs", product_.right.transposed ? tiles_.steps : tiles_.columns);
     Multiply();
     LoadTiles(left.fragment, left_fragment, "af", product_.left, true);
     LoadTiles(right.fragment, right_fragment, "bf", product_.right, false);
     Store(sums);
-    int64_t stages = std::min(tiles_.stages, product_.steps / kSteps);
+    int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
     if (stages > 1) schedule_.Pipeline(lo_, {0, 0, stages - 1}, {0});
   }
 
@@ -185,7 +194,7 @@ class Scheduler {
                     {Name("ib"), Name("iw"), Name("it"), Name("ii")});
     schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, kTile},
                     {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(block_ + "." + product_.sum, {kSteps / kTile, kTile},
+    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / kTile, kTile},
                     {Name("lo"), Name("lk"), Name("li")});
     lo_ = Name("lo");
     Names order;
