@@ -335,7 +335,8 @@ void RegisterTensorCoreMatmul(bool (*has_instructions)(const target::Target&)) {
                 .kinds = {BlockKind::kMatmul},
                 .fits =
                     [has_instructions](const MachineFacts& facts) {
-                      return facts.target->kind->name == "cuda" && has_instructions(facts.target);
+                      return facts.target && facts.target->kind->name == "cuda" &&
+                             has_instructions(facts.target);
                     },
                 .priority = 100,
                 .apply = Apply});
