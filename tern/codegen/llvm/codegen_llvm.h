@@ -40,6 +40,8 @@ class CodeGenLLVM {
 
   // Makes the LLVM function and binds the parameters' values.
   virtual llvm::Function* DeclareFunction(const tir::PrimFunc& function) = 0;
+  // The same for values that take instructions; these stand before the body.
+  virtual void EmitEntry(const tir::PrimFunc&) {}
   // The return at the end of the body.
   virtual void EmitReturn() = 0;
   // A `for` of kind thread: by default the target has no such axes.
@@ -57,6 +59,8 @@ class CodeGenLLVM {
   llvm::Value* Emit(const ir::Expr& expr);
   void Emit(const tir::Stmt& stmt);
   void Bind(const ir::Var& var, llvm::Value* value);
+  // The node's body, for so many values of its variable.
+  void EmitLoop(const tir::ForNode* node, llvm::Value* min, llvm::Value* extent);
 
   // How a value of the type stands in registers (bool: i1) and in memory (bool: i8).
   // Throws on a scalable vector where the target has none.

@@ -61,6 +61,13 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
   return linked;
 }
 
+std::string LinkDeviceSharedObject(const std::vector<std::string>& objects,
+                                   const std::string& emulation) {
+  return Link({"ld.lld", "-shared", "-m", emulation, "--build-id=none", "--hash-style=sysv", "-z",
+               "defs", "-z", "norelro", "-Bsymbolic", "--gc-sections"},
+              objects);
+}
+
 std::string LinkWasmModule(const std::vector<std::string>& objects,
                            const std::vector<std::string>& symbols) {
   // The stack lies below the data, so that too deep a one traps.

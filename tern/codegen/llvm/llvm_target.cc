@@ -217,10 +217,27 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
     CheckFeatures(*info, attributes, triple_);
     features += (features.empty() ? "" : ",") + attributes;
   }
+  MakeMachine(*registered, triple, features);
+}
+
+LLVMTarget::LLVMTarget(const std::string& device, const std::string& cpu,
+                       const std::string& features)
+    : cpu_(cpu), arch_(&kOtherArch) {
+  InitializeLLVM();
+  llvm::Triple triple(llvm::Triple::normalize(device));
+  triple_ = ShortTriple(triple);
+  std::string error;
+  const llvm::Target* registered = llvm::TargetRegistry::lookupTarget(triple, error);
+  TERN_CHECK(registered) << "this LLVM has no code generator for " << device << ": " << error;
+  MakeMachine(*registered, triple, features);
+}
+
+void LLVMTarget::MakeMachine(const llvm::Target& registered, const llvm::Triple& triple,
+                             const std::string& features) {
   auto model = arch_->linker == Linker::kWasm ? llvm::Reloc::Static : llvm::Reloc::PIC_;
-  machine_.reset(registered->createTargetMachine(triple, cpu_, features, llvm::TargetOptions(),
-                                                 model, std::nullopt,
-                                                 llvm::CodeGenOptLevel::Aggressive));
+  machine_.reset(registered.createTargetMachine(triple, cpu_, features, llvm::TargetOptions(),
+                                                model, std::nullopt,
+                                                llvm::CodeGenOptLevel::Aggressive));
   TERN_ICHECK(machine_) << triple_;
 }
 

@@ -15,7 +15,9 @@
 namespace llvm {
 class LLVMContext;
 class Module;
+class Target;
 class TargetMachine;
+class Triple;
 }  // namespace llvm
 
 namespace tern::codegen {
@@ -50,6 +52,8 @@ class LLVMTarget {
   // `-mcpu=native` means this machine's CPU with the features it really offers, which may be fewer
   // than its name promises.
   explicit LLVMTarget(const target::Target& target);
+  // A device's machine, by LLVM's names.
+  LLVMTarget(const std::string& device, const std::string& cpu, const std::string& features);
   LLVMTarget(LLVMTarget&&) noexcept;
   ~LLVMTarget();
 
@@ -77,6 +81,9 @@ class LLVMTarget {
   std::string EmitText(std::string_view ir, Output output) const;
 
  private:
+  void MakeMachine(const llvm::Target& registered, const llvm::Triple& triple,
+                   const std::string& features);
+
   std::string triple_, cpu_;
   const HostArch* arch_;
   std::unique_ptr<llvm::TargetMachine> machine_;
