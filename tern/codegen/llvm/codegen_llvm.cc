@@ -28,7 +28,7 @@ void CodeGenLLVM::AddFunction(const tir::PrimFunc& function) {
   builder_.setFastMathFlags(flags);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", declared));
   if (debug_info_) debug_info_->EnterFunction(declared, function->span, &builder_);
-  EmitEntry(function);
+  EmitFunctionStart(function);
   Emit(function->body);
   EmitReturn();
 }

@@ -40,8 +40,8 @@ class CodeGenLLVM {
 
   // Makes the LLVM function and binds the parameters' values.
   virtual llvm::Function* DeclareFunction(const tir::PrimFunc& function) = 0;
-  // The same for values that take instructions; these stand before the body.
-  virtual void EmitEntry(const tir::PrimFunc&) {}
+  // The first code of the body.
+  virtual void EmitFunctionStart(const tir::PrimFunc&) {}
   // The return at the end of the body.
   virtual void EmitReturn() = 0;
   // A `for` of kind thread: by default the target has no such axes.

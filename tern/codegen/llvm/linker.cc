@@ -61,10 +61,10 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
   return linked;
 }
 
-std::string LinkDeviceSharedObject(const std::vector<std::string>& objects,
-                                   const std::string& emulation) {
-  return Link({"ld.lld", "-shared", "-m", emulation, "--build-id=none", "--hash-style=sysv", "-z",
-               "defs", "-z", "norelro", "-Bsymbolic", "--gc-sections"},
+std::string LinkDeviceObject(const std::vector<std::string>& objects,
+                             const std::string& emulation) {
+  return Link({"ld.lld", "-shared", "-m", emulation, "--no-undefined", "--build-id=none",
+               "-Bsymbolic", "--gc-sections"},
               objects);
 }
 

@@ -15,10 +15,9 @@ namespace tern::codegen {
 std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                 const std::string& emulation);
 
-// The same for a device that loads it by itself: what the objects do not define is an error, what
-// nobody reaches from an exported symbol is left out, and nothing in it is bound by name.
-std::string LinkDeviceSharedObject(const std::vector<std::string>& objects,
-                                   const std::string& emulation);
+// The bytes of a shared object for a device, in which nothing is undefined or bound by name. What
+// nothing that it exports needs is left out.
+std::string LinkDeviceObject(const std::vector<std::string>& objects, const std::string& emulation);
 
 // The bytes of a WebAssembly module made of objects: it exports `symbols`, its memory and its table
 // of functions, and imports what the objects declare as an import. Throws with the linker's words.

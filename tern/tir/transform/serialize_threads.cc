@@ -155,7 +155,7 @@ class ThreadSerializer : public StmtMutator {
   }
   // What is a kernel by its threads alone stays one.
   static Stmt OneBlock(const Stmt& body) {
-    Var block("block", DataType::Int(64), body->span);
+    Var block("b", DataType::Int(64), body->span);
     return ForNode::Make(block, 0, 1, ForKind::kThread, body,
                          ThreadAxisName(kNumThreadAxesOfBlock), body->span);
   }

@@ -2,6 +2,7 @@
 //
 // RegisterCodegen of a build without LLVM.
 #include "tern/backend/hexagon/codegen/kind.h"
+#include "tern/tir/transform/serialize_threads.h"
 
 namespace tern::backend::hexagon {
 
@@ -9,6 +10,7 @@ void RegisterCodegen() {
   target::TargetKind kind = HexagonKind();
   kind.unavailable = "needs LLVM; this build has TERN_LLVM=OFF";
   target::RegisterTargetKind(std::move(kind));
+  tir::RunThreadsInTurn("hexagon");
 }
 
 }  // namespace tern::backend::hexagon

@@ -87,7 +87,7 @@ Device::Life Device::Alive() {
   std::scoped_lock lock(mutex_);
   if (life_.executor && !life_.executor->is_dead()) return life_;
   Runner runner = FindRunner();
-  if (runner.command.empty()) TERN_THROW(RuntimeError) << "no hexagon device: " << runner.missing;
+  if (runner.command.empty()) TERN_THROW(RuntimeError) << runner.missing;
   auto transport =
       std::make_unique<ProcessTransport>(runner.command, ExecutorProgram(), TimeLimit());
   life_ = {life_.number + 1, std::make_shared<Executor>(std::move(transport)), runner.version};
@@ -128,11 +128,12 @@ int Count(int32_t* count) {
 int Describe(int32_t, void* sink, TernPropertySink emit) {
   return Guard([&] {
     Runner runner = FindRunner();
+    if (runner.command.empty()) TERN_THROW(RuntimeError) << runner.missing;
     auto text = [&](const char* name, const std::string& value) {
       TernAny any = plugin::TextValue(value.c_str());
       emit(sink, name, &any);
     };
-    std::string program = runner.command.empty() ? "" : runner.command[0];
+    std::string program = runner.command[0];
     program = program.substr(program.rfind('/') + 1);
     text("name", "emulator (" + program + ")");
     text("driver", program);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint16_t kMachineHexagon = 164;
 constexpr uint32_t kRelocNone = 0, kRelocRelative = 35;
-constexpr uint64_t kMaxImageBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxImageBytes = uint64_t{64} << 20;
 
 [[noreturn]] void Refuse(const std::string& why) {
   TERN_THROW(ValueError) << "the program is no shared object for Hexagon that can be loaded: " << why;

@@ -107,11 +107,7 @@ int Launch(void* raw, const TernLaunch* launch) {
         TERN_THROW(ValueError) << "argument " << i << " of kernel " << kernel->name << " has "
                                << launch->arg_sizes[i] << " bytes";
     Device::Life life = Device::Get().Current();
-    try {
-      life.executor->Call(kernel->program->AddressOf(kernel->symbol, life), Arguments(*launch));
-    } catch (const Error& error) {
-      throw Error(error.kind(), "kernel " + kernel->name + ": " + error.what());
-    }
+    life.executor->Call(kernel->program->AddressOf(kernel->symbol, life), Arguments(*launch));
   });
 }
 

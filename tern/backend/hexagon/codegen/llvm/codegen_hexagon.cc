@@ -24,7 +24,7 @@ llvm::Value* CodeGenHexagon::LoadSlot(size_t number, DataType dtype) {
   return Load(dtype, builder().CreatePtrAdd(slots, builder().getInt32(number * kSlotBytes)));
 }
 
-void CodeGenHexagon::EmitEntry(const tir::PrimFunc& function) {
+void CodeGenHexagon::EmitFunctionStart(const tir::PrimFunc& function) {
   size_t slot = 0;
   for (const tir::Param& param : function->params)
     Bind(param.var, LoadSlot(slot++, param.is_tensor() ? DataType::Handle() : param.var.dtype()));

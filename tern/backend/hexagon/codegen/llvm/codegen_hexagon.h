@@ -22,7 +22,7 @@ class CodeGenHexagon : public codegen::CodeGenLLVM {
 
  protected:
   llvm::Function* DeclareFunction(const tir::PrimFunc& function) override;
-  void EmitEntry(const tir::PrimFunc& function) override;
+  void EmitFunctionStart(const tir::PrimFunc& function) override;
   void EmitReturn() override;
   void EmitThreadLoop(const tir::ForNode* node) override;
   void EmitAssert(const tir::AssertNode* node) override;

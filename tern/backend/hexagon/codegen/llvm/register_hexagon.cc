@@ -86,7 +86,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
       {.kind = "hexagon",
        .fmt = "so",
        .fmap = gen.kernels(),
-       .payload = {{"", codegen::LinkDeviceSharedObject({object, Builtins(target)}, "hexagonelf")}},
+       .payload = {{"", codegen::LinkDeviceObject({object, Builtins(target)}, "hexagonelf")}},
        .source = {{"asm", emit(Output::kAssembly)},
                   {"bc", emit(Output::kBitcode)},
                   {"ll", TextOf(*code)},
