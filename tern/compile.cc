@@ -34,7 +34,8 @@ void Initialize() {
     tir::RegisterIntrinsicReferences();
     tir::math::RegisterMathRules();
     tir::RegisterPasses();
-    schedule::RegisterGenericRules();
+    schedule::RegisterHostRules();
+    schedule::RegisterDeviceRules();
     ir::RegisterPass({"default_schedules", "functions without a schedule have that of the rules",
                       [](const ir::IRModule& module) {
                         return tir::MapFunctions(module, [](const tir::PrimFunc& function) {
@@ -65,6 +66,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "pipeline_loops",
                                      "lower_thread_reductions",
                                      "lower_virtual_threads",
+                                     "hoist_thread_loops",
                                      "lower_warp_memory",
                                      "insert_barriers",
                                      "serialize_threads",
@@ -78,6 +80,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "partition_loops",
                                      "simplify",
                                      "unroll_loops",
+                                     "move_vectors",
                                      "vectorize_loops",
                                      "rewrite_unsafe_selects",
                                      "scalarize_vectors",
@@ -88,6 +91,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "remove_dead_code",
                                      "split_host_device",
                                      is_plain ? "make_plain_api" : "make_packed_api",
+                                     "contract_products",
                                      "lower_intrinsics",
                                      "legalize_compute",
                                      "legalize_storage",

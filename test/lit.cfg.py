@@ -47,6 +47,7 @@ if cross and shutil.which(f"qemu-{cross}") and os.path.exists(cross_run):
         ("%cross-triple", f"{cross}-linux-gnu"),
     ]
 
+config.available_features.add(platform.machine())
 config.available_features |= set(lit_config.params["features"].split(","))
 
 # What some tests need and few machines have.

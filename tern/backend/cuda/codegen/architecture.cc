@@ -22,9 +22,15 @@ std::map<std::string, std::string> Tags() {
       {"rtx-4090", "sm_89"},   {"h100", "sm_90a"},       {"h200", "sm_90a"}, {"b200", "sm_100a"},
       {"rtx-5090", "sm_120a"},
   };
+  const std::map<std::string, int> shared_memory = {
+      {"sm_70", 98304},   {"sm_75", 65536},    {"sm_80", 166912},
+      {"sm_86", 101376},  {"sm_87", 166912},   {"sm_89", 101376},
+      {"sm_90a", 232448}, {"sm_100a", 232448}, {"sm_120a", 101376}};
   std::map<std::string, std::string> tags;
   for (const auto& [chip, arch] : chips)
-    tags[std::string("nvidia/") + chip] = std::string("cuda -arch=") + arch;
+    tags[std::string("nvidia/") + chip] =
+        std::string("cuda -arch=") + arch +
+        " -max_shared_memory=" + std::to_string(shared_memory.at(arch));
   return tags;
 }
 

@@ -4,12 +4,15 @@
 #include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
 #include "tern/backend/cuda/common/nvrtc.h"
+#include "tern/backend/cuda/schedule/tensor_core_matmul.h"
+#include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cuda {
 
@@ -60,7 +63,9 @@ void RegisterCodegen() {
   kind.module_kind = "cuda";
   kind.device = "cuda";
   kind.device_type = kDeviceTypeCuda;
-  kind.takes_vector = [](const ir::Expr&) { return false; };
+  kind.vectors = false;
+  kind.move_bytes = 16;
+  kind.warp_size = 32;
   kind.final_passes = {"narrow_indices"};
   kind.stores = Stores;
   kind.attrs["arch"] = target::OneOf("arch", kBaselineArchitecture, Architectures(),
@@ -74,14 +79,22 @@ void RegisterCodegen() {
       {"max_threads_x", 1024}, {"max_threads_y", 1024}, {"max_threads_z", 64}};
   for (const auto& [axis, most] : axes)
     kind.attrs[axis] = target::IntInRange(axis, most, 1, most, "threads in a block on one axis");
-  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 49152,
-                                                       "bytes of static shared memory in a block");
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
+  // What all architectures from the baseline on have.
+  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 101376, 0, 232448,
+                                                       "bytes of shared memory in a block");
+  kind.has_addresses = true;
   kind.tags = Tags();
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
+  tir::KeepIntrinsics(
+      "cuda",
+      {tir::intrinsic::kAsyncCopy, tir::intrinsic::kWarpMatrixLoad,
+       tir::intrinsic::kWarpMatrixLoadTransposed, tir::intrinsic::kWarpMatrixMultiply},
+      [](DataType) { return true; });
+  RegisterTensorIntrinsics();
+  RegisterTensorCoreMatmul();
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
 }
 

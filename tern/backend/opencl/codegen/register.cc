@@ -51,7 +51,6 @@ void RegisterCodegen() {
   }
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 1 << 20,
                                                        "bytes of local memory in a work group");
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
   kind.tags = {
       {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768"},
       {"intel/arc-a770", "opencl -max_threads=1024 -max_shared_memory=65536"},
