@@ -149,13 +149,14 @@ TERN_MATH1(log)
 TERN_MATH1(log2)
 TERN_MATH1(log10)
 TERN_MATH1(log1p)
-TERN_MATH1(sqrt) TERN_MATH1(cbrt) TERN_MATH1(sin) TERN_MATH1(cos) TERN_MATH1(tan) TERN_MATH1(asin)
-    TERN_MATH1(acos) TERN_MATH1(atan) TERN_MATH1(sinh) TERN_MATH1(cosh) TERN_MATH1(tanh)
-        TERN_MATH1(asinh) TERN_MATH1(acosh) TERN_MATH1(atanh) TERN_MATH1(floor) TERN_MATH1(ceil)
-            TERN_MATH1(trunc) TERN_MATH1(round) TERN_MATH1(rint) TERN_MATH1(nearbyint)
-                TERN_MATH1(fabs) TERN_MATH1(erf) TERN_MATH1(erfc) TERN_MATH1(lgamma)
-                    TERN_MATH1(tgamma) TERN_MATH2(pow) TERN_MATH2(atan2) TERN_MATH2(fmod)
-                        TERN_MATH2(fmin) TERN_MATH2(fmax) TERN_MATH2(copysign) TERN_MATH2(hypot)
+TERN_MATH1(sqrt)
+TERN_MATH1(cbrt) TERN_MATH1(sin) TERN_MATH1(cos) TERN_MATH1(tan) TERN_MATH1(asin) TERN_MATH1(acos)
+    TERN_MATH1(atan) TERN_MATH1(sinh) TERN_MATH1(cosh) TERN_MATH1(tanh) TERN_MATH1(asinh)
+        TERN_MATH1(acosh) TERN_MATH1(atanh) TERN_MATH1(floor) TERN_MATH1(ceil) TERN_MATH1(trunc)
+            TERN_MATH1(round) TERN_MATH1(rint) TERN_MATH1(nearbyint) TERN_MATH1(fabs)
+                TERN_MATH1(erf) TERN_MATH1(erfc) TERN_MATH1(lgamma) TERN_MATH1(tgamma)
+                    TERN_MATH2(pow) TERN_MATH2(atan2) TERN_MATH2(fmod) TERN_MATH2(fmin)
+                        TERN_MATH2(fmax) TERN_MATH2(copysign) TERN_MATH2(hypot)
                             TERN_MATH2(nextafter) TERN_MATH2(remainder)
                                 TERN_MATH2(fdim) extern "C" double fma(double, double,
                                                                        double) noexcept;
@@ -307,23 +308,23 @@ TERN_ATOMIC_ORDER(unsigned long long)
   extern "C" __attribute__((weak, visibility("hidden"))) char __start_tern_shared_##kernel[], \
       __stop_tern_shared_##kernel[];
 
-    namespace tern_standin {
-  template <class... P>
-  struct Call {
-    Call(void (*kernel)(P...), P... args) { kernel(args...); }
-  };
-  template <auto F>
-  struct Entry;
-  template <class... P, void (*F)(P...)>
-  struct Entry<F> {
-    static constexpr Param kParams[] = {{sizeof(P), alignof(P)}..., {}};
-    static constexpr int kCount = sizeof...(P);
-    // Braces are evaluated from left to right.
-    static __attribute__((no_sanitize("thread"))) void Run(void** args) {
-      Call<P...>{F, *static_cast<P*>(*args++)...};
-      (void)args;
-    }
-  };
+namespace tern_standin {
+template <class... P>
+struct Call {
+  Call(void (*kernel)(P...), P... args) { kernel(args...); }
+};
+template <auto F>
+struct Entry;
+template <class... P, void (*F)(P...)>
+struct Entry<F> {
+  static constexpr Param kParams[] = {{sizeof(P), alignof(P)}..., {}};
+  static constexpr int kCount = sizeof...(P);
+  // Braces are evaluated from left to right.
+  static __attribute__((no_sanitize("thread"))) void Run(void** args) {
+    Call<P...>{F, *static_cast<P*>(*args++)...};
+    (void)args;
+  }
+};
 }  // namespace tern_standin
 #define TERN_KERNEL(kernel, max_threads)  \
   {#kernel,                               \
