@@ -3,7 +3,7 @@
 // The target kind `cuda`, and what it makes.
 #include <gtest/gtest.h>
 
-#include "tern/backend/cuda/codegen/architecture.h"
+#include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/compile.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/test_data/test_environment.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "tern/backend/cuda/codegen/architecture.h"
+#include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
