@@ -150,16 +150,16 @@ TERN_MATH1(log2)
 TERN_MATH1(log10)
 TERN_MATH1(log1p)
 TERN_MATH1(sqrt)
-TERN_MATH1(cbrt) TERN_MATH1(sin) TERN_MATH1(cos) TERN_MATH1(tan) TERN_MATH1(asin) TERN_MATH1(acos)
-    TERN_MATH1(atan) TERN_MATH1(sinh) TERN_MATH1(cosh) TERN_MATH1(tanh) TERN_MATH1(asinh)
-        TERN_MATH1(acosh) TERN_MATH1(atanh) TERN_MATH1(floor) TERN_MATH1(ceil) TERN_MATH1(trunc)
-            TERN_MATH1(round) TERN_MATH1(rint) TERN_MATH1(nearbyint) TERN_MATH1(fabs)
-                TERN_MATH1(erf) TERN_MATH1(erfc) TERN_MATH1(lgamma) TERN_MATH1(tgamma)
-                    TERN_MATH2(pow) TERN_MATH2(atan2) TERN_MATH2(fmod) TERN_MATH2(fmin)
-                        TERN_MATH2(fmax) TERN_MATH2(copysign) TERN_MATH2(hypot)
-                            TERN_MATH2(nextafter) TERN_MATH2(remainder)
-                                TERN_MATH2(fdim) extern "C" double fma(double, double,
-                                                                       double) noexcept;
+TERN_MATH1(cbrt)
+TERN_MATH1(sin)
+TERN_MATH1(cos) TERN_MATH1(tan) TERN_MATH1(asin) TERN_MATH1(acos) TERN_MATH1(atan) TERN_MATH1(sinh)
+    TERN_MATH1(cosh) TERN_MATH1(tanh) TERN_MATH1(asinh) TERN_MATH1(acosh) TERN_MATH1(atanh)
+        TERN_MATH1(floor) TERN_MATH1(ceil) TERN_MATH1(trunc) TERN_MATH1(round) TERN_MATH1(rint)
+            TERN_MATH1(nearbyint) TERN_MATH1(fabs) TERN_MATH1(erf) TERN_MATH1(erfc)
+                TERN_MATH1(lgamma) TERN_MATH1(tgamma) TERN_MATH2(pow) TERN_MATH2(atan2)
+                    TERN_MATH2(fmod) TERN_MATH2(fmin) TERN_MATH2(fmax) TERN_MATH2(copysign)
+                        TERN_MATH2(hypot) TERN_MATH2(nextafter) TERN_MATH2(remainder)
+                            TERN_MATH2(fdim) extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double ldexp(double, int) noexcept;
 extern "C" float ldexpf(float, int) noexcept;
