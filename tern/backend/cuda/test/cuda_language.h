@@ -142,13 +142,29 @@ static inline void __stcg(float* pointer, float value) { *pointer = value; }
   extern "C" double name(double, double) noexcept; \
   extern "C" float name##f(float, float) noexcept; \
   static inline float name(float x, float y) { return name##f(x, y); }
-#define TERN_MATH_FUNCTIONS1(X)                                                                 \
-  X(exp)                                                                                        \
-  X(exp2)                                                                                       \
-  X(expm1)                                                                                      \
-  X(log) X(log2) X(log10) X(log1p) X(sqrt) X(cbrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
-      X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(floor) X(ceil) X(trunc) X(round)     \
-          X(rint) X(nearbyint) X(fabs) X(erf) X(erfc) X(lgamma) X(tgamma)
+#define TERN_MATH_FUNCTIONS1(X) \
+  X(exp)                        \
+  X(exp2)                       \
+  X(expm1)                      \
+  X(log)                        \
+  X(log2)                       \
+  X(log10)                      \
+  X(log1p)                      \
+  X(sqrt)                       \
+  X(cbrt)                       \
+  X(sin)                        \
+  X(cos)                        \
+  X(tan)                        \
+  X(asin)                       \
+  X(acos)                       \
+  X(atan)                       \
+  X(sinh)                       \
+  X(cosh)                       \
+  X(tanh)                       \
+  X(asinh)                      \
+  X(acosh)                      \
+  X(atanh)                      \
+  X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint) X(fabs) X(erf) X(erfc) X(lgamma) X(tgamma)
 #define TERN_MATH_FUNCTIONS2(X) \
   X(pow) X(atan2) X(fmod) X(fmin) X(fmax) X(copysign) X(hypot) X(nextafter) X(remainder) X(fdim)
 TERN_MATH_FUNCTIONS1(TERN_MATH1)
