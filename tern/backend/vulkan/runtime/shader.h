@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a SPIR-V module says of itself: enough to bind its arguments and to tell whether a device
+// can run it. What its bindings mean is in format/spirv.h.
+#ifndef TERN_BACKEND_VULKAN_RUNTIME_SHADER_H_
+#define TERN_BACKEND_VULKAN_RUNTIME_SHADER_H_
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tern/backend/vulkan/runtime/device.h"
+
+namespace tern::vulkan {
+
+struct Shader {
+  // Throws ValueError on bytes that are no SPIR-V module.
+  explicit Shader(std::string_view bytes);
+
+  // Throws with what the device lacks.
+  void CheckDevice(const Device& device) const;
+  // The entry point for a kernel: the one of its name, or the only one.
+  const std::string& EntryOf(const std::string& kernel) const;
+
+  std::vector<uint32_t> code;
+  std::vector<std::string> entries;
+  std::set<uint32_t> bindings;
+  std::array<uint32_t, 3> block{};  // threads; 0: the launch says it
+  bool has_push_constants = false;
+  uint32_t warp_size = 0;  // 0: it does not matter
+
+ private:
+  void Read(uint32_t op, const uint32_t* operands, uint32_t count);
+
+  std::set<uint32_t> capabilities_;
+  std::set<std::pair<uint32_t, uint32_t>> float_modes_;  // an execution mode, and bits
+  uint32_t warp_size_constant_ = 0;                      // id
+};
+
+}  // namespace tern::vulkan
+
+#endif  // TERN_BACKEND_VULKAN_RUNTIME_SHADER_H_
