@@ -130,6 +130,7 @@ class KernelWriter {
     return EmitBinary(K, node->a, node->b);
   }
   Id EmitBinary(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
+  Id EmitWithZero(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);  // 0: no such case
   Id FloatBinary(ir::NodeKind kind, DataType dtype, Id a, Id b);
   Id IntBinary(ir::NodeKind kind, DataType dtype, Id a, Id b);
   Id Compare(ir::NodeKind kind, DataType dtype, Id a, Id b);

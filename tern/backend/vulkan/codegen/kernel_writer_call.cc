@@ -53,6 +53,15 @@ Id KernelWriter::EmitMath(const ir::CallNode* node) {
     Id value = Emit(node->args[0]);
     return builder_.EmitGlsl(it->second, RegisterType(dtype), {value});
   }
+  if (node->name == "copysign") {
+    Id value = Emit(node->args[0]), sign = Emit(node->args[1]), type = RegisterType(dtype);
+    Id positive = builder_.EmitGlsl(Glsl::kFAbs, type, {value});
+    Id negative = builder_.Emit({Op::kFNegate, type, {positive}});
+    DataType integer = DataType::Int(dtype.bits());
+    Id bits = Reinterpret(sign, dtype, integer), zero = ConstantOf(integer, 0);
+    Id is_negative = Compare(ir::NodeKind::kLT, integer, bits, zero);
+    return builder_.Emit({Op::kSelect, type, {is_negative, negative, positive}});
+  }
   if (node->name != "popcount" && node->name != "clz") return 0;
   TERN_ICHECK(dtype.bits() == 32) << node->name << " of " << dtype.str();
   Id value = Emit(node->args[0]), type = RegisterType(dtype);

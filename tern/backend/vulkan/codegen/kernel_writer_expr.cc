@@ -131,11 +131,39 @@ Id KernelWriter::EmitNode(const ir::ShuffleNode* node) {
 // ---- Operators ----
 
 Id KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+  if (Id value = EmitWithZero(kind, a, b)) return value;
   Id first = Emit(a), second = Emit(b);
   DataType dtype = a.dtype();
   if (IsComparison(kind)) return Compare(kind, dtype, first, second);
   return dtype.is_float() ? FloatBinary(kind, dtype, first, second)
                           : IntBinary(kind, dtype, first, second);
+}
+
+// Products with a constant zero, and quotients by one, are what lavapipe takes to be 0, whatever
+// the other operand is. Here they are the same in every bit.
+Id KernelWriter::EmitWithZero(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+  const auto *first = a.As<ir::FloatImmNode>(), *second = b.As<ir::FloatImmNode>();
+  DataType dtype = b.dtype();
+  if (kind == NodeKind::kDiv && second && second->value == 0)
+    return EmitBinary(NodeKind::kMul, a, ir::FloatImmNode::Make(dtype, 1 / second->value));
+  if (kind != NodeKind::kMul || dtype.bits() < 32) return 0;
+  if (first && first->value == 0) std::swap(first, second);
+  if (!second || second->value != 0) return 0;
+  // NaN where the other one is not finite, else a zero with the product of the signs.
+  DataType bits = DataType::UInt(dtype.bits());
+  auto number = [&](uint64_t value) { return ConstantOf(bits, static_cast<int64_t>(value)); };
+  uint64_t sign = uint64_t{1} << (bits.bits() - 1);
+  uint64_t infinity = bits.bits() == 64 ? 0x7ff0000000000000 : 0x7f800000;
+  uint64_t nan = bits.bits() == 64 ? 0x7ff8000000000000 : 0x7fc00000;
+  Id type = RegisterType(bits);
+  Id value = Reinterpret(Emit(second == b.get() ? a : b), dtype, bits);
+  Id zero = builder_.Emit({Op::kBitwiseAnd, type, {value, number(sign)}});
+  if (std::signbit(second->value))
+    zero = builder_.Emit({Op::kBitwiseXor, type, {zero, number(sign)}});
+  Id exponent = builder_.Emit({Op::kBitwiseAnd, type, {value, number(infinity)}});
+  Id is_huge = Compare(NodeKind::kEQ, bits, exponent, number(infinity));
+  Id result = builder_.Emit({Op::kSelect, type, {is_huge, number(nan), zero}});
+  return Reinterpret(result, bits, dtype);
 }
 
 Id KernelWriter::Compare(NodeKind kind, DataType dtype, Id a, Id b) {
@@ -167,7 +195,7 @@ Id KernelWriter::FloatBinary(NodeKind kind, DataType dtype, Id a, Id b) {
     case NodeKind::kMul:
       return exact(Op::kFMul);
     case NodeKind::kDiv:
-      return builder_.Emit({Op::kFDiv, type, {a, b}});
+      return exact(Op::kFDiv);
     default: {
       TERN_ICHECK(kind == NodeKind::kMin || kind == NodeKind::kMax)
           << "operator " << static_cast<int>(kind) << " on floats";

@@ -85,7 +85,7 @@ void RegisterCodegen() {
   };
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
-  tir::KeepIntrinsics("vulkan", {"sqrt", "floor", "ceil", "trunc", "round", "abs"},
+  tir::KeepIntrinsics("vulkan", {"sqrt", "floor", "ceil", "trunc", "round", "abs", "copysign"},
                       tir::IsWideFloat);
   tir::KeepIntrinsics("vulkan", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() == 32; });

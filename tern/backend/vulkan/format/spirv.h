@@ -63,6 +63,7 @@ inline constexpr uint32_t kVersion = 0x00010300;  // 1.3: what every Vulkan sinc
   X(SConvert, 114, "tri")               \
   X(FConvert, 115, "tri")               \
   X(Bitcast, 124, "tri")                \
+  X(FNegate, 127, "tri")                \
   X(IAdd, 128, "trii")                  \
   X(FAdd, 129, "trii")                  \
   X(ISub, 130, "trii")                  \
