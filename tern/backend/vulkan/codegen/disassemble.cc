@@ -44,10 +44,12 @@ const Names kBuiltIns = {TERN_SPIRV_BUILT_INS(TERN_SPIRV_NAME)};
 const Names kExecutionModes = {TERN_SPIRV_EXECUTION_MODES(TERN_SPIRV_NAME)};
 const Names kGlsl = {TERN_SPIRV_GLSL(TERN_SPIRV_NAME)};
 #undef TERN_SPIRV_NAME
-const Names kAddressingModels = {{spirv::kAddressingLogical, "Logical"}};
+const Names kAddressingModels = {{spirv::kAddressingLogical, "Logical"},
+                                 {spirv::kAddressing64, "PhysicalStorageBuffer64"}};
 const Names kMemoryModels = {{spirv::kMemoryModelGlsl450, "GLSL450"}};
 const Names kExecutionModels = {{spirv::kModelGlCompute, "GLCompute"}};
 const Names kFlags = {{0, "None"}};
+const Names kMemoryAccess = {{spirv::kAligned, "Aligned"}};
 
 const Names* NamesOf(char letter) {
   switch (letter) {
@@ -67,6 +69,8 @@ const Names* NamesOf(char letter) {
       return &kExecutionModes;
     case 'G':
       return &kGlsl;
+    case 'V':
+      return &kMemoryAccess;
     case 'F':
       return &kFlags;
     default:
@@ -182,6 +186,10 @@ class Disassembler {
     if (kind == 't' || kind == 'i') return IdText(word);
     const Names* names = NamesOf(kind);
     std::string text = names ? NameOf(*names, word) : std::to_string(word);
+    if (kind == 'V' && !operands->empty()) {
+      text += " " + std::to_string(operands->front());
+      *operands = operands->subspan(1);
+    }
     if (kind != 'D') return text;
     bool is_built_in = word == static_cast<uint32_t>(spirv::Decoration::kBuiltIn);
     for (; !operands->empty(); *operands = operands->subspan(1))

@@ -110,39 +110,58 @@ void KernelWriter::FindThreads() {
 }
 
 void KernelWriter::DeclareParams() {
-  std::unordered_set<const ir::VarNode*> written = codegen::FindUsage(function_).written;
-  bool distinct = tir::TensorsAreDistinct(function_);
-  std::vector<ir::Var> scalars;
-  for (uint32_t i = 0; i < function_->params.size(); ++i) {
-    const tir::Param& param = function_->params[i];
-    if (!param.is_tensor()) {
-      scalars.push_back(param.var);
-      continue;
-    }
-    const ir::VarNode* address = param.var.node();
-    accesses_[address].push_back(param.buffer->dtype);
-    Memory memory{.storage = StorageClass::kStorageBuffer};
-    memory.unit = UnitOf(address, memory.storage);
-    Id block = builder_.BufferBlock(UnitType(memory), static_cast<uint32_t>(memory.unit.bytes()));
-    memory.variable = builder_.Variable(memory.storage, block);
-    builder_.Name(memory.variable, param.name());
-    builder_.Decorate(memory.variable, Decoration::kDescriptorSet, {0});
-    builder_.Decorate(memory.variable, Decoration::kBinding, {i});
-    if (!written.contains(address)) builder_.Decorate(memory.variable, Decoration::kNonWritable);
-    if (!distinct) builder_.Decorate(memory.variable, Decoration::kAliased);
-    memory_[address] = memory;
+  written_ = codegen::FindUsage(function_).written;
+  distinct_ = tir::TensorsAreDistinct(function_);
+  int64_t num_tensors = 0, num_scalars = 0;
+  for (const tir::Param& param : function_->params) {
+    ++(param.is_tensor() ? num_tensors : num_scalars);
+    if (param.is_tensor()) accesses_[param.var.node()].push_back(param.buffer->dtype);
   }
-  if (!scalars.empty()) DeclareScalars(scalars);
+  bool has_addresses = num_tensors > target_->GetInt("max_buffers");
+  if (has_addresses)
+    Need("addresses", "has " + std::to_string(num_tensors) + " tensors, more than max_buffers=" +
+                          std::to_string(target_->GetInt("max_buffers")));
+  for (uint32_t i = 0; i < function_->params.size() && !has_addresses; ++i)
+    if (function_->params[i].is_tensor()) DeclareTensor(function_->params[i], i);
+  if (num_scalars > 0 || has_addresses) DeclareScalars(has_addresses);
 }
 
-void KernelWriter::DeclareScalars(const std::vector<ir::Var>& scalars) {
+void KernelWriter::DeclareTensor(const tir::Param& param, uint32_t binding) {
+  const ir::VarNode* address = param.var.node();
+  Memory memory{.storage = StorageClass::kStorageBuffer};
+  memory.unit = UnitOf(address, memory.storage);
+  Id block = builder_.BufferBlock(UnitType(memory), static_cast<uint32_t>(memory.unit.bytes()));
+  memory.variable = builder_.Variable(memory.storage, block);
+  builder_.Name(memory.variable, param.name());
+  builder_.Decorate(memory.variable, Decoration::kDescriptorSet, {0});
+  builder_.Decorate(memory.variable, Decoration::kBinding, {binding});
+  if (!written_.contains(address)) builder_.Decorate(memory.variable, Decoration::kNonWritable);
+  if (!distinct_) builder_.Decorate(memory.variable, Decoration::kAliased);
+  memory_[address] = memory;
+}
+
+Id KernelWriter::MemberType(const tir::Param& param) {
+  DataType dtype = param.var.dtype();
+  // What is narrower than a register comes as the low bits of one.
+  if (!param.is_tensor())
+    return dtype.is_float() ? RegisterType(dtype) : builder_.Int(RegisterBits(dtype));
+  builder_.Require(Capability::kPhysicalStorageBufferAddresses);
+  Memory& memory = memory_[param.var.node()];
+  memory.storage = StorageClass::kPhysicalStorageBuffer;
+  memory.unit = UnitOf(param.var.node(), memory.storage);
+  Id block = builder_.BufferBlock(UnitType(memory), static_cast<uint32_t>(memory.unit.bytes()));
+  return builder_.Pointer(memory.storage, block);
+}
+
+void KernelWriter::DeclareScalars(bool has_addresses) {
+  std::vector<tir::Param> params;
   Words members, offsets;
   uint32_t end = 0;
-  for (const ir::Var& scalar : scalars) {
-    DataType dtype = scalar.dtype();
-    // What is narrower than a register comes as the low bits of one.
-    members.push_back(dtype.is_float() ? RegisterType(dtype) : builder_.Int(RegisterBits(dtype)));
-    auto size = static_cast<uint32_t>(RegisterBits(dtype) / 8);
+  for (const tir::Param& param : function_->params) {
+    if (param.is_tensor() && !has_addresses) continue;
+    params.push_back(param);
+    members.push_back(MemberType(param));
+    auto size = static_cast<uint32_t>(RegisterBits(param.var.dtype()) / 8);
     end = (end + size - 1) / size * size;
     offsets.push_back(end);
     end += size;
@@ -158,17 +177,20 @@ void KernelWriter::DeclareScalars(const std::vector<ir::Var>& scalars) {
                       {static_cast<uint32_t>(function_->params.size())});
     builder_.Decorate(variable, Decoration::kNonWritable);
   }
-  for (size_t i = 0; i < scalars.size(); ++i) {
-    DataType dtype = scalars[i].dtype();
+  for (size_t i = 0; i < params.size(); ++i) {
     Id pointer = builder_.Emit({Op::kAccessChain,
                                 builder_.Pointer(storage, members[i]),
                                 {variable, builder_.Constant(32, i)}});
     Id value = builder_.Emit({Op::kLoad, members[i], {pointer}});
-    if (dtype.is_bool())
+    builder_.Name(value, params[i].name());
+    DataType dtype = params[i].var.dtype();
+    if (params[i].is_tensor())
+      memory_[params[i].var.node()].variable = value;
+    else if (dtype.is_bool())
       value = builder_.Emit({Op::kINotEqual, builder_.Bool(), {value, builder_.Constant(32, 0)}});
     else if (dtype.is_int())
       value = Wrap(value, dtype);  // the sign of what is narrow
-    Bind(scalars[i], value);
+    Bind(params[i].var, value);
   }
 }
 

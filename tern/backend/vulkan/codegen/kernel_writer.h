@@ -9,6 +9,7 @@
 
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tern/backend/vulkan/codegen/spirv_builder.h"
@@ -36,7 +37,7 @@ class KernelWriter {
   // target has in memory; else an integer, of which elements are parts, or which are parts of
   // elements.
   struct Memory {
-    Id variable = 0;
+    Id variable = 0;  // or the address
     spirv::StorageClass storage = spirv::StorageClass::kFunction;
     DataType unit;
   };
@@ -48,7 +49,11 @@ class KernelWriter {
   void Need(const char* attribute, const std::string& what) const;
   void FindThreads();
   void DeclareParams();
-  void DeclareScalars(const std::vector<ir::Var>& scalars);
+  void DeclareTensor(const tir::Param& param, uint32_t binding);
+  // The block of the scalars; where `has_addresses`, of all arguments.
+  void DeclareScalars(bool has_addresses);
+  // What the argument is in that block.
+  Id MemberType(const tir::Param& param);
   void SetFloatControls();
   void Bind(const ir::Var& var, Id value) { values_[var.node()] = value; }
 
@@ -96,6 +101,7 @@ class KernelWriter {
   Id UnitType(const Memory& memory);
   const Memory& MemoryOf(const ir::Buffer& buffer) const;
   Id UnitPointer(const Memory& memory, Id index);
+  static void AppendAlignment(const Memory& memory, Words* operands);
   // A unit's bits, as an integer in a register, or the unit itself where it is a float.
   Id LoadUnit(const Memory& memory, Id index);
   void StoreUnit(const Memory& memory, Id index, Id value);
@@ -169,6 +175,8 @@ class KernelWriter {
   SpirvBuilder builder_;
   std::unordered_map<const ir::VarNode*, Id> values_;
   std::unordered_map<const ir::VarNode*, Memory> memory_;  // by address
+  std::unordered_set<const ir::VarNode*> written_;         // addresses
+  bool distinct_ = false;                                  // whether tensors are
   // Types by which the memory at an address is accessed.
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> accesses_;
   std::array<Id, 2> thread_inputs_{};  // LocalInvocationId, WorkgroupId

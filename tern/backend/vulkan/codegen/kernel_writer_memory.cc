@@ -13,6 +13,10 @@ using spirv::StorageClass;
 
 namespace {
 
+bool IsBuffer(StorageClass storage) {
+  return storage == StorageClass::kStorageBuffer || storage == StorageClass::kPhysicalStorageBuffer;
+}
+
 // How an element stands in memory.
 DataType StorageType(DataType dtype) {
   if (dtype.is_float()) return dtype;
@@ -29,6 +33,8 @@ DataType KernelWriter::UnitOf(const ir::VarNode* address, StorageClass storage) 
     if (!(other == unit)) unit = DataType::UInt(std::min(other.bits(), unit.bits()));
   }
   if (unit.bits() >= 32) return unit;
+  // A pointer to smaller things cannot be an argument.
+  if (storage == StorageClass::kPhysicalStorageBuffer) return DataType::UInt(32);
   // Where the target has no such small things in memory, they are parts of words.
   bool is_buffer = storage == StorageClass::kStorageBuffer;
   const char* attribute =
@@ -38,7 +44,7 @@ DataType KernelWriter::UnitOf(const ir::VarNode* address, StorageClass storage) 
 
 Id KernelWriter::UnitType(const Memory& memory) {
   DataType unit = memory.unit;
-  bool is_buffer = memory.storage == StorageClass::kStorageBuffer;
+  bool is_buffer = IsBuffer(memory.storage);
   if (unit.bits() == 8)
     builder_.Require(is_buffer ? Capability::kStorageBuffer8BitAccess : Capability::kInt8);
   if (unit.bits() == 16 && (is_buffer || unit.is_float()))
@@ -63,13 +69,22 @@ Id KernelWriter::EmitIndex(const ir::Expr& index) {
 Id KernelWriter::UnitPointer(const Memory& memory, Id index) {
   Id type = builder_.Pointer(memory.storage, UnitType(memory));
   Words path{memory.variable};
-  if (memory.storage == StorageClass::kStorageBuffer) path.push_back(builder_.Constant(32, 0));
+  if (IsBuffer(memory.storage)) path.push_back(builder_.Constant(32, 0));
   path.push_back(index);
   return builder_.Emit({Op::kAccessChain, type, path});
 }
 
+// An access by address says how it is aligned.
+void KernelWriter::AppendAlignment(const Memory& memory, Words* operands) {
+  if (memory.storage != StorageClass::kPhysicalStorageBuffer) return;
+  operands->push_back(spirv::kAligned);
+  operands->push_back(static_cast<uint32_t>(memory.unit.bytes()));
+}
+
 Id KernelWriter::LoadUnit(const Memory& memory, Id index) {
-  Id value = builder_.Emit({Op::kLoad, UnitType(memory), {UnitPointer(memory, index)}});
+  Words operands{UnitPointer(memory, index)};
+  AppendAlignment(memory, &operands);
+  Id value = builder_.Emit({Op::kLoad, UnitType(memory), operands});
   if (memory.unit.is_float() || memory.unit.bits() >= 32) return value;
   return builder_.Emit({Op::kUConvert, builder_.Int(32), {value}});
 }
@@ -77,7 +92,9 @@ Id KernelWriter::LoadUnit(const Memory& memory, Id index) {
 void KernelWriter::StoreUnit(const Memory& memory, Id index, Id value) {
   if (!memory.unit.is_float() && memory.unit.bits() < 32)
     value = builder_.Emit({Op::kUConvert, UnitType(memory), {value}});
-  builder_.EmitVoid(Op::kStore, {UnitPointer(memory, index), value});
+  Words operands{UnitPointer(memory, index), value};
+  AppendAlignment(memory, &operands);
+  builder_.EmitVoid(Op::kStore, operands);
 }
 
 Id KernelWriter::LoadBits(const Memory& memory, Id index, int bits) {
@@ -143,7 +160,7 @@ void KernelWriter::StorePart(const Memory& memory, Id index, int bits, Id value)
   Id keep = builder_.Emit({Op::kNot, word, {mask}});
   Id low = builder_.Emit({Op::kBitwiseAnd, word, {value, number(ones)}});
   Id set = builder_.Emit({Op::kShiftLeftLogical, word, {low, shift}});
-  bool is_buffer = memory.storage == StorageClass::kStorageBuffer;
+  bool is_buffer = IsBuffer(memory.storage);
   auto scope =
       number(static_cast<uint64_t>(is_buffer ? spirv::Scope::kDevice : spirv::Scope::kWorkgroup));
   Id pointer = UnitPointer(memory, place), relaxed = number(0);

@@ -44,6 +44,9 @@ void AddAttrs(target::TargetKind* kind) {
   attrs["max_push_constants"] =
       target::IntInRange("max_push_constants", 128, 0, 4096,
                          "bytes of push constants; scalars that need more are in a buffer");
+  attrs["max_buffers"] = target::IntInRange(
+      "max_buffers", 16, 0, 1 << 20, "tensors that a kernel binds; one with more has addresses");
+  attrs["addresses"] = Feature(true, "has addresses of tensors (bufferDeviceAddress)");
   attrs["warp_size"] = target::IntInRange("warp_size", 32, 1, tir::kMaxWarpSize,
                                           "lanes of a subgroup, if warp operations are used");
   attrs["warp_size"].default_value = {};

@@ -47,6 +47,9 @@ void SpirvBuilder::Require(Capability capability) {
     case Capability::kStorageBuffer8BitAccess:
       extensions_.insert("SPV_KHR_8bit_storage");
       break;
+    case Capability::kPhysicalStorageBufferAddresses:
+      extensions_.insert("SPV_KHR_physical_storage_buffer");
+      break;
     case Capability::kDenormPreserve:
     case Capability::kSignedZeroInfNanPreserve:
     case Capability::kRoundingModeRTE:
@@ -243,7 +246,10 @@ SpirvBuilder::Words SpirvBuilder::Finish(const std::string& entry) {
     AppendText(&words, "GLSL.std.450");
     Append(&module, Op::kExtInstImport, words);
   }
-  Append(&module, Op::kMemoryModel, {spirv::kAddressingLogical, spirv::kMemoryModelGlsl450});
+  bool has_addresses = capabilities_.contains(Number(Capability::kPhysicalStorageBufferAddresses));
+  Append(&module, Op::kMemoryModel,
+         {has_addresses ? spirv::kAddressing64 : spirv::kAddressingLogical,
+          spirv::kMemoryModelGlsl450});
   Words point{spirv::kModelGlCompute, function};
   AppendText(&point, entry);
   point.insert(point.end(), interface_.begin(), interface_.end());

@@ -21,7 +21,7 @@ inline constexpr uint32_t kVersion = 0x00010300;  // 1.3: what every Vulkan sinc
 // result, i an id, n a number, s a text, v the value of a constant; A an addressing model, L a
 // memory model, E an execution model, C a capability, S a storage class, D a decoration with its
 // numbers, M an execution mode, G an instruction of GLSL.std.450, F flags, of which none is ever
-// set; * any number of the one before.
+// set, V how memory is aligned, if that is said; * any number of the one before.
 #define TERN_SPIRV_OPS(X)               \
   X(Name, 5, "is")                      \
   X(Extension, 10, "s")                 \
@@ -49,8 +49,8 @@ inline constexpr uint32_t kVersion = 0x00010300;  // 1.3: what every Vulkan sinc
   X(Function, 54, "trFi")               \
   X(FunctionEnd, 56, "")                \
   X(Variable, 59, "trS")                \
-  X(Load, 61, "tri")                    \
-  X(Store, 62, "ii")                    \
+  X(Load, 61, "triV")                   \
+  X(Store, 62, "iiV")                   \
   X(AccessChain, 65, "trii*")           \
   X(Decorate, 71, "iD")                 \
   X(MemberDecorate, 72, "inD")          \
@@ -143,7 +143,8 @@ enum class Op : uint16_t {
   X(StorageBuffer8BitAccess, 4448)  \
   X(DenormPreserve, 4464)           \
   X(SignedZeroInfNanPreserve, 4466) \
-  X(RoundingModeRTE, 4467)
+  X(RoundingModeRTE, 4467)          \
+  X(PhysicalStorageBufferAddresses, 5347)
 
 enum class Capability : uint32_t {
 #define TERN_SPIRV_CAPABILITY(name, number) k##name = number,
@@ -156,7 +157,8 @@ enum class Capability : uint32_t {
   X(Workgroup, 4)                     \
   X(Function, 7)                      \
   X(PushConstant, 9)                  \
-  X(StorageBuffer, 12)
+  X(StorageBuffer, 12)                \
+  X(PhysicalStorageBuffer, 5349)
 
 enum class StorageClass : uint32_t {
 #define TERN_SPIRV_STORAGE_CLASS(name, number) k##name = number,
@@ -224,10 +226,14 @@ enum class Glsl : uint32_t {
 
 enum class Scope : uint32_t { kDevice = 1, kWorkgroup = 2, kSubgroup = 3 };
 
+// Of an access to memory: a number of bytes follows.
+inline constexpr uint32_t kAligned = 0x2;
+
 // Of memory: what is ordered, and how.
 inline constexpr uint32_t kAcquireRelease = 0x8, kUniformMemory = 0x40, kWorkgroupMemory = 0x100;
 
-inline constexpr uint32_t kAddressingLogical = 0, kMemoryModelGlsl450 = 1, kModelGlCompute = 5;
+inline constexpr uint32_t kAddressingLogical = 0, kAddressing64 = 5348, kMemoryModelGlsl450 = 1,
+                          kModelGlCompute = 5;
 
 // Ids of the constants that a pipeline is made with: the size of a block, where the module does not
 // say it, and how many lanes a warp has, where it matters.

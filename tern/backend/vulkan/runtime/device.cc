@@ -28,6 +28,7 @@ DeviceProperties::DeviceProperties(const vk::Functions& functions, vk::PhysicalD
   arithmetic.next = &storage16;
   storage16.next = &storage8;
   storage8.next = &timeline;
+  timeline.next = &addresses;
   functions.GetPhysicalDeviceFeatures2(handle, &features);
   functions.GetPhysicalDeviceMemoryProperties(handle, &memory);
   uint32_t count = 0;
@@ -68,6 +69,9 @@ void Device::Create() {
   arithmetic.next = &storage16;
   storage16.next = &storage8;
   storage8.next = &timeline;
+  vk::BufferDeviceAddressFeatures addresses;
+  addresses.buffer_device_address = properties_->addresses.buffer_device_address;
+  timeline.next = &addresses;
 
   float priority = 1;
   auto family = static_cast<uint32_t>(properties_->queue_family);
@@ -115,9 +119,11 @@ Buffer* Device::Allocate(uint64_t bytes, bool host_visible) {
   // No driver makes an empty buffer.
   buffer->bytes = std::max<uint64_t>(bytes, 1) + kBufferGranularity - 1;
   buffer->bytes -= buffer->bytes % kBufferGranularity;
-  vk::BufferCreateInfo info{
-      .size = buffer->bytes,
-      .usage = vk::kBufferStorage | vk::kBufferTransferSrc | vk::kBufferTransferDst};
+  bool has_address = properties_->addresses.buffer_device_address;
+  vk::BufferCreateInfo info{.size = buffer->bytes,
+                            .usage = vk::kBufferStorage | vk::kBufferTransferSrc |
+                                     vk::kBufferTransferDst |
+                                     (has_address ? vk::kBufferAddress : 0)};
   auto fail = [&](vk::Result code, const char* call) {
     if (code == vk::kSuccess) return;
     Destroy(buffer.release());
@@ -126,10 +132,14 @@ Buffer* Device::Allocate(uint64_t bytes, bool host_visible) {
   fail(Vk().CreateBuffer(device, &info, nullptr, &buffer->handle), "vkCreateBuffer");
   vk::MemoryRequirements needed;
   Vk().GetBufferMemoryRequirements(device, buffer->handle, &needed);
-  vk::MemoryAllocateInfo memory{.size = needed.size,
+  vk::MemoryAllocateFlagsInfo flags{.flags = vk::kAllocateAddress};
+  vk::MemoryAllocateInfo memory{.next = has_address ? &flags : nullptr,
+                                .size = needed.size,
                                 .memory_type = MemoryType(needed.type_bits, host_visible)};
   fail(Vk().AllocateMemory(device, &memory, nullptr, &buffer->memory), "vkAllocateMemory");
   fail(Vk().BindBufferMemory(device, buffer->handle, buffer->memory, 0), "vkBindBufferMemory");
+  vk::BufferDeviceAddressInfo place{.buffer = buffer->handle};
+  if (has_address) buffer->address = Vk().GetBufferDeviceAddress(device, &place);
   if (host_visible)
     fail(Vk().MapMemory(device, buffer->memory, 0, vk::kWholeSize, 0, &buffer->mapped),
          "vkMapMemory");

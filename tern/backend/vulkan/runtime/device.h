@@ -34,6 +34,7 @@ struct DeviceProperties {
   vk::Storage16BitFeatures storage16;
   vk::Storage8BitFeatures storage8;
   vk::TimelineSemaphoreFeatures timeline;
+  vk::BufferDeviceAddressFeatures addresses;
   vk::PhysicalDeviceMemoryProperties memory;
   int32_t queue_family = -1;
   uint32_t timestamp_bits = 0;
@@ -43,6 +44,7 @@ struct DeviceProperties {
 struct Buffer {
   vk::Handle handle = 0, memory = 0;
   uint64_t bytes = 0;
+  uint64_t address = 0;    // 0: the device has none
   void* mapped = nullptr;  // where the host sees it
 };
 

@@ -51,6 +51,9 @@ void EmitAttributes(const DeviceProperties& device, const Emitter& out) {
   const char* const axes[] = {"max_threads_x", "max_threads_y", "max_threads_z"};
   for (int i = 0; i < 3; ++i)
     out.Number(axes[i], std::min<uint32_t>(limits.max_compute_work_group_size[i], 4096));
+  out.Number("max_buffers",
+             std::min<uint32_t>(limits.max_per_stage_descriptor_storage_buffers, 1 << 20) - 1);
+  out.Flag("addresses", device.addresses.buffer_device_address);
   out.Flag("int64", device.features.shader_int64);
   out.Flag("float64", device.features.shader_float64);
   out.Flag("int8", device.arithmetic.shader_int8);

@@ -34,11 +34,16 @@ Arguments ReadArguments(const Shader& shader, const TernLaunch& launch) {
   Arguments arguments;
   for (int32_t i = 0; i < launch.num_args; ++i) {
     auto binding = static_cast<uint32_t>(i);
-    if (shader.bindings.contains(binding)) {
+    bool is_bound = shader.bindings.contains(binding),
+         has_address = shader.addresses.contains(binding);
+    if (is_bound || has_address) {
       Buffer* buffer = nullptr;
       std::memcpy(&buffer, launch.args[i], sizeof buffer);
       if (!buffer) TERN_THROW(ValueError) << "argument " << i << " is a tensor without memory";
-      arguments.buffers.emplace_back(binding, buffer);
+      if (is_bound)
+        arguments.buffers.emplace_back(binding, buffer);
+      else
+        AppendScalar(&arguments.scalars, &buffer->address, sizeof buffer->address);
     } else {
       AppendScalar(&arguments.scalars, launch.args[i], launch.arg_sizes[i]);
     }

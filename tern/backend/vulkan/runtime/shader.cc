@@ -71,6 +71,15 @@ void Shader::Read(uint32_t op, const uint32_t* operands, uint32_t count) {
     case Op::kSpecConstant:
       if (count >= 3 && operands[1] == warp_size_constant_) warp_size = operands[2];
       break;
+    case Op::kTypePointer:
+      if (count == 3 &&
+          operands[1] == static_cast<uint32_t>(spirv::StorageClass::kPhysicalStorageBuffer))
+        pointers_.insert(operands[0]);
+      break;
+    case Op::kTypeStruct:
+      for (uint32_t i = 1; i < count; ++i)
+        if (pointers_.contains(operands[i])) addresses.insert(i - 1);
+      break;
     case Op::kVariable:
       has_push_constants |=
           count >= 3 && operands[2] == static_cast<uint32_t>(spirv::StorageClass::kPushConstant);
@@ -109,6 +118,8 @@ void Shader::CheckDevice(const Device& device) const {
        "storageBuffer16BitAccess", "storage16"},
       {Capability::kStorageBuffer8BitAccess, has.storage8.storage_buffer != 0,
        "storageBuffer8BitAccess", "storage8"},
+      {Capability::kPhysicalStorageBufferAddresses, has.addresses.buffer_device_address != 0,
+       "bufferDeviceAddress", "addresses"},
       {Capability::kGroupNonUniformVote, (operations & vk::kSubgroupVote) != 0,
        "votes of subgroups", "warp_size"},
       {Capability::kGroupNonUniformBallot, (operations & vk::kSubgroupBallot) != 0,

@@ -28,6 +28,7 @@ struct Shader {
   std::vector<uint32_t> code;
   std::vector<std::string> entries;
   std::set<uint32_t> bindings;
+  std::set<uint32_t> addresses;     // arguments that are passed as such
   std::array<uint32_t, 3> block{};  // threads; 0: the launch says it
   bool has_push_constants = false;
   uint32_t warp_size = 0;  // 0: it does not matter
@@ -38,6 +39,7 @@ struct Shader {
   std::set<uint32_t> capabilities_;
   std::set<std::pair<uint32_t, uint32_t>> float_modes_;  // an execution mode, and bits
   uint32_t warp_size_constant_ = 0;                      // id
+  std::set<uint32_t> pointers_;                          // ids of types of addresses
 };
 
 }  // namespace tern::vulkan

@@ -34,7 +34,8 @@ inline constexpr uint32_t kDeviceTypeIntegrated = 1, kDeviceTypeDiscrete = 2,
 inline constexpr Flags kQueueCompute = 2;
 inline constexpr Flags kMemoryDeviceLocal = 1, kMemoryHostVisible = 2, kMemoryHostCoherent = 4,
                        kMemoryHostCached = 8;
-inline constexpr Flags kBufferTransferSrc = 1, kBufferTransferDst = 2, kBufferStorage = 0x20;
+inline constexpr Flags kBufferTransferSrc = 1, kBufferTransferDst = 2, kBufferStorage = 0x20,
+                       kBufferAddress = 0x20000, kAllocateAddress = 2;
 inline constexpr Flags kStageCompute = 0x20;  // of shaders
 inline constexpr Flags kPipeBottom = 0x2000, kPipeHost = 0x4000, kPipeAll = 0x10000;
 inline constexpr Flags kAccessHostRead = 0x2000, kAccessRead = 0x8000, kAccessWrite = 0x10000;
@@ -69,6 +70,7 @@ enum StructureType : uint32_t {
   kMemoryBarrier = 46,
   kPhysicalDeviceFeatures2 = 1000059000,
   kPhysicalDeviceProperties2 = 1000059001,
+  kMemoryAllocateFlagsInfo = 1000060000,
   kFloat16Int8Features = 1000082000,
   kStorage16BitFeatures = 1000083000,
   kSubgroupProperties = 1000094000,
@@ -80,6 +82,8 @@ enum StructureType : uint32_t {
   kSemaphoreTypeCreateInfo = 1000207002,
   kTimelineSemaphoreSubmitInfo = 1000207003,
   kSemaphoreWaitInfo = 1000207004,
+  kBufferDeviceAddressInfo = 1000244001,
+  kBufferDeviceAddressFeatures = 1000257000,
 };
 
 // ---- Instances and devices ----
@@ -215,6 +219,14 @@ struct TimelineSemaphoreFeatures {
   Bool timeline_semaphore = 0;
 };
 
+struct BufferDeviceAddressFeatures {
+  StructureType type = kBufferDeviceAddressFeatures;
+  void* next = nullptr;
+  Bool buffer_device_address = 0;
+  Bool capture_replay = 0;
+  Bool multi_device = 0;
+};
+
 struct QueueFamilyProperties {
   Flags flags = 0;
   uint32_t count = 0;
@@ -285,6 +297,19 @@ struct MemoryAllocateInfo {
   const void* next = nullptr;
   Size size = 0;
   uint32_t memory_type = 0;
+};
+
+struct MemoryAllocateFlagsInfo {
+  StructureType type = kMemoryAllocateFlagsInfo;
+  const void* next = nullptr;
+  Flags flags = 0;
+  uint32_t device_mask = 0;
+};
+
+struct BufferDeviceAddressInfo {
+  StructureType type = kBufferDeviceAddressInfo;
+  const void* next = nullptr;
+  Handle buffer = 0;
 };
 
 struct BufferCopy {
@@ -515,6 +540,7 @@ using Allocator = const void*;  // always null
   X(AllocateMemory, Result, Device, const MemoryAllocateInfo*, Allocator, Handle*)                \
   X(FreeMemory, void, Device, Handle, Allocator)                                                  \
   X(BindBufferMemory, Result, Device, Handle, Handle, Size)                                       \
+  X(GetBufferDeviceAddress, uint64_t, Device, const BufferDeviceAddressInfo*)                     \
   X(MapMemory, Result, Device, Handle, Size, Size, Flags, void**)                                 \
   X(CreateShaderModule, Result, Device, const ShaderModuleCreateInfo*, Allocator, Handle*)        \
   X(DestroyShaderModule, void, Device, Handle, Allocator)                                         \

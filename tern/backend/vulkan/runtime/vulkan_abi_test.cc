@@ -27,6 +27,8 @@ static_assert(kMemoryDeviceLocal == VK_MEMORY_HEAP_DEVICE_LOCAL_BIT);
 static_assert(kBufferTransferSrc == VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
 static_assert(kBufferTransferDst == VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 static_assert(kBufferStorage == VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+static_assert(kBufferAddress == VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+static_assert(kAllocateAddress == VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT);
 static_assert(kStageCompute == VK_SHADER_STAGE_COMPUTE_BIT);
 static_assert(kPipeBottom == VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
 static_assert(kPipeHost == VK_PIPELINE_STAGE_HOST_BIT);
@@ -99,6 +101,11 @@ TERN_VULKAN_SAME(SemaphoreTypeCreateInfo, SemaphoreTypeCreateInfo, SEMAPHORE_TYP
 TERN_VULKAN_SAME(TimelineSemaphoreSubmitInfo, TimelineSemaphoreSubmitInfo,
                  TIMELINE_SEMAPHORE_SUBMIT_INFO)
 TERN_VULKAN_SAME(SemaphoreWaitInfo, SemaphoreWaitInfo, SEMAPHORE_WAIT_INFO)
+
+TERN_VULKAN_SAME(BufferDeviceAddressFeatures, PhysicalDeviceBufferDeviceAddressFeatures,
+                 PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)
+TERN_VULKAN_SAME(BufferDeviceAddressInfo, BufferDeviceAddressInfo, BUFFER_DEVICE_ADDRESS_INFO)
+TERN_VULKAN_SAME(MemoryAllocateFlagsInfo, MemoryAllocateFlagsInfo, MEMORY_ALLOCATE_FLAGS_INFO)
 
 #define TERN_VULKAN_SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(::Vk##theirs), #theirs);
 TERN_VULKAN_SIZE(PhysicalDeviceLimits, PhysicalDeviceLimits)
