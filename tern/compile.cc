@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "tern/codegen/device_hooks.h"
 #include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
@@ -33,7 +34,8 @@ void Initialize() {
     tir::RegisterIntrinsicReferences();
     tir::math::RegisterMathRules();
     tir::RegisterPasses();
-    schedule::RegisterGenericRules();
+    schedule::RegisterHostRules();
+    schedule::RegisterDeviceRules();
     ir::RegisterPass({"default_schedules", "functions without a schedule have that of the rules",
                       [](const ir::IRModule& module) {
                         return tir::MapFunctions(module, [](const tir::PrimFunc& function) {
@@ -48,6 +50,7 @@ void Initialize() {
         {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
            return tir::MapFunctions(module, schedule::BindThreads);
          }});
+    codegen::RegisterTargetCurrent();
     RegisterBackends();
     codegen::LookOutside();
   });
@@ -63,6 +66,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "pipeline_loops",
                                      "lower_thread_reductions",
                                      "lower_virtual_threads",
+                                     "hoist_thread_loops",
                                      "lower_warp_memory",
                                      "insert_barriers",
                                      "serialize_threads",
@@ -76,6 +80,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "partition_loops",
                                      "simplify",
                                      "unroll_loops",
+                                     "move_vectors",
                                      "vectorize_loops",
                                      "rewrite_unsafe_selects",
                                      "scalarize_vectors",
@@ -86,6 +91,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "remove_dead_code",
                                      "split_host_device",
                                      is_plain ? "make_plain_api" : "make_packed_api",
+                                     "contract_products",
                                      "lower_intrinsics",
                                      "legalize_compute",
                                      "legalize_storage",

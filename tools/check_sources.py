@@ -17,11 +17,11 @@ LAYERS = {
     "tir/interpreter": ["ffi", "ir", "arith", "target", "tir", "runtime"],
     "schedule": ["ffi", "ir", "arith", "target", "tir"],
     "codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "runtime"],
-    "backend/*/format": [],  # headers alone: what a backend's code generator writes and its plugin reads
     "backend/*/schedule": ["ffi", "ir", "arith", "target", "tir", "schedule"],
     "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime",
-                          "backend/*/schedule", "backend/*/format"],
-    "backend/*/runtime": ["ffi", "runtime"],
+                          "backend/*/schedule", "backend/*/common"],
+    "backend/*/common": ["ffi"],  # for the code generator and the plugin, under the plugin's rules
+    "backend/*/runtime": ["ffi", "runtime", "backend/*/common"],
     "backend/*/test": None,
     "extra": ["ffi", "runtime"],
     "compile": None,
@@ -59,13 +59,13 @@ def check_includes(path, text, report):
         if is_test:
             continue  # a test may look at anything
         target, target_backend = layer_of(included)
-        is_plugin = layer in ("backend/*/runtime", "extra")
-        own = target_backend == backend and target in (layer, "backend/*/format")
-        if is_plugin and not own and included not in PLUGIN_HEADERS:
+        is_plugin = layer in ("backend/*/runtime", "backend/*/common", "extra")
+        is_own = target_backend == backend and target in (layer, "backend/*/common")
+        if is_plugin and not is_own and included not in PLUGIN_HEADERS:
             report(path, number, f"a plugin may include only {', '.join(sorted(PLUGIN_HEADERS))}, not {included}")
         elif backend and target_backend and backend != target_backend:
             report(path, number, f"backend {backend} includes a file of backend {target_backend}")
-        elif target != layer and not (is_plugin and own) and LAYERS[layer] is not None and target not in LAYERS[layer]:
+        elif target != layer and LAYERS[layer] is not None and target not in LAYERS[layer]:
             report(path, number, f"layer {layer} may not include layer {target}")
 
 

@@ -102,6 +102,13 @@ std::string SummaryLine(const runtime::FunctionInfo& function, const std::string
   return out.str();
 }
 
+std::string TimesLine(int calls, const runtime::RunResult& result) {
+  std::string line = std::to_string(calls) + " calls: best " + Duration(result.best_seconds) +
+                     ", median " + Duration(result.median_seconds);
+  if (result.device_seconds) line += "; on the device: median " + Duration(*result.device_seconds);
+  return line;
+}
+
 std::string ErrorLine(const std::string& name, const runtime::MaxError& error, double tolerance) {
   std::ostringstream out;
   out.precision(3);

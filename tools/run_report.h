@@ -31,6 +31,8 @@ runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime:
 // "matmul  cpu:0  n=128 k=128  1.23 ms  C: 128x128 float32 sum=12.5"
 std::string SummaryLine(const runtime::FunctionInfo& function, const std::string& device,
                         const runtime::RunResult& result);
+// "100 calls: best 1.23 ms, median 1.3 ms; on the device: median 1.21 ms"
+std::string TimesLine(int calls, const runtime::RunResult& result);
 // "C: largest error 1.2e-06 absolute, 3.1e-06 relative; within 1e-05"
 std::string ErrorLine(const std::string& name, const runtime::MaxError& error, double tolerance);
 inline bool IsWithin(const runtime::MaxError& error, double tolerance) {

@@ -25,7 +25,7 @@ Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its t
   --output y=FILE     writes a tensor to a .npy file
   --check y=FILE      compares a tensor with a .npy file
   --tol T             largest error that --check lets pass, relative above 1 and absolute below (1e-5)
-  --repeat N          takes the best time of N calls (1)
+  --repeat N          takes the times of N calls (1): the best, the median, and the median of the device's own
   --offset N          elements of memory before the first one of each tensor (0)
   --seed N            of the random inputs (0)
   --batch CALLS       makes the calls in the file CALLS: on each line the words of a command line as above, with tabs between
@@ -141,6 +141,7 @@ bool RunCall(const Options& options, Loaded* loaded) {
   runtime::RunResult result =
       runtime::RunFunction(loaded->module()->GetFunction(entry.name), entry, device, options.run);
   std::puts(SummaryLine(entry, device + ":0", result).c_str());
+  if (options.run.repeat > 1) std::puts(TimesLine(options.run.repeat, result).c_str());
   for (const auto& [name, path] : options.outputs)
     runtime::WriteNpy(path, FindTensor(entry, result, "--output", name));
   bool passed = true;

@@ -127,6 +127,8 @@ void DeviceKind::Synchronize(int32_t device_id, void* stream) const {
   ffi::CheckCall(api_->synchronize(device_id, stream));
 }
 
+bool DeviceKind::HasEvents() const { return Optional(&TernDeviceApi::create_event) != nullptr; }
+
 template <class Member>
 Member DeviceKind::EventMember(Member TernDeviceApi::* member) const {
   Member function = Optional(member);

@@ -40,6 +40,9 @@ class DeviceKind {
   // Throws where the plugin does not tell.
   MemoryInfo Memory(int32_t device_id) const;
 
+  // Whether it has events.
+  bool HasEvents() const;
+
   // For stream.h.
   void* CreateStream(int32_t device_id) const;
   void DestroyStream(int32_t device_id, void* stream) const;

@@ -26,9 +26,12 @@ KernelInfo KernelFromValue(const ValueReader& value) {
       tag.Fail(text + " stands twice");
     info.launch_tags.push_back(text);
   }
-  info.static_shared_bytes = static_cast<uint64_t>(
-      value.Field("static_shared_bytes").Int(0, std::numeric_limits<int64_t>::max()));
-  value.ExpectOnly({"args", "launch_tags", "static_shared_bytes"});
+  auto bytes = [&](const char* key) {
+    return static_cast<uint64_t>(value.Field(key).Int(0, std::numeric_limits<int64_t>::max()));
+  };
+  info.static_shared_bytes = bytes("static_shared_bytes");
+  if (value.Has("dynamic_shared_bytes")) info.dynamic_shared_bytes = bytes("dynamic_shared_bytes");
+  value.ExpectOnly({"args", "launch_tags", "static_shared_bytes", "dynamic_shared_bytes"});
   return info;
 }
 
@@ -40,10 +43,13 @@ ffi::Map KernelMapToValue(const KernelMap& kernels) {
     std::vector<ffi::Any> args, tags;
     for (DataType type : info.args) args.emplace_back(type.str());
     for (const std::string& tag : info.launch_tags) tags.emplace_back(tag);
-    map->items[name] =
+    ffi::Map kernel =
         ffi::MakeMap({{"args", ffi::MakeArray(std::move(args))},
                       {"launch_tags", ffi::MakeArray(std::move(tags))},
                       {"static_shared_bytes", static_cast<int64_t>(info.static_shared_bytes)}});
+    if (info.dynamic_shared_bytes > 0)
+      kernel->items["dynamic_shared_bytes"] = static_cast<int64_t>(info.dynamic_shared_bytes);
+    map->items[name] = kernel;
   }
   return map;
 }

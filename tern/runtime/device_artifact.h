@@ -19,6 +19,7 @@ struct KernelInfo {
   std::vector<DataType> args;            // handle: a buffer
   std::vector<std::string> launch_tags;  // "blockIdx.x", ..., "threadIdx.z"
   uint64_t static_shared_bytes = 0;
+  uint64_t dynamic_shared_bytes = 0;  // that a launch asks for
 
   friend bool operator==(const KernelInfo&, const KernelInfo&) = default;
 };

@@ -77,6 +77,7 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
     sizes_.push_back(static_cast<uint64_t>(info.args[i].bytes()));
   }
   for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
+  launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
   launch_.num_args = static_cast<int32_t>(num_args);
   launch_.args = pointers_.data();
   launch_.arg_sizes = sizes_.data();

@@ -6,13 +6,17 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <numeric>
 
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/extent.h"
 #include "tern/runtime/npy.h"
+#include "tern/runtime/stream.h"
 
 namespace tern::runtime {
 namespace {
@@ -209,6 +213,51 @@ class ArgumentMaker {
   std::map<std::string, std::string> dim_sources_;
 };
 
+double MedianOf(std::vector<double> values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// From event to event, while the device always has calls to do: what a call costs on the device,
+// without the way there.
+double DeviceSeconds(const std::function<void()>& call, const DeviceKind& kind, int repeat) {
+  constexpr int kMost = 1000;  // events at a time
+  TernDevice device{kind.device_type(), 0};
+  std::vector<double> times;
+  while (repeat > 0) {
+    int calls = std::min(repeat, kMost);
+    repeat -= calls;
+    std::vector<std::unique_ptr<Event>> events;
+    for (int i = 0; i <= calls; ++i) events.push_back(std::make_unique<Event>(device));
+    events[0]->Record();
+    for (int i = 1; i <= calls; ++i) {
+      call();
+      events[static_cast<size_t>(i)]->Record();
+    }
+    kind.Synchronize(0);
+    for (size_t i = 1; i < events.size(); ++i)
+      times.push_back(Event::SecondsBetween(*events[i - 1], *events[i]));
+  }
+  return MedianOf(std::move(times));
+}
+
+void TakeTimes(const std::function<void()>& call, const DeviceKind& kind, int repeat,
+               RunResult* result) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  for (int i = 0; i < repeat; ++i) {
+    Clock::time_point start = Clock::now();
+    call();
+    kind.Synchronize(0);
+    times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  result->best_seconds = *std::min_element(times.begin(), times.end());
+  result->mean_seconds = std::accumulate(times.begin(), times.end(), 0.0) / repeat;
+  result->median_seconds = MedianOf(std::move(times));
+  if (repeat > 1 && kind.HasEvents()) result->device_seconds = DeviceSeconds(call, kind, repeat);
+}
+
 double ErrorOf(double actual, double expected) {
   if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
   double error = std::abs(actual - expected);
@@ -246,11 +295,9 @@ RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
       arg = tensor->CopyTo({kind.device_type(), 0});
   std::vector<ffi::AnyView> views(args.begin(), args.end());
 
-  auto call = [&] {
-    function.CallPacked(views);
-    kind.Synchronize(0);
-  };
+  auto call = [&] { function.CallPacked(views); };
   call();
+  kind.Synchronize(0);
   // Taken now: a function that reads what it wrote gives something else when it is called again.
   for (size_t i = 0; i < args.size(); ++i) {
     std::optional<Tensor> tensor = args[i].TryAs<Tensor>();
@@ -259,15 +306,7 @@ RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
       TERN_THROW(RuntimeError) << info.name << " wrote to memory of " << info.params[i].name
                                << " that holds none of its elements";
   }
-  using Clock = std::chrono::steady_clock;
-  result.best_seconds = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < options.repeat; ++i) {
-    Clock::time_point start = Clock::now();
-    call();
-    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    result.best_seconds = std::min(result.best_seconds, seconds);
-    result.mean_seconds += seconds / options.repeat;
-  }
+  TakeTimes(call, kind, options.repeat, &result);
   return result;
 }
 

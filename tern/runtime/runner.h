@@ -6,6 +6,7 @@
 #define TERN_RUNTIME_RUNNER_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,11 @@ struct RunOptions {
 struct RunResult {
   std::vector<Tensor> args;  // on the host, after the call; scalars are null
   std::map<std::string, int64_t> dims;
-  double best_seconds = 0, mean_seconds = 0;  // of the repeats, after one warm-up
+  // Of the repeats, after one warm-up: from the call until the device has done it.
+  double best_seconds = 0, median_seconds = 0, mean_seconds = 0;
+  // The median of the device's own time for a call, of calls given to it one after another; nothing
+  // where there is but one repeat or the device has no events.
+  std::optional<double> device_seconds;
 };
 
 // The host arguments of a call: dims solved, tensors filled (outputs with zeros where no input is

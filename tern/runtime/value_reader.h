@@ -24,6 +24,7 @@ class ValueReader {
     throw Error("ValueError", path_ + ": " + what);
   }
 
+  bool Has(std::string_view key) const { return As<ffi::Map>()->Find(key) != nullptr; }
   ValueReader Field(std::string_view key) const {
     const ffi::Any* value = As<ffi::Map>()->Find(key);
     if (!value) Fail("field \"" + std::string(key) + "\" is missing");

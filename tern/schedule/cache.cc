@@ -190,6 +190,52 @@ std::string Schedule::CacheWrite(const std::string& block, const std::string& bu
             [&]() -> Names { return {Cache(block, buffer, scope, name, true)}; })[0];
 }
 
+void Schedule::ShareRead(const std::string& block_name, const std::string& copy_name) {
+  Do("share_read", {block_name, copy_name}, [&]() -> Names {
+    const BlockNode* block = FindBlock(block_name);
+    const BlockNode* copy = FindBlock(copy_name);
+    const AllocateNode* allocation = FindTemporary(copy_name);
+    const Buffer cache = allocation->buffer;
+    const auto* store = copy->body.As<BufferStoreNode>();
+    const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
+    if (!load || !store->buffer.same(cache) || copy->predicate.get())
+      Refuse("block " + copy_name + " is not a copy as cache_read makes it");
+    const Buffer buffer = load->buffer;
+    FindAccessed(block, buffer->name, false);
+    Nest nest = NestOf(function_->body, block), copy_nest = NestOf(function_->body, copy);
+    if (!nest.around.empty() || !copy_nest.around.empty())
+      Refuse("blocks " + block_name + " and " + copy_name +
+             " stand in loops with others; share before they are moved");
+    std::vector<const BlockNode*> order = BlocksIn(function_->body);
+    if (std::find(order.begin(), order.end(), block) < std::find(order.begin(), order.end(), copy))
+      Refuse("block " + block_name + " comes before " + copy_name);
+    MemoryEffects effects(function_);
+    if (effects.WritesOf(function_->body).Contain(effects.PlaceOf(buffer)))
+      Refuse(buffer->name + " is written, so that the copy may be old");
+
+    // The copy holds all that the block reads.
+    Box copied = BoxOf(copy_nest, buffer, false), read = BoxOf(nest, buffer, false);
+    arith::Analyzer analyzer = AnalyzerAt(function_, {});
+    for (size_t d = 0; d < copied.ranges.size(); ++d)
+      if (!analyzer.CanProve(copied.ranges[d].min == read.ranges[d].min) ||
+          !analyzer.CanProve(copied.ranges[d].extent == read.ranges[d].extent))
+        Refuse("block " + block_name + " reads another part of " + buffer->name + " than " +
+               copy_name + " holds");
+    AccessRewrite rewrite;
+    rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
+      return loaded.same(buffer)
+                 ? ir::BufferLoadNode::Make(cache, From(copied.ranges, indices, analyzer))
+                 : Expr();
+    };
+    // The memory lives long enough for both; place_allocations says how long.
+    Stmt body = Replace(function_->body, nest.top().get(), RewriteAccesses(nest.top(), rewrite));
+    const AllocateNode* old = FindAllocation(body, copy_name);
+    body = Replace(body, old, old->body);
+    SetBody(AllocateNode::Make(cache, body));
+    return {};
+  });
+}
+
 void Schedule::SetScope(const std::string& name, const std::string& scope) {
   Do("set_scope", {name, scope}, [&]() -> Names {
     CheckScope(scope);

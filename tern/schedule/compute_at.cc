@@ -8,6 +8,7 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::schedule {
 
@@ -175,6 +176,43 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
   }
 }
 
+// A statement before another one, inside of its allocations, so that all of a row is seen as one.
+Stmt Before(const Stmt& stmt, const Stmt& body) {
+  if (const auto* allocation = body.As<AllocateNode>())
+    return AllocateNode::Make(allocation->buffer, Before(stmt, allocation->body), allocation->span);
+  return SeqNode::Make({stmt, body}, body.span());
+}
+
+// A buffer of shared memory that is allocated in a loop has the part of it that an iteration needs:
+// later, threads could not agree on where it starts. Another part stays as it is.
+Stmt ShrinkShared(const Stmt& root, const ForNode* loop, const Buffer& buffer,
+                  const std::vector<Range>& box) {
+  auto is_known = [](const Range& range) { return ir::AsConstInt(range.extent) != nullptr; };
+  const AllocateNode* allocation = AllocationOf(loop->body, buffer);
+  if (!allocation || !IsSharedScope(buffer->scope) || !buffer->strides.empty() ||
+      !std::all_of(box.begin(), box.end(), is_known))
+    return root;
+  auto part = ffi::Make<BufferNode>(*buffer);
+  for (size_t d = 0; d < box.size(); ++d) part->shape[d] = box[d].extent;
+  Buffer shrunk(part.get());
+  auto at = [&](const std::vector<Expr>& indices) {
+    std::vector<Expr> moved;
+    for (size_t d = 0; d < box.size(); ++d)
+      moved.push_back(ir::IsConst(box[d].min, 0) ? indices[d]
+                                                 : arith::AsInt64(indices[d]) - box[d].min);
+    return moved;
+  };
+  AccessRewrite rewrite;
+  rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
+    return loaded.same(buffer) ? ir::BufferLoadNode::Make(shrunk, at(indices)) : Expr();
+  };
+  rewrite.store = [&](const Buffer& stored, const std::vector<Expr>& indices, const Expr& value) {
+    return stored.same(buffer) ? BufferStoreNode::Make(shrunk, at(indices), value) : Stmt();
+  };
+  Stmt body = RewriteAccesses(allocation->body, rewrite);
+  return Replace(root, allocation, AllocateNode::Make(shrunk, body, allocation->span));
+}
+
 }  // namespace
 
 Buffer Schedule::SoleResult(const BlockNode* block) const {
@@ -304,7 +342,8 @@ Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::st
     facts_[block_name].whole = false;
 
     SetBody(FillLoop(Remove(function_->body, nest.top().get()), loop,
-                     SeqNode::Make({moved.stmt, loop->body}, loop->span), {buffer}));
+                     Before(moved.stmt, loop->body), {buffer}));
+    SetBody(ShrinkShared(function_->body, FindLoop(loop_name), buffer, needed));
     return moved.loops;
   });
 }

@@ -7,6 +7,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/vectorize_loops.h"
@@ -224,10 +225,22 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
   });
 }
 
+// What lower_thread_reductions needs, as far as it can be told here.
+void Schedule::CheckReducibleByThreads(const BlockNode* block) const {
+  std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
+  if (!update)
+    Refuse("block " + block->name +
+           " is no update that threads can combine: S = S op f with op one of +, *, min, max, && "
+           "and ||");
+  if (update->store->buffer->dtype.is_float()) CheckMayReassociate(block, "threads would combine");
+}
+
 void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axis) {
   CheckSerial(loop);
   if (kind == ForKind::kUnrolled) {
     if (!ir::AsConstInt(loop->extent)) Refuse("the extent of " + Called(loop) + " is not constant");
+  } else if (axis.starts_with("threadIdx.") && RoleOf(loop) == Role::kReduction) {
+    CheckReducibleByThreads(BlocksIn(loop->body)[0]);
   } else {
     CheckIndependent(loop);
   }

@@ -219,8 +219,9 @@ bool HasSchedule(const PrimFunc& function) {
   auto machines = function->attrs.find(attr::kScheduleFor);
   auto target = function->attrs.find(attr::kTarget);
   if (machines == function->attrs.end() || target == function->attrs.end()) return true;
-  bool device = target->second.As<target::Target>()->is_device();
-  return machines->second.As<std::string>() == (device ? "device" : "host");
+  auto machine = target->second.As<target::Target>();
+  auto wanted = machines->second.As<std::string>();
+  return wanted == machine->kind->name || wanted == (machine->is_device() ? "device" : "host");
 }
 
 Schedule ScheduleOf(const PrimFunc& function) {

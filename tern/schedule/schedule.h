@@ -51,7 +51,8 @@ class Schedule {
   // The first `at` iterations of a loop and the rest become two loops, one after the other. Returns
   // their names: those given, or i_0, i_1; blocks in the second are called name_1.
   Names Partition(const std::string& loop, int64_t at, Names names = {});
-  // How a loop runs. All but Unroll need iterations that are independent.
+  // How a loop runs. All but Unroll need iterations that are independent; the threads of a block
+  // may also share a reduction.
   void Parallel(const std::string& loop);
   void Vectorize(const std::string& loop);
   void Unroll(const std::string& loop);
@@ -84,6 +85,8 @@ class Schedule {
   // The block writes a buffer of its own, which is copied afterwards.
   std::string CacheWrite(const std::string& block, const std::string& buffer,
                          const std::string& scope, std::string name = "");
+  // A block reads the copy that cache_read made for another one before it.
+  void ShareRead(const std::string& block, const std::string& copy);
   void SetScope(const std::string& buffer, const std::string& scope);
   // The stride of a dimension, in elements, is `offset` more than a multiple of `factor`.
   void StorageAlign(const std::string& buffer, int64_t dimension, int64_t factor,
@@ -145,6 +148,7 @@ class Schedule {
   Role RoleOf(const tir::ForNode* loop) const;
   // Throws unless the iterations may run in any order, and at the same time.
   void CheckIndependent(const tir::ForNode* loop) const;
+  void CheckReducibleByThreads(const tir::BlockNode* block) const;
   void CheckMayReassociate(const tir::BlockNode* block, const std::string& what) const;
   void CheckMayReorder(const std::vector<const tir::ForNode*>& nest,
                        const std::vector<const tir::ForNode*>& order) const;

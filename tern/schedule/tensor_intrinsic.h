@@ -13,7 +13,8 @@
 namespace tern::schedule {
 
 // Two functions of the same parameters: tensors of constant shape, whose strides may be variables.
-// The description is loops around one statement; the implementation may be anything.
+// The description is loops around one statement; the implementation may be anything. Where it sums
+// in another order it says `reassociate`, as must the functions that it is used in.
 struct TensorIntrinsic {
   std::string name;
   tir::PrimFunc description, implementation;

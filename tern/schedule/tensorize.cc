@@ -262,6 +262,11 @@ void Schedule::Tensorize(const std::string& loop_name, const std::string& intrin
       Refuse("there is no tensor intrinsic " + intrinsic_name +
              ffi::DidYouMean(intrinsic_name, names) + "; there are " + ffi::Join(names));
     }
+    if (HasFlag(intrinsic->implementation, attr::kReassociate) &&
+        !HasFlag(function_, attr::kReassociate))
+      Refuse(intrinsic_name +
+             " sums in an order of its own; the attribute reassociate of the function says that it "
+             "may");
     const ForNode* loop = FindLoop(loop_name);
     // What is in a block is one thing with the block's own loops; else it becomes a block.
     Schedule tiled = *this;

@@ -100,6 +100,7 @@ const std::map<std::string, Primitive>& Primitives() {
       {"reverse_inline", {1, 1, 0, [](S s, T t) { s->ReverseInline(t.args[0]); }}},
       {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
       {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], t.args[1]); }}},
+      {"share_read", {2, 2, 0, [](S s, T t) { s->ShareRead(t.args[0], t.args[1]); }}},
       {"split",
        {2, kAny, kAny, [](S s, T t) { s->Split(t.args[0], Numbers(t.args, 1), t.results); }}},
       {"storage_align",

@@ -52,6 +52,9 @@ struct TargetKind {
   std::string unavailable;
   std::map<std::string, AttrSpec> attrs;
   std::map<std::string, std::string> tags;  // "vendor/chip" -> "kind -attribute=value"
+  // Whether that device's pointers are addresses, which can be moved; if not they are handles, and
+  // kernels take beside each tensor where its first element is.
+  bool has_addresses = false;
   // Where a device target names no host, and where no target is named at all, the available host
   // kind of highest rank.
   int host_rank = 0;
@@ -63,6 +66,9 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
+  // Where it has no vectors: how many bytes it copies at once from one memory to another, where
+  // both places are multiples of that; 0: an element.
+  int64_t move_bytes = 0;
   // Which calls it takes. Null: all.
   std::function<bool(const ir::CallNode*)> takes_call;
   // The namespaces of intrinsics that it takes: the intrinsic "llvm.call" is of "llvm". Those

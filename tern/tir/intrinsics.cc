@@ -177,6 +177,74 @@ void CheckReinterpret(const Args& args, DataType to) {
                           << to.str() << " has " << to.bytes();
 }
 
+// Lanes of 16-bit floats that make a warp's matrix.
+void CheckMatrix(const char* name, const Expr& arg, int lanes) {
+  DataType dtype = arg.dtype();
+  if (dtype.is_float() && dtype.bits() == 16 && dtype.lanes() == lanes) return;
+  TERN_THROW(TypeError) << name << ": expected " << lanes << " lanes of float16 or bfloat16, got "
+                        << dtype.str();
+}
+
+void RegisterMatrixOperations() {
+  using namespace intrinsic;
+  for (const char* name : {kWarpMatrixLoad, kWarpMatrixLoadTransposed})
+    ir::RegisterIntrinsic({.name = name,
+                           .signature = std::string(name) + "(row: float16x8) -> float16x8",
+                           .pure = false,
+                           .infer = [name](const Args& args, DataType) {
+                             CheckCount(name, args, 1, 1);
+                             CheckMatrix(name, args[0], 8);
+                             return args[0].dtype();
+                           }});
+  ir::RegisterIntrinsic(
+      {.name = kWarpMatrixMultiply,
+       .signature = "warp_matrix_multiply(c: float32x4, a: float16x8, b: float16x4) -> float32x4",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kWarpMatrixMultiply, args, 3, 3);
+         CheckMatrix(kWarpMatrixMultiply, args[1], 8);
+         CheckMatrix(kWarpMatrixMultiply, args[2], 4);
+         if (args[0].dtype() != DataType::Float(32, 4) ||
+             args[1].dtype().element() != args[2].dtype().element())
+           TERN_THROW(TypeError) << kWarpMatrixMultiply
+                                 << " adds products of one type to float32x4, got "
+                                 << args[0].dtype().str() << ", " << args[1].dtype().str()
+                                 << " and " << args[2].dtype().str();
+         return args[0].dtype();
+       }});
+}
+
+void RegisterAsyncCopies() {
+  using namespace intrinsic;
+  ir::RegisterIntrinsic({.name = kAsyncCopy,
+                         .signature = "async_copy(x) -> type of x",
+                         .infer =
+                             [](const Args& args, DataType) {
+                               CheckCount(kAsyncCopy, args, 1, 1);
+                               return args[0].dtype();
+                             },
+                         .lane_wise = true,
+                         .may_fault = false});
+  ir::RegisterIntrinsic({.name = kAsyncCommit,
+                         .signature = "async_commit()",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kAsyncCommit, args, 0, 0);
+                           return DataType::Void();
+                         }});
+  ir::RegisterIntrinsic({.name = kAsyncWait,
+                         .signature = "async_wait(n: int)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kAsyncWait, args, 1, 1);
+                           const int64_t* groups = ir::AsConstInt(args[0]);
+                           if (!groups || *groups < 0)
+                             TERN_THROW(TypeError)
+                                 << kAsyncWait << " takes a number of groups, a constant from 0 on";
+                           return DataType::Void();
+                         }});
+}
+
 }  // namespace
 
 void RegisterIntrinsics() {
@@ -373,6 +441,12 @@ void RegisterIntrinsics() {
                              },
                          .lane_wise = true,
                          .may_fault = false});
+  RegisterMatrixOperations();
+  RegisterAsyncCopies();
+}
+
+bool IsWarpMatrixOperation(const ir::CallNode* call) {
+  return call->name.starts_with("warp_matrix_");
 }
 
 bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("warp_"); }

@@ -34,6 +34,20 @@ namespace tern::tir {
 // warp_any(c), warp_all(c)                        whether c holds in any, in every lane
 // warp_ballot(c)                                  a uint64 with bit i set where c holds in lane i
 // lane_index()                                    the thread's place in its warp
+// warp_matrix_load(row)                           four 8 x 8 tiles, spread over the lanes (below);
+// warp_matrix_load_transposed(row)                lane l gives row l % 8 of tile l // 8
+// warp_matrix_multiply(c, a, b)                   c + a * b: 16 x 8 of 16 x 16 and 16 x 8
+// async_copy(x)                                   x; what is stored of it need not be there before
+//                                                 the async_wait that the copy is waited for by
+// async_commit()                                  the copies since the last one are a group
+// async_wait(n)                                   waits until at most n groups of the thread's
+//                                                 are under way
+//
+// A matrix of 8 x 8 over 32 lanes: lane l has the elements (l // 4, l % 4 * 2) and the one to the
+// right. Values of 8 elements are four such tiles, (0, 0), (8, 0), (0, 8) and (8, 8) of a matrix of
+// 16 x 16: the left operand of warp_matrix_multiply. Its right operand, of 4 elements, is a matrix
+// of 16 x 8 by columns: lane l has the rows l % 4 * 2 and below, and 8 further down, of column
+// l // 4. Its sum, of 4 elements of float32, is the tiles (0, 0) and (8, 0).
 //
 // A warp is that many threads of a block in a row, x fastest (analysis/warp_size.h); the last one
 // may be smaller. All threads of a warp come to the same warp operation, equally often.
@@ -65,6 +79,12 @@ inline constexpr const char* kWarpAny = "warp_any";
 inline constexpr const char* kWarpAll = "warp_all";
 inline constexpr const char* kWarpBallot = "warp_ballot";
 inline constexpr const char* kLaneIndex = "lane_index";
+inline constexpr const char* kWarpMatrixLoad = "warp_matrix_load";
+inline constexpr const char* kWarpMatrixLoadTransposed = "warp_matrix_load_transposed";
+inline constexpr const char* kWarpMatrixMultiply = "warp_matrix_multiply";
+inline constexpr const char* kAsyncCopy = "async_copy";
+inline constexpr const char* kAsyncCommit = "async_commit";
+inline constexpr const char* kAsyncWait = "async_wait";
 inline constexpr const char* kReinterpret = "reinterpret";
 }  // namespace intrinsic
 
@@ -73,6 +93,8 @@ void RegisterIntrinsics();
 bool IsBarrier(const ir::Expr& expr);
 // Whether the lanes of a warp exchange values in this call.
 bool IsWarpOperation(const ir::CallNode* call);
+// Those of them that work on matrices.
+bool IsWarpMatrixOperation(const ir::CallNode* call);
 
 }  // namespace tern::tir
 

@@ -144,8 +144,9 @@ class Parser : public ExprParser {
       Fail(span, "there is no function " + name + " before its schedule");
     if ((*it)->attrs.count(attr::kSchedule)) Fail(span, name + " has a schedule already");
     if (Accept("for")) {
-      std::string machines = Is("host") || Is("device") ? Next().text : "";
-      if (machines.empty()) Unexpected("'host' or 'device'");
+      bool is_kind = Peek().kind == Token::Kind::kString;
+      std::string machines = is_kind || Is("host") || Is("device") ? Next().text : "";
+      if (machines.empty()) Unexpected("'host', 'device' or the name of a target kind in quotes");
       *it = AsPrimFunc(*it).WithAttr(attr::kScheduleFor, machines);
     }
     Expect("{");

@@ -86,9 +86,11 @@ class Printer {
     out_ += "\n";
     if (auto it = function->attrs.find(attr::kSchedule); it != function->attrs.end()) {
       auto machines = function->attrs.find(attr::kScheduleFor);
-      bool all = machines == function->attrs.end();
-      out_ += "\nschedule " + function->name +
-              (all ? "" : " for " + machines->second.As<std::string>()) + " {\n";
+      std::string wanted =
+          machines == function->attrs.end() ? "" : machines->second.As<std::string>();
+      bool is_kind = !wanted.empty() && wanted != "host" && wanted != "device";
+      if (is_kind) wanted = '"' + wanted + '"';
+      out_ += "\nschedule " + function->name + (wanted.empty() ? "" : " for " + wanted) + " {\n";
       for (const ffi::Any& step : *it->second.As<ffi::Array>())
         out_ += "  " + step.As<std::string>() + "\n";
       out_ += "}\n";

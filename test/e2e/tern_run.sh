@@ -40,6 +40,7 @@ expect 2 "altered.so: the file was altered or truncated" altered.so --entry add
 for file in m.so m.tern; do
   expect 0 "add  cpu:0  n=4  " $file --entry add --dim n=4 --input A=ones --input B=ones --output C=c.npy --repeat 2
   grep -q -F "C: 4 float32 sum=8" out || fail "the sum is wrong"
+  grep -q -E "^2 calls: best .*s, median .*s; on the device: median .*s$" out || fail "the times are missing"
   expect 0 "C: largest error 0 absolute, 0 relative; within 1e-05" $file --entry add --dim n=4 --input A=ones --input B=ones --check C=c.npy
   expect 1 "over 1e-05" $file --entry add --dim n=4 --input A=ones --input B=zeros --check C=c.npy
   expect 0 "within 0.5" $file --entry add --dim n=4 --input A=ones --input B=zeros --check C=c.npy --tol 0.5

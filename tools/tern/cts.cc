@@ -4,6 +4,7 @@
 // by an executor, and compared with what the interpreter makes of the program as it was written.
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -143,25 +144,29 @@ class Suite {
           continue;
         }
         std::string mistake;
+        double largest = 0;
         for (const runtime::FunctionInfo& function : variant.meta.functions) {
-          if (mistake.empty()) mistake = Compare(variant, suite_case, function, *next);
+          if (mistake.empty()) mistake = Compare(variant, suite_case, function, *next, &largest);
           ++next;
         }
-        Judge(suite_case.name, mistake);
+        Judge(suite_case.name, mistake, largest);
       }
     }
   }
 
-  // What is wrong with the outcome of a call, or "".
+  // What is wrong with the outcome of a call, or ""; and the largest of the errors before and its.
   static std::string Compare(const Selected& variant, const Case& suite_case,
-                             const runtime::FunctionInfo& function, const Outcome& outcome) {
+                             const runtime::FunctionInfo& function, const Outcome& outcome,
+                             double* largest) {
     if (!outcome.error.empty()) return outcome.error;
     try {
       runtime::RunResult actual;
       actual.args = outcome.args;
       runtime::RunResult expected = RunReference(variant.module, function, suite_case.run);
-      for (const Comparison& output : CompareResults(function, actual, expected))
+      for (const Comparison& output : CompareResults(function, actual, expected)) {
+        *largest = std::max(*largest, output.error.absolute);
         if (!output.within()) return ErrorLine(output.name, output.error, output.tolerance);
+      }
       return "";
     } catch (const Error& error) {
       return std::string("the interpreter: ") + error.what();
@@ -169,13 +174,13 @@ class Suite {
   }
 
   // A case on the list of known gaps must be wrong, all others right.
-  void Judge(const std::string& name, const std::string& mistake) {
+  void Judge(const std::string& name, const std::string& mistake, double largest = 0) {
     const target::KnownGap* known = nullptr;
     for (const target::KnownGap& gap : gaps_)
       if (Matches(gap, name)) known = &gap;
     if (!known && mistake.empty()) {
       ++passed_;
-      if (options_.verbose) std::printf("ok    %s\n", name.c_str());
+      if (options_.verbose) std::printf("ok    %s: largest error %.3g\n", name.c_str(), largest);
     } else if (known && !mistake.empty()) {
       ++gaps_met_;
       if (options_.verbose)

@@ -77,6 +77,7 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   ffi::Function function = program.module->GetFunction(info.name);
   runtime::RunResult result = runtime::RunFunction(function, info, program.meta.device, run);
   std::printf("%s\n", SummaryLine(info, program.where, result).c_str());
+  if (run.repeat > 1) std::printf("%s\n", TimesLine(run.repeat, result).c_str());
   for (const std::string& text : options.outputs) {
     auto [name, path] = SplitAssignment("--output", text);
     runtime::WriteNpy(path, FindTensor(info, result, "--output", name));

@@ -67,7 +67,6 @@ TERN_CODEGEN_PLUGIN(registrar) {
   kind.attrs["max_threads"] = Limit(256, 1, "threads of a block");
   kind.attrs["max_shared_memory"] = Limit(65536, 0, "bytes of shared memory of a block");
   kind.tags = {{"example/emu-small", "emu -max_threads=32 -max_shared_memory=4096"}};
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
   registrar.AddTargetKind(std::move(kind), Build);
 
   registrar.AddIntrinsic(Mac(), MacReference);

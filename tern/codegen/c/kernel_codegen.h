@@ -28,6 +28,8 @@ class KernelCodeGen : public CodeGenC {
   void NoteShared(const ir::Buffer& buffer, int64_t elements) {
     kernel_->static_shared_bytes += static_cast<uint64_t>(elements) * buffer->dtype.bytes();
   }
+  // Of the kernel being written; its launches ask for dynamic memory.
+  runtime::KernelInfo& kernel() { return *kernel_; }
 
  private:
   runtime::KernelMap kernels_;

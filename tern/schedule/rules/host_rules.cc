@@ -6,7 +6,7 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
-#include "tern/schedule/rules/host_loops.h"
+#include "tern/schedule/rules/loops.h"
 
 namespace tern::schedule {
 
@@ -17,34 +17,6 @@ namespace {
 bool IsHost(const MachineFacts& facts) { return !facts.is_device; }
 bool IsHostWithVectors(const MachineFacts& facts) {
   return !facts.is_device && facts.vector_bytes > 0;
-}
-
-// The block's loops by what they are to it; nothing where one is not an axis's own.
-struct LoopsByKind {
-  Schedule::Names spatial, reduce;
-};
-std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block) {
-  LoopsByKind result;
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
-  for (const ForNode* loop : NestOf(schedule.function()->body, node).loops) {
-    auto axis = std::find_if(block.axes.begin(), block.axes.end(),
-                             [&](const BlockAxis& axis) { return axis.loop == loop->var.name(); });
-    if (axis == block.axes.end()) return {};
-    bool spatial = axis->kind == IterKind::kSpatial;
-    if (!spatial && axis->kind != IterKind::kReduce) return {};
-    (spatial ? result.spatial : result.reduce).push_back(axis->loop);
-  }
-  return result;
-}
-
-bool Contains(const Schedule::Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
-  Schedule::Names names;
-  for (const std::string& loop : loops) names.push_back(LoopOf(block, loop));
-  return names;
 }
 
 // ---- Elements
@@ -166,20 +138,6 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
   });
 }
 
-// The loop of the last row axis, where the loops of the rows are the outer ones; else "".
-std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
-  Nest nest = NestOf(schedule.function()->body, node);
-  if (nest.loops.size() < block.rows.size() || !nest.around.empty()) return "";
-  for (size_t i = 0; i < block.rows.size(); ++i) {
-    const std::string& loop = nest.loops[i]->var.name();
-    if (std::none_of(block.rows.begin(), block.rows.end(),
-                     [&](size_t axis) { return block.axes[axis].loop == loop; }))
-      return "";
-  }
-  return nest.loops[block.rows.size() - 1]->var.name();
-}
-
 // All that is done to a row is done while it is in the cache.
 bool JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row = RowLoop(*schedule, block);
@@ -205,7 +163,7 @@ bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFact
 
 }  // namespace
 
-void RegisterGenericRules() {
+void RegisterHostRules() {
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",

@@ -11,6 +11,8 @@ int64_t NumberOr(const target::Target& target, const char* attribute, int64_t ot
   return number ? *number : otherwise;
 }
 
+constexpr int64_t kDeviceVectorBytes = 16;  // what a thread of most devices loads at once
+
 }  // namespace
 
 MachineFacts MachineFacts::Of(const target::Target& target) {
@@ -21,6 +23,7 @@ MachineFacts MachineFacts::Of(const target::Target& target) {
     facts.max_threads = NumberOr(target, "max_threads", 0);
     facts.shared_bytes = NumberOr(target, "max_shared_memory", 0);
     facts.warp_size = target::WarpSize(target);
+    facts.vector_bytes = target->kind->vectors ? kDeviceVectorBytes : target->kind->move_bytes;
     return facts;
   }
   facts.vector_bytes = target::VectorBytes(target);

@@ -12,7 +12,8 @@ struct MachineFacts {
   bool is_device = false;
   // Of a host, from the attributes that target::AddMachineAttrs declares; where a kind has them
   // not, their defaults.
-  int64_t vector_bytes = 0;  // 0: its code generator takes no vectors
+  // 0: its code generator takes no vectors. Of a device: what a thread loads or stores at once.
+  int64_t vector_bytes = 0;
   int64_t vector_registers = 0;
   int64_t l1_bytes = 0, l2_bytes = 0;
   int64_t threads = 0;  // 0: as many as the machine has; 1: parallel loops gain nothing

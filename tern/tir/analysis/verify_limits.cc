@@ -10,7 +10,9 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
@@ -99,10 +101,11 @@ class LimitVerifier : public StmtVisitor {
     else if (!TakesNamespaceOf(node->name))
       Report(node->span, what_ + " calls " + node->name + ", an intrinsic that " + kind_.name +
                              " does not have");
-    else if (kind_.takes_call && !kind_.takes_call(node))
+    else if ((kind_.takes_call && !kind_.takes_call(node)) ||
+             (IsWarpMatrixOperation(node) && !HasLoweringRule(node->name, kind_.name)))
       Report(node->span,
              what_ + " calls " + node->name + ", for which " + kind_.name + " has no code");
-    VisitChildren(node);
+    if (!IsWarpMatrixOperation(node)) VisitChildren(node);
   }
 
   bool TakesNamespaceOf(const std::string& intrinsic) const {
@@ -118,6 +121,8 @@ class LimitVerifier : public StmtVisitor {
     load ? VisitIndices(load->indices) : StmtVisitor::Visit(expr);
   }
   void VisitNode(const BufferStoreNode* node) override {
+    if (IsVectorMove(node, kind_.move_bytes)) return;
+    if (IsMatrixStore(node)) return VisitNode(node->value.As<ir::CallNode>());
     if (!node->value.dtype().is_scalar() &&
         !CheckVector(ir::BufferLoadNode::Make(node->buffer, node->indices), node->span))
       return;

@@ -160,6 +160,8 @@ void RegisterIntrinsicReferences() {
     return FloatLane(Fma(dtype, args[0].f, args[1].f, args[2].f));
   });
 
+  // Here a copy is done at once.
+  RegisterIntrinsicReference("async_copy", [](DataType, const Lane* args) { return args[0]; });
   RegisterIntrinsicReference("shift_left", [](DataType dtype, const Lane* args) {
     return FromBits(dtype, BitsOf(dtype, args[0]) << ShiftBy(dtype, args[1]));
   });

@@ -194,6 +194,8 @@ class Machine {
   void ExchangeCall(const ir::CallNode* call, const Group& group);
   Value ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,
                        const std::vector<Value>& values, int64_t other);
+  // The same of a call on matrices.
+  void ExchangeMatrices(const ir::CallNode* call, const Warp& warp);
   [[noreturn]] void ReportDivergence(const ir::Node* place, const std::string& what,
                                      const Group& group, const Group& all, const char* of);
   // Threads of one block run a statement: those that contain no barrier one after another, the

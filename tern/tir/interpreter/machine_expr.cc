@@ -216,6 +216,8 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     out[0] = LoadLane(node->dtype, place);
     return out;
   }
+  if (node->name == intrinsic::kAsyncCommit || node->name == intrinsic::kAsyncWait)
+    return Value(DataType::Void());
   if (IsWarpOperation(node) && thread_) {
     if (auto it = thread_->exchanged.find(node); it != thread_->exchanged.end()) return it->second;
   }

@@ -58,6 +58,10 @@ void Machine::ExchangeCall(const ir::CallNode* call, const Group& group) {
           all.push_back(thread);
       ReportDivergence(call, call->name, warp.lanes, all, " of a warp");
     }
+    if (IsWarpMatrixOperation(call)) {
+      ExchangeMatrices(call, warp);
+      continue;
+    }
     std::vector<Value> values;
     std::vector<int64_t> others;  // what the second argument says
     for (Thread* thread : warp.lanes) {
@@ -68,6 +72,68 @@ void Machine::ExchangeCall(const ir::CallNode* call, const Group& group) {
     for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
       warp.lanes[lane]->exchanged[call] = ExchangedValue(call, warp, lane, values, others[lane]);
   }
+}
+
+namespace {
+
+constexpr size_t kMatrixLanes = 32;
+
+// Element `e` of `values`, which the lanes have of tiles: see intrinsics.h.
+struct MatrixElement {
+  size_t lane;
+  int element;
+};
+// (row, column) of a matrix of 16 x 16, or of its left half.
+MatrixElement InTiles(int row, int column) {
+  return {static_cast<size_t>(row % 8 * 4 + column % 8 / 2),
+          column / 8 * 4 + row / 8 * 2 + column % 2};
+}
+// (row, column) of a matrix of 16 x 8 by columns.
+MatrixElement InColumns(int row, int column) {
+  return {static_cast<size_t>(column * 4 + row % 8 / 2), row / 8 * 2 + row % 2};
+}
+
+using MatrixArgs = std::vector<std::vector<Value>>;  // by lane, then argument
+
+Value MatrixRows(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  bool transposed = call->name == intrinsic::kWarpMatrixLoadTransposed;
+  Value result(call->dtype);
+  for (int e = 0; e < 8; ++e) {
+    int row = lane / 4, column = lane % 4 * 2 + e % 2;
+    if (transposed) std::swap(row, column);
+    result[e] = args[e / 2 * 8 + row][0][column];
+  }
+  return result;
+}
+
+Value MatrixSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  DataType sum = call->dtype.element(), factor = args[0][1].dtype.element();
+  Value result = args[lane][0];
+  for (int e = 0; e < 4; ++e)
+    for (int k = 0; k < 16; ++k) {
+      MatrixElement a = InTiles(e / 2 * 8 + lane / 4, k), b = InColumns(k, lane % 4 * 2 + e % 2);
+      Lane x = CastLane(factor, sum, args[a.lane][1][a.element]),
+           y = CastLane(factor, sum, args[b.lane][2][b.element]);
+      Lane product = BinaryLane(ir::NodeKind::kMul, sum, x, y);
+      result[e] = BinaryLane(ir::NodeKind::kAdd, sum, result[e], product);
+    }
+  return result;
+}
+
+}  // namespace
+
+void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
+  if (warp.lanes.size() != kMatrixLanes)
+    TERN_THROW(RuntimeError) << call->span.str() << ": " << call->name << " takes a warp of "
+                             << kMatrixLanes << " lanes; this one has " << warp.lanes.size();
+  MatrixArgs args(warp.lanes.size());
+  for (size_t lane = 0; lane < warp.lanes.size(); ++lane) {
+    Enter(warp.lanes[lane]);
+    for (const Expr& arg : call->args) args[lane].push_back(Eval(arg));
+  }
+  bool adds = call->name == intrinsic::kWarpMatrixMultiply;
+  for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
+    warp.lanes[lane]->exchanged[call] = (adds ? MatrixSum : MatrixRows)(call, lane, args);
 }
 
 Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,

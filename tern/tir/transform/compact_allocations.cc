@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/compact_allocations.h"
 
+#include <utility>
+
 #include "tern/arith/linear_sum.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
@@ -15,12 +17,30 @@ class Compacter : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (launch_ || node->for_kind != ForKind::kThread)
-      return AnalyzedMutator::MutateNode(node, self);
+    bool over_blocks =
+        node->for_kind == ForKind::kThread && node->thread.starts_with("blockIdx.");
+    if (over_blocks && !in_block_) {
+      // The same for all threads that share memory.
+      analyzer_.BindRange(node->var, node->min, node->extent);
+      Launch launch{node->body, analyzer_};
+      const Launch* outer = std::exchange(launch_, &launch);
+      Stmt result = node->With(Mutate(node->min), Mutate(node->extent), Mutate(node->body));
+      launch_ = outer;
+      return result;
+    }
+    if (in_block_ || node->for_kind != ForKind::kThread) {
+      bool outer = std::exchange(in_block_, in_block_ || launch_);
+      Stmt result = AnalyzedMutator::MutateNode(node, self);
+      in_block_ = outer;
+      return result;
+    }
     Launch launch{self, analyzer_};
-    launch_ = &launch;
+    const Launch* outer = launch_;
+    if (!outer) launch_ = &launch;
+    in_block_ = true;
     Stmt result = AnalyzedMutator::MutateNode(node, self);
-    launch_ = nullptr;
+    in_block_ = false;
+    launch_ = outer;
     return result;
   }
 
@@ -140,6 +160,7 @@ class Compacter : public AnalyzedMutator {
     arith::Analyzer analyzer;  // of what is known outside
   };
   const Launch* launch_ = nullptr;
+  bool in_block_ = false;  // in a loop that is not over the blocks of a launch
   std::unordered_map<const BufferNode*, std::vector<Expr>> starts_;  // of compacted buffers
 };
 

@@ -276,6 +276,12 @@ class Binder : public StmtMutator {
     return ir::SelectNode::Make(condition, yes, no, node->span);
   }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    // Their operands are places in memory, not only values.
+    if (IsWarpMatrixOperation(node) || node->name == intrinsic::kAsyncCopy) {
+      std::vector<Expr> operands;
+      for (const Expr& arg : node->args) operands.push_back(MutateOperands(arg));
+      return ir::CallNode::Make(node->name, std::move(operands), DataType::Void(), node->span);
+    }
     if (!ir::AsIfThenElse(self)) return MutateChildren(node, self);
     std::vector<Expr> args = {Mutate(node->args[0]), MutateLazily(node->args[1]),
                               MutateLazily(node->args[2])};

@@ -33,6 +33,31 @@ Buffer Flatten(const Buffer& buffer) {
   return Buffer(flat.get());
 }
 
+// ---- Of an index, which may be a vector.
+
+Expr Widen(const Expr& scalar, DataType dtype) {
+  return dtype.is_scalar() ? scalar : ir::BroadcastNode::Make(scalar, dtype.lanes());
+}
+
+// The vector or scalar `index` times, and plus, a scalar.
+Expr Scale(const Expr& index, const Expr& factor) {
+  if (const auto* ramp = index.As<ir::RampNode>())
+    return ir::RampNode::Make(ramp->base * factor, ramp->stride * factor, ramp->lanes);
+  return index * Widen(factor, index.dtype());
+}
+
+Expr Shift(const Expr& index, const Expr& offset) {
+  if (const auto* ramp = index.As<ir::RampNode>())
+    return ir::RampNode::Make(offset + ramp->base, ramp->stride, ramp->lanes);
+  return Widen(offset, index.dtype()) + index;
+}
+
+Expr ToIndexType(const Expr& index) {
+  if (const auto* ramp = index.As<ir::RampNode>())
+    return ir::RampNode::Make(ToIndexType(ramp->base), ToIndexType(ramp->stride), ramp->lanes);
+  return ir::CastNode::Make(DataType::Int(64, index.dtype().lanes()), index, index.span());
+}
+
 class Flattener : public StmtMutator {
  public:
   PrimFunc Run(const PrimFunc& function) {
@@ -65,52 +90,41 @@ class Flattener : public StmtMutator {
 
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer),
-                                    {FlatIndex(node->buffer, node->indices)}, node->span);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), {Index(node->buffer, node->indices)},
+                                    node->span);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
-    return BufferStoreNode::Make(MutateUse(node->buffer), {FlatIndex(node->buffer, node->indices)},
+    return BufferStoreNode::Make(MutateUse(node->buffer), {Index(node->buffer, node->indices)},
                                  Mutate(node->value), node->span);
   }
 
-  // Compact: ((i0 * n1) + i1) * n2 + ...; strided: i0 * s0 + i1 * s1 + ... A vector stands in the
-  // last place; elements that are next to each other stay a ramp, which code generators look for.
-  Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
-    Expr flat;
-    for (size_t d = 0; d < indices.size(); ++d) {
-      Expr index = ToIndexType(Mutate(indices[d]));
-      if (!buffer->strides.empty())
-        index = Scale(index, buffer->strides[d]);
-      else if (flat)
-        flat = flat * buffer->shape[d];
-      flat = flat ? Shift(index, flat) : index;
-    }
-    if (!flat) flat = Expr(0);
-    return buffer->offset ? Shift(flat, Mutate(buffer->offset)) : flat;
-  }
-  // The vector or scalar `index` times, and plus, a scalar.
-  static Expr Scale(const Expr& index, const Expr& factor) {
-    if (const auto* ramp = index.As<ir::RampNode>())
-      return ir::RampNode::Make(ramp->base * factor, ramp->stride * factor, ramp->lanes);
-    return index * Widen(factor, index.dtype());
-  }
-  static Expr Shift(const Expr& index, const Expr& offset) {
-    if (const auto* ramp = index.As<ir::RampNode>())
-      return ir::RampNode::Make(offset + ramp->base, ramp->stride, ramp->lanes);
-    return Widen(offset, index.dtype()) + index;
-  }
-  static Expr Widen(const Expr& scalar, DataType dtype) {
-    return dtype.is_scalar() ? scalar : ir::BroadcastNode::Make(scalar, dtype.lanes());
-  }
-  static Expr ToIndexType(const Expr& index) {
-    if (const auto* ramp = index.As<ir::RampNode>())
-      return ir::RampNode::Make(ToIndexType(ramp->base), ToIndexType(ramp->stride), ramp->lanes);
-    return ir::CastNode::Make(DataType::Int(64, index.dtype().lanes()), index, index.span());
+  Expr Index(const Buffer& buffer, std::vector<Expr> indices) {
+    for (Expr& index : indices) index = Mutate(index);
+    Expr offset = buffer->offset ? Mutate(buffer->offset) : Expr();
+    if (offset.same(buffer->offset)) return FlatIndex(buffer, indices);
+    auto copy = ffi::Make<BufferNode>(*buffer);
+    copy->offset = offset;
+    return FlatIndex(Buffer(copy.get()), indices);
   }
 };
 
 }  // namespace
+
+// Compact: ((i0 * n1) + i1) * n2 + ...; strided: i0 * s0 + i1 * s1 + ...
+Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
+  Expr flat;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    Expr index = ToIndexType(indices[d]);
+    if (!buffer->strides.empty())
+      index = Scale(index, buffer->strides[d]);
+    else if (flat)
+      flat = flat * buffer->shape[d];
+    flat = flat ? Shift(index, flat) : index;
+  }
+  if (!flat) flat = Expr(0);
+  return buffer->offset ? Shift(flat, buffer->offset) : flat;
+}
 
 PrimFunc FlattenBuffers(const PrimFunc& function) { return Flattener().Run(function); }
 

@@ -11,6 +11,10 @@ namespace tern::tir {
 // as a flat buffer at the start of the body.
 PrimFunc FlattenBuffers(const PrimFunc& function);
 
+// The place of an element from the buffer's address, in elements. The last index may be a vector;
+// elements that are next to each other stay a ramp, which code generators look for.
+Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices);
+
 }  // namespace tern::tir
 
 #endif  // TERN_TIR_TRANSFORM_FLATTEN_BUFFERS_H_

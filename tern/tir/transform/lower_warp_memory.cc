@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/lower_warp_memory.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
@@ -8,10 +9,12 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/integer_system.h"
+#include "tern/arith/linear_sum.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -163,6 +166,11 @@ class KernelLowerer : public StmtMutator {
   struct Lowered {
     Buffer local;
     Layout layout;
+    std::optional<size_t> own;  // the dimension that is the lane, in every access
+    std::vector<Expr> Without(std::vector<Expr> indices) const {
+      indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(*own));
+      return indices;
+    }
   };
 
   [[noreturn]] static void Refuse(const Span& span, const Buffer& buffer, const std::string& why) {
@@ -182,11 +190,9 @@ class KernelLowerer : public StmtMutator {
     return element;
   }
 
-  // ---- the layout: where every store is to an element of the lane's own
-
-  struct StoreScan : StmtVisitor {
-    StoreScan(KernelFacts facts, const Buffer& buffer, Layout layout)
-        : facts(std::move(facts)), buffer(buffer), layout(layout) {}
+  // Follows what is known through the memory's scope.
+  struct FactScan : StmtVisitor {
+    FactScan(KernelFacts facts, const Buffer& buffer) : facts(std::move(facts)), buffer(buffer) {}
     using StmtVisitor::VisitNode;
     void VisitNode(const ForNode* node) override {
       facts.Define(node);
@@ -200,12 +206,6 @@ class KernelLowerer : public StmtMutator {
       for (const BlockIter& iter : node->iters) facts.Define(iter.var, iter.binding);
       VisitChildren(node);
     }
-    void VisitNode(const BufferStoreNode* node) override {
-      if (!node->buffer.same(buffer)) return;
-      bool is_own =
-          node->value.dtype().is_scalar() && IsOwn(facts, layout, node->buffer, node->indices);
-      if (!is_own && !foreign) foreign = &node->span;
-    }
     void VisitNode(const DeclBufferNode* node) override {
       if (node->buffer->data.same(buffer->data))
         Refuse(node->span, buffer, "it cannot be seen as another buffer");
@@ -213,6 +213,57 @@ class KernelLowerer : public StmtMutator {
     }
     KernelFacts facts;
     const Buffer& buffer;
+  };
+
+  // ---- a slice for each lane: where one index is the lane in every access
+
+  struct SliceScan : FactScan {
+    SliceScan(KernelFacts facts, const Buffer& buffer)
+        : FactScan(std::move(facts), buffer), is_lane(buffer->shape.size(), true) {}
+    using FactScan::VisitNode;
+    void VisitNode(const ir::BufferLoadNode* node) override {
+      if (node->buffer.same(buffer)) Note(node->indices);
+      VisitChildren(node);
+    }
+    void VisitNode(const BufferStoreNode* node) override {
+      if (node->buffer.same(buffer)) Note(node->indices);
+      VisitChildren(node);
+    }
+    void Note(const std::vector<Expr>& indices) {
+      Expr lane = facts.Lane();
+      for (size_t d = 0; d < indices.size(); ++d)
+        is_lane[d] = is_lane[d] && lane.get() && indices[d].dtype().is_scalar() &&
+                     facts.AreEqual(facts.Resolve(arith::AsInt64(indices[d])), lane);
+    }
+    std::vector<bool> is_lane;  // by dimension
+  };
+
+  // Null where there is no such dimension.
+  Buffer SliceOf(const AllocateNode* node, std::optional<size_t>* own) const {
+    const Buffer& buffer = node->buffer;
+    SliceScan scan(facts_, buffer);
+    scan.Visit(node->body);
+    auto found = std::find(scan.is_lane.begin(), scan.is_lane.end(), true);
+    if (found == scan.is_lane.end() || !buffer->strides.empty()) return {};
+    *own = found - scan.is_lane.begin();
+    auto slice = ffi::Make<ir::BufferNode>(*buffer);
+    slice->shape = Lowered{{}, {}, *own}.Without(buffer->shape);
+    slice->scope = "local";
+    return Buffer(slice.get());
+  }
+
+  // ---- the layout: where every store is to an element of the lane's own
+
+  struct StoreScan : FactScan {
+    StoreScan(KernelFacts facts, const Buffer& buffer, Layout layout)
+        : FactScan(std::move(facts), buffer), layout(layout) {}
+    using FactScan::VisitNode;
+    void VisitNode(const BufferStoreNode* node) override {
+      if (!node->buffer.same(buffer)) return;
+      bool is_own =
+          node->value.dtype().is_scalar() && IsOwn(facts, layout, node->buffer, node->indices);
+      if (!is_own && !foreign) foreign = &node->span;
+    }
     Layout layout;
     const Span* foreign = nullptr;  // the first store to another lane's element
   };
@@ -250,12 +301,17 @@ class KernelLowerer : public StmtMutator {
   // ---- lowering
 
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
-    if (node->buffer->scope != "warp") return MutateChildren(node, self);
+    if (OwnerOf(node->buffer->scope) != ScopeOwner::kWarp) return MutateChildren(node, self);
     const Span& span = node->span;
+    std::optional<size_t> own;
+    if (Buffer slice = SliceOf(node, &own)) {
+      lowered_[node->buffer.get()] = {slice, {}, own};
+      return AllocateNode::Make(slice, Mutate(node->body), span);
+    }
     Layout layout = ChooseLayout(node);
     Buffer local = ir::BufferNode::Make(node->buffer->name, node->buffer->dtype,
                                         {Expr(layout.slots)}, {}, "local", {}, node->buffer->span);
-    lowered_[node->buffer.get()] = {local, layout};
+    lowered_[node->buffer.get()] = {local, layout, {}};
     // Every lane takes part in a shuffle, also one whose element nobody wants.
     Var slot("slot");
     Stmt clear = ForNode::Make(
@@ -267,14 +323,20 @@ class KernelLowerer : public StmtMutator {
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     auto it = lowered_.find(node->buffer.get());
     if (it == lowered_.end()) return MutateChildren(node, self);
-    const auto& [local, layout] = it->second;
+    const auto& [local, layout, own_dimension] = it->second;
+    if (own_dimension)
+      return BufferStoreNode::Make(local, it->second.Without(Mutated(node->indices)),
+                                   Mutate(node->value), node->span);
     Expr slot = Slot(layout, MutatedElement(node->buffer, node->indices));
     return BufferStoreNode::Make(local, {slot}, Mutate(node->value), node->span);
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     auto it = lowered_.find(node->buffer.get());
     if (it == lowered_.end()) return MutateChildren(node, self);
-    const auto& [local, layout] = it->second;
+    const auto& [local, layout, own_dimension] = it->second;
+    if (own_dimension)
+      return ir::BufferLoadNode::Make(local, it->second.Without(Mutated(node->indices)),
+                                      node->span);
     Expr element = MutatedElement(node->buffer, node->indices);
     if (!node->dtype.is_scalar()) Refuse(node->span, node->buffer, "it is read by scalars only");
     Expr slot = Slot(layout, element);
@@ -290,10 +352,13 @@ class KernelLowerer : public StmtMutator {
     Expr lane = facts_.Simplify(layout.LaneOf(element));
     return ir::CallNode::Make(intrinsic::kWarpShuffle, {own, lane}, DataType::Void(), node->span);
   }
-  Expr MutatedElement(const Buffer& buffer, const std::vector<Expr>& indices) {
+  std::vector<Expr> Mutated(const std::vector<Expr>& indices) {
     std::vector<Expr> mutated;
     for (const Expr& index : indices) mutated.push_back(Mutate(index));
-    return ElementOf(buffer, mutated);
+    return mutated;
+  }
+  Expr MutatedElement(const Buffer& buffer, const std::vector<Expr>& indices) {
+    return ElementOf(buffer, Mutated(indices));
   }
   // With one element in each lane it is at 0: indices are in bounds.
   Expr Slot(const Layout& layout, const Expr& element) const {

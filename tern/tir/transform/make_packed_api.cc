@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/make_packed_api.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "tern/ffi/abi_layout.h"
@@ -10,6 +12,7 @@
 #include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
+#include "tern/tir/transform/kernel_offsets.h"
 #include "tern/tir/transform/lower_allocations.h"
 #include "tern/tir/visitor.h"
 
@@ -26,28 +29,57 @@ Expr LessEqual(Expr a, Expr b) {
   return ir::CallNode::Make(intrinsic::kPtrLessEqual, {std::move(a), std::move(b)});
 }
 Expr IsNull(Expr pointer) { return ir::CallNode::Make(intrinsic::kIsNull, {std::move(pointer)}); }
+Expr IsMultiple(const Expr& bytes, int64_t of) {
+  return ir::TruncModNode::Make(bytes, Expr(of)) == Expr(0);
+}
 Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
 Expr Int32(int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); }
+
+// Of tensors on a device whose memory has handles, by their handles.
+struct HandleOffsets {
+  const KernelOffsets& kernels;
+  std::unordered_map<const VarNode*, Expr> bytes, elements;
+};
 
 // launch_kernel(name, ...) -> call_import(env, name, device_id, ...)
 // call_packed(name, ...) -> call_import(env, name, ...)
 class CallLowerer : public StmtMutator {
  public:
-  CallLowerer(Var env, Expr device_id) : env_(std::move(env)), device_id_(std::move(device_id)) {}
+  CallLowerer(Var env, Expr device_id, const HandleOffsets& offsets)
+      : env_(std::move(env)), device_id_(std::move(device_id)), offsets_(offsets) {}
 
  private:
   using StmtMutator::MutateNode;
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (node->name == intrinsic::kIsAligned) return LowerIsAligned(node, self);
     bool launches = node->name == intrinsic::kLaunchKernel;
     if (!launches && node->name != intrinsic::kCallPacked) return MutateChildren(node, self);
     std::vector<Expr> args{env_, node->args[0]};
     if (launches) args.push_back(device_id_);
     args.insert(args.end(), node->args.begin() + 1, node->args.end());
+    if (launches) InsertOffsets(node, &args);
     return ir::CallNode::Make(intrinsic::kCallImport, args, DataType::Void(), node->span);
+  }
+
+  // Between the kernel's other arguments and the extents.
+  void InsertOffsets(const ir::CallNode* launch, std::vector<Expr>* args) const {
+    auto it = offsets_.kernels.find(launch->args[0].As<ir::StringImmNode>()->value);
+    if (it == offsets_.kernels.end()) return;
+    std::vector<Expr> values = OffsetArguments(launch, it->second.tensors, offsets_.elements);
+    args->insert(args->begin() + 3 + static_cast<std::ptrdiff_t>(it->second.num_params),
+                 values.begin(), values.end());
+  }
+
+  // A device aligns its memory to all that is asked for; what is seen of it starts at the offset.
+  Expr LowerIsAligned(const ir::CallNode* node, const Expr& self) {
+    auto it = offsets_.bytes.find(node->args[0].As<VarNode>());
+    if (it == offsets_.bytes.end()) return MutateChildren(node, self);
+    return IsMultiple(it->second, *ir::AsConstInt(node->args[1]));
   }
 
   Var env_;
   Expr device_id_;
+  const HandleOffsets& offsets_;
 };
 
 // Builds the statements before the body. They nest (a let holds what follows), so they are kept as
@@ -55,12 +87,14 @@ class CallLowerer : public StmtMutator {
 class Packer {
  public:
   Packer(const ir::IRModule& module, PrimFunc function, const target::TargetKind& kind,
-         const target::Target& host)
+         const target::Target& host, const KernelOffsets& kernels)
       : module_(module),
         function_(std::move(function)),
         device_(kind.device),
         device_type_(kind.device_type),
-        layout_(target::PointerBytes(host)) {}
+        has_addresses_(kind.device_type == kTernDeviceCpu || kind.has_addresses),
+        layout_(target::PointerBytes(host)),
+        offsets_{kernels, {}, {}} {}
 
   PrimFunc Run(const target::Target& host) {
     const std::vector<Param>& params = function_->params;
@@ -82,7 +116,7 @@ class Packer {
     if (distinct) CheckOverlaps();
 
     Expr device_id = device_id_ ? device_id_ : Int32(0);
-    Stmt body = CallLowerer(env_, device_id).Mutate(function_->body);
+    Stmt body = CallLowerer(env_, device_id, offsets_).Mutate(function_->body);
     body = LowerAllocations(body, {env_, device_type_, device_id}, function_->name);
     for (size_t i = prologue_.size(); i-- > 0;) body = prologue_[i](body);
 
@@ -261,22 +295,42 @@ class Packer {
   void UnpackData(size_t i, const Param& param, const Var& view) {
     Expr data = PtrLoad(DataType::Handle(), view, layout_.data());
     Expr offset = PtrLoad(DataType::Int(64), view, layout_.byte_offset());
-    if (device_type_ == kTernDeviceCpu) {
+    if (has_addresses_) {
       Let(param.var, PtrAdd(data, offset));
     } else {
-      // A device's pointer may be an opaque handle, which cannot be moved.
-      CheckArg(offset == Expr(0), "ValueError", i,
-               Expected(i, param) + "a tensor without byte offset");
       Let(param.var, data);
+      NoteOffset(i, param, LetNew(param.name() + ".byte_offset", offset));
     }
     prologue_.push_back([buffer = param.buffer](Stmt rest) {
       return DeclBufferNode::Make(buffer, rest, buffer->span);
     });
+    CheckAlignment(i, param);
+  }
+
+  // A handle cannot be moved, so kernels are told where the first element is.
+  void NoteOffset(size_t i, const Param& param, const Var& bytes) {
+    if (GivenToExternKernels(module_, function_).contains(param.var.node()))
+      CheckArg(bytes == Expr(0), "ValueError", i,
+               Expected(i, param) +
+                   "a tensor without byte offset (a kernel that is given as code takes it)");
+    offsets_.bytes.emplace(param.var.node(), bytes);
+    offsets_.elements.emplace(
+        param.var.node(),
+        ir::TruncDivNode::Make(bytes, Expr(static_cast<int64_t>(param.buffer->dtype.bytes()))));
+  }
+
+  // As declared; on a device to its elements at least.
+  void CheckAlignment(size_t i, const Param& param) {
     int64_t alignment = param.buffer->alignment;
-    if (alignment && device_type_ == kTernDeviceCpu)
-      CheckArg(ir::CallNode::Make(intrinsic::kIsAligned, {param.var, Expr(alignment)}),
-               "ValueError", i,
-               Expected(i, param) + "data aligned to " + std::to_string(alignment) + " bytes");
+    if (device_type_ != kTernDeviceCpu)
+      alignment = std::max<int64_t>(alignment, param.buffer->dtype.bytes());
+    if (alignment <= (device_type_ == kTernDeviceCpu ? 0 : 1)) return;
+    auto it = offsets_.bytes.find(param.var.node());
+    Expr aligned = it != offsets_.bytes.end()
+                       ? IsMultiple(it->second, alignment)
+                       : ir::CallNode::Make(intrinsic::kIsAligned, {param.var, Expr(alignment)});
+    CheckArg(aligned, "ValueError", i,
+             Expected(i, param) + "data aligned to " + std::to_string(alignment) + " bytes");
   }
 
   // Memory that is written lies apart from that of all other tensors.
@@ -308,30 +362,34 @@ class Packer {
       elements = ir::SelectNode::Make(elements == Expr(0), Expr(0), reach);
     return elements * Expr(static_cast<int64_t>(buffer->dtype.bytes()));
   }
-  static Expr FirstByteOf(const Param& param) {
+  // An address, or a place in the memory of a handle.
+  Expr FirstByteOf(const Param& param) const {
     const BufferNode* buffer = param.buffer.get();
+    Expr start = has_addresses_ ? Expr(param.var) : offsets_.bytes.at(param.var.node());
+    if (buffer->strides.empty() && !buffer->offset) return start;
     Expr first = buffer->offset ? buffer->offset : Expr(0);
     for (size_t d = 0; d < buffer->strides.size(); ++d)
       first = first + Distance(buffer, d, ir::MinNode::Make);
-    if (buffer->strides.empty() && !buffer->offset) return param.var;
-    return PtrAdd(param.var, first * Expr(static_cast<int64_t>(buffer->dtype.bytes())));
+    return Moved(start, first * Expr(static_cast<int64_t>(buffer->dtype.bytes())));
+  }
+  Expr Moved(const Expr& place, const Expr& bytes) const {
+    return has_addresses_ ? PtrAdd(place, bytes) : place + bytes;
   }
   // How far an axis reaches to one side.
   static Expr Distance(const BufferNode* buffer, size_t d, Expr (*side)(Expr, Expr, ir::Span)) {
     return side((buffer->shape[d] - Expr(1)) * buffer->strides[d], Expr(0), {});
   }
 
+  Expr IsBefore(const Param& a, const Param& b) const {
+    Expr end = Moved(FirstByteOf(a), BytesOf(a)), first = FirstByteOf(b);
+    return has_addresses_ ? LessEqual(end, first) : ir::LENode::Make(end, first);
+  }
+
   void CheckApart(size_t i, const Param& a, size_t j, const Param& b) {
-    Expr apart;
-    if (device_type_ == kTernDeviceCpu) {
-      Expr bytes_a = BytesOf(a), bytes_b = BytesOf(b);
-      apart = bytes_a == Expr(0) || bytes_b == Expr(0) ||
-              LessEqual(PtrAdd(FirstByteOf(a), bytes_a), FirstByteOf(b)) ||
-              LessEqual(PtrAdd(FirstByteOf(b), bytes_b), FirstByteOf(a));
-    } else {
-      // Of handles that may be opaque it can only be told whether they are the same.
-      apart = ir::NotNode::Make(LessEqual(a.var, b.var) && LessEqual(b.var, a.var));
-    }
+    Expr apart = BytesOf(a) == Expr(0) || BytesOf(b) == Expr(0) || IsBefore(a, b) || IsBefore(b, a);
+    // Two handles are two memories.
+    if (!has_addresses_)
+      apart = ir::NotNode::Make(LessEqual(a.var, b.var) && LessEqual(b.var, a.var)) || apart;
     Check(
         apart, "ValueError",
         {Text(Expected(j, b) + "memory apart from that of argument " + std::to_string(i) + " (" +
@@ -342,7 +400,9 @@ class Packer {
   PrimFunc function_;
   std::string device_;
   int32_t device_type_;
+  bool has_addresses_;
   ffi::AbiLayout layout_;
+  HandleOffsets offsets_;
   Var env_{"env", DataType::Handle()}, args_{"args", DataType::Handle()},
       num_args_{"num_args", DataType::Int(32)}, result_{"result", DataType::Handle()};
   Expr device_id_;
@@ -351,19 +411,23 @@ class Packer {
   std::vector<std::function<void()>> late_checks_;
 };
 
-PrimFunc Pack(const ir::IRModule& module, const PrimFunc& function) {
+PrimFunc Pack(const ir::IRModule& module, const PrimFunc& function, const KernelOffsets& kernels) {
+  if (auto it = kernels.find(function->name); it != kernels.end())
+    return WithOffsets(function, it->second.tensors);
   if (function->attrs.count(attr::kCallingConvention)) return function;
   auto it = function->attrs.find(attr::kTarget);
   TERN_CHECK(it != function->attrs.end()) << "function " << function->name << " has no target";
   target::Target target = it->second.As<target::Target>();
   target::Target host = target->is_device() ? target->host : target;
-  return Packer(module, function, *target->kind, host).Run(host);
+  return Packer(module, function, *target->kind, host, kernels).Run(host);
 }
 
 }  // namespace
 
 ir::IRModule MakePackedApi(const ir::IRModule& module) {
-  return MapFunctions(module, [&](const PrimFunc& function) { return Pack(module, function); });
+  KernelOffsets kernels = FindKernelOffsets(module);
+  return MapFunctions(module,
+                      [&](const PrimFunc& function) { return Pack(module, function, kernels); });
 }
 
 }  // namespace tern::tir

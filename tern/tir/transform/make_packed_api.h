@@ -10,7 +10,8 @@ namespace tern::tir {
 // After: the packed calling convention (docs/lowered_tir.md): the arguments are unpacked and
 // checked (number, types, ranks, extents, strides, device, overlap), launches go through the
 // environment, large or symbolic allocations come from it (lower_allocations.h), and the target is
-// the host. Kernels stay as they are.
+// the host. Kernels stay as they are, but for offsets of their tensors where memory has handles
+// (kernel_offsets.h).
 ir::IRModule MakePackedApi(const ir::IRModule& module);
 
 }  // namespace tern::tir

@@ -6,10 +6,12 @@
 #include "tern/tir/analysis/verify_limits.h"
 #include "tern/tir/transform/canonicalize_loops.h"
 #include "tern/tir/transform/compact_allocations.h"
+#include "tern/tir/transform/contract_products.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/eliminate_common_subexpressions.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/transform/hoist_invariants.h"
+#include "tern/tir/transform/hoist_thread_loops.h"
 #include "tern/tir/transform/infer_block_regions.h"
 #include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/insert_barriers.h"
@@ -24,6 +26,7 @@
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/make_plain_api.h"
 #include "tern/tir/transform/merge_shared_memory.h"
+#include "tern/tir/transform/move_vectors.h"
 #include "tern/tir/transform/narrow_indices.h"
 #include "tern/tir/transform/outline_parallel_loops.h"
 #include "tern/tir/transform/partition_loops.h"
@@ -64,6 +67,8 @@ void RegisterPasses() {
   per_function("canonicalize_loops", "loops start at 0 and run more than once", CanonicalizeLoops);
   per_function("compact_allocations", "allocations are as large as what is accessed of them",
                CompactAllocations);
+  per_function("contract_products", "products are added by fma where last digits are free",
+               ContractProducts);
   per_function("decompose_reductions", "reductions are initialised before their loops",
                DecomposeReductions);
   per_function("eliminate_common_subexpressions", "values are computed once",
@@ -71,6 +76,8 @@ void RegisterPasses() {
   per_function("flatten_buffers", "every access has one index", FlattenBuffers);
   per_function("hoist_invariants", "what is the same in all iterations is done before a loop",
                HoistInvariants);
+  per_function("hoist_thread_loops", "thread loops stand around the rest of their kernels",
+               HoistThreadLoops);
   per_function("infer_block_regions", "every block says what it reads and writes",
                InferBlockRegions);
   per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
@@ -94,6 +101,8 @@ void RegisterPasses() {
       {"make_packed_api", "host functions check and unpack their arguments", MakePackedApi});
   per_function("make_plain_api", "host functions are called without a runtime", MakePlainApi);
   per_function("merge_shared_memory", "kernels have one piece of shared memory", MergeSharedMemory);
+  per_function("move_vectors", "elements side by side are copied at once where they are aligned",
+               MoveVectors);
   per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
   ir::RegisterPass(
       {"outline_parallel_loops", "parallel loops run on several threads", OutlineParallelLoops});

@@ -6,9 +6,11 @@
 
 #include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
+#include "tern/target/target.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/place_allocations.h"
@@ -47,7 +49,31 @@ struct Stage {
   Stmt stmt;
   int64_t stage, order;
   AccessRegions accesses;
+  bool async = false;  // its copies need not be done before the stages that read them
 };
+
+// Copies from global to shared memory are asynchronous.
+class CopyMarker : public StmtMutator {
+ public:
+  std::vector<Buffer> copied;
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    const auto* load = node->value.As<ir::BufferLoadNode>();
+    if (!load || !IsSharedScope(node->buffer->scope) || load->buffer->scope != "global")
+      return self;
+    copied.push_back(node->buffer);
+    Expr copy =
+        ir::CallNode::Make(intrinsic::kAsyncCopy, {node->value}, DataType::Void(), node->span);
+    return BufferStoreNode::Make(node->buffer, node->indices, copy, node->span);
+  }
+};
+
+Stmt Call(const char* name, std::vector<Expr> args, const Span& span) {
+  return EvaluateNode::Make(ir::CallNode::Make(name, std::move(args), DataType::Void(), span),
+                            span);
+}
 
 bool HasBarrier(const Stmt& stmt) {
   struct Finder : StmtVisitor {
@@ -129,8 +155,9 @@ class VersionSelector : public StmtMutator {
 
 class LoopPipeliner {
  public:
-  LoopPipeliner(const ForNode* loop, arith::Analyzer analyzer)
-      : loop_(loop), analyzer_(std::move(analyzer)) {
+  // `takes_async`: whether copies of a stage may be asynchronous here.
+  LoopPipeliner(const ForNode* loop, arith::Analyzer analyzer, bool takes_async)
+      : loop_(loop), analyzer_(std::move(analyzer)), takes_async_(takes_async) {
     analyzer_.BindRange(loop->var, loop->min, loop->extent);
   }
 
@@ -144,6 +171,7 @@ class LoopPipeliner {
     if (last_stage_ > 0) CheckEffects();
     for (Stage& stage : stages_) stage.accesses = FindAccessRegions(stage.stmt, analyzer_);
     CheckDependences();
+    MakeAsync();
     MakeVersions();
     Stmt result = WriteOut();
     for (size_t i = body_.allocations.size(); i-- > 0;) {
@@ -185,7 +213,8 @@ class LoopPipeliner {
   }
   void CheckShape(const AllocateNode* allocation) const {
     const Buffer& buffer = allocation->buffer;
-    bool fixed = buffer->strides.empty();
+    bool fixed = std::all_of(buffer->strides.begin(), buffer->strides.end(),
+                             [](const Expr& stride) { return ir::AsConstInt(stride); });
     for (const Expr& extent : buffer->shape) {
       fixed = fixed && !ir::MayFault(extent) && !ir::UsesVar(extent, loop_->var.node());
       for (const LetStmtNode* let : body_.lets)
@@ -306,6 +335,56 @@ class LoopPipeliner {
     return false;
   }
 
+  // ---- asynchronous copies
+
+  // Each step makes a group of copies. Before the first stage that reads them runs, every thread
+  // waits for its own copies, and then for the other threads.
+  void MakeAsync() {
+    if (!takes_async_ || !loop_->annotations.count(pipeline::kAsync)) return;
+    std::vector<int64_t> stages = IntsOf(loop_, pipeline::kAsync);
+    if (stages.size() != 1)
+      Refuse(loop_, loop_->span,
+             std::string(pipeline::kAsync) + " has " + std::to_string(stages.size()) +
+                 " stages; copies of one of them can be asynchronous");
+    CopyMarker marker;
+    std::vector<Stmt> marked;
+    for (const Stage& stage : stages_)
+      marked.push_back(stage.stage == stages[0] ? marker.Mutate(stage.stmt) : stage.stmt);
+    int64_t reader = last_stage_ + 1;
+    for (const Stage& stage : stages_)
+      for (const Buffer& buffer : marker.copied)
+        if (stage.accesses.Reads(buffer)) reader = std::min(reader, stage.stage);
+    // What is read in its own stage is waited for at once; and copies of a later stage would make
+    // groups under a condition.
+    if (stages[0] != 0 || reader == 0 || reader > last_stage_) return;
+    async_reader_ = reader;
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      stages_[i].async = !marked[i].same(stages_[i].stmt);
+      stages_[i].stmt = marked[i];
+    }
+  }
+  // Waits until the copies that a step needs are there, for all threads; `later` groups were made
+  // since.
+  void Await(int64_t later, std::vector<Stmt>* stmts) const {
+    stmts->push_back(Call(intrinsic::kAsyncWait, {Expr(later)}, loop_->span));
+    stmts->push_back(Call(intrinsic::kBarrier, {ir::StringImmNode::Make("shared")}, loop_->span));
+  }
+  // The statements of a step that `runs` says yes to, each at its iteration.
+  template <class F, class G>
+  std::vector<Stmt> Step(F&& runs, G&& at) const {
+    std::vector<Stmt> stmts;
+    size_t end = 0;  // behind the last copies
+    for (const Stage& stage : stages_) {
+      if (!runs(stage)) continue;
+      stmts.push_back(at(stage));
+      if (stage.async) end = stmts.size();
+    }
+    if (end > 0)
+      stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(end),
+                   Call(intrinsic::kAsyncCommit, {}, loop_->span));
+    return stmts;
+  }
+
   // ---- versions
 
   void MakeVersions() {
@@ -320,6 +399,9 @@ class LoopPipeliner {
       if (last <= first) continue;
       auto versions = ffi::Make<BufferNode>(*buffer);
       versions->shape.insert(versions->shape.begin(), Expr(last - first + 1));
+      if (!buffer->strides.empty())
+        versions->strides.insert(versions->strides.begin(),
+                                 Simple(buffer->strides[0] * buffer->shape[0]));
       versioned_[buffer.get()] = Buffer(versions.get());
     }
     VersionSelector select(versioned_, loop_->var);
@@ -344,19 +426,25 @@ class LoopPipeliner {
     Expr min = start_is_plain ? loop_->min : start, extent = count_is_plain ? loop_->extent : count;
     std::vector<Stmt> steps;
     for (int64_t step = 0; step < last_stage_; ++step) {
-      std::vector<Stmt> stmts;
-      for (const Stage& stage : stages_)
-        if (stage.stage <= step)
-          stmts.push_back(At(stage, loop_->var, Simple(min + Int(step - stage.stage))));
+      if (async_reader_ && step >= *async_reader_) Await(*async_reader_ - 1, &steps);
+      std::vector<Stmt> stmts =
+          Step([&](const Stage& stage) { return stage.stage <= step; },
+               [&](const Stage& stage) {
+                 return At(stage, loop_->var, Simple(min + Int(step - stage.stage)));
+               });
       steps.push_back(If(Int(step) < extent, SeqNode::Make(std::move(stmts), loop_->span)));
     }
     steps.push_back(Steady(min, extent));
-    for (int64_t step = 0; step < last_stage_; ++step)
-      for (const Stage& stage : stages_) {
-        if (stage.stage <= step) continue;
-        Expr iteration = Simple(min + (extent - Int(stage.stage - step)));
-        steps.push_back(If(Int(stage.stage - step - 1) < extent, At(stage, loop_->var, iteration)));
-      }
+    for (int64_t step = 0; step < last_stage_; ++step) {
+      if (async_reader_ && step < *async_reader_) Await(*async_reader_ - step - 1, &steps);
+      std::vector<Stmt> stmts =
+          Step([&](const Stage& stage) { return stage.stage > step; },
+               [&](const Stage& stage) {
+                 Expr iteration = Simple(min + (extent - Int(stage.stage - step)));
+                 return If(Int(stage.stage - step - 1) < extent, At(stage, loop_->var, iteration));
+               });
+      steps.insert(steps.end(), stmts.begin(), stmts.end());
+    }
     Stmt result = SeqNode::Make(std::move(steps), loop_->span);
     if (!count_is_plain) result = LetStmtNode::Make(count, loop_->extent, result, loop_->span);
     if (!start_is_plain) result = LetStmtNode::Make(start, loop_->min, result, loop_->span);
@@ -367,10 +455,16 @@ class LoopPipeliner {
   Stmt Steady(const Expr& min, const Expr& extent) const {
     Var var(loop_->var.name(), loop_->var.dtype(), loop_->var.span());
     std::vector<Stmt> stmts;
-    for (const Stage& stage : stages_)
-      stmts.push_back(At(stage, loop_->var, Simple(var + Int(last_stage_ - stage.stage))));
+    if (async_reader_) Await(*async_reader_ - 1, &stmts);
+    for (Stmt& stmt : Step([](const Stage&) { return true; },
+                           [&](const Stage& stage) {
+                             return At(stage, loop_->var,
+                                       Simple(var + Int(last_stage_ - stage.stage)));
+                           }))
+      stmts.push_back(std::move(stmt));
     ir::Attrs annotations = loop_->annotations;
-    for (const char* key : {pipeline::kStages, pipeline::kOrder, pipeline::kDoubleBuffer})
+    for (const char* key :
+         {pipeline::kStages, pipeline::kOrder, pipeline::kAsync, pipeline::kDoubleBuffer})
       annotations.erase(key);
     return ForNode::Make(var, min, Simple(extent - Int(last_stage_)), ForKind::kSerial,
                          SeqNode::Make(std::move(stmts), loop_->span), "", loop_->span,
@@ -388,6 +482,8 @@ class LoopPipeliner {
 
   const ForNode* loop_;
   arith::Analyzer analyzer_;
+  bool takes_async_;
+  std::optional<int64_t> async_reader_;  // the first stage that reads the copies of stage 0
   Body body_;
   std::vector<Stage> stages_;
   int64_t last_stage_ = 0;
@@ -395,14 +491,29 @@ class LoopPipeliner {
 };
 
 class Pipeliner : public AnalyzedMutator {
+ public:
+  explicit Pipeliner(bool takes_async) : takes_async_(takes_async) {}
+
+ private:
   using AnalyzedMutator::MutateNode;
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (!IsPipelined(node)) return AnalyzedMutator::MutateNode(node, self);
+    bool outer = std::exchange(in_launch_, in_launch_ || node->for_kind == ForKind::kThread);
     // Loops inside come first.
-    Stmt inner = AnalyzedMutator::MutateNode(node, self);
-    return LoopPipeliner(inner.As<ForNode>(), analyzer_).Run();
+    Stmt result = AnalyzedMutator::MutateNode(node, self);
+    in_launch_ = outer;
+    if (!IsPipelined(node)) return result;
+    return LoopPipeliner(result.As<ForNode>(), analyzer_, takes_async_ && in_launch_).Run();
   }
+
+  bool takes_async_, in_launch_ = false;
 };
+
+// Whether the code generator of the function's target keeps asynchronous copies.
+bool TakesAsyncCopies(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kTarget);
+  return it != function->attrs.end() &&
+         HasLoweringRule(intrinsic::kAsyncCopy, it->second.As<target::Target>()->kind->name);
+}
 
 bool HasPipelinedLoop(const PrimFunc& function) {
   struct Finder : StmtVisitor {
@@ -428,7 +539,7 @@ bool IsPipelined(const ForNode* loop) {
 PrimFunc PipelineLoops(const PrimFunc& function) {
   if (!HasPipelinedLoop(function)) return function;
   // What one iteration alone needs is allocated in the loop then, and can have versions.
-  return Pipeliner().MutateFunction(PlaceAllocations(function));
+  return Pipeliner(TakesAsyncCopies(function)).MutateFunction(PlaceAllocations(function));
 }
 
 }  // namespace tern::tir

@@ -2,6 +2,7 @@
 #include "tern/tir/transform/scalarize_vectors.h"
 
 #include "tern/target/target.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -23,6 +24,7 @@ struct VectorScan : StmtVisitor {
   }
   void VisitNode(const BufferStoreNode* node) override {
     bool is_vector = !node->value.dtype().is_scalar();
+    if (IsMatrixStore(node) || (is_vector && kind && IsVectorMove(node, kind->move_bytes))) return;
     if (is_vector) Visit(ir::BufferLoadNode::Make(node->buffer, node->indices, node->span));
     VisitChildren(node);
   }
@@ -102,6 +104,10 @@ class LaneTaker {
 };
 
 class Scalarizer : public StmtMutator {
+ public:
+  explicit Scalarizer(int64_t move_bytes) : move_bytes_(move_bytes) {}
+
+ private:
   using StmtMutator::MutateNode;
 
   Expr Lane(const Expr& vector, const Expr& lane) {
@@ -175,6 +181,7 @@ class Scalarizer : public StmtMutator {
 
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (node->value.dtype().is_scalar()) return MutateChildren(node, self);
+    if (IsMatrixStore(node) || IsVectorMove(node, move_bytes_)) return self;
     Expr value = WithoutVectorLets(node->value), index = WithoutVectorLets(node->indices.back());
     // All lanes are computed before the first is stored.
     if (Reads(value) || Reads(index)) {
@@ -203,6 +210,7 @@ class Scalarizer : public StmtMutator {
     return AllocateNode::Make(array, body, node->span);
   }
 
+  int64_t move_bytes_;
   ir::VarMap inlined_;                                 // vector variables of let expressions
   std::unordered_map<const VarNode*, Buffer> arrays_;  // those of let statements
 };
@@ -220,7 +228,7 @@ PrimFunc ScalarizeVectors(const PrimFunc& function) {
     return function;
   }
   if (!scan.fixed || (known && scan.taken)) return function;
-  return Scalarizer().MutateFunction(function);
+  return Scalarizer(scan.kind ? scan.kind->move_bytes : 0).MutateFunction(function);
 }
 
 }  // namespace tern::tir

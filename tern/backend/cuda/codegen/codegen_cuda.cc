@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
@@ -15,6 +17,7 @@ namespace tern::backend::cuda {
 
 using codegen::Code;
 using codegen::Precedence;
+using ir::Expr;
 
 namespace {
 
@@ -65,6 +68,8 @@ int64_t ThreadsOf(const tir::PrimFunc& function) {
 
 }  // namespace
 
+constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
+
 bool StoresFloat(DataType dtype) {
   return dtype == DataType::Float(16) || dtype == DataType::Bfloat16();
 }
@@ -88,7 +93,7 @@ CodeGenCuda::CodeGenCuda() {
       "malloc free memcpy memset assert abs min max isnan isinf isfinite signbit half nv_bfloat16 "
       "cudaError cudaStream_t clock_t FILE int8_t int16_t int32_t int64_t uint8_t uint16_t "
       "uint32_t "
-      "uint64_t intptr_t uintptr_t uint3");
+      "uint64_t intptr_t uintptr_t uint3 tern_shared");
   for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
                               "longlong", "ulonglong", "float", "double"})
     names_.Reserve(fmt::format("{0}1 {0}2 {0}3 {0}4", element));
@@ -130,6 +135,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
+  NoteDefinitions(function);
   int64_t threads = ThreadsOf(function);
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
@@ -167,15 +173,39 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   std::string type = StorageType(buffer->dtype);
   DefineArray(buffer, name, type);
-  int64_t size = ConstantSize(buffer);
-  std::string text = fmt::format("{}{} {}[{}]{};", is_shared ? "__shared__ " : "", type, name, size,
-                                 AlignmentAttribute(buffer));
-  if (is_shared) {
-    NoteShared(buffer, size);
-    HoistLine(text);
-  } else {
-    Line(text);
+  int64_t size = ConstantSize(buffer), alignment = std::max(buffer->alignment, kMoveBytes);
+  if (is_shared && dynamic_shared_) {
+    uint64_t& bytes = kernel().dynamic_shared_bytes;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    HoistLine(fmt::format("{0}* {1} = ({0}*)(tern_shared + {2});", type, name, bytes));
+    bytes += static_cast<uint64_t>(size) * buffer->dtype.bytes();
+    return;
   }
+  // For vectors that are moved at once.
+  std::string text = fmt::format("{}__align__({}) {} {}[{}];", is_shared ? "__shared__ " : "",
+                                 alignment, type, name, size);
+  if (!is_shared) return Line(text);
+  NoteShared(buffer, size);
+  HoistLine(text);
+}
+
+// Arrays of shared memory have a limit; what is given at the launch may be more.
+void CodeGenCuda::EmitFunctionStart(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::AllocateNode* node) override {
+      const int64_t* size = ir::AsConstInt(node->buffer->shape[0]);
+      if (node->buffer->scope == "shared" && size)
+        bytes += *size * node->buffer->dtype.bytes() + kMoveBytes;
+      VisitChildren(node);
+    }
+    int64_t bytes = 0;
+  } scan;
+  scan.Visit(function->body);
+  constexpr int64_t kMostStatic = 48 << 10;
+  dynamic_shared_ = scan.bytes > kMostStatic;
+  if (dynamic_shared_)
+    HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];", 128));
 }
 
 std::string CodeGenCuda::FromBits(DataType dtype) {
@@ -212,6 +242,7 @@ Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
 
 void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
+  if (!dtype.is_scalar()) return EmitVectorStore(node);
   if (!StoresFloat(dtype)) return CodeGenC::EmitStore(node);
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
@@ -222,8 +253,39 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
 }
 
 void CodeGenCuda::EmitCall(const ir::CallNode* node) {
-  if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
-  Line("__syncthreads();");
+  if (node->name == tir::intrinsic::kBarrier) return Line("__syncthreads();");
+  if (node->name != tir::intrinsic::kAsyncCommit && node->name != tir::intrinsic::kAsyncWait)
+    return CodeGenC::EmitCall(node);
+  Helper helper = node->name == tir::intrinsic::kAsyncCommit
+                      ? AsyncCommitHelper()
+                      : AsyncWaitHelper(*ir::AsConstInt(node->args[0]));
+  Line(UseHelper(helper.name, helper.definition) + "();");
+}
+
+// All threads of a warp come to such a call, so the mask names all of them.
+Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
+  using namespace tir::intrinsic;
+  static const std::map<std::string, const char*> kFunctions = {
+      {kWarpShuffle, "__shfl_sync"},
+      {kWarpShuffleUp, "__shfl_up_sync"},
+      {kWarpShuffleDown, "__shfl_down_sync"},
+      {kWarpShuffleXor, "__shfl_xor_sync"},
+      {kWarpAny, "__any_sync"},
+      {kWarpAll, "__all_sync"},
+      {kWarpBallot, "__ballot_sync"}};
+  if (node->name == kAsyncCopy) return Print(node->args[0]);  // one element: done at once
+  if (node->name == kLaneIndex)
+    return {fmt::format("({})((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * "
+                        "threadIdx.z)) & 31)",
+                        ValueType(node->dtype)),
+            Precedence::kUnary};
+  auto function = kFunctions.find(node->name);
+  if (function == kFunctions.end()) return CodeGenC::PrintCall(node);
+  std::string args = "0xffffffffu";
+  for (const Expr& arg : node->args) args += ", " + Print(arg).text;
+  // Narrow integers are exchanged as int.
+  return {fmt::format("({}){}({})", ValueType(node->dtype), function->second, args),
+          Precedence::kUnary};
 }
 
 std::string CodeGenCuda::FunctionName(const ir::CallNode* node) {

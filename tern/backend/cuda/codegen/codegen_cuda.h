@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/arith/analyzer.h"
 #include "tern/codegen/c/kernel_codegen.h"
 
 namespace tern::backend::cuda {
@@ -25,9 +26,11 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FunctionHead(const tir::PrimFunc& function) override;
   std::string PrintParam(const tir::Param& param) override;
   std::string ThreadIndex(const std::string& axis) override;
+  void EmitFunctionStart(const tir::PrimFunc& function) override;
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
+  codegen::Code PrintCall(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
@@ -38,7 +41,21 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
 
-  bool distinct_ = false;  // whether tensors of the function being written are
+  // ---- Vectors (vectors.cc)
+
+  // Copies, and operations on matrices: vectors are nothing else.
+  void EmitVectorStore(const tir::BufferStoreNode* node);
+  // From one memory to another, at once.
+  void EmitMove(const tir::BufferStoreNode* node, const ir::BufferLoadNode* load);
+  // The address of the first of elements in a row; of an operand of an operation on matrices, which
+  // must be surely aligned.
+  std::string AddressOf(const ir::Buffer& buffer, const ir::Expr& index);
+  std::string MatrixAddress(const ir::Expr& operand);
+  void NoteDefinitions(const tir::PrimFunc& function);
+
+  arith::Analyzer known_;        // of the variables of the function being written
+  bool dynamic_shared_ = false;  // whether shared memory is given at the launch
+  bool distinct_ = false;        // whether tensors of the function being written are
 };
 
 // Whether the language stores the type: the others are lowered to integers.

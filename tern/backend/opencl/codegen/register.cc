@@ -2,6 +2,7 @@
 //
 // The target kind `opencl`.
 #include "tern/backend/opencl/codegen/codegen_opencl.h"
+#include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
@@ -19,11 +20,12 @@ constexpr int32_t kDeviceTypeOpenCL = 4;  // DLPack's
 ffi::Module Build(const ir::IRModule& module, const target::Target&) {
   CodeGenOpenCL gen;
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  std::string source = gen.Finish();
+  std::string source = codegen::PostProcess("opencl", gen.Finish());
+  auto binary = codegen::CompileByHook("opencl", source);
   return runtime::CreateDeviceModule({.kind = "opencl",
-                                      .fmt = "cl",
+                                      .fmt = binary ? "clbin" : "cl",
                                       .fmap = gen.kernels(),
-                                      .payload = {{"", source}},
+                                      .payload = {{"", binary.value_or(source)}},
                                       .source = {{"cl", source}}});
 }
 
@@ -49,7 +51,6 @@ void RegisterCodegen() {
   }
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 1 << 20,
                                                        "bytes of local memory in a work group");
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
   kind.tags = {
       {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768"},
       {"intel/arc-a770", "opencl -max_threads=1024 -max_shared_memory=65536"},

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "tern/backend/vulkan/format/spirv.h"
+#include "tern/backend/vulkan/common/spirv.h"
 #include "tern/ffi/error.h"
 
 namespace tern::backend::vulkan {

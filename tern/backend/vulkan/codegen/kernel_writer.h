@@ -2,7 +2,7 @@
 //
 // From a kernel in lowered TIR (docs/lowered_tir.md) to a SPIR-V module for Vulkan.
 //
-// Arguments are bound as format/spirv.h says. Integers have no sign and, in registers, 32 bits or
+// Arguments are bound as common/spirv.h says. Integers have no sign and, in registers, 32 bits or
 // 64: what is narrower is kept extended by its sign, or by zeros.
 #ifndef TERN_BACKEND_VULKAN_CODEGEN_KERNEL_WRITER_H_
 #define TERN_BACKEND_VULKAN_CODEGEN_KERNEL_WRITER_H_

@@ -71,12 +71,11 @@ void RegisterCodegen() {
   kind.module_kind = "vulkan";
   kind.device = "vulkan";
   kind.device_type = kDeviceTypeVulkan;
-  kind.takes_vector = [](const ir::Expr&) { return false; };
+  kind.vectors = false;
   kind.final_passes = {"narrow_indices"};
   kind.stores = [](const target::Target& target, DataType dtype) {
     return dtype == DataType::Float(16) && target->attrs.at("float16").As<bool>();
   };
-  kind.known_gaps = {{"offset/*", "byte offsets of device tensors are refused"}};
   kind.tags = {
       {"amd/rx-7900-xtx", "vulkan -max_threads=1024 -max_shared_memory=65536 -float16=1"},
       {"arm/mali-g715", "vulkan -max_threads=1024 -float64=0 -float16=1"},

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tern/backend/vulkan/format/spirv.h"
+#include "tern/backend/vulkan/common/spirv.h"
 
 namespace tern::backend::vulkan {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "tern/backend/vulkan/format/spirv.h"
+#include "tern/backend/vulkan/common/spirv.h"
 #include "tern/backend/vulkan/runtime/plugin.h"
 #include "tern/backend/vulkan/runtime/shader.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tern/backend/vulkan/format/spirv.h"
+#include "tern/backend/vulkan/common/spirv.h"
 
 namespace tern::vulkan {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a SPIR-V module says of itself: enough to bind its arguments and to tell whether a device
-// can run it. What its bindings mean is in format/spirv.h.
+// can run it. What its bindings mean is in common/spirv.h.
 #ifndef TERN_BACKEND_VULKAN_RUNTIME_SHADER_H_
 #define TERN_BACKEND_VULKAN_RUNTIME_SHADER_H_
 

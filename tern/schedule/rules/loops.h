@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rules for hosts are made of.
-#ifndef TERN_SCHEDULE_RULES_HOST_LOOPS_H_
-#define TERN_SCHEDULE_RULES_HOST_LOOPS_H_
+// What rules are made of.
+#ifndef TERN_SCHEDULE_RULES_LOOPS_H_
+#define TERN_SCHEDULE_RULES_LOOPS_H_
 
 #include <functional>
 #include <optional>
@@ -25,6 +25,19 @@ const tir::BlockNode* FindBlockNamed(const Schedule& schedule, const std::string
 std::string LoopOf(const std::string& block, const std::string& loop);
 // A name for a loop that no other has: the one wished for, or with a number behind it.
 std::string FreshLoopName(const Schedule& schedule, const std::string& wish);
+
+// The block's loops by what they are to it; nothing where one is not an axis's own.
+struct LoopsByKind {
+  Schedule::Names spatial, reduce;
+};
+std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block);
+bool Contains(const Schedule::Names& names, const std::string& name);
+// Loops around a block, so that no others are meant.
+Schedule::Names Around(const std::string& block, const Schedule::Names& loops);
+// Loops around a block, each right inside of the one before, become one.
+std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops);
+// The loop of the last row axis, where the loops of the rows are the outer ones; else "".
+std::string RowLoop(const Schedule& schedule, const BlockInfo& block);
 
 // The spatial axis along which neighbours are neighbours in memory: the last of every element that
 // is written, and the last or none of every element that is read.
@@ -54,4 +67,4 @@ bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps);
 
 }  // namespace tern::schedule
 
-#endif  // TERN_SCHEDULE_RULES_HOST_LOOPS_H_
+#endif  // TERN_SCHEDULE_RULES_LOOPS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/schedule/rules/host_loops.h"
+#include "tern/schedule/rules/loops.h"
 
 #include <algorithm>
 
@@ -66,6 +66,51 @@ std::string FreshLoopName(const Schedule& schedule, const std::string& wish) {
   std::string name = wish;
   for (int i = 1; taken(name); ++i) name = wish + "_" + std::to_string(i);
   return name;
+}
+
+std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block) {
+  LoopsByKind result;
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  for (const ForNode* loop : NestOf(schedule.function()->body, node).loops) {
+    auto axis = std::find_if(block.axes.begin(), block.axes.end(),
+                             [&](const BlockAxis& axis) { return axis.loop == loop->var.name(); });
+    if (axis == block.axes.end()) return {};
+    bool spatial = axis->kind == IterKind::kSpatial;
+    if (!spatial && axis->kind != IterKind::kReduce) return {};
+    (spatial ? result.spatial : result.reduce).push_back(axis->loop);
+  }
+  return result;
+}
+
+bool Contains(const Schedule::Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
+  Schedule::Names names;
+  for (const std::string& loop : loops) names.push_back(LoopOf(block, loop));
+  return names;
+}
+
+std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops) {
+  std::string fused = loops[0];
+  for (size_t i = 1; i < loops.size(); ++i)
+    fused = schedule->Fuse({LoopOf(block, fused), LoopOf(block, loops[i])},
+                           FreshLoopName(*schedule, loops[0] + "_" + loops[i]));
+  return fused;
+}
+
+std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  Nest nest = NestOf(schedule.function()->body, node);
+  if (nest.loops.size() < block.rows.size() || !nest.around.empty()) return "";
+  for (size_t i = 0; i < block.rows.size(); ++i) {
+    const std::string& loop = nest.loops[i]->var.name();
+    if (std::none_of(block.rows.begin(), block.rows.end(),
+                     [&](size_t axis) { return block.axes[axis].loop == loop; }))
+      return "";
+  }
+  return nest.loops[block.rows.size() - 1]->var.name();
 }
 
 std::optional<size_t> FindVectorAxis(const BlockInfo& block) {

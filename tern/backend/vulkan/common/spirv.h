@@ -7,8 +7,8 @@
 // a binding are scalars. These are the push constants, in order, each aligned to its size and 4
 // bytes at least; or, where the module has a binding behind the last argument, they are that
 // buffer.
-#ifndef TERN_BACKEND_VULKAN_FORMAT_SPIRV_H_
-#define TERN_BACKEND_VULKAN_FORMAT_SPIRV_H_
+#ifndef TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
+#define TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
 
 #include <cstdint>
 
@@ -241,4 +241,4 @@ inline constexpr uint32_t kBlockSpecIds[] = {0, 1, 2}, kWarpSizeSpecId = 3;
 
 }  // namespace tern::vulkan::spirv
 
-#endif  // TERN_BACKEND_VULKAN_FORMAT_SPIRV_H_
+#endif  // TERN_BACKEND_VULKAN_COMMON_SPIRV_H_

@@ -1,15 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Validates the SPIR-V of compiled files.
+"""validating_runner.py TERN_RUN --batch FILE
 
-    spirv_val.py FILE.tern...              each of their modules
-    spirv_val.py --runner TERN_RUN --batch FILE
-
-The second form is for `tern cts TARGET --runner`: it validates what the calls of the batch are to run, then has TERN_RUN run it.
-Exits with 1 where spirv-val finds a mistake, and says in which kernel of which file.
+For `tern cts vulkan --runner`: has spirv-val validate every module of the files that are called, then has TERN_RUN call them. What
+spirv-val or the validation layers say, which print to standard output, ends it.
 """
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -78,14 +74,19 @@ def validate(path):
     return count
 
 
-def main(args):
-    if args[:1] == ["--runner"]:
-        with open(args[3], encoding="utf-8") as batch:
-            files = {line.split("\t")[0] for line in batch if line.strip()}
-        print(f"validated {sum(validate(path) for path in sorted(files))} modules of {len(files)} files", flush=True)
-        os.execv(args[1], [args[1], "--batch", args[3]])
-    for path in args:
-        print(f"{path}: {validate(path)} modules")
+def main(tern_run, *args):
+    with open(args[1], encoding="utf-8") as batch:
+        files = {line.split("\t")[0] for line in batch if line.strip()}
+    count = sum(validate(path) for path in sorted(files))
+    if count == 0:
+        sys.exit(f"there is no SPIR-V in {', '.join(sorted(files))}")
+    with subprocess.Popen([tern_run, *args], stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if "Validation " in line:
+                process.kill()
+                sys.exit(line)
+    return process.returncode
 
 
-main(sys.argv[1:])
+sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// launch FILE: what the launch of a kernel costs its caller, through a compiled file whose function
+// takes tensors alone; beside it what a bare cuLaunchKernel costs, where FILE is for CUDA.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/device.h"
+#include "tern/runtime/runner.h"
+
+namespace tern::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Launches that a queue takes without making its caller wait.
+constexpr int kCalls = 200, kRounds = 101;
+
+// The median round, in microseconds for each call; the device is idle where a round begins.
+template <class F, class G>
+double Microseconds(F&& launch, G&& wait) {
+  std::vector<double> times;
+  for (int round = 0; round < kRounds; ++round) {
+    wait();
+    auto start = Clock::now();
+    for (int i = 0; i < kCalls; ++i) launch();
+    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() /
+                    kCalls);
+  }
+  wait();
+  std::nth_element(times.begin(), times.begin() + kRounds / 2, times.end());
+  return times[kRounds / 2];
+}
+
+double MeasureFile(const std::string& path, std::string* device) {
+  Artifact artifact = Artifact::Open(path);
+  *device = artifact.meta().device;
+  ffi::Module module = artifact.Load();
+  const FunctionInfo& info = artifact.meta().functions.at(0);
+  ffi::Function function = module->GetFunction(info.name);
+  const DeviceKind& kind = GetDeviceKind(*device);
+  std::vector<ffi::Any> args = MakeArguments(info, {}, nullptr);
+  for (ffi::Any& arg : args) arg = arg.As<Tensor>().CopyTo({kind.device_type(), 0});
+  std::vector<ffi::AnyView> views(args.begin(), args.end());
+  function.CallPacked(views);
+  return Microseconds([&] { function.CallPacked(views); }, [&] { kind.Synchronize(0); });
+}
+
+// As small as the kernel that it stands beside: two pointers, one block of 32 threads.
+constexpr const char* kPtx = R"(.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry trivial(.param .u64 a, .param .u64 b) {
+  .reg .b32 %r<2>;
+  .reg .f32 %f<2>;
+  .reg .b64 %d<6>;
+  ld.param.u64 %d0, [a];
+  ld.param.u64 %d1, [b];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d2, %r0, 4;
+  add.s64 %d3, %d0, %d2;
+  add.s64 %d4, %d1, %d2;
+  ld.global.f32 %f0, [%d3];
+  st.global.f32 [%d4], %f0;
+  ret;
+}
+)";
+
+// The driver's functions by name; what they return is 0, or the error.
+class BareDriver {
+ public:
+  BareDriver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) { TERN_CHECK(library_) << dlerror(); }
+  template <class... T>
+  void Call(const char* name, T... args) {
+    int error = Find<T...>(name)(args...);
+    TERN_CHECK(error == 0) << name << ": error " << error;
+  }
+  template <class... T>
+  int (*Find(const char* name))(T...) {
+    void* symbol = dlsym(library_, name);
+    TERN_CHECK(symbol) << "libcuda.so.1 has no " << name;
+    return reinterpret_cast<int (*)(T...)>(symbol);
+  }
+
+ private:
+  void* library_;
+};
+
+double MeasureBare() {
+  BareDriver driver;
+  int device = 0;
+  void *context = nullptr, *module = nullptr, *kernel = nullptr;
+  unsigned long long a = 0, b = 0;
+  driver.Call("cuInit", 0U);
+  driver.Call("cuDeviceGet", &device, 0);
+  driver.Call("cuDevicePrimaryCtxRetain", &context, device);
+  driver.Call("cuCtxSetCurrent", context);
+  driver.Call("cuModuleLoadData", &module, kPtx);
+  driver.Call("cuModuleGetFunction", &kernel, module, "trivial");
+  driver.Call("cuMemAlloc_v2", &a, size_t{128});
+  driver.Call("cuMemAlloc_v2", &b, size_t{128});
+  void* args[] = {&a, &b};
+  auto* launch = driver.Find<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, void*, void**, void**>("cuLaunchKernel");
+  auto* wait = driver.Find<>("cuCtxSynchronize");
+  return Microseconds([&] { launch(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, args, nullptr); },
+                      [&] { wait(); });
+}
+
+int Main(const std::string& path) {
+  std::string device;
+  double ours = MeasureFile(path, &device);
+  std::printf("%s through Tern: %.3f us for a launch\n", device.c_str(), ours);
+  if (device != "cuda") return 0;
+  double bare = MeasureBare();
+  std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare, ours / bare);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tern::runtime
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 2) return tern::runtime::Main(argv[1]);
+    std::fprintf(stderr, "usage: tern_bench_launch FILE\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tern_bench_launch: error: %s\n", error.what());
+  }
+  return 2;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cuda/codegen/tensor_core_code.h"
+
+#include <fmt/format.h>
+
+namespace tern::backend::cuda {
+namespace {
+
+Helper Define(const std::string& name, const std::string& params, const std::string& body) {
+  return {name, fmt::format("static __device__ __forceinline__ void {}({}) {{\n{}}}\n", name,
+                            params, body)};
+}
+
+constexpr const char* kSharedAddress =
+    "  unsigned int address = (unsigned int)__cvta_generic_to_shared({});\n";
+
+}  // namespace
+
+Helper LoadMatrixHelper(bool transposed) {
+  return Define(
+      transposed ? "tern_ldmatrix_trans" : "tern_ldmatrix", "void* to, const void* row",
+      "  unsigned int* r = (unsigned int*)to;\n" +
+          fmt::format(fmt::runtime(kSharedAddress), "row") +
+          fmt::format("  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{%0, %1, %2, "
+                      "%3}}, [%4];\" : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3]) : "
+                      "\"r\"(address) : \"memory\");\n",
+                      transposed ? ".trans" : ""));
+}
+
+Helper MultiplyHelper(DataType operand) {
+  std::string type = operand == DataType::Bfloat16() ? "bf16" : "f16";
+  return Define(
+      "tern_mma_" + type, "float* to, const float* c, const void* left, const void* right",
+      "  const unsigned int* a = (const unsigned int*)left;\n"
+      "  const unsigned int* b = (const unsigned int*)right;\n" +
+          fmt::format(
+              "  asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32 {{%0, %1, "
+              "%2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%10, %11, %12, %13}};\" : "
+              "\"=f\"(to[0]), \"=f\"(to[1]), \"=f\"(to[2]), \"=f\"(to[3]) : \"r\"(a[0]), "
+              "\"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]), "
+              "\"f\"(c[0]), \"f\"(c[1]), \"f\"(c[2]), \"f\"(c[3]));\n",
+              type));
+}
+
+Helper AsyncCopyHelper(int bytes) {
+  // 16 bytes need not go through the first cache.
+  return Define(fmt::format("tern_copy_async_{}", bytes), "void* to, const void* from",
+                fmt::format(fmt::runtime(kSharedAddress), "to") +
+                    fmt::format("  asm volatile(\"cp.async.{}.shared.global [%0], [%1], {};\" : : "
+                                "\"r\"(address), \"l\"(from) : \"memory\");\n",
+                                bytes == 16 ? "cg" : "ca", bytes));
+}
+
+Helper AsyncCommitHelper() {
+  return Define("tern_commit_async", "",
+                "  asm volatile(\"cp.async.commit_group;\" : : : \"memory\");\n");
+}
+
+Helper AsyncWaitHelper(int64_t groups) {
+  return Define(
+      fmt::format("tern_wait_async_{}", groups), "",
+      fmt::format("  asm volatile(\"cp.async.wait_group {};\" : : : \"memory\");\n", groups));
+}
+
+}  // namespace tern::backend::cuda

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Statements on vectors: copies of elements in a row, and the operations of warps on matrices.
+#include <fmt/format.h>
+
+#include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/backend/cuda/codegen/tensor_core_code.h"
+#include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::backend::cuda {
+
+using codegen::Precedence;
+using ir::Expr;
+
+namespace {
+
+// The built-in type of as many bytes, of the same elements where there is one.
+std::string MoveType(DataType dtype) {
+  int64_t bytes = int64_t{dtype.lanes()} * dtype.element().bytes();
+  if (bytes == 2) return "unsigned short";
+  if (bytes == 4) return "unsigned int";
+  bool is_float = dtype.is_float();
+  if (dtype.bits() == 64) return is_float ? "double2" : "longlong2";
+  std::string element = dtype.bits() < 32 ? "uint" : is_float ? "float" : "int";
+  return element + std::to_string(bytes / 4);
+}
+
+}  // namespace
+
+void CodeGenCuda::NoteDefinitions(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    explicit Scan(arith::Analyzer* known) : known(known) {}
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::LetStmtNode* node) override {
+      if (node->value.dtype().is_integer() && node->value.dtype().is_scalar())
+        known->BindModular(node->var, known->Modular(node->value));
+      VisitChildren(node);
+    }
+    arith::Analyzer* known;
+  };
+  known_ = {};
+  Scan(&known_).Visit(function->body);
+}
+
+std::string CodeGenCuda::AddressOf(const ir::Buffer& buffer, const Expr& index) {
+  const Expr& base = index.As<ir::RampNode>()->base;
+  if (ir::IsConst(base, 0)) return NameOf(buffer);
+  return "(" + NameOf(buffer) + " + " + Print(base, Precedence::kAdditive) + ")";
+}
+
+std::string CodeGenCuda::MatrixAddress(const Expr& operand) {
+  const auto* load = operand.As<ir::BufferLoadNode>();
+  const auto* row = load ? load->indices[0].As<ir::RampNode>() : nullptr;
+  TERN_CHECK(row && ir::IsConst(row->stride, 1))
+      << operand.span().str() << ": an operation on matrices takes elements in a row in memory";
+  constexpr int64_t kMost = 16;
+  int64_t bytes = std::min<int64_t>(load->dtype.lanes() * load->dtype.element().bytes(), kMost);
+  TERN_CHECK(tir::IsAlignedPlace(load->buffer, {row->base}, bytes, known_))
+      << operand.span().str() << ": it cannot be told that a row of " << load->buffer->name
+      << ", an operand of an operation on matrices, starts at a multiple of " << bytes << " bytes";
+  return AddressOf(load->buffer, load->indices[0]);
+}
+
+void CodeGenCuda::EmitMove(const tir::BufferStoreNode* node, const ir::BufferLoadNode* load) {
+  std::string type = MoveType(load->dtype);
+  Line(fmt::format("*({0}*){1} = *(const {0}*){2};", type,
+                   AddressOf(node->buffer, node->indices[0]),
+                   AddressOf(load->buffer, load->indices[0])));
+}
+
+void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
+  using namespace tir::intrinsic;
+  if (const auto* load = node->value.As<ir::BufferLoadNode>()) return EmitMove(node, load);
+  const auto* call = node->value.As<ir::CallNode>();
+  TERN_ICHECK(call) << "a vector is computed, not moved";
+  Helper helper;
+  std::string args = AddressOf(node->buffer, node->indices[0]);
+  if (call->name == kAsyncCopy) {
+    const auto* load = call->args[0].As<ir::BufferLoadNode>();
+    int bytes = load->dtype.lanes() * load->dtype.element().bytes();
+    if (bytes < 4 || node->buffer->scope != "shared" || load->buffer->scope != "global")
+      return EmitMove(node, load);
+    helper = AsyncCopyHelper(bytes);
+    args += ", " + AddressOf(load->buffer, load->indices[0]);
+  } else {
+    TERN_ICHECK(tir::IsWarpMatrixOperation(call)) << "a vector is computed by " << call->name;
+    helper = call->name == kWarpMatrixMultiply
+                 ? MultiplyHelper(call->args[1].dtype().element())
+                 : LoadMatrixHelper(call->name == kWarpMatrixLoadTransposed);
+    for (const Expr& arg : call->args) args += ", " + MatrixAddress(arg);
+  }
+  Line(fmt::format("{}({});", UseHelper(helper.name, helper.definition), args));
+}
+
+}  // namespace tern::backend::cuda

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cuda/schedule/tensor_intrinsics.h"
+
+#include <fmt/format.h>
+
+#include "tern/schedule/tensor_intrinsic.h"
+
+namespace tern::backend::cuda {
+namespace {
+
+constexpr const char* kLanes = "for lane in 0..32 bind(threadIdx.x) {\n";
+
+// Where a tile of sums or of a left operand has the element (row, column), rows of 0..16.
+std::string At(const std::string& row, const std::string& column) {
+  return fmt::format("[{0} % 8 * 4 + {1} % 8 // 2, {1} // 8 * 4 + {0} // 8 * 2 + {1} % 2]", row,
+                     column);
+}
+// Where a tile of a right operand has the element (k, j).
+std::string RightAt(const std::string& k, const std::string& j) {
+  return fmt::format("[{1} % 8 * 4 + {0} % 8 // 2, {1} // 8 * 4 + {0} // 8 * 2 + {0} % 2]", k, j);
+}
+
+void Register(const std::string& name, const std::string& params, const std::string& description,
+              const std::string& implementation, const std::string& attrs = "") {
+  schedule::RegisterTensorIntrinsic(
+      name,
+      fmt::format("func description({0}) {{\n{1}}}\nfunc implementation({0}){4} {{\n{2}{3}}}\n}}\n",
+                  params, description, kLanes, implementation, attrs));
+}
+
+// Lane l gives the address of row l % 8 of tile l // 8.
+void RegisterLoad(const std::string& name, const std::string& dtype, bool left, bool transposed) {
+  std::string at = left ? At("i", "k") : RightAt("k", "j");
+  std::string axis = left ? "i" : "j";
+  bool k_first = left == transposed;  // in memory
+  std::string loops = k_first ? "k, " + axis : axis + ", k";
+  std::string address = transposed ? "[lane % 8 + lane // 16 * 8, ramp(lane // 8 % 2 * 8, 1, 8)]"
+                                   : "[lane % 16, ramp(lane // 16 * 8, 1, 8)]";
+  // A tile of memory has rows of k where the fragment wants columns of it.
+  const char* load = k_first ? "warp_matrix_load_transposed" : "warp_matrix_load";
+  Register(name, fmt::format("F: {0}[32, 8], S: {0}[16, 16]", dtype),
+           fmt::format("for {} in 0..16, {} in 0..16 {{\nF{} = S[{}]\n}}\n", loops.substr(0, 1),
+                       loops.substr(3), at, loops),
+           fmt::format("F[lane, ramp(0, 1, 8)] = {}(S{})\n", load, address));
+}
+
+void RegisterMultiply(const std::string& name, const std::string& dtype) {
+  std::string sum = "C" + At("i", "j");
+  Register(name, fmt::format("C: float32[32, 8], A: {0}[32, 8], B: {0}[32, 8]", dtype),
+           fmt::format("for i in 0..16, j in 0..16, k in 0..16 {{\n{0} = {0} + float32(A{1}) * "
+                       "float32(B{2})\n}}\n",
+                       sum, At("i", "k"), RightAt("k", "j")),
+           "for h in 0..2 unrolled {\n"
+           "C[lane, ramp(h * 4, 1, 4)] = warp_matrix_multiply(C[lane, ramp(h * 4, 1, 4)], "
+           "A[lane, ramp(0, 1, 8)], B[lane, ramp(h * 4, 1, 4)])\n}\n",
+           " attrs {reassociate = true}");
+}
+
+void RegisterStore(const std::string& name, const std::string& dtype) {
+  auto value = [&](const std::string& sum) {
+    return dtype == "float32" ? sum : dtype + "(" + sum + ")";
+  };
+  Register(
+      name, fmt::format("D: {}[16, 16], C: float32[32, 8]", dtype),
+      fmt::format("for i in 0..16, j in 0..16 {{\nD[i, j] = {}\n}}\n", value("C" + At("i", "j"))),
+      fmt::format("for h in 0..2 unrolled {{\nfor g in 0..2 unrolled {{\n"
+                  "for v in 0..2 vectorized {{\n"
+                  "D[lane // 4 + g * 8, h * 8 + lane % 4 * 2 + v] = {}\n}}\n}}\n}}\n",
+                  value("C[lane, h * 4 + g * 2 + v]")));
+}
+
+}  // namespace
+
+void RegisterTensorIntrinsics() {
+  for (const auto& [suffix, dtype] :
+       {std::pair<std::string, std::string>{"_f16", "float16"}, {"_bf16", "bfloat16"}}) {
+    RegisterLoad("mma_load_a" + suffix, dtype, true, false);
+    RegisterLoad("mma_load_at" + suffix, dtype, true, true);
+    RegisterLoad("mma_load_b" + suffix, dtype, false, false);
+    RegisterLoad("mma_load_bt" + suffix, dtype, false, true);
+    RegisterMultiply("mma" + suffix, dtype);
+    RegisterStore("mma_store" + suffix, dtype);
+  }
+  RegisterStore("mma_store_f32", "float32");
+  Register("mma_fill", "C: float32[32, 8]",
+           fmt::format("for i in 0..16, j in 0..16 {{\nC{} = 0.0\n}}\n", At("i", "j")),
+           "for r in 0..8 unrolled {\nC[lane, r] = 0.0\n}\n");
+}
+
+std::string FragmentLayout(Fragment fragment, bool transposed) {
+  std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
+  // Rows and columns of the operand; a right operand has pairs of rows.
+  std::string pair = fragment == Fragment::kRight ? row : column,
+              other = fragment == Fragment::kRight ? column : row;
+  return fmt::format(
+      "(i, j) -> (i // 16, j // 16, {0} % 8 * 4 + {1} % 8 // 2, {2} % 16 // 8 * 4 + {3} % 16 // 8 "
+      "* "
+      "2 + {1} % 2)",
+      other, pair, column, row);
+}
+
+}  // namespace tern::backend::cuda

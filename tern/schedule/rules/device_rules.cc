@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules for devices with blocks of threads, by what the target says of itself: how many threads
+// a block has, how many bytes are moved at once, how much memory threads share. A function's sums
+// are combined in another order than written only where it says `reassociate = true`.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+bool IsDevice(const MachineFacts& facts) { return facts.is_device && facts.max_threads > 0; }
+bool HasShared(const MachineFacts& facts) { return IsDevice(facts) && facts.shared_bytes > 0; }
+bool MovesVectors(const MachineFacts& facts) { return IsDevice(facts) && facts.vector_bytes > 0; }
+
+constexpr int64_t kThreads =
+    256;  // of a block: enough to hide latencies, small enough to have many
+// Blocks that are short of threads leave a device idle.
+constexpr int64_t kFewResults = 1024;
+
+const char* const kThreadX = "threadIdx.x";
+const char* const kThreadY = "threadIdx.y";
+const char* const kBlockX = "blockIdx.x";
+const char* const kBlockY = "blockIdx.y";
+
+// A block by itself, in loops along its axes; nothing around.
+bool StandsAlone(const Schedule& schedule, const BlockInfo& block) {
+  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
+  return nest.around.empty() && SortLoops(schedule, block).has_value();
+}
+
+int64_t ConstExtent(const BlockAxis& axis) {
+  const int64_t* extent = ir::AsConstInt(axis.extent);
+  return extent ? *extent : 0;
+}
+
+// The largest power of two that divides a number, up to a limit.
+int64_t PowerIn(int64_t number, int64_t limit) {
+  int64_t power = 1;
+  while (power * 2 <= limit && number % (power * 2) == 0) power *= 2;
+  return power;
+}
+
+// How many neighbours along an axis fill a move of the narrowest elements that differ along it; 1
+// where rows are no multiples.
+int64_t MoveLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts) {
+  int64_t bytes = facts.vector_bytes;
+  for (const BlockAccess& access : block.accesses)
+    if (std::count(access.axes.begin(), access.axes.end(), axis) > 0)
+      bytes = std::min<int64_t>(bytes, access.buffer->dtype.bytes());
+  return PowerIn(ConstExtent(block.axes[axis]), facts.vector_bytes / bytes);
+}
+
+// A loop over all becomes blocks of threads.
+void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::string& loop,
+                       int64_t threads) {
+  Lanes split = SplitLanes(schedule, block, loop, threads);
+  if (!split.outer.empty()) schedule->Bind(LoopOf(block, split.outer), kBlockX);
+  schedule->Bind(LoopOf(block, split.inner), kThreadX);
+}
+
+// ---- Elements
+
+// Neighbouring threads have neighbouring vectors.
+bool MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<size_t> axis = FindVectorAxis(block);
+  if (!axis || !StandsAlone(*schedule, block)) return false;
+  Schedule::Names loops = SortLoops(*schedule, block)->spatial;
+  const std::string& loop = block.axes[*axis].loop;
+  int64_t lanes = MoveLanes(block, *axis, facts);
+  if (lanes == 1 || !Contains(loops, loop)) return false;
+  if (loops.back() != loop) {
+    std::erase(loops, loop);
+    loops.push_back(loop);
+    schedule->Reorder(Around(block.name, loops));
+  }
+  Lanes split = SplitLanes(schedule, block.name, loop, lanes);
+  loops.pop_back();
+  if (!split.outer.empty()) loops.push_back(split.outer);
+  if (loops.empty()) return false;
+  schedule->Vectorize(LoopOf(block.name, split.inner));
+  SpreadOverThreads(schedule, block.name, FuseLoops(schedule, block.name, loops),
+                    std::min(kThreads, facts.max_threads));
+  return true;
+}
+
+// ---- Transposition
+
+// The one load whose neighbours are those of another axis than the result's, both by axes alone.
+struct Transposition {
+  Buffer buffer;
+  size_t written, read;  // axes along which neighbours are written, and read
+};
+std::optional<Transposition> FindTransposition(const BlockInfo& block) {
+  if (block.accesses.empty() || !block.accesses[0].store || !block.accesses[0].by_axes ||
+      block.conditional || block.accesses[0].axes.empty())
+    return {};
+  size_t written = block.accesses[0].axes.back();
+  std::optional<Transposition> found;
+  for (const BlockAccess& access : block.accesses) {
+    if (access.store ? &access != &block.accesses[0] : !access.by_axes) return {};
+    if (access.store || access.axes.empty() || access.axes.back() == written) continue;
+    bool across = std::count(access.axes.begin(), access.axes.end(), written) > 0;
+    if (!across) continue;
+    if (found) return {};
+    found = {access.buffer, written, access.axes.back()};
+  }
+  return found;
+}
+
+// Tiles are read along their rows and written along their columns, by way of shared memory.
+bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<Transposition> across = FindTransposition(block);
+  if (!across || !StandsAlone(*schedule, block)) return false;
+  int64_t bytes = across->buffer->dtype.bytes();
+  constexpr int64_t kTile = 64;
+  int64_t columns = std::min(kThreads, facts.max_threads) / kTile;
+  int64_t shared = kTile * (kTile + 1) * bytes;
+  if (!Divides(kTile, block.axes[across->written].extent) ||
+      !Divides(kTile, block.axes[across->read].extent) || shared > facts.shared_bytes ||
+      columns < 1)
+    return false;
+  const std::string &name = block.name, &written = block.axes[across->written].loop,
+                    &read = block.axes[across->read].loop;
+  Schedule::Names outer = SortLoops(*schedule, block)->spatial;
+  std::erase(outer, written);
+  std::erase(outer, read);
+  Lanes w = SplitLanes(schedule, name, written, kTile), r = SplitLanes(schedule, name, read, kTile);
+  for (const std::string& tile : {r.outer, w.outer})
+    if (!tile.empty()) outer.push_back(tile);
+  Schedule::Names order = outer;
+  order.insert(order.end(), {r.inner, w.inner});
+  schedule->Reorder(Around(name, order));
+  if (outer.empty()) return false;
+  std::string tile = FuseLoops(schedule, name, outer);
+  schedule->Bind(LoopOf(name, tile), kBlockX);
+  std::string copy = schedule->CacheRead(name, across->buffer->name, "shared");
+  Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
+  if (made.size() != 2) return false;
+  // Rows start on different banks.
+  int64_t rank = static_cast<int64_t>(across->buffer->shape.size());
+  int64_t odd = std::max<int64_t>(1, 4 / bytes);
+  for (int64_t d = rank - 1; d-- > 0;)
+    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, kTile, odd); });
+  for (const auto& [part, row, column] :
+       {std::tuple(copy, made[0], made[1]), std::tuple(name, r.inner, w.inner)}) {
+    Lanes rows = SplitLanes(schedule, part, row, columns);
+    schedule->Bind(LoopOf(part, rows.inner), kThreadY);
+    schedule->Bind(LoopOf(part, column), kThreadX);
+    if (!rows.outer.empty()) schedule->Unroll(LoopOf(part, rows.outer));
+  }
+  return true;
+}
+
+// ---- Rows
+
+// How many threads reduce a row of so many elements together.
+int64_t ThreadsForRow(int64_t length, int64_t lanes, const MachineFacts& facts) {
+  int64_t warp = std::max<int64_t>(facts.warp_size, 32), threads = warp;
+  int64_t most = std::min<int64_t>(512, facts.max_threads);
+  while (threads * 2 <= most && threads * lanes * 4 <= length) threads *= 2;
+  return threads;
+}
+
+// The loop of a block's own, innermost, becomes threads; so many steps of each, each of a vector.
+void SpreadRow(Schedule* schedule, const std::string& name, const std::string& loop,
+               int64_t threads, int64_t lanes) {
+  std::string rest = loop;
+  if (lanes > 1) {
+    Lanes split = SplitLanes(schedule, name, loop, lanes);
+    schedule->Vectorize(LoopOf(name, split.inner));
+    if (split.outer.empty()) return;
+    rest = split.outer;
+  }
+  Lanes split = SplitLanes(schedule, name, rest, threads);
+  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+}
+
+bool MayReassociate(const Schedule& schedule) {
+  return HasFlag(schedule.function(), attr::kReassociate);
+}
+
+// Whether the last index of a buffer is the one axis that a block reduces along.
+std::optional<size_t> ReducedRow(const BlockInfo& block) {
+  std::optional<size_t> reduced;
+  for (size_t a = 0; a < block.axes.size(); ++a) {
+    if (block.axes[a].kind != IterKind::kReduce) continue;
+    if (reduced) return {};
+    reduced = a;
+  }
+  if (!reduced) return {};
+  bool along = false;
+  for (const BlockAccess& access : block.accesses)
+    along |= !access.store && !access.axes.empty() && access.axes.back() == *reduced &&
+             access.by_axes && access.axes.size() > 1;
+  return along ? reduced : std::nullopt;
+}
+
+// Threads of a block reduce a row together.
+bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<size_t> axis = ReducedRow(block);
+  if (!axis || !MayReassociate(*schedule) || !StandsAlone(*schedule, block)) return false;
+  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
+  int64_t length = ConstExtent(block.axes[*axis]);
+  if (loops->reduce.size() != 1 || loops->spatial.empty() || (length > 0 && length < 64))
+    return false;
+  // A matrix product has enough results to give each a thread, or a rule of its own.
+  for (const BlockAxis& other : block.axes)
+    if (other.role == AxisRole::kColumn && ConstExtent(other) != 1) return false;
+  Schedule::Names order = loops->spatial;
+  order.push_back(loops->reduce[0]);
+  schedule->Reorder(Around(block.name, order));
+  std::string rows = FuseLoops(schedule, block.name, loops->spatial);
+  schedule->Bind(LoopOf(block.name, rows), kBlockX);
+  SpreadRow(schedule, block.name, loops->reduce[0],
+            ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts), 1);
+  return true;
+}
+
+// ---- Rows of several blocks
+
+// The buffers that several of the blocks read whole rows of, and no block writes.
+std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names& blocks,
+                                size_t rank) {
+  std::vector<std::pair<Buffer, int>> counts;
+  for (const std::string& name : blocks) {
+    std::vector<Buffer> seen;
+    for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, name)).accesses) {
+      bool whole = !access.store && access.by_axes && access.axes.size() > rank;
+      if (!whole || AllocationOf(schedule.function()->body, access.buffer)) continue;
+      if (std::any_of(seen.begin(), seen.end(),
+                      [&](const Buffer& other) { return other.same(access.buffer); }))
+        continue;
+      seen.push_back(access.buffer);
+      auto it = std::find_if(counts.begin(), counts.end(),
+                             [&](const auto& entry) { return entry.first.same(access.buffer); });
+      it == counts.end() ? (void)counts.emplace_back(access.buffer, 1) : (void)++it->second;
+    }
+  }
+  std::vector<Buffer> result;
+  for (const auto& [buffer, count] : counts)
+    if (count > 1) result.push_back(buffer);
+  return result;
+}
+
+// The row of a tensor that several blocks read is in shared memory, if it fits.
+void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
+              const MachineFacts& facts, int64_t length, Schedule::Names* copies) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
+    bytes += length * buffer->dtype.bytes();
+    // Several blocks at a time hide what each waits for.
+    constexpr int64_t kMost = 48 << 10, kForResults = 1024;
+    if (length == 0 || bytes + kForResults > std::min(kMost, facts.shared_bytes)) return;
+    Try(schedule, [&](Schedule* attempt) {
+      std::string copy;
+      for (const std::string& name : blocks) {
+        BlockInfo info = DescribeBlock(FindBlockNamed(*attempt, name));
+        bool reads = std::any_of(info.accesses.begin(), info.accesses.end(), [&](const auto& a) {
+          return !a.store && a.buffer->name == buffer->name;
+        });
+        if (!reads) continue;
+        if (copy.empty())
+          copy = attempt->CacheRead(name, buffer->name, "shared");
+        else
+          attempt->ShareRead(name, copy);
+      }
+      copies->push_back(copy);
+    });
+  }
+}
+
+// What is computed of a row element by element is computed where it is used.
+Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
+  Schedule::Names kept;
+  for (const std::string& name : block.members) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
+    bool reduces = std::any_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
+      return axis.kind == IterKind::kReduce;
+    });
+    if (reduces || !Try(schedule, [&](Schedule* attempt) { attempt->Inline(name); }))
+      kept.push_back(name);
+  }
+  return kept;
+}
+
+// A row is one block's: read once, reduced by its threads, and written.
+bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::string row = RowLoop(*schedule, block);
+  if (row.empty() || !MayReassociate(*schedule)) return false;
+  int64_t length = 1;
+  for (size_t a = 0; a < block.axes.size(); ++a)
+    if (std::count(block.rows.begin(), block.rows.end(), a) == 0)
+      length *= ConstExtent(block.axes[a]);
+  Schedule::Names members = InlineElements(schedule, block), all = members, copies;
+  all.push_back(block.name);
+  KeepRows(schedule, all, block.rows.size(), facts, length, &copies);
+  for (size_t i = members.size(); i-- > 0;)
+    schedule->ComputeAt(members[i], LoopOf(block.name, row));
+  for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
+  for (const std::string& name : members) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
+    schedule->SetScope(info.accesses[0].buffer->name, "shared");
+  }
+
+  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
+  Schedule::Names rows;
+  for (const ForNode* loop : nest.around) rows.push_back(loop->var.name());
+  std::string blocks = rows.size() > 1 ? FuseLoops(schedule, block.name, rows) : rows[0];
+  schedule->Bind(LoopOf(block.name, blocks), kBlockX);
+
+  int64_t lanes = 1, threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
+  all.insert(all.begin(), copies.begin(), copies.end());
+  for (const std::string& name : all) {
+    const BlockNode* node = FindBlockNamed(*schedule, name);
+    BlockInfo info = DescribeBlock(node);
+    Nest own = NestOf(schedule->function()->body, node);
+    if (own.loops.empty()) return false;
+    std::optional<size_t> axis = FindVectorAxis(info);
+    std::string loop = own.loops.back()->var.name();
+    lanes = axis && info.axes[*axis].loop == loop && facts.vector_bytes > 0
+                ? MoveLanes(info, *axis, facts)
+                : 1;
+    SpreadRow(schedule, name, loop, threads, lanes);
+  }
+  return true;
+}
+
+}  // namespace
+
+void RegisterDeviceRules() {
+  RegisterDeviceMatmulRules();
+  using K = BlockKind;
+  RegisterRule({.name = "rows_in_blocks",
+                .description = "a row is read once, by the threads of a block, which reduce it",
+                .kinds = {K::kSoftmax, K::kNormalization},
+                .fits = HasShared,
+                .priority = 30,
+                .apply = RowsInBlocks});
+  RegisterRule({.name = "reduce_rows",
+                .description = "the threads of a block reduce a row together",
+                .kinds = {K::kReduction, K::kMatmul},
+                .fits = HasShared,
+                .priority = 10,
+                .apply = ReduceRows});
+  RegisterRule({.name = "transpose_tiles",
+                .description = "tiles go through shared memory, so that both sides are rows",
+                .kinds = {K::kInjective},
+                .fits = HasShared,
+                .priority = 20,
+                .apply = TransposeTiles});
+  RegisterRule({.name = "move_elements",
+                .description = "neighbouring threads compute neighbouring vectors",
+                .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},
+                .fits = MovesVectors,
+                .priority = 10,
+                .apply = MoveElements});
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/analysis/vector_move.h"
+
+#include "tern/arith/analyzer.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/transform/flatten_buffers.h"
+
+namespace tern::tir {
+
+bool IsMoveSize(int64_t bytes, int64_t move_bytes) {
+  return bytes > 1 && bytes <= move_bytes && (bytes & (bytes - 1)) == 0;
+}
+
+bool IsAlignedPlace(const Buffer& buffer, const std::vector<Expr>& indices, int64_t bytes,
+                    const arith::Analyzer& analyzer) {
+  int64_t elements = bytes / buffer->dtype.bytes();
+  if (elements * buffer->dtype.bytes() != bytes) return false;
+  arith::ModularSet place = analyzer.Modular(FlatIndex(buffer, indices));
+  return place.knows_remainder(elements) && place.base % elements == 0;
+}
+
+namespace {
+
+// A vector of neighbours, in memory that is aligned to it.
+bool IsAlignedVector(const Buffer& buffer, std::vector<Expr> indices, int64_t bytes) {
+  const auto* ramp = indices.empty() ? nullptr : indices.back().As<ir::RampNode>();
+  if (!ramp || !ir::IsConst(ramp->stride, 1) || buffer->alignment < bytes) return false;
+  indices.back() = ramp->base;
+  if (!buffer->strides.empty() && !ir::IsConst(buffer->strides.back(), 1)) return false;
+  return IsAlignedPlace(buffer, indices, bytes, arith::Analyzer());
+}
+
+}  // namespace
+
+const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store) {
+  const auto* call = store->value.As<ir::CallNode>();
+  bool is_async = call && call->name == intrinsic::kAsyncCopy;
+  return (is_async ? call->args[0] : store->value).As<ir::BufferLoadNode>();
+}
+
+bool IsMatrixStore(const BufferStoreNode* store) {
+  const auto* call = store->value.As<ir::CallNode>();
+  return call && IsWarpMatrixOperation(call);
+}
+
+bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes) {
+  const auto* load = CopiedLoad(store);
+  DataType dtype = store->value.dtype();
+  if (!load || dtype.is_scalar() || dtype.is_scalable()) return false;
+  int64_t bytes = int64_t{dtype.lanes()} * dtype.element().bytes();
+  return IsMoveSize(bytes, move_bytes) && load->dtype.element() == load->buffer->dtype &&
+         store->buffer->dtype == load->buffer->dtype &&
+         IsAlignedVector(store->buffer, store->indices, bytes) &&
+         IsAlignedVector(load->buffer, load->indices, bytes);
+}
+
+}  // namespace tern::tir

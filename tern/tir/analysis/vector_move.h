@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies of whole vectors from one memory to another, for targets that have them and no other
+// vectors (TargetKind::move_bytes).
+#ifndef TERN_TIR_ANALYSIS_VECTOR_MOVE_H_
+#define TERN_TIR_ANALYSIS_VECTOR_MOVE_H_
+
+#include "tern/tir/stmt.h"
+
+namespace tern::arith {
+class Analyzer;
+}
+
+namespace tern::tir {
+
+// Whether `bytes` can be moved at once: a power of two, no more than the target moves.
+bool IsMoveSize(int64_t bytes, int64_t move_bytes);
+
+// Whether the element at the indices, all scalars, lies at a multiple of `bytes` from the first
+// byte of the memory that the buffer names.
+bool IsAlignedPlace(const Buffer& buffer, const std::vector<Expr>& indices, int64_t bytes,
+                    const arith::Analyzer& analyzer);
+
+// What a store copies, maybe by async_copy; null where it is no copy.
+const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store);
+
+// Whether a store is such a copy: D[ramp(i, 1, n)] = S[ramp(j, 1, n)], both aligned to the size of
+// the vector.
+bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes);
+
+// Whether a store is an operation of a warp on matrices, whose operands are vectors in any case.
+bool IsMatrixStore(const BufferStoreNode* store);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_ANALYSIS_VECTOR_MOVE_H_

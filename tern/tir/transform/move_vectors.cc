@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/tir/transform/move_vectors.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tern/arith/linear.h"
+#include "tern/ir/structural.h"
+#include "tern/target/target.h"
+#include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/analysis/independent_iterations.h"
+#include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
+
+namespace tern::tir {
+namespace {
+
+// How memory, by its address, must be aligned for what was made of it.
+using Alignments = std::map<const VarNode*, int64_t>;
+
+// What a body does to memory, as far as it decides what can be read early and written late.
+struct BodyScan : StmtVisitor {
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ir::BufferLoadNode* node) override {
+    loaded.insert(node->buffer->data.node());
+    VisitChildren(node);
+  }
+  void VisitNode(const BufferStoreNode* node) override {
+    ++stored[node->buffer->data.node()];
+    VisitChildren(node);
+  }
+  void VisitNode(const EvaluateNode* node) override {
+    has_effects = true;
+    VisitChildren(node);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    own.insert(node->buffer->data.node());
+    VisitChildren(node);
+  }
+  std::set<const VarNode*> loaded, own;
+  std::map<const VarNode*, int> stored;
+  bool has_effects = false;
+};
+
+// The iterations of one loop.
+class LaneMover : public StmtMutator {
+ public:
+  LaneMover(const ForNode* loop, int64_t lanes, const target::Target& target,
+            const arith::Analyzer& analyzer, Alignments* alignments)
+      : loop_(loop), lanes_(lanes), target_(target), analyzer_(analyzer), needed_(alignments) {}
+
+  // Null where nothing is moved.
+  Stmt Run() {
+    scan_.Visit(loop_->body);
+    if (scan_.has_effects) return {};
+    if (Stmt copy = WholeCopy(); copy.get()) return copy;
+    Stmt body = Mutate(loop_->body);
+    if (groups_.empty()) return {};
+    std::vector<Stmt> stmts;
+    for (const Group& group : groups_)
+      if (!group.store) AddMoves(group, &stmts);
+    for (int64_t lane = 0; lane < lanes_; ++lane)
+      stmts.push_back(CopyWithFreshDefs(
+          body, {{loop_->var.node(), ir::MakeConst(loop_->var.dtype(), double(lane))}}));
+    for (const Group& group : groups_)
+      if (group.store) AddMoves(group, &stmts);
+    Stmt result = SeqNode::Make(std::move(stmts), loop_->span);
+    for (const Group& group : groups_)
+      result = AllocateNode::Make(group.lanes, result, loop_->span);
+    return result;
+  }
+
+ private:
+  using StmtMutator::MutateNode;
+
+  // Neighbours in memory, and the array that holds them meanwhile.
+  struct Group {
+    Buffer buffer, lanes;
+    std::vector<Expr> first;  // the indices of the first of them
+    bool store;
+  };
+
+  // Where the iterations access neighbours, whose first is aligned: the indices of that one. Empty
+  // otherwise.
+  std::vector<Expr> FirstOf(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    int64_t bytes = MoveBytes(buffer);
+    bool is_memory = buffer->scope == "global" || buffer->scope == "shared";
+    if (!is_memory || bytes == 0 || indices.empty()) return {};
+    if (!buffer->strides.empty() && !ir::IsConst(buffer->strides.back(), 1)) return {};
+    std::vector<Expr> first;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      Expr index = ir::Substitute(indices[d], lets_);
+      if (!arith::IsFixed(index) || UsesOwnVar(index)) return {};
+      auto linear = arith::AsLinear(index, loop_->var.node());
+      bool is_last = d + 1 == indices.size();
+      if (!linear || linear->coefficient != (is_last ? 1 : 0)) return {};
+      first.push_back(linear->rest);
+    }
+    return IsAlignedPlace(buffer, first, bytes, analyzer_) ? first : std::vector<Expr>();
+  }
+  // Defined in the body by what is no index.
+  bool UsesOwnVar(const Expr& index) const {
+    return std::any_of(own_vars_.begin(), own_vars_.end(),
+                       [&](const VarNode* var) { return ir::UsesVar(index, var); });
+  }
+
+  // How many bytes each move has; 0: there can be none.
+  int64_t MoveBytes(const Buffer& buffer) const {
+    DataType dtype = buffer->dtype;
+    if (dtype.bits() % 8 != 0 && !dtype.is_bool()) return 0;
+    bool narrow = dtype.is_float() && dtype.bits() <= 16;
+    const auto& stores = target_->kind->stores;
+    if (narrow && !(stores && stores(target_, dtype))) return 0;
+    int64_t most = target_->kind->move_bytes, bytes = lanes_ * dtype.bytes();
+    if (bytes > most && bytes % most == 0) bytes = most;
+    return IsMoveSize(bytes, most) && bytes > dtype.bytes() ? bytes : 0;
+  }
+
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    const VarNode* data = node->buffer->data.node();
+    bool movable = conditions_ == 0 && !scan_.stored.count(data) && !scan_.own.count(data);
+    std::vector<Expr> first = movable ? FirstOf(node->buffer, node->indices) : std::vector<Expr>();
+    if (first.empty()) return MutateChildren(node, self);
+    const Buffer& lanes = FindOrAdd(node->buffer, std::move(first));
+    return ir::BufferLoadNode::Make(lanes, {loop_->var}, node->span);
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    const VarNode* data = node->buffer->data.node();
+    bool movable = conditions_ == 0 && scan_.stored[data] == 1 && !scan_.loaded.count(data) &&
+                   !scan_.own.count(data);
+    std::vector<Expr> first = movable ? FirstOf(node->buffer, node->indices) : std::vector<Expr>();
+    if (first.empty()) return MutateChildren(node, self);
+    groups_.push_back(NewGroup(node->buffer, std::move(first), true));
+    Buffer lanes = groups_.back().lanes;
+    return BufferStoreNode::Make(lanes, {loop_->var}, Mutate(node->value), node->span);
+  }
+  const Buffer& FindOrAdd(const Buffer& buffer, std::vector<Expr> first) {
+    for (const Group& group : groups_)
+      if (!group.store && group.buffer.same(buffer) &&
+          std::equal(first.begin(), first.end(), group.first.begin(),
+                     [](const Expr& a, const Expr& b) { return ir::StructuralEqual(a, b); }))
+        return group.lanes;
+    groups_.push_back(NewGroup(buffer, std::move(first), false));
+    return groups_.back().lanes;
+  }
+  Group NewGroup(const Buffer& buffer, std::vector<Expr> first, bool store) {
+    Buffer lanes = ir::BufferNode::Make(buffer->name + "_lanes", buffer->dtype, {Expr(lanes_)}, {},
+                                        "local", {}, loop_->span);
+    auto aligned = ffi::Make<ir::BufferNode>(*lanes);
+    aligned->alignment = MoveBytes(buffer);
+    Need(buffer);
+    return {buffer, Buffer(aligned.get()), std::move(first), store};
+  }
+  void Need(const Buffer& buffer) {
+    int64_t& bytes = (*needed_)[buffer->data.node()];
+    bytes = std::max(bytes, MoveBytes(buffer));
+  }
+
+  // ---- What is not done in every iteration is done where it stands.
+
+  Expr MutateNode(const ir::SelectNode* node, const Expr&) override {
+    Expr condition = Mutate(node->condition);
+    ++conditions_;
+    Expr yes = Mutate(node->true_value), no = Mutate(node->false_value);
+    --conditions_;
+    return ir::SelectNode::Make(condition, yes, no, node->span);
+  }
+  template <class T>
+  Expr MutateLogic(const T* node) {
+    Expr a = Mutate(node->a);
+    ++conditions_;
+    Expr b = Mutate(node->b);
+    --conditions_;
+    return T::Make(a, b, node->span);
+  }
+  Expr MutateNode(const ir::AndNode* node, const Expr&) override { return MutateLogic(node); }
+  Expr MutateNode(const ir::OrNode* node, const Expr&) override { return MutateLogic(node); }
+  template <class T>
+  Stmt MutateInside(const T* node, const Stmt& self) {
+    ++conditions_;
+    Stmt result = MutateChildren(node, self);
+    --conditions_;
+    return result;
+  }
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+    return MutateInside(node, self);
+  }
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    own_vars_.push_back(node->var.node());
+    return MutateInside(node, self);
+  }
+  Stmt MutateNode(const WhileNode* node, const Stmt& self) override {
+    return MutateInside(node, self);
+  }
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
+      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    else
+      own_vars_.push_back(node->var.node());
+    return MutateChildren(node, self);
+  }
+  Expr MutateNode(const ir::LetNode* node, const Expr& self) override {
+    own_vars_.push_back(node->var.node());
+    return MutateChildren(node, self);
+  }
+
+  // ---- Making moves
+
+  // D[i + lane] = S[j + lane] needs no array between.
+  Stmt WholeCopy() {
+    const auto* store = loop_->body.As<BufferStoreNode>();
+    const auto* load = store ? CopiedLoad(store) : nullptr;
+    if (!load || load->buffer->data.same(store->buffer->data)) return {};
+    std::vector<Expr> to = FirstOf(store->buffer, store->indices),
+                      from = FirstOf(load->buffer, load->indices);
+    if (to.empty() || from.empty()) return {};
+    Need(store->buffer);
+    Need(load->buffer);
+    std::vector<Stmt> stmts;
+    AddCopies(store->buffer, to, load->buffer, from, &stmts, store->value.As<ir::CallNode>());
+    return SeqNode::Make(std::move(stmts), loop_->span);
+  }
+  void AddMoves(const Group& group, std::vector<Stmt>* stmts) const {
+    std::vector<Expr> zero{Expr(0)};
+    if (group.store)
+      AddCopies(group.buffer, group.first, group.lanes, zero, stmts);
+    else
+      AddCopies(group.lanes, zero, group.buffer, group.first, stmts);
+  }
+  // All lanes, as many at once as can be.
+  void AddCopies(const Buffer& to, const std::vector<Expr>& to_first, const Buffer& from,
+                 const std::vector<Expr>& from_first, std::vector<Stmt>* stmts,
+                 bool async = false) const {
+    int64_t step = MoveBytes(to) / to->dtype.bytes();
+    auto at = [&](std::vector<Expr> indices, int64_t lane) {
+      Expr base = indices.back();
+      if (lane > 0) base = base + ir::MakeConst(base.dtype(), double(lane));
+      indices.back() =
+          ir::RampNode::Make(analyzer_.Simplify(base), ir::MakeConst(base.dtype(), 1), step);
+      return indices;
+    };
+    for (int64_t lane = 0; lane < lanes_; lane += step) {
+      Expr value = ir::BufferLoadNode::Make(from, at(from_first, lane), loop_->span);
+      if (async)
+        value = ir::CallNode::Make(intrinsic::kAsyncCopy, {value}, DataType::Void(), loop_->span);
+      stmts->push_back(BufferStoreNode::Make(to, at(to_first, lane), value, loop_->span));
+    }
+  }
+
+  const ForNode* loop_;
+  int64_t lanes_;
+  target::Target target_;
+  const arith::Analyzer& analyzer_;
+  Alignments* needed_;
+  BodyScan scan_;
+  ir::VarMap lets_;                       // indices that the body defines
+  std::vector<const VarNode*> own_vars_;  // other variables that it defines
+  std::vector<Group> groups_;
+  int conditions_ = 0;
+};
+
+// All vectorized loops of a function.
+class VectorMover : public AnalyzedMutator {
+ public:
+  VectorMover(const PrimFunc& function, const target::Target& target)
+      : target_(target), distinct_(TensorsAreDistinct(function)) {}
+
+  Alignments needed;
+
+ private:
+  using AnalyzedMutator::MutateNode;
+
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
+    const int64_t* lanes = ir::AsConstInt(node->extent);
+    if (!lanes || *lanes > kMostLanes || !ir::IsConst(node->min, 0) || !node->annotations.empty())
+      return self;
+    // A condition or definition that is the same in all iterations stands around the loop.
+    if (const auto* branch = node->body.As<IfThenElseNode>();
+        branch && !branch->else_case.get() && !ir::UsesVar(branch->condition, node->var.node()) &&
+        arith::IsFixed(branch->condition))
+      return IfThenElseNode::Make(branch->condition,
+                                  Mutate(node->With(node->min, node->extent, branch->then_case)),
+                                  {}, branch->span);
+    if (const auto* let = node->body.As<LetStmtNode>();
+        let && !ir::UsesVar(let->value, node->var.node()) && arith::IsFixed(let->value))
+      return Mutate(LetStmtNode::Make(let->var, let->value,
+                                      node->With(node->min, node->extent, let->body), let->span));
+    if (!IterationsAreIndependent(node, distinct_)) return self;
+    // Indices are written out, so that they can be looked at by themselves.
+    Stmt written_out = Substitute(self, lets_);
+    Stmt moved = LaneMover(written_out.As<ForNode>(), *lanes, target_, analyzer_, &needed).Run();
+    return moved ? moved : self;
+  }
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
+      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    return AnalyzedMutator::MutateNode(node, self);
+  }
+
+  static constexpr int64_t kMostLanes = 64;
+  target::Target target_;
+  bool distinct_;
+  ir::VarMap lets_;
+};
+
+// Memory that a function allocates is aligned as needed; tensors are known to be, by other buffers
+// of the same address.
+class Aligner : public StmtMutator {
+ public:
+  explicit Aligner(const Alignments& needed) : needed_(needed) {}
+
+  // The buffers that stand for those of tensors, to be declared.
+  std::vector<Buffer> Rename(const PrimFunc& function) {
+    std::vector<Buffer> buffers;
+    for (const Param& param : function->params) {
+      if (!param.is_tensor() || !Needs(param.buffer)) continue;
+      buffers.push_back(Aligned(param.buffer));
+      new_buffers_[param.buffer.get()] = buffers.back();
+    }
+    return buffers;
+  }
+  bool Needs(const Buffer& buffer) const {
+    auto it = needed_.find(buffer->data.node());
+    return it != needed_.end() && buffer->alignment < it->second;
+  }
+
+ private:
+  Buffer Aligned(const Buffer& buffer) const {
+    auto copy = ffi::Make<ir::BufferNode>(*buffer);
+    copy->alignment = needed_.at(buffer->data.node());
+    return Buffer(copy.get());
+  }
+  Buffer MutateDef(const BufferDef& buffer) override {
+    if (!Needs(buffer)) return StmtMutator::MutateDef(buffer);
+    return new_buffers_[buffer.get()] = Aligned(buffer);
+  }
+  const Alignments& needed_;
+};
+
+}  // namespace
+
+PrimFunc MoveVectors(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kTarget);
+  if (it == function->attrs.end()) return function;
+  target::Target target = it->second.As<target::Target>();
+  if (target->kind->move_bytes == 0) return function;
+  VectorMover mover(function, target);
+  Stmt moved = mover.Mutate(function->body);
+  if (mover.needed.empty()) return function;
+
+  Aligner aligner(mover.needed);
+  std::vector<Buffer> tensors = aligner.Rename(function);
+  moved = aligner.Mutate(moved);
+  if (tensors.empty()) return function.WithBody(moved);
+  Expr condition;
+  for (const Buffer& tensor : tensors) {
+    moved = DeclBufferNode::Make(tensor, moved, tensor->span);
+    Expr aligned =
+        ir::CallNode::Make(intrinsic::kIsAligned, {tensor->data, Expr(tensor->alignment)},
+                           DataType::Void(), tensor->span);
+    condition = condition ? condition && aligned : aligned;
+  }
+  return function.WithBody(
+      IfThenElseNode::Make(condition, moved, CopyWithFreshDefs(function->body), function->span));
+}
+
+}  // namespace tern::tir

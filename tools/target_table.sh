@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# target_table.sh BUILD [KERNEL]: compiles one kernel for every target there is and prints what came of it: the file, its size, the time
+# that took, where it was executed, and the largest error against the interpreter. BUILD/../cross-* hold tern-run for other machines.
+# A stand-in for a device's driver is a folder of libraries, lib/standin/KIND of this build or of another beside it.
+set -uo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "$1" && pwd) kernel=${2:-$root/examples/kernels/bias_gelu.tir}
+tern=$build/bin/tern
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export POCL_CACHE_DIR=$work/pocl
+
+# Sizes that are no multiple of anything.
+program=$work/$(basename "$kernel")
+{
+  grep -v '^# cts:' "$kernel"
+  echo "# cts: dims n=61 m=71"
+} >"$program"
+"$tern" targets >"$work/targets" || exit 1
+# fact KIND WORD: what `tern targets` says of a kind, the lines that start with WORD.
+fact() { awk -v kind="$1" -v word="$2" '/^[a-z0-9_]+  / { current = $1 } current == kind && $1 == word { $1 = ""; print substr($0, 2) }' "$work/targets"; }
+
+failures=0
+line() { printf '%-38s %-36s %9s %9s   %-40s %s\n' "$@"; }
+line target emitted bytes compiled executed "largest error"
+
+# row NAME TARGET FILE WHERE [COMMAND...]: compiles to FILE; the command runs the suite's case, WHERE says on what. Without a
+# command WHERE says why there is none.
+row() {
+  local name=$1 target=$2 file=$work/$3 where=$4 start emitted time text error=-
+  shift 4
+  start=$(date +%s%N)
+  if ! "$tern" compile "$program" -t "$target" -o "$file" 2>"$work/stderr"; then
+    line "$name" "FAILED: $(head -n 1 "$work/stderr" | cut -c -80)" - - - -
+    failures=$((failures + 1))
+    return
+  fi
+  time=$((($(date +%s%N) - start) / 1000000))
+  emitted=$(emitted_as "$file")
+  if (($#)); then
+    text=$("$@" --program "$program" --full -v 2>&1)
+    case $? in
+      0) error=$(sed -nE 's/^ok .*largest error (.*)/\1/p' <<<"$text") ;;
+      77) where=$(sed -n "s/^SKIPPED: //; s|$root/||; s|build/[^ ]*/../|build/|; s/ (.*//; 1p" <<<"$text") ;;
+      *) error="FAILED: $(grep -m 1 -E 'FAIL|error' <<<"$text")" && failures=$((failures + 1)) ;;
+    esac
+  fi
+  line "$name" "$emitted" "$(stat -c %s "$file")" "$time ms" "$where" "$error"
+}
+
+# "a.tern" -> ".tern: x86_64-linux-gnu, cl"
+emitted_as() {
+  local parts
+  parts=$("$tern" inspect "$1" 2>/dev/null | sed -nE 's/^host code +//p; s/^source +module [0-9]+, ([a-z0-9]+):.*/\1/p' | sort -u | paste -sd' ')
+  echo ".${1##*.}${parts:+ with ${parts// /, }}"
+}
+
+device_rows() {
+  local kind=$1 name standin
+  standin=$(ls -d "$build/lib/standin/$kind" "$build"/../*/lib/standin/"$kind" 2>/dev/null | head -n 1)
+  name=$(fact "$kind" device | head -n 1 | cut -d' ' -f2- | sed 's/^ *//')
+  if [[ $name ]]; then
+    case "$name" in
+      *pthread* | *llvmpipe* | *SwiftShader* | *pocl*) name="software driver (${name:0:20})" ;;
+    esac
+    row "$kind" "$kind" "$kind.tern" "${name:0:40}" "$tern" cts "$kind"
+  elif [[ $standin ]]; then
+    row "$kind" "$kind" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" "$tern" cts "$kind"
+  else
+    row "$kind" "$kind" "$kind.tern" "needs device"
+  fi
+}
+
+# A kind that compiles for other machines does so for all that are linked for, and runs where they are emulated.
+machine_rows() {
+  local kind=$1 machine
+  row "$kind" "$kind" "$kind.so" "natively" "$tern" cts "$kind"
+  fact "$kind" attribute | grep -q -e '^-mtriple' || return 0
+  for machine in aarch64 riscv64 x86_64; do
+    [[ $machine != "$(uname -m)" ]] || continue
+    row "$kind, $machine" "$kind -mtriple=$machine-linux-gnu" "$machine.so" "emulator (qemu-$machine)" \
+      "$root/test/cts/emulated.sh" "$tern" "$build/.." "$machine" "$kind -mtriple=$machine-linux-gnu" --
+  done
+  row "$kind, wasm32" "$kind -mtriple=wasm32-unknown-unknown" wasm32.wasm "node" "$root/test/cts/wasm.sh" "$tern"
+  for machine in arm-linux-gnueabihf s390x-linux-gnu; do
+    row "$kind, ${machine%%-*}" "$kind -mtriple=$machine" "$machine.o" "object alone"
+  done
+}
+
+plain_rows() {
+  fact "$1" attribute | grep -q -e '^-api' || return 0
+  row "$1, plain functions" "$1 -api=plain" plain.c "natively" "$tern" cts "$1 -api=plain"
+  row "$1, plain functions, cortex-m3" "$1 -api=plain" cortex.c "emulator (qemu-system-arm)" "$root/test/cts/plain.sh" "$tern" cortex-m3
+}
+
+for kind in $(awk '/^[a-z0-9_]+  / { print $1 }' "$work/targets"); do
+  [[ $(fact "$kind" codegen) == yes* ]] || { line "$kind" "codegen $(fact "$kind" codegen)" - - - - && continue; }
+  case "$(fact "$kind" role) $kind" in
+    device*) device_rows "$kind" ;;
+    # What all are compared with; it makes no files.
+    *" interp") ;;
+    *) machine_rows "$kind" && plain_rows "$kind" ;;
+  esac
+done
+exit $((failures > 0))
