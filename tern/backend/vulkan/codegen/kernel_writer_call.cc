@@ -5,6 +5,7 @@
 
 #include "tern/backend/vulkan/codegen/kernel_writer.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::vulkan {
@@ -84,19 +85,14 @@ Id KernelWriter::LaneIndex() {
 
 // The lane that a value comes from: the own one where the warp has no such lane.
 Id KernelWriter::SourceLane(const std::string& name, Id own, Id number) {
-  Id word = builder_.Int(32), truth = builder_.Bool();
-  if (name == intrinsic::kWarpShuffle) return number;
-  if (name == intrinsic::kWarpShuffleXor)
-    return builder_.Emit({Op::kBitwiseXor, word, {own, number}});
-  bool is_up = name == intrinsic::kWarpShuffleUp;
-  Id other = builder_.Emit({is_up ? Op::kISub : Op::kIAdd, word, {own, number}});
-  Id exists;
-  if (is_up) {
-    exists = builder_.Emit({Op::kUGreaterThanEqual, truth, {own, number}});
-  } else {
-    Id size = builder_.Constant(32, static_cast<uint64_t>(target::WarpSize(target_)));
-    exists = builder_.Emit({Op::kULessThan, truth, {other, size}});
-  }
+  Id word = builder_.Int(32);
+  Op op = name == intrinsic::kWarpShuffleXor  ? Op::kBitwiseXor
+          : name == intrinsic::kWarpShuffleUp ? Op::kISub
+                                              : Op::kIAdd;
+  Id other = builder_.Emit({op, word, {own, number}});
+  // What is below the first lane is a large number.
+  Id size = builder_.Constant(32, static_cast<uint64_t>(tir::WarpSizeOf(function_)));
+  Id exists = builder_.Emit({Op::kULessThan, builder_.Bool(), {other, size}});
   return builder_.Emit({Op::kSelect, word, {exists, other, own}});
 }
 
@@ -128,10 +124,10 @@ Id KernelWriter::Shuffle(Id value, DataType dtype, Id lane) {
 }
 
 Id KernelWriter::EmitWarpOperation(const ir::CallNode* node) {
-  if (node->name == intrinsic::kLaneIndex)
-    return Resize(LaneIndex(), 32, RegisterBits(node->dtype), false);
-  if (!tir::IsWarpOperation(node)) return 0;
+  bool is_index = node->name == intrinsic::kLaneIndex;
+  if (!is_index && !tir::IsWarpOperation(node)) return 0;
   NoteWarps();
+  if (is_index) return Resize(LaneIndex(), 32, RegisterBits(node->dtype), false);
   Id value = Emit(node->args[0]);
   Id scope = builder_.Constant(32, static_cast<uint64_t>(spirv::Scope::kSubgroup));
   if (node->name == intrinsic::kWarpAny || node->name == intrinsic::kWarpAll) {
@@ -159,7 +155,7 @@ Id KernelWriter::EmitWarpOperation(const ir::CallNode* node) {
 void KernelWriter::NoteWarps() {
   if (has_warps_) return;
   has_warps_ = true;
-  int64_t warp = target::WarpSize(target_);
+  int64_t warp = tir::WarpSizeOf(function_);
   TERN_CHECK(threads_ > 0 && threads_ % warp == 0)
       << "kernel " << function_->name << " exchanges values between the threads of a warp; "
       << target_->kind->name << " needs a constant number of threads for that, a multiple of "

@@ -37,14 +37,19 @@ Shader::Shader(std::string_view bytes) : code(bytes.size() / 4) {
   std::memcpy(code.data(), bytes.data(), bytes.size());
   if (code[0] != spirv::kMagic)
     TERN_THROW(ValueError) << "no SPIR-V module: it begins with another number";
+  uint32_t last = 0;
   for (size_t at = kHeaderWords; at < code.size();) {
     uint32_t count = code[at] >> 16;
     if (count == 0 || count > code.size() - at)
       TERN_THROW(ValueError) << "no SPIR-V module: the instruction at word " << at
                              << " is longer than the module";
-    Read(code[at] & 0xffff, &code[at + 1], count - 1);
+    last = code[at] & 0xffff;
+    Read(last, code.data() + at + 1, count - 1);
     at += count;
   }
+  // Drivers trust what they get.
+  if (last != static_cast<uint32_t>(Op::kFunctionEnd))
+    TERN_THROW(ValueError) << "no SPIR-V module: it does not end with the end of a function";
 }
 
 void Shader::Read(uint32_t op, const uint32_t* operands, uint32_t count) {

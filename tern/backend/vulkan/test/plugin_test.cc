@@ -227,6 +227,10 @@ TEST_F(VulkanTest, WrongModulesAndFormatsAreRefused) {
   EXPECT_EQ(LaunchError(artifact, 1, kBlock), "no SPIR-V module: 26 bytes");
   artifact = VectorAdd();
   artifact.payload["vector_add"].resize(artifact.payload["vector_add"].size() - 8);
+  EXPECT_EQ(LaunchError(artifact, 1, kBlock),
+            "no SPIR-V module: it does not end with the end of a function");
+  artifact = VectorAdd();
+  artifact.payload["vector_add"].back() = 1;  // the last instruction's length
   EXPECT_NE(LaunchError(artifact, 1, kBlock).find("is longer than the module"), std::string::npos);
   artifact = VectorAdd();
   artifact.payload = {{"other", artifact.payload["vector_add"]}};
