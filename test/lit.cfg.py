@@ -61,8 +61,9 @@ for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.s
         config.available_features.add("nvrtc")
     except OSError:
         pass
-if shutil.which("gdb"):
-    config.available_features.add("gdb")
+for program in ("gdb", "spirv-as"):
+    if shutil.which(program):
+        config.available_features.add(program)
 if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:
     config.available_features.add("tvm-ffi")
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:

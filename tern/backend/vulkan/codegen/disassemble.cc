@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -214,7 +215,11 @@ class Disassembler {
       std::memcpy(&narrow, &low, sizeof narrow);
       value = narrow;
     }
-    return fmt::format("{:a}", value);
+    if (std::isfinite(value)) return fmt::format("{:a}", value);
+    // As if the exponent went on.
+    uint64_t fraction = is_wide ? bits & 0xfffffffffffff : (bits & 0x7fffff) << 1;
+    return fmt::format("{}0x1.{:0{}x}p+{}", std::signbit(value) ? "-" : "", fraction,
+                       is_wide ? 13 : 6, is_wide ? 1024 : 128);
   }
 
   std::vector<uint32_t> words_;

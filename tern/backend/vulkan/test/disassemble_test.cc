@@ -60,6 +60,15 @@ TEST(DisassembleTest, ConstantsAreShownByTheirTypes) {
             "               %6 = OpConstant %5 -0x1.8p+0\n");
 }
 
+TEST(DisassembleTest, WhatIsNotFiniteIsInTheSyntaxOfTheAssembler) {
+  std::string text = Disassemble(Bytes({spirv::kMagic, spirv::kVersion, 0, 9, 0,  //
+                                        3 << 16 | 22, 2, 32,                      //
+                                        4 << 16 | 43, 2, 4, 0xff800000,           //
+                                        4 << 16 | 43, 2, 5, 0x7fc00000}));
+  EXPECT_NE(text.find("%4 = OpConstant %2 -0x1.000000p+128\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("%5 = OpConstant %2 0x1.800000p+128\n"), std::string::npos) << text;
+}
+
 TEST(DisassembleTest, WhatIsNotKnownIsShownByNumbers) {
   std::string text = Disassemble(Bytes({spirv::kMagic, spirv::kVersion, 0, 9, 0,  //
                                         3 << 16 | 4000, 7, 8,                     //
