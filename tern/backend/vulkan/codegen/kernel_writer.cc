@@ -3,6 +3,7 @@
 // Functions and statements of KernelWriter.
 #include "tern/backend/vulkan/codegen/kernel_writer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 
@@ -288,21 +289,49 @@ void KernelWriter::EmitNode(const tir::IfThenElseNode* node) {
       });
 }
 
+Id KernelWriter::ThreadInput(spirv::BuiltIn built_in, const char* name, uint32_t axis) {
+  Id word = builder_.Int(32), words = builder_.Vector(word, 3);
+  Id& input = thread_inputs_[built_in];
+  if (!input) {
+    input = builder_.InputVariable(built_in, words);
+    builder_.Name(input, name);
+  }
+  Id all = builder_.Emit({Op::kLoad, words, {input}});
+  return builder_.Emit({Op::kCompositeExtract, word, {all, axis}});
+}
+
+bool KernelWriter::LiesInRows(const tir::ForNode* node) const {
+  const std::vector<std::string>& tags = info_.launch_tags;
+  bool has_known_size = true;
+  ir::ForEachExpr(node->extent, [&](const ir::Expr& expr) {
+    const auto* var = expr.As<ir::VarNode>();
+    has_known_size = has_known_size && (!var || values_.contains(var));
+  });
+  return node->thread == "blockIdx.x" && has_known_size &&
+         std::none_of(tags.begin(), tags.end(), [](const std::string& tag) {
+           return tag == "blockIdx.y" || tag == "blockIdx.z";
+         });
+}
+
 void KernelWriter::EmitThreadLoop(const tir::ForNode* node) {
   int axis = tir::ThreadAxisNumber(node->thread);
   bool is_block = axis >= tir::kNumThreadAxesOfBlock;
-  Id word = builder_.Int(32), words = builder_.Vector(word, 3);
-  Id& input = thread_inputs_[is_block];
-  if (!input) {
-    input = builder_.InputVariable(
-        is_block ? spirv::BuiltIn::kWorkgroupId : spirv::BuiltIn::kLocalInvocationId, words);
-    builder_.Name(input, is_block ? "block" : "thread");
-  }
-  Id all = builder_.Emit({Op::kLoad, words, {input}});
   auto lane = static_cast<uint32_t>(axis % tir::kNumThreadAxesOfBlock);
-  Id index = builder_.Emit({Op::kCompositeExtract, word, {all, lane}});
-  Bind(node->var, Resize(index, 32, RegisterBits(node->var.dtype()), false));
-  Emit(node->body);
+  Id index = is_block ? ThreadInput(spirv::BuiltIn::kWorkgroupId, "block", lane)
+                      : ThreadInput(spirv::BuiltIn::kLocalInvocationId, "thread", lane);
+  int bits = RegisterBits(node->var.dtype());
+  if (!is_block || !LiesInRows(node)) {
+    Bind(node->var, Resize(index, 32, bits, false));
+    return Emit(node->body);
+  }
+  Id word = builder_.Int(32);
+  Id row = ThreadInput(spirv::BuiltIn::kWorkgroupId, "block", 1);
+  Id length = ThreadInput(spirv::BuiltIn::kNumWorkgroups, "num_blocks", 0);
+  Id start = builder_.Emit({Op::kIMul, word, {row, length}});
+  Id place = Resize(builder_.Emit({Op::kIAdd, word, {start, index}}), 32, bits, false);
+  Bind(node->var, place);
+  Id is_there = builder_.Emit({Op::kULessThan, builder_.Bool(), {place, Emit(node->extent)}});
+  Branch(is_there, [&] { Emit(node->body); }, [] {});
 }
 
 void KernelWriter::EmitNode(const tir::ForNode* node) {

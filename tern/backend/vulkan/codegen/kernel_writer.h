@@ -7,7 +7,7 @@
 #ifndef TERN_BACKEND_VULKAN_CODEGEN_KERNEL_WRITER_H_
 #define TERN_BACKEND_VULKAN_CODEGEN_KERNEL_WRITER_H_
 
-#include <array>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -72,6 +72,10 @@ class KernelWriter {
   void EmitNode(const tir::EvaluateNode* node);
   void EmitNode(const tir::BlockNode* node);
   void EmitThreadLoop(const tir::ForNode* node);
+  // The element of a vector that the machine gives.
+  Id ThreadInput(spirv::BuiltIn built_in, const char* name, uint32_t axis);
+  // The loop over blocks, where its blocks may lie in rows.
+  bool LiesInRows(const tir::ForNode* node) const;
   void EmitBarrier(const ir::CallNode* node);
 
   // Branches to the block that follows, and begins it.
@@ -179,7 +183,7 @@ class KernelWriter {
   bool distinct_ = false;                                  // whether tensors are
   // Types by which the memory at an address is accessed.
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> accesses_;
-  std::array<Id, 2> thread_inputs_{};  // LocalInvocationId, WorkgroupId
+  std::map<spirv::BuiltIn, Id> thread_inputs_;
   Id lane_input_ = 0;
   int64_t threads_ = 0;  // in a block; 0: the launch knows
   bool has_warps_ = false;

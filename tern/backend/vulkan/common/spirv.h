@@ -7,6 +7,12 @@
 // a binding are scalars. These are the push constants, in order, each aligned to its size and 4
 // bytes at least; or, where the module has a binding behind the last argument, they are that
 // buffer.
+//
+// A module with more tensors than a device binds has none of those: its scalars are all arguments,
+// tensors as addresses, which are the members that are pointers.
+//
+// A module that asks for the number of blocks takes more of them on axis x than a device has, where
+// there is no other axis: in rows, along axis y, of which the last may be longer than needed.
 #ifndef TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
 #define TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
 
@@ -185,6 +191,7 @@ enum class Decoration : uint32_t {
 };
 
 #define TERN_SPIRV_BUILT_INS(X) \
+  X(NumWorkgroups, 24)          \
   X(WorkgroupSize, 25)          \
   X(WorkgroupId, 26)            \
   X(LocalInvocationId, 27)      \

@@ -98,7 +98,8 @@ class Kernel {
         Vk().CmdPushConstants(commands, layout_, vk::kStageCompute, 0,
                               static_cast<uint32_t>(arguments.scalars.size()),
                               arguments.scalars.data());
-      Vk().CmdDispatch(commands, launch.grid[0], launch.grid[1], launch.grid[2]);
+      auto [x, y, z] = Grid(launch);
+      Vk().CmdDispatch(commands, x, y, z);
     };
     NoteSubmission(launch.stream,
                    device_->Submit(record, static_cast<uint32_t>(arguments.buffers.size())));
@@ -169,6 +170,17 @@ class Kernel {
     return pipeline;
   }
 
+  // More blocks than axis x has lie in rows, where the module takes them so.
+  std::array<uint32_t, kDims> Grid(const TernLaunch& launch) const {
+    uint32_t most = device_->properties().limits().max_compute_work_group_count[0];
+    uint32_t x = launch.grid[0], y = launch.grid[1];
+    if (shader_->takes_rows && x > most && y == 1) {
+      y = (x - 1) / most + 1;
+      x = (x - 1) / y + 1;
+    }
+    return {x, y, launch.grid[2]};
+  }
+
   // Drivers need not check; what is said here is which limit it was.
   void CheckLimits(const TernLaunch& launch) const {
     const vk::PhysicalDeviceLimits& limits = device_->properties().limits();
@@ -176,7 +188,7 @@ class Kernel {
     for (int i = 0; i < kDims; ++i) {
       Require("block axis", i, launch.block[i], limits.max_compute_work_group_size[i],
               "maxComputeWorkGroupSize");
-      Require("grid axis", i, launch.grid[i], limits.max_compute_work_group_count[i],
+      Require("grid axis", i, Grid(launch)[i], limits.max_compute_work_group_count[i],
               "maxComputeWorkGroupCount");
       threads *= launch.block[i];
       if (shader_->block[0] && shader_->block[i] != launch.block[i])

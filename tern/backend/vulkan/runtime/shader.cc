@@ -27,6 +27,10 @@ std::string TextIn(const uint32_t* words, uint32_t count) {
   return text;
 }
 
+bool IsClass(uint32_t number, spirv::StorageClass storage) {
+  return number == static_cast<uint32_t>(storage);
+}
+
 int FloatIndex(uint32_t bits) { return bits == 16 ? 0 : bits == 32 ? 1 : 2; }
 
 }  // namespace
@@ -69,6 +73,9 @@ void Shader::Read(uint32_t op, const uint32_t* operands, uint32_t count) {
     case Op::kDecorate:
       if (count == 3 && operands[1] == static_cast<uint32_t>(spirv::Decoration::kBinding))
         bindings.insert(operands[2]);
+      takes_rows |= count == 3 &&
+                    operands[1] == static_cast<uint32_t>(spirv::Decoration::kBuiltIn) &&
+                    operands[2] == static_cast<uint32_t>(spirv::BuiltIn::kNumWorkgroups);
       if (count == 3 && operands[1] == static_cast<uint32_t>(spirv::Decoration::kSpecId) &&
           operands[2] == spirv::kWarpSizeSpecId)
         warp_size_constant_ = operands[0];
@@ -76,18 +83,44 @@ void Shader::Read(uint32_t op, const uint32_t* operands, uint32_t count) {
     case Op::kSpecConstant:
       if (count >= 3 && operands[1] == warp_size_constant_) warp_size = operands[2];
       break;
-    case Op::kTypePointer:
-      if (count == 3 &&
-          operands[1] == static_cast<uint32_t>(spirv::StorageClass::kPhysicalStorageBuffer))
-        pointers_.insert(operands[0]);
-      break;
     case Op::kTypeStruct:
       for (uint32_t i = 1; i < count; ++i)
         if (pointers_.contains(operands[i])) addresses.insert(i - 1);
       break;
     case Op::kVariable:
-      has_push_constants |=
-          count >= 3 && operands[2] == static_cast<uint32_t>(spirv::StorageClass::kPushConstant);
+      if (count < 3) break;
+      has_push_constants |= IsClass(operands[2], spirv::StorageClass::kPushConstant);
+      if (IsClass(operands[2], spirv::StorageClass::kWorkgroup))
+        shared_bytes += sizes_[shared_pointers_[operands[0]]];
+      break;
+    default:
+      ReadType(static_cast<Op>(op), operands, count);
+      break;
+  }
+}
+
+void Shader::ReadType(Op op, const uint32_t* operands, uint32_t count) {
+  if (count < 2) return;
+  switch (op) {
+    case Op::kTypeInt:
+    case Op::kTypeFloat:
+      sizes_[operands[0]] = operands[1] / 8;
+      break;
+    case Op::kConstant:
+      if (count == 3) constants_[operands[1]] = operands[2];
+      break;
+    case Op::kTypeVector:
+      if (count == 3) sizes_[operands[0]] = sizes_[operands[1]] * operands[2];
+      break;
+    case Op::kTypeArray:
+      if (count == 3) sizes_[operands[0]] = sizes_[operands[1]] * constants_[operands[2]];
+      break;
+    case Op::kTypePointer:
+      if (count != 3) break;
+      if (IsClass(operands[1], spirv::StorageClass::kPhysicalStorageBuffer))
+        pointers_.insert(operands[0]);
+      if (IsClass(operands[1], spirv::StorageClass::kWorkgroup))
+        shared_pointers_[operands[0]] = operands[2];
       break;
     default:
       break;
@@ -151,6 +184,12 @@ void Shader::CheckDevice(const Device& device) const {
                         : true;
     if (!is_there) refuse("control of float" + std::to_string(bits), "float_controls");
   }
+  if (shared_bytes > has.limits().max_compute_shared_memory_size)
+    TERN_THROW(RuntimeError) << device.name() << " (" << has.core.device_name << ") has "
+                             << has.limits().max_compute_shared_memory_size
+                             << " bytes of shared memory (maxComputeSharedMemorySize); the module "
+                                "needs "
+                             << shared_bytes;
   if (warp_size && warp_size != has.subgroup.subgroup_size)
     TERN_THROW(RuntimeError) << device.name() << " (" << has.core.device_name
                              << ") has subgroups of " << has.subgroup.subgroup_size
