@@ -38,7 +38,7 @@ Arguments ReadArguments(const Shader& shader, const TernLaunch& launch) {
          has_address = shader.addresses.contains(binding);
     if (is_bound || has_address) {
       Buffer* buffer = nullptr;
-      std::memcpy(&buffer, launch.args[i], sizeof buffer);
+      std::memcpy(&buffer, launch.args[i], sizeof(void*));
       if (!buffer) TERN_THROW(ValueError) << "argument " << i << " is a tensor without memory";
       if (is_bound)
         arguments.buffers.emplace_back(binding, buffer);
