@@ -23,7 +23,11 @@ using spirv::StorageClass;
 
 namespace {
 
-// Types of all buffers, by address.
+bool OrdersGlobal(const ir::CallNode* barrier) {
+  return barrier->args[0].As<ir::StringImmNode>()->value == "global";
+}
+
+// Types of all buffers, by address, and whether threads hand on values in global memory.
 struct AccessScan : tir::StmtVisitor {
   using StmtVisitor::VisitNode;
   void Note(const ir::Buffer& buffer) { types[buffer->data.node()].push_back(buffer->dtype); }
@@ -35,7 +39,12 @@ struct AccessScan : tir::StmtVisitor {
     Note(node->buffer);
     VisitChildren(node);
   }
+  void VisitNode(const ir::CallNode* node) override {
+    orders_global |= node->name == tir::intrinsic::kBarrier && OrdersGlobal(node);
+    VisitChildren(node);
+  }
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> types;
+  bool orders_global = false;
 };
 
 }  // namespace
@@ -56,6 +65,7 @@ std::string KernelWriter::Write() {
   AccessScan scan;
   scan.Visit(function_->body);
   accesses_ = std::move(scan.types);
+  if (scan.orders_global) builder_.MakeBuffersCoherent();
   builder_.BeginBlock(builder_.NewId());
   FindThreads();
   DeclareParams();
@@ -267,9 +277,8 @@ void KernelWriter::EmitNode(const tir::BlockNode* node) {
 }
 
 void KernelWriter::EmitBarrier(const ir::CallNode* node) {
-  bool orders_global = node->args[0].As<ir::StringImmNode>()->value == "global";
   uint32_t memory = spirv::kAcquireRelease | spirv::kWorkgroupMemory |
-                    (orders_global ? spirv::kUniformMemory : 0);
+                    (OrdersGlobal(node) ? spirv::kUniformMemory : 0);
   Id scope = builder_.Constant(32, static_cast<uint32_t>(spirv::Scope::kWorkgroup));
   builder_.EmitVoid(Op::kControlBarrier, {scope, scope, builder_.Constant(32, memory)});
 }

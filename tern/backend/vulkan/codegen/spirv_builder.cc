@@ -120,7 +120,10 @@ Id SpirvBuilder::BufferBlock(Id element, uint32_t element_bytes) {
   if (!is_new) return it->second;
   Id array = Unique(Op::kTypeRuntimeArray, {element});
   Decorate(array, Decoration::kArrayStride, {element_bytes});
-  return it->second = Block({array}, {0});
+  it->second = Block({array}, {0});
+  if (has_coherent_buffers_)
+    Append(&decorations_, Op::kMemberDecorate, {it->second, 0, Number(Decoration::kCoherent)});
+  return it->second;
 }
 
 Id SpirvBuilder::Block(const Words& members, const Words& offsets) {

@@ -44,6 +44,8 @@ class SpirvBuilder {
   Id Vector(Id element, uint32_t lanes);
   Id Array(Id element, uint32_t size);
   Id Pointer(spirv::StorageClass storage, Id pointee);
+  // Storage buffers that are declared from here on are written for others to read.
+  void MakeBuffersCoherent() { has_coherent_buffers_ = true; }
   // { element[] }, a storage buffer.
   Id BufferBlock(Id element, uint32_t element_bytes);
   // { members }, at these offsets; not shared with others.
@@ -96,6 +98,7 @@ class SpirvBuilder {
   std::set<uint32_t> capabilities_;
   std::set<std::string> extensions_;
   Id glsl_ = 0;
+  bool has_coherent_buffers_ = false;
   std::map<Words, Id> unique_;
   std::map<Id, Id> buffer_blocks_;  // by element
   Words interface_;

@@ -178,6 +178,7 @@ enum class StorageClass : uint32_t {
   X(ArrayStride, 6)               \
   X(BuiltIn, 11)                  \
   X(Aliased, 20)                  \
+  X(Coherent, 23)                 \
   X(NonWritable, 24)              \
   X(Binding, 33)                  \
   X(DescriptorSet, 34)            \

@@ -147,28 +147,27 @@ void Shader::CheckDevice(const Device& device) const {
   vk::Flags operations =
       has.subgroup.supported_stages & vk::kStageCompute ? has.subgroup.supported_operations : 0;
   const Need needs[] = {
-      {Capability::kFloat16, has.arithmetic.shader_float16 != 0, "shaderFloat16", "float16"},
-      {Capability::kFloat64, has.features.shader_float64 != 0, "shaderFloat64", "float64"},
-      {Capability::kInt64, has.features.shader_int64 != 0, "shaderInt64", "int64"},
-      {Capability::kInt16, has.features.shader_int16 != 0, "shaderInt16", "int16"},
-      {Capability::kInt8, has.arithmetic.shader_int8 != 0, "shaderInt8", "int8"},
+      {Capability::kFloat16, has.arithmetic.shader_float16 != 0, "shaderFloat16", "-float16=0"},
+      {Capability::kFloat64, has.features.shader_float64 != 0, "shaderFloat64", "-float64=0"},
+      {Capability::kInt64, has.features.shader_int64 != 0, "shaderInt64", "-int64=0"},
+      {Capability::kInt16, has.features.shader_int16 != 0, "shaderInt16", "-int16=0"},
+      {Capability::kInt8, has.arithmetic.shader_int8 != 0, "shaderInt8", "-int8=0"},
       {Capability::kStorageBuffer16BitAccess, has.storage16.storage_buffer != 0,
-       "storageBuffer16BitAccess", "storage16"},
+       "storageBuffer16BitAccess", "-storage16=0"},
       {Capability::kStorageBuffer8BitAccess, has.storage8.storage_buffer != 0,
-       "storageBuffer8BitAccess", "storage8"},
+       "storageBuffer8BitAccess", "-storage8=0"},
       {Capability::kPhysicalStorageBufferAddresses, has.addresses.buffer_device_address != 0,
-       "bufferDeviceAddress", "addresses"},
+       "bufferDeviceAddress", "-addresses=0"},
       {Capability::kGroupNonUniformVote, (operations & vk::kSubgroupVote) != 0,
-       "votes of subgroups", "warp_size"},
+       "votes of subgroups", "no -warp_size"},
       {Capability::kGroupNonUniformBallot, (operations & vk::kSubgroupBallot) != 0,
-       "ballots of subgroups", "warp_size"},
+       "ballots of subgroups", "no -warp_size"},
       {Capability::kGroupNonUniformShuffle, (operations & vk::kSubgroupShuffle) != 0,
-       "shuffles of subgroups", "warp_size"},
+       "shuffles of subgroups", "no -warp_size"},
   };
   auto refuse = [&](const std::string& what, const char* attribute) {
     TERN_THROW(RuntimeError) << device.name() << " (" << has.core.device_name << ") has no " << what
-                             << ", which the module needs; compile it without the attribute "
-                             << attribute;
+                             << ", which the module needs; compile it with " << attribute;
   };
   for (const Need& need : needs)
     if (!need.is_there && capabilities_.contains(static_cast<uint32_t>(need.capability)))
@@ -182,7 +181,7 @@ void Shader::CheckDevice(const Device& device) const {
                     : mode == static_cast<uint32_t>(ExecutionMode::kDenormPreserve)
                         ? has.float_controls.denorm_preserve[i]
                         : true;
-    if (!is_there) refuse("control of float" + std::to_string(bits), "float_controls");
+    if (!is_there) refuse("control of float" + std::to_string(bits), "-float_controls=0");
   }
   if (shared_bytes > has.limits().max_compute_shared_memory_size)
     TERN_THROW(RuntimeError) << device.name() << " (" << has.core.device_name << ") has "
