@@ -20,7 +20,7 @@ declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [ba
 machine=${cross##*cross-}
 
 # The targets, and how a kernel runs on each: run NAME KERNEL_FILE OPTIONS...
-targets=(llvm c opencl "opencl, a file")
+targets=(llvm c opencl "opencl, a file" vulkan)
 [[ -z $cross ]] || targets+=("$machine (qemu)")
 run() {
   local target=$1 file=$2
@@ -34,6 +34,7 @@ run() {
       "$tern" compile "$file" -t "llvm -mtriple=$machine-linux-gnu" -o "$work/kernel.so"
       "qemu-$machine" -L "/usr/$machine-linux-gnu" "$cross/bin/tern-run" "$work/kernel.so" "$@" --check "$output=$work/expected.npy"
       ;;
+    vulkan) "$examples/../tern/backend/vulkan/test/with_lavapipe.sh" "$build" "$tern" run "$file" -t vulkan "$@" --check interp ;;
     *) "$tern" run "$file" -t "$target" "$@" --check interp ;;
   esac
 }

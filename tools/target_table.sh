@@ -62,10 +62,14 @@ device_rows() {
   standin=$(ls -d "$build/lib/standin/$kind" "$build"/../*/lib/standin/"$kind" 2>/dev/null | head -n 1)
   name=$(fact "$kind" device | head -n 1 | cut -d' ' -f2- | sed 's/^ *//')
   if [[ $name ]]; then
+    local with=()
+    case "$name" in
+      *llvmpipe*) with=("$root/tern/backend/vulkan/test/with_lavapipe.sh" "$build") ;;
+    esac
     case "$name" in
       *pthread* | *llvmpipe* | *SwiftShader* | *pocl*) name="software driver (${name:0:20})" ;;
     esac
-    row "$kind" "$kind" "$kind.tern" "${name:0:40}" "$tern" cts "$kind"
+    row "$kind" "$kind" "$kind.tern" "${name:0:40}" "${with[@]}" "$tern" cts "$kind"
   elif [[ $standin ]]; then
     row "$kind" "$kind" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" "$tern" cts "$kind"
   else

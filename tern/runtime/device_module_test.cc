@@ -148,6 +148,21 @@ TEST_F(DeviceModuleTest, ShowsItsSources) {
       << "binary payloads are not what a person wants to read";
 }
 
+TEST_F(DeviceModuleTest, BinariesAreShownByTheirDisassembler) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.fmt = "toybin";
+  artifact.payload = {{"a", std::string("\0x", 2)}, {"b", std::string("\0yz", 3)}};
+  ffi::Module module = CreateDeviceModule(artifact);
+  EXPECT_EQ(module->InspectSource("toybin"), std::string("\0x\0yz", 5));
+  ffi::RegisterGlobal("disassemble.toybin",
+                      ffi::Function::FromTyped("disassemble.toybin", [](ffi::Bytes bytes) {
+                        return std::to_string(bytes.data.size()) + " bytes\n";
+                      }));
+  EXPECT_EQ(module->InspectSource("toybin"), "2 bytes\n3 bytes\n");
+  EXPECT_EQ(module->InspectSource(""), "2 bytes\n3 bytes\n");
+  ffi::RemoveGlobal("disassemble.toybin");
+}
+
 TEST_F(DeviceModuleTest, CreateGoesThroughTheRegistry) {
   ffi::Any seen;
   ffi::RegisterGlobal("ffi.Module.create.elsewhere",
