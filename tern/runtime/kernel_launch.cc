@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/kernel_launch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <sstream>
@@ -76,8 +77,8 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
     pointers_.push_back(&slots_[i]);
     sizes_.push_back(static_cast<uint64_t>(info.args[i].bytes()));
   }
-  for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
   launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
+  for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
   launch_.num_args = static_cast<int32_t>(num_args);
   launch_.args = pointers_.data();
   launch_.arg_sizes = sizes_.data();
@@ -87,6 +88,11 @@ void PackedLaunch::SetExtent(const std::string& tag, const ffi::AnyView& value) 
   std::optional<int64_t> extent = value.TryAs<int64_t>();
   if (!extent || *extent < 0 || *extent > std::numeric_limits<uint32_t>::max())
     Fail(name_, "extent of " + tag, "a size of 32 bits", value);
+  if (tag == kDynamicSharedTag) {
+    // A kernel that takes such memory gets some: plugins tell by that whether it does.
+    launch_.dynamic_shared_bytes += std::max<uint64_t>(static_cast<uint64_t>(*extent), 1);
+    return;
+  }
   auto& extents = tag.starts_with("blockIdx") ? launch_.grid : launch_.block;
   extents[tag.back() - 'x'] = static_cast<uint32_t>(*extent);
 }
@@ -103,6 +109,8 @@ std::string PackedLaunch::Sizes() const {
   const auto& [bx, by, bz] = launch_.block;
   out << "grid (" << gx << ", " << gy << ", " << gz << "), block (" << bx << ", " << by << ", "
       << bz << ")";
+  if (launch_.dynamic_shared_bytes > 0)
+    out << ", " << launch_.dynamic_shared_bytes << " bytes of dynamic shared memory";
   return out.str();
 }
 

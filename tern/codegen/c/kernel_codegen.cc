@@ -5,6 +5,9 @@
 #include <iterator>
 #include <map>
 
+#include "tern/tir/storage_scope.h"
+#include "tern/tir/visitor.h"
+
 namespace tern::codegen {
 
 namespace {
@@ -44,6 +47,19 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
     params += (params.empty() ? "" : ", ") + PrintParam(param);
   }
   return params;
+}
+
+ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::AllocateNode* node) override {
+      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
+      VisitChildren(node);
+    }
+    ir::Buffer found;
+  } scan;
+  scan.Visit(kernel->body);
+  return scan.found;
 }
 
 }  // namespace tern::codegen

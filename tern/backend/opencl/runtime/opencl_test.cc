@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plugin from outside, through the runtime, on whatever OpenCL device there is.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "tern/backend/opencl/runtime/opencl_abi.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/plugin.h"
@@ -131,6 +133,43 @@ TEST_F(OpenClTest, RunsAKernelSavesAndLoadsIt) {
   ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
 }
 
+// What a driver makes of a program: the way of those who ship binaries.
+std::string MakeBinary(const char* source) {
+  namespace cl = opencl::cl;
+  void* library = dlopen("libOpenCL.so.1", RTLD_NOW);
+  cl::Functions functions;
+#define TERN_OPENCL_FIND(name, result, ...) \
+  functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(dlsym(library, "cl" #name));
+  using namespace cl;  // NOLINT: what the list of functions names
+  TERN_OPENCL_FUNCTIONS(TERN_OPENCL_FIND)
+#undef TERN_OPENCL_FIND
+  cl::Platform platform = nullptr;
+  cl::Device device = nullptr;
+  functions.GetPlatformIDs(1, &platform, nullptr);
+  functions.GetDeviceIDs(platform, cl::kDeviceTypeAll, 1, &device, nullptr);
+  cl::Int code = 0;
+  cl::Context context = functions.CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
+  cl::Program program = functions.CreateProgramWithSource(context, 1, &source, nullptr, &code);
+  EXPECT_EQ(functions.BuildProgram(program, 1, &device, "", nullptr, nullptr), cl::kSuccess);
+  size_t size = 0;
+  functions.GetProgramInfo(program, cl::kProgramBinarySizes, sizeof size, &size, nullptr);
+  std::string binary(size, '\0');
+  char* bytes = binary.data();
+  functions.GetProgramInfo(program, cl::kProgramBinaries, sizeof bytes, &bytes, nullptr);
+  functions.ReleaseProgram(program);
+  return binary;
+}
+
+TEST_F(OpenClTest, TakesTheBinariesOfItsDriver) {
+  if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
+  DeviceArtifact artifact = VectorAdd();
+  artifact.fmt = "clbin";
+  artifact.payload[""] = MakeBinary(kSource);
+  ffi::Module module = CreateDeviceModule(artifact);
+  ExpectAdds(module);
+  ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
+}
+
 TEST_F(OpenClTest, BuildLogIsInTheError) {
   DeviceArtifact artifact = VectorAdd();
   artifact.payload[""] = "__kernel void vector_add(__global float* a) { a[0] = nonsense; }";
@@ -169,9 +208,14 @@ TEST_F(OpenClTest, WrongArgumentsAndFormatsAreRefused) {
             "opencl:0: the program has no kernel other");
   artifact.fmt = "ptx";
   EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }),
-            "the opencl runtime does not take programs in format ptx: cl and clbin are legal");
-  artifact.fmt = "clbin";
-  EXPECT_NE(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }), "no error");
+            "the opencl runtime does not take programs in format ptx: cl, clbin, xclbin, awsxclbin "
+            "and aocx are legal");
+  for (const char* format : {"clbin", "xclbin", "awsxclbin", "aocx"}) {
+    artifact.fmt = format;
+    std::string error = ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); });
+    EXPECT_NE(error.find("does not take the " + std::string(format) + " binary"), std::string::npos)
+        << error;
+  }
 }
 
 }  // namespace
