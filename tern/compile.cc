@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "tern/codegen/device_hooks.h"
 #include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
@@ -49,6 +50,7 @@ void Initialize() {
         {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
            return tir::MapFunctions(module, schedule::BindThreads);
          }});
+    codegen::RegisterTargetCurrent();
     RegisterBackends();
     codegen::LookOutside();
   });

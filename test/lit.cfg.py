@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text tests: every .tir and .test file says in its RUN lines how it is run and checked."""
+import ctypes
+import glob
 import os
 import platform
 import shutil
@@ -28,6 +30,8 @@ config.substitutions += [
     ("%tern-run", os.path.join(build, "bin", "tern-run")),
     ("%tern", os.path.join(build, "bin", "tern")),
     ("%golden", os.path.join(config.test_source_root, "golden.sh")),
+    ("%standin", "env LD_LIBRARY_PATH=" + os.pathsep.join(glob.glob(os.path.join(build, "lib", "standin", "*"))) +
+                 " TERN_STANDIN_STRICT=1 TERN_CACHE=0 TERN_STANDIN_CACHE=" + os.path.join(build, "test", "standin-cache")),
     ("%lib", os.path.join(build, "lib")),
     ("%root", root),
     ("%examples", os.path.join(root, "examples")),
@@ -50,6 +54,12 @@ config.available_features |= set(lit_config.params["features"].split(","))
 if any(subprocess.run(["python3", "-c", f"import ctypes; ctypes.CDLL('{name}').cblas_sgemm"], capture_output=True).returncode == 0
        for name in ("libopenblas.so.0", "libblis.so.4", "libcblas.so.3", "libblas.so.3")):
     config.available_features.add("blas")
+for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"):
+    try:
+        ctypes.CDLL(name)
+        config.available_features.add("nvrtc")
+    except OSError:
+        pass
 if shutil.which("gdb"):
     config.available_features.add("gdb")
 if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:

@@ -19,8 +19,9 @@ LAYERS = {
     "codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "runtime"],
     "backend/*/schedule": ["ffi", "ir", "arith", "target", "tir", "schedule"],
     "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime",
-                          "backend/*/schedule"],
-    "backend/*/runtime": ["ffi", "runtime"],
+                          "backend/*/schedule", "backend/*/common"],
+    "backend/*/common": ["ffi"],  # for the code generator and the plugin, under the plugin's rules
+    "backend/*/runtime": ["ffi", "runtime", "backend/*/common"],
     "backend/*/test": None,
     "extra": ["ffi", "runtime"],
     "compile": None,
@@ -58,8 +59,9 @@ def check_includes(path, text, report):
         if is_test:
             continue  # a test may look at anything
         target, target_backend = layer_of(included)
-        is_plugin = layer in ("backend/*/runtime", "extra")
-        if is_plugin and (target, target_backend) != (layer, backend) and included not in PLUGIN_HEADERS:
+        is_plugin = layer in ("backend/*/runtime", "backend/*/common", "extra")
+        is_own = target_backend == backend and target in (layer, "backend/*/common")
+        if is_plugin and not is_own and included not in PLUGIN_HEADERS:
             report(path, number, f"a plugin may include only {', '.join(sorted(PLUGIN_HEADERS))}, not {included}")
         elif backend and target_backend and backend != target_backend:
             report(path, number, f"backend {backend} includes a file of backend {target_backend}")

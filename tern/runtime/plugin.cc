@@ -5,9 +5,31 @@
 #include "tern/runtime/linked_plugins.h"
 #include "tern/runtime/plugin_loader.h"
 #include "tern/runtime/plugin_registrar.h"
+#include "tern/runtime/program_cache.h"
 
 namespace tern::runtime {
 namespace {
+
+std::string KeyOf(const char* kind, const TernBlob* parts, int32_t num_parts) {
+  ProgramCache::Parts named;
+  for (int32_t i = 0; i < num_parts; ++i)
+    named.emplace_back(parts[i].name, std::string_view(parts[i].data, parts[i].size));
+  return ProgramCache::KeyOf(kind, named);
+}
+
+int FindProgram(const char* kind, const TernBlob* parts, int32_t num_parts, void* sink,
+                void (*emit)(void* sink, const char* data, uint64_t size)) {
+  auto cache = ProgramCache::FromEnvironment();
+  auto found = cache ? cache->Find(KeyOf(kind, parts, num_parts)) : std::nullopt;
+  if (found) emit(sink, found->data(), found->size());
+  return found.has_value();
+}
+
+void StoreProgram(const char* kind, const TernBlob* parts, int32_t num_parts, const char* data,
+                  uint64_t size) {
+  if (auto cache = ProgramCache::FromEnvironment())
+    cache->Store(KeyOf(kind, parts, num_parts), {data, size});
+}
 
 const TernHostApi& HostApi() {
   static constexpr TernHostApi kApi = {
@@ -19,6 +41,8 @@ const TernHostApi& HostApi() {
                 Error(kind ? kind : "RuntimeError", message ? message : "unknown error"));
           },
       .warn = [](const char* message) { WarnOfPlugin(message); },
+      .find_program = FindProgram,
+      .store_program = StoreProgram,
   };
   return kApi;
 }

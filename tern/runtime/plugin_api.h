@@ -4,7 +4,7 @@
 // exports `tern_plugin`; it links against nothing of Tern and no C++ type crosses. Every structure
 // starts with {size, version} and only ever grows at the end, so an older plugin runs in a newer
 // runtime.
-// Version 2 added memory_info and the events to TernDeviceApi.
+// Version 2 added memory_info and the events to TernDeviceApi, version 3 the cache to TernHostApi.
 //
 // A plugin supplies what only it can know: a device (memory, copies, streams) and a kernel loader
 // (make a program of a payload, launch a kernel). Modules, serialization, lazy loading and locking
@@ -22,7 +22,15 @@
 extern "C" {
 #endif
 
-#define TERN_PLUGIN_API_VERSION 2
+#define TERN_PLUGIN_API_VERSION 3
+
+// One part of a payload: a whole program (name is "") or one kernel's code. And one part of what a
+// value of the cache depends on.
+typedef struct TernBlob {
+  const char* name;
+  const char* data;
+  uint64_t size;
+} TernBlob;
 
 // What the runtime offers to a plugin. Valid for the life of the process.
 typedef struct TernHostApi {
@@ -30,6 +38,14 @@ typedef struct TernHostApi {
   uint32_t version;
   void (*set_error)(const char* kind, const char* message);  // thread local; copies both strings
   void (*warn)(const char* message);
+
+  // Since version 3. What the driver made of a program, kept on disk under a hash of `parts`, which
+  // are all that it depends on: the source, the device, the driver's version, options. Returns 1
+  // after `emit`, 0 where there is none. See plugin::CachedProgram.
+  int (*find_program)(const char* kind, const TernBlob* parts, int32_t num_parts, void* sink,
+                      void (*emit)(void* sink, const char* data, uint64_t size));
+  void (*store_program)(const char* kind, const TernBlob* parts, int32_t num_parts,
+                        const char* data, uint64_t size);
 } TernHostApi;
 
 typedef struct TernCopy {
@@ -82,13 +98,6 @@ typedef struct TernDeviceApi {
 } TernDeviceApi;
 // What the first version of the table had.
 #define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, memory_info)
-
-// One part of a payload: a whole program (name is "") or one kernel's code.
-typedef struct TernBlob {
-  const char* name;
-  const char* data;
-  uint64_t size;
-} TernBlob;
 
 typedef struct TernLaunch {
   uint32_t grid[3];

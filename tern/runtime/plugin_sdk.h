@@ -7,6 +7,8 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tern/ffi/error.h"
 #include "tern/runtime/plugin_api.h"
@@ -69,6 +71,35 @@ inline void CheckHost(const TernHostApi* host, const TernRegistrar* registrar) {
                                     " of the plugin API; this runtime offers version " +
                                     std::to_string(host->version));
 }
+
+// What the driver makes of a program, from the runtime's cache on disk.
+class CachedProgram {
+ public:
+  // `parts` are all that the program depends on, by name.
+  CachedProgram(std::string kind, std::vector<std::pair<std::string, std::string>> parts)
+      : kind_(std::move(kind)), parts_(std::move(parts)) {
+    for (const auto& [name, value] : parts_)
+      blobs_.push_back({name.c_str(), value.data(), value.size()});
+  }
+  CachedProgram(const CachedProgram&) = delete;
+
+  // Whether it is there; then `code` is it.
+  bool Find(std::string* code) const {
+    return host_api->find_program(kind_.c_str(), blobs_.data(), static_cast<int32_t>(blobs_.size()),
+                                  code, [](void* sink, const char* data, uint64_t size) {
+                                    static_cast<std::string*>(sink)->assign(data, size);
+                                  }) != 0;
+  }
+  void Store(const std::string& code) const {
+    host_api->store_program(kind_.c_str(), blobs_.data(), static_cast<int32_t>(blobs_.size()),
+                            code.data(), code.size());
+  }
+
+ private:
+  std::string kind_;
+  std::vector<std::pair<std::string, std::string>> parts_;
+  std::vector<TernBlob> blobs_;
+};
 
 // Values for TernPropertySink, borrowed from their argument.
 inline TernAny TextValue(const char* text) { return {kTernRawStr, 0, {.v_str = text}}; }

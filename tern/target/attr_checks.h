@@ -10,6 +10,10 @@ namespace tern::target {
 AttrSpec IntInRange(const char* name, int64_t otherwise, int64_t low, int64_t high,
                     const char* help);
 
+// An attribute that is one of these words; the help says so.
+AttrSpec OneOf(const char* name, const char* otherwise, std::vector<std::string> legal,
+               const char* help);
+
 }  // namespace tern::target
 
 #endif  // TERN_TARGET_ATTR_CHECKS_H_

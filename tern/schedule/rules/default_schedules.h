@@ -12,6 +12,7 @@ namespace tern::schedule {
 // The rules that are for every host (host_rules.cc), and for every device (device_rules.cc).
 void RegisterHostRules();
 void RegisterDeviceRules();
+void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
 
 // What the rules did to a function.
 struct Explanation {

@@ -57,14 +57,6 @@ int64_t MoveLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts
   return PowerIn(ConstExtent(block.axes[axis]), facts.vector_bytes / bytes);
 }
 
-std::string FuseAll(Schedule* schedule, const std::string& block, const Schedule::Names& loops) {
-  std::string fused = loops[0];
-  for (size_t i = 1; i < loops.size(); ++i)
-    fused = schedule->Fuse({LoopOf(block, fused), LoopOf(block, loops[i])},
-                           FreshLoopName(*schedule, loops[0] + "_" + loops[i]));
-  return fused;
-}
-
 // A loop over all becomes blocks of threads.
 void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::string& loop,
                        int64_t threads) {
@@ -93,7 +85,7 @@ bool MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts
   if (!split.outer.empty()) loops.push_back(split.outer);
   if (loops.empty()) return false;
   schedule->Vectorize(LoopOf(block.name, split.inner));
-  SpreadOverThreads(schedule, block.name, FuseAll(schedule, block.name, loops),
+  SpreadOverThreads(schedule, block.name, FuseLoops(schedule, block.name, loops),
                     std::min(kThreads, facts.max_threads));
   return true;
 }
@@ -146,7 +138,7 @@ bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
   order.insert(order.end(), {r.inner, w.inner});
   schedule->Reorder(Around(name, order));
   if (outer.empty()) return false;
-  std::string tile = FuseAll(schedule, name, outer);
+  std::string tile = FuseLoops(schedule, name, outer);
   schedule->Bind(LoopOf(name, tile), kBlockX);
   std::string copy = schedule->CacheRead(name, across->buffer->name, "shared");
   Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
@@ -224,7 +216,7 @@ bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   Schedule::Names order = loops->spatial;
   order.push_back(loops->reduce[0]);
   schedule->Reorder(Around(block.name, order));
-  std::string rows = FuseAll(schedule, block.name, loops->spatial);
+  std::string rows = FuseLoops(schedule, block.name, loops->spatial);
   schedule->Bind(LoopOf(block.name, rows), kBlockX);
   SpreadRow(schedule, block.name, loops->reduce[0],
             ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts), 1);
@@ -263,7 +255,9 @@ void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
   int64_t bytes = 0;
   for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
     bytes += length * buffer->dtype.bytes();
-    if (length == 0 || bytes + 1024 > facts.shared_bytes) return;
+    // Several blocks at a time hide what each waits for.
+    constexpr int64_t kMost = 48 << 10, kForResults = 1024;
+    if (length == 0 || bytes + kForResults > std::min(kMost, facts.shared_bytes)) return;
     Try(schedule, [&](Schedule* attempt) {
       std::string copy;
       for (const std::string& name : blocks) {
@@ -318,7 +312,7 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
   Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
   Schedule::Names rows;
   for (const ForNode* loop : nest.around) rows.push_back(loop->var.name());
-  std::string blocks = rows.size() > 1 ? FuseAll(schedule, block.name, rows) : rows[0];
+  std::string blocks = rows.size() > 1 ? FuseLoops(schedule, block.name, rows) : rows[0];
   schedule->Bind(LoopOf(block.name, blocks), kBlockX);
 
   int64_t lanes = 1, threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
@@ -341,6 +335,7 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
 }  // namespace
 
 void RegisterDeviceRules() {
+  RegisterDeviceMatmulRules();
   using K = BlockKind;
   RegisterRule({.name = "rows_in_blocks",
                 .description = "a row is read once, by the threads of a block, which reduce it",

@@ -92,6 +92,14 @@ Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
   return names;
 }
 
+std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops) {
+  std::string fused = loops[0];
+  for (size_t i = 1; i < loops.size(); ++i)
+    fused = schedule->Fuse({LoopOf(block, fused), LoopOf(block, loops[i])},
+                           FreshLoopName(*schedule, loops[0] + "_" + loops[i]));
+  return fused;
+}
+
 std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
   const BlockNode* node = FindBlockNamed(schedule, block.name);
   Nest nest = NestOf(schedule.function()->body, node);

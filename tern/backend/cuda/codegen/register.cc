@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The target kind `cuda`.
+#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/backend/cuda/common/nvrtc.h"
 #include "tern/backend/cuda/schedule/tensor_core_matmul.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
+#include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
@@ -19,16 +22,36 @@ void RegisterCodegen();
 namespace {
 
 constexpr int32_t kDeviceTypeCuda = 2;  // DLPack's
+constexpr int kFirstWithBfloat16 = 80;
 
-ffi::Module Build(const ir::IRModule& module, const target::Target&) {
+// What the target asks for: the source itself, or what NVRTC or whoever stands in for it makes.
+std::string Emit(const std::string& source, const target::Target& target) {
+  std::string format = target->GetString("emit"), arch = target->GetString("arch");
+  if (format == "cuda") return source;
+  if (auto code = codegen::CompileByHook("cuda", source)) return *code;
+  auto output = format == "ptx" ? tern::cuda::NvrtcOutput::kPtx : tern::cuda::NvrtcOutput::kCubin;
+  try {
+    return tern::cuda::CompileSource(source, arch, output);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "-emit=" + format + ": " + error.message());
+  }
+}
+
+ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   CodeGenCuda gen;
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  std::string source = gen.Finish();
+  std::string source = codegen::PostProcess("cuda", gen.Finish());
   return runtime::CreateDeviceModule({.kind = "cuda",
-                                      .fmt = "cuda",
+                                      .fmt = target->GetString("emit"),
                                       .fmap = gen.kernels(),
-                                      .payload = {{"", source}},
+                                      .payload = {{"", Emit(source, target)}},
                                       .source = {{"cuda", source}}});
+}
+
+// bfloat16 is converted by instructions since sm_80; before, it is integers.
+bool Stores(const target::Target& target, DataType dtype) {
+  return StoresFloat(dtype) &&
+         (dtype != DataType::Bfloat16() || ArchitectureNumber(target) >= kFirstWithBfloat16);
 }
 
 }  // namespace
@@ -46,22 +69,23 @@ void RegisterCodegen() {
   kind.warp_size = 32;
   kind.scopes.emplace_back(tir::kDynamicShared);
   kind.final_passes = {"narrow_indices"};
-  kind.stores = [](const target::Target&, DataType dtype) { return StoresFloat(dtype); };
+  kind.stores = Stores;
+  kind.attrs["arch"] = target::OneOf("arch", kBaselineArchitecture, Architectures(),
+                                     "the generation of the GPU that code is made for");
+  kind.attrs["emit"] =
+      target::OneOf("emit", "cuda", {"cuda", "ptx", "cubin"},
+                    "source, which is compiled where it runs, or what NVRTC makes of it here");
   kind.attrs["max_threads"] =
       target::IntInRange("max_threads", 1024, 1, 1024, "threads in a block");
   const std::pair<const char*, int64_t> axes[] = {
       {"max_threads_x", 1024}, {"max_threads_y", 1024}, {"max_threads_z", 64}};
   for (const auto& [axis, most] : axes)
     kind.attrs[axis] = target::IntInRange(axis, most, 1, most, "threads in a block on one axis");
-  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 49152, 0, 232448,
+  // What all architectures from the baseline on have.
+  kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 101376, 0, 232448,
                                                        "bytes of shared memory in a block");
-  kind.attrs["arch"] = target::IntInRange(
-      "arch", 80, 50, 129, "the first architecture that code may be for: 80 is sm_80");
   kind.has_addresses = true;
-  kind.tags = {
-      {"nvidia/h200", "cuda -arch=90 -max_shared_memory=232448"},
-      {"nvidia/rtx-4090", "cuda -arch=89 -max_shared_memory=101376"},
-  };
+  kind.tags = Tags();
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},

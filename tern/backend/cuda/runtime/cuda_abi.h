@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the CUDA driver API and of NVRTC that the plugin uses, declared from their
-// documentation, so that no SDK is needed to build it.
+// The part of the CUDA driver API that the plugin uses, declared from its documentation, so that no
+// SDK is needed to build it.
 #ifndef TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_
 #define TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_
 
@@ -61,6 +61,8 @@ inline constexpr unsigned kEventDefault = 0;
   X(MemcpyHtoD, "cuMemcpyHtoDAsync_v2", DevicePointer, const void*, size_t, Stream)             \
   X(MemcpyDtoH, "cuMemcpyDtoHAsync_v2", void*, DevicePointer, size_t, Stream)                   \
   X(MemcpyDtoD, "cuMemcpyDtoDAsync_v2", DevicePointer, DevicePointer, size_t, Stream)           \
+  X(MemcpyPeer, "cuMemcpyPeerAsync", DevicePointer, Context, DevicePointer, Context, size_t,    \
+    Stream)                                                                                     \
   X(StreamCreate, "cuStreamCreate", Stream*, unsigned)                                          \
   X(StreamDestroy, "cuStreamDestroy_v2", Stream)                                                \
   X(StreamSynchronize, "cuStreamSynchronize", Stream)                                           \
@@ -78,35 +80,17 @@ inline constexpr unsigned kEventDefault = 0;
   X(LaunchKernel, "cuLaunchKernel", Function, unsigned, unsigned, unsigned, unsigned, unsigned, \
     unsigned, unsigned, Stream, void**, void**)
 
+// Functions of newer drivers: null where the driver has none.
+#define TERN_CUDA_OPTIONAL_FUNCTIONS(X) \
+  X(FuncGetParamInfo, "cuFuncGetParamInfo", Function, size_t, size_t*, size_t*)
+
 struct Functions {
 #define TERN_CUDA_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_DECLARE)
+  TERN_CUDA_OPTIONAL_FUNCTIONS(TERN_CUDA_DECLARE)
 #undef TERN_CUDA_DECLARE
 };
 
 }  // namespace tern::cuda::cu
-
-namespace tern::cuda::nvrtc {
-
-using Program = struct ProgramHandle*;
-using Result = int;
-
-#define TERN_NVRTC_FUNCTIONS(X)                                                   \
-  X(CreateProgram, "nvrtcCreateProgram", Program*, const char*, const char*, int, \
-    const char* const*, const char* const*)                                       \
-  X(DestroyProgram, "nvrtcDestroyProgram", Program*)                              \
-  X(CompileProgram, "nvrtcCompileProgram", Program, int, const char* const*)      \
-  X(GetProgramLogSize, "nvrtcGetProgramLogSize", Program, size_t*)                \
-  X(GetProgramLog, "nvrtcGetProgramLog", Program, char*)                          \
-  X(GetCodeSize, "nvrtcGetCUBINSize", Program, size_t*)                           \
-  X(GetCode, "nvrtcGetCUBIN", Program, char*)
-
-struct Functions {
-#define TERN_NVRTC_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
-  TERN_NVRTC_FUNCTIONS(TERN_NVRTC_DECLARE)
-#undef TERN_NVRTC_DECLARE
-};
-
-}  // namespace tern::cuda::nvrtc
 
 #endif  // TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_

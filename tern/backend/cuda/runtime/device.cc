@@ -53,7 +53,13 @@ int Describe(int32_t device_id, void* sink, TernPropertySink emit) {
 }
 
 int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
-  return Guard([&] { EmitLimits(Driver::Get().device(device_id), sink, emit); });
+  return Guard([&] {
+    Device& device = Driver::Get().device(device_id);
+    std::string arch = device.architecture();
+    TernAny any = plugin::TextValue(arch.c_str());
+    emit(sink, "arch", &any);
+    EmitLimits(device, sink, emit);
+  });
 }
 
 // The driver aligns to 256 bytes, more than any kernel asks for.
@@ -78,11 +84,22 @@ int Free(int32_t device_id, void* memory) {
   });
 }
 
-// To and from the host it waits: the host's memory may go away when this returns.
+void CopyToPeer(const TernCopy& copy) {
+  Device &from = Driver::Get().device(copy.src_device.id),
+         &to = Driver::Get().device(copy.dst_device.id);
+  Check(Cu().MemcpyPeer(Address(copy.dst, copy.dst_offset), to.context(),
+                        Address(copy.src, copy.src_offset), from.context(), copy.bytes,
+                        AsStream(copy.stream)),
+        "cuMemcpyPeerAsync");
+}
+
+// To and from the host it waits: the host's memory may go away when this returns; between devices
+// too, whose streams do not know of each other.
 int Copy(const TernCopy* copy) {
   return Guard([&] {
     bool from_host = copy->src_device.type == kTernDeviceCpu,
          to_host = copy->dst_device.type == kTernDeviceCpu;
+    bool is_peer = !from_host && !to_host && copy->src_device.id != copy->dst_device.id;
     if (copy->bytes == 0) return;
     Current current(Driver::Get().device(from_host ? copy->dst_device.id : copy->src_device.id));
     cu::Stream stream = AsStream(copy->stream);
@@ -95,11 +112,14 @@ int Copy(const TernCopy* copy) {
       Check(Cu().MemcpyDtoH(static_cast<char*>(copy->dst) + copy->dst_offset,
                             Address(copy->src, copy->src_offset), copy->bytes, stream),
             "cuMemcpyDtoHAsync");
+    else if (is_peer)
+      CopyToPeer(*copy);
     else
       Check(Cu().MemcpyDtoD(Address(copy->dst, copy->dst_offset),
                             Address(copy->src, copy->src_offset), copy->bytes, stream),
             "cuMemcpyDtoDAsync");
-    if (from_host || to_host) Check(Cu().StreamSynchronize(stream), "cuStreamSynchronize");
+    if (from_host || to_host || is_peer)
+      Check(Cu().StreamSynchronize(stream), "cuStreamSynchronize");
   });
 }
 

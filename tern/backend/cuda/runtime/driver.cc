@@ -17,6 +17,10 @@ Functions FindFunctions(void* library) {
   if (!functions.name) TERN_THROW(RuntimeError) << kLibrary << " has no function " << symbol;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_FIND)
 #undef TERN_CUDA_FIND
+#define TERN_CUDA_FIND(name, symbol, ...) \
+  functions.name = reinterpret_cast<Result (*)(__VA_ARGS__)>(dlsym(library, symbol));
+  TERN_CUDA_OPTIONAL_FUNCTIONS(TERN_CUDA_FIND)
+#undef TERN_CUDA_FIND
   return functions;
 }
 

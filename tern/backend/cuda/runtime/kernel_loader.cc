@@ -2,9 +2,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
+#include "tern/backend/cuda/common/nvrtc.h"
 #include "tern/backend/cuda/runtime/driver.h"
-#include "tern/backend/cuda/runtime/nvrtc.h"
 #include "tern/backend/cuda/runtime/plugin.h"
 
 namespace tern::cuda {
@@ -16,9 +18,33 @@ struct Kernel {
   Device* device;
   cu::Function handle;
   unsigned max_threads = 0;  // of this kernel on its device
+  // The bytes of its arguments, where the driver tells.
+  std::optional<std::vector<uint64_t>> arg_sizes;
   std::mutex mutex;
   int dynamic_limit = 0;  // bytes of dynamic shared memory that it was told to allow
 };
+
+std::optional<std::vector<uint64_t>> ArgSizes(cu::Function function) {
+  if (!Cu().FuncGetParamInfo) return std::nullopt;
+  std::vector<uint64_t> sizes;
+  size_t offset = 0, size = 0;
+  while (Cu().FuncGetParamInfo(function, sizes.size(), &offset, &size) == cu::kSuccess)
+    sizes.push_back(size);
+  return sizes;
+}
+
+// A wrong argument would be read as something else.
+void CheckArguments(const Kernel& kernel, const TernLaunch& launch) {
+  if (!kernel.arg_sizes) return;
+  const std::vector<uint64_t>& sizes = *kernel.arg_sizes;
+  if (sizes.size() != static_cast<size_t>(launch.num_args))
+    TERN_THROW(ValueError) << "the kernel takes " << sizes.size() << " arguments, "
+                           << launch.num_args << " are given";
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] != launch.arg_sizes[i])
+      TERN_THROW(ValueError) << "argument " << i << " of the kernel has " << sizes[i] << " bytes, "
+                             << launch.arg_sizes[i] << " are given";
+}
 
 // One cu::Module per blob: a whole program, or one kernel's code.
 class Program {
@@ -32,15 +58,7 @@ class Program {
 
   void Add(const std::string& fmt, const TernBlob& blob) {
     std::string code(blob.data, blob.size);
-    if (fmt == "cuda") code = CompileSource(code, device_->architecture());
-    Current current(*device_);
-    cu::Module module = nullptr;
-    cu::Result result = Cu().ModuleLoadData(&module, code.c_str());
-    if (result != cu::kSuccess && fmt != "cuda")
-      TERN_THROW(RuntimeError) << "cuda:" << device_->number() << " (" << device_->name() << ", "
-                               << device_->architecture() << ") does not take the " << fmt
-                               << " code: it is for another architecture or a newer driver";
-    Check(result, "cuModuleLoadData");
+    cu::Module module = fmt == "cuda" ? FromSource(code) : FromCode(fmt, code);
     modules_.emplace(blob.name, module);
   }
 
@@ -61,10 +79,43 @@ class Program {
     Check(Cu().FuncGetAttribute(&threads, cu::kFunctionMaxThreadsPerBlock, kernel->handle),
           "cuFuncGetAttribute");
     kernel->max_threads = static_cast<unsigned>(threads);
+    kernel->arg_sizes = ArgSizes(kernel->handle);
     return kernels_.emplace(name, std::move(kernel)).first->second.get();
   }
 
  private:
+  cu::Result Load(const std::string& code, cu::Module* module) {
+    Current current(*device_);
+    return Cu().ModuleLoadData(module, code.c_str());
+  }
+
+  // A program is compiled once for all processes. What the driver does not take any more is
+  // compiled again.
+  cu::Module FromSource(const std::string& source) {
+    // For this very chip: all of its instructions.
+    std::string arch = device_->architecture();
+    if (device_->Attribute(cu::kComputeCapabilityMajor) >= 9 && NvrtcHasSpecificArchitectures())
+      arch += "a";
+    plugin::CachedProgram cached(
+        "cuda", {{"source", source}, {"arch", arch}, {"compiler", NvrtcDescription()}});
+    cu::Module module = nullptr;
+    std::string code;
+    if (cached.Find(&code) && Load(code, &module) == cu::kSuccess) return module;
+    code = CompileSource(source, arch, NvrtcOutput::kCubin);
+    Check(Load(code, &module), "cuModuleLoadData");
+    cached.Store(code);
+    return module;
+  }
+
+  cu::Module FromCode(const std::string& fmt, const std::string& code) {
+    cu::Module module = nullptr;
+    if (Load(code, &module) != cu::kSuccess)
+      TERN_THROW(RuntimeError) << "cuda:" << device_->number() << " (" << device_->name() << ", "
+                               << device_->architecture() << ") does not take the " << fmt
+                               << " code: it is for another architecture or a newer driver";
+    return module;
+  }
+
   Device* device_;
   std::map<std::string, cu::Module> modules_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
@@ -128,6 +179,7 @@ void AllowDynamicShared(Kernel& kernel, uint64_t bytes) {
 int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
     auto& kernel = *static_cast<Kernel*>(raw);
+    CheckArguments(kernel, *launch);
     Current current(*kernel.device);
     AllowDynamicShared(kernel, launch->dynamic_shared_bytes);
     auto** args = const_cast<void**>(launch->args);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
@@ -319,7 +320,7 @@ void RegisterTensorCoreMatmul() {
                 .fits =
                     [](const MachineFacts& facts) {
                       return facts.target->kind->name == "cuda" &&
-                             facts.target->GetInt("arch") >= kFirstArch;
+                             ArchitectureNumber(facts.target) >= kFirstArch;
                     },
                 .priority = 100,
                 .apply = Apply});

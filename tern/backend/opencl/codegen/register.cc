@@ -2,6 +2,7 @@
 //
 // The target kind `opencl`.
 #include "tern/backend/opencl/codegen/codegen_opencl.h"
+#include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
@@ -22,11 +23,12 @@ bool HasFp16(const target::Target& target) { return target->GetInt("fp16") != 0;
 ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   CodeGenOpenCL gen(HasFp16(target));
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  std::string source = gen.Finish();
+  std::string source = codegen::PostProcess("opencl", gen.Finish());
+  auto binary = codegen::CompileByHook("opencl", source);
   return runtime::CreateDeviceModule({.kind = "opencl",
-                                      .fmt = "cl",
+                                      .fmt = binary ? "clbin" : "cl",
                                       .fmap = gen.kernels(),
-                                      .payload = {{"", source}},
+                                      .payload = {{"", binary.value_or(source)}},
                                       .source = {{"cl", source}}});
 }
 

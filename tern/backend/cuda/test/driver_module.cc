@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules and launches of the stand-in driver.
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tern/backend/cuda/test/driver_state.h"
+#include "tern/backend/cuda/test/ptx_text.h"
+
+using namespace tern::cuda;
+using namespace tern::cuda::standin;
+
+namespace {
+
+// The driver is not told how long an image is: a shared object says it, and PTX ends with a zero.
+std::string ImageBytes(const void* image) {
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0)
+    return CodeOfPtx(static_cast<const char*>(image)).value_or("");
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  size_t size = header.e_shoff + size_t{header.e_shentsize} * header.e_shnum;
+  return {static_cast<const char*>(image), size};
+}
+
+// The file stays open as long as the library: its number is the library's name.
+void* OpenImage(const std::string& bytes, int* out) {
+  int file = *out = memfd_create("stand-in-module", MFD_CLOEXEC);
+  if (file < 0) return nullptr;
+  bool is_written = write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  return is_written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+}
+
+void CloseImage(void* library, int file) {
+  if (library) dlclose(library);
+  if (file >= 0) close(file);
+}
+
+// Where the module lies in memory, and what of it is constant.
+void NoteImage(Module* module, const dl_phdr_info& info) {
+  auto place = [&](const ElfW(Phdr) & header) {
+    return reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr);
+  };
+  module->image_begin = reinterpret_cast<const char*>(info.dlpi_addr);
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr) & header = info.dlpi_phdr[i];
+    const char *begin = place(header), *end = begin + header.p_memsz;
+    if (header.p_type == PT_LOAD) module->image_end = end;
+    bool is_constant = header.p_type == PT_LOAD && !(header.p_flags & PF_W);
+    if (is_constant || header.p_type == PT_GNU_RELRO) module->constants.emplace_back(begin, end);
+  }
+  const auto* state = reinterpret_cast<const char*>(module->info->state);
+  const auto* host = reinterpret_cast<const char*>(module->info->host);
+  module->constants.emplace_back(state, state + sizeof *module->info->state);
+  module->constants.emplace_back(host, host + sizeof *module->info->host);
+}
+
+void FindImage(Module* module) {
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* found = static_cast<Module*>(data);
+        const auto inside = reinterpret_cast<ElfW(Addr)>(found->info);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          ElfW(Addr) begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+          if (info->dlpi_phdr[i].p_type != PT_LOAD || inside < begin ||
+              inside >= begin + info->dlpi_phdr[i].p_memsz)
+            continue;
+          NoteImage(found, *info);
+          return 1;
+        }
+        return 0;
+      },
+      module);
+}
+
+// Machine code runs within its generation, on the same or a later chip; code for "sm_90a" there
+// alone; PTX on whatever came later.
+bool RunsHere(const std::string& arch) {
+  const std::string here = Architecture();
+  bool is_ptx = arch.starts_with("compute_");
+  std::string number = arch.substr(arch.find('_') + 1);
+  if (number.ends_with('a')) return here.substr(3, 2) == number.substr(0, 2);
+  int wanted = std::atoi(number.c_str()), there = std::atoi(here.c_str() + 3);
+  return there >= wanted && (is_ptx || there / 10 == wanted / 10);
+}
+
+std::string SizesText(unsigned x, unsigned y, unsigned z) {
+  return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
+}
+
+int CheckSizes(const Function& function, const Index& grid, const Index& block, unsigned shared) {
+  const unsigned grids[] = {grid.x, grid.y, grid.z}, blocks[] = {block.x, block.y, block.z};
+  for (int i = 0; i < 3; ++i)
+    if (grids[i] < 1 || grids[i] > static_cast<unsigned>(kMaxGrid[i]) || blocks[i] < 1 ||
+        blocks[i] > static_cast<unsigned>(kMaxBlock[i]))
+      return Refuse(kErrorInvalidValue, "grid " + SizesText(grid.x, grid.y, grid.z) + ", block " +
+                                            SizesText(block.x, block.y, block.z));
+  uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  int most = function.kernel->max_threads ? function.kernel->max_threads : kMaxThreads;
+  if (threads > kMaxThreads)
+    return Refuse(kErrorInvalidValue, std::to_string(threads) + " threads in a block");
+  if (threads > static_cast<uint64_t>(most))
+    return Refuse(kErrorInvalidValue, std::to_string(threads) +
+                                          " threads in a block, __launch_bounds__(" +
+                                          std::to_string(most) + ")");
+  auto fixed = static_cast<size_t>(function.kernel->shared_end - function.kernel->shared_begin);
+  if (fixed + shared > static_cast<size_t>(function.dynamic_limit))
+    return Refuse(kErrorInvalidValue, std::to_string(fixed + shared) + " bytes of shared memory, " +
+                                          std::to_string(function.dynamic_limit) +
+                                          " were asked for");
+  return 0;
+}
+
+// Each argument as the kernel's signature has it; the caller's may go away.
+std::shared_ptr<std::vector<std::vector<char>>> CopyArguments(const tern_standin::Kernel& kernel,
+                                                              void** args) {
+  auto copies = std::make_shared<std::vector<std::vector<char>>>();
+  for (int i = 0; i < kernel.num_params; ++i) {
+    const auto* start = static_cast<const char*>(args[i]);
+    copies->emplace_back(start, start + kernel.params[i].size);
+  }
+  return copies;
+}
+
+KernelError Execute(Driver& driver, Function* function, const Index& grid, const Index& block,
+                    unsigned shared, std::vector<std::vector<char>>& copies) {
+  if (!driver.functions.contains(function))
+    return {kErrorLaunchFailed, "the kernel's module was unloaded"};
+  std::vector<void*> pointers;
+  for (auto& copy : copies) pointers.push_back(copy.data());
+  const Module& module = *function->module;
+  auto check = [&](const void* address, size_t bytes) -> std::string {
+    std::string why;
+    const Allocation* found = driver.Find(reinterpret_cast<uint64_t>(address), bytes, &why);
+    if (!found) return why;
+    if (found->device < 0 || found->device == module.device) return "";
+    return "of device " + std::to_string(found->device);
+  };
+  return RunGrid({.module = module.info,
+                  .kernel = function->kernel,
+                  .grid = grid,
+                  .block = block,
+                  .dynamic_shared_bytes = shared,
+                  .args = pointers.data(),
+                  .image_begin = module.image_begin,
+                  .image_end = module.image_end,
+                  .constants = module.constants,
+                  .check_global = check});
+}
+
+Function* CheckFunction(Driver& driver, cu::Function handle) {
+  auto* function = reinterpret_cast<Function*>(handle);
+  if (driver.functions.contains(function)) return function;
+  Misuse(kErrorInvalidHandle, "the kernel is not one, or its module was unloaded");
+  return nullptr;
+}
+
+}  // namespace
+
+TERN_STANDIN_API cuModuleLoadData(cu::Module* out, const void* image) {
+  return Call(
+      "cuModuleLoadData", kInit | kCurrent | kNoCapture, [&](Driver& driver, Context* context) {
+        if (!out || !image) return Misuse(kErrorInvalidValue, "no image");
+        std::string bytes = ImageBytes(image);
+        if (bytes.empty())
+          return Refuse(kErrorInvalidImage, "neither machine code nor PTX of the stand-in NVRTC");
+        int file = -1;
+        void* library = OpenImage(bytes, &file);
+        auto* info =
+            library
+                ? static_cast<const tern_standin::Module*>(dlsym(library, "tern_standin_module"))
+                : nullptr;
+        if (!info || info->version != tern_standin::kVersion) {
+          CloseImage(library, file);
+          return Refuse(kErrorInvalidImage, "not made by the stand-in NVRTC");
+        }
+        if (!RunsHere(info->arch)) {
+          std::string arch = info->arch;
+          CloseImage(library, file);
+          return Refuse(kErrorNoBinary,
+                        "the code is for " + arch + ", the device is " + Architecture());
+        }
+        auto* module = new Module{context->device, library, file, info, nullptr, nullptr, {}, {}};
+        FindImage(module);
+        driver.modules.insert(module);
+        *out = reinterpret_cast<cu::Module>(module);
+        return 0;
+      });
+}
+
+TERN_STANDIN_API cuModuleUnload(cu::Module handle) {
+  return Call("cuModuleUnload", kInit | kCurrent | kNoCapture, [&](Driver& driver, Context*) {
+    auto* module = reinterpret_cast<Module*>(handle);
+    if (!driver.modules.contains(module))
+      return Misuse(kErrorInvalidHandle, "not a module, or unloaded");
+    driver.DrainDevice(module->device);
+    for (const auto& [name, function] : module->functions) driver.functions.erase(function.get());
+    driver.modules.erase(module);
+    CloseImage(module->library, module->file);
+    delete module;
+    return 0;
+  });
+}
+
+TERN_STANDIN_API cuModuleGetFunction(cu::Function* out, cu::Module handle, const char* name) {
+  return Call("cuModuleGetFunction", kInit | kCurrent, [&](Driver& driver, Context*) {
+    auto* module = reinterpret_cast<Module*>(handle);
+    if (!driver.modules.contains(module))
+      return Misuse(kErrorInvalidHandle, "not a module, or unloaded");
+    for (int i = 0; i < module->info->num_kernels; ++i) {
+      const tern_standin::Kernel& kernel = module->info->kernels[i];
+      if (std::strcmp(kernel.name, name) != 0) continue;
+      auto& function = module->functions[name];
+      if (!function) function = std::make_unique<Function>(Function{module, &kernel});
+      driver.functions.insert(function.get());
+      *out = reinterpret_cast<cu::Function>(function.get());
+      return 0;
+    }
+    return Refuse(kErrorNotFound, std::string("no kernel ") + name);
+  });
+}
+
+TERN_STANDIN_API cuFuncGetAttribute(int* value, int attribute, cu::Function handle) {
+  return Call("cuFuncGetAttribute", kInit | kCurrent, [&](Driver& driver, Context*) {
+    Function* function = CheckFunction(driver, handle);
+    if (!function) return int{kErrorInvalidHandle};
+    if (attribute != cu::kFunctionMaxThreadsPerBlock)
+      return Misuse(kErrorInvalidValue,
+                    "attribute " + std::to_string(attribute) + " is not known here");
+    *value = function->kernel->max_threads ? function->kernel->max_threads : kMaxThreads;
+    return 0;
+  });
+}
+
+TERN_STANDIN_API cuFuncGetParamInfo(cu::Function handle, size_t index, size_t* offset,
+                                    size_t* size) {
+  return Call("cuFuncGetParamInfo", kInit, [&](Driver& driver, Context*) {
+    Function* function = CheckFunction(driver, handle);
+    if (!function) return int{kErrorInvalidHandle};
+    if (index >= static_cast<size_t>(function->kernel->num_params))
+      return Refuse(kErrorInvalidValue, "no such parameter");
+    *offset = 0;
+    for (size_t i = 0; i <= index; ++i) {
+      const tern_standin::Param& param = function->kernel->params[i];
+      if (i > 0) *offset += function->kernel->params[i - 1].size;
+      *offset = (*offset + param.alignment - 1) / param.alignment * param.alignment;
+      *size = param.size;
+    }
+    return 0;
+  });
+}
+
+TERN_STANDIN_API cuFuncSetAttribute(cu::Function handle, int attribute, int value) {
+  return Call("cuFuncSetAttribute", kInit | kCurrent, [&](Driver& driver, Context*) {
+    Function* function = CheckFunction(driver, handle);
+    if (!function) return int{kErrorInvalidHandle};
+    if (attribute != cu::kFunctionMaxDynamicSharedSize)
+      return Misuse(kErrorInvalidValue,
+                    "attribute " + std::to_string(attribute) + " is not known here");
+    auto fixed = static_cast<int>(function->kernel->shared_end - function->kernel->shared_begin);
+    if (value < 0 || value + fixed > kOptinShared)
+      return Refuse(kErrorInvalidValue, std::to_string(value) + " bytes of dynamic shared memory");
+    function->dynamic_limit = std::max(kStaticShared, value + fixed);
+    return 0;
+  });
+}
+
+TERN_STANDIN_API cuLaunchKernel(cu::Function handle, unsigned grid_x, unsigned grid_y,
+                                unsigned grid_z, unsigned block_x, unsigned block_y,
+                                unsigned block_z, unsigned shared, cu::Stream stream_handle,
+                                void** args, void** extra) {
+  return Call("cuLaunchKernel", kInit | kCurrent, [&](Driver& driver, Context* context) {
+    Function* function = CheckFunction(driver, handle);
+    Stream* stream = CheckStream(driver, context, stream_handle);
+    if (!function || !stream) return int{kErrorInvalidHandle};
+    if (function->module->device != context->device)
+      return Misuse(kErrorInvalidContext,
+                    "the kernel is of another device than the current context");
+    Index grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
+    if (int code = CheckSizes(*function, grid, block, shared)) return code;
+    if (extra || (!args && function->kernel->num_params > 0))
+      return Misuse(kErrorInvalidValue, "no arguments");
+    for (int i = 0; i < function->kernel->num_params; ++i)
+      if (!args[i] || reinterpret_cast<uintptr_t>(args[i]) % function->kernel->params[i].alignment)
+        return Misuse(kErrorInvalidValue,
+                      "argument " + std::to_string(i) + " is null or not aligned");
+    auto copies = CopyArguments(*function->kernel, args);
+    driver.Enqueue(*stream, [&driver, function, grid, block, shared, copies] {
+      return Execute(driver, function, grid, block, shared, *copies);
+    });
+    return 0;
+  });
+}

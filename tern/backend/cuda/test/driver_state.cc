@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cuda/test/driver_state.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace tern::cuda::standin {
+namespace {
+
+struct LastError {
+  int code = 0;
+  std::string text;
+};
+thread_local LastError last_error;
+thread_local std::string calling;
+
+int NumberOf(const char* variable, int otherwise) {
+  const char* value = std::getenv(variable);
+  return value ? std::atoi(value) : otherwise;
+}
+
+// After all that the program does at its end.
+__attribute__((destructor)) void ReportAtExit() {
+  Driver& driver = Driver::Get();
+  std::string leaks = driver.Leaks();
+  if (!leaks.empty())
+    std::fprintf(stderr, "stand-in cuda: at the end there are still\n%s", leaks.c_str());
+  if ((!leaks.empty() || driver.has_misuse) && NumberOf("TERN_STANDIN_STRICT", 0)) {
+    std::fflush(nullptr);
+    _exit(97);
+  }
+}
+
+}  // namespace
+
+void Lock::lock() {
+  int expected = 0;
+  while (!is_held_.compare_exchange_weak(expected, 1, std::memory_order_acquire)) {
+    expected = 0;
+    usleep(20);
+  }
+}
+void Lock::unlock() { is_held_.store(0, std::memory_order_release); }
+
+Driver& Driver::Get() {
+  static auto* driver = new Driver;
+  return *driver;
+}
+
+Driver::Driver() {
+  int count = NumberOf("TERN_STANDIN_DEVICES", 1);
+  for (int i = 0; i < count; ++i)
+    contexts.push_back(
+        std::make_unique<Context>(Context{.device = i, .default_stream = {i, true}}));
+}
+
+std::string Architecture() {
+  const char* value = std::getenv("TERN_STANDIN_ARCH");
+  return value ? value : "sm_90";
+}
+
+uint64_t Driver::memory_bytes() const {
+  return static_cast<uint64_t>(NumberOf("TERN_STANDIN_MEMORY_MB", 4096)) << 20;
+}
+
+uint64_t Driver::used_bytes(int device) const {
+  uint64_t used = 0;
+  for (const auto& [address, allocation] : memory)
+    if (allocation.device == device) used += allocation.bytes;
+  return used;
+}
+
+const Allocation* Driver::Find(uint64_t address, size_t bytes, std::string* why) const {
+  auto after = memory.upper_bound(address);
+  if (after == memory.begin()) {
+    *why = "where no memory is";
+    return nullptr;
+  }
+  auto it = std::prev(after);
+  const Allocation& allocation = it->second;
+  uint64_t offset = address - it->first;
+  if (offset <= allocation.bytes && bytes <= allocation.bytes - offset) return &allocation;
+  *why = offset > allocation.bytes + (1 << 20)
+             ? "where no memory is"
+             : "from byte " + std::to_string(offset) + " of an allocation of " +
+                   std::to_string(allocation.bytes);
+  return nullptr;
+}
+
+void Driver::Drain(Stream& stream, const Mark* until) {
+  Context& context = *contexts[static_cast<size_t>(stream.device)];
+  while (!stream.works.empty() && !(until && until->is_done)) {
+    Work work = std::move(stream.works.front());
+    stream.works.pop_front();
+    if (context.failure.code) continue;
+    KernelError error = work();
+    if (error.code) context.failure = error;
+  }
+}
+
+void Driver::DrainDevice(int device) {
+  Drain(contexts[static_cast<size_t>(device)]->default_stream);
+  for (Stream* stream : streams)
+    if (stream->device == device && !stream->capture) Drain(*stream);
+}
+
+void Driver::Enqueue(Stream& stream, Work work) {
+  if (stream.capture) {
+    stream.capture->works.push_back(std::move(work));
+    return;
+  }
+  // The default stream and those that are not told otherwise wait for each other.
+  Stream& other = contexts[static_cast<size_t>(stream.device)]->default_stream;
+  if (&stream == &other) {
+    for (Stream* blocking : streams)
+      if (blocking->device == stream.device && blocking->is_blocking) Drain(*blocking);
+  } else if (stream.is_blocking) {
+    Drain(other);
+  }
+  stream.works.push_back(std::move(work));
+}
+
+std::string Driver::Leaks() const {
+  std::string lines;
+  auto add = [&](size_t count, const char* what) {
+    if (count > 0) lines += "  " + std::to_string(count) + " " + what + "\n";
+  };
+  for (const auto& context : contexts)
+    if (context->failure.code) return "";  // nothing can be given back there
+  for (const auto& [address, allocation] : memory)
+    lines += "  an allocation of " + std::to_string(allocation.bytes) + " bytes" +
+             (allocation.device < 0 ? " of the host"
+                                    : " of device " + std::to_string(allocation.device)) +
+             "\n";
+  add(streams.size(), "streams");
+  add(events.size(), "events");
+  add(modules.size(), "modules");
+  add(graphs.size(), "graphs");
+  return lines;
+}
+
+std::vector<Context*>& ContextStack() {
+  thread_local std::vector<Context*> stack;
+  return stack;
+}
+
+int Refuse(int code, const std::string& text) {
+  last_error = {code, calling + ": " + text};
+  return code;
+}
+
+int Misuse(int code, const std::string& text) {
+  Driver::Get().has_misuse = true;
+  std::fprintf(stderr, "stand-in cuda: %s: %s\n", calling.c_str(), text.c_str());
+  return Refuse(code, text);
+}
+
+const std::string* TextOf(int code) { return last_error.code == code ? &last_error.text : nullptr; }
+
+int Call(const char* name, unsigned needs, const std::function<int(Driver&, Context*)>& body) {
+  Driver& driver = Driver::Get();
+  std::lock_guard guard(driver.lock);
+  calling = name;
+  if ((needs & kInit) && !driver.is_initialized)
+    return Misuse(kErrorNotInitialized, "cuInit was not called");
+  Context* context = nullptr;
+  if (needs & kCurrent) {
+    if (ContextStack().empty()) return Misuse(kErrorInvalidContext, "no context is current");
+    context = ContextStack().back();
+    if (context->failure.code) {
+      last_error = {context->failure.code, context->failure.text};
+      return context->failure.code;
+    }
+  }
+  if ((needs & kNoCapture) && driver.num_capturing > 0) {
+    for (Stream* stream : driver.streams)
+      if (stream->capture) stream->capture_is_broken = true;
+    return Misuse(kErrorCaptureUnsupported, "not allowed while a stream is captured");
+  }
+  return body(driver, context);
+}
+
+Stream* CheckStream(Driver& driver, Context* context, cu::Stream handle) {
+  auto* stream = reinterpret_cast<Stream*>(handle);
+  if (!stream) return &context->default_stream;
+  if (!driver.streams.contains(stream)) {
+    Misuse(kErrorInvalidHandle, "the stream is not one, or was destroyed");
+    return nullptr;
+  }
+  if (stream->device == context->device) return stream;
+  Misuse(kErrorInvalidHandle, "the stream is of device " + std::to_string(stream->device) +
+                                  ", the current context of device " +
+                                  std::to_string(context->device));
+  return nullptr;
+}
+
+Event* CheckEvent(Driver& driver, Context* context, cu::Event handle) {
+  auto* event = reinterpret_cast<Event*>(handle);
+  if (!event || !driver.events.contains(event)) {
+    Misuse(kErrorInvalidHandle, "the event is not one, or was destroyed");
+    return nullptr;
+  }
+  if (event->device == context->device) return event;
+  Misuse(kErrorInvalidHandle, "the event is of another device than the current context");
+  return nullptr;
+}
+
+}  // namespace tern::cuda::standin

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/program_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tern/ffi/error.h"
+#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/sha256.h"
+
+namespace tern::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file: this, the hash of the key and the value, the value.
+constexpr std::string_view kMagic = "tern program 1\n";
+constexpr size_t kHashBytes = 32;
+constexpr const char* kEnding = ".bin";
+// Files that nobody finished are removed with the others.
+constexpr const char* kTemporary = ".tmp";
+constexpr uint64_t kDefaultMegabytes = 1024;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string Directory() {
+  if (std::string given = Variable("TERN_CACHE_DIR"); !given.empty()) return given;
+  if (std::string base = Variable("XDG_CACHE_HOME"); base.starts_with('/')) return base + "/tern";
+  if (std::string home = Variable("HOME"); home.starts_with('/')) return home + "/.cache/tern";
+  return "";
+}
+
+// What another user could have written is not run. "" where it cannot be read.
+std::string ReadOwn(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
+  bool is_own = info.st_uid == geteuid() || info.st_uid == 0;
+  if (!is_own || (info.st_mode & (S_IWGRP | S_IWOTH))) return "";
+  try {
+    return ReadFile(path);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+bool WriteNew(const std::string& path, std::string_view head, std::string_view hash,
+              std::string_view value) {
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return false;
+  bool is_written = true;
+  for (std::string_view part : {head, hash, value})
+    while (is_written && !part.empty()) {
+      ssize_t count = write(file, part.data(), part.size());
+      is_written = count > 0;
+      if (is_written) part.remove_prefix(static_cast<size_t>(count));
+    }
+  return close(file) == 0 && is_written;
+}
+
+}  // namespace
+
+std::optional<ProgramCache> ProgramCache::FromEnvironment() {
+  if (Variable("TERN_CACHE") == "0") return std::nullopt;
+  std::string directory = Directory(), megabytes = Variable("TERN_CACHE_MB");
+  if (directory.empty()) return std::nullopt;
+  uint64_t limit =
+      megabytes.empty() ? kDefaultMegabytes : std::strtoull(megabytes.c_str(), nullptr, 10);
+  return ProgramCache(std::move(directory), limit << 20);
+}
+
+std::string ProgramCache::KeyOf(std::string_view kind, const Parts& parts) {
+  // Lengths stand before texts, so that no two lists are one text.
+  std::string text(kMagic);
+  auto add = [&](std::string_view part) {
+    text += std::to_string(part.size()) + ":" + std::string(part);
+  };
+  add(kind);
+  for (const auto& [name, value] : parts) {
+    add(name);
+    add(value);
+  }
+  return ToHex(Sha256(text));
+}
+
+std::string ProgramCache::PathOf(const std::string& key) const {
+  return directory_ + "/" + key + kEnding;
+}
+
+std::optional<std::string> ProgramCache::Find(const std::string& key) const {
+  std::string path = PathOf(key), file = ReadOwn(path);
+  if (file.size() < kMagic.size() + kHashBytes || !file.starts_with(kMagic)) return std::nullopt;
+  std::string hash = file.substr(kMagic.size(), kHashBytes);
+  file.erase(0, kMagic.size() + kHashBytes);
+  if (Sha256({key, file}) != hash) return std::nullopt;
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now
+  return file;
+}
+
+void ProgramCache::Store(const std::string& key, std::string_view value) const {
+  static std::atomic<unsigned> count{0};
+  std::error_code ignored;
+  if (value.size() > max_bytes_) return;
+  bool is_new = fs::create_directories(directory_, ignored);
+  if (is_new) chmod(directory_.c_str(), S_IRWXU);
+  std::string temporary = directory_ + "/" + key + "." + std::to_string(getpid()) + "." +
+                          std::to_string(count++) + kTemporary;
+  if (WriteNew(temporary, kMagic, Sha256({key, value}), value) &&
+      rename(temporary.c_str(), PathOf(key).c_str()) == 0)
+    return Trim();
+  unlink(temporary.c_str());
+}
+
+void ProgramCache::Trim() const {
+  struct Entry {
+    fs::file_time_type used;
+    fs::path path;
+    uint64_t bytes;
+  };
+  std::vector<Entry> entries;
+  std::error_code error;
+  uint64_t total = 0;
+  for (fs::directory_iterator it(directory_, error), end; !error && it != end;
+       it.increment(error)) {
+    std::string ending = it->path().extension().string();
+    if (ending != kEnding && ending != kTemporary) continue;
+    std::error_code gone;
+    Entry entry{it->last_write_time(gone), it->path(), it->file_size(gone)};
+    if (gone) continue;
+    total += entry.bytes;
+    entries.push_back(std::move(entry));
+  }
+  if (total <= max_bytes_) return;
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  // Some more than is needed, so that not every store comes here.
+  for (const Entry& entry : entries) {
+    if (total <= max_bytes_ / 4 * 3) break;
+    if (fs::remove(entry.path, error)) total -= entry.bytes;
+  }
+}
+
+}  // namespace tern::runtime

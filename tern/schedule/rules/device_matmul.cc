@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of matrices on devices with blocks of threads: a block computes a tile of the result,
+// each of its threads a smaller one in registers, from parts of the operands in shared memory.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// A thread adds that many products at a time, of vectors along the sum.
+constexpr int64_t kGroup = 4;
+
+// One of the two factors.
+struct Factor {
+  std::string name;
+  bool sum_is_last = false;  // neighbours in memory are those along the sum
+  int64_t bytes = 0;
+};
+
+struct Product {
+  std::string row, column, sum;  // loops
+  Names batch;
+  int64_t rows = 0, columns = 0, steps = 0;
+  Factor left, right;
+  Buffer result;
+};
+
+// Nothing where sizes are not known, or an operand is written in a way that is not looked for.
+std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block) {
+  Product product;
+  const BlockAxis* sum = nullptr;
+  for (const BlockAxis& axis : block.axes) {
+    const int64_t* extent = ir::AsConstInt(axis.extent);
+    if (axis.loop.empty() || !extent) return {};
+    auto take = [&](std::string* loop, int64_t* size) {
+      bool fresh = loop->empty();
+      *loop = axis.loop;
+      *size = *extent;
+      return fresh;
+    };
+    bool taken = axis.role == AxisRole::kRow      ? take(&product.row, &product.rows)
+                 : axis.role == AxisRole::kColumn ? take(&product.column, &product.columns)
+                 : axis.role == AxisRole::kSum    ? take(&product.sum, &product.steps)
+                                                  : axis.role == AxisRole::kBatch;
+    if (!taken) return {};
+    if (axis.role == AxisRole::kSum) sum = &axis;
+    if (axis.role == AxisRole::kBatch) product.batch.push_back(axis.loop);
+  }
+  if (product.row.empty() || product.column.empty() || !sum || block.conditional) return {};
+  product.result = block.accesses[0].buffer;
+  for (const BlockAccess& access : block.accesses) {
+    if (!access.by_axes || access.indices.size() != access.axes.size()) return {};
+    if (access.buffer.same(product.result)) continue;
+    bool is_left = std::any_of(access.axes.begin(), access.axes.end(), [&](size_t axis) {
+      return block.axes[axis].role == AxisRole::kRow;
+    });
+    Factor& factor = is_left ? product.left : product.right;
+    if (!factor.name.empty()) return {};
+    factor = {access.buffer->name, access.indices.back().get() == sum->var.get(),
+              access.buffer->dtype.bytes()};
+  }
+  if (product.left.name.empty() || product.right.name.empty()) return {};
+  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
+  return nest.around.empty() ? std::optional(product) : std::nullopt;
+}
+
+// What a block of threads computes: threads along each axis, and the tile of each.
+struct Tiles {
+  int64_t threads = 16, tile = 8, steps = 8, stages = 1;
+
+  int64_t side() const { return threads * tile; }
+  int64_t StageBytes(const Product& product) const {
+    // Rows along the sum are padded, so that they start on different banks.
+    int64_t padded = steps + kGroup;
+    return side() * (product.left.sum_is_last ? padded : steps) * product.left.bytes +
+           (side() + kGroup) * steps * product.right.bytes;
+  }
+};
+
+// The largest that divide the sizes and leave enough blocks for a large device.
+std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts) {
+  constexpr int64_t kEnoughBlocks = 128, kMostStages = 4;
+  constexpr Tiles kChoices[] = {{16, 8, 8}, {16, 4, 8}, {16, 4, 4}, {8, 4, 4}};
+  std::optional<Tiles> best;
+  for (const Tiles& choice : kChoices) {
+    bool divides = product.rows % choice.side() == 0 && product.columns % choice.side() == 0 &&
+                   product.steps % choice.steps == 0;
+    if (!divides || choice.threads * choice.threads > facts.max_threads) continue;
+    int64_t stages = facts.shared_bytes / choice.StageBytes(product);
+    if (stages < 1) continue;
+    best = choice;
+    // Devices with warps hide latencies by copying ahead.
+    while (facts.warp_size > 0 && best->stages * 2 <= std::min(stages, kMostStages))
+      best->stages *= 2;
+    int64_t blocks = product.rows / choice.side() * (product.columns / choice.side());
+    if (blocks >= kEnoughBlocks) break;
+  }
+  return best;
+}
+
+class MatmulScheduler {
+ public:
+  MatmulScheduler(Schedule* schedule, const std::string& block, const Product& product,
+                  const Tiles& tiles, const MachineFacts& facts)
+      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), facts_(facts) {}
+
+  void Run() {
+    std::string reader = SoleReader();
+    Tile();
+    if (reader.empty())
+      reader = schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
+    else
+      schedule_.SetScope(product_.result->name, "local");
+    Copies left = Copy(product_.left), right = Copy(product_.right);
+    Names out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
+    std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
+    BindThreads(init);
+    BindThreads(block_);
+    Keep(right, product_.right, "b");
+    Keep(left, product_.left, "a");
+    Share(left.shared, product_.left, "as");
+    Share(right.shared, product_.right, "bs");
+    for (const char* loop : {"it", "jt"}) {
+      schedule_.Unroll(LoopOf(init, Name(loop)));
+      schedule_.Unroll(At(loop));
+    }
+    schedule_.Unroll(At("lg"));
+    schedule_.Unroll(At("li"));
+    Store(reader, out);
+    int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
+    if (stages > 1)
+      Try(&schedule_,
+          [&](Schedule* attempt) { attempt->Pipeline(At("lo"), {0, 0, stages - 1}, {0}); });
+  }
+
+ private:
+  struct Copies {
+    std::string shared, local;
+  };
+
+  std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string At(const std::string& what) const { return LoopOf(block_, Name(what)); }
+
+  // A block that computes element by element with the result, which nothing else reads: it is done
+  // to a tile while that is in registers.
+  std::string SoleReader() const {
+    const Stmt& body = schedule_.function()->body;
+    if (!AllocationOf(body, product_.result)) return "";
+    std::string reader;
+    for (const BlockNode* block : BlocksIn(body)) {
+      if (block->name == block_ || !Touches(AsStmt(block), product_.result)) continue;
+      BlockInfo info = DescribeBlock(block);
+      bool plain = info.kind == BlockKind::kElementwise || info.kind == BlockKind::kBroadcast;
+      if (!plain || !reader.empty()) return "";
+      reader = block->name;
+    }
+    return reader;
+  }
+
+  void Tile() {
+    int64_t threads = tiles_.threads, tile = tiles_.tile;
+    schedule_.Split(LoopOf(block_, product_.row), {threads, tile},
+                    {Name("ib"), Name("iy"), Name("it")});
+    schedule_.Split(LoopOf(block_, product_.column), {threads, tile},
+                    {Name("jb"), Name("jx"), Name("jt")});
+    schedule_.Split(LoopOf(block_, product_.sum), {tiles_.steps / kGroup, kGroup},
+                    {Name("lo"), Name("lg"), Name("li")});
+    Names order = Around(block_, product_.batch);
+    for (const char* loop : {"ib", "jb", "lo", "iy", "jx", "lg", "li", "it", "jt"})
+      order.push_back(At(loop));
+    schedule_.Reorder(order);
+    schedule_.Bind(At("ib"), "blockIdx.y");
+    schedule_.Bind(At("jb"), "blockIdx.x");
+    if (!product_.batch.empty())
+      schedule_.Bind(LoopOf(block_, FuseLoops(&schedule_, block_, product_.batch)), "blockIdx.z");
+  }
+  void BindThreads(const std::string& block) {
+    schedule_.Bind(LoopOf(block, Name("iy")), "threadIdx.y");
+    schedule_.Bind(LoopOf(block, Name("jx")), "threadIdx.x");
+  }
+
+  Copies Copy(const Factor& factor) {
+    std::string shared = schedule_.CacheRead(block_, factor.name, "shared");
+    return {shared, schedule_.CacheRead(block_, shared, "local")};
+  }
+
+  // What a thread needs of shared memory for some steps is in registers. Lanes of a row read the
+  // same elements of the left factor, and neighbours of the right one.
+  void Keep(const Copies& copies, const Factor& factor, const std::string& prefix) {
+    bool grouped = factor.sum_is_last && prefix == "a";
+    Names made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
+    for (const std::string& loop : made)
+      loop == made.back() ? schedule_.Vectorize(LoopOf(copies.local, loop))
+                          : schedule_.Unroll(LoopOf(copies.local, loop));
+  }
+
+  // All threads copy a part of a factor, as many bytes at once as there can be.
+  void Share(const std::string& copy, const Factor& factor, const std::string& prefix) {
+    Names made = schedule_.ComputeAt(copy, At("lo"));
+    bool is_left = prefix == "as";
+    int64_t rank = static_cast<int64_t>(AllocatedBuffer(copy)->shape.size());
+    if (factor.sum_is_last && !is_left) {
+      // Neighbours along the columns are what is read.
+      std::string from, to;
+      for (int64_t d = 0; d < rank; ++d) {
+        from += (d ? ", d" : "d") + std::to_string(d);
+        int64_t other = d + 2 < rank ? d : 2 * rank - 3 - d;
+        to += (d ? ", d" : "d") + std::to_string(other);
+      }
+      schedule_.TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
+    }
+    if (factor.sum_is_last && rank > 1)
+      schedule_.StorageAlign(copy, rank - 2, 8, std::max<int64_t>(4 / factor.bytes * 4, 4) % 8);
+    int64_t elements = tiles_.side() * tiles_.steps, threads = tiles_.threads * tiles_.threads;
+    int64_t last = factor.sum_is_last ? tiles_.steps : tiles_.side();
+    int64_t lanes = facts_.vector_bytes > 0 ? facts_.vector_bytes / factor.bytes : 1;
+    while (lanes > 1 && (last % lanes != 0 || elements < lanes * threads)) lanes /= 2;
+    std::string all = FuseLoops(&schedule_, copy, made);
+    std::vector<int64_t> factors = {tiles_.threads, tiles_.threads};
+    Names names = {Name(prefix), Name(prefix + "y"), Name(prefix + "x")};
+    if (lanes > 1) {
+      factors.push_back(lanes);
+      names.push_back(Name(prefix + "v"));
+    }
+    schedule_.Split(LoopOf(copy, all), factors, names);
+    schedule_.Bind(LoopOf(copy, Name(prefix + "y")), "threadIdx.y");
+    schedule_.Bind(LoopOf(copy, Name(prefix + "x")), "threadIdx.x");
+    if (lanes > 1) schedule_.Vectorize(LoopOf(copy, Name(prefix + "v")));
+    schedule_.Unroll(LoopOf(copy, Name(prefix)));
+  }
+  Buffer AllocatedBuffer(const std::string& name) const {
+    return FindAllocation(schedule_.function()->body, name)->buffer;
+  }
+
+  void Store(const std::string& block, const Names& made) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
+    int64_t tile = tiles_.tile, lanes = facts_.vector_bytes > 0 ? 4 : 1;
+    size_t count = made.size();
+    schedule_.Split(LoopOf(block, made[count - 2]), {tile}, {Name("cy"), Name("cr")});
+    schedule_.Split(LoopOf(block, made[count - 1]), {tile / lanes, lanes},
+                    {Name("cx"), Name("cc"), Name("cv")});
+    Names order;
+    for (const char* loop : {"cy", "cx", "cr", "cc", "cv"})
+      order.push_back(LoopOf(block, Name(loop)));
+    schedule_.Reorder(order);
+    schedule_.Bind(order[0], "threadIdx.y");
+    schedule_.Bind(order[1], "threadIdx.x");
+    schedule_.Unroll(order[2]);
+    schedule_.Unroll(order[3]);
+    lanes > 1 ? schedule_.Vectorize(order[4]) : schedule_.Unroll(order[4]);
+  }
+
+  Schedule& schedule_;
+  std::string block_;
+  const Product& product_;
+  const Tiles& tiles_;
+  const MachineFacts& facts_;
+};
+
+bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<Product> product = ProductOf(*schedule, block);
+  std::optional<Tiles> tiles = product ? ChooseTiles(*product, facts) : std::nullopt;
+  if (!tiles) return false;
+  MatmulScheduler(schedule, block.name, *product, *tiles, facts).Run();
+  return true;
+}
+
+}  // namespace
+
+void RegisterDeviceMatmulRules() {
+  RegisterRule({.name = "matmul_in_blocks",
+                .description = "tiles of sums in registers, of operands in shared memory",
+                .kinds = {BlockKind::kMatmul},
+                .fits =
+                    [](const MachineFacts& facts) {
+                      return facts.is_device && facts.max_threads > 0 && facts.shared_bytes > 0;
+                    },
+                .priority = 20,
+                .apply = TileMatmul});
+}
+
+}  // namespace tern::schedule
