@@ -43,9 +43,8 @@ class Program {
   }
 
   void Add(const std::string& fmt, const TernBlob& blob) {
-    cl::Program program = fmt == "cl" ? FromSource(blob) : FromBinary(fmt, blob);
-    programs_.emplace(blob.name, program);
-    Build(program);
+    std::string code(blob.data, blob.size);
+    programs_.emplace(blob.name, fmt == "cl" ? FromSource(code) : FromBinary(fmt, code));
   }
 
   Kernel* Get(const std::string& name) {
@@ -71,40 +70,80 @@ class Program {
   }
 
  private:
-  cl::Program FromSource(const TernBlob& blob) {
+  // A program is compiled once for all processes. What the driver does not take any more is
+  // compiled again.
+  cl::Program FromSource(const std::string& source) {
+    plugin::CachedProgram cached("opencl", {{"source", source},
+                                            {"options", kBuildOptions},
+                                            {"device", device_->Text(cl::kDeviceName)},
+                                            {"vendor", device_->Text(cl::kDeviceVendor)},
+                                            {"version", device_->Text(cl::kDeviceVersion)},
+                                            {"driver", device_->Text(cl::kDriverVersion)}});
+    std::string binary;
+    if (cached.Find(&binary))
+      if (cl::Program program = TryBinary(binary)) return program;
     cl::Int code = cl::kSuccess;
-    const char* text = blob.data;
-    size_t size = blob.size;
+    const char* text = source.data();
+    size_t size = source.size();
     cl::Program program = Cl().CreateProgramWithSource(device_->context(), 1, &text, &size, &code);
     Check(code, "clCreateProgramWithSource");
+    if (!Build(program)) FailToBuild(program);
+    binary = BinaryOf(program);
+    if (!binary.empty()) cached.Store(binary);
     return program;
   }
 
-  cl::Program FromBinary(const std::string& fmt, const TernBlob& blob) {
+  cl::Program FromBinary(const std::string& fmt, const std::string& binary) {
+    if (cl::Program program = TryBinary(binary)) return program;
+    TERN_THROW(RuntimeError) << "opencl:" << device_->number() << " ("
+                             << device_->Text(cl::kDeviceName) << ") does not take the " << fmt
+                             << " binary: it is for another device or driver";
+  }
+
+  // Null where the driver does not take it.
+  cl::Program TryBinary(const std::string& binary) {
     cl::Int code = cl::kSuccess, status = cl::kSuccess;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(blob.data);
-    size_t size = blob.size;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+    size_t size = binary.size();
     cl::Device id = device_->id();
     cl::Program program =
         Cl().CreateProgramWithBinary(device_->context(), 1, &id, &size, &bytes, &status, &code);
-    if (code != cl::kSuccess)
-      TERN_THROW(RuntimeError) << "opencl:" << device_->number() << " ("
-                               << device_->Text(cl::kDeviceName) << ") does not take the " << fmt
-                               << " binary: it is for another device or driver";
-    return program;
+    if (code != cl::kSuccess) return nullptr;
+    if (status == cl::kSuccess && Build(program)) return program;
+    Cl().ReleaseProgram(program);
+    return nullptr;
   }
 
-  void Build(cl::Program program) {
+  bool Build(cl::Program program) {
     cl::Device id = device_->id();
-    if (Cl().BuildProgram(program, 1, &id, kBuildOptions, nullptr, nullptr) == cl::kSuccess) return;
+    return Cl().BuildProgram(program, 1, &id, kBuildOptions, nullptr, nullptr) == cl::kSuccess;
+  }
+
+  [[noreturn]] void FailToBuild(cl::Program program) {
+    cl::Device id = device_->id();
     size_t size = 0;
     Cl().GetProgramBuildInfo(program, id, cl::kProgramBuildLog, 0, nullptr, &size);
     std::string log(size, '\0');
     Cl().GetProgramBuildInfo(program, id, cl::kProgramBuildLog, size, log.data(), nullptr);
+    Cl().ReleaseProgram(program);
     TERN_THROW(RuntimeError) << "opencl:" << device_->number() << " ("
                              << device_->Text(cl::kDeviceName)
                              << ") does not compile the program:\n"
                              << log.c_str();
+  }
+
+  // What the driver made of a program for its one device; "" where it does not tell.
+  static std::string BinaryOf(cl::Program program) {
+    size_t size = 0;
+    if (Cl().GetProgramInfo(program, cl::kProgramBinarySizes, sizeof size, &size, nullptr) !=
+        cl::kSuccess)
+      return "";
+    std::string binary(size, '\0');
+    char* bytes = binary.data();
+    if (Cl().GetProgramInfo(program, cl::kProgramBinaries, sizeof bytes, &bytes, nullptr) !=
+        cl::kSuccess)
+      return "";
+    return binary;
   }
 
   Device* device_;

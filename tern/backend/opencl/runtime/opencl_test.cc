@@ -6,11 +6,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "tern/backend/opencl/runtime/opencl_abi.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/plugin.h"
+#include "tern/runtime/program_cache.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
@@ -56,6 +58,7 @@ class OpenClTest : public testing::Test {
   static void SetUpTestSuite() {
     static TempDirectory cache;
     setenv("POCL_CACHE_DIR", cache.path().c_str(), 1);
+    setenv("TERN_CACHE", "0", 1);
   }
   void SetUp() override {
     if (GetDeviceKind("opencl").Count() == 0) GTEST_SKIP() << "SKIPPED: no OpenCL device";
@@ -168,6 +171,32 @@ TEST_F(OpenClTest, TakesTheBinariesOfItsDriver) {
   ffi::Module module = CreateDeviceModule(artifact);
   ExpectAdds(module);
   ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
+}
+
+// What is in the cache is not compiled; what is damaged there is.
+TEST_F(OpenClTest, CachesPrograms) {
+  if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
+  TempDirectory cache;
+  ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  std::filesystem::directory_iterator files(cache.path());
+  ASSERT_NE(files, std::filesystem::directory_iterator()) << "nothing was stored";
+  std::filesystem::path file = files->path();
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+
+  // Another program in its place is what runs.
+  std::string other = kSource;
+  other.replace(other.find("* scale"), 7, "* 0.0f ");
+  ProgramCache(cache.path(), 1 << 30).Store(file.stem(), MakeBinary(other.c_str()));
+  Tensor a = OnDevice(1, 3), c = OnDevice(1, 7);
+  CreateDeviceModule(VectorAdd())
+      ->GetFunction("vector_add")(0, a->data(), a->data(), c->data(), 1, 1.0, 1, 1);
+  EXPECT_EQ(GetElement(c.CopyTo({kTernDeviceCpu, 0}), 0), 0);
+
+  ProgramCache(cache.path(), 1 << 30).Store(file.stem(), "no program");
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  std::filesystem::resize_file(file, 10);
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
 }
 
 TEST_F(OpenClTest, BuildLogIsInTheError) {
