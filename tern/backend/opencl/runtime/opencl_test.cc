@@ -17,8 +17,41 @@
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
 
+namespace tern::opencl::cl {
+namespace {
+
+// What a driver makes of a program: the way of those who ship binaries.
+std::string MakeBinary(const char* source) {
+  void* library = dlopen("libOpenCL.so.1", RTLD_NOW);
+  Functions functions;
+#define TERN_OPENCL_FIND(name, result, ...) \
+  functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(dlsym(library, "cl" #name));
+  TERN_OPENCL_FUNCTIONS(TERN_OPENCL_FIND)
+#undef TERN_OPENCL_FIND
+  Platform platform = nullptr;
+  Device device = nullptr;
+  functions.GetPlatformIDs(1, &platform, nullptr);
+  functions.GetDeviceIDs(platform, kDeviceTypeAll, 1, &device, nullptr);
+  Int code = 0;
+  Context context = functions.CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
+  Program program = functions.CreateProgramWithSource(context, 1, &source, nullptr, &code);
+  EXPECT_EQ(functions.BuildProgram(program, 1, &device, "", nullptr, nullptr), kSuccess);
+  size_t size = 0;
+  functions.GetProgramInfo(program, kProgramBinarySizes, sizeof size, &size, nullptr);
+  std::string binary(size, '\0');
+  char* bytes = binary.data();
+  functions.GetProgramInfo(program, kProgramBinaries, sizeof bytes, &bytes, nullptr);
+  functions.ReleaseProgram(program);
+  return binary;
+}
+
+}  // namespace
+}  // namespace tern::opencl::cl
+
 namespace tern::runtime {
 namespace {
+
+using opencl::cl::MakeBinary;
 
 constexpr const char* kSource = R"(
 __kernel void vector_add(__global const float* a, __global const float* b, __global float* c, int n, float scale) {
@@ -134,33 +167,6 @@ TEST_F(OpenClTest, RunsAKernelSavesAndLoadsIt) {
   ffi::Module module = CreateDeviceModule(VectorAdd());
   ExpectAdds(module);
   ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
-}
-
-// What a driver makes of a program: the way of those who ship binaries.
-std::string MakeBinary(const char* source) {
-  namespace cl = opencl::cl;
-  void* library = dlopen("libOpenCL.so.1", RTLD_NOW);
-  cl::Functions functions;
-#define TERN_OPENCL_FIND(name, result, ...) \
-  functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(dlsym(library, "cl" #name));
-  using namespace cl;  // NOLINT: what the list of functions names
-  TERN_OPENCL_FUNCTIONS(TERN_OPENCL_FIND)
-#undef TERN_OPENCL_FIND
-  cl::Platform platform = nullptr;
-  cl::Device device = nullptr;
-  functions.GetPlatformIDs(1, &platform, nullptr);
-  functions.GetDeviceIDs(platform, cl::kDeviceTypeAll, 1, &device, nullptr);
-  cl::Int code = 0;
-  cl::Context context = functions.CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
-  cl::Program program = functions.CreateProgramWithSource(context, 1, &source, nullptr, &code);
-  EXPECT_EQ(functions.BuildProgram(program, 1, &device, "", nullptr, nullptr), cl::kSuccess);
-  size_t size = 0;
-  functions.GetProgramInfo(program, cl::kProgramBinarySizes, sizeof size, &size, nullptr);
-  std::string binary(size, '\0');
-  char* bytes = binary.data();
-  functions.GetProgramInfo(program, cl::kProgramBinaries, sizeof bytes, &bytes, nullptr);
-  functions.ReleaseProgram(program);
-  return binary;
 }
 
 TEST_F(OpenClTest, TakesTheBinariesOfItsDriver) {
