@@ -56,7 +56,11 @@ std::optional<uint64_t> Convert(DataType type, const ffi::AnyView& value) {
 }  // namespace
 
 PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi::Args args)
-    : name_(name), launch_{.grid = {1, 1, 1}, .block = {1, 1, 1}} {
+    : name_(name),
+      launch_{.grid = {1, 1, 1}, .block = {1, 1, 1}},
+      slots_(info.args.size()),
+      pointers_(info.args.size()),
+      sizes_(info.args.size()) {
   size_t num_args = info.args.size(), num_tags = info.launch_tags.size();
   if (args.size() != 1 + num_args + num_tags)
     TERN_THROW(TypeError) << "kernel " << name << ": expected " << 1 + num_args + num_tags
@@ -66,7 +70,6 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
   if (!device_id || *device_id < 0) Fail(name, "device id", "a number of a device", args[0]);
   device_id_ = *device_id;
 
-  slots_.resize(num_args);
   for (size_t i = 0; i < num_args; ++i) {
     const ffi::AnyView& value = args[1 + i];
     std::optional<uint64_t> slot = Convert(info.args[i], value);
@@ -74,8 +77,8 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
       Fail(name, "argument " + std::to_string(i),
            info.args[i].is_handle() ? "a buffer" : info.args[i].str().c_str(), value);
     slots_[i] = *slot;
-    pointers_.push_back(&slots_[i]);
-    sizes_.push_back(static_cast<uint64_t>(info.args[i].bytes()));
+    pointers_[i] = &slots_[i];
+    sizes_[i] = static_cast<uint64_t>(info.args[i].bytes());
   }
   launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
   for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
