@@ -107,6 +107,12 @@ class Schedule {
   // copied before, results afterwards.
   void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);
 
+  // A convolution, or another sum of products whose axes are not all indices, becomes a product of
+  // matrices: the windows, one in a row, times the weights. Returns the names of the blocks and
+  // buffers of the left factor, of the right one and of the result, which is copied to where it
+  // belongs: those given, or block_left, block_right, block_sums.
+  Names Im2col(const std::string& block, Names names = {});
+
   // ---- Parts as units (tensorize.cc)
 
   // A loop and the block below become one block, whose axes are those of the loops around. Returns

@@ -3,6 +3,7 @@
 // Products of matrices on devices with blocks of threads: a block computes a tile of the result,
 // each of its threads a smaller one in registers, from parts of the operands in shared memory.
 #include <algorithm>
+#include <numeric>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -115,11 +116,10 @@ class MatmulScheduler {
 
   void Run() {
     std::string reader = SoleReader();
+    if (!reader.empty()) schedule_.SetScope(product_.result->name, "local");
     Tile();
     if (reader.empty())
       reader = schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
-    else
-      schedule_.SetScope(product_.result->name, "local");
     Copies left = Copy(product_.left), right = Copy(product_.right);
     Names out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
     std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
@@ -159,11 +159,21 @@ class MatmulScheduler {
     for (const BlockNode* block : BlocksIn(body)) {
       if (block->name == block_ || !Touches(AsStmt(block), product_.result)) continue;
       BlockInfo info = DescribeBlock(block);
-      bool plain = info.kind == BlockKind::kElementwise || info.kind == BlockKind::kBroadcast;
-      if (!plain || !reader.empty()) return "";
+      if (!IsSpatial(info) || !ReadsByAxes(info) || !reader.empty()) return "";
       reader = block->name;
     }
     return reader;
+  }
+
+  // Every element of the result is the one at the block's axes, in their order.
+  bool ReadsByAxes(const BlockInfo& reader) const {
+    return std::all_of(reader.accesses.begin(), reader.accesses.end(),
+                       [&](const BlockAccess& access) {
+                         if (!access.buffer.same(product_.result)) return true;
+                         std::vector<size_t> all(reader.axes.size());
+                         std::iota(all.begin(), all.end(), 0);
+                         return !access.store && access.by_axes && access.axes == all;
+                       });
   }
 
   void Tile() {
@@ -188,9 +198,29 @@ class MatmulScheduler {
     schedule_.Bind(LoopOf(block, Name("jx")), "threadIdx.x");
   }
 
+  // What is computed only to be multiplied is computed on the way.
   Copies Copy(const Factor& factor) {
     std::string shared = schedule_.CacheRead(block_, factor.name, "shared");
+    std::string maker = MakerOf(factor.name);
+    if (!maker.empty()) Try(&schedule_, [&](Schedule* attempt) { attempt->Inline(maker); });
     return {shared, schedule_.CacheRead(block_, shared, "local")};
+  }
+  // The block that computes a buffer of the function's own element by element; "" for none.
+  std::string MakerOf(const std::string& buffer) const {
+    const Stmt& body = schedule_.function()->body;
+    const AllocateNode* allocation = FindAllocation(body, buffer);
+    if (!allocation) return "";
+    for (const BlockNode* block : BlocksIn(body)) {
+      BlockInfo info = DescribeBlock(block);
+      bool makes = !info.accesses.empty() && info.accesses[0].store &&
+                   info.accesses[0].buffer.same(allocation->buffer);
+      if (makes) return IsSpatial(info) ? info.name : "";
+    }
+    return "";
+  }
+  static bool IsSpatial(const BlockInfo& block) {
+    return std::all_of(block.axes.begin(), block.axes.end(),
+                       [](const BlockAxis& axis) { return axis.kind == IterKind::kSpatial; });
   }
 
   // What a thread needs of shared memory for some steps is in registers. Lanes of a row read the
@@ -274,18 +304,31 @@ bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   return true;
 }
 
+// The windows are gathered while they are copied to shared memory: no array of them is made.
+bool TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  schedule->Im2col(block.name);
+  return TileMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
+}
+
+bool HasSharedMemory(const MachineFacts& facts) {
+  return facts.is_device && facts.max_threads > 0 && facts.shared_bytes > 0;
+}
+
 }  // namespace
 
 void RegisterDeviceMatmulRules() {
   RegisterRule({.name = "matmul_in_blocks",
                 .description = "tiles of sums in registers, of operands in shared memory",
                 .kinds = {BlockKind::kMatmul},
-                .fits =
-                    [](const MachineFacts& facts) {
-                      return facts.is_device && facts.max_threads > 0 && facts.shared_bytes > 0;
-                    },
+                .fits = HasSharedMemory,
                 .priority = 20,
                 .apply = TileMatmul});
+  RegisterRule({.name = "convolution_in_blocks",
+                .description = "a product of matrices, whose windows are gathered on the way",
+                .kinds = {BlockKind::kConvolution},
+                .fits = HasSharedMemory,
+                .priority = 20,
+                .apply = TileConvolution});
 }
 
 }  // namespace tern::schedule

@@ -301,19 +301,18 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
   Schedule::Names members = InlineElements(schedule, block), all = members, copies;
   all.push_back(block.name);
   KeepRows(schedule, all, block.rows.size(), facts, length, &copies);
-  for (size_t i = members.size(); i-- > 0;)
-    schedule->ComputeAt(members[i], LoopOf(block.name, row));
-  for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
   for (const std::string& name : members) {
     BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
     schedule->SetScope(info.accesses[0].buffer->name, "shared");
   }
-
-  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
   Schedule::Names rows;
-  for (const ForNode* loop : nest.around) rows.push_back(loop->var.name());
-  std::string blocks = rows.size() > 1 ? FuseLoops(schedule, block.name, rows) : rows[0];
-  schedule->Bind(LoopOf(block.name, blocks), kBlockX);
+  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
+  for (size_t i = 0; i < block.rows.size(); ++i) rows.push_back(nest.loops[i]->var.name());
+  row = FuseLoops(schedule, block.name, rows);
+  schedule->Bind(LoopOf(block.name, row), kBlockX);
+  for (size_t i = members.size(); i-- > 0;)
+    schedule->ComputeAt(members[i], LoopOf(block.name, row));
+  for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
 
   int64_t lanes = 1, threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
   all.insert(all.begin(), copies.begin(), copies.end());

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// What a factor of a product is without its conversions.
+const Expr& Bare(const Expr& expr) {
+  const auto* cast = expr.As<ir::CastNode>();
+  return cast ? Bare(cast->value) : expr;
+}
+
+bool UsesAxis(const Expr& expr, const BlockIter& iter) {
+  return ir::UsesVar(expr, iter.var.node());
+}
+
+// Several axes as one, of which the last changes fastest.
+struct FusedAxes {
+  std::vector<const BlockIter*> axes;
+
+  Expr extent() const {
+    Expr all = 1;
+    for (const BlockIter* axis : axes) all = all * axis->extent;
+    return arith::Analyzer().Simplify(all);
+  }
+  // What the axes are where the one is `at`.
+  void Take(const Expr& at, ir::VarMap* values) const {
+    Expr rest = at;
+    for (size_t i = axes.size(); i-- > 0;) {
+      Expr value = i == 0 ? rest : ir::FloorMod(rest, axes[i]->extent);
+      (*values)[axes[i]->var.node()] = value;
+      rest = ir::FloorDiv(rest, axes[i]->extent);
+    }
+  }
+};
+
+// A block over new axes in loops of its own.
+class NewBlock {
+ public:
+  explicit NewBlock(std::string name) : name_(std::move(name)) {}
+
+  Expr Add(const char* axis, const FusedAxes& axes, IterKind kind) {
+    loops_.vars.emplace_back(name_ + "_" + axis);
+    loops_.extents.push_back(axes.extent());
+    Var var("v" + std::string(axis));
+    iters_.push_back({loops_.extents.back(), loops_.vars.back(), var, kind});
+    axes.Take(var, &values);
+    return var;
+  }
+  Stmt Finish(Stmt init, Stmt body) const {
+    return loops_.Around(BlockNode::Make(name_, iters_, std::move(init), std::move(body)));
+  }
+
+  ir::VarMap values;  // of the old axes
+
+ private:
+  std::string name_;
+  FreshLoops loops_;
+  std::vector<BlockIter> iters_;
+};
+
+}  // namespace
+
+Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
+  return Do("im2col", {block_name}, [&]() -> Names {
+    const BlockNode* block = FindBlock(block_name);
+    Nest nest = NestOf(function_->body, block);
+    std::optional<ReductionUpdate> update = PlainUpdate(block);
+    const auto* product = update ? Bare(update->value).As<ir::MulNode>() : nullptr;
+    if (!product || update->op != NodeKind::kAdd || !block->init)
+      Refuse("block " + block_name + " is not a sum of products with an init");
+    if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
+      Refuse("block " + block_name + " does not run over all of its axes");
+    const Buffer result = SoleResult(block);
+
+    // Rows are of one factor, columns of the other, and steps of both.
+    Expr first = Bare(product->a), second = Bare(product->b);
+    FusedAxes rows, columns, steps;
+    for (const BlockIter& iter : block->iters) {
+      bool in_first = UsesAxis(first, iter), in_second = UsesAxis(second, iter);
+      if (iter.kind == IterKind::kReduce)
+        steps.axes.push_back(&iter);
+      else if (iter.kind != IterKind::kSpatial || in_first == in_second)
+        Refuse("axis " + iter.var.name() + " is not one of a single factor");
+      else
+        (in_first ? rows : columns).axes.push_back(&iter);
+    }
+    if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
+      Refuse("block " + block_name + " has no rows, no columns or no sum");
+    arith::Analyzer analyzer;
+    if (!analyzer.CanProve(steps.extent() >= Expr(1)))
+      Refuse("the sum of block " + block_name + " may be one of nothing, which has no result");
+    // Neighbours in the result are columns.
+    const Expr& last = update->store->indices.back();
+    if (std::any_of(rows.axes.begin(), rows.axes.end(),
+                    [&](const BlockIter* axis) { return UsesAxis(last, *axis); })) {
+      std::swap(rows, columns);
+      std::swap(first, second);
+    }
+
+    Names made = {block_name + "_left", block_name + "_right", block_name + "_sums"};
+    for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
+    for (const std::string& name : made) {
+      CheckNewBuffer(name);
+      if (name != made[2]) CheckNewBlock(name);
+    }
+    CheckNewBlock(made[2]);
+    Expr m = rows.extent(), n = columns.extent(), k = steps.extent();
+    Buffer left = BufferNode::Make(made[0], first.dtype(), {m, k}),
+           right = BufferNode::Make(made[1], second.dtype(), {k, n}),
+           sums = BufferNode::Make(made[2], result->dtype, {m, n});
+    auto fill = [&](const Buffer& buffer, const Expr& factor, const FusedAxes& a,
+                    const FusedAxes& b) {
+      NewBlock copy(buffer->name);
+      Expr i = copy.Add("i", a, IterKind::kSpatial), j = copy.Add("j", b, IterKind::kSpatial);
+      return copy.Finish(
+          {}, BufferStoreNode::Make(buffer, {i, j}, ir::Substitute(factor, copy.values)));
+    };
+    Stmt fill_left = fill(left, first, rows, steps),
+         fill_right = fill(right, second, steps, columns);
+
+    NewBlock multiply(block_name);
+    Expr i = multiply.Add("i", rows, IterKind::kSpatial),
+         j = multiply.Add("j", columns, IterKind::kSpatial),
+         l = multiply.Add("l", steps, IterKind::kReduce);
+    struct FactorReplacer : ir::ExprMutator {
+      Expr Mutate(const Expr& expr) override {
+        if (expr.same(first)) return left;
+        return expr.same(second) ? right : ExprMutator::Mutate(expr);
+      }
+      Expr first, second, left, right;
+    } replacer;
+    replacer.first = first;
+    replacer.second = second;
+    replacer.left = ir::BufferLoadNode::Make(left, {i, l});
+    replacer.right = ir::BufferLoadNode::Make(right, {l, j});
+    Expr old = ir::BufferLoadNode::Make(sums, {i, j});
+    Stmt step = BufferStoreNode::Make(
+        sums, {i, j}, CombineValues(update->op, old, replacer.Mutate(update->value)));
+    AccessRewrite rewrite;
+    rewrite.store = [&](const Buffer& stored, const std::vector<Expr>&, const Expr& value) {
+      return stored.same(result) ? BufferStoreNode::Make(sums, {i, j}, value) : Stmt();
+    };
+    Stmt init = Substitute(RewriteAccesses(block->init, rewrite), multiply.values);
+
+    NewBlock out(made[2]);
+    Expr oi = out.Add("i", rows, IterKind::kSpatial),
+         oj = out.Add("j", columns, IterKind::kSpatial);
+    std::vector<Expr> place;
+    for (const Expr& index : update->store->indices)
+      place.push_back(ir::Substitute(index, out.values));
+    Stmt store = BufferStoreNode::Make(result, place, ir::BufferLoadNode::Make(sums, {oi, oj}));
+
+    Stmt all =
+        SeqNode::Make({fill_left, fill_right, multiply.Finish(init, step), out.Finish({}, store)});
+    for (const Buffer& buffer : {left, right, sums}) all = AllocateNode::Make(buffer, all);
+    SetBody(Replace(function_->body, nest.top().get(), all));
+    for (const std::string& name : made) facts_[name] = {true, true, true};
+    facts_[block_name] = {true, true, true};
+    return made;
+  });
+}
+
+}  // namespace tern::schedule
