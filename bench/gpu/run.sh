@@ -86,11 +86,16 @@ last_line() { grep -v '^$' "$1" | tail -n 1 | tr '\t' ' ' | cut -c -160; }
 bench() {
   local device=$1 file name log time repeat=50 kernel type size tensor outputs
   file=kernels/$device/trivial.float32.32.tern log=results/launch.$device.log
-  if within 30 bin/tern_bench_launch "$file" >"$log" 2>&1; then
-    report launch "$device" tern ok "$(sed -nE 's/.*through Tern: ([0-9.]+) us.*/\1/p' "$log")" "$(sed -n 1p "$log")"
-    ! grep -q '^cuLaunch' "$log" || report launch "$device" bare ok "$(sed -nE 's/^cuLaunchKernel: ([0-9.]+) us.*/\1/p' "$log")" "$(sed -n 2p "$log")"
+  within 30 bin/tern_bench_launch "$file" >"$log" 2>&1
+  if grep -q 'through Tern' "$log"; then
+    report launch "$device" tern ok "$(sed -nE 's/.*through Tern: ([0-9.]+) us.*/\1/p' "$log")" "$(grep 'through Tern' "$log")"
   else
     report launch "$device" tern FAILED - "$(last_line "$log")"
+  fi
+  if grep -q '^cuLaunchKernel: [0-9]' "$log"; then
+    report launch "$device" bare ok "$(sed -nE 's/^cuLaunchKernel: ([0-9.]+) us.*/\1/p' "$log")" "$(grep '^cuLaunchKernel' "$log")"
+  elif [[ $device == cuda ]]; then
+    report launch "$device" bare FAILED - "$(last_line "$log")"
   fi
   ((quick)) && repeat=10
   for file in kernels/"$device"/*.tern; do
