@@ -27,11 +27,12 @@ KernelInfo KernelFromValue(const ValueReader& value) {
       tag.Fail(text + " stands twice");
     info.launch_tags.push_back(text);
   }
-  auto bytes = [&](const char* key) {
-    return static_cast<uint64_t>(value.Field(key).Int(0, std::numeric_limits<int64_t>::max()));
+  auto bytes = [&](const char* key, int64_t least) {
+    return static_cast<uint64_t>(value.Field(key).Int(least, std::numeric_limits<int64_t>::max()));
   };
-  info.static_shared_bytes = bytes("static_shared_bytes");
-  if (value.Has("dynamic_shared_bytes")) info.dynamic_shared_bytes = bytes("dynamic_shared_bytes");
+  info.static_shared_bytes = bytes("static_shared_bytes", 0);
+  if (value.Has("dynamic_shared_bytes"))
+    info.dynamic_shared_bytes = bytes("dynamic_shared_bytes", 1);
   value.ExpectOnly({"args", "launch_tags", "static_shared_bytes", "dynamic_shared_bytes"});
   return info;
 }

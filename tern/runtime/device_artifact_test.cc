@@ -76,6 +76,12 @@ TEST(DeviceArtifact, MapErrorsNameThePath) {
               Parse(R"({"m":{"args":["float"],"launch_tags":[],"static_shared_bytes":0}})");
             }),
             "fmap.m.args[0]: \"float\" is not a data type");
+  EXPECT_EQ(
+      ErrorOf([] {
+        Parse(
+            R"({"m":{"args":[],"launch_tags":[],"static_shared_bytes":0,"dynamic_shared_bytes":0}})");
+      }),
+      "fmap.m.dynamic_shared_bytes: expected 1 to 9223372036854775807, got 0");
   EXPECT_EQ(ErrorOf([] { Parse(R"({"m":{"launch_tags":[],"static_shared_bytes":0}})"); }),
             "fmap.m: field \"args\" is missing");
   EXPECT_EQ(

@@ -95,7 +95,7 @@ TEST_F(DeviceModuleTest, ChecksItsArguments) {
 TEST_F(DeviceModuleTest, LaunchErrorsNameKernelAndSizes) {
   ffi::Function broken = CreateDeviceModule(ToyArtifact())->GetFunction("broken");
   EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3); }),
-            "kernel broken: grid (1, 3, 1), block (8, 1, 1): out of toys");
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1): out of toys, and of 24 bytes");
   broken(0, 8, 0);  // nothing to do, so nothing is launched
 }
 

@@ -157,10 +157,10 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
       place.push_back(ir::Substitute(index, out.values));
     Stmt store = BufferStoreNode::Make(result, place, ir::BufferLoadNode::Make(sums, {oi, oj}));
 
-    Stmt all =
-        SeqNode::Make({fill_left, fill_right, multiply.Finish(init, step), out.Finish({}, store)});
-    for (const Buffer& buffer : {left, right, sums}) all = AllocateNode::Make(buffer, all);
-    SetBody(Replace(function_->body, nest.top().get(), all));
+    SetBody(
+        ReplaceByRow(function_->body, nest.top().get(),
+                     {fill_left, fill_right, multiply.Finish(init, step), out.Finish({}, store)},
+                     {left, right, sums}));
     for (const std::string& name : made) facts_[name] = {true, true, true};
     facts_[block_name] = {true, true, true};
     return made;

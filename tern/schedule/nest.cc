@@ -143,6 +143,16 @@ Stmt Replace(const Stmt& root, const StmtNode* old, const Stmt& replacement) {
   return Replacer(old, replacement).Mutate(root);
 }
 
+Stmt ReplaceByRow(const Stmt& root, const StmtNode* old, std::vector<Stmt> row,
+                  const std::vector<Buffer>& buffers) {
+  Path path = PathTo(root, old);
+  path.pop_back();
+  const StmtNode* around = !path.empty() && path.back()->kind == NodeKind::kSeq ? path.back() : old;
+  Stmt all = Replace(AsStmt(around), old, SeqNode::Make(std::move(row)));
+  for (const Buffer& buffer : buffers) all = AllocateNode::Make(buffer, all);
+  return Replace(root, around, all);
+}
+
 Stmt Remove(const Stmt& root, const StmtNode* stmt) { return Remover(stmt).Mutate(root); }
 
 Stmt WrapLoops(const std::vector<const ForNode*>& loops, Stmt body) {

@@ -40,6 +40,10 @@ Nest NestOf(const tir::Stmt& root, const tir::BlockNode* block);
 tir::Stmt AsStmt(const tir::StmtNode* node);
 
 tir::Stmt Replace(const tir::Stmt& root, const tir::StmtNode* old, const tir::Stmt& replacement);
+// Several statements in the place of one that stands in no loop, and memory for what they hand on,
+// around the whole row, so that statements behind them may read it too.
+tir::Stmt ReplaceByRow(const tir::Stmt& root, const tir::StmtNode* old, std::vector<tir::Stmt> row,
+                       const std::vector<tir::Buffer>& buffers);
 // Without a statement, and without what holds nothing else.
 tir::Stmt Remove(const tir::Stmt& root, const tir::StmtNode* stmt);
 // The loops around another body, outermost first.

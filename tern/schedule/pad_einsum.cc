@@ -138,9 +138,9 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     }
     row.push_back(main);
     row.insert(row.end(), after.begin(), after.end());
-    Stmt all = SeqNode::Make(std::move(row));
-    for (const Padded& pad : pads) all = AllocateNode::Make(pad.padded, all);
-    SetBody(Replace(function_->body, nest.top().get(), all));
+    std::vector<Buffer> buffers;
+    for (const Padded& pad : pads) buffers.push_back(pad.padded);
+    SetBody(ReplaceByRow(function_->body, nest.top().get(), std::move(row), buffers));
     return {};
   });
 }

@@ -60,7 +60,7 @@ inline constexpr const char* kMayAlias = "may_alias";
 // Array of strings: the steps that make its loops fast (tern/schedule); in the text form a section
 // of its own.
 inline constexpr const char* kSchedule = "schedule";
-// String: "host" or "device", the targets that the schedule is for. Absent: all.
+// String: "host", "device" or a target kind, the targets that the schedule is for. Absent: all.
 inline constexpr const char* kScheduleFor = "schedule_for";
 inline constexpr const char* kLaunchTags =
     "launch_tags";  // Array of strings: a kernel's launch parameters, in order

@@ -63,4 +63,9 @@ bool HasLoweringRule(std::string_view intrinsic, std::string_view kind) {
   return !FindRules(intrinsic, kind).empty();
 }
 
+bool IsKept(const ir::CallNode* call, const target::Target& target) {
+  target::TargetScope scope(target);
+  return ApplyLoweringRules(call, target->kind->name).get() == call;
+}
+
 }  // namespace tern::tir

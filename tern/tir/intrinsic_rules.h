@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tern/ir/expr.h"
+#include "tern/target/target.h"
 
 namespace tern::tir {
 
@@ -33,6 +34,8 @@ inline bool IsWideFloat(DataType dtype) { return dtype.is_float() && dtype.bits(
 // Asks the rules of the kind, then those for all; null where none applies.
 ir::Expr ApplyLoweringRules(const ir::CallNode* call, std::string_view kind);
 bool HasLoweringRule(std::string_view intrinsic, std::string_view kind);
+// Whether the code generator of the target takes the call as it is, by a rule that says so.
+bool IsKept(const ir::CallNode* call, const target::Target& target);
 
 }  // namespace tern::tir
 

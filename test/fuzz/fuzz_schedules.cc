@@ -72,6 +72,23 @@ void CheckDefault(const tir::PrimFunc& original, int64_t n, const std::vector<in
   }
 }
 
+// The rules of devices, and what makes threads of it.
+void CheckDevices(const tir::PrimFunc& original, int64_t n, const std::vector<int32_t>& expected,
+                  std::string* trying) {
+  for (const target::TargetKind* kind : target::TargetKinds()) {
+    if (kind->role != target::Role::kDevice) continue;
+    *trying = "the rules of " + kind->name;
+    tir::PrimFunc function =
+        original.WithAttr(tir::attr::kTarget, target::Target::Parse(kind->name));
+    ir::IRModule threads =
+        ir::RunPasses(ModuleOf(function), {"default_schedules", "bind_threads", "pipeline_loops",
+                                           "lower_thread_reductions", "hoist_thread_loops",
+                                           "lower_warp_memory", "insert_barriers"});
+    *trying += "\n" + tir::Print(tir::AsPrimFunc(threads->functions.at("f"))) + "\n";
+    TERN_CHECK(ResultOf(threads, n) == expected) << "the result changed";
+  }
+}
+
 // One function with a few steps. Throws what went wrong.
 void Check(uint64_t seed, const Options& options, Schedule* schedule, std::string* trying,
            Tally* tally) {
@@ -86,6 +103,7 @@ void Check(uint64_t seed, const Options& options, Schedule* schedule, std::strin
     return;  // products of products of products may overflow
   }
   CheckDefault(original, n, expected, trying);
+  CheckDevices(original, n, expected, trying);
   auto count = random.Between(1, 12);
   for (int64_t i = 0; i < count; ++i) {
     tir::PrimFunc before = schedule->function();

@@ -15,7 +15,7 @@ inline DeviceArtifact ToyArtifact() {
   artifact.fmap["fill"] = {{DataType::Handle(), DataType::Int(32), DataType::Float(32)},
                            {"blockIdx.x", "threadIdx.x"},
                            0};
-  artifact.fmap["broken"] = {{}, {"threadIdx.x", "blockIdx.y"}, 16};
+  artifact.fmap["broken"] = {{}, {"threadIdx.x", "blockIdx.y"}, 16, 24};
   artifact.payload[""] = "fill fill\nbroken fail\n";
   return artifact;
 }

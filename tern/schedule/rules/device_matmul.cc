@@ -201,9 +201,17 @@ class MatmulScheduler {
   // What is computed only to be multiplied is computed on the way.
   Copies Copy(const Factor& factor) {
     std::string shared = schedule_.CacheRead(block_, factor.name, "shared");
-    std::string maker = MakerOf(factor.name);
-    if (!maker.empty()) Try(&schedule_, [&](Schedule* attempt) { attempt->Inline(maker); });
+    for (std::string maker = MakerOfOperand(shared);
+         !maker.empty() && Try(&schedule_, [&](Schedule* attempt) { attempt->Inline(maker); });)
+      maker = MakerOfOperand(shared);
     return {shared, schedule_.CacheRead(block_, shared, "local")};
+  }
+  // The block that computes what a copy is made of; "" for none.
+  std::string MakerOfOperand(const std::string& copy) const {
+    for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule_, copy)).accesses)
+      if (std::string maker = access.store ? "" : MakerOf(access.buffer->name); !maker.empty())
+        return maker;
+    return "";
   }
   // The block that computes a buffer of the function's own element by element; "" for none.
   std::string MakerOf(const std::string& buffer) const {
@@ -304,10 +312,33 @@ bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   return true;
 }
 
+// Sizes that are no multiples of a tile are extended with zeros, which no array is made for either.
+// Throws where that cannot be done.
+bool TilePaddedMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  constexpr int64_t kLeast = 24, kSmall = 32, kSide = 64, kSteps = 8;
+  if (TileMatmul(schedule, block, facts)) return true;
+  std::vector<int64_t> factors;
+  for (const BlockAxis& axis : block.axes) {
+    const int64_t* extent = ir::AsConstInt(axis.extent);
+    bool sum = axis.role == AxisRole::kSum;
+    if (!extent || (axis.role != AxisRole::kBatch && *extent < (sum ? kSteps : kLeast)))
+      return false;
+    factors.push_back(axis.role == AxisRole::kBatch ? 1
+                      : sum                         ? kSteps
+                      : *extent > kSide             ? kSide
+                                                    : kSmall);
+  }
+  schedule->PadEinsum(block.name, factors);
+  // What reads the result reads the extended one; a parameter has to be copied to.
+  Try(schedule,
+      [&](Schedule* attempt) { attempt->Inline(block.accesses[0].buffer->name + "_pad"); });
+  return TileMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
+}
+
 // The windows are gathered while they are copied to shared memory: no array of them is made.
 bool TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   schedule->Im2col(block.name);
-  return TileMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
+  return TilePaddedMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
 }
 
 bool HasSharedMemory(const MachineFacts& facts) {
@@ -322,7 +353,7 @@ void RegisterDeviceMatmulRules() {
                 .kinds = {BlockKind::kMatmul},
                 .fits = HasSharedMemory,
                 .priority = 20,
-                .apply = TileMatmul});
+                .apply = TilePaddedMatmul});
   RegisterRule({.name = "convolution_in_blocks",
                 .description = "a product of matrices, whose windows are gathered on the way",
                 .kinds = {BlockKind::kConvolution},

@@ -102,9 +102,9 @@ class LimitVerifier : public StmtVisitor {
       Report(node->span, what_ + " calls " + node->name + ", an intrinsic that " + kind_.name +
                              " does not have");
     else if ((kind_.takes_call && !kind_.takes_call(node)) ||
-             (IsWarpMatrixOperation(node) && !HasLoweringRule(node->name, kind_.name)))
+             (IsWarpMatrixOperation(node) && !IsKept(node, target_)))
       Report(node->span,
-             what_ + " calls " + node->name + ", for which " + kind_.name + " has no code");
+             what_ + " calls " + node->name + ", for which " + target_->str() + " has no code");
     if (!IsWarpMatrixOperation(node)) VisitChildren(node);
   }
 

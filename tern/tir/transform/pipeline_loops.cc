@@ -6,13 +6,12 @@
 
 #include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
-#include "tern/target/target.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
-#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/async_copies.h"
 #include "tern/tir/transform/place_allocations.h"
 
 namespace tern::tir {
@@ -51,29 +50,6 @@ struct Stage {
   AccessRegions accesses;
   bool async = false;  // its copies need not be done before the stages that read them
 };
-
-// Copies from global to shared memory are asynchronous.
-class CopyMarker : public StmtMutator {
- public:
-  std::vector<Buffer> copied;
-
- private:
-  using StmtMutator::MutateNode;
-  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
-    const auto* load = node->value.As<ir::BufferLoadNode>();
-    if (!load || !IsSharedScope(node->buffer->scope) || load->buffer->scope != "global")
-      return self;
-    copied.push_back(node->buffer);
-    Expr copy =
-        ir::CallNode::Make(intrinsic::kAsyncCopy, {node->value}, DataType::Void(), node->span);
-    return BufferStoreNode::Make(node->buffer, node->indices, copy, node->span);
-  }
-};
-
-Stmt Call(const char* name, std::vector<Expr> args, const Span& span) {
-  return EvaluateNode::Make(ir::CallNode::Make(name, std::move(args), DataType::Void(), span),
-                            span);
-}
 
 bool HasBarrier(const Stmt& stmt) {
   struct Finder : StmtVisitor {
@@ -346,28 +322,29 @@ class LoopPipeliner {
       Refuse(loop_, loop_->span,
              std::string(pipeline::kAsync) + " has " + std::to_string(stages.size()) +
                  " stages; copies of one of them can be asynchronous");
-    CopyMarker marker;
-    std::vector<Stmt> marked;
-    for (const Stage& stage : stages_)
-      marked.push_back(stage.stage == stages[0] ? marker.Mutate(stage.stmt) : stage.stmt);
     int64_t reader = last_stage_ + 1;
-    for (const Stage& stage : stages_)
-      for (const Buffer& buffer : marker.copied)
-        if (stage.accesses.Reads(buffer)) reader = std::min(reader, stage.stage);
+    std::vector<Stmt> made;
+    for (const Stage& stage : stages_) {
+      AsyncCopies copies =
+          stage.stage == stages[0] ? MakeCopiesAsync(stage.stmt) : AsyncCopies{stage.stmt, {}};
+      made.push_back(copies.stmt);
+      for (const Stage& other : stages_)
+        for (const Buffer& buffer : copies.filled)
+          if (other.accesses.Reads(buffer)) reader = std::min(reader, other.stage);
+    }
     // What is read in its own stage is waited for at once; and copies of a later stage would make
     // groups under a condition.
     if (stages[0] != 0 || reader == 0 || reader > last_stage_) return;
     async_reader_ = reader;
     for (size_t i = 0; i < stages_.size(); ++i) {
-      stages_[i].async = !marked[i].same(stages_[i].stmt);
-      stages_[i].stmt = marked[i];
+      stages_[i].async = !made[i].same(stages_[i].stmt);
+      stages_[i].stmt = made[i];
     }
   }
-  // Waits until the copies that a step needs are there, for all threads; `later` groups were made
-  // since.
+  // Before a step; `later` groups were made since the one that it needs.
   void Await(int64_t later, std::vector<Stmt>* stmts) const {
-    stmts->push_back(Call(intrinsic::kAsyncWait, {Expr(later)}, loop_->span));
-    stmts->push_back(Call(intrinsic::kBarrier, {ir::StringImmNode::Make("shared")}, loop_->span));
+    std::vector<Stmt> wait = AwaitCopies(later, loop_->span);
+    stmts->insert(stmts->end(), wait.begin(), wait.end());
   }
   // The statements of a step that `runs` says yes to, each at its iteration.
   template <class F, class G>
@@ -380,8 +357,7 @@ class LoopPipeliner {
       if (stage.async) end = stmts.size();
     }
     if (end > 0)
-      stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(end),
-                   Call(intrinsic::kAsyncCommit, {}, loop_->span));
+      stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(end), CommitCopies(loop_->span));
     return stmts;
   }
 
@@ -507,13 +483,6 @@ class Pipeliner : public AnalyzedMutator {
 
   bool takes_async_, in_launch_ = false;
 };
-
-// Whether the code generator of the function's target keeps asynchronous copies.
-bool TakesAsyncCopies(const PrimFunc& function) {
-  auto it = function->attrs.find(attr::kTarget);
-  return it != function->attrs.end() &&
-         HasLoweringRule(intrinsic::kAsyncCopy, it->second.As<target::Target>()->kind->name);
-}
 
 bool HasPipelinedLoop(const PrimFunc& function) {
   struct Finder : StmtVisitor {

@@ -11,7 +11,7 @@ namespace tern::tir {
 namespace pipeline {
 inline constexpr const char* kStages = "pipeline_stages";  // [int]: a stage for each statement
 inline constexpr const char* kOrder = "pipeline_order";    // [int]: its place among those of a step
-inline constexpr const char* kAsync = "pipeline_async";    // [int]: stages whose copies may overlap
+inline constexpr const char* kAsync = "pipeline_async";    // [0]: copies of stage 0 may be late
 inline constexpr const char* kDoubleBuffer = "double_buffer";  // true: the stages are 0, 1, 1, ...
 }  // namespace pipeline
 
@@ -20,8 +20,11 @@ bool IsPipelined(const ForNode* loop);
 // Loops with these annotations become a prologue, a loop and an epilogue in which a statement of
 // stage s of iteration i runs at step i + s. Memory that one iteration has to itself exists in as
 // many versions as iterations are under way that use it; iteration i uses version i % versions.
-// Other annotations of the loop stay. Throws ValueError, at its place, where the annotations do not
-// fit the loop or the steps would run two statements in an order that changes what they compute.
+// In kernels for targets that keep async_copy, copies of an async stage from global to shared
+// memory are such, a group in each step; the first stage that reads them begins with a wait for its
+// group, and a barrier. Other annotations of the loop stay. Throws ValueError, at its place, where
+// the annotations do not fit the loop or the steps would run two statements in an order that
+// changes what they compute.
 PrimFunc PipelineLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -22,7 +22,7 @@ void RegisterCodegen();
 namespace {
 
 constexpr int32_t kDeviceTypeCuda = 2;  // DLPack's
-constexpr int kFirstWithBfloat16 = 80;
+constexpr int kFirstWithBfloat16 = 80, kFirstWithAsyncCopies = 80;
 
 // What the target asks for: the source itself, or what NVRTC or whoever stands in for it makes.
 std::string Emit(const std::string& source, const target::Target& target) {
@@ -52,6 +52,11 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
 bool Stores(const target::Target& target, DataType dtype) {
   return StoresFloat(dtype) &&
          (dtype != DataType::Bfloat16() || ArchitectureNumber(target) >= kFirstWithBfloat16);
+}
+
+// Matrices of both types, from shared memory, and copies to it.
+bool HasTensorCores(const target::Target& target) {
+  return ArchitectureNumber(target) >= kFirstWithAsyncCopies;
 }
 
 }  // namespace
@@ -94,9 +99,9 @@ void RegisterCodegen() {
       "cuda",
       {tir::intrinsic::kAsyncCopy, tir::intrinsic::kWarpMatrixLoad,
        tir::intrinsic::kWarpMatrixLoadTransposed, tir::intrinsic::kWarpMatrixMultiply},
-      [](DataType) { return true; });
+      [](DataType) { return HasTensorCores(target::CurrentTarget()); });
   RegisterTensorIntrinsics();
-  RegisterTensorCoreMatmul();
+  RegisterTensorCoreMatmul(HasTensorCores);
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
@@ -18,63 +17,64 @@ using Names = Schedule::Names;
 
 constexpr int64_t kTile = 16;           // of an instruction
 constexpr int64_t kCopyBytes = 16;      // at once
-constexpr int64_t kFirstArch = 80;      // that has all the instructions
-constexpr int64_t kSteps = 32;          // of the sum, at a time
-constexpr int64_t kMaxStages = 4;       // of copies under way, and what is computed with
 constexpr int64_t kEnoughBlocks = 128;  // for large GPUs to be busy
 
 // One of the two operands.
 struct Operand {
   std::string name;
-  bool transposed;  // in memory: its columns are rows
+  bool transposed = false;  // in memory: its columns are rows
 };
 
 struct Product {
-  std::string row, column, sum;  // loops
-  int64_t rows, columns, steps;
+  std::string batch, row, column, sum;  // loops; the first may be ""
+  int64_t batches = 1, rows = 0, columns = 0, steps = 0;
   Operand left, right;
-  std::string result, type;  // "f16" or "bf16", of the operands
-  int64_t element_bytes;
+  std::string result, type;             // "f16" or "bf16", of the operands
+  static constexpr int64_t kBytes = 2;  // of an element of theirs
 };
 
 // What a block of threads computes, and how its warps share it.
 struct Tiles {
   int64_t rows, columns, warp_rows, warp_columns;  // in elements; in warps
-  int64_t stages = 2;
+  int64_t steps = 32;                              // of the sum, at a time
+  int64_t stages = 2;  // of steps whose copies are under way, and the one that is computed with
 
   int64_t threads() const { return warp_rows * warp_columns * 32; }
 };
 
 std::optional<Product> ProductOf(const BlockInfo& block) {
-  const BlockAxis *row = nullptr, *column = nullptr, *sum = nullptr;
+  const BlockAxis *batch = nullptr, *row = nullptr, *column = nullptr, *sum = nullptr;
   for (const BlockAxis& axis : block.axes) {
     const BlockAxis*& place = axis.role == AxisRole::kRow      ? row
                               : axis.role == AxisRole::kColumn ? column
+                              : axis.role == AxisRole::kBatch  ? batch
                                                                : sum;
     bool known = axis.role == AxisRole::kSum || axis.role == AxisRole::kRow ||
-                 axis.role == AxisRole::kColumn;
+                 axis.role == AxisRole::kColumn || axis.role == AxisRole::kBatch;
     if (!known || place || axis.loop.empty() || !ir::AsConstInt(axis.extent)) return {};
     place = &axis;
   }
   if (!row || !column || !sum || block.conditional) return {};
-  Product product{row->loop,
-                  column->loop,
-                  sum->loop,
-                  *ir::AsConstInt(row->extent),
-                  *ir::AsConstInt(column->extent),
-                  *ir::AsConstInt(sum->extent),
-                  {},
-                  {},
-                  {},
-                  {},
-                  2};
+  Product product;
+  product.batch = batch ? batch->loop : "";
+  product.batches = batch ? *ir::AsConstInt(batch->extent) : 1;
+  product.row = row->loop;
+  product.column = column->loop;
+  product.sum = sum->loop;
+  product.rows = *ir::AsConstInt(row->extent);
+  product.columns = *ir::AsConstInt(column->extent);
+  product.steps = *ir::AsConstInt(sum->extent);
   for (const BlockAccess& access : block.accesses) {
-    if (access.indices.size() != 2 || !access.by_axes) return {};
+    // A matrix, or one of several.
+    size_t first = batch ? 1 : 0;
+    if (access.indices.size() != first + 2 || !access.by_axes ||
+        (batch && access.indices[0].get() != batch->var.get()))
+      return {};
     auto is_first = [&](const BlockAxis* axis) {
-      return access.indices[0].get() == axis->var.get();
+      return access.indices[first].get() == axis->var.get();
     };
     auto uses = [&](const BlockAxis* axis) {
-      return is_first(axis) || access.indices[1].get() == axis->var.get();
+      return is_first(axis) || access.indices[first + 1].get() == axis->var.get();
     };
     const ir::Buffer& buffer = access.buffer;
     if (access.store || !uses(sum)) {
@@ -100,30 +100,43 @@ std::optional<Product> ProductOf(const BlockInfo& block) {
 int64_t Padded(int64_t elements, int64_t bytes) { return elements + kCopyBytes / bytes; }
 
 int64_t StageBytes(const Product& product, const Tiles& tiles) {
-  auto bytes = [&](const Operand& operand, int64_t extent) {
-    int64_t rows = operand.transposed == (&operand == &product.left) ? kSteps : extent;
-    return rows * Padded(rows == kSteps ? extent : kSteps, product.element_bytes) *
-           product.element_bytes;
+  auto bytes = [&](bool along_steps, int64_t extent) {
+    int64_t rows = along_steps ? tiles.steps : extent, row = along_steps ? extent : tiles.steps;
+    return rows * Padded(row, Product::kBytes) * Product::kBytes;
   };
-  return bytes(product.left, tiles.rows) + bytes(product.right, tiles.columns);
+  return bytes(product.left.transposed, tiles.rows) +
+         bytes(!product.right.transposed, tiles.columns);
+}
+
+// Long steps, three under way, or short ones, as many as there is memory for; nullopt where it is
+// less than for two.
+std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const MachineFacts& facts) {
+  struct Pace {
+    int64_t steps, most, least;
+  };
+  for (const Pace& pace : {Pace{64, 3, 3}, Pace{32, 4, 2}}) {
+    tiles.steps = pace.steps;
+    tiles.stages = std::min(facts.shared_bytes / StageBytes(product, tiles), pace.most);
+    if (product.steps % pace.steps == 0 && tiles.stages >= pace.least) return tiles;
+  }
+  return {};
 }
 
 // The largest that divide the sizes and make enough blocks of threads; else the smallest that
 // divide them.
 std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts) {
   constexpr Tiles kChoices[] = {{128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}};
+  constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
   std::optional<Tiles> best;
   for (const Tiles& choice : kChoices) {
     if (product.rows % choice.rows != 0 || product.columns % choice.columns != 0) continue;
-    int64_t stages = facts.shared_bytes / StageBytes(product, choice);
-    if (stages < 2 || choice.threads() > facts.max_threads) continue;
-    best = choice;
-    best->stages = std::min(stages, kMaxStages);
-    int64_t blocks = product.rows / choice.rows * (product.columns / choice.columns);
-    if (blocks >= kEnoughBlocks) break;
+    std::optional<Tiles> tiles = WithStages(product, choice, facts);
+    int64_t rows = product.rows / choice.rows, columns = product.columns / choice.columns;
+    if (!tiles || choice.threads() > facts.max_threads || rows > kMostBlocks) continue;
+    best = tiles;
+    if (product.batches * rows * columns >= kEnoughBlocks) break;
   }
-  if (product.steps % kSteps != 0) return {};
-  return best;
+  return product.batches > kMostBlocks ? std::nullopt : best;
 }
 
 class Scheduler {
@@ -146,18 +159,19 @@ class Scheduler {
     Names right_copy = schedule_.ComputeAt(right.shared, Loop("lo"), Own("bs", "k", "j"));
     Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
     auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
-      schedule_.TransformLayout(buffer, IndexMap::Parse(FragmentLayout(fragment, transposed)));
+      schedule_.TransformLayout(
+          buffer, IndexMap::Parse(FragmentLayout(fragment, transposed, !product_.batch.empty())));
     };
     layout(sums_buffer_, Fragment::kSum, false);
     layout(left.fragment, Fragment::kLeft, product_.left.transposed);
     layout(right.fragment, Fragment::kRight, product_.right.transposed);
-    Copy(left.shared, left_copy, "as", product_.left.transposed ? tiles_.rows : kSteps);
-    Copy(right.shared, right_copy, "bs", product_.right.transposed ? kSteps : tiles_.columns);
+    Copy(left.shared, left_copy, "as", product_.left.transposed ? tiles_.rows : tiles_.steps);
+    Copy(right.shared, right_copy, "bs", product_.right.transposed ? tiles_.steps : tiles_.columns);
     Multiply();
     LoadTiles(left.fragment, left_fragment, "af", product_.left, true);
     LoadTiles(right.fragment, right_fragment, "bf", product_.right, false);
     Store(sums);
-    int64_t stages = std::min(tiles_.stages, product_.steps / kSteps);
+    int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
     if (stages > 1) schedule_.Pipeline(lo_, {0, 0, stages - 1}, {0});
   }
 
@@ -180,13 +194,15 @@ class Scheduler {
                     {Name("ib"), Name("iw"), Name("it"), Name("ii")});
     schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, kTile},
                     {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(block_ + "." + product_.sum, {kSteps / kTile, kTile},
+    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / kTile, kTile},
                     {Name("lo"), Name("lk"), Name("li")});
     lo_ = Name("lo");
     Names order;
+    if (!product_.batch.empty()) order.push_back(block_ + "." + product_.batch);
     for (const char* loop : {"ib", "jb", "lo", "iw", "jw", "lk", "it", "jt", "ii", "ji", "li"})
       order.push_back(Loop(loop));
     schedule_.Reorder(order);
+    if (!product_.batch.empty()) schedule_.Bind(order[0], "blockIdx.z");
     schedule_.Bind(Loop("ib"), "blockIdx.y");
     schedule_.Bind(Loop("jb"), "blockIdx.x");
   }
@@ -231,8 +247,8 @@ class Scheduler {
   // All threads copy, each a vector at a time.
   void Copy(const std::string& block, const Names& loops, const std::string& prefix, int64_t row) {
     constexpr int64_t kBanks = 128;  // bytes
-    int64_t bytes = product_.element_bytes, line = kBanks / bytes;
-    schedule_.StorageAlign(block, 0, line, Padded(row, bytes) % line);
+    int64_t bytes = Product::kBytes, line = kBanks / bytes;
+    schedule_.StorageAlign(block, product_.batch.empty() ? 0 : 1, line, Padded(row, bytes) % line);
     std::string all =
         schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
     Names parts = schedule_.Split(block + "." + all,
@@ -313,14 +329,14 @@ bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
 
 }  // namespace
 
-void RegisterTensorCoreMatmul() {
+void RegisterTensorCoreMatmul(bool (*has_instructions)(const target::Target&)) {
   RegisterRule({.name = "tensor_core_matmul",
                 .description = "tiles of products of 16-bit floats are multiplied by tensor cores",
                 .kinds = {BlockKind::kMatmul},
                 .fits =
-                    [](const MachineFacts& facts) {
-                      return facts.target->kind->name == "cuda" &&
-                             ArchitectureNumber(facts.target) >= kFirstArch;
+                    [has_instructions](const MachineFacts& facts) {
+                      return facts.target && facts.target->kind->name == "cuda" &&
+                             has_instructions(facts.target);
                     },
                 .priority = 100,
                 .apply = Apply});

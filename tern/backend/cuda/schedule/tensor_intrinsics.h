@@ -22,9 +22,10 @@ namespace tern::backend::cuda {
 // mma_fill and mma_store_f32 are of sums alone.
 void RegisterTensorIntrinsics();
 
-// The map of transform_layout that makes a fragment of a matrix, or of its transpose.
+// The map of transform_layout that makes a fragment of a matrix, or of its transpose; with `batch`,
+// of each of several.
 enum class Fragment { kSum, kLeft, kRight };
-std::string FragmentLayout(Fragment fragment, bool transposed = false);
+std::string FragmentLayout(Fragment fragment, bool transposed, bool batch);
 
 }  // namespace tern::backend::cuda
 
