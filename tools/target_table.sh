@@ -58,8 +58,10 @@ emitted_as() {
 }
 
 device_rows() {
-  local kind=$1 name standin
-  standin=$(ls -d "$build/lib/standin/$kind" "$build"/../*/lib/standin/"$kind" 2>/dev/null | head -n 1)
+  local kind=$1 name standin= folder
+  for folder in "$build"/../*/lib/standin/"$kind" "$build/lib/standin/$kind"; do
+    ! compgen -G "$folder/*.so*" >/dev/null || standin=$folder
+  done
   name=$(fact "$kind" device | head -n 1 | cut -d' ' -f2- | sed 's/^ *//')
   if [[ $name ]]; then
     case "$name" in
