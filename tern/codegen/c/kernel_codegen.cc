@@ -5,6 +5,10 @@
 #include <iterator>
 #include <map>
 
+#include "tern/codegen/kernel_info.h"
+#include "tern/tir/storage_scope.h"
+#include "tern/tir/visitor.h"
+
 namespace tern::codegen {
 
 namespace {
@@ -35,15 +39,24 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
       << "kernel " << function->name << " cannot be written in " << language
       << ", where the name means something else; rename it";
   kernel_ = &kernels_[function->name];
-  if (auto it = function->attrs.find(tir::attr::kLaunchTags); it != function->attrs.end())
-    for (const ffi::Any& tag : *it->second.As<ffi::Array>())
-      kernel_->launch_tags.push_back(tag.As<std::string>());
+  *kernel_ = DescribeKernel(function);
   std::string params;
-  for (const tir::Param& param : function->params) {
-    kernel_->args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
+  for (const tir::Param& param : function->params)
     params += (params.empty() ? "" : ", ") + PrintParam(param);
-  }
   return params;
+}
+
+ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::AllocateNode* node) override {
+      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
+      VisitChildren(node);
+    }
+    ir::Buffer found;
+  } scan;
+  scan.Visit(kernel->body);
+  return scan.found;
 }
 
 }  // namespace tern::codegen

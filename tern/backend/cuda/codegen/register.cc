@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The target kind `cuda`.
-#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
 #include "tern/backend/cuda/common/nvrtc.h"
+#include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_core_matmul.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/codegen/device_hooks.h"
@@ -13,6 +13,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::cuda {
 
@@ -71,6 +72,7 @@ void RegisterCodegen() {
   kind.vectors = false;
   kind.move_bytes = 16;
   kind.warp_size = 32;
+  kind.scopes.emplace_back(tir::kDynamicShared);
   kind.final_passes = {"narrow_indices"};
   kind.stores = Stores;
   kind.attrs["arch"] = target::OneOf("arch", kBaselineArchitecture, Architectures(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The generations of NVIDIA's GPUs that code is made for.
-#ifndef TERN_BACKEND_CUDA_CODEGEN_ARCHITECTURE_H_
-#define TERN_BACKEND_CUDA_CODEGEN_ARCHITECTURE_H_
+#ifndef TERN_BACKEND_CUDA_SCHEDULE_ARCHITECTURE_H_
+#define TERN_BACKEND_CUDA_SCHEDULE_ARCHITECTURE_H_
 
 #include <map>
 #include <string>
@@ -24,4 +24,4 @@ std::map<std::string, std::string> Tags();
 
 }  // namespace tern::backend::cuda
 
-#endif  // TERN_BACKEND_CUDA_CODEGEN_ARCHITECTURE_H_
+#endif  // TERN_BACKEND_CUDA_SCHEDULE_ARCHITECTURE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/codegen/architecture.h"
+#include "tern/backend/cuda/schedule/architecture.h"
 
 #include <utility>
 
