@@ -21,7 +21,7 @@ struct Machine {
 };
 constexpr Machine kMachines[] = {{3, "i386"},         {8, "mips"},      {20, "powerpc"},
                                  {21, "powerpc64le"}, {22, "s390x"},    {40, "arm"},
-                                 {62, "x86_64"},      {164, "hexagon"}, {183, "aarch64"},
+                                 {62, "x86_64"},      {183, "aarch64"},
                                  {224, "amdgpu"},     {243, "riscv64"}, {258, "loongarch64"}};
 
 void CheckHeader(std::string_view bytes) {

@@ -156,8 +156,8 @@ class ThreadSerializer : public StmtMutator {
   // What is a kernel by its threads alone stays one.
   static Stmt OneBlock(const Stmt& body) {
     Var block("b", DataType::Int(64), body->span);
-    return ForNode::Make(block, 0, 1, ForKind::kThread, body,
-                         ThreadAxisName(kNumThreadAxesOfBlock), body->span);
+    return ForNode::Make(block, 0, 1, ForKind::kThread, body, ThreadAxisName(kNumThreadAxesOfBlock),
+                         body->span);
   }
   const bool keeps_blocks_;
 };

@@ -59,9 +59,7 @@ bool TakesVector(const ir::Expr& expr) {
 
 }  // namespace
 
-int64_t HvxBytes(const target::Target& target) {
-  return std::stoll(target->GetString("hvx"));
-}
+int64_t HvxBytes(const target::Target& target) { return std::stoll(target->GetString("hvx")); }
 
 target::TargetKind HexagonKind() {
   target::TargetKind kind;
@@ -76,9 +74,9 @@ target::TargetKind HexagonKind() {
   kind.vector_bytes = [](const target::Target&) { return kVectorBytes; };
   kind.pointer_bytes = [](const target::Target&) { return int64_t{4}; };
   kind.final_passes = {"narrow_indices"};
-  kind.attrs["mcpu"] = target::OneOf(
-      "mcpu", "v67", {"v65", "v66", "v67", "v68", "v69", "v71", "v73", "v75"},
-      "the version of the instruction set");
+  kind.attrs["mcpu"] =
+      target::OneOf("mcpu", "v67", {"v65", "v66", "v67", "v68", "v69", "v71", "v73", "v75"},
+                    "the version of the instruction set");
   kind.attrs["hvx"] =
       target::OneOf("hvx", "128", {"0", "64", "128"}, "bytes of a vector register; 0: no HVX");
   kind.attrs["max_threads"] = target::IntInRange(

@@ -58,8 +58,9 @@ Runner FindRunner() {
     runner.command.clear();
     runner.missing =
         given ? "TERN_HEXAGON_RUNNER='" + std::string(given) + "' is no program that can be run"
-              : program + " was not found in PATH; it comes with QEMU (Debian's package qemu-user), "
-                          "or TERN_HEXAGON_RUNNER names it with its arguments";
+              : program +
+                    " was not found in PATH; it comes with QEMU (Debian's package qemu-user), "
+                    "or TERN_HEXAGON_RUNNER names it with its arguments";
     return runner;
   }
   runner.command[0] = path;
@@ -155,8 +156,8 @@ int Alloc(int32_t, uint64_t bytes, uint64_t alignment, void** out) {
   return Guard([&] {
     constexpr uint64_t kPage = 4096;
     if (alignment > kPage)
-      TERN_THROW(ValueError) << "memory of a hexagon device is aligned to " << kPage << " bytes, not "
-                             << alignment;
+      TERN_THROW(ValueError) << "memory of a hexagon device is aligned to " << kPage
+                             << " bytes, not " << alignment;
     Device::Life life = Device::Get().Alive();
     *out = Device::HandleOf(life.number, life.executor->Alloc(bytes));
   });

@@ -18,9 +18,10 @@ namespace tern::hexagon {
 // How an executor is run on this machine. By default by qemu-hexagon, as a v67, which all of its
 // versions know.
 struct Runner {
-  std::vector<std::string> command;  // the program with its path, and arguments; empty: there is none
-  int version = 0;                   // of the instruction set that it has; 0: not known
-  std::string missing;               // why there is none
+  std::vector<std::string>
+      command;          // the program with its path, and arguments; empty: there is none
+  int version = 0;      // of the instruction set that it has; 0: not known
+  std::string missing;  // why there is none
 };
 // From TERN_HEXAGON_RUNNER, else the default.
 Runner FindRunner();

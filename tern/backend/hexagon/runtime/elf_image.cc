@@ -15,7 +15,8 @@ constexpr uint32_t kRelocNone = 0, kRelocRelative = 35;
 constexpr uint64_t kMaxImageBytes = uint64_t{64} << 20;
 
 [[noreturn]] void Refuse(const std::string& why) {
-  TERN_THROW(ValueError) << "the program is no shared object for Hexagon that can be loaded: " << why;
+  TERN_THROW(ValueError) << "the program is no shared object for Hexagon that can be loaded: "
+                         << why;
 }
 
 // A structure at a place of some bytes.
@@ -46,8 +47,8 @@ Dynamic ReadSegments(std::string_view file, const Elf32_Ehdr& header, std::strin
   Dynamic dynamic;
   Elf32_Phdr found{};
   for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    auto segment = At<Elf32_Phdr>(file, header.e_phoff + uint64_t{i} * sizeof(Elf32_Phdr),
-                                  "a program header");
+    auto segment =
+        At<Elf32_Phdr>(file, header.e_phoff + uint64_t{i} * sizeof(Elf32_Phdr), "a program header");
     if (segment.p_type == PT_DYNAMIC) found = segment;
     if (segment.p_type != PT_LOAD) continue;
     uint64_t end = uint64_t{segment.p_vaddr} + segment.p_memsz;
@@ -78,8 +79,8 @@ void ReadSymbols(const Dynamic& dynamic, ElfImage* image) {
   // The second number of the hash table is how many symbols there are.
   uint32_t count = At<uint32_t>(image->bytes, uint64_t{dynamic.at(DT_HASH)} + 4, "its hash table");
   for (uint64_t i = 1; i < count; ++i) {
-    auto symbol = At<Elf32_Sym>(image->bytes, dynamic.at(DT_SYMTAB) + i * sizeof(Elf32_Sym),
-                                "a symbol");
+    auto symbol =
+        At<Elf32_Sym>(image->bytes, dynamic.at(DT_SYMTAB) + i * sizeof(Elf32_Sym), "a symbol");
     std::string name(TextAt(image->bytes, uint64_t{dynamic.at(DT_STRTAB)} + symbol.st_name));
     if (symbol.st_shndx == SHN_UNDEF) Refuse("it needs the symbol " + name + " of another");
     if (symbol.st_value >= image->bytes.size()) Refuse("symbol " + name + " lies outside of it");

@@ -68,7 +68,8 @@ uint32_t Executor::Alloc(uint64_t bytes, bool is_code) {
   std::scoped_lock lock(mutex_);
   bytes = bytes == 0 ? 1 : bytes;
   if (bytes > std::numeric_limits<int32_t>::max())
-    TERN_THROW(MemoryError) << bytes << " bytes are more than a machine of 32 bits has in one piece";
+    TERN_THROW(MemoryError) << bytes
+                            << " bytes are more than a machine of 32 bits has in one piece";
   auto size = static_cast<uint32_t>(bytes);
   uint32_t address = Request({TERN_REQUEST_ALLOC, size, is_code, 0}, nullptr, 0, nullptr, 0);
   sizes_[address] = size;

@@ -52,8 +52,7 @@ class Program {
   };
   Kernel* Get(const std::string& name) {
     auto it = image_.symbols.find(name);
-    if (it == image_.symbols.end())
-      TERN_THROW(ValueError) << "the program has no kernel " << name;
+    if (it == image_.symbols.end()) TERN_THROW(ValueError) << "the program has no kernel " << name;
     return &kernels_.try_emplace(name, Kernel{this, name, it->second}).first->second;
   }
 
@@ -100,7 +99,8 @@ int Launch(void* raw, const TernLaunch* launch) {
     auto* kernel = static_cast<Program::Kernel*>(raw);
     for (uint32_t threads : launch->block)
       if (threads != 1)
-        TERN_THROW(ValueError) << "kernel " << kernel->name << " is launched with blocks of threads, "
+        TERN_THROW(ValueError) << "kernel " << kernel->name
+                               << " is launched with blocks of threads, "
                                << "which hexagon runs as loops of the kernel";
     for (int32_t i = 0; i < launch->num_args; ++i)
       if (launch->arg_sizes[i] > kSlotBytes)

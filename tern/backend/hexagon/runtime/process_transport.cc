@@ -75,8 +75,7 @@ ProcessTransport::ProcessTransport(std::vector<std::string> command, std::string
     std::vector<char*> arguments;
     for (std::string& word : command_) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    errno =
-        posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    errno = posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (errno != 0) {
       process_ = -1;

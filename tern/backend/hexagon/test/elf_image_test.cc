@@ -65,9 +65,7 @@ struct Object {
     relocation.r_info = 35;
     relocation.r_addend = 16;
   }
-  std::string bytes() const {
-    return {reinterpret_cast<const char*>(this), sizeof *this};
-  }
+  std::string bytes() const { return {reinterpret_cast<const char*>(this), sizeof *this}; }
 };
 
 TEST(HexagonElfImage, Reads) {

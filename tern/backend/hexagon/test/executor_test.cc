@@ -88,9 +88,7 @@ TEST(HexagonExecutor, StaysInItsMemory) {
 
 TEST(HexagonExecutor, Errors) {
   std::string asked;
-  EXPECT_EQ(ErrorOf([&] {
-              Executor stranger(std::make_unique<Script>(Words({1, 2}), &asked));
-            }),
+  EXPECT_EQ(ErrorOf([&] { Executor stranger(std::make_unique<Script>(Words({1, 2}), &asked)); }),
             "RuntimeError: what was started is no executor of this version of Tern");
   Executor executor(std::make_unique<Script>(kHello + Words({12, 0}) + Words({0, 4096}), &asked));
   EXPECT_EQ(ErrorOf([&] { executor.Alloc(uint64_t{1} << 40); }),
@@ -166,7 +164,8 @@ TEST_F(HexagonEmulator, Hang) {
   std::unique_ptr<Executor> executor = Start(2s);
   uint32_t forever = Load(executor.get(), {0x5800c000});  // jump to itself
   std::string error = ErrorOf([&] { executor->Call(forever, {}); });
-  EXPECT_NE(error.find("did not answer within 2 seconds and was ended"), std::string::npos) << error;
+  EXPECT_NE(error.find("did not answer within 2 seconds and was ended"), std::string::npos)
+      << error;
 }
 
 }  // namespace

@@ -288,7 +288,7 @@ BUILTIN void* memmove(void* to, const void* from, u32 bytes) {
   if ((u32)to - (u32)from >= bytes) {
     copy_up(to, from, bytes);
   } else {
-    for (u8 *t = to; bytes; --bytes) t[bytes - 1] = ((const u8*)from)[bytes - 1];
+    for (u8* t = to; bytes; --bytes) t[bytes - 1] = ((const u8*)from)[bytes - 1];
   }
   return to;
 }

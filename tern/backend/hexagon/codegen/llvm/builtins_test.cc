@@ -25,9 +25,20 @@ class Numbers {
  public:
   T Next() {
     using Limits = std::numeric_limits<T>;
-    static const T kSpecial[] = {0,  T(-0.0), 1, -1, Limits::infinity(), -Limits::infinity(),
-                                 Limits::quiet_NaN(), Limits::min(), Limits::max(),
-                                 Limits::denorm_min(), T(0.5), 2, 3, Limits::epsilon()};
+    static const T kSpecial[] = {0,
+                                 T(-0.0),
+                                 1,
+                                 -1,
+                                 Limits::infinity(),
+                                 -Limits::infinity(),
+                                 Limits::quiet_NaN(),
+                                 Limits::min(),
+                                 Limits::max(),
+                                 Limits::denorm_min(),
+                                 T(0.5),
+                                 2,
+                                 3,
+                                 Limits::epsilon()};
     auto bits = static_cast<Bits<T>>(random_());
     switch (random_() % 4) {
       case 0:

@@ -78,9 +78,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   std::unique_ptr<llvm::Module> code = gen.Finish();
   machine.Optimize(code.get());
   // Code generation changes the module: each form is made of a copy.
-  auto emit = [&](Output output) {
-    return machine.Emit(llvm::CloneModule(*code).get(), output);
-  };
+  auto emit = [&](Output output) { return machine.Emit(llvm::CloneModule(*code).get(), output); };
   std::string object = emit(Output::kObject);
   return runtime::CreateDeviceModule(
       {.kind = "hexagon",
