@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "tern/ffi/error.h"
 
@@ -62,29 +63,20 @@ ProcessTransport::ProcessTransport(std::vector<std::string> command, std::string
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     ThrowSystem("no connection to an executor");
-  socket_ = ends[0];
-  File other(ends[1]), file(program.empty() ? -1 : FileWith(program));
-  // Whoever throws in a constructor has no destructor.
-  try {
-    if (file.number >= 0) command_.push_back("/proc/self/fd/" + std::to_string(kProgramFile));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, other.number, 0);
-    posix_spawn_file_actions_adddup2(&actions, other.number, 1);
-    if (file.number >= 0) posix_spawn_file_actions_adddup2(&actions, file.number, kProgramFile);
-    std::vector<char*> arguments;
-    for (std::string& word : command_) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    errno = posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (errno != 0) {
-      process_ = -1;
-      ThrowSystem("cannot run " + command_[0]);
-    }
-  } catch (...) {
-    close(socket_);
-    throw;
-  }
+  File mine(ends[0]), other(ends[1]), file(program.empty() ? -1 : FileWith(program));
+  if (file.number >= 0) command_.push_back("/proc/self/fd/" + std::to_string(kProgramFile));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, other.number, 0);
+  posix_spawn_file_actions_adddup2(&actions, other.number, 1);
+  if (file.number >= 0) posix_spawn_file_actions_adddup2(&actions, file.number, kProgramFile);
+  std::vector<char*> arguments;
+  for (std::string& word : command_) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  errno = posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (errno != 0) ThrowSystem("cannot run " + command_[0]);
+  socket_ = std::exchange(mine.number, -1);
 }
 
 ProcessTransport::~ProcessTransport() {

@@ -10,8 +10,10 @@
 
 #include "tern/backend/hexagon/runtime/device.h"
 #include "tern/backend/hexagon/runtime/executor.h"
+#include "tern/backend/hexagon/runtime/plugin.h"
 #include "tern/backend/hexagon/runtime/process_transport.h"
 #include "tern/ffi/error.h"
+#include "tern/runtime/plugin_sdk.h"
 
 namespace tern::hexagon {
 namespace {
@@ -166,6 +168,35 @@ TEST_F(HexagonEmulator, Hang) {
   std::string error = ErrorOf([&] { executor->Call(forever, {}); });
   EXPECT_NE(error.find("did not answer within 2 seconds and was ended"), std::string::npos)
       << error;
+}
+
+// After a crash the device is another one: what was on it is lost, and said to be.
+TEST_F(HexagonEmulator, StartsAgain) {
+  static std::string error;
+  static const TernHostApi host = {
+      .size = sizeof host,
+      .version = TERN_PLUGIN_API_VERSION,
+      .set_error = [](const char*, const char* text) { error = text; }};
+  plugin::host_api = &host;
+  void *first = nullptr, *second = nullptr;
+  ASSERT_EQ(kDeviceApi.alloc(0, 64, 64, &first), 0) << error;
+  std::shared_ptr<Executor> executor = Device::Get().Current().executor;
+  ErrorOf([&] { executor->Call(Load(executor.get(), {0, 0}), {}); });
+  char byte = 7, back = 0;
+  TernCopy copy = {&byte, 0, {kTernDeviceCpu, 0}, first, 3, {16, 0}, 1, nullptr};
+  EXPECT_EQ(kDeviceApi.copy(&copy), -1);
+  EXPECT_NE(error.find("the executor died, and all memory of the device with it"),
+            std::string::npos);
+  ASSERT_EQ(kDeviceApi.alloc(0, 64, 64, &second), 0) << error;
+  EXPECT_EQ(kDeviceApi.copy(&copy), -1);
+  EXPECT_EQ(error, "this memory was in an executor that died");
+  copy.dst = second;
+  EXPECT_EQ(kDeviceApi.copy(&copy), 0) << error;
+  copy = {second, 3, {16, 0}, &back, 0, {kTernDeviceCpu, 0}, 1, nullptr};
+  EXPECT_EQ(kDeviceApi.copy(&copy), 0) << error;
+  EXPECT_EQ(back, 7);
+  EXPECT_EQ(kDeviceApi.free(0, first), 0);
+  EXPECT_EQ(kDeviceApi.free(0, second), 0);
 }
 
 }  // namespace
