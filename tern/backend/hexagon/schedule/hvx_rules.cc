@@ -13,7 +13,8 @@ using namespace tern::schedule;
 constexpr int64_t kVectorBytes = 128;
 
 bool HasHvx(const MachineFacts& facts) {
-  return facts.target->kind->name == "hexagon" && facts.target->GetString("hvx") != "0";
+  const target::TargetNode* target = facts.target.get();
+  return target && target->kind->name == "hexagon" && target->GetString("hvx") != "0";
 }
 
 // How many elements fill a register, where all are integers of one size; 0: they are not.
