@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 
+#include "tern/codegen/kernel_info.h"
+
 namespace tern::codegen {
 
 namespace {
@@ -35,14 +37,10 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
       << "kernel " << function->name << " cannot be written in " << language
       << ", where the name means something else; rename it";
   kernel_ = &kernels_[function->name];
-  if (auto it = function->attrs.find(tir::attr::kLaunchTags); it != function->attrs.end())
-    for (const ffi::Any& tag : *it->second.As<ffi::Array>())
-      kernel_->launch_tags.push_back(tag.As<std::string>());
+  *kernel_ = DescribeKernel(function);
   std::string params;
-  for (const tir::Param& param : function->params) {
-    kernel_->args.push_back(param.is_tensor() ? DataType::Handle() : param.var.dtype());
+  for (const tir::Param& param : function->params)
     params += (params.empty() ? "" : ", ") + PrintParam(param);
-  }
   return params;
 }
 

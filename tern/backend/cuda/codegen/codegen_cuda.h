@@ -58,9 +58,6 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   bool distinct_ = false;        // whether tensors of the function being written are
 };
 
-// Whether the language stores the type: the others are lowered to integers.
-bool StoresFloat(DataType dtype);
-
 }  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
