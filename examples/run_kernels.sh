@@ -10,7 +10,7 @@ examples=$(cd "$(dirname "$0")" && pwd)
 tern=$build/bin/tern
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export POCL_CACHE_DIR=$work/pocl
+export POCL_CACHE_DIR=$work/pocl TERN_CACHE=0
 
 # Sizes that are no multiple of anything; what a kernel does not name here has its sizes in the program.
 declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"
@@ -20,7 +20,7 @@ declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [ba
 machine=${cross##*cross-}
 
 # The targets, and how a kernel runs on each: run NAME KERNEL_FILE OPTIONS...
-targets=(llvm c opencl "opencl, a file")
+targets=(llvm c opencl "opencl, a file" vulkan)
 [[ -z $cross ]] || targets+=("$machine (qemu)")
 run() {
   local target=$1 file=$2
@@ -34,6 +34,7 @@ run() {
       "$tern" compile "$file" -t "llvm -mtriple=$machine-linux-gnu" -o "$work/kernel.so"
       "qemu-$machine" -L "/usr/$machine-linux-gnu" "$cross/bin/tern-run" "$work/kernel.so" "$@" --check "$output=$work/expected.npy"
       ;;
+    vulkan) "$examples/../tern/backend/vulkan/test/with_lavapipe.sh" "$build" "$tern" run "$file" -t vulkan "$@" --check interp ;;
     *) "$tern" run "$file" -t "$target" "$@" --check interp ;;
   esac
 }

@@ -17,7 +17,9 @@ config.test_source_root = os.path.dirname(__file__)
 
 build = lit_config.params["build"]
 config.test_exec_root = os.path.join(build, "test", "lit")
+config.environment["TERN_CACHE"] = "0"
 config.environment["POCL_CACHE_DIR"] = os.path.join(config.test_exec_root, "pocl-cache")
+config.environment["MESA_SHADER_CACHE_DISABLE"] = "true"
 for name in ("TERN_UPDATE_GOLDEN", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
@@ -60,12 +62,21 @@ for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.s
         config.available_features.add("nvrtc")
     except OSError:
         pass
-if shutil.which("gdb"):
-    config.available_features.add("gdb")
+for program in ("gdb", "spirv-as"):
+    if shutil.which(program):
+        config.available_features.add(program)
 if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:
     config.available_features.add("tvm-ffi")
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:
     flags = cpu.read().split()
+# A CPU whose name promises SVE, which it has not: Mesa's driver for the CPU is told another name.
+preload = os.path.join(build, "lib", "libtern_test_cpuinfo.so")
+if "0xd40" in flags and "sve" not in flags and os.path.exists(preload):
+    os.makedirs(config.test_exec_root, exist_ok=True)
+    other = os.path.join(config.test_exec_root, "cpuinfo")
+    with open("/proc/cpuinfo", encoding="utf-8") as cpu, open(other, "w", encoding="utf-8") as file:
+        file.write(cpu.read().replace("0xd40", "0xd0c"))
+    config.environment["LD_PRELOAD"], config.environment["TERN_TEST_CPUINFO"] = preload, other
 for flag in ("amx_int8", "avx512_vnni"):
     if flag in flags:
         config.available_features.add(flag)

@@ -13,7 +13,7 @@ std::optional<std::string> Call(const std::string& kind, const char* hook,
   ffi::Function function = ffi::FindGlobal(name);
   if (!function) return std::nullopt;
   ffi::Any result = function(source);
-  if (auto text = result.TryAs<std::string>()) return *text;
+  if (auto text = result.TryAs<std::string>()) return text;
   if (auto bytes = result.TryAs<ffi::Bytes>()) return bytes->data;
   TERN_THROW(TypeError) << name << ": expected a text or bytes, got "
                         << ffi::Describe(result.raw());
@@ -31,7 +31,7 @@ std::optional<std::string> CompileByHook(const std::string& kind, const std::str
 
 void RegisterTargetCurrent() {
   ffi::RegisterGlobal("target.Current", ffi::Function::FromPacked([](ffi::Args args) {
-                        TERN_CHECK(args.size() == 0) << "target.Current takes no arguments";
+                        TERN_CHECK(args.empty()) << "target.Current takes no arguments";
                         target::Target current = target::CurrentTarget();
                         return current.get() ? ffi::Any(current) : ffi::Any();
                       }));

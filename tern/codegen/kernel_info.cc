@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -17,7 +18,7 @@ runtime::KernelInfo DescribeKernel(const tir::PrimFunc& function) {
   return info;
 }
 
-int64_t BlockThreads(const tir::PrimFunc& function) {
+int64_t BlockThreads(const tir::PrimFunc& kernel) {
   struct Scan : tir::StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::ForNode* node) override {
@@ -29,13 +30,26 @@ int64_t BlockThreads(const tir::PrimFunc& function) {
     }
     std::map<std::string, int64_t> extents;
   } scan;
-  scan.Visit(function->body);
+  scan.Visit(kernel->body);
   int64_t threads = 1;
   for (const auto& [axis, extent] : scan.extents) threads *= extent;
   return threads;
 }
 
-int64_t SharedBytes(const tir::PrimFunc& function, int64_t alignment) {
+ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::AllocateNode* node) override {
+      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
+      VisitChildren(node);
+    }
+    ir::Buffer found;
+  } scan;
+  scan.Visit(kernel->body);
+  return scan.found;
+}
+
+static int64_t SharedBytes(const tir::PrimFunc& kernel, int64_t alignment) {
   struct Scan : tir::StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::AllocateNode* node) override {
@@ -47,8 +61,17 @@ int64_t SharedBytes(const tir::PrimFunc& function, int64_t alignment) {
     int64_t alignment = 0, bytes = 0;
   } scan;
   scan.alignment = alignment;
-  scan.Visit(function->body);
+  scan.Visit(kernel->body);
   return scan.bytes;
+}
+
+bool SharedAtLaunch(const tir::PrimFunc& kernel, int64_t alignment, int64_t most) {
+  int64_t bytes = SharedBytes(kernel, alignment);
+  TERN_CHECK(bytes <= most || !DynamicShared(kernel))
+      << kernel->span.str() << ": kernel " << kernel->name << " has " << bytes
+      << " bytes of shared memory; beside memory of scope " << tir::kDynamicShared << " " << most
+      << " are allowed";
+  return bytes > most;
 }
 
 }  // namespace tern::codegen

@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kCreatePrefix = "ffi.Module.create.";
 constexpr const char* kLoadPrefix = "ffi.Module.load_from_bytes.";
+// disassemble.<fmt>: a function from bytes to text, which a code generator may register.
+constexpr const char* kDisassemblePrefix = "disassemble.";
 
 struct KernelLoaders {
   std::shared_mutex mutex;
@@ -83,7 +85,12 @@ class DeviceModuleObj : public ffi::ModuleObj {
   }
 
   std::string InspectSource(std::string_view format) const override {
-    if (format == artifact_.fmt || (format.empty() && PayloadIsText())) return Payload();
+    bool is_payload = format == artifact_.fmt || format.empty();
+    if (is_payload && PayloadIsText()) return Payload();
+    if (is_payload)
+      if (ffi::Function disassemble = ffi::FindGlobal(kDisassemblePrefix + artifact_.fmt))
+        return Disassembled(disassemble);
+    if (format == artifact_.fmt) return Payload();
     auto it = format.empty() ? artifact_.source.begin() : artifact_.source.find(format);
     return it == artifact_.source.end() ? ModuleObj::InspectSource(format) : it->second;
   }
@@ -139,6 +146,13 @@ class DeviceModuleObj : public ffi::ModuleObj {
   std::string Payload() const {
     std::string all;
     for (const auto& [name, blob] : artifact_.payload) all += blob;
+    return all;
+  }
+
+  std::string Disassembled(const ffi::Function& disassemble) const {
+    std::string all;
+    for (const auto& [name, blob] : artifact_.payload)
+      all += disassemble(ffi::Bytes{blob}).As<std::string>();
     return all;
   }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tern/ffi/registry.h"
@@ -98,6 +99,44 @@ TEST_F(DeviceModuleTest, LaunchErrorsNameKernelAndSizes) {
   broken(0, 8, 0);  // nothing to do, so nothing is launched
 }
 
+TEST_F(DeviceModuleTest, ALaunchGivesDynamicSharedMemory) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.fmap["broken"].launch_tags.push_back(kDynamicSharedTag);
+  ffi::Function broken = CreateDeviceModule(artifact)->GetFunction("broken");
+  EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3, 64); }),
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1), 64 bytes of dynamic shared memory: "
+            "out of toys");
+  EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3, -1); }),
+            "kernel broken: extent of shared.dynamic: expected a size of 32 bits, got int -1");
+}
+
+// Many threads want a program for the first time while its driver fails now and then: each call
+// either runs or says what was wrong, and afterwards all run. The thread sanitizer watches.
+TEST_F(DeviceModuleTest, RealisationByManyThreadsSurvivesFailures) {
+  constexpr int kRounds = 20, kThreads = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    int64_t loads = Counter(kLoads);
+    ffi::Module module = CreateDeviceModule(ToyArtifact());
+    std::atomic<int> ran = 0, failed = 0;
+    std::vector<std::thread> threads;
+    ffi::GetGlobal("toy.fail_loads")(int64_t{round % 5});
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&, i] {
+        Tensor data = OnToy(1, i % 2);
+        ffi::Function fill = module->GetFunction("fill");
+        for (int k = 0; k < 10; ++k) {
+          std::string error = ErrorOf([&] { fill(i % 2, data->data(), 1, 1.0, 1, 1); });
+          EXPECT_TRUE(error == "no error" || error == "the toy driver is on strike") << error;
+          (error == "no error" ? ran : failed)++;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(failed, round % 5);
+    EXPECT_EQ(ran, kThreads * 10 - round % 5);
+    EXPECT_EQ(Counter(kLoads), loads + failed + 2) << "once per device that works";
+  }
+}
+
 TEST_F(DeviceModuleTest, ForcedFallbackSavesTheSameBytes) {
   ffi::Module real = CreateDeviceModule(ToyArtifact());
   ScopedVariable force("TERN_FORCE_FALLBACK", "1");
@@ -146,6 +185,21 @@ TEST_F(DeviceModuleTest, ShowsItsSources) {
   artifact.payload = {{"", std::string("\0binary", 7)}};
   EXPECT_EQ(CreateDeviceModule(artifact)->InspectSource(""), "; text")
       << "binary payloads are not what a person wants to read";
+}
+
+TEST_F(DeviceModuleTest, BinariesAreShownByTheirDisassembler) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.fmt = "toybin";
+  artifact.payload = {{"a", std::string("\0x", 2)}, {"b", std::string("\0yz", 3)}};
+  ffi::Module module = CreateDeviceModule(artifact);
+  EXPECT_EQ(module->InspectSource("toybin"), std::string("\0x\0yz", 5));
+  ffi::RegisterGlobal("disassemble.toybin",
+                      ffi::Function::FromTyped("disassemble.toybin", [](ffi::Bytes bytes) {
+                        return std::to_string(bytes.data.size()) + " bytes\n";
+                      }));
+  EXPECT_EQ(module->InspectSource("toybin"), "2 bytes\n3 bytes\n");
+  EXPECT_EQ(module->InspectSource(""), "2 bytes\n3 bytes\n");
+  ffi::RemoveGlobal("disassemble.toybin");
 }
 
 TEST_F(DeviceModuleTest, CreateGoesThroughTheRegistry) {

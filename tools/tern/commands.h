@@ -24,7 +24,7 @@ void Compile(const CompileOptions& options);
 struct CtsOptions {
   std::string target, host, filter, runner, image_runner, export_folder;
   std::vector<std::string> known_gaps, programs;
-  bool full = false, list = false, verbose = false;
+  bool full = false, list = false, verbose = false, compile_only = false;
 };
 int Cts(const CtsOptions& options);
 

@@ -127,6 +127,8 @@ void AddCts(CLI::App* app, int* exit_code) {
                       ".tir files with cases, instead of those of the suite");
   command->add_flag("--full", options->full, "all cases, not only those of the smoke tier");
   command->add_flag("--list", options->list, "print the names of the cases");
+  command->add_flag("--compile-only", options->compile_only,
+                    "compile the cases, and run none: for a target that cannot run here");
   command->add_flag("-v,--verbose", options->verbose,
                     "print the cases that pass, and the known gaps, too");
   command->callback([options, exit_code] { *exit_code = Cts(*options); });

@@ -10,6 +10,7 @@
 #include "tern/codegen/kernel_info.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::codegen {
 
@@ -25,7 +26,7 @@ llvm::CallInst* KernelCodeGenLLVM::CallIntrinsic(llvm::Intrinsic::ID id,
 llvm::Function* KernelCodeGenLLVM::DeclareFunction(const tir::PrimFunc& function) {
   kernel_ = &kernels_[function->name];
   *kernel_ = DescribeKernel(function);
-  dynamic_shared_ = SharedBytes(function, kMoveBytes) > max_static_shared();
+  dynamic_shared_ = SharedAtLaunch(function, kMoveBytes, max_static_shared());
   std::vector<llvm::Type*> types;
   for (const tir::Param& param : function->params)
     types.push_back(param.is_tensor() ? builder().getPtrTy(kGlobal)
@@ -90,6 +91,7 @@ llvm::Align KernelCodeGenLLVM::AccessAlignment(DataType dtype) const {
 
 Value* KernelCodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
+  if (buffer->scope == tir::kDynamicShared) return SharedOfLaunch();
   const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
   TERN_ICHECK(buffer->scope == "shared" && size)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
@@ -108,21 +110,22 @@ Value* KernelCodeGenLLVM::EmitStaticShared(const ir::Buffer& buffer, llvm::Array
   return memory;
 }
 
-// All of it is one array, which the launch makes as large as the kernel needs.
-Value* KernelCodeGenLLVM::EmitDynamicShared(const ir::Buffer& buffer, int64_t bytes) {
+Value* KernelCodeGenLLVM::SharedOfLaunch() {
   constexpr const char* kName = "tern_shared";
-  llvm::GlobalVariable* all = module().getGlobalVariable(kName);
-  if (!all) {
-    all =
-        new llvm::GlobalVariable(module(), llvm::ArrayType::get(builder().getInt8Ty(), 0),
-                                 /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                 kName, nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
-    all->setAlignment(llvm::Align(128));
-  }
+  if (llvm::GlobalVariable* known = module().getGlobalVariable(kName)) return known;
+  auto* all =
+      new llvm::GlobalVariable(module(), llvm::ArrayType::get(builder().getInt8Ty(), 0),
+                               /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                               kName, nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+  all->setAlignment(llvm::Align(128));
+  return all;
+}
+
+Value* KernelCodeGenLLVM::EmitDynamicShared(const ir::Buffer& buffer, int64_t bytes) {
   auto alignment = static_cast<uint64_t>(std::max(buffer->alignment, kMoveBytes));
   uint64_t offset = llvm::alignTo(kernel_->dynamic_shared_bytes, alignment);
   kernel_->dynamic_shared_bytes = offset + static_cast<uint64_t>(bytes);
-  return builder().CreatePtrAdd(all, builder().getInt32(static_cast<uint32_t>(offset)),
+  return builder().CreatePtrAdd(SharedOfLaunch(), builder().getInt32(static_cast<uint32_t>(offset)),
                                 buffer->name);
 }
 

@@ -61,6 +61,8 @@ class KernelCodeGenLLVM : public CodeGenLLVM {
   static constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
 
   llvm::Value* EmitStaticShared(const ir::Buffer& buffer, llvm::ArrayType* type);
+  // The one array that a launch makes as large as the kernel needs.
+  llvm::Value* SharedOfLaunch();
   llvm::Value* EmitDynamicShared(const ir::Buffer& buffer, int64_t bytes);
   llvm::Value* EmitShuffleCall(const ir::CallNode* node, Lane which);
 

@@ -341,23 +341,20 @@ bool TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFa
   return TilePaddedMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
 }
 
-bool HasSharedMemory(const MachineFacts& facts) {
-  return facts.is_device && facts.max_threads > 0 && facts.shared_bytes > 0;
-}
-
 }  // namespace
 
 void RegisterDeviceMatmulRules() {
+  auto has_shared_memory = [](const MachineFacts& facts) { return facts.has_shared_memory(); };
   RegisterRule({.name = "matmul_in_blocks",
                 .description = "tiles of sums in registers, of operands in shared memory",
                 .kinds = {BlockKind::kMatmul},
-                .fits = HasSharedMemory,
+                .fits = has_shared_memory,
                 .priority = 20,
                 .apply = TilePaddedMatmul});
   RegisterRule({.name = "convolution_in_blocks",
                 .description = "a product of matrices, whose windows are gathered on the way",
                 .kinds = {BlockKind::kConvolution},
-                .fits = HasSharedMemory,
+                .fits = has_shared_memory,
                 .priority = 20,
                 .apply = TileConvolution});
 }

@@ -16,18 +16,14 @@ using namespace tern::tir;
 namespace {
 
 bool IsDevice(const MachineFacts& facts) { return facts.is_device && facts.max_threads > 0; }
-bool HasShared(const MachineFacts& facts) { return IsDevice(facts) && facts.shared_bytes > 0; }
 bool MovesVectors(const MachineFacts& facts) { return IsDevice(facts) && facts.vector_bytes > 0; }
 
 constexpr int64_t kThreads =
     256;  // of a block: enough to hide latencies, small enough to have many
-// Blocks that are short of threads leave a device idle.
-constexpr int64_t kFewResults = 1024;
 
 const char* const kThreadX = "threadIdx.x";
 const char* const kThreadY = "threadIdx.y";
 const char* const kBlockX = "blockIdx.x";
-const char* const kBlockY = "blockIdx.y";
 
 // A block by itself, in loops along its axes; nothing around.
 bool StandsAlone(const Schedule& schedule, const BlockInfo& block) {
@@ -335,23 +331,24 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
 
 void RegisterDeviceRules() {
   RegisterDeviceMatmulRules();
+  auto has_shared_memory = [](const MachineFacts& facts) { return facts.has_shared_memory(); };
   using K = BlockKind;
   RegisterRule({.name = "rows_in_blocks",
                 .description = "a row is read once, by the threads of a block, which reduce it",
                 .kinds = {K::kSoftmax, K::kNormalization},
-                .fits = HasShared,
+                .fits = has_shared_memory,
                 .priority = 30,
                 .apply = RowsInBlocks});
   RegisterRule({.name = "reduce_rows",
                 .description = "the threads of a block reduce a row together",
                 .kinds = {K::kReduction, K::kMatmul},
-                .fits = HasShared,
+                .fits = has_shared_memory,
                 .priority = 10,
                 .apply = ReduceRows});
   RegisterRule({.name = "transpose_tiles",
                 .description = "tiles go through shared memory, so that both sides are rows",
                 .kinds = {K::kInjective},
-                .fits = HasShared,
+                .fits = has_shared_memory,
                 .priority = 20,
                 .apply = TransposeTiles});
   RegisterRule({.name = "move_elements",

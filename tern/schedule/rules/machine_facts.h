@@ -22,6 +22,9 @@ struct MachineFacts {
   int64_t warp_size = 0;
   int64_t shared_bytes = 0;
 
+  // Whether threads of blocks share memory there.
+  bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }
+
   static MachineFacts Of(const target::Target& target);
 };
 

@@ -168,14 +168,14 @@ TEST(MachineFacts, AttributesAreChecked) {
 // What a device's rule leaves runs on threads, too.
 TEST(DefaultSchedules, DevicesGetThreadsForEverything) {
   PrimFunc function = Parse(R"(
-func two(A: float32[64], B: float32[64], C: float32[64]) {
-  for i in 0..64 {
-    block first(vi: spatial(64) = i) {
+func two(A: float32[63], B: float32[63], C: float32[63]) {
+  for i in 0..63 {
+    block first(vi: spatial(63) = i) {
       B[vi] = A[vi] + 1
     }
   }
-  for k in 0..64 {
-    block second(vk: spatial(64) = k) {
+  for k in 0..63 {
+    block second(vk: spatial(63) = k) {
       C[vk] = A[vk] + 2
     }
   }
@@ -192,7 +192,7 @@ func two(A: float32[64], B: float32[64], C: float32[64]) {
   PrimFunc bound = ApplyDefaultSchedule(
       function.WithAttr(attr::kTarget, target::Target::Parse("opencl -max_threads=77")));
   std::string text = Print(bound);
-  EXPECT_NE(text.find("for i in 0..64 bind(threadIdx.x) {\n    block first"), std::string::npos)
+  EXPECT_NE(text.find("for i in 0..63 bind(threadIdx.x) {\n    block first"), std::string::npos)
       << text;
   EXPECT_NE(text.find("for thread in 0..77 bind(threadIdx.x)"), std::string::npos) << text;
 }

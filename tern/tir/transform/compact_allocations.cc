@@ -17,8 +17,7 @@ class Compacter : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    bool over_blocks =
-        node->for_kind == ForKind::kThread && node->thread.starts_with("blockIdx.");
+    bool over_blocks = node->for_kind == ForKind::kThread && node->thread.starts_with("blockIdx.");
     if (over_blocks && !in_block_) {
       // The same for all threads that share memory.
       analyzer_.BindRange(node->var, node->min, node->extent);

@@ -7,12 +7,13 @@
 #include <cmath>
 #include <map>
 
-#include "tern/backend/cuda/codegen/architecture.h"
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/codegen/kernel_info.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::backend::cuda {
@@ -146,12 +147,14 @@ std::string CodeGenCuda::ThreadIndex(const std::string& axis) {
 
 void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  bool is_shared = buffer->scope == "shared";
+  bool is_dynamic = buffer->scope == tir::kDynamicShared;
+  bool is_shared = is_dynamic || buffer->scope == "shared";
   TERN_ICHECK(is_shared || buffer->scope == "local")
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   std::string type = StorageType(buffer->dtype);
   DefineArray(buffer, name, type);
+  if (is_dynamic) return HoistLine(fmt::format("{0}* {1} = ({0}*)tern_shared;", type, name));
   int64_t size = ConstantSize(buffer), alignment = std::max(buffer->alignment, kMoveBytes);
   if (is_shared && dynamic_shared_) {
     uint64_t& bytes = kernel().dynamic_shared_bytes;
@@ -170,8 +173,8 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
 
 // Arrays of shared memory have a limit; what is given at the launch may be more.
 void CodeGenCuda::EmitFunctionStart(const tir::PrimFunc& function) {
-  dynamic_shared_ = codegen::SharedBytes(function, kMoveBytes) > kMostStaticShared;
-  if (dynamic_shared_)
+  dynamic_shared_ = codegen::SharedAtLaunch(function, kMoveBytes, kMostStaticShared);
+  if (dynamic_shared_ || codegen::DynamicShared(function))
     HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];", 128));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 
-#include "tern/backend/cuda/codegen/architecture.h"
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 
 namespace tern::backend::cuda {
 

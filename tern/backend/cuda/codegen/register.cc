@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The target kinds `cuda` and, in files of its own, `nvptx`.
-#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 #include "tern/backend/cuda/common/nvrtc.h"
+#include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_core_matmul.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/codegen/device_hooks.h"

@@ -11,6 +11,13 @@ Helper Define(const std::string& name, const std::string& params, const std::str
                             params, body)};
 }
 
+// Machines before sm_80 have no asynchronous copies: theirs are done at once.
+Helper DefineAsync(const std::string& name, const std::string& params, const std::string& body,
+                   const std::string& otherwise) {
+  std::string other = otherwise.empty() ? "" : "#else\n" + otherwise;
+  return Define(name, params, "#if __CUDA_ARCH__ >= 800\n" + body + other + "#endif\n");
+}
+
 constexpr const char* kSharedAddress =
     "  unsigned int address = (unsigned int)__cvta_generic_to_shared({});\n";
 
@@ -44,22 +51,25 @@ Helper MultiplyHelper(DataType operand) {
 
 Helper AsyncCopyHelper(int bytes) {
   // 16 bytes need not go through the first cache.
-  return Define(fmt::format("tern_copy_async_{}", bytes), "void* to, const void* from",
-                fmt::format(fmt::runtime(kSharedAddress), "to") +
-                    fmt::format("  asm volatile(\"cp.async.{}.shared.global [%0], [%1], {};\" : : "
-                                "\"r\"(address), \"l\"(from) : \"memory\");\n",
-                                bytes == 16 ? "cg" : "ca", bytes));
+  const char* type = bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : "unsigned int";
+  return DefineAsync(
+      fmt::format("tern_copy_async_{}", bytes), "void* to, const void* from",
+      fmt::format(fmt::runtime(kSharedAddress), "to") +
+          fmt::format("  asm volatile(\"cp.async.{}.shared.global [%0], [%1], {};\" : : "
+                      "\"r\"(address), \"l\"(from) : \"memory\");\n",
+                      bytes == 16 ? "cg" : "ca", bytes),
+      fmt::format("  *({0}*)to = *(const {0}*)from;\n", type));
 }
 
 Helper AsyncCommitHelper() {
-  return Define("tern_commit_async", "",
-                "  asm volatile(\"cp.async.commit_group;\" : : : \"memory\");\n");
+  return DefineAsync("tern_commit_async", "",
+                     "  asm volatile(\"cp.async.commit_group;\" : : : \"memory\");\n", "");
 }
 
 Helper AsyncWaitHelper(int64_t groups) {
-  return Define(
+  return DefineAsync(
       fmt::format("tern_wait_async_{}", groups), "",
-      fmt::format("  asm volatile(\"cp.async.wait_group {};\" : : : \"memory\");\n", groups));
+      fmt::format("  asm volatile(\"cp.async.wait_group {};\" : : : \"memory\");\n", groups), "");
 }
 
 }  // namespace tern::backend::cuda

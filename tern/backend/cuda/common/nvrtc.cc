@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -83,7 +84,11 @@ class Compiled {
 
   std::string Code() const { return Text(functions_.GetCodeSize, functions_.GetCode); }
   // Without the zero at its end.
-  std::string Ptx() const { return Text(functions_.GetPtxSize, functions_.GetPtx).c_str(); }
+  std::string Ptx() const {
+    std::string text = Text(functions_.GetPtxSize, functions_.GetPtx);
+    text.resize(std::strlen(text.c_str()));
+    return text;
+  }
 
  private:
   std::string Text(nvrtc::Result (*size_of)(nvrtc::Program, size_t*),

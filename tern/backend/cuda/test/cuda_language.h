@@ -142,23 +142,34 @@ static inline void __stcg(float* pointer, float value) { *pointer = value; }
   extern "C" double name(double, double) noexcept; \
   extern "C" float name##f(float, float) noexcept; \
   static inline float name(float x, float y) { return name##f(x, y); }
-TERN_MATH1(exp)
-TERN_MATH1(exp2)
-TERN_MATH1(expm1)
-TERN_MATH1(log)
-TERN_MATH1(log2)
-TERN_MATH1(log10)
-TERN_MATH1(log1p)
-TERN_MATH1(sqrt) TERN_MATH1(cbrt) TERN_MATH1(sin) TERN_MATH1(cos) TERN_MATH1(tan) TERN_MATH1(asin)
-    TERN_MATH1(acos) TERN_MATH1(atan) TERN_MATH1(sinh) TERN_MATH1(cosh) TERN_MATH1(tanh)
-        TERN_MATH1(asinh) TERN_MATH1(acosh) TERN_MATH1(atanh) TERN_MATH1(floor) TERN_MATH1(ceil)
-            TERN_MATH1(trunc) TERN_MATH1(round) TERN_MATH1(rint) TERN_MATH1(nearbyint)
-                TERN_MATH1(fabs) TERN_MATH1(erf) TERN_MATH1(erfc) TERN_MATH1(lgamma)
-                    TERN_MATH1(tgamma) TERN_MATH2(pow) TERN_MATH2(atan2) TERN_MATH2(fmod)
-                        TERN_MATH2(fmin) TERN_MATH2(fmax) TERN_MATH2(copysign) TERN_MATH2(hypot)
-                            TERN_MATH2(nextafter) TERN_MATH2(remainder)
-                                TERN_MATH2(fdim) extern "C" double fma(double, double,
-                                                                       double) noexcept;
+#define TERN_MATH_FUNCTIONS1(X) \
+  X(exp)                        \
+  X(exp2)                       \
+  X(expm1)                      \
+  X(log)                        \
+  X(log2)                       \
+  X(log10)                      \
+  X(log1p)                      \
+  X(sqrt)                       \
+  X(cbrt)                       \
+  X(sin)                        \
+  X(cos)                        \
+  X(tan)                        \
+  X(asin)                       \
+  X(acos)                       \
+  X(atan)                       \
+  X(sinh)                       \
+  X(cosh)                       \
+  X(tanh)                       \
+  X(asinh)                      \
+  X(acosh)                      \
+  X(atanh)                      \
+  X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint) X(fabs) X(erf) X(erfc) X(lgamma) X(tgamma)
+#define TERN_MATH_FUNCTIONS2(X) \
+  X(pow) X(atan2) X(fmod) X(fmin) X(fmax) X(copysign) X(hypot) X(nextafter) X(remainder) X(fdim)
+TERN_MATH_FUNCTIONS1(TERN_MATH1)
+TERN_MATH_FUNCTIONS2(TERN_MATH2)
+extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double ldexp(double, int) noexcept;
 extern "C" float ldexpf(float, int) noexcept;
@@ -307,23 +318,23 @@ TERN_ATOMIC_ORDER(unsigned long long)
   extern "C" __attribute__((weak, visibility("hidden"))) char __start_tern_shared_##kernel[], \
       __stop_tern_shared_##kernel[];
 
-    namespace tern_standin {
-  template <class... P>
-  struct Call {
-    Call(void (*kernel)(P...), P... args) { kernel(args...); }
-  };
-  template <auto F>
-  struct Entry;
-  template <class... P, void (*F)(P...)>
-  struct Entry<F> {
-    static constexpr Param kParams[] = {{sizeof(P), alignof(P)}..., {}};
-    static constexpr int kCount = sizeof...(P);
-    // Braces are evaluated from left to right.
-    static __attribute__((no_sanitize("thread"))) void Run(void** args) {
-      Call<P...>{F, *static_cast<P*>(*args++)...};
-      (void)args;
-    }
-  };
+namespace tern_standin {
+template <class... P>
+struct Call {
+  Call(void (*kernel)(P...), P... args) { kernel(args...); }
+};
+template <auto F>
+struct Entry;
+template <class... P, void (*F)(P...)>
+struct Entry<F> {
+  static constexpr Param kParams[] = {{sizeof(P), alignof(P)}..., {}};
+  static constexpr int kCount = sizeof...(P);
+  // Braces are evaluated from left to right.
+  static __attribute__((no_sanitize("thread"))) void Run(void** args) {
+    Call<P...>{F, *static_cast<P*>(*args++)...};
+    (void)args;
+  }
+};
 }  // namespace tern_standin
 #define TERN_KERNEL(kernel, max_threads)  \
   {#kernel,                               \

@@ -25,9 +25,6 @@ const char* SymbolOf(int code) {
   }
 }
 
-// "sm_90a" -> 90
-int ArchitectureNumber() { return std::atoi(Architecture().c_str() + 3); }
-
 int AttributeOf(int attribute) {
   if (attribute >= cu::kMaxBlockDimX && attribute < cu::kMaxBlockDimX + 3)
     return kMaxBlock[attribute - cu::kMaxBlockDimX];
@@ -45,9 +42,9 @@ int AttributeOf(int attribute) {
     case cu::kMultiprocessorCount:
       return 2;
     case cu::kComputeCapabilityMajor:
-      return ArchitectureNumber() / 10;
+      return ArchitectureNumber(Architecture()) / 10;
     case cu::kComputeCapabilityMinor:
-      return ArchitectureNumber() % 10;
+      return ArchitectureNumber(Architecture()) % 10;
     default:
       return -1;
   }

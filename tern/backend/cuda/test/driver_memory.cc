@@ -13,6 +13,11 @@ namespace {
 
 constexpr size_t kAlignment = 256;
 
+// Addresses of devices are numbers to their users.
+void* MemoryAt(uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 // Memory that nobody wrote is no number.
 uint64_t NewMemory(Driver& driver, size_t bytes, int device) {
   size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -32,7 +37,7 @@ int FreeMemory(Driver& driver, uint64_t address, bool is_host) {
                   is_host ? "that is memory of a device" : "that is memory of the host");
   for (int device = 0; device < driver.num_devices(); ++device)
     if (is_host || it->second.device == device) driver.DrainDevice(device);
-  std::free(reinterpret_cast<void*>(address));
+  std::free(MemoryAt(address));
   driver.memory.erase(it);
   return 0;
 }
@@ -84,7 +89,7 @@ TERN_STANDIN_API cuMemFree_v2(cu::DevicePointer address) {
 TERN_STANDIN_API cuMemHostAlloc(void** out, size_t bytes, unsigned) {
   return Call("cuMemHostAlloc", kInit | kCurrent | kNoCapture, [&](Driver& driver, Context*) {
     if (!out || bytes == 0) return Misuse(kErrorInvalidValue, "an empty allocation");
-    *out = reinterpret_cast<void*>(NewMemory(driver, bytes, -1));
+    *out = MemoryAt(NewMemory(driver, bytes, -1));
     return 0;
   });
 }
@@ -112,7 +117,7 @@ TERN_STANDIN_API cuMemcpyHtoDAsync_v2(cu::DevicePointer target, const void* sour
     bool is_pinned = false;
     if (int code = CheckBytes(driver, context, "target", target, bytes)) return code;
     if (int code = CheckHost(driver, "source", source, bytes, &is_pinned)) return code;
-    auto* to = reinterpret_cast<void*>(target);
+    void* to = MemoryAt(target);
     if (is_pinned) {
       driver.Enqueue(*stream, [=] { return std::memcpy(to, source, bytes), KernelError{}; });
     } else {
@@ -133,7 +138,7 @@ TERN_STANDIN_API cuMemcpyDtoHAsync_v2(void* target, cu::DevicePointer source, si
     bool is_pinned = false;
     if (int code = CheckBytes(driver, context, "source", source, bytes)) return code;
     if (int code = CheckHost(driver, "target", target, bytes, &is_pinned)) return code;
-    auto* from = reinterpret_cast<const void*>(source);
+    const void* from = MemoryAt(source);
     driver.Enqueue(*stream, [=] { return std::memcpy(target, from, bytes), KernelError{}; });
     return 0;
   });
@@ -146,7 +151,7 @@ TERN_STANDIN_API cuMemcpyDtoDAsync_v2(cu::DevicePointer target, cu::DevicePointe
     if (!stream) return int{kErrorInvalidHandle};
     if (int code = CheckBytes(driver, context, "target", target, bytes)) return code;
     if (int code = CheckBytes(driver, context, "source", source, bytes)) return code;
-    auto *to = reinterpret_cast<void*>(target), *from = reinterpret_cast<void*>(source);
+    void *to = MemoryAt(target), *from = MemoryAt(source);
     driver.Enqueue(*stream, [=] { return std::memmove(to, from, bytes), KernelError{}; });
     return 0;
   });
@@ -163,7 +168,7 @@ TERN_STANDIN_API cuMemcpyPeerAsync(cu::DevicePointer target, cu::Context to_hand
     if (!to_context || !from_context) return Misuse(kErrorInvalidContext, "a context is null");
     if (int code = CheckBytes(driver, to_context, "target", target, bytes)) return code;
     if (int code = CheckBytes(driver, from_context, "source", source, bytes)) return code;
-    auto *to = reinterpret_cast<void*>(target), *from = reinterpret_cast<void*>(source);
+    void *to = MemoryAt(target), *from = MemoryAt(source);
     driver.Enqueue(*stream, [=] { return std::memmove(to, from, bytes), KernelError{}; });
     return 0;
   });

@@ -44,13 +44,13 @@ void CloseImage(void* library, int file) {
 
 // Where the module lies in memory, and what of it is constant.
 void NoteImage(Module* module, const dl_phdr_info& info) {
-  auto place = [&](const ElfW(Phdr) & header) {
-    return reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr);
+  auto place = [&](ElfW(Addr) offset) {
+    return reinterpret_cast<const char*>(info.dlpi_addr + offset);  // NOLINT: the loader's number
   };
-  module->image_begin = reinterpret_cast<const char*>(info.dlpi_addr);
+  module->image_begin = place(0);
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr) & header = info.dlpi_phdr[i];
-    const char *begin = place(header), *end = begin + header.p_memsz;
+    const char *begin = place(header.p_vaddr), *end = begin + header.p_memsz;
     if (header.p_type == PT_LOAD) module->image_end = end;
     bool is_constant = header.p_type == PT_LOAD && !(header.p_flags & PF_W);
     if (is_constant || header.p_type == PT_GNU_RELRO) module->constants.emplace_back(begin, end);
@@ -82,12 +82,9 @@ void FindImage(Module* module) {
 // Machine code runs within its generation, on the same or a later chip; code for "sm_90a" there
 // alone; PTX on whatever came later.
 bool RunsHere(const std::string& arch) {
-  const std::string here = Architecture();
-  bool is_ptx = arch.starts_with("compute_");
-  std::string number = arch.substr(arch.find('_') + 1);
-  if (number.ends_with('a')) return here.substr(3, 2) == number.substr(0, 2);
-  int wanted = std::atoi(number.c_str()), there = std::atoi(here.c_str() + 3);
-  return there >= wanted && (is_ptx || there / 10 == wanted / 10);
+  int wanted = ArchitectureNumber(arch), here = ArchitectureNumber(Architecture());
+  if (arch.ends_with('a')) return here == wanted;
+  return here >= wanted && (arch.starts_with("compute_") || here / 10 == wanted / 10);
 }
 
 std::string SizesText(unsigned x, unsigned y, unsigned z) {

@@ -21,7 +21,7 @@ thread_local std::string calling;
 
 int NumberOf(const char* variable, int otherwise) {
   const char* value = std::getenv(variable);
-  return value ? std::atoi(value) : otherwise;
+  return value ? static_cast<int>(std::strtol(value, nullptr, 10)) : otherwise;
 }
 
 // After all that the program does at its end.
@@ -62,6 +62,10 @@ Driver::Driver() {
 std::string Architecture() {
   const char* value = std::getenv("TERN_STANDIN_ARCH");
   return value ? value : "sm_90";
+}
+
+int ArchitectureNumber(const std::string& name) {
+  return static_cast<int>(std::strtol(name.c_str() + name.find('_') + 1, nullptr, 10));
 }
 
 uint64_t Driver::memory_bytes() const {

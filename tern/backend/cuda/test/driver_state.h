@@ -125,6 +125,8 @@ class Driver {
 
 // "sm_90", by TERN_STANDIN_ARCH.
 std::string Architecture();
+// 90 for "sm_90a", "90a" and "compute_90".
+int ArchitectureNumber(const std::string& name);
 
 // The current contexts of this thread.
 std::vector<Context*>& ContextStack();

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -132,6 +133,12 @@ class TempDirectory {
   std::string path_;
 };
 
+// 900 for sm_90a.
+std::string ArchitectureMacro(const std::string& arch) {
+  size_t start = arch.find('_') + 1;
+  return arch.substr(start, arch.find_first_not_of("0123456789", start) - start) + "0";
+}
+
 std::string CompileCommand(const Options& options, const std::string& directory) {
   return std::string(TERN_STANDIN_CXX
                      " -x c++ -O1 -fPIC -shared -nostdinc -nostdinc++ -nodefaultlibs "
@@ -139,14 +146,16 @@ std::string CompileCommand(const Options& options, const std::string& directory)
                      "-fvisibility=hidden -fno-exceptions -fno-rtti "
                      "-fno-strict-aliasing -fwrapv -w -I" TERN_STANDIN_ROOT
                      " -include tern/backend/cuda/test/ptx.h -ffp-contract=") +
-         (options.fuses ? "fast" : "off") + " -std=" + options.standard + " " + directory +
-         "/unit.cc -o " + directory + "/unit.so -lm -lc -lgcc >" + directory + "/log 2>&1";
+         (options.fuses ? "fast" : "off") + " -D__CUDA_ARCH__=" + ArchitectureMacro(options.arch) +
+         " -std=" + options.standard + " " + directory + "/unit.cc -o " + directory +
+         "/unit.so -lm -lc -lgcc >" + directory + "/log 2>&1";
 }
 
 // The shared object, or "" with the compiler's words in `log`.
 std::string RunCompiler(const std::string& unit, const Options& options, std::string* log) {
   TempDirectory directory;
   std::ofstream(directory.path() + "/unit.cc") << unit;
+  // NOLINTNEXTLINE(bugprone-command-processor): the command is ours, of the build and a path
   int status = std::system(CompileCommand(options, directory.path()).c_str());
   *log = ReadAll(directory.path() + "/log");
   return status == 0 ? ReadAll(directory.path() + "/unit.so") : "";
@@ -270,7 +279,7 @@ TERN_NVRTC_API nvrtcGetProgramLogSize(nvrtc::Program handle, size_t* size) {
 
 TERN_NVRTC_API nvrtcGetProgramLog(nvrtc::Program handle, char* log) {
   return With(handle, [&](Program& program) {
-    std::memcpy(log, program.log.c_str(), program.log.size() + 1);
+    std::copy_n(program.log.c_str(), program.log.size() + 1, log);
     return 0;
   });
 }
@@ -286,7 +295,7 @@ TERN_NVRTC_API nvrtcGetCUBINSize(nvrtc::Program handle, size_t* size) {
 TERN_NVRTC_API nvrtcGetCUBIN(nvrtc::Program handle, char* code) {
   return With(handle, [&](Program& program) {
     if (!program.is_compiled || !program.arch.starts_with("sm_")) return int{kInvalidProgram};
-    std::memcpy(code, program.code.data(), program.code.size());
+    std::copy_n(program.code.data(), program.code.size(), code);
     return 0;
   });
 }
@@ -301,7 +310,7 @@ TERN_NVRTC_API nvrtcGetPTX(nvrtc::Program handle, char* text) {
   return With(handle, [&](Program& program) {
     if (!program.is_compiled) return int{kInvalidProgram};
     std::string ptx = PtxOf(program);
-    std::memcpy(text, ptx.c_str(), ptx.size() + 1);
+    std::copy_n(ptx.c_str(), ptx.size() + 1, text);
     return 0;
   });
 }

@@ -38,6 +38,11 @@ static inline T In(T value) {
   return value;
 }
 
+// In a function with a template parameter: what older machines do not have, their compiler refuses.
+#define TERN_NEEDS(parameter, arch, feature)                     \
+  static_assert(sizeof(parameter) && __CUDA_ARCH__ >= arch * 10, \
+                "Feature '" feature "' requires .target sm_" #arch " or higher")
+
 static inline float FromF16(unsigned short x) {
   unsigned sign = (x & 0x8000u) << 16, exponent = x >> 10 & 31, mantissa = x & 0x3ffu;
   if (exponent == 31) return __uint_as_float(sign | 0x7f800000u | mantissa << 13);
@@ -85,6 +90,7 @@ static inline void __ptx_cvt_rn_f16_f32(H& out, float x) {
 }
 template <class H>
 static inline void __ptx_cvt_rn_bf16_f32(H& out, float x) {
+  TERN_NEEDS(H, 80, "cvt.rn.bf16.f32");
   out = static_cast<H>(tern_standin::ToBf16(x));
 }
 // The first source is the upper half.
@@ -94,6 +100,7 @@ static inline void __ptx_cvt_rn_f16x2_f32(R& out, float high, float low) {
 }
 template <class R>
 static inline void __ptx_cvt_rn_bf16x2_f32(R& out, float high, float low) {
+  TERN_NEEDS(R, 80, "cvt.rn.bf16x2.f32");
   out = static_cast<R>(tern_standin::ToBf16(high)) << 16 | tern_standin::ToBf16(low);
 }
 
@@ -101,6 +108,7 @@ static inline void __ptx_cvt_rn_bf16x2_f32(R& out, float high, float low) {
 
 template <class A, class G>
 static inline void __ptx_cp_async_ca_shared_global(A target, G source, int size, int bytes) {
+  TERN_NEEDS(A, 80, "cp.async");
   if (size != 4 && size != 8 && size != 16)
     tern_standin::host.fail("cp.async.ca copies 4, 8 or 16 bytes");
   tern_standin::host.copy(static_cast<unsigned>(target), reinterpret_cast<const void*>(source),
@@ -119,11 +127,19 @@ template <class A, class G>
 static inline void __ptx_cp_async_cg_shared_global(A target, G source, int size) {
   __ptx_cp_async_cg_shared_global(target, source, size, size);
 }
-static inline void __ptx_cp_async_commit_group() { tern_standin::host.commit(); }
-static inline void __ptx_cp_async_wait_group(int groups) {
+template <class T = char>
+static inline void __ptx_cp_async_commit_group() {
+  TERN_NEEDS(T, 80, "cp.async.commit_group");
+  tern_standin::host.commit();
+}
+template <class T>
+static inline void __ptx_cp_async_wait_group(T groups) {
+  TERN_NEEDS(T, 80, "cp.async.wait_group");
   tern_standin::host.wait(static_cast<unsigned>(groups));
 }
+template <class T = char>
 static inline void __ptx_cp_async_wait_all() {
+  TERN_NEEDS(T, 80, "cp.async.wait_all");
   tern_standin::host.commit();
   tern_standin::host.wait(0);
 }
@@ -133,6 +149,7 @@ static inline void __ptx_cp_async_wait_all() {
 namespace tern_standin {
 template <int kCount, bool kIsTransposed, class R>
 static void LoadMatrix(const char* instruction, R* (&out)[kCount], unsigned address) {
+  TERN_NEEDS(R, 75, "ldmatrix");
   unsigned lane = state.lane;
   Lanes<unsigned> rows(instruction, 0xffffffffu, address);
   for (int i = 0; i < kCount; ++i) {
@@ -210,6 +227,7 @@ static void Mma(const char* instruction, Widen widen, float (&d)[4], const MmaWo
   static inline void __ptx_mma_sync_aligned_m16n8k16_row_col_##types(                           \
       float& d0, float& d1, float& d2, float& d3, R a0, R a1, R a2, R a3, R b0, R b1, float c0, \
       float c1, float c2, float c3) {                                                           \
+    TERN_NEEDS(R, 80, "mma with .m16n8k16");                                                    \
     float d[4];                                                                                 \
     tern_standin::MmaWords words = {{static_cast<unsigned>(a0), static_cast<unsigned>(a1),      \
                                      static_cast<unsigned>(a2), static_cast<unsigned>(a3)},     \

@@ -138,6 +138,16 @@ INSTANTIATE_TEST_SUITE_P(
                     "uses too much shared data"}),
     NameOf);
 
+TEST(CompileWrongTest, OldMachinesLackInstructions) {
+  std::string source = SourceOf({"", "asm volatile(\"cp.async.commit_group;\" ::);", ""});
+  EXPECT_FALSE(CompileCuda(source, {"--gpu-architecture=sm_80"}).code.empty());
+  Compiled old = CompileCuda(source, {"--gpu-architecture=sm_75"});
+  EXPECT_TRUE(old.code.empty());
+  EXPECT_NE(old.log.find("Feature 'cp.async.commit_group' requires .target sm_80 or higher"),
+            std::string::npos)
+      << old.log;
+}
+
 TEST(CompileWrongTest, OptionsAreChecked) {
   Compiled compiled = CompileCuda("", {"--gpu-architecture=gfx90a"});
   EXPECT_TRUE(compiled.code.empty());

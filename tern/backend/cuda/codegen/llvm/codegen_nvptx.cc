@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "tern/backend/cuda/codegen/architecture.h"
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 
 namespace tern::backend::cuda {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RegisterNvptx of a build with LLVM.
-#include "tern/backend/cuda/codegen/architecture.h"
 #include "tern/backend/cuda/codegen/llvm/codegen_nvptx.h"
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 #include "tern/codegen/device_hooks.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The generations of NVIDIA's GPUs that code is made for.
-#ifndef TERN_BACKEND_CUDA_CODEGEN_ARCHITECTURE_H_
-#define TERN_BACKEND_CUDA_CODEGEN_ARCHITECTURE_H_
+#ifndef TERN_BACKEND_CUDA_SCHEDULE_ARCHITECTURE_H_
+#define TERN_BACKEND_CUDA_SCHEDULE_ARCHITECTURE_H_
 
 #include <map>
 #include <string>
@@ -15,20 +15,13 @@ namespace tern::backend::cuda {
 // Where a target names none: the first with bfloat16 and asynchronous copies.
 inline constexpr const char* kBaselineArchitecture = "sm_80";
 
-// Arrays of shared memory have this limit, in bytes; what is given at the launch may be more.
-inline constexpr int64_t kMostStaticShared = 48 << 10;
-
 // "sm_70" to "sm_121a"; a letter at the end: instructions of this chip alone.
 std::vector<std::string> Architectures();
 // 90 for sm_90a.
 int ArchitectureNumber(const target::Target& target);
-// The floats of 16 bits that there are conversions for; the others are lowered to integers.
-bool StoresFloat(DataType dtype);
-// A kind of code for these machines: what they are like, whatever makes the code.
-target::TargetKind GpuKind(const char* name);
 // Names of chips, as "nvidia/h200".
 std::map<std::string, std::string> Tags();
 
 }  // namespace tern::backend::cuda
 
-#endif  // TERN_BACKEND_CUDA_CODEGEN_ARCHITECTURE_H_
+#endif  // TERN_BACKEND_CUDA_SCHEDULE_ARCHITECTURE_H_

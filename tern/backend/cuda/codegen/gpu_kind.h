@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What NVIDIA's GPUs are to the target kinds, whatever makes the code.
+#ifndef TERN_BACKEND_CUDA_CODEGEN_GPU_KIND_H_
+#define TERN_BACKEND_CUDA_CODEGEN_GPU_KIND_H_
+
+#include "tern/target/target.h"
+
+namespace tern::backend::cuda {
+
+// Arrays of shared memory have this limit, in bytes; what is given at the launch may be more.
+inline constexpr int64_t kMostStaticShared = 48 << 10;
+
+// The floats of 16 bits that there are conversions for; the others are lowered to integers.
+bool StoresFloat(DataType dtype);
+// A kind of code for these machines: what they are like, whatever makes the code.
+target::TargetKind GpuKind(const char* name);
+
+}  // namespace tern::backend::cuda
+
+#endif  // TERN_BACKEND_CUDA_CODEGEN_GPU_KIND_H_

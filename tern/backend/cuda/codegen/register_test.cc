@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target kind `cuda`, and what it makes.
+#include <gtest/gtest.h>
+
+#include "tern/backend/cuda/schedule/architecture.h"
+#include "tern/compile.h"
+#include "tern/ffi/registry.h"
+#include "tern/runtime/test_data/test_environment.h"
+#include "tern/tir/text.h"
+
+namespace tern::backend::cuda {
+namespace {
+
+ffi::Module Build(const std::string& target, const std::string& dtype = "float32") {
+  Initialize();
+  ir::IRModule module = tir::ParseModule(
+      "test.tir", "func copy(A: " + dtype + "[n], B: " + dtype +
+                      "[n]) {\n  for i in 0..n {\n    block copy(v: spatial(n) = i) {\n      B[v] "
+                      "= A[v] + A[v]\n    }\n  }\n}\n");
+  return Compile(module, target::Target::Parse(target))->imports().at(0);
+}
+
+TEST(CudaTarget, TagsHaveTheirArchitecture) {
+  Initialize();
+  for (const auto& [tag, text] : Tags()) {
+    target::Target target = target::Target::Parse(tag);
+    EXPECT_EQ(text.find("cuda -arch=" + target->GetString("arch") + " "), 0u) << text;
+  }
+  EXPECT_EQ(ArchitectureNumber(target::Target::Parse("nvidia/h200")), 90);
+  EXPECT_EQ(ArchitectureNumber(target::Target::Parse("nvidia/b200")), 100);
+  EXPECT_EQ(target::Target::Parse("cuda")->GetString("arch"), kBaselineArchitecture);
+}
+
+// Before sm_80 there is no instruction for bfloat16.
+TEST(CudaTarget, BFloat16IsIntegersOnOldMachines) {
+  EXPECT_NE(Build("cuda", "bfloat16")->InspectSource("cuda").find("cvt.rn.bf16.f32"),
+            std::string::npos);
+  EXPECT_EQ(Build("nvidia/t4", "bfloat16")->InspectSource("cuda").find("cvt.rn.bf16.f32"),
+            std::string::npos);
+}
+
+TEST(CudaTarget, HooksStandInForNvrtc) {
+  Initialize();
+  const char *compile = "tern.callback.cuda.compile", *postproc = "tern.callback.cuda.postproc";
+  ffi::RegisterGlobal(postproc, ffi::Function::FromTyped(postproc, [](std::string code) {
+                        return "// changed\n" + code;
+                      }));
+  ffi::RegisterGlobal(compile, ffi::Function::FromTyped(compile, [](std::string code) {
+                        auto target = ffi::GetGlobal("target.Current")().As<target::Target>();
+                        return "made of " + code.substr(0, 10) + " for " +
+                               target->GetString("arch");
+                      }));
+  ffi::Module ptx = Build("cuda -emit=ptx -arch=sm_89"), source = Build("cuda");
+  ffi::RemoveGlobal(compile);
+  ffi::RemoveGlobal(postproc);
+  EXPECT_EQ(ptx->InspectSource("ptx"), "made of // changed for sm_89");
+  EXPECT_EQ(ptx->InspectSource("cuda").find("// changed\n// Written by Tern."), 0u);
+  // Source stays source.
+  EXPECT_EQ(source->InspectSource("").find("// changed\n"), 0u);
+}
+
+}  // namespace
+}  // namespace tern::backend::cuda
