@@ -52,7 +52,7 @@ TEST(CodeObject, MetadataOfAllArchitectures) {
     EXPECT_EQ(kernel.private_bytes, 0u);
     EXPECT_FALSE(kernel.dynamic_stack);
     ASSERT_EQ(kernel.args.size(), 5u);
-    const uint64_t offsets[] = {0, 8, 16, 20, 24}, sizes[] = {8, 8, 1, 4, 8};
+    const uint64_t offsets[] = {0, 8, 16, 24, 28}, sizes[] = {8, 8, 8, 4, 1};
     for (size_t i = 0; i < 5; ++i) {
       EXPECT_EQ(kernel.args[i].offset, offsets[i]) << i;
       EXPECT_EQ(kernel.args[i].size, sizes[i]) << i;
@@ -104,7 +104,7 @@ class FakeHip : public ::testing::Test {
                      void* from) {
     bool flag = true;
     float factor = 2;
-    void* args[] = {&from, &b_, &flag, &factor, &n};
+    void* args[] = {&from, &b_, &n, &factor, &flag};
     hip::Result result =
         hip_.ModuleLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, nullptr, args, nullptr);
     return result == hip::kSuccess ? "" : hip_.GetErrorString(result);
