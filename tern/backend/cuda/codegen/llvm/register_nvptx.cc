@@ -2,6 +2,7 @@
 //
 // RegisterNvptx of a build with LLVM.
 #include "tern/backend/cuda/codegen/llvm/codegen_nvptx.h"
+#include "tern/backend/cuda/codegen/llvm/nvptx_math.h"
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
@@ -49,6 +50,7 @@ void RegisterNvptx() {
                       tir::IsWideFloat);
   tir::KeepIntrinsics(kNvptx, {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  RegisterNvptxMath();
   ffi::RegisterGlobal("target.build.nvptx", ffi::Function::FromTyped("target.build.nvptx", Build));
 }
 
