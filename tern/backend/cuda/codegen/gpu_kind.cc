@@ -5,6 +5,7 @@
 
 #include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/target/attr_checks.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 
 namespace tern::backend::cuda {
@@ -50,6 +51,9 @@ target::TargetKind GpuKind(const char* name) {
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 101376, 0, 232448,
                                                        "bytes of shared memory in a block");
   kind.has_addresses = true;
+  kind.takes_call = [](const ir::CallNode* call) {
+    return call->name != tir::intrinsic::kCallExtern;  // there is nothing to link with
+  };
   return kind;
 }
 

@@ -2,6 +2,7 @@
 #include "tern/backend/rocm/codegen/architecture.h"
 #include "tern/backend/rocm/codegen/rocm_kind.h"
 #include "tern/target/attr_checks.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 
 namespace tern::backend::rocm {
@@ -38,6 +39,9 @@ void RegisterCodegen() {
                              "the code object has the kernels' text besides, for simulators",
                              nullptr};
   kind.has_addresses = true;
+  kind.takes_call = [](const ir::CallNode* call) {
+    return call->name != tir::intrinsic::kCallExtern;  // there is nothing to link with
+  };
   kind.tags = Tags();
   RegisterKind(std::move(kind));
 }

@@ -62,6 +62,12 @@ TEST(CodeObject, MetadataOfAllArchitectures) {
   }
 }
 
+TEST(Architecture, SaysHowManyThreadsAWarpHas) {
+  Initialize();
+  EXPECT_EQ(target::WarpSize(target::Target::Parse("rocm -arch=gfx942")), 64);
+  EXPECT_EQ(target::WarpSize(target::Target::Parse("amd/rx-7900-xtx")), 32);
+}
+
 TEST(CodeObject, RefusesOtherBytes) {
   EXPECT_THROW(test::ReadCodeObject("nothing"), Error);
   std::string other = Compile("rocm");
