@@ -95,7 +95,8 @@ TEST_F(DeviceModuleTest, ChecksItsArguments) {
 TEST_F(DeviceModuleTest, LaunchErrorsNameKernelAndSizes) {
   ffi::Function broken = CreateDeviceModule(ToyArtifact())->GetFunction("broken");
   EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3); }),
-            "kernel broken: grid (1, 3, 1), block (8, 1, 1): out of toys, and of 24 bytes");
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1), 24 bytes of dynamic shared memory: "
+            "out of toys");
   broken(0, 8, 0);  // nothing to do, so nothing is launched
 }
 
@@ -104,7 +105,7 @@ TEST_F(DeviceModuleTest, ALaunchGivesDynamicSharedMemory) {
   artifact.fmap["broken"].launch_tags.push_back(kDynamicSharedTag);
   ffi::Function broken = CreateDeviceModule(artifact)->GetFunction("broken");
   EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3, 64); }),
-            "kernel broken: grid (1, 3, 1), block (8, 1, 1), 64 bytes of dynamic shared memory: "
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1), 88 bytes of dynamic shared memory: "
             "out of toys");
   EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3, -1); }),
             "kernel broken: extent of shared.dynamic: expected a size of 32 bits, got int -1");

@@ -144,9 +144,7 @@ T Arg(const TernLaunch* launch, int i) {
 int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
     const auto* kernel = static_cast<Kernel*>(raw);
-    if (kernel->op == "fail")
-      TERN_THROW(RuntimeError) << "out of toys, and of " << launch->dynamic_shared_bytes
-                               << " bytes";
+    if (kernel->op == "fail") TERN_THROW(RuntimeError) << "out of toys";
     auto* data = reinterpret_cast<float*>(Arg<Memory*>(launch, 0)->data);
     auto count = static_cast<uint32_t>(Arg<int32_t>(launch, 1));
     std::lock_guard lock(stream);
