@@ -189,6 +189,7 @@ llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
 }
 
 void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
+  if (EmitStoreInPlace(node)) return;
   llvm::Value* value = Emit(node->value);
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;

@@ -53,6 +53,9 @@ class CodeGenLLVM {
   // Overrides fall back on this one, which knows what works on pointers and what LLVM has
   // instructions for, and throws on anything else.
   virtual llvm::Value* EmitCall(const ir::CallNode* node);
+  // A store whose value is not computed but made where it goes; by default there is none. Whether
+  // it was one.
+  virtual bool EmitStoreInPlace(const tir::BufferStoreNode*) { return false; }
   // What the address of an access is surely a multiple of: by default, memory is aligned to
   // elements, never to vectors.
   virtual llvm::Align AccessAlignment(DataType dtype) const;

@@ -115,7 +115,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
-  NoteDefinitions(function);
+  operands_.Begin(function);
   int64_t threads = codegen::BlockThreads(function);  // so that registers are found for all of them
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,

@@ -5,6 +5,7 @@
 
 #include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/target/attr_checks.h"
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 
@@ -12,7 +13,7 @@ namespace tern::backend::cuda {
 namespace {
 
 constexpr int32_t kDeviceTypeCuda = 2;  // DLPack's
-constexpr int kFirstWithBfloat16 = 80;
+constexpr int kFirstWithBfloat16 = 80, kFirstWithAsyncCopies = 80;
 
 // bfloat16 is converted by instructions since sm_80; before, it is integers.
 bool Stores(const target::Target& target, DataType dtype) {
@@ -55,6 +56,17 @@ target::TargetKind GpuKind(const char* name) {
     return call->name != tir::intrinsic::kCallExtern;  // there is nothing to link with
   };
   return kind;
+}
+
+bool HasTensorCores(const target::Target& target) {
+  return ArchitectureNumber(target) >= kFirstWithAsyncCopies;
+}
+
+void KeepTensorCores(const char* kind) {
+  using namespace tir::intrinsic;
+  tir::KeepIntrinsics(kind,
+                      {kAsyncCopy, kWarpMatrixLoad, kWarpMatrixLoadTransposed, kWarpMatrixMultiply},
+                      [](DataType) { return HasTensorCores(target::CurrentTarget()); });
 }
 
 }  // namespace tern::backend::cuda

@@ -22,8 +22,6 @@ void RegisterCodegen();
 
 namespace {
 
-constexpr int kFirstWithAsyncCopies = 80;
-
 // What the target asks for: the source itself, or what NVRTC or whoever stands in for it makes.
 std::string Emit(const std::string& source, const target::Target& target) {
   std::string format = target->GetString("emit"), arch = target->GetString("arch");
@@ -48,11 +46,6 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
                                       .source = {{"cuda", source}}});
 }
 
-// Matrices of both types, from shared memory, and copies to it.
-bool HasTensorCores(const target::Target& target) {
-  return ArchitectureNumber(target) >= kFirstWithAsyncCopies;
-}
-
 }  // namespace
 
 void RegisterCodegen() {
@@ -66,11 +59,7 @@ void RegisterCodegen() {
   tir::KeepIntrinsics("cuda", codegen::MathIntrinsics(), tir::IsWideFloat);
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
-  tir::KeepIntrinsics(
-      "cuda",
-      {tir::intrinsic::kAsyncCopy, tir::intrinsic::kWarpMatrixLoad,
-       tir::intrinsic::kWarpMatrixLoadTransposed, tir::intrinsic::kWarpMatrixMultiply},
-      [](DataType) { return HasTensorCores(target::CurrentTarget()); });
+  KeepTensorCores("cuda");
   RegisterTensorIntrinsics();
   RegisterTensorCoreMatmul(HasTensorCores);
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RegisterNvptx of a build with LLVM.
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/llvm/codegen_nvptx.h"
 #include "tern/backend/cuda/codegen/llvm/nvptx_math.h"
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
@@ -24,7 +25,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   LLVMTarget machine = MachineOf(target);
   llvm::LLVMContext context;
   CodeGenNvptx gen(context, machine);
-  for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
+  for (const auto& [name, function] : module->functions) gen.AddKernel(tir::AsPrimFunc(function));
   std::unique_ptr<llvm::Module> code = gen.Finish();
   machine.Optimize(code.get());
   std::string ir;
@@ -50,6 +51,7 @@ void RegisterNvptx() {
                       tir::IsWideFloat);
   tir::KeepIntrinsics(kNvptx, {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  KeepTensorCores(kNvptx);
   RegisterNvptxMath();
   ffi::RegisterGlobal("target.build.nvptx", ffi::Function::FromTyped("target.build.nvptx", Build));
 }
