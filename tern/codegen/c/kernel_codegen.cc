@@ -6,8 +6,6 @@
 #include <map>
 
 #include "tern/codegen/kernel_info.h"
-#include "tern/tir/storage_scope.h"
-#include "tern/tir/visitor.h"
 
 namespace tern::codegen {
 
@@ -44,19 +42,6 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
   for (const tir::Param& param : function->params)
     params += (params.empty() ? "" : ", ") + PrintParam(param);
   return params;
-}
-
-ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
-  struct Scan : tir::StmtVisitor {
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::AllocateNode* node) override {
-      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
-      VisitChildren(node);
-    }
-    ir::Buffer found;
-  } scan;
-  scan.Visit(kernel->body);
-  return scan.found;
 }
 
 }  // namespace tern::codegen

@@ -36,9 +36,6 @@ class KernelCodeGen : public CodeGenC {
   runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
 };
 
-// The memory of scope shared.dynamic that a kernel allocates; null where it does not.
-ir::Buffer DynamicShared(const tir::PrimFunc& kernel);
-
 // The function of C's mathematics, for float64, that an intrinsic on floats is; "" for none. All
 // languages of kernels have them, some with suffixes for other types.
 std::string MathFunction(const std::string& intrinsic);

@@ -61,6 +61,11 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
   return linked;
 }
 
+std::string LinkDeviceObject(const std::vector<std::string>& objects,
+                             const std::string& emulation) {
+  return Link({"ld.lld", "-shared", "-m", emulation, "--no-undefined", "--build-id=none"}, objects);
+}
+
 std::string LinkWasmModule(const std::vector<std::string>& objects,
                            const std::vector<std::string>& symbols) {
   // The stack lies below the data, so that too deep a one traps.

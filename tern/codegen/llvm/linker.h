@@ -15,6 +15,9 @@ namespace tern::codegen {
 std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                 const std::string& emulation);
 
+// The bytes of a shared object for a device, in which nothing is undefined.
+std::string LinkDeviceObject(const std::vector<std::string>& objects, const std::string& emulation);
+
 // The bytes of a WebAssembly module made of objects: it exports `symbols`, its memory and its table
 // of functions, and imports what the objects declare as an import. Throws with the linker's words.
 std::string LinkWasmModule(const std::vector<std::string>& objects,

@@ -98,10 +98,11 @@ class DiagnosticScope {
   std::string errors_;
 };
 
-// Generated code can count on these and on nothing else of a C library.
-llvm::TargetLibraryInfoImpl LibraryInfo(const llvm::Triple& triple) {
+// Generated code of hosts can count on these and on nothing else of a C library.
+llvm::TargetLibraryInfoImpl LibraryInfo(const llvm::Triple& triple, bool is_device) {
   llvm::TargetLibraryInfoImpl info(triple);
   info.disableAllFunctions();
+  if (is_device) return info;
   for (llvm::LibFunc function : {llvm::LibFunc_memcpy, llvm::LibFunc_memmove, llvm::LibFunc_memset})
     info.setAvailable(function);
   return info;
@@ -224,6 +225,21 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
   TERN_ICHECK(machine_) << triple_;
 }
 
+LLVMTarget::LLVMTarget(const std::string& triple, const std::string& cpu,
+                       const std::string& features)
+    : triple_(triple), cpu_(cpu), arch_(&kOtherArch), is_device_(true) {
+  InitializeLLVM();
+  std::string error;
+  const llvm::Triple parsed(triple);
+  const llvm::Target* registered = llvm::TargetRegistry::lookupTarget(parsed, error);
+  TERN_ICHECK(registered) << triple << ": " << error;
+  machine_.reset(registered->createTargetMachine(parsed, cpu, features, llvm::TargetOptions(),
+                                                 llvm::Reloc::PIC_, std::nullopt,
+                                                 llvm::CodeGenOptLevel::Aggressive));
+  TERN_ICHECK(machine_) << triple;
+  TERN_ICHECK(machine_->getMCSubtargetInfo()->isCPUStringValid(cpu)) << triple << ": " << cpu;
+}
+
 LLVMTarget::LLVMTarget(LLVMTarget&&) noexcept = default;
 LLVMTarget::~LLVMTarget() = default;
 
@@ -268,8 +284,9 @@ void LLVMTarget::Optimize(llvm::Module* module) const {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   // The first registration of an analysis holds.
-  functions.registerPass(
-      [&] { return llvm::TargetLibraryAnalysis(LibraryInfo(machine_->getTargetTriple())); });
+  functions.registerPass([&] {
+    return llvm::TargetLibraryAnalysis(LibraryInfo(machine_->getTargetTriple(), is_device_));
+  });
   builder.registerVectorizerStartEPCallback(
       [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
         passes.addPass(LimitVectorizer());
@@ -292,7 +309,8 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
     return bytes.str().str();
   }
   auto passes = std::make_unique<llvm::legacy::PassManager>();
-  passes->add(new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple())));
+  passes->add(
+      new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple(), is_device_)));
   auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile
                                         : llvm::CodeGenFileType::AssemblyFile;
   bool unsupported = machine_->addPassesToEmitFile(*passes, stream, nullptr, type);

@@ -50,6 +50,9 @@ class LLVMTarget {
   // `-mcpu=native` means this machine's CPU with the features it really offers, which may be fewer
   // than its name promises.
   explicit LLVMTarget(const target::Target& target);
+  // A device, by LLVM's names; `features` are as in mattr. Generated code can count on no function
+  // there.
+  LLVMTarget(const std::string& triple, const std::string& cpu, const std::string& features);
   LLVMTarget(LLVMTarget&&) noexcept;
   ~LLVMTarget();
 
@@ -63,6 +66,7 @@ class LLVMTarget {
   bool HasFeature(const char* name) const;
   // Whether code for this target could run here as far as the architecture and system go.
   bool IsHost() const;
+  bool is_device() const { return is_device_; }
   // The features that the code may use and this machine lacks, by name; only for IsHost.
   std::vector<std::string> FeaturesMissingHere() const;
 
@@ -79,6 +83,7 @@ class LLVMTarget {
  private:
   std::string triple_, cpu_;
   const HostArch* arch_;
+  bool is_device_ = false;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
