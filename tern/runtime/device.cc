@@ -78,6 +78,17 @@ int32_t DeviceKind::Count() const {
   return count;
 }
 
+void DeviceKind::CheckPresent() const {
+  if (Count() > 0) return;
+  std::string reason;
+  try {
+    ffi::CheckCall(api_->describe(0, nullptr, [](void*, const char*, const TernAny*) {}));
+  } catch (const Error& error) {
+    reason = std::string(": ") + error.what();
+  }
+  TERN_CHECK(false) << "there is no " << name_ << " device on this machine" << reason;
+}
+
 ffi::Map DeviceKind::Collect(int32_t device_id, Emitter emitter) const {
   int32_t count = Count();
   TERN_CHECK(device_id >= 0 && device_id < count)

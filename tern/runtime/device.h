@@ -24,6 +24,8 @@ class DeviceKind {
   int32_t device_type() const { return api_->device_type; }
   // 0 where the driver is absent.
   int32_t Count() const;
+  // Throws where there is none, with the plugin's reason.
+  void CheckPresent() const;
   // Properties of a live device. "no such device" names how many there are.
   ffi::Map Describe(int32_t device_id) const;
   // The target attributes of a live device, by the plugin's detector. "no detector" and "no such

@@ -19,10 +19,10 @@ struct Machine {
   uint16_t code;
   const char* name;
 };
-constexpr Machine kMachines[] = {{3, "i386"},         {8, "mips"},      {20, "powerpc"},
-                                 {21, "powerpc64le"}, {22, "s390x"},    {40, "arm"},
-                                 {62, "x86_64"},      {164, "hexagon"}, {183, "aarch64"},
-                                 {224, "amdgpu"},     {243, "riscv64"}, {258, "loongarch64"}};
+constexpr Machine kMachines[] = {{3, "i386"},         {8, "mips"},         {20, "powerpc"},
+                                 {21, "powerpc64le"}, {22, "s390x"},       {40, "arm"},
+                                 {62, "x86_64"},      {183, "aarch64"},    {224, "amdgpu"},
+                                 {243, "riscv64"},    {258, "loongarch64"}};
 
 void CheckHeader(std::string_view bytes) {
   TERN_CHECK(IsElf(bytes)) << "not an ELF file";

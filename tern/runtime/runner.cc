@@ -298,7 +298,7 @@ RunResult RunFunction(const ffi::Function& function, const FunctionInfo& info,
                       const std::string& device, const RunOptions& options) {
   TERN_CHECK(options.repeat >= 1) << "repeat must be 1 or more, got " << options.repeat;
   const DeviceKind& kind = GetDeviceKind(device);
-  TERN_CHECK(kind.Count() > 0) << "there is no " << device << " device on this machine";
+  kind.CheckPresent();
   RunResult result;
   std::vector<ffi::Any> args = MakeArguments(info, options, &result.dims);
   for (ffi::Any& arg : args)

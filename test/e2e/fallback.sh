@@ -28,7 +28,7 @@ says() {
 is_here() { grep -q "^    device     $1:0" "$directory/targets"; }
 
 "$tern" targets >"$directory/targets"
-kinds=$(awk '/^[a-z0-9_]+  / { kind = $1 } / role +device/ { print kind }' "$directory/targets")
+kinds=$(awk '/^[a-z0-9_]+  / { kind = $1 } / role +device/ { device = kind } / codegen +yes/ && device == kind { print kind }' "$directory/targets")
 checked=0
 for kind in $kinds; do
   plugin=libtern_runtime_$kind.so

@@ -247,8 +247,12 @@ void CodeGenLLVM::EmitNode(const tir::ForNode* node) {
   TERN_ICHECK(node->for_kind != tir::ForKind::kVectorized)
       << "loop " << node->var.name() << " should have been vectorized before code generation";
   llvm::Value* min = Emit(node->min);
+  EmitLoop(node, min, Emit(node->extent));
+}
+
+void CodeGenLLVM::EmitLoop(const tir::ForNode* node, llvm::Value* min, llvm::Value* extent) {
   // Loops whose bounds overflow are not programs.
-  llvm::Value* end = builder_.CreateNSWAdd(min, Emit(node->extent));
+  llvm::Value* end = builder_.CreateNSWAdd(min, extent);
   bool is_signed = node->var.dtype().is_int();
   auto less = [&](llvm::Value* a, llvm::Value* b) {
     return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);

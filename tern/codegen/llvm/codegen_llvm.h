@@ -67,6 +67,8 @@ class CodeGenLLVM {
   llvm::Value* Emit(const ir::Expr& expr);
   void Emit(const tir::Stmt& stmt);
   void Bind(const ir::Var& var, llvm::Value* value);
+  // The node's body, for so many values of its variable.
+  void EmitLoop(const tir::ForNode* node, llvm::Value* min, llvm::Value* extent);
 
   // How a value of the type stands in registers (bool: i1) and in memory (bool: i8).
   // Throws on a scalable vector where the target has none.

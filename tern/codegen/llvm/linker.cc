@@ -63,7 +63,9 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
 
 std::string LinkDeviceObject(const std::vector<std::string>& objects,
                              const std::string& emulation) {
-  return Link({"ld.lld", "-shared", "-m", emulation, "--no-undefined", "--build-id=none"}, objects);
+  return Link({"ld.lld", "-shared", "-m", emulation, "--no-undefined", "--build-id=none",
+               "-Bsymbolic", "--gc-sections"},
+              objects);
 }
 
 std::string LinkWasmModule(const std::vector<std::string>& objects,

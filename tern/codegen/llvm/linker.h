@@ -15,7 +15,8 @@ namespace tern::codegen {
 std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                 const std::string& emulation);
 
-// The bytes of a shared object for a device, in which nothing is undefined.
+// The bytes of a shared object for a device, in which nothing is undefined or bound by name. What
+// nothing that it exports needs is left out.
 std::string LinkDeviceObject(const std::vector<std::string>& objects, const std::string& emulation);
 
 // The bytes of a WebAssembly module made of objects: it exports `symbols`, its memory and its table

@@ -139,7 +139,8 @@ int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts,
     bytes = std::max<int64_t>(
         bytes, dtype.is_float() ? std::max(dtype.bits(), 32) / 8 : (dtype.bits() + 7) / 8);
   }
-  int64_t lanes = std::min(registers * facts.vector_bytes / bytes, kMaxLanes);
+  constexpr int64_t kMostLanes = 64;  // several registers of the widest machine
+  int64_t lanes = std::min(registers * facts.vector_bytes / bytes, kMostLanes);
   int64_t extent = ExtentOr(block.axes[axis].extent, kUnknownExtent);
   while (lanes > extent) lanes /= 2;
   if (lanes < kMinLanes) return 0;

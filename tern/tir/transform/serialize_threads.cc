@@ -2,6 +2,7 @@
 #include "tern/tir/transform/serialize_threads.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
@@ -36,21 +37,30 @@ class KernelScan : public StmtVisitor {
       TERN_THROW(ValueError)
           << node->span.str() << ": " << node->buffer->name << " is memory of scope "
           << node->buffer->scope
-          << ", which needs the threads of a warp; a host target does not have them";
+          << ", which needs the threads of a warp; the target does not have them";
     VisitChildren(node);
   }
   void VisitNode(const ir::CallNode* node) override {
     waits |= node->name == intrinsic::kBarrier;
     if (IsWarpOperation(node) || node->name == intrinsic::kLaneIndex)
       TERN_THROW(ValueError) << node->span.str() << ": " << node->name
-                             << " needs the threads of a warp, which a host target does not have";
+                             << " needs the threads of a warp, which the target does not have";
     VisitChildren(node);
   }
 };
 
+bool IsBlockLoop(const ForNode* node) {
+  return !IsVirtualThread(node) && ThreadAxisNumber(node->thread) >= kNumThreadAxesOfBlock;
+}
+
 // The kernel's thread loops are serial ones, in place; without barriers no thread may see what
 // another wrote to shared memory, so each can have its own.
 class LoopSerializer : public StmtMutator {
+ public:
+  explicit LoopSerializer(bool keeps_blocks) : keeps_blocks_(keeps_blocks) {}
+  using StmtMutator::Mutate;
+
+ private:
   using StmtMutator::MutateNode;
 
   Buffer MutateDef(const BufferDef& buffer) override {
@@ -61,10 +71,12 @@ class LoopSerializer : public StmtMutator {
     return new_buffers_[buffer.get()] = Buffer(local.get());
   }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind != ForKind::kThread) return MutateChildren(node, self);
+    if (node->for_kind != ForKind::kThread || (keeps_blocks_ && IsBlockLoop(node)))
+      return MutateChildren(node, self);
     return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, Mutate(node->body),
                          "", node->span, node->annotations);
   }
+  const bool keeps_blocks_;
 };
 
 // The body without its thread loops: the indices are given.
@@ -94,7 +106,7 @@ class BarrierRemover : public StmtMutator {
   }
 };
 
-// Blocks run one after another. The threads of a block run each statement one after another.
+// The threads of a block run each statement one after another. Loops over blocks stay.
 Stmt RunInSteps(const Stmt& kernel, const KernelScan& scan) {
   std::array<Var, kNumThreadAxes> indices;
   for (int axis = 0; axis < kNumThreadAxes; ++axis)
@@ -103,8 +115,10 @@ Stmt RunInSteps(const Stmt& kernel, const KernelScan& scan) {
   Stmt body = LoopRemover(indices).Mutate(kernel);
   auto loop_over = [&](int axis) {
     const ForNode* loop = scan.loops[axis];
-    return ForNode::Make(indices[axis], loop->min, loop->extent, ForKind::kSerial, body, "",
-                         loop->span, loop->annotations);
+    bool is_block = IsBlockLoop(loop);
+    return ForNode::Make(indices[axis], loop->min, loop->extent,
+                         is_block ? ForKind::kThread : ForKind::kSerial, body,
+                         is_block ? loop->thread : "", loop->span, loop->annotations);
   };
   DistributeOptions options;
   options.runs_once = [](const EvaluateNode* node) { return IsBarrier(node->value); };
@@ -113,30 +127,56 @@ Stmt RunInSteps(const Stmt& kernel, const KernelScan& scan) {
   for (int axis = 0; axis < kNumThreadAxes; ++axis) {
     if (!scan.loops[axis]) continue;
     Stmt loop = loop_over(axis);
-    bool is_block = axis >= kNumThreadAxesOfBlock;
-    body = is_block ? loop : DistributeLoop(loop.As<ForNode>(), options);
+    body = IsBlockLoop(scan.loops[axis]) ? loop : DistributeLoop(loop.As<ForNode>(), options);
   }
   return BarrierRemover().Mutate(body);
 }
 
 class ThreadSerializer : public StmtMutator {
+ public:
+  explicit ThreadSerializer(bool keeps_blocks) : keeps_blocks_(keeps_blocks) {}
+
+ private:
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
       return MutateChildren(node, self);
     KernelScan scan(node);
-    Stmt kernel = scan.waits || scan.binds_twice ? RunInSteps(self, scan) : self;
-    return LoopSerializer().Mutate(kernel);
+    // Loops over blocks that stay must be the outer ones.
+    bool in_steps = scan.waits || scan.binds_twice || keeps_blocks_;
+    Stmt kernel = in_steps ? RunInSteps(self, scan) : self;
+    Stmt serial = LoopSerializer(keeps_blocks_).Mutate(kernel);
+    return keeps_blocks_ && !HasBlocks(scan) ? OneBlock(serial) : serial;
   }
+  static bool HasBlocks(const KernelScan& scan) {
+    return std::any_of(scan.loops.begin() + kNumThreadAxesOfBlock, scan.loops.end(),
+                       [](const ForNode* loop) { return loop != nullptr; });
+  }
+  // What is a kernel by its threads alone stays one.
+  static Stmt OneBlock(const Stmt& body) {
+    Var block("b", DataType::Int(64), body->span);
+    return ForNode::Make(block, 0, 1, ForKind::kThread, body, ThreadAxisName(kNumThreadAxesOfBlock),
+                         body->span);
+  }
+  const bool keeps_blocks_;
 };
+
+std::set<std::string>& SerialKinds() {
+  static std::set<std::string> kinds;
+  return kinds;
+}
 
 }  // namespace
 
+void RunThreadsInTurn(const std::string& kind) { SerialKinds().insert(kind); }
+
 PrimFunc SerializeThreads(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
-  if (it == function->attrs.end() || it->second.As<target::Target>()->is_device()) return function;
-  return ThreadSerializer().MutateFunction(function);
+  if (it == function->attrs.end()) return function;
+  target::Target target = it->second.As<target::Target>();
+  if (target->is_device() && !SerialKinds().contains(target->kind->name)) return function;
+  return ThreadSerializer(target->is_device()).MutateFunction(function);
 }
 
 }  // namespace tern::tir

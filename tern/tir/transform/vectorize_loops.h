@@ -7,7 +7,7 @@
 namespace tern::tir {
 
 // The extents that a vectorized loop may have.
-inline constexpr int64_t kMinLanes = 2, kMaxLanes = 64;
+inline constexpr int64_t kMinLanes = 2, kMaxLanes = 128;
 
 // Before: loops may be marked `vectorized`; blocks are lowered. Buffers still have their
 // dimensions: they show that iterations touch different elements, which a flat index hides. After:

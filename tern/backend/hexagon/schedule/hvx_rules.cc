@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/hexagon/schedule/hvx_rules.h"
+
+#include <algorithm>
+
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::backend::hexagon {
+namespace {
+
+using namespace tern::schedule;
+
+constexpr int64_t kVectorBytes = 128;
+
+bool HasHvx(const MachineFacts& facts) {
+  return facts.target->kind->name == "hexagon" && facts.target->GetString("hvx") != "0";
+}
+
+// How many elements fill a register, where all are integers of one size; 0: they are not.
+int64_t RegisterLanes(const BlockInfo& block) {
+  int bits = block.accesses[0].buffer->dtype.bits();
+  bool alike = std::all_of(block.accesses.begin(), block.accesses.end(), [&](const auto& access) {
+    DataType dtype = access.buffer->dtype;
+    return dtype.is_integer() && !dtype.is_bool() && dtype.bits() == bits;
+  });
+  return alike && bits >= 8 && bits <= 32 ? kVectorBytes * 8 / bits : 0;
+}
+
+// The loop along which memory is contiguous becomes the innermost one, of whole registers; which
+// blocks the others are is bind_threads' to say.
+bool FillRegisters(Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
+  std::optional<size_t> axis = FindVectorAxis(block);
+  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
+  if (!axis || !loops) return false;
+  const std::string& loop = block.axes[*axis].loop;
+  int64_t lanes = RegisterLanes(block);
+  const int64_t* extent = ir::AsConstInt(block.axes[*axis].extent);
+  if (lanes == 0 || (extent && *extent < lanes) || !Contains(loops->spatial, loop)) return false;
+  if (loops->spatial.back() != loop) {
+    std::erase(loops->spatial, loop);
+    loops->spatial.push_back(loop);
+    schedule->Reorder(Around(block.name, loops->spatial));
+  }
+  Lanes split = SplitLanes(schedule, block.name, loop, lanes);
+  schedule->Vectorize(LoopOf(block.name, split.inner));
+  return true;
+}
+
+}  // namespace
+
+void RegisterHvxRules() {
+  using K = BlockKind;
+  RegisterRule({.name = "fill_hvx_registers",
+                .description = "neighbouring integers are computed at once, in HVX registers",
+                .kinds = {K::kElementwise, K::kBroadcast, K::kInjective},
+                .fits = HasHvx,
+                .priority = 30,
+                .apply = FillRegisters});
+}
+
+}  // namespace tern::backend::hexagon
