@@ -75,12 +75,14 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
     slots_[i] = *slot;
     pointers_.push_back(&slots_[i]);
     sizes_.push_back(static_cast<uint64_t>(info.args[i].bytes()));
+    is_memory_.push_back(info.args[i].is_handle());
   }
   for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
   launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
   launch_.num_args = static_cast<int32_t>(num_args);
   launch_.args = pointers_.data();
   launch_.arg_sizes = sizes_.data();
+  launch_.arg_is_memory = is_memory_.data();
 }
 
 void PackedLaunch::SetExtent(const std::string& tag, const ffi::AnyView& value) {

@@ -36,6 +36,7 @@ class PackedLaunch {
   std::vector<uint64_t> slots_;  // the argument's bytes, at the start of its slot
   std::vector<const void*> pointers_;
   std::vector<uint64_t> sizes_;
+  std::vector<uint8_t> is_memory_;
 };
 
 }  // namespace tern::runtime

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tern/codegen/kernel_info.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::codegen {
 
@@ -32,6 +33,24 @@ std::vector<std::string> MathIntrinsics() {
   return names;
 }
 
+int64_t ThreadsOf(const tir::PrimFunc& kernel) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::ForNode* node) override {
+      if (node->for_kind == tir::ForKind::kThread && node->thread.starts_with("threadIdx.")) {
+        const int64_t* extent = ir::AsConstInt(node->extent);
+        extents[node->thread] = extent ? *extent : 0;
+      }
+      VisitChildren(node);
+    }
+    std::map<std::string, int64_t> extents;
+  } scan;
+  scan.Visit(kernel->body);
+  int64_t threads = 1;
+  for (const auto& [axis, extent] : scan.extents) threads *= extent;
+  return threads;
+}
+
 std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char* language) {
   TERN_CHECK(names_.IsLegal(function->name))
       << "kernel " << function->name << " cannot be written in " << language
@@ -39,8 +58,10 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
   kernel_ = &kernels_[function->name];
   *kernel_ = DescribeKernel(function);
   std::string params;
-  for (const tir::Param& param : function->params)
-    params += (params.empty() ? "" : ", ") + PrintParam(param);
+  for (const tir::Param& param : function->params) {
+    std::string text = PrintParam(param);
+    if (!text.empty()) params += (params.empty() ? "" : ", ") + text;
+  }
   return params;
 }
 

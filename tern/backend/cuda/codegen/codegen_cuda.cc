@@ -47,25 +47,6 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   return function.empty() || dtype.bits() != 32 ? function : function + "f";
 }
 
-// The threads of a block, so that registers are found for all of them; 0 where it is not constant.
-int64_t ThreadsOf(const tir::PrimFunc& function) {
-  struct Scan : tir::StmtVisitor {
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::ForNode* node) override {
-      if (node->for_kind == tir::ForKind::kThread && node->thread.starts_with("threadIdx.")) {
-        const int64_t* extent = ir::AsConstInt(node->extent);
-        extents[node->thread] = extent ? *extent : 0;
-      }
-      VisitChildren(node);
-    }
-    std::map<std::string, int64_t> extents;
-  } scan;
-  scan.Visit(function->body);
-  int64_t threads = 1;
-  for (const auto& [axis, extent] : scan.extents) threads *= extent;
-  return threads;
-}
-
 }  // namespace
 
 constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
@@ -136,7 +117,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
   NoteDefinitions(function);
-  int64_t threads = ThreadsOf(function);
+  int64_t threads = codegen::ThreadsOf(function);  // so that registers are found for all of them
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
                      BeginKernel(function, "CUDA C++"));
