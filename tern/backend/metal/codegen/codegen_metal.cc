@@ -77,7 +77,7 @@ CodeGenMetal::CodeGenMetal(const target::Target& target)
       "device threadgroup thread constant kernel vertex fragment visible metal as_type half bfloat "
       "uchar ushort uint ulong size_t ptrdiff_t int8_t uint8_t int16_t uint16_t int32_t uint32_t "
       "int64_t uint64_t atomic_int atomic_uint atomic_bool sampler vec matrix packed_vec tern_args "
-      "tern_block tern_thread tern_lane precise fast main NULL INFINITY NAN MAXFLOAT mem_flags "
+      "tern_block tern_thread tern_lane tern_lanes tern_index tern_size tern_rest precise fast main NULL INFINITY NAN MAXFLOAT mem_flags "
       "threadgroup_barrier simdgroup_barrier simd_vote discard_fragment");
   for (const char* element : {"bool", "char", "uchar", "short", "ushort", "int", "uint", "long",
                               "ulong", "half", "bfloat", "float", "double"})
@@ -159,11 +159,23 @@ std::string CodeGenMetal::FunctionHead(const tir::PrimFunc& function) {
     add(fmt::format("constant tern_args_t& tern_args [[buffer({})]]", num_buffers_));
   add("uint3 tern_block [[threadgroup_position_in_grid]]");
   add("uint3 tern_thread [[thread_position_in_threadgroup]]");
-  if (has_lanes_) add("uint tern_lane [[thread_index_in_simdgroup]]");
-  int64_t threads = codegen::ThreadsOf(function);
+  threads_ = codegen::ThreadsOf(function);
+  if (has_lanes_) add(LaneParams());
   std::string most =
-      threads > 0 ? fmt::format("[[max_total_threads_per_threadgroup({})]]\n", threads) : "";
+      threads_ > 0 ? fmt::format("[[max_total_threads_per_threadgroup({})]]\n", threads_) : "";
   return fmt::format("{}kernel void {}({})", most, function->name, params);
+}
+
+// The last SIMD-group of a block may be smaller than the others.
+std::string CodeGenMetal::LaneParams() {
+  std::string lane = "uint tern_lane [[thread_index_in_simdgroup]]";
+  if (has_full_groups()) return lane;
+  HoistLine(
+      "uint tern_rest = tern_size.x * tern_size.y * tern_size.z - tern_index / 32 * 32, "
+      "tern_lanes = tern_rest < 32 ? tern_rest : 32;");
+  return lane +
+         ", uint tern_index [[thread_index_in_threadgroup]]"
+         ", uint3 tern_size [[threads_per_threadgroup]]";
 }
 
 std::string CodeGenMetal::PrintParam(const tir::Param& param) {

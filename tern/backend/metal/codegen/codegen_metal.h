@@ -53,9 +53,13 @@ class CodeGenMetal : public codegen::KernelCodeGen {
   // The value as the type that memory has.
   std::string Narrowed(DataType dtype, const std::string& value);
   codegen::Code PrintExchange(const ir::CallNode* node, const std::string& function);
+  // The parameters and variables by which a thread knows its SIMD-group.
+  std::string LaneParams();
+  bool has_full_groups() const { return threads_ > 0 && threads_ % 32 == 0; }
 
   target::Target target_;
   bool has_lanes_ = false, by_address_ = false;
+  int64_t threads_ = 0;  // of a block; 0: not constant
   int num_buffers_ = 0;
   std::string addresses_, numbers_;  // members of the structure
 };

@@ -90,14 +90,44 @@ Code CodeGenMetal::PrintCall(const ir::CallNode* node) {
   return CodeGenC::PrintCall(node);
 }
 
+namespace {
+
+// Metal leaves open what comes of a lane that is not there; in Tern it is the thread's own.
+const char* LaneHelper(const std::string& intrinsic) {
+  if (intrinsic == tir::intrinsic::kWarpShuffleUp)
+    return "static uint tern_lane_up(uint lane, uint n, uint) {\n"
+           "  return n <= lane ? lane - n : lane;\n"
+           "}\n";
+  if (intrinsic == tir::intrinsic::kWarpShuffleDown)
+    return "static uint tern_lane_down(uint lane, uint n, uint lanes) {\n"
+           "  return n < lanes - lane ? lane + n : lane;\n"
+           "}\n";
+  return "static uint tern_lane_xor(uint lane, uint n, uint lanes) {\n"
+         "  return (lane ^ n) < lanes ? lane ^ n : lane;\n"
+         "}\n";
+}
+
+}  // namespace
+
 // The lanes exchange numbers of 16 and 32 bits: others go as those.
-Code CodeGenMetal::PrintExchange(const ir::CallNode* node, const std::string& function) {
+Code CodeGenMetal::PrintExchange(const ir::CallNode* node, const std::string& native) {
   DataType dtype = node->dtype;
+  std::string function = native;
   std::string type = ValueType(dtype), value = Print(node->args[0]).text;
-  std::string lane = fmt::format("ushort({})", Print(node->args[1]).text);
+  std::string lane = Print(node->args[1]).text;
+  const int64_t* constant = ir::AsConstInt(node->args[1]);
+  bool is_inside = has_full_groups() && constant && *constant >= 0 && *constant < 32;
+  if (node->name != tir::intrinsic::kWarpShuffle && !is_inside) {
+    function = "simd_shuffle";
+    std::string helper = "tern_lane" + native.substr(native.rfind('_'));
+    lane = fmt::format("{}(tern_lane, uint({}), {})",
+                       UseHelper(helper, LaneHelper(node->name)), lane,
+                       has_full_groups() ? "32" : "tern_lanes");
+  }
+  lane = "ushort(" + lane + ")";
   if (dtype.bits() == 64)
     return {fmt::format("as_type<{}>({}(as_type<uint2>({}), {}))", type, function, value, lane)};
-  if (dtype.is_integer() && (dtype.is_bool() || dtype.bits() == 8))
+  if (dtype.is_bool() || dtype.bits() == 8)
     return {fmt::format("{}({}(short({}), {}))", type, function, value, lane)};
   return {fmt::format("{}({}, {})", function, value, lane)};
 }

@@ -6,7 +6,6 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
-#include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsic_rules.h"
 
 namespace tern::backend::metal {
@@ -47,9 +46,14 @@ void AddAttrs(target::TargetKind* kind) {
   }
   attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 65536,
                                                   "bytes of memory of a threadgroup");
-  attrs["warp_size"] = target::IntInRange("warp_size", 32, 1, tir::kMaxWarpSize,
-                                          "lanes of a SIMD-group, if warp operations are used");
+  attrs["warp_size"] = target::IntInRange("warp_size", 32, 32, 32, "lanes of a SIMD-group, if warp operations are used");
   attrs["warp_size"].default_value = {};
+  attrs["float64"] = {.type = target::AttrSpec::Type::kBool,
+                      .default_value = false,
+                      .help = "always 0: Metal has no float64",
+                      .check = [](const ffi::Any& value) {
+                        TERN_CHECK(!value.As<bool>()) << "float64=1: Metal has no float64";
+                      }};
 }
 
 // By the tables of Metal's features: families 7 (M1, A14) to 9 (M3, A17) differ in none of these.
@@ -80,6 +84,9 @@ void RegisterCodegen() {
            (dtype == DataType::Bfloat16() && LanguageVersion(target) >= kFirstWithBfloat16);
   };
   kind.tags = Tags();
+  for (const char* cases :
+       {"*/float64/*", "convert/*", "many_scalars/*", "narrow_floats/*", "reinterpret/*"})
+    kind.known_gaps.push_back({cases, "Metal has no float64"});
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
   std::vector<std::string> functions = codegen::MathIntrinsics();
