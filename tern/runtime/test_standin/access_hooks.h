@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler's instrumentation calls in kernels that run on the CPU. Part of one file of each
-// image.
+// What the compiler's instrumentation calls in kernels that run on the CPU. Part of one file of
+// each image.
 #ifndef TERN_RUNTIME_TEST_STANDIN_ACCESS_HOOKS_H_
 #define TERN_RUNTIME_TEST_STANDIN_ACCESS_HOOKS_H_
 

@@ -18,8 +18,8 @@ struct Compilation {
   std::string depends_on;  // the text of what else is included
 };
 
-// The shared object, or "" with the compiler's words in `log`. Within TERN_STANDIN_CACHE, where that
-// is given, each is compiled once.
+// The shared object, or "" with the compiler's words in `log`. Within TERN_STANDIN_CACHE, where
+// that is given, each is compiled once.
 std::string Compile(const Compilation& compilation, std::string* log);
 
 std::string ReadAll(const std::string& path);

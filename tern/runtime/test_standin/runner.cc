@@ -119,7 +119,8 @@ void Runner::FiberBody() {
 
 void Runner::Fail(Fault fault, const std::string& what) {
   error_ = {fault, std::string("kernel ") + grid_->kernel->name + ", block " +
-                      Text(grid_->image->info()->state->block) + ", " + Place(current_) + ": " + what};
+                       Text(grid_->image->info()->state->block) + ", " + Place(current_) + ": " +
+                       what};
   fiber_->Leave();
   std::abort();
 }
@@ -143,7 +144,7 @@ void Runner::OpenBarrier() {
     for (unsigned i = 0; i < num_threads_; ++i)
       if (threads_[i].state != Thread::kDone) SetCurrent(i);
     error_ = {Fault::kStuck, std::string("kernel ") + grid_->kernel->name + ", block " +
-                                       Text(grid_->image->info()->state->block) + ": " + WhyStuck()};
+                                 Text(grid_->image->info()->state->block) + ": " + WhyStuck()};
     return;
   }
   num_at_barrier_ = 0;
@@ -167,12 +168,12 @@ std::string Runner::WhyStuck() const {
     std::string text = Place(static_cast<unsigned>(in_warp)) + " waits in " +
                        threads_[static_cast<size_t>(in_warp)].instruction +
                        " for lanes that do not come";
-    return waiting < 0
-               ? text
-               : text + ": " + Place(static_cast<unsigned>(waiting)) + " is at " + grid_->image->info()->barrier;
+    return waiting < 0 ? text
+                       : text + ": " + Place(static_cast<unsigned>(waiting)) + " is at " +
+                             grid_->image->info()->barrier;
   }
-  return Place(static_cast<unsigned>(waiting)) + " waits at " + grid_->image->info()->barrier + ", and " +
-         Place(static_cast<unsigned>(done)) + " ended without coming there";
+  return Place(static_cast<unsigned>(waiting)) + " waits at " + grid_->image->info()->barrier +
+         ", and " + Place(static_cast<unsigned>(done)) + " ended without coming there";
 }
 
 void Runner::CheckLanes(unsigned first, const char* instruction, unsigned mask) {
@@ -191,8 +192,8 @@ void Runner::CheckLanes(unsigned first, const char* instruction, unsigned mask) 
     if (other.state == Thread::kInWarp && number != current_ &&
         (std::strcmp(other.instruction, instruction) != 0 || other.mask != mask))
       Fail(Fault::kWrong, std::string(instruction) + ": " + Place(number) +
-                                   ", which the mask names, is in " + other.instruction +
-                                   (other.mask == mask ? "" : " with another mask"));
+                              ", which the mask names, is in " + other.instruction +
+                              (other.mask == mask ? "" : " with another mask"));
   }
 }
 

@@ -39,8 +39,8 @@ bool Runner::IsConstant(const void* address, size_t bytes) const {
 
 void Runner::Misaligned(const void* address, size_t alignment) {
   Fail(Fault::kMisaligned, "an access at address " +
-                             std::to_string(reinterpret_cast<uintptr_t>(address)) +
-                             ", which is no multiple of " + std::to_string(alignment));
+                               std::to_string(reinterpret_cast<uintptr_t>(address)) +
+                               ", which is no multiple of " + std::to_string(alignment));
 }
 
 void Runner::Access(const void* address, size_t bytes, AccessKind kind) {
@@ -53,7 +53,7 @@ void Runner::Access(const void* address, size_t bytes, AccessKind kind) {
   if (!why.empty() && grid_->image->Contains(address)) why = "behind the block's shared memory";
   if (!why.empty())
     Fail(Fault::kAddress, std::string(kind == tern_standin::kRead ? "reads " : "writes ") +
-                                   std::to_string(bytes) + " bytes " + why);
+                              std::to_string(bytes) + " bytes " + why);
 }
 
 unsigned Runner::SharedAddress(const void* pointer) {
@@ -66,7 +66,7 @@ void* Runner::SharedPointer(unsigned address, size_t bytes) {
   size_t offset = size_t{address} - kSharedWindow, fixed = static_bytes();
   if (address < kSharedWindow || offset + bytes > fixed + grid_->dynamic_shared_bytes)
     Fail(Fault::kAddress, "an address of shared memory beyond the block's " +
-                                   std::to_string(fixed + grid_->dynamic_shared_bytes) + " bytes");
+                              std::to_string(fixed + grid_->dynamic_shared_bytes) + " bytes");
   return offset < fixed ? grid_->kernel->shared_begin + offset : dynamic_ + (offset - fixed);
 }
 

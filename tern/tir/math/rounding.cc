@@ -163,7 +163,8 @@ Expr Float32ForNarrowingOfInteger(const Expr& value) {
   DataType dtype = value.dtype(), bits = UIntOf(dtype);
   DataType wide = DataType::Float(32, dtype.lanes());
   Expr zero = IntConst(dtype, 0), magnitude = Cast(bits, value);
-  if (dtype.is_int()) magnitude = Select(Less(value, zero), IntConst(bits, 0) - magnitude, magnitude);
+  if (dtype.is_int())
+    magnitude = Select(Less(value, zero), IntConst(bits, 0) - magnitude, magnitude);
   magnitude = let(magnitude);
   // Parts that float32 holds, from the lowest on.
   const int width = dtype.bits() == 64 ? 22 : 16;

@@ -36,9 +36,7 @@ std::mutex mutex;
 std::set<Program*> programs;
 int num_compiled = 0;
 
-std::string HeaderPath(const char* name) {
-  return std::string(TERN_STANDIN_ROOT "/tern/") + name;
-}
+std::string HeaderPath(const char* name) { return std::string(TERN_STANDIN_ROOT "/tern/") + name; }
 
 // The language that programs are compiled with.
 const std::string& Headers() {
@@ -101,8 +99,8 @@ std::string Unit(const Rewritten& program, const std::string& name, const std::s
          "{}};\nextern \"C\" __attribute__((visibility(\"default\"))) const tern_standin::Module "
          "tern_standin_module;\n"
          "const tern_standin::Module tern_standin_module = {tern_standin::kVersion, \"" +
-         arch + "\", \"__syncthreads\", tern_standin_kernels, " + std::to_string(program.kernels.size()) +
-         ", &tern_standin::state, &tern_standin::host};\n";
+         arch + "\", \"__syncthreads\", tern_standin_kernels, " +
+         std::to_string(program.kernels.size()) + ", &tern_standin::state, &tern_standin::host};\n";
 }
 
 // 900 for sm_90a.

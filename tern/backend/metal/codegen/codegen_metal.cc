@@ -77,7 +77,8 @@ CodeGenMetal::CodeGenMetal(const target::Target& target)
       "device threadgroup thread constant kernel vertex fragment visible metal as_type half bfloat "
       "uchar ushort uint ulong size_t ptrdiff_t int8_t uint8_t int16_t uint16_t int32_t uint32_t "
       "int64_t uint64_t atomic_int atomic_uint atomic_bool sampler vec matrix packed_vec tern_args "
-      "tern_block tern_thread tern_lane tern_lanes tern_index tern_size tern_rest precise fast main NULL INFINITY NAN MAXFLOAT mem_flags "
+      "tern_block tern_thread tern_lane tern_lanes tern_index tern_size tern_rest precise fast "
+      "main NULL INFINITY NAN MAXFLOAT mem_flags "
       "threadgroup_barrier simdgroup_barrier simd_vote discard_fragment");
   for (const char* element : {"bool", "char", "uchar", "short", "ushort", "int", "uint", "long",
                               "ulong", "half", "bfloat", "float", "double"})
@@ -89,7 +90,8 @@ CodeGenMetal::CodeGenMetal(const target::Target& target)
       "abs absdiff acosh addsat all any asinh atanh clamp clz copysign cospi cross ctz degrees "
       "distance divide dot exp10 extract_bits fdim fmax fmin fmod fract frexp hadd ilogb "
       "insert_bits isfinite isinf isnan isnormal isunordered ldexp length mad24 madhi madsat max "
-      "max3 median3 min min3 mix modf mul24 mulhi nextafter normalize popcount powr radians reflect "
+      "max3 median3 min min3 mix modf mul24 mulhi nextafter normalize popcount powr radians "
+      "reflect "
       "refract reverse_bits rhadd rotate round saturate select sign signbit sincos sinpi step "
       "smoothstep subsat tanpi transpose determinant simd_all simd_any simd_ballot simd_broadcast "
       "simd_max simd_min simd_prefix_exclusive_sum simd_product simd_shuffle simd_shuffle_down "
@@ -105,7 +107,7 @@ std::string CodeGenMetal::ValueType(DataType dtype) {
     return "bool";
   }
   if (!dtype.is_float()) return WithLanes(IntegerName(dtype), dtype);
-  TERN_CHECK(dtype.bits() != 64) << "a kernel has values of " << dtype.str()
+  TERN_CHECK(dtype.bits() != 64) << "kernel " << name_ << " has values of " << dtype.str()
                                  << ", which Metal does not have; compute in float32";
   return WithLanes("float", dtype);
 }
@@ -146,12 +148,13 @@ std::string CodeGenMetal::Preamble() const {
 }
 
 std::string CodeGenMetal::FunctionHead(const tir::PrimFunc& function) {
+  name_ = function->name;
   int64_t tensors = CountTensors(function);
   bool has_numbers = tensors < static_cast<int64_t>(function->params.size());
   by_address_ = tensors + has_numbers > kMaxBuffers;
   TERN_CHECK(!by_address_ || LanguageVersion(target_) >= kFirstWithAddresses)
-      << "kernel " << function->name << " has " << tensors << " tensors; with -msl="
-      << target_->GetString("msl") << " there are " << kMaxBuffers
+      << "kernel " << function->name << " has " << tensors
+      << " tensors; with -msl=" << target_->GetString("msl") << " there are " << kMaxBuffers
       << " places for them and for all numbers together; -msl=3.0 takes more";
   std::string params = BeginKernel(function, "the Metal Shading Language");
   auto add = [&](const std::string& param) { params += (params.empty() ? "" : ", ") + param; };
@@ -206,7 +209,8 @@ std::string CodeGenMetal::PrintNumber(const tir::Param& param) {
 std::string CodeGenMetal::ThreadIndex(const std::string& axis) {
   TERN_ICHECK(axis.starts_with("blockIdx.") || axis.starts_with("threadIdx."))
       << "Metal has no thread axis " << axis;
-  return (axis.starts_with("blockIdx.") ? "tern_block." : "tern_thread.") + axis.substr(axis.size() - 1);
+  return (axis.starts_with("blockIdx.") ? "tern_block." : "tern_thread.") +
+         axis.substr(axis.size() - 1);
 }
 
 // ---- Memory.
@@ -261,10 +265,9 @@ void CodeGenMetal::EmitStore(const tir::BufferStoreNode* node) {
   bool rounds = is_float && cast && cast->value.dtype().element() == DataType::Float(32);
   std::string value = Print(rounds ? cast->value : node->value).text;
   if (is_float) value = Narrowed(dtype, value);
-  std::string place =
-      dtype.is_scalar()
-          ? fmt::format("{}[{}]", NameOf(node->buffer), PrintConverted(node->indices[0]))
-          : PackedPlace(node->buffer, node->indices[0], dtype, false);
+  std::string place = dtype.is_scalar() ? fmt::format("{}[{}]", NameOf(node->buffer),
+                                                      PrintConverted(node->indices[0]))
+                                        : PackedPlace(node->buffer, node->indices[0], dtype, false);
   if (!dtype.is_scalar()) value = fmt::format("packed_{}({})", StorageType(dtype), value);
   Line(fmt::format("{} = {};", place, value));
 }

@@ -58,6 +58,7 @@ class CodeGenMetal : public codegen::KernelCodeGen {
   bool has_full_groups() const { return threads_ > 0 && threads_ % 32 == 0; }
 
   target::Target target_;
+  std::string name_;  // of the kernel
   bool has_lanes_ = false, by_address_ = false;
   int64_t threads_ = 0;  // of a block; 0: not constant
   int num_buffers_ = 0;

@@ -32,8 +32,8 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   if (!dtype.is_float() || dtype.bits() != 32) return "";
   static const std::set<std::string> kAbsent = {"expm1", "log1p", "erf"};
   // Exact, whatever the mode of the compiler.
-  static const std::set<std::string> kExact = {"abs", "floor", "ceil", "trunc", "round", "fma",
-                                               "copysign"};
+  static const std::set<std::string> kExact = {"abs",   "floor", "ceil",    "trunc",
+                                               "round", "fma",   "copysign"};
   std::string function = codegen::MathFunction(intrinsic);
   if (function.empty() || kAbsent.contains(intrinsic)) return "";
   return kExact.contains(intrinsic) ? function : "precise::" + function;
@@ -120,9 +120,8 @@ Code CodeGenMetal::PrintExchange(const ir::CallNode* node, const std::string& na
   if (node->name != tir::intrinsic::kWarpShuffle && !is_inside) {
     function = "simd_shuffle";
     std::string helper = "tern_lane" + native.substr(native.rfind('_'));
-    lane = fmt::format("{}(tern_lane, uint({}), {})",
-                       UseHelper(helper, LaneHelper(node->name)), lane,
-                       has_full_groups() ? "32" : "tern_lanes");
+    lane = fmt::format("{}(tern_lane, uint({}), {})", UseHelper(helper, LaneHelper(node->name)),
+                       lane, has_full_groups() ? "32" : "tern_lanes");
   }
   lane = "ushort(" + lane + ")";
   if (dtype.bits() == 64)

@@ -44,9 +44,10 @@ void AddAttrs(target::TargetKind* kind) {
     attrs[axis] = target::IntInRange(axis, 256, 1, 1024, "threads in a threadgroup on one axis");
     attrs[axis].default_value = {};  // as many as in all
   }
-  attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 65536,
-                                                  "bytes of memory of a threadgroup");
-  attrs["warp_size"] = target::IntInRange("warp_size", 32, 32, 32, "lanes of a SIMD-group, if warp operations are used");
+  attrs["max_shared_memory"] =
+      target::IntInRange("max_shared_memory", 32768, 0, 65536, "bytes of memory of a threadgroup");
+  attrs["warp_size"] = target::IntInRange("warp_size", 32, 32, 32,
+                                          "lanes of a SIMD-group, if warp operations are used");
   attrs["warp_size"].default_value = {};
   attrs["float64"] = {.type = target::AttrSpec::Type::kBool,
                       .default_value = false,
@@ -60,9 +61,9 @@ void AddAttrs(target::TargetKind* kind) {
 std::map<std::string, std::string> Tags() {
   std::map<std::string, std::string> tags;
   for (const char* chip :
-       {"m1", "m1-pro", "m1-max", "m1-ultra", "m2", "m2-pro", "m2-max", "m2-ultra", "m3", "m3-pro",
-        "m3-max", "m3-ultra", "m4", "m4-pro", "m4-max", "a14", "a15", "a16", "a17-pro", "a18",
-        "a18-pro"})
+       {"m1",       "m1-pro", "m1-max", "m1-ultra", "m2",       "m2-pro", "m2-max",
+        "m2-ultra", "m3",     "m3-pro", "m3-max",   "m3-ultra", "m4",     "m4-pro",
+        "m4-max",   "a14",    "a15",    "a16",      "a17-pro",  "a18",    "a18-pro"})
     tags[std::string("apple/") + chip] = "metal -max_threads=1024 -msl=3.1 -warp_size=32";
   return tags;
 }

@@ -120,8 +120,7 @@ int MemoryInfo(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes) {
 
 // A place in a stream: the command buffer that was put there last, which signals a number.
 struct Place {
-  explicit Place(Device& device)
-      : event(Ref::Take(Send<Id>(device.handle(), "newEvent"))) {}
+  explicit Place(Device& device) : event(Ref::Take(Send<Id>(device.handle(), "newEvent"))) {}
   Ref event, commands;
   uint64_t value = 0;
 };

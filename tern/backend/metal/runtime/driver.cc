@@ -84,7 +84,9 @@ std::string Device::name() const {
   return TextOf(Send<Id>(handle(), "name"));
 }
 
-bool Device::IsOfFamily(Int family) const { return Send<bool>(handle(), "supportsFamily:", family); }
+bool Device::IsOfFamily(Int family) const {
+  return Send<bool>(handle(), "supportsFamily:", family);
+}
 
 UInt Device::max_threads() const { return IsOfFamily(kApple4) || IsOfFamily(kMac2) ? 1024 : 512; }
 
@@ -130,7 +132,8 @@ void Driver::Open() {
   FindObjc(library);
   create_data = reinterpret_cast<decltype(create_data)>(dlsym(library, "dispatch_data_create"));
   if (!create_data)
-    create_data = reinterpret_cast<decltype(create_data)>(dlsym(RTLD_DEFAULT, "dispatch_data_create"));
+    create_data =
+        reinterpret_cast<decltype(create_data)>(dlsym(RTLD_DEFAULT, "dispatch_data_create"));
   // Phones have the default device alone.
   devices_function_ = dlsym(framework, "MTLCopyAllDevices");
   if (devices_function_) return;

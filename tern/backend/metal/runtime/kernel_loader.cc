@@ -46,8 +46,7 @@ class Program {
     auto blob = blobs_.find(name);
     if (blob == blobs_.end()) blob = blobs_.find("");
     if (blob == blobs_.end()) Absent(name);
-    Ref function = Ref::Take(
-        Send<Id>(LibraryOf(blob->first), "newFunctionWithName:", Text(name)));
+    Ref function = Ref::Take(Send<Id>(LibraryOf(blob->first), "newFunctionWithName:", Text(name)));
     if (!function) Absent(name);
     kernel = MakeKernel(name, function.get());
     return kernel.get();
@@ -71,8 +70,9 @@ class Program {
     if (UInt version = LanguageVersion(source))
       Send<void>(options.get(), "setLanguageVersion:", version);
     Id error = nullptr;
-    Ref library = Ref::Take(Send<Id>(device_->handle(), "newLibraryWithSource:options:error:",
-                                     Text(source), options.get(), &error));
+    Ref library =
+        Ref::Take(Send<Id>(device_->handle(), "newLibraryWithSource:options:error:", Text(source),
+                           options.get(), &error));
     if (!library)
       TERN_THROW(RuntimeError) << "Metal does not compile the program for metal:"
                                << device_->number() << ":\n"
@@ -95,16 +95,15 @@ class Program {
 
   std::unique_ptr<Kernel> MakeKernel(const std::string& name, Id function) {
     Id error = nullptr;
-    Ref pipeline = Ref::Take(Send<Id>(device_->handle(),
-                                      "newComputePipelineStateWithFunction:error:", function,
-                                      &error));
+    Ref pipeline = Ref::Take(Send<Id>(
+        device_->handle(), "newComputePipelineStateWithFunction:error:", function, &error));
     if (!pipeline)
       TERN_THROW(RuntimeError) << "metal:" << device_->number() << " makes no pipeline of kernel "
                                << name << ": " << MessageOf(error);
     Id made = pipeline.get();
-    return std::make_unique<Kernel>(
-        Kernel{device_, std::move(pipeline), Send<UInt>(made, "maxTotalThreadsPerThreadgroup"),
-               Send<UInt>(made, "staticThreadgroupMemoryLength")});
+    return std::make_unique<Kernel>(Kernel{device_, std::move(pipeline),
+                                           Send<UInt>(made, "maxTotalThreadsPerThreadgroup"),
+                                           Send<UInt>(made, "staticThreadgroupMemoryLength")});
   }
 
   Device* device_;
@@ -159,9 +158,9 @@ Arguments ReadArguments(const Kernel& kernel, const TernLaunch& launch) {
   bool has_numbers = static_cast<int32_t>(arguments.buffers.size()) < launch.num_args;
   arguments.by_address = arguments.buffers.size() + has_numbers > kMaxBuffers;
   if (arguments.by_address && !kernel.device->IsOfFamily(kMetal3))
-    TERN_THROW(ValueError) << "the kernel has " << arguments.buffers.size() << " tensors; metal:"
-                           << kernel.device->number() << ", which is no Metal 3 device, takes "
-                           << kMaxBuffers - has_numbers;
+    TERN_THROW(ValueError) << "the kernel has " << arguments.buffers.size()
+                           << " tensors; metal:" << kernel.device->number()
+                           << ", which is no Metal 3 device, takes " << kMaxBuffers - has_numbers;
   if (arguments.by_address)
     for (Id buffer : arguments.buffers) {
       auto address = Send<uint64_t>(buffer, "gpuAddress");
@@ -196,8 +195,8 @@ void SetBytes(const Kernel& kernel, const Arguments& arguments, Id encoder, UInt
   if (!arguments.by_address && size <= kMaxInlineBytes)
     return Send<void>(encoder, "setBytes:length:atIndex:", bytes, size, index);
   // The command buffer holds it.
-  Ref buffer = Ref::Take(Send<Id>(kernel.device->handle(), "newBufferWithBytes:length:options:",
-                                  bytes, size, kStorageShared));
+  Ref buffer = Ref::Take(Send<Id>(
+      kernel.device->handle(), "newBufferWithBytes:length:options:", bytes, size, kStorageShared));
   Send<void>(encoder, "setBuffer:offset:atIndex:", buffer.get(), UInt{0}, index);
 }
 

@@ -57,9 +57,7 @@ class Ref {
   // What a method "new..." or "copy..." gave away.
   static Ref Take(Id object) { return Ref(object); }
   // What somebody else owns.
-  static Ref Retain(Id object) {
-    return Ref(object ? Send<Id>(object, "retain") : nullptr);
-  }
+  static Ref Retain(Id object) { return Ref(object ? Send<Id>(object, "retain") : nullptr); }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Ref& operator=(Ref&& other) noexcept {
     std::swap(object_, other.object_);

@@ -104,6 +104,7 @@ using namespace tern::metal::standin;
 TERN_STANDIN_API Object* dispatch_data_create(const void* bytes, size_t size, void* queue,
                                               void* destructor) {
   TERN_METHOD;
-  if (queue || destructor) Misuse("dispatch_data_create: only the default destructor is known here");
+  if (queue || destructor)
+    Misuse("dispatch_data_create: only the default destructor is known here");
   return new Data(std::string(static_cast<const char*>(bytes), size));
 }

@@ -13,8 +13,8 @@ typedef uint uint3 __attribute__((ext_vector_type(3)));
 namespace tern_glue {
 
 using tern_standin::host;
-using tern_standin::state;
 using tern_standin::Index;
+using tern_standin::state;
 
 inline Index InGrid() {
   const Index &b = state.block, &d = state.block_dim, &t = state.thread;

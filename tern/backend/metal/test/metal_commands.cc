@@ -59,7 +59,8 @@ Encoder* Open(Object* self, const char* method) {
 
 CommandBuffer* Uncommitted(Object* self, const char* method) {
   auto* commands = static_cast<CommandBuffer*>(self);
-  if (commands->status != CommandBuffer::kNotEnqueued) Misuse(std::string(method) + " after commit");
+  if (commands->status != CommandBuffer::kNotEnqueued)
+    Misuse(std::string(method) + " after commit");
   if (commands->encoder) Misuse(std::string(method) + " while an encoder is open");
   return commands;
 }
@@ -102,15 +103,15 @@ struct Dispatch {
                std::to_string(param.index) + ", " + param.text;
       args.push_back(binding->second.begin());
     }
-    return tern::standin::RunGrid({.image = (*pipeline)->program->image.get(),
-                                   .kernel = &kernel.code,
-                                   .grid = grid,
-                                   .block = block,
-                                   .dynamic_shared_bytes = dynamic_bytes,
-                                   .args = args.data(),
-                                   .check_global = [this](const void* address, size_t bytes) {
-                                     return WhyNot(address, bytes);
-                                   }})
+    return tern::standin::RunGrid(
+               {.image = (*pipeline)->program->image.get(),
+                .kernel = &kernel.code,
+                .grid = grid,
+                .block = block,
+                .dynamic_shared_bytes = dynamic_bytes,
+                .args = args.data(),
+                .check_global = [this](const void* address,
+                                       size_t bytes) { return WhyNot(address, bytes); }})
         .text;
   }
 };
@@ -161,8 +162,8 @@ void SetBytes(Object* self, const char* method, const void* bytes, unsigned long
   if (!bytes || length == 0 || length > kMaxInlineBytes)
     Misuse(std::string(method) + ": takes 1 to 4096 bytes");
   const auto* start = static_cast<const char*>(bytes);
-  encoder->bindings[index] = {
-      nullptr, 0, std::make_shared<std::vector<char>>(start, start + length)};
+  encoder->bindings[index] = {nullptr, 0,
+                              std::make_shared<std::vector<char>>(start, start + length)};
 }
 
 void UseResource(Object* self, const char* method, Object* buffer, unsigned long usage) {
@@ -234,7 +235,8 @@ void Commit(Object* self, const char* method) {
 void WaitUntilCompleted(Object* self, const char* method) {
   TERN_METHOD;
   auto* commands = static_cast<CommandBuffer*>(self);
-  if (commands->status == CommandBuffer::kNotEnqueued) Misuse(std::string(method) + " before commit");
+  if (commands->status == CommandBuffer::kNotEnqueued)
+    Misuse(std::string(method) + " before commit");
   while (commands->status == CommandBuffer::kCommitted && commands->queue->RunOne()) {
   }
 }
@@ -320,17 +322,20 @@ void RegisterCommands(Runtime& runtime) {
   commands->Add("computeCommandEncoder", NewEncoder);
   commands->Add("commit", Commit);
   commands->Add("waitUntilCompleted", WaitUntilCompleted);
-  commands->Add("status", +[](Object* self, const char*) -> unsigned long {
-    TERN_METHOD;
-    return static_cast<CommandBuffer*>(self)->status;
-  });
+  commands->Add(
+      "status", +[](Object* self, const char*) -> unsigned long {
+        TERN_METHOD;
+        return static_cast<CommandBuffer*>(self)->status;
+      });
   commands->Add("error", ErrorOf);
-  commands->Add("GPUEndTime", +[](Object* self, const char* method) {
-    TERN_METHOD;
-    auto* done = static_cast<CommandBuffer*>(self);
-    if (done->status < CommandBuffer::kCompleted) Misuse(std::string(method) + " before it is completed");
-    return done->end_time;
-  });
+  commands->Add(
+      "GPUEndTime", +[](Object* self, const char* method) {
+        TERN_METHOD;
+        auto* done = static_cast<CommandBuffer*>(self);
+        if (done->status < CommandBuffer::kCompleted)
+          Misuse(std::string(method) + " before it is completed");
+        return done->end_time;
+      });
   commands->Add("encodeSignalEvent:value:", SignalEvent);
   commands->Add("encodeWaitForEvent:value:", WaitEvent);
   Class* encoder = runtime.GetClass("MTLComputeCommandEncoder");

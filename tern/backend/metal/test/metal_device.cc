@@ -90,66 +90,79 @@ Object* NewFunction(Object* self, const char* method, Object* name) {
 }
 
 void RegisterDeviceMethods(Class* device) {
-  device->Add("name", +[](Object*, const char*) {
-    TERN_METHOD;
-    return Runtime::Get().Autorelease(new String("Tern stand-in"));
-  });
-  device->Add("maxThreadgroupMemoryLength", +[](Object*, const char*) { return kMaxThreadgroupMemory; });
+  device->Add(
+      "name", +[](Object*, const char*) {
+        TERN_METHOD;
+        return Runtime::Get().Autorelease(new String("Tern stand-in"));
+      });
+  device->Add(
+      "maxThreadgroupMemoryLength", +[](Object*, const char*) { return kMaxThreadgroupMemory; });
   device->Add("maxBufferLength", +[](Object*, const char*) { return kMaxBufferLength; });
   device->Add("recommendedMaxWorkingSetSize", +[](Object*, const char*) { return kMemory; });
-  device->Add("currentAllocatedSize", +[](Object* self, const char*) { return Self(self)->allocated; });
-  device->Add("supportsFamily:", +[](Object*, const char*, long family) {
-    const char* old = std::getenv("TERN_STANDIN_METAL2");
-    return (family >= 1001 && family <= 1007) || (family == 5001 && !old);
-  });
+  device->Add(
+      "currentAllocatedSize", +[](Object* self, const char*) { return Self(self)->allocated; });
+  device->Add(
+      "supportsFamily:", +[](Object*, const char*, long family) {
+        const char* old = std::getenv("TERN_STANDIN_METAL2");
+        return (family >= 1001 && family <= 1007) || (family == 5001 && !old);
+      });
   device->Add("newBufferWithLength:options:", NewBuffer);
   device->Add("newBufferWithBytes:length:options:", NewBufferWithBytes);
   device->Add("newLibraryWithSource:options:error:", NewLibraryWithSource);
   device->Add("newLibraryWithData:error:", NewLibraryWithData);
   device->Add("newComputePipelineStateWithFunction:error:", NewPipeline);
-  device->Add("newCommandQueue", +[](Object* self, const char*) {
-    TERN_METHOD;
-    return MakeQueue(Self(self));
-  });
-  device->Add("newEvent", +[](Object* self, const char*) -> Object* {
-    TERN_METHOD;
-    return new Event(Self(self));
-  });
+  device->Add(
+      "newCommandQueue", +[](Object* self, const char*) {
+        TERN_METHOD;
+        return MakeQueue(Self(self));
+      });
+  device->Add(
+      "newEvent", +[](Object* self, const char*) -> Object* {
+        TERN_METHOD;
+        return new Event(Self(self));
+      });
 }
 
 void RegisterMemoryAndPrograms(Runtime& runtime) {
   Class* buffer = runtime.GetClass("MTLBuffer");
-  buffer->Add("contents", +[](Object* self, const char*) -> void* {
-    auto* made = static_cast<Buffer*>(self);
-    return made->is_private ? nullptr : made->memory;
-  });
-  buffer->Add("length", +[](Object* self, const char*) { return static_cast<Buffer*>(self)->length; });
-  buffer->Add("gpuAddress", +[](Object* self, const char*) {
-    return reinterpret_cast<uint64_t>(static_cast<Buffer*>(self)->memory);
-  });
+  buffer->Add(
+      "contents", +[](Object* self, const char*) -> void* {
+        auto* made = static_cast<Buffer*>(self);
+        return made->is_private ? nullptr : made->memory;
+      });
+  buffer->Add(
+      "length", +[](Object* self, const char*) { return static_cast<Buffer*>(self)->length; });
+  buffer->Add(
+      "gpuAddress", +[](Object* self, const char*) {
+        return reinterpret_cast<uint64_t>(static_cast<Buffer*>(self)->memory);
+      });
   runtime.GetClass("MTLLibrary")->Add("newFunctionWithName:", NewFunction);
   Class* pipeline = runtime.GetClass("MTLComputePipelineState");
-  pipeline->Add("maxTotalThreadsPerThreadgroup", +[](Object* self, const char*) {
-    return static_cast<Pipeline*>(self)->max_threads();
-  });
-  pipeline->Add("staticThreadgroupMemoryLength", +[](Object* self, const char*) {
-    return static_cast<Pipeline*>(self)->shared_bytes();
-  });
+  pipeline->Add(
+      "maxTotalThreadsPerThreadgroup",
+      +[](Object* self, const char*) { return static_cast<Pipeline*>(self)->max_threads(); });
+  pipeline->Add(
+      "staticThreadgroupMemoryLength",
+      +[](Object* self, const char*) { return static_cast<Pipeline*>(self)->shared_bytes(); });
   pipeline->Add("threadExecutionWidth", +[](Object*, const char*) { return 32ul; });
   Class* options = runtime.GetClass("MTLCompileOptions");
-  options->AddToClass("new", +[](Object*, const char*) -> Object* {
-    TERN_METHOD;
-    return new CompileOptions;
-  });
-  options->Add("setFastMathEnabled:", +[](Object* self, const char*, bool value) {
-    static_cast<CompileOptions*>(self)->options.fast_math = value;
-  });
-  options->Add("setLanguageVersion:", +[](Object* self, const char*, unsigned long value) {
-    unsigned long major = value >> 16, minor = value & 0xffff;
-    if (major < 2 || major > 3 || minor > 4) Misuse("setLanguageVersion: there is no such version");
-    static_cast<CompileOptions*>(self)->options.version =
-        static_cast<unsigned>(major * 100 + minor * 10);
-  });
+  options->AddToClass(
+      "new", +[](Object*, const char*) -> Object* {
+        TERN_METHOD;
+        return new CompileOptions;
+      });
+  options->Add(
+      "setFastMathEnabled:", +[](Object* self, const char*, bool value) {
+        static_cast<CompileOptions*>(self)->options.fast_math = value;
+      });
+  options->Add(
+      "setLanguageVersion:", +[](Object* self, const char*, unsigned long value) {
+        unsigned long major = value >> 16, minor = value & 0xffff;
+        if (major < 2 || major > 3 || minor > 4)
+          Misuse("setLanguageVersion: there is no such version");
+        static_cast<CompileOptions*>(self)->options.version =
+            static_cast<unsigned>(major * 100 + minor * 10);
+      });
 }
 
 std::vector<Device*>& Devices() {

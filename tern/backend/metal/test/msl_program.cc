@@ -31,11 +31,12 @@ std::string Command(const MslOptions& options, const std::string& directory) {
          " -fno-sanitize-recover=alignment -fno-strict-aliasing -fwrapv -ffp-contract=fast -w" +
          math + " -fno-color-diagnostics -D__METAL_VERSION__=" + std::to_string(options.version) +
          " -c " + directory + "/program_source -o " + directory + "/program.o && " +
-         TERN_STANDIN_CLANG " -x c++ -std=c++20 -O1 -fPIC -fvisibility=hidden -w -I" TERN_STANDIN_ROOT
-                            " -nostdinc -nostdinc++ -c " +
-         directory + "/glue -o " + directory + "/glue.o && " + TERN_STANDIN_CLANG
-         " -shared -nodefaultlibs " + directory + "/program.o " + directory + "/glue.o -o " +
-         directory + "/unit.so -lm -lc -lgcc";
+         TERN_STANDIN_CLANG
+         " -x c++ -std=c++20 -O1 -fPIC -fvisibility=hidden -w -I" TERN_STANDIN_ROOT
+         " -nostdinc -nostdinc++ -c " +
+         directory + "/glue -o " + directory + "/glue.o && " +
+         TERN_STANDIN_CLANG " -shared -nodefaultlibs " + directory + "/program.o " + directory +
+         "/glue.o -o " + directory + "/unit.so -lm -lc -lgcc";
 }
 
 std::string CallOf(const MslKernel& kernel) {
@@ -67,8 +68,7 @@ std::string GlueOf(const MslSource& source) {
          "{}};\nextern \"C\" __attribute__((visibility(\"default\"))) const tern_standin::Module "
          "tern_standin_module;\nconst tern_standin::Module tern_standin_module = "
          "{tern_standin::kVersion, \"metal\", \"threadgroup_barrier\", kernels, " +
-         std::to_string(source.kernels.size()) +
-         ", &tern_standin::state, &tern_standin::host};\n";
+         std::to_string(source.kernels.size()) + ", &tern_standin::state, &tern_standin::host};\n";
 }
 
 template <class T>

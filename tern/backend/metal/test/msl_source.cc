@@ -36,15 +36,18 @@ class Reader {
 
  private:
   void Error(size_t at, const std::string& what) {
-    auto line = 1 + std::count(result_.text.begin(), result_.text.begin() + static_cast<long>(at), '\n');
+    auto line =
+        1 + std::count(result_.text.begin(), result_.text.begin() + static_cast<long>(at), '\n');
     result_.errors += "program_source:" + std::to_string(line) + ": error: " + what + "\n";
   }
 
   // Clang has a default for pointers, Metal has none.
   void CheckPointers() {
     static const std::regex pointer(
-        "((?:device|threadgroup|thread|constant)\\s+)?(?:const\\s+)?\\b(?:(?:packed_)?(?:bool|u?char|"
-        "u?short|u?int|u?long|half|bfloat|float)[234]?|void|tern_\\w+)\\s*(?:const\\s*)?\\*(?=\\s*[\\w)])");
+        "((?:device|threadgroup|thread|constant)\\s+)?(?:const\\s+)?\\b(?:(?:packed_)?(?:bool|u?"
+        "char|"
+        "u?short|u?int|u?long|half|bfloat|float)[234]?|void|tern_\\w+)\\s*(?:const\\s*)?\\*(?=\\s*["
+        "\\w)])");
     const std::string& text = result_.text;
     for (std::sregex_iterator it(text.begin(), text.end(), pointer), end; it != end; ++it)
       if (!(*it)[1].matched)
@@ -59,7 +62,8 @@ class Reader {
 
   void ReadKernels() {
     static const std::regex head(
-        "(\\[\\[\\s*max_total_threads_per_threadgroup\\((\\d+)\\)\\s*\\]\\]\\s*)?kernel\\s+void\\s+(\\w+)"
+        "(\\[\\[\\s*max_total_threads_per_threadgroup\\((\\d+)\\)\\s*\\]\\]\\s*)?kernel\\s+void\\s+"
+        "(\\w+)"
         "\\s*\\(");
     std::smatch match;
     size_t from = 0;
@@ -134,16 +138,19 @@ class Reader {
     std::smatch match;
     if (param->kind == MslParam::kBuffer) {
       if (!std::regex_match(text, memory))
-        Error(at, "'buffer' attribute only applies to pointers and references to device and "
-                  "constant memory: " + text);
+        Error(at,
+              "'buffer' attribute only applies to pointers and references to device and "
+              "constant memory: " +
+                  text);
       if (param->index >= kMaxBuffers)
         Error(at, "'buffer' attribute parameter is out of bounds: must be between 0 and 30");
       if (!taken->insert(param->index).second)
-        Error(at, "cannot reserve 'buffer' resource location at index " +
-                      std::to_string(param->index));
+        Error(at,
+              "cannot reserve 'buffer' resource location at index " + std::to_string(param->index));
     } else if (param->kind == MslParam::kThreadgroup) {
       if (!std::regex_match(text, shared) || param->index != 0)
-        Error(at, "'threadgroup' attribute: one pointer to threadgroup memory is known here: " + text);
+        Error(at,
+              "'threadgroup' attribute: one pointer to threadgroup memory is known here: " + text);
     } else if (positions.contains(attribute)) {
       if (!std::regex_match(text, match, number)) Error(at, "invalid type of " + attribute);
       param->type = match.empty() ? "uint" : match[1].str();

@@ -60,7 +60,8 @@ Method Runtime::Find(Object* object, const char* selector) {
   if (name.empty()) Misuse("a message has no selector of sel_registerName");
   if (!object) Misuse("message " + name + " to nil");
   if (!IsObject(object)) Misuse("message " + name + " to what is no object");
-  if (object->is_dead) Misuse("message " + name + " to a " + object->isa->name + " that was released");
+  if (object->is_dead)
+    Misuse("message " + name + " to a " + object->isa->name + " that was released");
   for (const Class* place : {object->isa, FindClass("NSObject")})
     if (auto it = place->methods.find(name); it != place->methods.end()) return it->second;
   Misuse("a " + object->isa->name + " does not understand " + name);
@@ -91,13 +92,15 @@ std::string Runtime::Leaks() const {
   for (const Object* object : objects_)
     if (!object->is_dead && object->CanLeak()) ++counts[object->isa->name];
   std::string lines;
-  for (const auto& [name, count] : counts) lines += "  " + std::to_string(count) + " " + name + "\n";
+  for (const auto& [name, count] : counts)
+    lines += "  " + std::to_string(count) + " " + name + "\n";
   return lines;
 }
 
 int Runtime::CountLive(const std::string& name) const {
   int count = 0;
-  for (const Object* object : objects_) count += !object->is_dead && object->isa->name == name;
+  for (const Object* object : objects_)
+    count += object->isa && !object->is_dead && object->isa->name == name;
   return count;
 }
 

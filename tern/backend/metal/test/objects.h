@@ -92,8 +92,7 @@ T* Argument(Object* object, const char* method, const char* expected) {
   if (!object) Misuse(std::string(method) + ": nil is no " + expected);
   if (!Runtime::Get().IsObject(object))
     Misuse(std::string(method) + ": what is given is no object; expected a " + expected);
-  if (object->is_dead)
-    Misuse(std::string(method) + ": the " + object->isa->name + " was released");
+  if (object->is_dead) Misuse(std::string(method) + ": the " + object->isa->name + " was released");
   T* result = dynamic_cast<T*>(object);
   if (!result)
     Misuse(std::string(method) + ": expected a " + expected + ", got a " + object->isa->name);

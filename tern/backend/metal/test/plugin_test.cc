@@ -110,7 +110,9 @@ TEST_F(MetalTest, NothingIsLeftBehind) {
                            "MTLEvent", "NSString", "NSError", "OS_dispatch_data"})
     EXPECT_EQ(Live(name), 0) << name;
   int queues = Live("MTLCommandQueue");
-  { Stream stream({kMetal, 0}); }
+  {
+    Stream stream({kMetal, 0});
+  }
   EXPECT_EQ(Live("MTLCommandQueue"), queues);
 }
 
@@ -172,7 +174,8 @@ TEST_F(MetalTest, StreamsAndEvents) {
 
 TEST_F(MetalTest, CompilersLogIsInTheError) {
   DeviceArtifact artifact = VectorAdd();
-  artifact.payload["vector_add"] = "kernel void vector_add(device float* a [[buffer(0)]]) { a[0] = nonsense; }";
+  artifact.payload["vector_add"] =
+      "kernel void vector_add(device float* a [[buffer(0)]]) { a[0] = nonsense; }";
   std::string error = ErrorOf([&] { ExpectAdds(CreateDeviceModule(artifact)); });
   EXPECT_NE(error.find("Metal does not compile the program for metal:0:\n"), std::string::npos);
   EXPECT_NE(error.find("nonsense"), std::string::npos) << error;

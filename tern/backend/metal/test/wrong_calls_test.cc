@@ -27,8 +27,9 @@ Id Encoder() { return Send<Id>(Commands(), "computeCommandEncoder"); }
 Id Pipeline() {
   std::string log;
   static Id pipeline =
-      NewPipeline("#include <metal_stdlib>\nkernel void k(device float* a [[buffer(0)]]) { a[0] = 0; }",
-                  "k", &log)
+      NewPipeline(
+          "#include <metal_stdlib>\nkernel void k(device float* a [[buffer(0)]]) { a[0] = 0; }",
+          "k", &log)
           .Give();
   return pipeline;
 }
@@ -50,7 +51,7 @@ TEST_P(WrongCallDeathTest, IsRefused) {
         Pool pool;
         GetParam().send();
       },
-      std::string("stand-in metal: ") + GetParam().message);
+      std::string("stand-in metal: .*") + GetParam().message);
 }
 
 // A 5000-byte constant for setBytes.
@@ -110,7 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "the index is beyond 30"},
         WrongCall{"TooManyBytes",
                   [] {
-                    Send<void>(Encoder(), "setBytes:length:atIndex:", &kMany[0], UInt{5000}, UInt{0});
+                    Send<void>(Encoder(), "setBytes:length:atIndex:", &kMany[0], UInt{5000},
+                               UInt{0});
                   },
                   "takes 1 to 4096 bytes"},
         WrongCall{"EmptyBuffer", [] { NewBuffer(0); }, "a buffer has at least one byte"},
@@ -129,7 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Send<void>(encoder, "endEncoding");
                   },
                   "endEncoding after endEncoding"},
-        WrongCall{"NeverEnds", [] { Encoder(); }, "released .*endEncoding|an encoder is open"},
+        WrongCall{"NeverEnds", [] { Encoder(); },
+                  "(an encoder is released before endEncoding|while an encoder is open)"},
         WrongCall{"TwoEncoders",
                   [] {
                     Id commands = Commands();

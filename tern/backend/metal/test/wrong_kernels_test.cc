@@ -80,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
               "threadgroup float s[64]; s[t + 1] = t; "
               "threadgroup_barrier(mem_flags::mem_threadgroup); a[t] = s[t];",
               "behind the block's shared memory"},
-        Wrong{"ShuffleNotForAll", "float v = t; if (t < 20) v = simd_shuffle(v, ushort(3)); a[t] = v;",
-              "simd_shuffle"},
+        Wrong{"ShuffleNotForAll",
+              "float v = t; if (t < 20) v = simd_shuffle(v, ushort(3)); a[t] = v;", "simd_shuffle"},
         Wrong{"ShuffleOfNoLane", "a[t] = simd_shuffle(float(t), ushort(40));",
               "a lane that the SIMD-group has not"}),
     NameOf);
@@ -109,25 +109,28 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"UnknownName", "kernel void k(device float* a [[buffer(0)]]) { a[0] = nonsense; }",
               "program_source:3:"},
-        Wrong{"OtherAddressSpace",
-              "kernel void k(device float* a [[buffer(0)]]) { threadgroup float* s = a; s[0] = 0; }",
-              "address space"},
+        Wrong{
+            "OtherAddressSpace",
+            "kernel void k(device float* a [[buffer(0)]]) { threadgroup float* s = a; s[0] = 0; }",
+            "cannot initialize"},
         Wrong{"AddressSpaceCast",
               "kernel void k(device float* a [[buffer(0)]]) { *(threadgroup float*)a = 0; }",
               "address space"},
         Wrong{"PointerWithoutSpace",
-              "kernel void k(device float* a [[buffer(0)]]) { float x = 0; float* p = &x; a[0] = *p; }",
+              "kernel void k(device float* a [[buffer(0)]]) { float x = 0; float* p = &x; a[0] = "
+              "*p; }",
               "pointer type must have explicit address space qualifier"},
         Wrong{"WritesConstant",
               "struct A { int n; };\nkernel void k(constant A& a [[buffer(0)]]) { a.n = 1; }",
               "error"},
-        Wrong{"WritesConst",
-              "kernel void k(device const float* a [[buffer(0)]]) { a[0] = 1; }", "error"},
+        Wrong{"WritesConst", "kernel void k(device const float* a [[buffer(0)]]) { a[0] = 1; }",
+              "error"},
         Wrong{"ThreadgroupInAFunction",
               "static void f() { threadgroup float s[4]; s[0] = 1; }\n"
               "kernel void k(device float* a [[buffer(0)]]) { f(); }",
               "error"},
-        Wrong{"Double", "kernel void k(device float* a [[buffer(0)]]) { double x = a[0]; a[1] = x; }",
+        Wrong{"Double",
+              "kernel void k(device float* a [[buffer(0)]]) { double x = a[0]; a[1] = x; }",
               "error"},
         Wrong{"ParameterWithoutAttribute", "kernel void k(device float* a) { a[0] = 0; }",
               "it has no attribute"},
@@ -137,22 +140,27 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"NumberByValue",
               "kernel void k(device float* a [[buffer(0)]], int n [[buffer(1)]]) { a[n] = 0; }",
               "'buffer' attribute only applies to"},
-        Wrong{"OnePlaceTwice",
-              "kernel void k(device float* a [[buffer(0)]], device float* b [[buffer(0)]]) { a[0] = "
-              "b[0]; }",
-              "cannot reserve 'buffer' resource location at index 0"},
+        Wrong{
+            "OnePlaceTwice",
+            "kernel void k(device float* a [[buffer(0)]], device float* b [[buffer(0)]]) { a[0] = "
+            "b[0]; }",
+            "cannot reserve 'buffer' resource location at index 0"},
         Wrong{"PlaceBeyond", "kernel void k(device float* a [[buffer(31)]]) { a[0] = 0; }",
               "out of bounds"},
-        Wrong{"WideShuffle",
-              "kernel void k(device long* a [[buffer(0)]]) { a[0] = simd_shuffle(a[1], ushort(0)); }",
-              "numbers of 2 and 4 bytes"},
-        Wrong{"VectorOfTooFew",
-              "kernel void k(device float* a [[buffer(0)]]) { float4 v = float4(1.0f, 2.0f); a[0] = "
-              "v.x; }",
-              "as many numbers as it has lanes"},
+        Wrong{
+            "WideShuffle",
+            "kernel void k(device long* a [[buffer(0)]]) { a[0] = simd_shuffle(a[1], ushort(0)); }",
+            "numbers of 2 and 4 bytes"},
+        Wrong{
+            "VectorOfTooFew",
+            "kernel void k(device float* a [[buffer(0)]]) { float4 v = float4(1.0f, 2.0f); a[0] = "
+            "v.x; }",
+            "as many numbers as it has lanes"},
         Wrong{"TooMuchThreadgroupMemory",
-              "kernel void k(device float* a [[buffer(0)]]) { threadgroup float s[9000]; s[0] = 1; "
-              "s[8999] = 2; a[0] = s[0] + s[8999]; }",
+              "kernel void k(device float* a [[buffer(0)]], uint t "
+              "[[thread_position_in_threadgroup]]) {"
+              " threadgroup float s[9000]; s[t] = a[t];"
+              " threadgroup_barrier(mem_flags::mem_threadgroup); a[t] = s[8999 - t]; }",
               "exceeds the maximum threadgroup memory"},
         Wrong{"NoSuchKernel", "kernel void other(device float* a [[buffer(0)]]) { a[0] = 0; }",
               "no such kernel"}),
