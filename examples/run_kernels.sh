@@ -10,7 +10,7 @@ examples=$(cd "$(dirname "$0")" && pwd)
 tern=$build/bin/tern
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export POCL_CACHE_DIR=$work/pocl
+export POCL_CACHE_DIR=$work/pocl TERN_CACHE=0
 
 # Sizes that are no multiple of anything; what a kernel does not name here has its sizes in the program.
 declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"

@@ -150,21 +150,62 @@ std::vector<ffi::Module> BuildExternKernels(const ir::IRModule& module,
   return modules;
 }
 
-}  // namespace
+const target::Target& HostOf(const target::Target& target) {
+  return target->is_device() ? target->host : target;
+}
 
-ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
-                   const CompileOptions& options) {
-  Initialize();
-  ir::IRModule bound = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
-    return function.WithAttr(tir::attr::kTarget, target);
-  });
+// What a function is compiled for: the device that it names itself, with the module's host, or else
+// what the module is compiled for.
+target::Target TargetOf(const tir::PrimFunc& function, const target::Target& target) {
+  auto it = function->attrs.find(tir::attr::kTarget);
+  if (it == function->attrs.end()) return target;
+  auto own = it->second.As<target::Target>();
+  if (own->str() == target->str() || own->str() == HostOf(target)->str()) return own;
+  TERN_CHECK(own->is_device() && target->kind->lowered)
+      << function->span.str() << ": " << function->name << " is for " << own->str()
+      << ", and cannot be part of a module for " << target->str()
+      << ": functions name devices, which share the module's host";
+  return target::Target::Parse(own->str(), HostOf(target)->str());
+}
+
+// Functions of one target.
+ir::IRModule LowerAlike(const ir::IRModule& module, const target::Target& target,
+                        const CompileOptions& options) {
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): debug builds change it
   ir::PassOptions checked = options;
 #ifndef NDEBUG
   if (!checked.verify)
     checked.verify = [](const ir::IRModule& between, const std::string&) { tir::Verify(between); };
 #endif
-  return ir::RunPasses(bound, LoweringPasses(target, options), checked);
+  return ir::RunPasses(module, LoweringPasses(target, options), checked);
+}
+
+}  // namespace
+
+ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
+                   const CompileOptions& options) {
+  Initialize();
+  // Those of one target pass through its passes together, with the kernels that are given as code.
+  std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> groups;
+  groups[target->str()].first = target;
+  for (const auto& [name, base] : module->functions) {
+    if (tir::AsExternKernel(base)) {
+      groups[target->str()].second.push_back(base);
+      continue;
+    }
+    tir::PrimFunc function = tir::AsPrimFunc(base);
+    target::Target own = TargetOf(function, target);
+    auto& group = groups[own->str()];
+    group.first = own;
+    group.second.push_back(function.WithAttr(tir::attr::kTarget, own));
+  }
+  std::vector<ir::BaseFunc> lowered;
+  for (const auto& [text, group] : groups) {
+    if (group.second.empty()) continue;
+    ir::IRModule alike = LowerAlike(ir::IRModule::Make(group.second), group.first, options);
+    for (const auto& [name, function] : alike->functions) lowered.push_back(function);
+  }
+  return ir::IRModule::Make(std::move(lowered));
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
@@ -190,7 +231,7 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
     group.first = function_target;
     group.second.push_back(function);
   }
-  ffi::Module root = Build(target->is_device() ? target->host : target, host_functions);
+  ffi::Module root = Build(HostOf(target), host_functions);
   for (const auto& [name, group] : devices) root->Import(Build(group.first, group.second));
   if (target->kind->lowered)
     for (const ffi::Module& kernels : BuildExternKernels(lowered, target)) root->Import(kernels);
@@ -200,13 +241,15 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
 runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target) {
   runtime::ArtifactMeta meta;
   meta.target = target->str();
-  meta.hosts = {(target->is_device() ? target->host : target)->str()};
+  meta.hosts = {HostOf(target)->str()};
   meta.device = target->kind->device;
   for (const auto& [name, base] : module->functions) {
     if (tir::AsExternKernel(base)) continue;
     tir::PrimFunc function = tir::AsPrimFunc(base);
     tir::WrittenMemory written = tir::FindWrittenMemory(module, function);
     runtime::FunctionInfo info{name, {}};
+    if (const std::string& device = TargetOf(function, target)->kind->device; device != meta.device)
+      info.device = device;
     for (const tir::Param& param : function->params) {
       runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
       if (param.is_tensor()) {

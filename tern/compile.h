@@ -25,8 +25,8 @@ struct CompileOptions : ir::PassOptions {
   bool default_schedules = true;
 };
 
-// Lowers every function of `module` for `target` and generates code: the host module, with the
-// device modules as imports.
+// Lowers every function of `module` and generates code: the host module, with the device modules as
+// imports. A function is for `target`, unless it names another device itself (attr::kTarget).
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
                     const CompileOptions& options = {});
 

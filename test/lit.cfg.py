@@ -17,6 +17,7 @@ config.test_source_root = os.path.dirname(__file__)
 
 build = lit_config.params["build"]
 config.test_exec_root = os.path.join(build, "test", "lit")
+config.environment["TERN_CACHE"] = "0"
 config.environment["POCL_CACHE_DIR"] = os.path.join(config.test_exec_root, "pocl-cache")
 config.environment["MESA_SHADER_CACHE_DISABLE"] = "true"
 for name in ("TERN_UPDATE_GOLDEN", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):

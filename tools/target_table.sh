@@ -10,7 +10,7 @@ build=$(cd "$1" && pwd) kernel=${2:-$root/examples/kernels/bias_gelu.tir}
 tern=$build/bin/tern
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export POCL_CACHE_DIR=$work/pocl
+export POCL_CACHE_DIR=$work/pocl TERN_CACHE=0
 
 # Sizes that are no multiple of anything.
 program=$work/$(basename "$kernel")
@@ -58,8 +58,10 @@ emitted_as() {
 }
 
 device_rows() {
-  local kind=$1 name standin
-  standin=$(ls -d "$build/lib/standin/$kind" "$build"/../*/lib/standin/"$kind" 2>/dev/null | head -n 1)
+  local kind=$1 name standin= folder
+  for folder in "$build"/../*/lib/standin/"$kind" "$build/lib/standin/$kind"; do
+    ! compgen -G "$folder/lib*" >/dev/null || standin=$folder
+  done
   name=$(fact "$kind" device | head -n 1 | cut -d' ' -f2- | sed 's/^ *//')
   if [[ $name ]]; then
     local with=()
@@ -71,7 +73,7 @@ device_rows() {
     esac
     row "$kind" "$kind" "$kind.tern" "${name:0:40}" "${with[@]}" "$tern" cts "$kind"
   elif [[ $standin ]]; then
-    row "$kind" "$kind" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" "$tern" cts "$kind"
+    row "$kind" "$kind" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" TERN_STANDIN_CACHE="$work/standin" "$tern" cts "$kind"
   else
     row "$kind" "$kind" "$kind.tern" "needs device"
   fi

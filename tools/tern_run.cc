@@ -137,7 +137,7 @@ class Loaded {
 bool RunCall(const Options& options, Loaded* loaded) {
   loaded->Open(options.file);
   const runtime::FunctionInfo& entry = FindEntry(loaded->meta(), options.entry);
-  const std::string& device = loaded->meta().device;
+  const std::string& device = loaded->meta().DeviceOf(entry);
   runtime::RunResult result =
       runtime::RunFunction(loaded->module()->GetFunction(entry.name), entry, device, options.run);
   std::puts(SummaryLine(entry, device + ":0", result).c_str());

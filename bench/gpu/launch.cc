@@ -117,6 +117,7 @@ int Main(const std::string& path) {
   std::string device;
   double ours = MeasureFile(path, &device);
   std::printf("%s through Tern: %.3f us for a launch\n", device.c_str(), ours);
+  std::fflush(stdout);
   if (device != "cuda") return 0;
   double bare = MeasureBare();
   std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare, ours / bare);

@@ -84,21 +84,32 @@ last_line() { grep -v '^$' "$1" | tail -n 1 | tr '\t' ' ' | cut -c -160; }
 # ---- the parts
 
 bench() {
-  local device=$1 file name log time repeat=50 kernel type size
+  local device=$1 file name log time repeat=50 kernel type size tensor outputs
   file=kernels/$device/trivial.float32.32.tern log=results/launch.$device.log
-  if within 30 bin/tern_bench_launch "$file" >"$log" 2>&1; then
-    report launch "$device" tern ok "$(sed -nE 's/.*through Tern: ([0-9.]+) us.*/\1/p' "$log")" "$(sed -n 1p "$log")"
-    ! grep -q '^cuLaunch' "$log" || report launch "$device" bare ok "$(sed -nE 's/^cuLaunchKernel: ([0-9.]+) us.*/\1/p' "$log")" "$(sed -n 2p "$log")"
+  within 30 bin/tern_bench_launch "$file" >"$log" 2>&1
+  if grep -q 'through Tern' "$log"; then
+    report launch "$device" tern ok "$(sed -nE 's/.*through Tern: ([0-9.]+) us.*/\1/p' "$log")" "$(grep 'through Tern' "$log")"
   else
     report launch "$device" tern FAILED - "$(last_line "$log")"
+  fi
+  if grep -q '^cuLaunchKernel: [0-9]' "$log"; then
+    report launch "$device" bare ok "$(sed -nE 's/^cuLaunchKernel: ([0-9.]+) us.*/\1/p' "$log")" "$(grep '^cuLaunchKernel' "$log")"
+  elif [[ $device == cuda ]]; then
+    report launch "$device" bare FAILED - "$(last_line "$log")"
   fi
   ((quick)) && repeat=10
   for file in kernels/"$device"/*.tern; do
     name=$(basename "$file" .tern)
     IFS=. read -r kernel type size <<<"$name"
     ((size >= 4096)) || continue
-    log=results/bench.$device.$name.log
-    if within 40 bin/tern-run "$file" --repeat "$repeat" >"$log" 2>&1 && time=$(sed -nE 's/.* calls: .*median ([0-9.e+-]+ [mu]?s)$/\1/p' "$log") && [[ $time ]]; then
+    log=results/bench.$device.$name.log outputs=()
+    if ((has_torch)); then
+      for tensor in reference/"$kernel.$type".*/*.npy; do
+        tensor=$(basename "$tensor" .npy)
+        outputs+=(--output "${tensor#*.}=$tensors/$name.$tensor.npy")
+      done
+    fi
+    if within 40 bin/tern-run "$file" --repeat "$repeat" "${outputs[@]}" >"$log" 2>&1 && time=$(sed -nE 's/.* calls: .*median ([0-9.e+-]+ [mu]?s)$/\1/p' "$log") && [[ $time ]]; then
       report bench "$device" "$name" ok "$(microseconds "$time")" "$time"
     else
       report bench "$device" "$name" FAILED - "$(last_line "$log")"
@@ -108,14 +119,14 @@ bench() {
 
 # Torch on the same device; nothing where it is not there.
 compare() {
-  local log=results/compare.log options=() line
+  local log=results/compare.log options=() name which status time text
   ((quick)) && options=(--quick)
-  if ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' >"$log" 2>&1; then
+  if ! ((has_torch)); then
     report torch - - skipped - "no python3 with torch and a device of its own"
     return
   fi
-  within 120 python3 compare.py "${options[@]}" 2>>"$log" | while IFS=$'\t' read -r name which time text; do
-    report "$which" torch "$name" "$([[ $time == - ]] && echo FAILED || echo ok)" "$time" "$text"
+  within 120 python3 compare.py --tensors "$tensors" "${options[@]}" 2>>"$log" | while IFS=$'\t' read -r name which status time text; do
+    if [[ $which ]]; then report "$which" torch "$name" "$status" "$time" "$text"; else report torch - - FAILED - "$name"; fi
   done
 }
 
@@ -163,12 +174,22 @@ for device in "${devices[@]}"; do
   fi
 done
 ((${#live[@]})) || { echo "run.sh: error: none of the devices is there (results/targets.log)" >&2; exit 1; }
+tensors=results/tensors has_torch=0
+mkdir -p "$tensors"
+! wants bench || ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' >results/torch.log 2>&1 || has_torch=1
 if wants bench; then
   bench "${live[0]}"
   compare
+  rm -rf "$tensors"
 fi
-for device in "${live[@]}"; do ! wants check || check "$device"; done
-for device in "${live[@]}"; do ! wants cts || cts "$device"; done
+# What is not measured runs on all devices at once.
+for device in "${live[@]}"; do
+  {
+    ! wants check || check "$device"
+    ! wants cts || cts "$device"
+  } &
+done
+wait
 
 # ---- the table
 

@@ -38,6 +38,7 @@ struct ParamInfo {
 struct FunctionInfo {
   std::string name;
   std::vector<ParamInfo> params;
+  std::string device = {};  // the kind whose tensors it takes, where that is not the module's
 
   friend bool operator==(const FunctionInfo&, const FunctionInfo&) = default;
 };
@@ -59,6 +60,11 @@ struct ArtifactMeta {
   };
   std::vector<Import> imports;    // all modules below the root
   std::vector<int> root_imports;  // those that the host code imports itself
+
+  // The kind whose tensors a function takes.
+  const std::string& DeviceOf(const FunctionInfo& function) const {
+    return function.device.empty() ? device : function.device;
+  }
 };
 
 std::string WriteMeta(const ArtifactMeta& meta);

@@ -55,7 +55,11 @@ FunctionInfo ReadFunction(const ValueReader& value) {
       if (function.params[i].name == function.params.back().name)
         item.Fail("a second parameter named " + function.params.back().name);
   }
-  value.ExpectOnly({"name", "params"});
+  if (value.Has("device")) {
+    function.device = value.Field("device").Text();
+    if (function.device.empty()) value.Fail("the device is empty");
+  }
+  value.ExpectOnly({"name", "params", "device"});
   return function;
 }
 
@@ -100,7 +104,7 @@ std::string SignatureText(const FunctionInfo& function) {
     text += param.strides.empty() ? "]" : "] strides(" + ffi::Join(param.strides) + ")";
     if (param.is_output) text += " (written)";
   }
-  return text + ")";
+  return text + ")" + (function.device.empty() ? "" : " on " + function.device);
 }
 
 std::string WriteMeta(const ArtifactMeta& meta) {
@@ -108,8 +112,10 @@ std::string WriteMeta(const ArtifactMeta& meta) {
   for (const FunctionInfo& function : meta.functions) {
     std::vector<ffi::Any> params;
     for (const ParamInfo& param : function.params) params.push_back(WriteParam(param));
-    functions.push_back(
-        ffi::MakeMap({{"name", function.name}, {"params", ffi::MakeArray(std::move(params))}}));
+    ffi::Map map =
+        ffi::MakeMap({{"name", function.name}, {"params", ffi::MakeArray(std::move(params))}});
+    if (!function.device.empty()) map->items["device"] = function.device;
+    functions.push_back(map);
   }
   for (const ArtifactMeta::Import& import : meta.imports)
     imports.push_back(ffi::MakeMap({{"kind", import.kind}, {"imports", Numbers(import.imports)}}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/device.h"
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -66,7 +67,9 @@ const DeviceKind* FindLoaded(int32_t device_type) {
 
 template <class Member>
 Member DeviceKind::Optional(Member TernDeviceApi::* member) const {
-  return api_->version >= 2 ? api_->*member : nullptr;
+  const Member* place = &(api_->*member);
+  auto end = reinterpret_cast<const char*>(place + 1) - reinterpret_cast<const char*>(api_);
+  return end <= static_cast<ptrdiff_t>(api_->size) ? *place : nullptr;
 }
 
 int32_t DeviceKind::Count() const {
@@ -125,6 +128,26 @@ void DeviceKind::Copy(const TernCopy& copy) const { ffi::CheckCall(api_->copy(&c
 
 void DeviceKind::Synchronize(int32_t device_id, void* stream) const {
   ffi::CheckCall(api_->synchronize(device_id, stream));
+}
+
+void* DeviceKind::AllocHost(int32_t device_id, uint64_t bytes) const {
+  auto function = Optional(&TernDeviceApi::alloc_host);
+  if (!function) {
+    constexpr uint64_t kAlignment = 64;  // as of all tensors
+    void* memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+    if (!memory) TERN_THROW(MemoryError) << "there is no memory for " << bytes << " bytes";
+    return memory;
+  }
+  void* memory = nullptr;
+  ffi::CheckCall(function(device_id, bytes, &memory));
+  return memory;
+}
+
+void DeviceKind::FreeHost(int32_t device_id, void* memory) const {
+  if (auto function = Optional(&TernDeviceApi::free_host))
+    ffi::CheckCall(function(device_id, memory));
+  else
+    std::free(memory);
 }
 
 bool DeviceKind::HasEvents() const { return Optional(&TernDeviceApi::create_event) != nullptr; }

@@ -31,7 +31,11 @@ class DeviceKind {
   ffi::Map Detect(int32_t device_id) const;
   void* Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const;
   void Free(int32_t device_id, void* memory) const;
+  // May return before it is done, where the host's memory is AllocHost's: synchronize.
   void Copy(const TernCopy& copy) const;
+  // Memory of the host for such copies; where the kind has none, any.
+  void* AllocHost(int32_t device_id, uint64_t bytes) const;
+  void FreeHost(int32_t device_id, void* memory) const;
   void Synchronize(int32_t device_id, void* stream = nullptr) const;
 
   struct MemoryInfo {
@@ -57,7 +61,7 @@ class DeviceKind {
   using Emitter = int (*)(int32_t device_id, void* sink, TernPropertySink emit);
   // What the emitter says of a device that there is.
   ffi::Map Collect(int32_t device_id, Emitter emitter) const;
-  // A member of the table that came with version 2; null where the table has none.
+  // A member that a plugin's table may be too old, and so too small, to have; null then.
   template <class Member>
   Member Optional(Member TernDeviceApi::* member) const;
   // Throws where the device has no events.

@@ -13,11 +13,15 @@
 
 namespace tern::runtime {
 
+// The tag of a launch that says how many bytes the threads of a block share beside what the kernel
+// declares.
+inline constexpr const char* kDynamicSharedTag = "shared.dynamic";
+
 // How one kernel is called: first the device id, then the arguments, then one launch extent per
 // tag.
 struct KernelInfo {
   std::vector<DataType> args;            // handle: a buffer
-  std::vector<std::string> launch_tags;  // "blockIdx.x", ..., "threadIdx.z"
+  std::vector<std::string> launch_tags;  // "blockIdx.x", ..., "shared.dynamic"
   uint64_t static_shared_bytes = 0;
   uint64_t dynamic_shared_bytes = 0;  // that a launch asks for
 

@@ -86,8 +86,8 @@ TEST(DeviceArtifact, MapErrorsNameThePath) {
             "fmap.m: field \"args\" is missing");
   EXPECT_EQ(
       ErrorOf([] { Parse(R"({"m":{"args":[],"launch_tags":["x"],"static_shared_bytes":0}})"); }),
-      "fmap.m.launch_tags[0]: expected one of blockIdx.x to blockIdx.z and threadIdx.x to "
-      "threadIdx.z, got x");
+      "fmap.m.launch_tags[0]: expected one of blockIdx.x to blockIdx.z, threadIdx.x to "
+      "threadIdx.z and shared.dynamic, got x");
   EXPECT_EQ(
       ErrorOf([] {
         Parse(

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tern/ffi/registry.h"
@@ -94,8 +95,47 @@ TEST_F(DeviceModuleTest, ChecksItsArguments) {
 TEST_F(DeviceModuleTest, LaunchErrorsNameKernelAndSizes) {
   ffi::Function broken = CreateDeviceModule(ToyArtifact())->GetFunction("broken");
   EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3); }),
-            "kernel broken: grid (1, 3, 1), block (8, 1, 1): out of toys, and of 24 bytes");
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1), 24 bytes of dynamic shared memory: "
+            "out of toys");
   broken(0, 8, 0);  // nothing to do, so nothing is launched
+}
+
+TEST_F(DeviceModuleTest, ALaunchGivesDynamicSharedMemory) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.fmap["broken"].launch_tags.push_back(kDynamicSharedTag);
+  ffi::Function broken = CreateDeviceModule(artifact)->GetFunction("broken");
+  EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3, 64); }),
+            "kernel broken: grid (1, 3, 1), block (8, 1, 1), 88 bytes of dynamic shared memory: "
+            "out of toys");
+  EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3, -1); }),
+            "kernel broken: extent of shared.dynamic: expected a size of 32 bits, got int -1");
+}
+
+// Many threads want a program for the first time while its driver fails now and then: each call
+// either runs or says what was wrong, and afterwards all run. The thread sanitizer watches.
+TEST_F(DeviceModuleTest, RealisationByManyThreadsSurvivesFailures) {
+  constexpr int kRounds = 20, kThreads = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    int64_t loads = Counter(kLoads);
+    ffi::Module module = CreateDeviceModule(ToyArtifact());
+    std::atomic<int> ran = 0, failed = 0;
+    std::vector<std::thread> threads;
+    ffi::GetGlobal("toy.fail_loads")(int64_t{round % 5});
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&, i] {
+        Tensor data = OnToy(1, i % 2);
+        ffi::Function fill = module->GetFunction("fill");
+        for (int k = 0; k < 10; ++k) {
+          std::string error = ErrorOf([&] { fill(i % 2, data->data(), 1, 1.0, 1, 1); });
+          EXPECT_TRUE(error == "no error" || error == "the toy driver is on strike") << error;
+          (error == "no error" ? ran : failed)++;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(failed, round % 5);
+    EXPECT_EQ(ran, kThreads * 10 - round % 5);
+    EXPECT_EQ(Counter(kLoads), loads + failed + 2) << "once per device that works";
+  }
 }
 
 TEST_F(DeviceModuleTest, ForcedFallbackSavesTheSameBytes) {

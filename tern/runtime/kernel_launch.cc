@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/kernel_launch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <sstream>
@@ -55,7 +56,12 @@ std::optional<uint64_t> Convert(DataType type, const ffi::AnyView& value) {
 }  // namespace
 
 PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi::Args args)
-    : name_(name), launch_{.grid = {1, 1, 1}, .block = {1, 1, 1}} {
+    : name_(name),
+      launch_{.grid = {1, 1, 1}, .block = {1, 1, 1}},
+      slots_(info.args.size()),
+      pointers_(info.args.size()),
+      sizes_(info.args.size()),
+      is_memory_(info.args.size()) {
   size_t num_args = info.args.size(), num_tags = info.launch_tags.size();
   if (args.size() != 1 + num_args + num_tags)
     TERN_THROW(TypeError) << "kernel " << name << ": expected " << 1 + num_args + num_tags
@@ -65,7 +71,6 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
   if (!device_id || *device_id < 0) Fail(name, "device id", "a number of a device", args[0]);
   device_id_ = *device_id;
 
-  slots_.resize(num_args);
   for (size_t i = 0; i < num_args; ++i) {
     const ffi::AnyView& value = args[1 + i];
     std::optional<uint64_t> slot = Convert(info.args[i], value);
@@ -73,12 +78,12 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
       Fail(name, "argument " + std::to_string(i),
            info.args[i].is_handle() ? "a buffer" : info.args[i].str().c_str(), value);
     slots_[i] = *slot;
-    pointers_.push_back(&slots_[i]);
-    sizes_.push_back(static_cast<uint64_t>(info.args[i].bytes()));
-    is_memory_.push_back(info.args[i].is_handle());
+    pointers_[i] = &slots_[i];
+    sizes_[i] = static_cast<uint64_t>(info.args[i].bytes());
+    is_memory_[i] = info.args[i].is_handle();
   }
-  for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
   launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
+  for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
   launch_.num_args = static_cast<int32_t>(num_args);
   launch_.args = pointers_.data();
   launch_.arg_sizes = sizes_.data();
@@ -89,6 +94,11 @@ void PackedLaunch::SetExtent(const std::string& tag, const ffi::AnyView& value) 
   std::optional<int64_t> extent = value.TryAs<int64_t>();
   if (!extent || *extent < 0 || *extent > std::numeric_limits<uint32_t>::max())
     Fail(name_, "extent of " + tag, "a size of 32 bits", value);
+  if (tag == kDynamicSharedTag) {
+    // A kernel that takes such memory gets some: plugins tell by that whether it does.
+    launch_.dynamic_shared_bytes += std::max<uint64_t>(static_cast<uint64_t>(*extent), 1);
+    return;
+  }
   auto& extents = tag.starts_with("blockIdx") ? launch_.grid : launch_.block;
   extents[tag.back() - 'x'] = static_cast<uint32_t>(*extent);
 }
@@ -105,6 +115,8 @@ std::string PackedLaunch::Sizes() const {
   const auto& [bx, by, bz] = launch_.block;
   out << "grid (" << gx << ", " << gy << ", " << gz << "), block (" << bx << ", " << by << ", "
       << bz << ")";
+  if (launch_.dynamic_shared_bytes > 0)
+    out << ", " << launch_.dynamic_shared_bytes << " bytes of dynamic shared memory";
   return out.str();
 }
 

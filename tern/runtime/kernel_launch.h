@@ -4,14 +4,31 @@
 #ifndef TERN_RUNTIME_KERNEL_LAUNCH_H_
 #define TERN_RUNTIME_KERNEL_LAUNCH_H_
 
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "tern/ffi/function.h"
 #include "tern/runtime/device_artifact.h"
 #include "tern/runtime/plugin_api.h"
 
 namespace tern::runtime {
+
+// Of a size that is known when it is made; few elements need no heap: launches are frequent.
+template <class T>
+class LaunchArray {
+ public:
+  explicit LaunchArray(size_t size)
+      : heap_(size > kInline ? new T[size] : nullptr), data_(heap_ ? heap_.get() : inline_) {}
+  LaunchArray(const LaunchArray&) = delete;
+  T& operator[](size_t i) { return data_[i]; }
+  T* data() { return data_; }
+
+ private:
+  static constexpr size_t kInline = 16;
+  T inline_[kInline];
+  std::unique_ptr<T[]> heap_;
+  T* data_;
+};
 
 class PackedLaunch {
  public:
@@ -33,10 +50,10 @@ class PackedLaunch {
   const std::string& name_;
   int32_t device_id_ = 0;
   TernLaunch launch_{};
-  std::vector<uint64_t> slots_;  // the argument's bytes, at the start of its slot
-  std::vector<const void*> pointers_;
-  std::vector<uint64_t> sizes_;
-  std::vector<uint8_t> is_memory_;
+  LaunchArray<uint64_t> slots_;  // the argument's bytes, at the start of its slot
+  LaunchArray<const void*> pointers_;
+  LaunchArray<uint64_t> sizes_;
+  LaunchArray<uint8_t> is_memory_;
 };
 
 }  // namespace tern::runtime

@@ -96,6 +96,11 @@ typedef struct TernDeviceApi {
   // Emits the target attributes that code for this very device should be compiled with. May be
   // null: the kind has no detector.
   int (*detect)(int32_t device_id, void* sink, TernPropertySink emit);
+
+  // Since version 3. Memory of the host that is copied from and to while the host goes on; both may
+  // be NULL.
+  int (*alloc_host)(int32_t device_id, uint64_t bytes, void** out);
+  int (*free_host)(int32_t device_id, void* memory);
 } TernDeviceApi;
 // What the first version of the table had.
 #define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, memory_info)

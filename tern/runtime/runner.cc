@@ -17,6 +17,7 @@
 #include "tern/runtime/extent.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/stream.h"
+#include "tern/runtime/thread_pool.h"
 
 namespace tern::runtime {
 namespace {
@@ -40,9 +41,10 @@ constexpr int kUnused = 0x5a;
 // SplitMix64: 64 good bits per step from a counter, the same everywhere.
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
+  // Behind so many steps.
+  Random(uint64_t seed, int64_t steps) : state_(seed + kStep * static_cast<uint64_t>(steps)) {}
   uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    uint64_t z = state_ += kStep;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
@@ -57,6 +59,7 @@ class Random {
   }
 
  private:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
   uint64_t state_;
 };
 
@@ -180,13 +183,21 @@ class ArgumentMaker {
       return tensor;
     }
     std::string source = SourceOf(param);
-    // Every parameter has a sequence of its own, whatever the shapes of the others.
-    Random random(options_.seed * 0x100000001b3u + i);
-    for (int64_t k = 0; k < tensor->num_elements(); ++k)
-      SetElement(tensor, k,
-                 source == "zeros"  ? 0
-                 : source == "ones" ? 1
-                                    : random.Element(param.dtype));
+    bool is_random = source == "random";
+    double constant = source == "ones" ? 1 : 0;
+    auto fill = [&](int64_t begin, int64_t end) {
+      // Every parameter has a sequence of its own, whatever the shapes of the others.
+      Random random(options_.seed * 0x100000001b3u + i, begin);
+      for (int64_t k = begin; k < end; ++k)
+        SetElement(tensor, k, is_random ? random.Element(param.dtype) : constant);
+    };
+    // Elements of packed types share bytes, those of a broadcast tensor even places.
+    bool is_apart = tensor->is_row_major() && !param.dtype.is_packed();
+    constexpr int64_t kWorthThreads = 1 << 16;
+    if (is_apart && tensor->num_elements() >= kWorthThreads)
+      ParallelFor(tensor->num_elements(), fill);
+    else
+      fill(0, tensor->num_elements());
     return tensor;
   }
 

@@ -141,6 +141,19 @@ Tensor Tensor::Empty(std::vector<int64_t> shape, DataType dtype, TernDevice devi
   return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, device, layout));
 }
 
+Tensor Tensor::EmptyPageLocked(std::vector<int64_t> shape, DataType dtype, TernDevice device) {
+  int64_t bytes = dtype.bytes();
+  for (int64_t extent : shape)
+    TERN_CHECK(extent >= 0 && !__builtin_mul_overflow(bytes, extent, &bytes))
+        << "a tensor of shape " << ffi::ShapeText(shape) << " has no size";
+  const DeviceKind& kind = GetDeviceKind(device.type);
+  std::shared_ptr<void> data(kind.AllocHost(device.id, static_cast<uint64_t>(bytes)),
+                             [&kind, id = device.id](void* memory) { kind.FreeHost(id, memory); });
+  return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, TernDevice{kTernDeviceCpu, 0},
+                                     TensorLayout{},
+                                     TensorMemory{std::move(data), static_cast<uint64_t>(bytes)}));
+}
+
 Tensor Tensor::View(std::vector<int64_t> shape, const TensorLayout& layout) const {
   const TensorObj& self = *get();
   return Tensor(
@@ -171,6 +184,19 @@ Tensor Tensor::Slice(size_t axis, int64_t begin, int64_t end) const {
   return View(std::move(shape), {strides, self.layout().offset + first});
 }
 
+// All of the memory, on the current stream of the device that copies, which is returned.
+static TernDevice GiveCopy(const TensorObj& from, const TensorObj& to) {
+  TernDevice copier = from.device().type == kTernDeviceCpu ? to.device() : from.device();
+  GetDeviceKind(copier.type)
+      .Copy({.src = from.data(),
+             .src_device = from.device(),
+             .dst = to.data(),
+             .dst_device = to.device(),
+             .bytes = from.storage_bytes(),
+             .stream = CurrentStream(copier)});
+  return copier;
+}
+
 Tensor Tensor::CopyTo(TernDevice device) const {
   const TensorObj& source = *get();
   bool source_on_host = source.device().type == kTernDeviceCpu;
@@ -183,16 +209,24 @@ Tensor Tensor::CopyTo(TernDevice device) const {
 
   Tensor target = Empty(source.shape(), source.dtype(), device, source.layout());
   if (source.storage_bytes() == 0) return target;
-  TernDevice copier = source_on_host ? device : source.device();
-  const DeviceKind& kind = GetDeviceKind(copier.type);
-  kind.Copy({.src = source.data(),
-             .src_device = source.device(),
-             .dst = target->data(),
-             .dst_device = device,
-             .bytes = source.storage_bytes(),
-             .stream = CurrentStream(copier)});
-  kind.Synchronize(copier.id, CurrentStream(copier));
+  TernDevice copier = GiveCopy(source, *target.get());
+  GetDeviceKind(copier.type).Synchronize(copier.id, CurrentStream(copier));
   return target;
+}
+
+void CopyAsync(const Tensor& from, const Tensor& to) {
+  TERN_CHECK(from->shape() == to->shape() && from->dtype() == to->dtype())
+      << "a " << from->dtype().str() << " tensor of shape " << ffi::ShapeText(from->shape())
+      << " cannot be copied to a " << to->dtype().str() << " tensor of shape "
+      << ffi::ShapeText(to->shape());
+  TERN_CHECK(from->is_compact() && to->is_compact())
+      << "only compact tensors can be copied while the host goes on";
+  TernDevice a = from->device(), b = to->device();
+  TERN_CHECK(a.type == kTernDeviceCpu || b.type == kTernDeviceCpu ||
+             (a.type == b.type && a.id == b.id))
+      << "a copy from " << DeviceName(a) << " to " << DeviceName(b)
+      << " goes through the host; copy there first";
+  if (from->storage_bytes() > 0) GiveCopy(*from.get(), *to.get());
 }
 
 }  // namespace tern::runtime

@@ -73,6 +73,8 @@ class Tensor : public ffi::Ref<TensorObj> {
 
   static Tensor Empty(std::vector<int64_t> shape, DataType dtype,
                       TernDevice device = {kTernDeviceCpu, 0}, const TensorLayout& layout = {});
+  // On the host, in memory from and to which a device copies while the host goes on (CopyAsync).
+  static Tensor EmptyPageLocked(std::vector<int64_t> shape, DataType dtype, TernDevice device);
   // Other looks at the same memory, without a copy. `View` throws where it would reach beyond it;
   // its offset, like that of every layout, counts from the start of the memory.
   Tensor View(std::vector<int64_t> shape, const TensorLayout& layout) const;
@@ -87,6 +89,11 @@ class Tensor : public ffi::Ref<TensorObj> {
     return static_cast<T*>(get()->data());
   }
 };
+
+// Between a device and the host, or on one device, of compact tensors of one shape and type: given
+// to the device's current stream. Where the host's side is EmptyPageLocked, this returns before it
+// is done: neither may be freed or written before the stream is synchronized.
+void CopyAsync(const Tensor& from, const Tensor& to);
 
 // Element `i`, in row-major order, of a host tensor as a double, and back (rounded and wrapped to
 // the dtype). int64 beyond 2^53 loses bits.

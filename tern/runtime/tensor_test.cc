@@ -40,6 +40,15 @@ TEST(Tensor, RefusesImpossibleShapes) {
   EXPECT_EQ(make({2}, DataType::Handle()), "a tensor cannot have elements of type handle");
 }
 
+TEST(Tensor, AKindWithoutPageLockedMemoryHasAny) {
+  Tensor tensor = Tensor::EmptyPageLocked({3}, DataType::Int(32), {kTernDeviceCpu, 0});
+  Tensor copy = Tensor::Empty({3}, DataType::Int(32));
+  for (int64_t i = 0; i < 3; ++i) SetElement(tensor, i, 7);
+  CopyAsync(tensor, copy);
+  EXPECT_EQ(GetElement(copy, 2), 7);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->data()) % 64, 0u);
+}
+
 TEST(Tensor, EmptyAndScalar) {
   EXPECT_EQ(Tensor::Empty({0, 5}, DataType::Int(8))->num_bytes(), 0u);
   EXPECT_EQ(Tensor::Empty({}, DataType::Int(64))->num_bytes(), 8u);

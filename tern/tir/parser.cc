@@ -9,6 +9,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/expr_parser.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
 
 namespace tern::tir {
@@ -183,7 +184,7 @@ class Parser : public ExprParser {
     Expect("(");
     CommaList(")", [&] {
       Span span = Peek().span;
-      std::string axis = ParseThreadAxis(false);
+      std::string axis = ParseLaunchTag();
       for (const std::string& other : kernel->launch_tags)
         if (other == axis) Fail(span, "axis " + axis + " is given twice");
       kernel->launch_tags.push_back(axis);
@@ -205,6 +206,8 @@ class Parser : public ExprParser {
     Expect("}");
     return kernel;
   }
+  // A thread axis, or how much dynamic shared memory there is.
+  std::string ParseLaunchTag() { return Is(kDynamicShared) ? Next().text : ParseThreadAxis(false); }
   std::vector<bool> ParseWrites(const std::vector<Param>& params) {
     std::vector<bool> writes(params.size());
     Span span = Peek().span;

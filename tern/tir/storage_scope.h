@@ -24,6 +24,10 @@ struct StorageScope {
 const StorageScope* FindStorageScope(std::string_view name);
 std::vector<std::string> StorageScopeNames();
 
+// Shared memory whose size the launch gives: a kernel has one piece of it at most. Among what a
+// launch takes this is the size, in bytes.
+inline constexpr const char* kDynamicShared = "shared.dynamic";
+
 // Of one of the scopes.
 ScopeOwner OwnerOf(std::string_view name);
 

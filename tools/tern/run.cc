@@ -75,8 +75,10 @@ std::vector<Comparison> Check(const std::string& check, const Program& program,
 bool RunOne(const RunOptions& options, const Program& program, const runtime::FunctionInfo& info,
             const runtime::RunOptions& run) {
   ffi::Function function = program.module->GetFunction(info.name);
-  runtime::RunResult result = runtime::RunFunction(function, info, program.meta.device, run);
-  std::printf("%s\n", SummaryLine(info, program.where, result).c_str());
+  runtime::RunResult result =
+      runtime::RunFunction(function, info, program.meta.DeviceOf(info), run);
+  std::string where = info.device.empty() ? program.where : info.device + ":0";
+  std::printf("%s\n", SummaryLine(info, where, result).c_str());
   if (run.repeat > 1) std::printf("%s\n", TimesLine(run.repeat, result).c_str());
   for (const std::string& text : options.outputs) {
     auto [name, path] = SplitAssignment("--output", text);

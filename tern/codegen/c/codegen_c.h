@@ -64,6 +64,7 @@ class CodeGenC {
                                   bool is_const);
   // What makes a decimal literal a 64-bit one.
   virtual std::string LongSuffix() const { return "LL"; }
+  virtual std::string FloatLiteral(DataType dtype, double value);
   // An infinity or a NaN.
   virtual std::string NonFiniteLiteral(DataType dtype, double value) = 0;
   // What stands before the helpers; asked for last, when all that is used is known.
@@ -106,7 +107,6 @@ class CodeGenC {
   Code PrintWide(const ir::Expr& expr);
   // The negation of a bool.
   Code PrintNot(const ir::Expr& expr);
-  std::string FloatLiteral(DataType dtype, double value);
 
   // What an element of memory is as a value, and what is stored for a value.
   Code FromMemory(DataType dtype, Code element);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tern/codegen/kernel_info.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -63,6 +64,19 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
     if (!text.empty()) params += (params.empty() ? "" : ", ") + text;
   }
   return params;
+}
+
+ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::AllocateNode* node) override {
+      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
+      VisitChildren(node);
+    }
+    ir::Buffer found;
+  } scan;
+  scan.Visit(kernel->body);
+  return scan.found;
 }
 
 }  // namespace tern::codegen

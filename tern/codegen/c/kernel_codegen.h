@@ -38,6 +38,8 @@ class KernelCodeGen : public CodeGenC {
 
 // The threads of a kernel's block; 0 where that is not constant.
 int64_t ThreadsOf(const tir::PrimFunc& kernel);
+// The memory of scope shared.dynamic that a kernel allocates; null where it does not.
+ir::Buffer DynamicShared(const tir::PrimFunc& kernel);
 
 // The function of C's mathematics, for float64, that an intrinsic on floats is; "" for none. All
 // languages of kernels have them, some with suffixes for other types.

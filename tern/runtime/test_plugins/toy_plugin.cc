@@ -27,7 +27,7 @@ struct Memory {
   char* data;
 };
 
-std::atomic<int64_t> live_allocations{0}, loads{0}, live_programs{0};
+std::atomic<int64_t> live_allocations{0}, loads{0}, live_programs{0}, loads_to_fail{0};
 
 // The default stream, and the only one: whatever threads give to it is done one after another.
 std::mutex stream;
@@ -106,8 +106,8 @@ int Load(int32_t id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, 
     ++loads;
     CheckDevice(id);
     if (std::string(fmt) != "toy") TERN_THROW(ValueError) << "format " << fmt << " is not toy";
-    // So that a test can make the first attempt fail.
-    if (std::getenv("TERN_TOY_FAIL_LOAD"))
+    // So that a test can make attempts fail.
+    if (std::getenv("TERN_TOY_FAIL_LOAD") || loads_to_fail-- > 0)
       TERN_THROW(RuntimeError) << "the toy driver is on strike";
     Program program;
     for (int32_t i = 0; i < num_blobs; ++i) {
@@ -145,9 +145,7 @@ T Arg(const TernLaunch* launch, int i) {
 int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
     const auto* kernel = static_cast<Kernel*>(raw);
-    if (kernel->op == "fail")
-      TERN_THROW(RuntimeError) << "out of toys, and of " << launch->dynamic_shared_bytes
-                               << " bytes";
+    if (kernel->op == "fail") TERN_THROW(RuntimeError) << "out of toys";
     auto* data = reinterpret_cast<float*>(Arg<Memory*>(launch, 0)->data);
     auto count = static_cast<uint32_t>(Arg<int32_t>(launch, 1));
     std::lock_guard lock(stream);
@@ -182,10 +180,19 @@ int Counter(void*, const TernAny* args, int32_t num_args, TernAny* result) {
   });
 }
 
+// "toy.fail_loads"(n): the next n loads fail.
+int FailLoads(void*, const TernAny* args, int32_t num_args, TernAny*) {
+  return Guard([&] {
+    TERN_ICHECK(num_args == 1 && args[0].type_index == kTernInt);
+    loads_to_fail = args[0].v_int;
+  });
+}
+
 }  // namespace
 
 TERN_PLUGIN(host, registrar) {
   tern::plugin::Check(registrar->add_device(registrar, "toy", &kDevice));
   tern::plugin::Check(registrar->add_kernel_loader(registrar, "toy", &kLoader));
   tern::plugin::Check(registrar->add_function(registrar, "toy.counter", Counter, nullptr));
+  tern::plugin::Check(registrar->add_function(registrar, "toy.fail_loads", FailLoads, nullptr));
 }

@@ -9,6 +9,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::tir {
 namespace {
@@ -73,7 +74,7 @@ class LimitFinder : public StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
-    is_special_ |= node->buffer->scope == "shared";
+    is_special_ |= IsSharedScope(node->buffer->scope);
     VisitChildren(node);
   }
   void VisitNode(const EvaluateNode*) override { is_special_ = true; }

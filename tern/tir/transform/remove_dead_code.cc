@@ -5,6 +5,7 @@
 
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -171,7 +172,7 @@ class Remover : public StmtMutator {
         VisitChildren(node);
       }
       void VisitNode(const AllocateNode* node) override {
-        if (node->buffer->scope != "shared") allocated.insert(node->buffer->data.node());
+        if (!IsSharedScope(node->buffer->scope)) allocated.insert(node->buffer->data.node());
         VisitChildren(node);
       }
       std::vector<Buffer> loads;

@@ -11,6 +11,7 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/outline.h"
 
 namespace tern::tir {
@@ -19,7 +20,8 @@ namespace {
 // What a kernel uses but does not define, and the extents of its thread axes.
 class KernelScan : public CaptureScan {
  public:
-  std::map<std::string, Expr> extents;  // by axis: blockIdx before threadIdx, x before y before z
+  // By axis: blockIdx before threadIdx, x before y before z; and the bytes of dynamic memory.
+  std::map<std::string, Expr> extents;
 
  private:
   using CaptureScan::VisitNode;
@@ -42,9 +44,13 @@ class KernelScan : public CaptureScan {
       TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
                              << " in scope global; allocate it outside of the thread loops";
     for (const Expr& extent : buffer->shape)
-      if (buffer->scope == "local" && !ir::AsConstInt(extent))
+      if ((buffer->scope == "local" || buffer->scope == "shared") && !ir::AsConstInt(extent))
         TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
-                               << ", whose size is not constant";
+                               << ", whose size is not constant"
+                               << (buffer->scope == "shared"
+                                       ? "; in scope shared.dynamic the launch gives the size"
+                                       : "");
+    if (buffer->scope == kDynamicShared) NoteDynamic(node);
     CaptureScan::VisitNode(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -54,13 +60,29 @@ class KernelScan : public CaptureScan {
         TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread
                                << " has two extents in one kernel";
       TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
-      ir::ForEachExpr(node->extent, [&](const Expr& expr) {
-        if (expr.As<VarNode>() && defined_in_kernel_.count(expr.get()))
-          TERN_THROW(ValueError) << node->span.str() << ": the extent of " << node->thread
-                                 << " depends on a value computed in the kernel";
-      });
+      CheckKnown(node->extent, "the extent of " + node->thread, node->span);
     }
     VisitChildren(node);
+  }
+
+  // The launch says how much there is.
+  void NoteDynamic(const AllocateNode* node) {
+    Expr bytes(static_cast<int64_t>(node->buffer->dtype.bytes()));
+    for (const Expr& extent : node->buffer->shape) bytes = extent * bytes;
+    CheckKnown(bytes, "the size of " + node->buffer->name, node->span);
+    if (!extents.emplace(kDynamicShared, bytes).second)
+      TERN_THROW(ValueError) << node->span.str() << ": " << node->buffer->name
+                             << " is the second allocation in scope shared.dynamic of a kernel; "
+                                "merge_shared_memory makes one of several";
+  }
+
+  // The host computes it, before the kernel runs.
+  void CheckKnown(const Expr& value, const std::string& what, const Span& span) const {
+    ir::ForEachExpr(value, [&](const Expr& expr) {
+      if (expr.As<VarNode>() && defined_in_kernel_.count(expr.get()))
+        TERN_THROW(ValueError) << span.str() << ": " << what
+                               << " depends on a value computed in the kernel";
+    });
   }
 
   std::unordered_set<const void*> defined_in_kernel_;  // variables

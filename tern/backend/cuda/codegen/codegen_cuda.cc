@@ -11,6 +11,7 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::backend::cuda {
@@ -148,12 +149,14 @@ std::string CodeGenCuda::ThreadIndex(const std::string& axis) {
 
 void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  bool is_shared = buffer->scope == "shared";
+  bool is_dynamic = buffer->scope == tir::kDynamicShared;
+  bool is_shared = is_dynamic || buffer->scope == "shared";
   TERN_ICHECK(is_shared || buffer->scope == "local")
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   std::string type = StorageType(buffer->dtype);
   DefineArray(buffer, name, type);
+  if (is_dynamic) return HoistLine(fmt::format("{0}* {1} = ({0}*)tern_shared;", type, name));
   int64_t size = ConstantSize(buffer), alignment = std::max(buffer->alignment, kMoveBytes);
   if (is_shared && dynamic_shared_) {
     uint64_t& bytes = kernel().dynamic_shared_bytes;
@@ -185,7 +188,12 @@ void CodeGenCuda::EmitFunctionStart(const tir::PrimFunc& function) {
   scan.Visit(function->body);
   constexpr int64_t kMostStatic = 48 << 10;
   dynamic_shared_ = scan.bytes > kMostStatic;
-  if (dynamic_shared_)
+  bool is_given = static_cast<bool>(codegen::DynamicShared(function));
+  TERN_CHECK(!dynamic_shared_ || !is_given)
+      << function->span.str() << ": kernel " << function->name << " has " << scan.bytes
+      << " bytes of shared memory; beside memory of scope " << tir::kDynamicShared << " "
+      << kMostStatic << " are allowed";
+  if (dynamic_shared_ || is_given)
     HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];", 128));
 }
 

@@ -13,6 +13,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::cuda {
 
@@ -71,6 +72,7 @@ void RegisterCodegen() {
   kind.vectors = false;
   kind.move_bytes = 16;
   kind.warp_size = 32;
+  kind.scopes.emplace_back(tir::kDynamicShared);
   kind.final_passes = {"narrow_indices"};
   kind.stores = Stores;
   kind.attrs["arch"] = target::OneOf("arch", kBaselineArchitecture, Architectures(),

@@ -40,6 +40,7 @@ enum FunctionAttribute : int {
 };
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kHostPortable = 1;  // page-locked for all contexts
 
 // X(name, symbol, parameters...): every function returns a Result.
 #define TERN_CUDA_FUNCTIONS(X)                                                                  \
@@ -57,6 +58,8 @@ inline constexpr unsigned kEventDefault = 0;
   X(ContextPop, "cuCtxPopCurrent_v2", Context*)                                                 \
   X(MemAlloc, "cuMemAlloc_v2", DevicePointer*, size_t)                                          \
   X(MemFree, "cuMemFree_v2", DevicePointer)                                                     \
+  X(MemHostAlloc, "cuMemHostAlloc", void**, size_t, unsigned)                                   \
+  X(MemFreeHost, "cuMemFreeHost", void*)                                                        \
   X(MemGetInfo, "cuMemGetInfo_v2", size_t*, size_t*)                                            \
   X(MemcpyHtoD, "cuMemcpyHtoDAsync_v2", DevicePointer, const void*, size_t, Stream)             \
   X(MemcpyDtoH, "cuMemcpyDtoHAsync_v2", void*, DevicePointer, size_t, Stream)                   \

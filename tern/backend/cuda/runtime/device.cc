@@ -9,8 +9,6 @@ namespace {
 
 using plugin::Guard;
 
-constexpr uint64_t kMaxStaticSharedMemory = 49152;  // of every architecture
-
 cu::DevicePointer Address(const void* memory, uint64_t offset) {
   return reinterpret_cast<cu::DevicePointer>(memory) + offset;
 }
@@ -27,8 +25,7 @@ void EmitLimits(Device& device, void* sink, TernPropertySink emit) {
     emit(sink, name, &any);
   };
   number("max_threads", device.Attribute(cu::kMaxThreadsPerBlock));
-  number("max_shared_memory", std::min<uint64_t>(device.Attribute(cu::kMaxSharedMemoryPerBlock),
-                                                 kMaxStaticSharedMemory));
+  number("max_shared_memory", device.Attribute(cu::kMaxSharedMemoryPerBlockOptin));
 }
 
 int Describe(int32_t device_id, void* sink, TernPropertySink emit) {
@@ -93,8 +90,23 @@ void CopyToPeer(const TernCopy& copy) {
         "cuMemcpyPeerAsync");
 }
 
-// To and from the host it waits: the host's memory may go away when this returns; between devices
-// too, whose streams do not know of each other.
+int AllocHost(int32_t device_id, uint64_t bytes, void** out) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().MemHostAlloc(out, std::max<uint64_t>(bytes, 1), cu::kHostPortable),
+          "cuMemHostAlloc");
+  });
+}
+
+int FreeHost(int32_t device_id, void* memory) {
+  return Guard([&] {
+    Current current(Driver::Get().device(device_id));
+    Check(Cu().MemFreeHost(memory), "cuMemFreeHost");
+  });
+}
+
+// The driver itself waits where the host's memory is not page-locked, which may go away when this
+// returns. Between devices this does, whose streams do not know of each other.
 int Copy(const TernCopy* copy) {
   return Guard([&] {
     bool from_host = copy->src_device.type == kTernDeviceCpu,
@@ -118,8 +130,7 @@ int Copy(const TernCopy* copy) {
       Check(Cu().MemcpyDtoD(Address(copy->dst, copy->dst_offset),
                             Address(copy->src, copy->src_offset), copy->bytes, stream),
             "cuMemcpyDtoDAsync");
-    if (from_host || to_host || is_peer)
-      Check(Cu().StreamSynchronize(stream), "cuStreamSynchronize");
+    if (is_peer) Check(Cu().StreamSynchronize(stream), "cuStreamSynchronize");
   });
 }
 
@@ -229,6 +240,8 @@ const TernDeviceApi kDeviceApi = {
     .synchronize_event = SynchronizeEvent,
     .elapsed = Elapsed,
     .detect = Detect,
+    .alloc_host = AllocHost,
+    .free_host = FreeHost,
 };
 
 }  // namespace tern::cuda

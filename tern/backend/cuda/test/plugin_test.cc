@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plugin from outside, through the runtime, on two devices of the stand-in driver.
+#include <cmath>
 #include <filesystem>
 #include <thread>
 
@@ -84,6 +85,26 @@ TEST_F(CudaTest, AModuleRunsOnEachDevice) {
 TEST_F(CudaTest, CopiesBetweenDevices) {
   Tensor there = OnDevice(8, 3, 0).CopyTo({2, 1}), host = there.CopyTo({kTernDeviceCpu, 0});
   for (int i = 0; i < 8; ++i) EXPECT_EQ(GetElement(host, i), 3 + i);
+}
+
+TEST_F(CudaTest, CopiesOfPageLockedMemoryGoOnByThemselves) {
+  Tensor from = Tensor::EmptyPageLocked({4}, DataType::Float(32), {2, 0});
+  Tensor to = Tensor::EmptyPageLocked({4}, DataType::Float(32), {2, 0});
+  Tensor device = Tensor::Empty({4}, DataType::Float(32), {2, 0});
+  for (int64_t i = 0; i < 4; ++i) SetElement(from, i, static_cast<double>(i));
+  CopyAsync(from, device);
+  CopyAsync(device, to);
+  // The stand-in does nothing before it is waited for.
+  EXPECT_TRUE(std::isnan(GetElement(to, 3)));
+  GetDeviceKind("cuda").Synchronize(0);
+  EXPECT_EQ(GetElement(to, 3), 3);
+
+  Tensor other = Tensor::Empty({4}, DataType::Float(32), {2, 1});
+  EXPECT_EQ(ErrorOf([&] { CopyAsync(device, other); }),
+            "a copy from cuda:0 to cuda:1 goes through the host; copy there first");
+  Tensor longer = Tensor::Empty({5}, DataType::Float(32));
+  EXPECT_EQ(ErrorOf([&] { CopyAsync(device, longer); }),
+            "a float32 tensor of shape (4) cannot be copied to a float32 tensor of shape (5)");
 }
 
 TEST_F(CudaTest, ThreadsShareAModule) {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::metal {
 
@@ -26,7 +26,7 @@ bool IsStoredFloat(DataType dtype) {
 
 std::string AddressSpace(const std::string& scope) {
   if (scope == "global") return "device ";
-  if (scope == "shared") return "threadgroup ";
+  if (scope == "shared" || scope == tir::kDynamicShared) return "threadgroup ";
   TERN_ICHECK(scope == "local") << "scope " << scope << " has no address space in Metal";
   return "thread ";
 }
@@ -160,6 +160,12 @@ std::string CodeGenMetal::FunctionHead(const tir::PrimFunc& function) {
   auto add = [&](const std::string& param) { params += (params.empty() ? "" : ", ") + param; };
   if (by_address_ || has_numbers)
     add(fmt::format("constant tern_args_t& tern_args [[buffer({})]]", num_buffers_));
+  if (ir::Buffer shared = codegen::DynamicShared(function)) {
+    std::string name = DefineHoistedBuffer(shared);
+    DefineAddress(shared, name);
+    add(fmt::format("{} {} [[threadgroup(0)]]",
+                    PointerType(StorageType(shared->dtype), shared->scope, false), name));
+  }
   add("uint3 tern_block [[threadgroup_position_in_grid]]");
   add("uint3 tern_thread [[thread_position_in_threadgroup]]");
   threads_ = codegen::ThreadsOf(function);
@@ -217,6 +223,7 @@ std::string CodeGenMetal::ThreadIndex(const std::string& axis) {
 
 void CodeGenMetal::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
+  if (buffer->scope == tir::kDynamicShared) return;  // a parameter
   bool is_shared = buffer->scope == "shared";
   TERN_ICHECK(is_shared || buffer->scope == "local")
       << "buffer " << buffer->name << " of scope " << buffer->scope;

@@ -7,6 +7,7 @@
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::metal {
 
@@ -79,6 +80,7 @@ void RegisterCodegen() {
   kind.device = "metal";
   kind.device_type = kDeviceTypeMetal;
   kind.takes_vector = TakesVector;
+  kind.scopes.emplace_back(tir::kDynamicShared);
   kind.final_passes = {"narrow_indices"};
   kind.stores = [](const target::Target& target, DataType dtype) {
     return dtype == DataType::Float(16) ||

@@ -184,7 +184,7 @@ void CheckLimits(const Kernel& kernel, const TernLaunch& launch) {
   uint64_t shared = kernel.shared_bytes + launch.dynamic_shared_bytes;
   uint64_t limit = kernel.device->Number("maxThreadgroupMemoryLength");
   if (shared > limit)
-    TERN_THROW(ValueError) << "the block has " << shared
+    TERN_THROW(ValueError) << "the block asks for " << shared
                            << " bytes of shared memory; metal:" << kernel.device->number()
                            << " allows " << limit << " (maxThreadgroupMemoryLength)";
 }

@@ -7,6 +7,7 @@
 
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::opencl {
 
@@ -15,12 +16,13 @@ using codegen::Precedence;
 
 namespace {
 
-// The one narrow float that the language stores; as a value it is a float.
+// The one narrow float that the language stores; as a value it is a float, unless the device has
+// the extension for it.
 bool IsHalf(DataType dtype) { return dtype.element() == DataType::Float(16); }
 
 std::string ScopeQualifier(const std::string& scope) {
   if (scope == "global") return "__global ";
-  if (scope == "shared") return "__local ";
+  if (tir::IsSharedScope(scope)) return "__local ";
   TERN_ICHECK(scope == "local") << "scope " << scope << " has no address space in OpenCL";
   return "";
 }
@@ -86,7 +88,7 @@ bool TakesVector(const ir::Expr& expr) {
   return kind != NodeKind::kCast || !IsHalf(dtype);
 }
 
-CodeGenOpenCL::CodeGenOpenCL() {
+CodeGenOpenCL::CodeGenOpenCL(bool has_fp16) : has_fp16_(has_fp16) {
   names_.Reserve(
       "auto break case char const continue default do double else enum extern float for goto if "
       "inline int long register "
@@ -121,6 +123,10 @@ std::string CodeGenOpenCL::ValueType(DataType dtype) {
     return "bool";
   }
   TERN_ICHECK(!dtype.is_handle()) << "a pointer is used as a value in a kernel";
+  if (IsHalf(dtype) && has_fp16_) {
+    uses_fp16_ = true;
+    return WithLanes("half", dtype);
+  }
   if (dtype.is_float()) {
     uses_fp64_ |= dtype.bits() == 64;
     return WithLanes(dtype.bits() == 64 ? "double" : "float", dtype);
@@ -130,12 +136,17 @@ std::string CodeGenOpenCL::ValueType(DataType dtype) {
 
 std::string CodeGenOpenCL::StorageType(DataType dtype) {
   if (dtype.is_bool()) return "uchar";
-  return IsHalf(dtype) ? "half" : ValueType(dtype);
+  return IsBoxedHalf(dtype) ? "half" : ValueType(dtype);
 }
 
 std::string CodeGenOpenCL::PointerType(const std::string& storage, const std::string& scope,
                                        bool is_const) {
   return ScopeQualifier(scope) + CodeGenC::PointerType(storage, scope, is_const);
+}
+
+std::string CodeGenOpenCL::FloatLiteral(DataType dtype, double value) {
+  std::string text = CodeGenC::FloatLiteral(dtype, value);
+  return IsHalf(dtype) && has_fp16_ ? "((half)" + text + ")" : text;
 }
 
 std::string CodeGenOpenCL::NonFiniteLiteral(DataType, double value) {
@@ -145,13 +156,22 @@ std::string CodeGenOpenCL::NonFiniteLiteral(DataType, double value) {
 std::string CodeGenOpenCL::Preamble() const {
   // A product and a sum are two operations, each rounded (docs/numerics.md).
   std::string text = "// Written by Tern.\n#pragma OPENCL FP_CONTRACT OFF\n";
+  if (uses_fp16_) text += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
   return uses_fp64_ ? text + "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : text;
 }
 
 // ---- Functions.
 
 std::string CodeGenOpenCL::FunctionHead(const tir::PrimFunc& function) {
-  return fmt::format("__kernel void {}({})", function->name, BeginKernel(function, "OpenCL C"));
+  std::string params = BeginKernel(function, "OpenCL C");
+  // Memory whose size the launch gives is the parameter behind the others.
+  if (ir::Buffer buffer = codegen::DynamicShared(function)) {
+    std::string name = DefineBuffer(buffer);
+    DefineAddress(buffer, name);
+    params += (params.empty() ? "" : ", ") +
+              PointerType(StorageType(buffer->dtype), buffer->scope, false) + " " + name;
+  }
+  return fmt::format("__kernel void {}({})", function->name, params);
 }
 
 std::string CodeGenOpenCL::PrintParam(const tir::Param& param) {
@@ -182,6 +202,7 @@ std::string CodeGenOpenCL::ThreadIndex(const std::string& axis) {
 
 void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
+  if (buffer->scope == tir::kDynamicShared) return;  // a parameter
   bool is_shared = buffer->scope == "shared";
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   DefineAddress(buffer, name);
@@ -192,7 +213,7 @@ void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
   // Shared memory is declared in the outermost scope of a kernel.
   auto declare = [&](const std::string& text) { is_shared ? HoistLine(text) : Line(text); };
   if (is_shared) NoteShared(buffer, size);
-  if (!IsHalf(buffer->dtype)) {
+  if (!IsBoxedHalf(buffer->dtype)) {
     declare(fmt::format("{}{} {}[{}]{};", qualifier, StorageType(buffer->dtype), name, size,
                         AlignmentAttribute(buffer)));
     return;
@@ -219,19 +240,19 @@ std::string CodeGenOpenCL::PrintPlace(const ir::Buffer& buffer, const ir::Expr& 
 
 Code CodeGenOpenCL::PrintLoad(const ir::BufferLoadNode* node) {
   DataType dtype = node->dtype;
-  if (dtype.is_scalar() && !IsHalf(dtype)) return CodeGenC::PrintLoad(node);
-  std::string function = WithLanes(IsHalf(dtype) ? "vload_half" : "vload", dtype);
+  if (dtype.is_scalar() && !IsBoxedHalf(dtype)) return CodeGenC::PrintLoad(node);
+  std::string function = WithLanes(IsBoxedHalf(dtype) ? "vload_half" : "vload", dtype);
   return {fmt::format("{}({})", function, PrintPlace(node->buffer, node->indices[0]))};
 }
 
 void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
-  if (dtype.is_scalar() && !IsHalf(dtype)) return CodeGenC::EmitStore(node);
+  if (dtype.is_scalar() && !IsBoxedHalf(dtype)) return CodeGenC::EmitStore(node);
   std::string function =
-      IsHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
+      IsBoxedHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
-  std::string value = Print(IsHalf(dtype) && cast ? cast->value : node->value).text;
+  std::string value = Print(IsBoxedHalf(dtype) && cast ? cast->value : node->value).text;
   Line(fmt::format("{}({}, {});", function, value, PrintPlace(node->buffer, node->indices[0])));
 }
 
@@ -249,10 +270,10 @@ std::string CodeGenOpenCL::FunctionName(const ir::CallNode* node) {
 Code CodeGenOpenCL::PrintReinterpret(const ir::CallNode* node) {
   DataType from = node->args[0].dtype(), to = node->dtype;
   if (from == to) return Print(node->args[0]);
-  TERN_ICHECK((!IsHalf(from) && !IsHalf(to)) || to.is_scalar())
+  TERN_ICHECK((!IsBoxedHalf(from) && !IsBoxedHalf(to)) || to.is_scalar())
       << "reinterpret between " << from.str() << " and " << to.str();
   // A half is a half in memory alone.
-  if (IsHalf(from)) {
+  if (IsBoxedHalf(from)) {
     UseHelper("tern_half_bits",
               "static ushort tern_half_bits(float x) {\n"
               "  ushort bits;\n"
@@ -262,7 +283,7 @@ Code CodeGenOpenCL::PrintReinterpret(const ir::CallNode* node) {
     std::string bits = "tern_half_bits(" + Print(node->args[0]).text + ")";
     return {to.is_int() ? "as_short(" + bits + ")" : bits};
   }
-  if (IsHalf(to)) {
+  if (IsBoxedHalf(to)) {
     UseHelper(
         "tern_half",
         "static float tern_half(ushort bits) { return vload_half(0, (const half*)&bits); }\n");
@@ -274,7 +295,7 @@ Code CodeGenOpenCL::PrintReinterpret(const ir::CallNode* node) {
 // ---- Vectors.
 
 Code CodeGenOpenCL::PrintConversion(const ir::CastNode* node) {
-  if (IsHalf(node->dtype)) {
+  if (IsBoxedHalf(node->dtype)) {
     // Rounded as memory would.
     TERN_ICHECK(node->dtype.is_scalar()) << "a conversion to " << node->dtype.str();
     UseHelper("tern_round_half",

@@ -15,7 +15,8 @@ namespace tern::backend::opencl {
 // vstore_half, which need no extension; float64 needs cl_khr_fp64, asked for where it is used.
 class CodeGenOpenCL : public codegen::KernelCodeGen {
  public:
-  CodeGenOpenCL();
+  // With the extension cl_khr_fp16, float16 is a type of values too.
+  explicit CodeGenOpenCL(bool has_fp16 = false);
 
  protected:
   std::string ValueType(DataType dtype) override;
@@ -23,6 +24,7 @@ class CodeGenOpenCL : public codegen::KernelCodeGen {
   std::string PointerType(const std::string& storage, const std::string& scope,
                           bool is_const) override;
   std::string LongSuffix() const override { return "L"; }
+  std::string FloatLiteral(DataType dtype, double value) override;
   std::string NonFiniteLiteral(DataType dtype, double value) override;
   std::string Preamble() const override;
   std::string FunctionHead(const tir::PrimFunc& function) override;
@@ -44,7 +46,13 @@ class CodeGenOpenCL : public codegen::KernelCodeGen {
   // functions.
   std::string PrintPlace(const ir::Buffer& buffer, const ir::Expr& index);
 
-  bool uses_fp64_ = false;
+  // Whether it is a half in memory and a float as a value.
+  bool IsBoxedHalf(DataType dtype) const {
+    return dtype.element() == DataType::Float(16) && !has_fp16_;
+  }
+
+  bool has_fp16_;
+  bool uses_fp16_ = false, uses_fp64_ = false;
 };
 
 // Whether the language has this vector expression: vectors of 2, 3, 4, 8 and 16 numbers, of

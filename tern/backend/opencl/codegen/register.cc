@@ -8,6 +8,7 @@
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::opencl {
 
@@ -17,8 +18,10 @@ namespace {
 
 constexpr int32_t kDeviceTypeOpenCL = 4;  // DLPack's
 
-ffi::Module Build(const ir::IRModule& module, const target::Target&) {
-  CodeGenOpenCL gen;
+bool HasFp16(const target::Target& target) { return target->GetInt("fp16") != 0; }
+
+ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
+  CodeGenOpenCL gen(HasFp16(target));
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
   std::string source = codegen::PostProcess("opencl", gen.Finish());
   auto binary = codegen::CompileByHook("opencl", source);
@@ -40,7 +43,11 @@ void RegisterCodegen() {
   kind.device = "opencl";
   kind.device_type = kDeviceTypeOpenCL;
   kind.takes_vector = TakesVector;
+  kind.scopes.emplace_back(tir::kDynamicShared);
   kind.final_passes = {"narrow_indices"};
+  kind.computes = [](const target::Target& target, DataType dtype) {
+    return dtype == DataType::Float(16) && HasFp16(target);
+  };
   kind.stores = [](const target::Target&, DataType dtype) { return dtype == DataType::Float(16); };
   kind.attrs["max_threads"] =
       target::IntInRange("max_threads", 256, 1, 4096, "work items in a work group");
@@ -51,10 +58,12 @@ void RegisterCodegen() {
   }
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 1 << 20,
                                                        "bytes of local memory in a work group");
+  kind.attrs["fp16"] = target::IntInRange(
+      "fp16", 0, 0, 1, "1: the device has cl_khr_fp16, and float16 is computed in");
   kind.tags = {
-      {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768"},
-      {"intel/arc-a770", "opencl -max_threads=1024 -max_shared_memory=65536"},
-      {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768"},
+      {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768 -fp16=1"},
+      {"intel/arc-a770", "opencl -max_threads=1024 -max_shared_memory=65536 -fp16=1"},
+      {"qualcomm/adreno-740", "opencl -max_threads=1024 -max_shared_memory=32768 -fp16=1"},
   };
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("opencl", codegen::MathIntrinsics(), tir::IsWideFloat);

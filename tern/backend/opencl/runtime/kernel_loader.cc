@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -12,6 +14,9 @@ using plugin::Guard;
 
 constexpr const char* kBuildOptions = "-cl-std=CL1.2";
 constexpr cl::UInt kDims = 3;
+// Source, and binaries as drivers make them: of GPUs and CPUs, and of FPGAs by their vendors'
+// tools.
+constexpr const char* kFormats[] = {"cl", "clbin", "xclbin", "awsxclbin", "aocx"};
 
 // Argument values live in the kernel object until it is enqueued, so setting and enqueueing are one
 // step under a lock.
@@ -38,9 +43,8 @@ class Program {
   }
 
   void Add(const std::string& fmt, const TernBlob& blob) {
-    cl::Program program = fmt == "cl" ? FromSource(blob) : FromBinary(blob);
-    programs_.emplace(blob.name, program);
-    Build(program);
+    std::string code(blob.data, blob.size);
+    programs_.emplace(blob.name, fmt == "cl" ? FromSource(code) : FromBinary(fmt, code));
   }
 
   Kernel* Get(const std::string& name) {
@@ -66,40 +70,80 @@ class Program {
   }
 
  private:
-  cl::Program FromSource(const TernBlob& blob) {
+  // A program is compiled once for all processes. What the driver does not take any more is
+  // compiled again.
+  cl::Program FromSource(const std::string& source) {
+    plugin::CachedProgram cached("opencl", {{"source", source},
+                                            {"options", kBuildOptions},
+                                            {"device", device_->Text(cl::kDeviceName)},
+                                            {"vendor", device_->Text(cl::kDeviceVendor)},
+                                            {"version", device_->Text(cl::kDeviceVersion)},
+                                            {"driver", device_->Text(cl::kDriverVersion)}});
+    std::string binary;
+    if (cached.Find(&binary))
+      if (cl::Program program = TryBinary(binary)) return program;
     cl::Int code = cl::kSuccess;
-    const char* text = blob.data;
-    size_t size = blob.size;
+    const char* text = source.data();
+    size_t size = source.size();
     cl::Program program = Cl().CreateProgramWithSource(device_->context(), 1, &text, &size, &code);
     Check(code, "clCreateProgramWithSource");
+    if (!Build(program)) FailToBuild(program);
+    binary = BinaryOf(program);
+    if (!binary.empty()) cached.Store(binary);
     return program;
   }
 
-  cl::Program FromBinary(const TernBlob& blob) {
+  cl::Program FromBinary(const std::string& fmt, const std::string& binary) {
+    if (cl::Program program = TryBinary(binary)) return program;
+    TERN_THROW(RuntimeError) << "opencl:" << device_->number() << " ("
+                             << device_->Text(cl::kDeviceName) << ") does not take the " << fmt
+                             << " binary: it is for another device or driver";
+  }
+
+  // Null where the driver does not take it.
+  cl::Program TryBinary(const std::string& binary) {
     cl::Int code = cl::kSuccess, status = cl::kSuccess;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(blob.data);
-    size_t size = blob.size;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+    size_t size = binary.size();
     cl::Device id = device_->id();
     cl::Program program =
         Cl().CreateProgramWithBinary(device_->context(), 1, &id, &size, &bytes, &status, &code);
-    if (code != cl::kSuccess)
-      TERN_THROW(RuntimeError)
-          << "opencl:" << device_->number() << " (" << device_->Text(cl::kDeviceName)
-          << ") does not take the program binary: it is for another device or driver";
-    return program;
+    if (code != cl::kSuccess) return nullptr;
+    if (status == cl::kSuccess && Build(program)) return program;
+    Cl().ReleaseProgram(program);
+    return nullptr;
   }
 
-  void Build(cl::Program program) {
+  bool Build(cl::Program program) {
     cl::Device id = device_->id();
-    if (Cl().BuildProgram(program, 1, &id, kBuildOptions, nullptr, nullptr) == cl::kSuccess) return;
+    return Cl().BuildProgram(program, 1, &id, kBuildOptions, nullptr, nullptr) == cl::kSuccess;
+  }
+
+  [[noreturn]] void FailToBuild(cl::Program program) {
+    cl::Device id = device_->id();
     size_t size = 0;
     Cl().GetProgramBuildInfo(program, id, cl::kProgramBuildLog, 0, nullptr, &size);
     std::string log(size, '\0');
     Cl().GetProgramBuildInfo(program, id, cl::kProgramBuildLog, size, log.data(), nullptr);
+    Cl().ReleaseProgram(program);
     TERN_THROW(RuntimeError) << "opencl:" << device_->number() << " ("
                              << device_->Text(cl::kDeviceName)
                              << ") does not compile the program:\n"
                              << log.c_str();
+  }
+
+  // What the driver made of a program for its one device; "" where it does not tell.
+  static std::string BinaryOf(cl::Program program) {
+    size_t size = 0;
+    if (Cl().GetProgramInfo(program, cl::kProgramBinarySizes, sizeof size, &size, nullptr) !=
+        cl::kSuccess)
+      return "";
+    std::string binary(size, '\0');
+    char* bytes = binary.data();
+    if (Cl().GetProgramInfo(program, cl::kProgramBinaries, sizeof bytes, &bytes, nullptr) !=
+        cl::kSuccess)
+      return "";
+    return binary;
   }
 
   Device* device_;
@@ -110,9 +154,9 @@ class Program {
 int Load(int32_t device_id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
   return Guard([&] {
     std::string format = fmt;
-    if (format != "cl" && format != "clbin")
+    if (std::find(std::begin(kFormats), std::end(kFormats), format) == std::end(kFormats))
       TERN_THROW(ValueError) << "the opencl runtime does not take programs in format " << format
-                             << ": cl and clbin are legal";
+                             << ": cl, clbin, xclbin, awsxclbin and aocx are legal";
     auto program = std::make_unique<Program>(&Driver::Get().device(device_id));
     for (int32_t i = 0; i < num_blobs; ++i) program->Add(format, blobs[i]);
     *out = program.release();
@@ -143,6 +187,12 @@ void CheckLimits(const Kernel& kernel, const TernLaunch& launch) {
     TERN_THROW(ValueError) << "the block has " << threads
                            << " threads; opencl:" << kernel.device->number() << " allows "
                            << kernel.max_threads << " for this kernel (CL_KERNEL_WORK_GROUP_SIZE)";
+  if (launch.dynamic_shared_bytes == 0) return;
+  auto shared = kernel.device->Number<cl::Bits>(cl::kDeviceLocalMemSize);
+  if (launch.dynamic_shared_bytes > shared)
+    TERN_THROW(ValueError) << "the block asks for " << launch.dynamic_shared_bytes
+                           << " bytes of shared memory; opencl:" << kernel.device->number()
+                           << " allows " << shared << " (CL_DEVICE_LOCAL_MEM_SIZE)";
 }
 
 int Launch(void* raw, const TernLaunch* launch) {
@@ -150,8 +200,9 @@ int Launch(void* raw, const TernLaunch* launch) {
     auto& kernel = *static_cast<Kernel*>(raw);
     CheckLimits(kernel, *launch);
     // Dynamic shared memory, where it is asked for, is the argument behind the others.
+    auto num_args = static_cast<cl::UInt>(launch->num_args);
     bool has_dynamic = launch->dynamic_shared_bytes > 0;
-    cl::UInt given = static_cast<cl::UInt>(launch->num_args) + has_dynamic;
+    cl::UInt given = num_args + has_dynamic;
     if (given != kernel.num_args)
       TERN_THROW(TypeError) << "the kernel takes " << kernel.num_args << " arguments, " << given
                             << " are given";
@@ -167,8 +218,7 @@ int Launch(void* raw, const TernLaunch* launch) {
                               launch->args[i]),
             ("clSetKernelArg(" + std::to_string(i) + ")").c_str());
     if (has_dynamic)
-      Check(Cl().SetKernelArg(kernel.handle, static_cast<cl::UInt>(launch->num_args),
-                              launch->dynamic_shared_bytes, nullptr),
+      Check(Cl().SetKernelArg(kernel.handle, num_args, launch->dynamic_shared_bytes, nullptr),
             "clSetKernelArg of the shared memory");
     Check(Cl().EnqueueNDRangeKernel(queue, kernel.handle, kDims, nullptr, global, local, 0, nullptr,
                                     nullptr),

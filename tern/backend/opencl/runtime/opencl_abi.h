@@ -49,6 +49,7 @@ enum DeviceInfo : UInt {
   kDeviceVersion = 0x102F,
   kDeviceExtensions = 0x1030,
 };
+enum ProgramInfo : UInt { kProgramBinarySizes = 0x1165, kProgramBinaries = 0x1166 };
 enum ProgramBuildInfo : UInt { kProgramBuildLog = 0x1183 };
 enum KernelInfo : UInt { kKernelNumArgs = 0x1191 };
 enum KernelWorkGroupInfo : UInt { kKernelWorkGroupSize = 0x11B0 };
@@ -79,6 +80,7 @@ using ContextNotify = void (*)(const char*, const void*, size_t, void*);
     const unsigned char**, Int*, Int*)                                                             \
   X(BuildProgram, Int, Program, UInt, const Device*, const char*, Notify, void*)                   \
   X(GetProgramBuildInfo, Int, Program, Device, UInt, size_t, void*, size_t*)                       \
+  X(GetProgramInfo, Int, Program, UInt, size_t, void*, size_t*)                                    \
   X(ReleaseProgram, Int, Program)                                                                  \
   X(CreateKernel, Kernel, Program, const char*, Int*)                                              \
   X(ReleaseKernel, Int, Kernel)                                                                    \

@@ -26,6 +26,8 @@ static_assert(kDeviceName == CL_DEVICE_NAME && kDeviceVendor == CL_DEVICE_VENDOR
 static_assert(kDriverVersion == CL_DRIVER_VERSION && kDeviceVersion == CL_DEVICE_VERSION);
 static_assert(kDeviceExtensions == CL_DEVICE_EXTENSIONS &&
               kProgramBuildLog == CL_PROGRAM_BUILD_LOG);
+static_assert(kProgramBinarySizes == CL_PROGRAM_BINARY_SIZES &&
+              kProgramBinaries == CL_PROGRAM_BINARIES);
 static_assert(kQueueProfiling == CL_QUEUE_PROFILING_ENABLE &&
               kProfilingCommandEnd == CL_PROFILING_COMMAND_END);
 static_assert(kKernelNumArgs == CL_KERNEL_NUM_ARGS &&

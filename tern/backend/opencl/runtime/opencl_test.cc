@@ -1,20 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plugin from outside, through the runtime, on whatever OpenCL device there is.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
+#include "tern/backend/opencl/runtime/opencl_abi.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/plugin.h"
+#include "tern/runtime/program_cache.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
 
+namespace tern::opencl::cl {
+namespace {
+
+// What a driver makes of a program: the way of those who ship binaries.
+std::string MakeBinary(const char* source) {
+  void* library = dlopen("libOpenCL.so.1", RTLD_NOW);
+  Functions functions;
+#define TERN_OPENCL_FIND(name, result, ...) \
+  functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(dlsym(library, "cl" #name));
+  TERN_OPENCL_FUNCTIONS(TERN_OPENCL_FIND)
+#undef TERN_OPENCL_FIND
+  Platform platform = nullptr;
+  Device device = nullptr;
+  functions.GetPlatformIDs(1, &platform, nullptr);
+  functions.GetDeviceIDs(platform, kDeviceTypeAll, 1, &device, nullptr);
+  Int code = 0;
+  Context context = functions.CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
+  Program program = functions.CreateProgramWithSource(context, 1, &source, nullptr, &code);
+  EXPECT_EQ(functions.BuildProgram(program, 1, &device, "", nullptr, nullptr), kSuccess);
+  size_t size = 0;
+  functions.GetProgramInfo(program, kProgramBinarySizes, sizeof size, &size, nullptr);
+  std::string binary(size, '\0');
+  char* bytes = binary.data();
+  functions.GetProgramInfo(program, kProgramBinaries, sizeof bytes, &bytes, nullptr);
+  functions.ReleaseProgram(program);
+  return binary;
+}
+
+}  // namespace
+}  // namespace tern::opencl::cl
+
 namespace tern::runtime {
 namespace {
+
+using opencl::cl::MakeBinary;
 
 constexpr const char* kSource = R"(
 __kernel void vector_add(__global const float* a, __global const float* b, __global float* c, int n, float scale) {
@@ -54,6 +91,7 @@ class OpenClTest : public testing::Test {
   static void SetUpTestSuite() {
     static TempDirectory cache;
     setenv("POCL_CACHE_DIR", cache.path().c_str(), 1);
+    setenv("TERN_CACHE", "0", 1);
   }
   void SetUp() override {
     if (GetDeviceKind("opencl").Count() == 0) GTEST_SKIP() << "SKIPPED: no OpenCL device";
@@ -131,6 +169,42 @@ TEST_F(OpenClTest, RunsAKernelSavesAndLoadsIt) {
   ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
 }
 
+TEST_F(OpenClTest, TakesTheBinariesOfItsDriver) {
+  if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
+  DeviceArtifact artifact = VectorAdd();
+  artifact.fmt = "clbin";
+  artifact.payload[""] = MakeBinary(kSource);
+  ffi::Module module = CreateDeviceModule(artifact);
+  ExpectAdds(module);
+  ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
+}
+
+// What is in the cache is not compiled; what is damaged there is.
+TEST_F(OpenClTest, CachesPrograms) {
+  if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
+  TempDirectory cache;
+  ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  std::filesystem::directory_iterator files(cache.path());
+  ASSERT_NE(files, std::filesystem::directory_iterator()) << "nothing was stored";
+  std::filesystem::path file = files->path();
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+
+  // Another program in its place is what runs.
+  std::string other = kSource;
+  other.replace(other.find("* scale"), 7, "* 0.0f ");
+  ProgramCache(cache.path(), 1 << 30).Store(file.stem(), MakeBinary(other.c_str()));
+  Tensor a = OnDevice(1, 3), c = OnDevice(1, 7);
+  CreateDeviceModule(VectorAdd())
+      ->GetFunction("vector_add")(0, a->data(), a->data(), c->data(), 1, 1.0, 1, 1);
+  EXPECT_EQ(GetElement(c.CopyTo({kTernDeviceCpu, 0}), 0), 0);
+
+  ProgramCache(cache.path(), 1 << 30).Store(file.stem(), "no program");
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  std::filesystem::resize_file(file, 10);
+  ExpectAdds(CreateDeviceModule(VectorAdd()));
+}
+
 TEST_F(OpenClTest, BuildLogIsInTheError) {
   DeviceArtifact artifact = VectorAdd();
   artifact.payload[""] = "__kernel void vector_add(__global float* a) { a[0] = nonsense; }";
@@ -169,9 +243,14 @@ TEST_F(OpenClTest, WrongArgumentsAndFormatsAreRefused) {
             "opencl:0: the program has no kernel other");
   artifact.fmt = "ptx";
   EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }),
-            "the opencl runtime does not take programs in format ptx: cl and clbin are legal");
-  artifact.fmt = "clbin";
-  EXPECT_NE(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }), "no error");
+            "the opencl runtime does not take programs in format ptx: cl, clbin, xclbin, awsxclbin "
+            "and aocx are legal");
+  for (const char* format : {"clbin", "xclbin", "awsxclbin", "aocx"}) {
+    artifact.fmt = format;
+    std::string error = ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); });
+    EXPECT_NE(error.find("does not take the " + std::string(format) + " binary"), std::string::npos)
+        << error;
+  }
 }
 
 }  // namespace

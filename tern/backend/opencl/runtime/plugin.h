@@ -9,7 +9,8 @@
 namespace tern::opencl {
 
 extern const TernDeviceApi kDeviceApi;
-// Formats: "cl", OpenCL C source; "clbin", a program binary of the very device it runs on.
+// Formats: "cl", OpenCL C source; "clbin", a program binary of the very device it runs on;
+// "xclbin", "awsxclbin" and "aocx", those of FPGAs.
 extern const TernKernelLoader kKernelLoader;
 
 }  // namespace tern::opencl

@@ -141,12 +141,12 @@ void KernelWriter::DeclareTensor(const tir::Param& param, uint32_t binding) {
   const ir::VarNode* address = param.var.node();
   Memory memory{.storage = StorageClass::kStorageBuffer};
   memory.unit = UnitOf(address, memory.storage);
-  Id block = builder_.BufferBlock(UnitType(memory), static_cast<uint32_t>(memory.unit.bytes()));
+  Id block = builder_.BufferBlock(UnitType(memory), static_cast<uint32_t>(memory.unit.bytes()),
+                                  !written_.contains(address));
   memory.variable = builder_.Variable(memory.storage, block);
   builder_.Name(memory.variable, param.name());
   builder_.Decorate(memory.variable, Decoration::kDescriptorSet, {0});
   builder_.Decorate(memory.variable, Decoration::kBinding, {binding});
-  if (!written_.contains(address)) builder_.Decorate(memory.variable, Decoration::kNonWritable);
   if (!distinct_) builder_.Decorate(memory.variable, Decoration::kAliased);
   memory_[address] = memory;
 }

@@ -115,12 +115,15 @@ Id SpirvBuilder::Pointer(spirv::StorageClass storage, Id pointee) {
   return Unique(Op::kTypePointer, {Number(storage), pointee});
 }
 
-Id SpirvBuilder::BufferBlock(Id element, uint32_t element_bytes) {
-  auto [it, is_new] = buffer_blocks_.try_emplace(element);
+Id SpirvBuilder::BufferBlock(Id element, uint32_t element_bytes, bool read_only) {
+  auto [it, is_new] = buffer_blocks_.try_emplace({element, read_only});
   if (!is_new) return it->second;
+  bool has_array = buffer_blocks_.contains({element, !read_only});
   Id array = Unique(Op::kTypeRuntimeArray, {element});
-  Decorate(array, Decoration::kArrayStride, {element_bytes});
+  if (!has_array) Decorate(array, Decoration::kArrayStride, {element_bytes});
   it->second = Block({array}, {0});
+  if (read_only)
+    Append(&decorations_, Op::kMemberDecorate, {it->second, 0, Number(Decoration::kNonWritable)});
   if (has_coherent_buffers_)
     Append(&decorations_, Op::kMemberDecorate, {it->second, 0, Number(Decoration::kCoherent)});
   return it->second;

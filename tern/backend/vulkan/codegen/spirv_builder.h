@@ -47,7 +47,9 @@ class SpirvBuilder {
   // Storage buffers that are declared from here on are written for others to read.
   void MakeBuffersCoherent() { has_coherent_buffers_ = true; }
   // { element[] }, a storage buffer.
-  Id BufferBlock(Id element, uint32_t element_bytes);
+  // What is read alone has a type of its own: drivers take what a type says for all variables of
+  // it.
+  Id BufferBlock(Id element, uint32_t element_bytes, bool read_only = false);
   // { members }, at these offsets; not shared with others.
   Id Block(const Words& members, const Words& offsets);
   Id Constant(int bits, uint64_t value);
@@ -100,7 +102,7 @@ class SpirvBuilder {
   Id glsl_ = 0;
   bool has_coherent_buffers_ = false;
   std::map<Words, Id> unique_;
-  std::map<Id, Id> buffer_blocks_;  // by element
+  std::map<std::pair<Id, bool>, Id> buffer_blocks_;  // by element, and whether it is read alone
   Words interface_;
   std::vector<Words> modes_;
   Words names_, decorations_, globals_, locals_, code_;

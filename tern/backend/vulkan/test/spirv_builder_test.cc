@@ -39,6 +39,8 @@ TEST(SpirvBuilderTest, TypesAndConstantsAreThereOnce) {
   EXPECT_NE(builder.Constant(32, 7), builder.Constant(64, 7));
   EXPECT_EQ(builder.Array(builder.Float(32), 4), builder.Array(builder.Float(32), 4));
   EXPECT_EQ(builder.BufferBlock(builder.Float(32), 4), builder.BufferBlock(builder.Float(32), 4));
+  EXPECT_NE(builder.BufferBlock(builder.Float(32), 4),
+            builder.BufferBlock(builder.Float(32), 4, true));
   // The same bits of another type are another constant.
   EXPECT_NE(builder.Constant(32, 0), builder.ConstantFloat(32, 0));
   // Blocks with members at other places are others.
