@@ -60,7 +60,7 @@ emitted_as() {
 device_rows() {
   local kind=$1 target=$1 name standin= folder
   for folder in "$build"/../*/lib/standin/"$kind" "$build/lib/standin/$kind"; do
-    ! compgen -G "$folder/*.so*" >/dev/null || standin=$folder
+    ! compgen -G "$folder/lib*" >/dev/null || standin=$folder
   done
   name=$(fact "$kind" device | head -n 1 | cut -d' ' -f2- | sed 's/^ *//')
   if [[ $name ]]; then

@@ -39,8 +39,10 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
   kernel_ = &kernels_[function->name];
   *kernel_ = DescribeKernel(function);
   std::string params;
-  for (const tir::Param& param : function->params)
-    params += (params.empty() ? "" : ", ") + PrintParam(param);
+  for (const tir::Param& param : function->params) {
+    std::string text = PrintParam(param);
+    if (!text.empty()) params += (params.empty() ? "" : ", ") + text;
+  }
   return params;
 }
 

@@ -22,7 +22,7 @@ class KernelCodeGen : public CodeGenC {
   // Begins a kernel, and returns its parameters with commas between. Throws where the language
   // has another meaning for its name.
   std::string BeginKernel(const tir::PrimFunc& function, const char* language);
-  // Declares a parameter, and defines its name.
+  // Declares a parameter, and defines its name; "" where it is declared elsewhere.
   virtual std::string PrintParam(const tir::Param& param) = 0;
   // Static memory that the threads of a block share.
   void NoteShared(const ir::Buffer& buffer, int64_t elements) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/test/fibers.h"
+#include "tern/runtime/test_standin/fibers.h"
 
 #include <sys/mman.h>
 
 #include <new>
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
 // Pages are there once they are touched; the lowest never is.
 constexpr size_t kGuardBytes = 64 << 10;
@@ -34,4 +34,4 @@ void Fiber::Enter(void (*body)()) {
 
 void Fiber::Leave() { swapcontext(&context_, &caller_); }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin

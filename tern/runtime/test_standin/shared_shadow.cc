@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/test/shared_shadow.h"
+#include "tern/runtime/test_standin/shared_shadow.h"
 
 #include <algorithm>
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
 constexpr uint32_t kLanes = 32;
 
@@ -44,4 +44,4 @@ std::optional<SharedShadow::Race> SharedShadow::Access(size_t offset, size_t byt
   return std::nullopt;
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin

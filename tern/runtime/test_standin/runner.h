@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The block of threads that runs.
-#ifndef TERN_BACKEND_CUDA_TEST_RUNNER_H_
-#define TERN_BACKEND_CUDA_TEST_RUNNER_H_
+#ifndef TERN_RUNTIME_TEST_STANDIN_RUNNER_H_
+#define TERN_RUNTIME_TEST_STANDIN_RUNNER_H_
 
 #include <cstdint>
 #include <deque>
@@ -11,12 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "tern/backend/cuda/test/driver_codes.h"
-#include "tern/backend/cuda/test/execution.h"
-#include "tern/backend/cuda/test/fibers.h"
-#include "tern/backend/cuda/test/shared_shadow.h"
+#include "tern/runtime/test_standin/execution.h"
+#include "tern/runtime/test_standin/fibers.h"
+#include "tern/runtime/test_standin/shared_shadow.h"
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
 constexpr unsigned kLanes = 32;
 
@@ -54,7 +53,7 @@ class Runner {
     return *runner;
   }
 
-  KernelError Run(const Grid& grid);
+  Failure Run(const Grid& grid);
 
   // For threads.
   void Access(const void* address, size_t bytes, AccessKind kind);
@@ -68,7 +67,7 @@ class Runner {
   void Commit();
   void Wait(unsigned groups);
   void Misaligned(const void* address, size_t alignment);
-  [[noreturn]] void Fail(int code, const std::string& what);
+  [[noreturn]] void Fail(Fault fault, const std::string& what);
 
  private:
   static void FiberBody();
@@ -94,7 +93,6 @@ class Runner {
   }
   size_t shared_bytes() const { return static_bytes() + grid_->dynamic_shared_bytes; }
   bool IsConstant(const void* address, size_t bytes) const;
-  bool IsInImage(const void* address) const;
   void CheckShared(size_t offset, size_t bytes, AccessKind kind);
 
   const Grid* grid_ = nullptr;
@@ -109,9 +107,9 @@ class Runner {
   std::vector<char> dynamic_memory_;
   char* dynamic_ = nullptr;
   SharedShadow shadow_;
-  KernelError error_;
+  Failure error_;
 };
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin
 
-#endif  // TERN_BACKEND_CUDA_TEST_RUNNER_H_
+#endif  // TERN_RUNTIME_TEST_STANDIN_RUNNER_H_

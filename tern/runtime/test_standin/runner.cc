@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/test/runner.h"
+#include "tern/runtime/test_standin/runner.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
 constexpr size_t kDynamicAlignment = 1024;
 
-KernelError Runner::Run(const Grid& grid) {
+Failure Runner::Run(const Grid& grid) {
   grid_ = &grid;
   error_ = {};
   const char* order = std::getenv("TERN_STANDIN_ORDER");
@@ -19,12 +19,12 @@ KernelError Runner::Run(const Grid& grid) {
   auto start = reinterpret_cast<uintptr_t>(dynamic_memory_.data());
   dynamic_ = dynamic_memory_.data() + (kDynamicAlignment - start % kDynamicAlignment);
   shadow_.Resize(shared_bytes());
-  tern_standin::State& state = *grid.module->state;
+  tern_standin::State& state = *grid.image->info()->state;
   state.block_dim = grid.block;
   state.grid_dim = grid.grid;
-  *grid.module->host = KernelHost();
+  *grid.image->info()->host = KernelHost();
   const uint64_t blocks = uint64_t{grid.grid.x} * grid.grid.y * grid.grid.z;
-  for (uint64_t i = 0; i < blocks && !error_.code; ++i) {
+  for (uint64_t i = 0; i < blocks && !error_; ++i) {
     uint64_t number = is_reversed_ ? blocks - 1 - i : i;
     state.block = {static_cast<unsigned>(number % grid.grid.x),
                    static_cast<unsigned>(number / grid.grid.x % grid.grid.y),
@@ -46,7 +46,7 @@ void Runner::Prepare() {
 
 void Runner::RunBlock() {
   Prepare();
-  while (!error_.code && num_done_ < num_threads_) {
+  while (!error_ && num_done_ < num_threads_) {
     if (!ready_.empty()) {
       unsigned number = ready_.front();
       ready_.pop_front();
@@ -58,7 +58,7 @@ void Runner::RunBlock() {
       OpenBarrier();
     }
   }
-  if (!error_.code) return;
+  if (!error_) return;
   free_fibers_.clear();
   for (const auto& fiber : fibers_) {
     fiber->Reset();
@@ -90,8 +90,8 @@ Index Runner::IndexOf(unsigned number) const {
 
 void Runner::SetCurrent(unsigned number) {
   current_ = number;
-  grid_->module->state->thread = IndexOf(number);
-  grid_->module->state->lane = number % kLanes;
+  grid_->image->info()->state->thread = IndexOf(number);
+  grid_->image->info()->state->lane = number % kLanes;
 }
 
 void Runner::Resume(unsigned number) {
@@ -117,9 +117,10 @@ void Runner::FiberBody() {
   }
 }
 
-void Runner::Fail(int code, const std::string& what) {
-  error_ = {code, std::string("kernel ") + grid_->kernel->name + ", block " +
-                      Text(grid_->module->state->block) + ", " + Place(current_) + ": " + what};
+void Runner::Fail(Fault fault, const std::string& what) {
+  error_ = {fault, std::string("kernel ") + grid_->kernel->name + ", block " +
+                       Text(grid_->image->info()->state->block) + ", " + Place(current_) + ": " +
+                       what};
   fiber_->Leave();
   std::abort();
 }
@@ -142,8 +143,8 @@ void Runner::OpenBarrier() {
   if (num_at_barrier_ < num_threads_) {
     for (unsigned i = 0; i < num_threads_; ++i)
       if (threads_[i].state != Thread::kDone) SetCurrent(i);
-    error_ = {kErrorLaunchTimeout, std::string("kernel ") + grid_->kernel->name + ", block " +
-                                       Text(grid_->module->state->block) + ": " + WhyStuck()};
+    error_ = {Fault::kStuck, std::string("kernel ") + grid_->kernel->name + ", block " +
+                                 Text(grid_->image->info()->state->block) + ": " + WhyStuck()};
     return;
   }
   num_at_barrier_ = 0;
@@ -167,17 +168,17 @@ std::string Runner::WhyStuck() const {
     std::string text = Place(static_cast<unsigned>(in_warp)) + " waits in " +
                        threads_[static_cast<size_t>(in_warp)].instruction +
                        " for lanes that do not come";
-    return waiting < 0
-               ? text
-               : text + ": " + Place(static_cast<unsigned>(waiting)) + " is at __syncthreads";
+    return waiting < 0 ? text
+                       : text + ": " + Place(static_cast<unsigned>(waiting)) + " is at " +
+                             grid_->image->info()->barrier;
   }
-  return Place(static_cast<unsigned>(waiting)) + " waits at __syncthreads, and " +
-         Place(static_cast<unsigned>(done)) + " ended without coming there";
+  return Place(static_cast<unsigned>(waiting)) + " waits at " + grid_->image->info()->barrier +
+         ", and " + Place(static_cast<unsigned>(done)) + " ended without coming there";
 }
 
 void Runner::CheckLanes(unsigned first, const char* instruction, unsigned mask) {
   if (!(mask & 1u << current_ % kLanes))
-    Fail(kErrorIllegalInstruction,
+    Fail(Fault::kInstruction,
          std::string(instruction) + ": the mask does not name the lane itself");
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (!(mask & 1u << lane)) continue;
@@ -186,13 +187,13 @@ void Runner::CheckLanes(unsigned first, const char* instruction, unsigned mask) 
     if (number >= num_threads_) continue;
     const Thread& other = threads_[number];
     if (other.state == Thread::kDone)
-      Fail(kErrorLaunchFailed,
+      Fail(Fault::kWrong,
            std::string(instruction) + ": the mask names " + Place(number) + ", which has ended");
     if (other.state == Thread::kInWarp && number != current_ &&
         (std::strcmp(other.instruction, instruction) != 0 || other.mask != mask))
-      Fail(kErrorLaunchFailed, std::string(instruction) + ": " + Place(number) +
-                                   ", which the mask names, is in " + other.instruction +
-                                   (other.mask == mask ? "" : " with another mask"));
+      Fail(Fault::kWrong, std::string(instruction) + ": " + Place(number) +
+                              ", which the mask names, is in " + other.instruction +
+                              (other.mask == mask ? "" : " with another mask"));
   }
 }
 
@@ -234,4 +235,4 @@ void Runner::Complete(unsigned first, unsigned mask) {
   }
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the stand-in driver and the kernels that the stand-in NVRTC compiled say to each other. No
-// header is included: kernels are compiled without any.
-#ifndef TERN_BACKEND_CUDA_TEST_DEVICE_ABI_H_
-#define TERN_BACKEND_CUDA_TEST_DEVICE_ABI_H_
+// What a stand-in for a driver and the kernels that it runs on the CPU say to each other. No header
+// is included: kernels are compiled without any.
+#ifndef TERN_RUNTIME_TEST_STANDIN_DEVICE_ABI_H_
+#define TERN_RUNTIME_TEST_STANDIN_DEVICE_ABI_H_
 
 namespace tern_standin {
 
@@ -28,7 +28,7 @@ struct Host {
   // put in: 32 times `size` bytes, of lanes of the mask.
   void (*collective)(const char* instruction, unsigned mask, const void* in, unsigned long size,
                      void* all);
-  void (*order_warp)();  // memory accesses of the warp's threads, at __syncwarp
+  void (*order_warp)();  // memory accesses of the warp's threads
   void* (*dynamic_shared)();
   unsigned (*shared_address)(const void* pointer);
   void* (*shared_pointer)(unsigned address, unsigned long size);
@@ -49,15 +49,16 @@ struct Kernel {
   void (*run)(void** args);
   const Param* params;
   int num_params;
-  int max_threads;  // of __launch_bounds__; 0: none
+  int max_threads;  // that it was compiled for; 0: any
   char *shared_begin, *shared_end;
 };
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 struct Module {
   int version;
-  const char* arch;  // "sm_90", or "compute_90" in PTX
+  const char* arch;     // that it is for, as the driver calls it
+  const char* barrier;  // the name of what threads of a block wait at
   const Kernel* kernels;
   int num_kernels;
   State* state;
@@ -66,4 +67,4 @@ struct Module {
 
 }  // namespace tern_standin
 
-#endif  // TERN_BACKEND_CUDA_TEST_DEVICE_ABI_H_
+#endif  // TERN_RUNTIME_TEST_STANDIN_DEVICE_ABI_H_

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who touched each byte of a block's shared memory last, and whether something lay between.
-#ifndef TERN_BACKEND_CUDA_TEST_SHARED_SHADOW_H_
-#define TERN_BACKEND_CUDA_TEST_SHARED_SHADOW_H_
+#ifndef TERN_RUNTIME_TEST_STANDIN_SHARED_SHADOW_H_
+#define TERN_RUNTIME_TEST_STANDIN_SHARED_SHADOW_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
 class SharedShadow {
  public:
@@ -41,6 +41,6 @@ class SharedShadow {
   std::vector<Cell> cells_;
 };
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin
 
-#endif  // TERN_BACKEND_CUDA_TEST_SHARED_SHADOW_H_
+#endif  // TERN_RUNTIME_TEST_STANDIN_SHARED_SHADOW_H_

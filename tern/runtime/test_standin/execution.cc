@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/test/execution.h"
+#include "tern/runtime/test_standin/execution.h"
 
-#include "tern/backend/cuda/test/runner.h"
+#include "tern/runtime/test_standin/runner.h"
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
-KernelError RunGrid(const Grid& grid) { return Runner::Get().Run(grid); }
+Failure RunGrid(const Grid& grid) { return Runner::Get().Run(grid); }
 
 const tern_standin::Host& KernelHost() {
   using R = Runner;
@@ -23,9 +23,9 @@ const tern_standin::Host& KernelHost() {
       .commit = [] { R::Get().Commit(); },
       .wait = [](unsigned groups) { R::Get().Wait(groups); },
       .misaligned = [](const void* p, unsigned long n) { R::Get().Misaligned(p, n); },
-      .fail = [](const char* message) { R::Get().Fail(kErrorLaunchFailed, message); },
+      .fail = [](const char* message) { R::Get().Fail(Fault::kWrong, message); },
   };
   return host;
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin

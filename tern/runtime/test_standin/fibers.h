@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef TERN_BACKEND_CUDA_TEST_FIBERS_H_
-#define TERN_BACKEND_CUDA_TEST_FIBERS_H_
+#ifndef TERN_RUNTIME_TEST_STANDIN_FIBERS_H_
+#define TERN_RUNTIME_TEST_STANDIN_FIBERS_H_
 
 #include <ucontext.h>
 
 #include <cstddef>
 
-namespace tern::cuda::standin {
+namespace tern::standin {
 
 // A stack with a function that runs on it, and can leave it and return.
 class Fiber {
@@ -35,6 +35,6 @@ class Fiber {
   ucontext_t context_{}, caller_{};
 };
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::standin
 
-#endif  // TERN_BACKEND_CUDA_TEST_FIBERS_H_
+#endif  // TERN_RUNTIME_TEST_STANDIN_FIBERS_H_
