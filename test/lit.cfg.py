@@ -50,6 +50,7 @@ if cross and shutil.which(f"qemu-{cross}") and os.path.exists(cross_run):
     ]
 
 config.available_features.add(platform.machine())
+config.available_features |= {"standin-" + os.path.basename(path) for path in glob.glob(os.path.join(build, "lib", "standin", "*"))}
 config.available_features |= set(lit_config.params["features"].split(","))
 
 # What some tests need and few machines have.

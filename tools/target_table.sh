@@ -58,9 +58,9 @@ emitted_as() {
 }
 
 device_rows() {
-  local kind=$1 name standin= folder
+  local kind=$1 target=$1 name standin= folder
   for folder in "$build"/../*/lib/standin/"$kind" "$build/lib/standin/$kind"; do
-    ! compgen -G "$folder/*.so*" >/dev/null || standin=$folder
+    ! compgen -G "$folder/lib*" >/dev/null || standin=$folder
   done
   name=$(fact "$kind" device | head -n 1 | cut -d' ' -f2- | sed 's/^ *//')
   if [[ $name ]]; then
@@ -73,7 +73,9 @@ device_rows() {
     esac
     row "$kind" "$kind" "$kind.tern" "${name:0:40}" "${with[@]}" "$tern" cts "$kind"
   elif [[ $standin ]]; then
-    row "$kind" "$kind" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" TERN_STANDIN_CACHE="$work/standin" "$tern" cts "$kind"
+    # It may want code that says more.
+    [[ ! -e $standin/target ]] || target=$(<"$standin/target")
+    row "$kind" "$target" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" TERN_STANDIN_CACHE="$work/standin" "$tern" cts "$target"
   else
     row "$kind" "$kind" "$kind.tern" "needs device"
   fi

@@ -11,6 +11,17 @@ namespace tern::codegen {
 // to count.
 runtime::KernelInfo DescribeKernel(const tir::PrimFunc& function);
 
+// The threads of a block; 0 where it is not constant.
+int64_t BlockThreads(const tir::PrimFunc& kernel);
+
+// Whether a kernel has more than `most` bytes of scope shared, with each allocation at a multiple
+// of `alignment`, so that the launch has to give them. Throws where it has memory of scope
+// shared.dynamic besides: a launch gives one piece.
+bool SharedAtLaunch(const tir::PrimFunc& kernel, int64_t alignment, int64_t most);
+
+// The memory of scope shared.dynamic that a kernel allocates; null where it does not.
+ir::Buffer DynamicShared(const tir::PrimFunc& kernel);
+
 }  // namespace tern::codegen
 
 #endif  // TERN_CODEGEN_KERNEL_INFO_H_

@@ -60,7 +60,8 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
       launch_{.grid = {1, 1, 1}, .block = {1, 1, 1}},
       slots_(info.args.size()),
       pointers_(info.args.size()),
-      sizes_(info.args.size()) {
+      sizes_(info.args.size()),
+      is_memory_(info.args.size()) {
   size_t num_args = info.args.size(), num_tags = info.launch_tags.size();
   if (args.size() != 1 + num_args + num_tags)
     TERN_THROW(TypeError) << "kernel " << name << ": expected " << 1 + num_args + num_tags
@@ -79,12 +80,14 @@ PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi:
     slots_[i] = *slot;
     pointers_[i] = &slots_[i];
     sizes_[i] = static_cast<uint64_t>(info.args[i].bytes());
+    is_memory_[i] = info.args[i].is_handle();
   }
   launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
   for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
   launch_.num_args = static_cast<int32_t>(num_args);
   launch_.args = pointers_.data();
   launch_.arg_sizes = sizes_.data();
+  launch_.arg_is_memory = is_memory_.data();
 }
 
 void PackedLaunch::SetExtent(const std::string& tag, const ffi::AnyView& value) {

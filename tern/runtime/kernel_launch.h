@@ -53,6 +53,7 @@ class PackedLaunch {
   LaunchArray<uint64_t> slots_;  // the argument's bytes, at the start of its slot
   LaunchArray<const void*> pointers_;
   LaunchArray<uint64_t> sizes_;
+  LaunchArray<uint8_t> is_memory_;
 };
 
 }  // namespace tern::runtime

@@ -4,7 +4,8 @@
 // exports `tern_plugin`; it links against nothing of Tern and no C++ type crosses. Every structure
 // starts with {size, version} and only ever grows at the end, so an older plugin runs in a newer
 // runtime.
-// Version 2 added memory_info and the events to TernDeviceApi, version 3 the cache to TernHostApi.
+// Version 2 added memory_info and the events to TernDeviceApi, version 3 the cache to TernHostApi,
+// version 4 arg_is_memory to TernLaunch.
 //
 // A plugin supplies what only it can know: a device (memory, copies, streams) and a kernel loader
 // (make a program of a payload, launch a kernel). Modules, serialization, lazy loading and locking
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-#define TERN_PLUGIN_API_VERSION 3
+#define TERN_PLUGIN_API_VERSION 4
 
 // One part of a payload: a whole program (name is "") or one kernel's code. And one part of what a
 // value of the cache depends on.
@@ -112,6 +113,8 @@ typedef struct TernLaunch {
   const void* const* args;    // each points to the argument's value
   const uint64_t* arg_sizes;  // bytes; a buffer is the pointer that TernDeviceApi::alloc gave
   void* stream;
+  // Since version 4. For each argument, 1 where it is such a pointer, 0 where it is a number.
+  const uint8_t* arg_is_memory;
 } TernLaunch;
 
 // Makes programs of payloads. Calls for one program are serialized by the runtime except `launch`.

@@ -82,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenPlugin{"fails_late", "this plugin always fails"},
         BrokenPlugin{
             "newer_version",
-            "device kind broken: made for version 4 of the plugin API; this runtime offers "
-            "version 3"},
+            "device kind broken: made for version 5 of the plugin API; this runtime offers "
+            "version 4"},
         BrokenPlugin{"null_member", "device kind broken: copy is null"},
         BrokenPlugin{"taken_name", "device kind cpu is already registered"},
         BrokenPlugin{"small_table",

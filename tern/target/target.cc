@@ -234,7 +234,8 @@ bool HasPlainApi(const Target& host) {
 
 int64_t WarpSize(const Target& target) {
   auto it = target->attrs.find("warp_size");
-  return it == target->attrs.end() ? target->kind->warp_size : it->second.As<int64_t>();
+  if (it != target->attrs.end()) return it->second.As<int64_t>();
+  return target->kind->warp_size_of ? target->kind->warp_size_of(target) : target->kind->warp_size;
 }
 
 void AddMachineAttrs(TargetKind* kind) {

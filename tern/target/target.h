@@ -79,6 +79,8 @@ struct TargetKind {
   // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.
   // An attribute "warp_size" of the target has precedence.
   int64_t warp_size = 0;
+  // The same where it is not one number for all targets; null: it is.
+  std::function<int64_t(const Target&)> warp_size_of;
   // Which floats of 8 and 16 bits its code generator computes with, and which it reads, writes, and
   // converts from and to float32; those that it does not store are integers to it. Asked about
   // scalar types; null: none.

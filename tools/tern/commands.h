@@ -22,7 +22,7 @@ void Compile(const CompileOptions& options);
 
 // The conformance suite.
 struct CtsOptions {
-  std::string target, host, filter, runner, image_runner;
+  std::string target, host, filter, runner, image_runner, export_folder;
   std::vector<std::string> known_gaps, programs;
   bool full = false, list = false, verbose = false, compile_only = false;
 };

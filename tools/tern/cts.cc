@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "tern/compile.h"
 #include "tern/runtime/file_bytes.h"
@@ -15,6 +16,7 @@
 #include "tools/tern/commands.h"
 #include "tools/tern/cts/cases.h"
 #include "tools/tern/cts/executor.h"
+#include "tools/tern/cts/export_suite.h"
 #include "tools/tern/reference.h"
 
 namespace tern::tools {
@@ -47,8 +49,10 @@ class Suite {
   explicit Suite(const CtsOptions& options)
       : options_(options),
         target_(target::Target::Parse(options.target, options.host)),
-        executor_(MakeExecutor(target_, options)),
         gaps_(target_->kind->known_gaps) {
+    TERN_CHECK(options.export_folder.empty() ||
+               (options.runner.empty() && options.image_runner.empty()))
+        << "cts: --export runs nothing, so there is no --runner";
     for (const std::string& text : options.known_gaps) {
       size_t colon = text.find(": ");
       TERN_CHECK(colon != std::string::npos && colon > 0)
@@ -61,7 +65,12 @@ class Suite {
     auto start = std::chrono::steady_clock::now();
     Select();
     if (options_.list) return 0;
-    for (Selected& variant : selected_) Compile(&variant);
+    if (!options_.export_folder.empty()) return Export();
+    executor_ = MakeExecutor(target_, options_);
+    auto take = [&](const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
+      return options_.compile_only ? 0 : executor_->Add(compiled, meta);
+    };
+    for (Selected& variant : selected_) Compile(&variant, take);
     if (options_.compile_only)
       JudgeCompiled();
     else
@@ -121,14 +130,43 @@ class Suite {
     return fnmatch(gap.cases.c_str(), name.c_str(), 0) == 0;
   }
 
-  void Compile(Selected* variant) {
+  using Taker = std::function<size_t(const ffi::Module&, const runtime::ArtifactMeta&)>;
+  void Compile(Selected* variant, const Taker& take) {
     try {
       variant->meta = DescribeModule(variant->module, target_);
-      ffi::Module compiled = tern::Compile(variant->module, target_);
-      if (!options_.compile_only) variant->program = executor_->Add(compiled, variant->meta);
+      variant->program = take(tern::Compile(variant->module, target_), variant->meta);
     } catch (const Error& error) {
       variant->error = error.what();
     }
+  }
+
+  // Known gaps stay behind. Programs that cannot be compiled have failed.
+  int Export() {
+    SuiteFolder folder(options_.export_folder);
+    auto take = [&](const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
+      return folder.Add(compiled, meta);
+    };
+    int written = 0;
+    for (Selected& variant : selected_) {
+      Compile(&variant, take);
+      for (const Case& suite_case : variant.cases) {
+        if (FindGap(suite_case.name) || !variant.error.empty()) {
+          Judge(suite_case.name, variant.error.empty() ? "not exported" : variant.error);
+          continue;
+        }
+        for (const runtime::FunctionInfo& function : variant.meta.functions)
+          folder.AddCall(suite_case.name, variant.program, variant.module, function,
+                         suite_case.run);
+        ++written;
+      }
+    }
+    folder.Finish();
+    std::printf("%s: %s for %s, %d failed, %s\nrun %s/run.sh TERN_RUN where it is to run\n",
+                options_.export_folder.c_str(), Count(written, "case", "cases").c_str(),
+                target_->str().c_str(), failed_,
+                Count(gaps_met_, "known gap", "known gaps").c_str(),
+                options_.export_folder.c_str());
+    return failed_ ? 1 : 0;
   }
 
   // Nothing is known of gaps: most of them show when a case runs.
@@ -184,11 +222,16 @@ class Suite {
     }
   }
 
-  // A case on the list of known gaps must be wrong, all others right.
-  void Judge(const std::string& name, const std::string& mistake, double largest = 0) {
+  const target::KnownGap* FindGap(const std::string& name) const {
     const target::KnownGap* known = nullptr;
     for (const target::KnownGap& gap : gaps_)
       if (Matches(gap, name)) known = &gap;
+    return known;
+  }
+
+  // A case on the list of known gaps must be wrong, all others right.
+  void Judge(const std::string& name, const std::string& mistake, double largest = 0) {
+    const target::KnownGap* known = FindGap(name);
     if (!known && mistake.empty()) {
       ++passed_;
       if (options_.verbose) std::printf("ok    %s: largest error %.3g\n", name.c_str(), largest);

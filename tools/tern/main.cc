@@ -117,6 +117,9 @@ void AddCts(CLI::App* app, int* exit_code) {
   command->add_option("--image-runner", options->image_runner,
                       "command that runs the compiled files on arguments as they lie in memory, as "
                       "in \"node wasm_runner.mjs\"");
+  command->add_option("--export", options->export_folder,
+                      "run nothing: write a folder that runs the cases with tern-run alone, "
+                      "elsewhere (run.sh in it)");
   command->add_option(
       "--known-gap", options->known_gaps,
       "\"PATTERN: REASON\": cases that must fail, beside those that the target lists");

@@ -6,8 +6,6 @@
 #include <map>
 
 #include "tern/codegen/kernel_info.h"
-#include "tern/tir/storage_scope.h"
-#include "tern/tir/visitor.h"
 
 namespace tern::codegen {
 
@@ -41,22 +39,11 @@ std::string KernelCodeGen::BeginKernel(const tir::PrimFunc& function, const char
   kernel_ = &kernels_[function->name];
   *kernel_ = DescribeKernel(function);
   std::string params;
-  for (const tir::Param& param : function->params)
-    params += (params.empty() ? "" : ", ") + PrintParam(param);
+  for (const tir::Param& param : function->params) {
+    std::string text = PrintParam(param);
+    if (!text.empty()) params += (params.empty() ? "" : ", ") + text;
+  }
   return params;
-}
-
-ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
-  struct Scan : tir::StmtVisitor {
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::AllocateNode* node) override {
-      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
-      VisitChildren(node);
-    }
-    ir::Buffer found;
-  } scan;
-  scan.Visit(kernel->body);
-  return scan.found;
 }
 
 }  // namespace tern::codegen

@@ -22,7 +22,7 @@ class KernelCodeGen : public CodeGenC {
   // Begins a kernel, and returns its parameters with commas between. Throws where the language
   // has another meaning for its name.
   std::string BeginKernel(const tir::PrimFunc& function, const char* language);
-  // Declares a parameter, and defines its name.
+  // Declares a parameter, and defines its name; "" where it is declared elsewhere.
   virtual std::string PrintParam(const tir::Param& param) = 0;
   // Static memory that the threads of a block share.
   void NoteShared(const ir::Buffer& buffer, int64_t elements) {
@@ -35,9 +35,6 @@ class KernelCodeGen : public CodeGenC {
   runtime::KernelMap kernels_;
   runtime::KernelInfo* kernel_ = nullptr;  // of the function being written
 };
-
-// The memory of scope shared.dynamic that a kernel allocates; null where it does not.
-ir::Buffer DynamicShared(const tir::PrimFunc& kernel);
 
 // The function of C's mathematics, for float64, that an intrinsic on floats is; "" for none. All
 // languages of kernels have them, some with suffixes for other types.

@@ -66,6 +66,8 @@ llvm::Type* CodeGenLLVM::RegisterType(DataType dtype) {
     scalar = dtype.bits() == 16   ? builder_.getHalfTy()
              : dtype.bits() == 32 ? builder_.getFloatTy()
                                   : builder_.getDoubleTy();
+  } else if (dtype.element() == DataType::Bfloat16()) {
+    scalar = builder_.getBFloatTy();
   } else if (dtype.is_handle()) {
     scalar = builder_.getPtrTy();
   }
@@ -85,14 +87,15 @@ llvm::Type* CodeGenLLVM::MemoryType(DataType dtype) {
   return RegisterType(dtype.is_bool() ? DataType::UInt(8, dtype.lanes()) : dtype);
 }
 
-// Memory is aligned to elements, never to vectors.
 static llvm::Align ElementAlignment(DataType dtype) {
   return llvm::Align(static_cast<uint64_t>(dtype.element().bytes()));
 }
 
+llvm::Align CodeGenLLVM::AccessAlignment(DataType dtype) const { return ElementAlignment(dtype); }
+
 llvm::Value* CodeGenLLVM::Load(DataType dtype, llvm::Value* pointer, llvm::MDNode* tag) {
   llvm::LoadInst* value =
-      builder_.CreateAlignedLoad(MemoryType(dtype), pointer, ElementAlignment(dtype));
+      builder_.CreateAlignedLoad(MemoryType(dtype), pointer, AccessAlignment(dtype));
   value->setMetadata(llvm::LLVMContext::MD_tbaa, tag);
   return dtype.is_bool() ? builder_.CreateIsNotNull(value) : value;
 }
@@ -100,7 +103,7 @@ llvm::Value* CodeGenLLVM::Load(DataType dtype, llvm::Value* pointer, llvm::MDNod
 void CodeGenLLVM::Store(DataType dtype, llvm::Value* value, llvm::Value* pointer,
                         llvm::MDNode* tag) {
   if (dtype.is_bool()) value = builder_.CreateZExt(value, MemoryType(dtype));
-  builder_.CreateAlignedStore(value, pointer, ElementAlignment(dtype))
+  builder_.CreateAlignedStore(value, pointer, AccessAlignment(dtype))
       ->setMetadata(llvm::LLVMContext::MD_tbaa, tag);
 }
 
@@ -186,6 +189,7 @@ llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
 }
 
 void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
+  if (EmitStoreInPlace(node)) return;
   llvm::Value* value = Emit(node->value);
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;
@@ -207,12 +211,11 @@ void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
   const tir::Buffer& buffer = node->buffer;
   const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
   if (buffer->scope == "local" && size) {
-    constexpr int64_t kAlignment = 64;  // a cache line, and the widest vector
     llvm::AllocaInst* memory =
         FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),
                     buffer->name);
     memory->setAlignment(
-        llvm::Align(static_cast<uint64_t>(std::max(buffer->alignment, kAlignment))));
+        llvm::Align(std::max(static_cast<uint64_t>(buffer->alignment), frame_alignment())));
     Bind(buffer->data, memory);
   } else {
     Bind(buffer->data, EmitScopedMemory(node));

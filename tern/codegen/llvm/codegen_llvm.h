@@ -5,9 +5,9 @@
 // there are) is virtual; the rest is here.
 //
 // Arithmetic is exact: integers wrap, floats are never reassociated or contracted. Of the floats of
-// 8 and 16 bits there is float16 alone, where the target converts it (legalize_storage). Buffers at
-// different addresses do not alias, unless the function says so (tir/analysis/distinct_tensors.h).
-// Only files that use LLVM include this header.
+// 8 and 16 bits there are float16 and bfloat16, where the target converts them (legalize_storage).
+// Buffers at different addresses do not alias, unless the function says so
+// (tir/analysis/distinct_tensors.h). Only files that use LLVM include this header.
 #ifndef TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 #define TERN_CODEGEN_LLVM_CODEGEN_LLVM_H_
 
@@ -53,6 +53,14 @@ class CodeGenLLVM {
   // Overrides fall back on this one, which knows what works on pointers and what LLVM has
   // instructions for, and throws on anything else.
   virtual llvm::Value* EmitCall(const ir::CallNode* node);
+  // A store whose value is not computed but made where it goes; by default there is none. Whether
+  // it was one.
+  virtual bool EmitStoreInPlace(const tir::BufferStoreNode*) { return false; }
+  // What the address of an access is surely a multiple of: by default, memory is aligned to
+  // elements, never to vectors.
+  virtual llvm::Align AccessAlignment(DataType dtype) const;
+  // The least alignment of memory of scope local: by default a cache line, and the widest vector.
+  virtual uint64_t frame_alignment() const { return 64; }
 
   // ---- For subclasses ----
 

@@ -289,6 +289,10 @@ Value* CodeGenLLVM::EmitNode(const ir::CastNode* node) {
 Value* CodeGenLLVM::Convert(Value* value, DataType from, DataType to) {
   if (from == to) return value;
   llvm::Type* type = RegisterType(to);
+  if (from.is_narrow_float() && to.is_narrow_float()) {
+    DataType wide = DataType::Float(32, from.lanes());
+    return Convert(Convert(value, from, wide), wide, to);
+  }
   if (from.is_float() && to.is_float()) return builder_.CreateFPCast(value, type);
   if (to.is_bool()) {
     llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());

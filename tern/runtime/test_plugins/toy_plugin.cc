@@ -137,6 +137,7 @@ template <class T>
 T Arg(const TernLaunch* launch, int i) {
   T value;
   TERN_ICHECK(launch->arg_sizes[i] == sizeof(T));
+  TERN_ICHECK((launch->arg_is_memory[i] != 0) == std::is_pointer_v<T>);
   std::memcpy(&value, launch->args[i], sizeof(T));
   return value;
 }

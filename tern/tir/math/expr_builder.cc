@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/math/expr_builder.h"
 
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::tir::math {
@@ -17,9 +18,21 @@ Expr Reinterpret(DataType dtype, Expr x) {
 Expr ShiftLeft(Expr x, int bits) { return Call("shift_left", {x, Const(x, bits)}); }
 Expr ShiftRight(Expr x, int bits) { return Call("shift_right", {x, Const(x, bits)}); }
 
+// Hosts compute the same whether they have the instruction or not.
+static bool DeviceHasFma(const Expr& x) {
+  target::Target target = target::CurrentTarget();
+  if (!target || !target->is_device()) return false;
+  Expr call = Call("fma", {x, x, x});
+  return IsKept(call.As<ir::CallNode>(), target);
+}
+
 Expr Polynomial(const Expr& x, const std::vector<double>& coefficients) {
   Expr sum = Const(x, coefficients.back());
-  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = sum * x + Const(x, coefficients[i]);
+  bool has_fma = DeviceHasFma(x);
+  for (size_t i = coefficients.size() - 1; i-- > 0;) {
+    Expr next = Const(x, coefficients[i]);
+    sum = has_fma ? Call("fma", {sum, x, next}) : sum * x + next;
+  }
   return sum;
 }
 

@@ -16,6 +16,8 @@ ir::Expr NarrowToBits(DataType to, const ir::Expr& value);
 // A float32 that rounds to every narrower type as the float64 does: rounding to nearest twice would
 // not.
 ir::Expr Float32ForNarrowing(const ir::Expr& value);
+// The same of an integer of 32 or 64 bits, without float64.
+ir::Expr Float32ForNarrowingOfInteger(const ir::Expr& value);
 
 }  // namespace tern::tir::math
 

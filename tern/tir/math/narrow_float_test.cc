@@ -13,6 +13,7 @@
 #include "tern/compile.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/text.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::tir::math {
 namespace {
@@ -98,6 +99,68 @@ TEST_P(NarrowFloatConversions, RoundToNearestEven) {
       EXPECT_TRUE(std::isnan(of_single)) << value;
     else
       EXPECT_EQ(of_single, expected) << value;
+  }
+}
+
+// A conversion of integers to float32, as it is where the target has no float64.
+class Replace : public StmtMutator {
+  using StmtMutator::MutateNode;
+  Expr MutateNode(const ir::CastNode* node, const Expr& self) override {
+    bool is_it = node->dtype == DataType::Float(32) && node->value.dtype().is_integer();
+    return is_it ? Float32ForNarrowingOfInteger(node->value) : MutateChildren(node, self);
+  }
+};
+
+runtime::Tensor ConvertForNarrowing(const runtime::Tensor& from) {
+  std::string text = "func f(A: " + from->dtype().str() +
+                     "[n], B: float32[n]) {\n  for i in 0..n {\n    B[i] = float32(A[i])\n  }\n}\n";
+  ir::IRModule module = ParseModule("convert.tir", text);
+  auto changed = ffi::Make<ir::IRModuleNode>(*module);
+  for (auto& [name, function] : changed->functions)
+    function = Replace().MutateFunction(AsPrimFunc(function));
+  ffi::Module compiled =
+      codegen::LoadLinkable(Compile(ir::IRModule(changed), target::Target::DefaultHost()));
+  auto result = runtime::Tensor::Empty(from->shape(), DataType::Float(32));
+  compiled->GetFunction("f")(from, result);
+  return result;
+}
+
+// Rounded once: a double that is inexact is the odd one of the two neighbours.
+double RoundOnce(DataType dtype, long double exact) {
+  auto nearest = static_cast<double>(exact);
+  if (static_cast<long double>(nearest) != exact && !(std::bit_cast<uint64_t>(nearest) & 1))
+    nearest = std::nextafter(nearest, exact > nearest ? INFINITY : -INFINITY);
+  return RoundToType(dtype, nearest);
+}
+
+// Middles between two numbers of a type, at every place, and what is beside them.
+TEST_P(NarrowFloatConversions, OfIntegersWithoutFloat64) {
+  std::vector<uint64_t> values = {0, 1, ~uint64_t{0}, uint64_t{1} << 63, ~uint64_t{0} >> 1};
+  for (int shift = 0; shift < 64; ++shift)
+    for (uint64_t middle : {0x17, 0x101, 0x103, 0x1001, 0x1003, 0x1ff, 0x1fff})
+      for (int more : {-1, 0, 1}) {
+        values.push_back((middle << shift) + static_cast<uint64_t>(more));
+        values.push_back(0 - values.back());
+      }
+  auto n = static_cast<int64_t>(values.size());
+  for (DataType from :
+       {DataType::Int(32), DataType::UInt(32), DataType::Int(64), DataType::UInt(64)}) {
+    auto integers = runtime::Tensor::Empty({n}, from);
+    for (int64_t i = 0; i < n; ++i)
+      std::memcpy(static_cast<char*>(integers->data()) + i * from.bytes(),
+                  &values[static_cast<size_t>(i)], static_cast<size_t>(from.bytes()));
+    runtime::Tensor singles = ConvertForNarrowing(integers);
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t value = values[static_cast<size_t>(i)];
+      long double exact = from == DataType::Int(32)    ? static_cast<int32_t>(value)
+                          : from == DataType::UInt(32) ? static_cast<uint32_t>(value)
+                          : from == DataType::Int(64)  ? static_cast<int64_t>(value)
+                                                       : static_cast<long double>(value);
+      double expected = RoundOnce(GetParam(), exact);
+      double actual = RoundToType(GetParam(), static_cast<const float*>(singles->data())[i]);
+      EXPECT_TRUE(actual == expected || (std::isnan(actual) && std::isnan(expected)))
+          << from.str() << " " << value << ": " << actual << ", not " << expected;
+    }
   }
 }
 

@@ -2,8 +2,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tern/tir/analysis/has_float64.h"
 #include "tern/tir/math/expr_builder.h"
 #include "tern/tir/math/functions.h"
+#include "tern/tir/math/narrow_float.h"
 
 namespace tern::tir::math {
 namespace {
@@ -39,7 +41,7 @@ ExactSum AddExactly(Lets& let, const Expr& x, const Expr& y) {
   return {sum, let((x - (sum - part)) + (y - part))};
 }
 
-// The sum of x and y as a double: where it is inexact, of the two neighbours the one with an odd
+// The sum of x and y in their type: where it is inexact, of the two neighbours the one with an odd
 // last bit, which rounds to any narrower type as the sum itself does. Infinities and NaN stay.
 Expr AddToOdd(Lets& let, const Expr& x, const Expr& y) {
   auto [sum, lost] = AddExactly(let, x, y);
@@ -147,10 +149,32 @@ Expr CopySign(const Expr& x, const Expr& sign) {
 Expr Fma(const Expr& a, const Expr& b, const Expr& c) {
   DataType dtype = a.dtype(), wide = DataType::Float(64, dtype.lanes());
   if (dtype.bits() == 64) return FmaOfFloat64(a, b, c);
-  // float64 has more than twice the digits: the product is exact.
+  // Of narrow floats float32 holds the product too, unless it is beyond the range of bfloat16.
+  if (dtype.is_narrow_float() && !HasFloat64(target::CurrentTarget()))
+    wide = DataType::Float(32, dtype.lanes());
+  // The wide type has at least twice the digits: the product is exact.
   Lets let;
   Expr product = let(Cast(wide, a) * Cast(wide, b)), addend = let(Cast(wide, c));
   return let.In(Cast(dtype, AddToOdd(let, product, addend)));
+}
+
+Expr Float32ForNarrowingOfInteger(const Expr& value) {
+  Lets let;
+  DataType dtype = value.dtype(), bits = UIntOf(dtype);
+  DataType wide = DataType::Float(32, dtype.lanes());
+  Expr zero = IntConst(dtype, 0), magnitude = Cast(bits, value);
+  if (dtype.is_int())
+    magnitude = Select(Less(value, zero), IntConst(bits, 0) - magnitude, magnitude);
+  magnitude = let(magnitude);
+  // Parts that float32 holds, from the lowest on.
+  const int width = dtype.bits() == 64 ? 22 : 16;
+  Expr mask = IntConst(bits, (int64_t{1} << width) - 1);
+  Expr sum = let(Cast(wide, And(magnitude, mask)));
+  for (int at = width; at < dtype.bits(); at += width) {
+    Expr part = Cast(wide, And(ShiftRight(magnitude, at), mask));
+    sum = let(AddToOdd(let, let(part * Const(part, std::ldexp(1, at))), sum));
+  }
+  return let.In(dtype.is_int() ? Select(Less(value, zero), Const(sum, 0) - sum, sum) : sum);
 }
 
 }  // namespace tern::tir::math

@@ -5,6 +5,7 @@
 
 #include "tern/ir/intrinsic.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/has_float64.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/math/functions.h"
 #include "tern/tir/math/narrow_float.h"
@@ -61,7 +62,10 @@ class ComputeLegalizer : public StmtMutator {
     if (IsIllegal(from)) value = ToFloat32(value);
     // What float32 cannot hold goes through float64, and is rounded to the type once.
     from = value.dtype();
-    if (IsIllegal(to) && from.bits() >= 32 && !(from.is_float() && from.bits() == 32))
+    bool is_wide_integer = from.is_integer() && from.bits() >= 32;
+    if (IsIllegal(to) && is_wide_integer && !HasFloat64(target_))
+      value = math::Float32ForNarrowingOfInteger(value);
+    else if (IsIllegal(to) && from.bits() >= 32 && !(from.is_float() && from.bits() == 32))
       value = math::Float32ForNarrowing(
           ir::CastNode::Make(DataType::Float(64, from.lanes()), value, node->span));
     else if (IsIllegal(to))

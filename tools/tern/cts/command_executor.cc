@@ -7,12 +7,11 @@
 #include <fstream>
 #include <optional>
 
-#include "tern/codegen/export.h"
-#include "tern/codegen/linkable_module.h"
 #include "tern/codegen/temporary_directory.h"
 #include "tern/ffi/json.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
+#include "tools/tern/cts/batch.h"
 #include "tools/tern/cts/executor.h"
 
 namespace tern::tools {
@@ -108,11 +107,8 @@ class BatchExecutor : public Executor {
 };
 
 size_t BatchExecutor::Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
-  const auto* module = dynamic_cast<const codegen::LinkableModule*>(compiled.get());
-  TERN_CHECK(module) << "a module of kind " << compiled->kind() << " cannot be linked";
-  files_.push_back(directory_.File("program" + std::to_string(files_.size())) +
-                   module->library_ending());
-  codegen::Export(compiled, meta, files_.back());
+  std::string stem = directory_.File("program" + std::to_string(files_.size()));
+  files_.push_back(WriteProgram(compiled, meta, stem));
   return files_.size() - 1;
 }
 
@@ -168,13 +164,7 @@ class CommandExecutor : public BatchExecutor {
  private:
   std::string Line(size_t index, const Call& call) override {
     const runtime::FunctionInfo& function = *call.function;
-    std::string line = ProgramFile(call) + "\t--entry\t" + function.name;
-    for (const auto& [name, value] : call.options->dims)
-      line += "\t--dim\t" + name + "=" + std::to_string(value);
-    for (const auto& [name, value] : call.options->inputs)
-      line += "\t--input\t" + name + "=" + value;
-    line += "\t--offset\t" + std::to_string(call.options->offset);
-    line += "\t--seed\t" + std::to_string(call.options->seed);
+    std::string line = CallLine(ProgramFile(call), function, *call.options);
     for (size_t i = 0; i < function.params.size(); ++i)
       if (function.params[i].is_output)
         line += "\t--output\t" + function.params[i].name + "=" + ResultFile(index, i, ".npy");

@@ -16,6 +16,8 @@ struct SuiteFile {
 
 // By name. Defined in a file that CMake generates.
 const std::vector<SuiteFile>& SuiteFiles();
+// run.sh of a folder with an exported suite.
+std::string_view RunScript();
 
 }  // namespace tern::tools
 

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <map>
 
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
+#include "tern/codegen/kernel_info.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
@@ -48,32 +50,9 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   return function.empty() || dtype.bits() != 32 ? function : function + "f";
 }
 
-// The threads of a block, so that registers are found for all of them; 0 where it is not constant.
-int64_t ThreadsOf(const tir::PrimFunc& function) {
-  struct Scan : tir::StmtVisitor {
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::ForNode* node) override {
-      if (node->for_kind == tir::ForKind::kThread && node->thread.starts_with("threadIdx.")) {
-        const int64_t* extent = ir::AsConstInt(node->extent);
-        extents[node->thread] = extent ? *extent : 0;
-      }
-      VisitChildren(node);
-    }
-    std::map<std::string, int64_t> extents;
-  } scan;
-  scan.Visit(function->body);
-  int64_t threads = 1;
-  for (const auto& [axis, extent] : scan.extents) threads *= extent;
-  return threads;
-}
-
 }  // namespace
 
 constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
-
-bool StoresFloat(DataType dtype) {
-  return dtype == DataType::Float(16) || dtype == DataType::Bfloat16();
-}
 
 CodeGenCuda::CodeGenCuda() {
   names_.Reserve(
@@ -136,8 +115,8 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
-  NoteDefinitions(function);
-  int64_t threads = ThreadsOf(function);
+  operands_.Begin(function);
+  int64_t threads = codegen::BlockThreads(function);  // so that registers are found for all of them
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
                      BeginKernel(function, "CUDA C++"));
@@ -194,25 +173,8 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
 
 // Arrays of shared memory have a limit; what is given at the launch may be more.
 void CodeGenCuda::EmitFunctionStart(const tir::PrimFunc& function) {
-  struct Scan : tir::StmtVisitor {
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::AllocateNode* node) override {
-      const int64_t* size = ir::AsConstInt(node->buffer->shape[0]);
-      if (node->buffer->scope == "shared" && size)
-        bytes += *size * node->buffer->dtype.bytes() + kMoveBytes;
-      VisitChildren(node);
-    }
-    int64_t bytes = 0;
-  } scan;
-  scan.Visit(function->body);
-  constexpr int64_t kMostStatic = 48 << 10;
-  dynamic_shared_ = scan.bytes > kMostStatic;
-  bool is_given = static_cast<bool>(codegen::DynamicShared(function));
-  TERN_CHECK(!dynamic_shared_ || !is_given)
-      << function->span.str() << ": kernel " << function->name << " has " << scan.bytes
-      << " bytes of shared memory; beside memory of scope " << tir::kDynamicShared << " "
-      << kMostStatic << " are allowed";
-  if (dynamic_shared_ || is_given)
+  dynamic_shared_ = codegen::SharedAtLaunch(function, kMoveBytes, kMostStaticShared);
+  if (dynamic_shared_ || codegen::DynamicShared(function))
     HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];", 128));
 }
 

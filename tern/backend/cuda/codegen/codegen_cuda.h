@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tern/arith/analyzer.h"
+#include "tern/backend/cuda/codegen/matrix_operands.h"
 #include "tern/codegen/c/kernel_codegen.h"
 
 namespace tern::backend::cuda {
@@ -51,15 +51,11 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   // must be surely aligned.
   std::string AddressOf(const ir::Buffer& buffer, const ir::Expr& index);
   std::string MatrixAddress(const ir::Expr& operand);
-  void NoteDefinitions(const tir::PrimFunc& function);
 
-  arith::Analyzer known_;        // of the variables of the function being written
+  MatrixOperands operands_;
   bool dynamic_shared_ = false;  // whether shared memory is given at the launch
   bool distinct_ = false;        // whether tensors of the function being written are
 };
-
-// Whether the language stores the type: the others are lowered to integers.
-bool StoresFloat(DataType dtype);
 
 }  // namespace tern::backend::cuda
 

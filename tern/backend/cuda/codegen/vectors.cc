@@ -5,9 +5,7 @@
 
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
-#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/visitor.h"
 
 namespace tern::backend::cuda {
 
@@ -29,21 +27,6 @@ std::string MoveType(DataType dtype) {
 
 }  // namespace
 
-void CodeGenCuda::NoteDefinitions(const tir::PrimFunc& function) {
-  struct Scan : tir::StmtVisitor {
-    explicit Scan(arith::Analyzer* known) : known(known) {}
-    using StmtVisitor::VisitNode;
-    void VisitNode(const tir::LetStmtNode* node) override {
-      if (node->value.dtype().is_integer() && node->value.dtype().is_scalar())
-        known->BindModular(node->var, known->Modular(node->value));
-      VisitChildren(node);
-    }
-    arith::Analyzer* known;
-  };
-  known_ = {};
-  Scan(&known_).Visit(function->body);
-}
-
 std::string CodeGenCuda::AddressOf(const ir::Buffer& buffer, const Expr& index) {
   const Expr& base = index.As<ir::RampNode>()->base;
   if (ir::IsConst(base, 0)) return NameOf(buffer);
@@ -51,16 +34,8 @@ std::string CodeGenCuda::AddressOf(const ir::Buffer& buffer, const Expr& index) 
 }
 
 std::string CodeGenCuda::MatrixAddress(const Expr& operand) {
-  const auto* load = operand.As<ir::BufferLoadNode>();
-  const auto* row = load ? load->indices[0].As<ir::RampNode>() : nullptr;
-  TERN_CHECK(row && ir::IsConst(row->stride, 1))
-      << operand.span().str() << ": an operation on matrices takes elements in a row in memory";
-  constexpr int64_t kMost = 16;
-  int64_t bytes = std::min<int64_t>(load->dtype.lanes() * load->dtype.element().bytes(), kMost);
-  TERN_CHECK(tir::IsAlignedPlace(load->buffer, {row->base}, bytes, known_))
-      << operand.span().str() << ": it cannot be told that a row of " << load->buffer->name
-      << ", an operand of an operation on matrices, starts at a multiple of " << bytes << " bytes";
-  return AddressOf(load->buffer, load->indices[0]);
+  const ir::BufferLoadNode* row = operands_.Row(operand);
+  return AddressOf(row->buffer, row->indices[0]);
 }
 
 void CodeGenCuda::EmitMove(const tir::BufferStoreNode* node, const ir::BufferLoadNode* load) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace tern::backend::cuda {
-
 std::vector<std::string> Architectures() {
   return {"sm_70",   "sm_72",  "sm_75",   "sm_80",  "sm_86",   "sm_87",
           "sm_89",   "sm_90",  "sm_90a",  "sm_100", "sm_100a", "sm_103",

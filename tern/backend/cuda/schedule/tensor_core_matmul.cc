@@ -335,7 +335,7 @@ void RegisterTensorCoreMatmul(bool (*has_instructions)(const target::Target&)) {
                 .kinds = {BlockKind::kMatmul},
                 .fits =
                     [has_instructions](const MachineFacts& facts) {
-                      return facts.target && facts.target->kind->name == "cuda" &&
+                      return facts.target && facts.target->kind->module_kind == "cuda" &&
                              has_instructions(facts.target);
                     },
                 .priority = 100,

@@ -5,53 +5,7 @@
 #ifndef TERN_BACKEND_CUDA_TEST_CUDA_LANGUAGE_H_
 #define TERN_BACKEND_CUDA_TEST_CUDA_LANGUAGE_H_
 
-#include "tern/backend/cuda/test/device_abi.h"
-
-namespace tern_standin {
-inline State state;
-inline Host host;
-}  // namespace tern_standin
-
-// ---- Every access, as the compiler's instrumentation reports it (-fsanitize=thread).
-
-#define TERN_ACCESS(name, size, kind)                                                             \
-  extern "C" inline __attribute__((used, visibility("hidden"), no_sanitize("thread"))) void name( \
-      void* address) {                                                                            \
-    tern_standin::host.access(address, size, tern_standin::kind);                                 \
-  }
-#define TERN_ACCESSES(size)                               \
-  TERN_ACCESS(__tsan_read##size, size, kRead)             \
-  TERN_ACCESS(__tsan_write##size, size, kWrite)           \
-  TERN_ACCESS(__tsan_unaligned_read##size, size, kRead)   \
-  TERN_ACCESS(__tsan_unaligned_write##size, size, kWrite) \
-  TERN_ACCESS(__tsan_volatile_read##size, size, kRead)    \
-  TERN_ACCESS(__tsan_volatile_write##size, size, kWrite)
-TERN_ACCESSES(1)
-TERN_ACCESSES(2)
-TERN_ACCESSES(4)
-TERN_ACCESSES(8)
-TERN_ACCESSES(16)
-#define TERN_HOOK \
-  extern "C" inline __attribute__((used, visibility("hidden"), no_sanitize("thread"))) void
-TERN_HOOK __tsan_read_range(void* address, unsigned long size) {
-  tern_standin::host.access(address, size, tern_standin::kRead);
-}
-TERN_HOOK __tsan_write_range(void* address, unsigned long size) {
-  tern_standin::host.access(address, size, tern_standin::kWrite);
-}
-// And every pointer whose type asks for more than its address has (-fsanitize=alignment).
-struct TernTypeMismatch {
-  const char* file;
-  unsigned line, column;
-  const void* type;
-  unsigned char log_alignment, kind;
-};
-TERN_HOOK __ubsan_handle_type_mismatch_v1_abort(TernTypeMismatch* data, void* address) {
-  tern_standin::host.misaligned(address, 1ul << data->log_alignment);
-}
-TERN_HOOK __tsan_func_entry(void*) {}
-TERN_HOOK __tsan_func_exit() {}
-TERN_HOOK __tsan_init() {}
+#include "tern/runtime/test_standin/access_hooks.h"
 
 // ---- The language.
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules and launches of the stand-in driver.
-#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -26,57 +22,6 @@ std::string ImageBytes(const void* image) {
   std::memcpy(&header, image, sizeof header);
   size_t size = header.e_shoff + size_t{header.e_shentsize} * header.e_shnum;
   return {static_cast<const char*>(image), size};
-}
-
-// The file stays open as long as the library: its number is the library's name.
-void* OpenImage(const std::string& bytes, int* out) {
-  int file = *out = memfd_create("stand-in-module", MFD_CLOEXEC);
-  if (file < 0) return nullptr;
-  bool is_written = write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  std::string path = "/proc/self/fd/" + std::to_string(file);
-  return is_written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-}
-
-void CloseImage(void* library, int file) {
-  if (library) dlclose(library);
-  if (file >= 0) close(file);
-}
-
-// Where the module lies in memory, and what of it is constant.
-void NoteImage(Module* module, const dl_phdr_info& info) {
-  auto place = [&](ElfW(Addr) offset) {
-    return reinterpret_cast<const char*>(info.dlpi_addr + offset);  // NOLINT: the loader's number
-  };
-  module->image_begin = place(0);
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    const ElfW(Phdr) & header = info.dlpi_phdr[i];
-    const char *begin = place(header.p_vaddr), *end = begin + header.p_memsz;
-    if (header.p_type == PT_LOAD) module->image_end = end;
-    bool is_constant = header.p_type == PT_LOAD && !(header.p_flags & PF_W);
-    if (is_constant || header.p_type == PT_GNU_RELRO) module->constants.emplace_back(begin, end);
-  }
-  const auto* state = reinterpret_cast<const char*>(module->info->state);
-  const auto* host = reinterpret_cast<const char*>(module->info->host);
-  module->constants.emplace_back(state, state + sizeof *module->info->state);
-  module->constants.emplace_back(host, host + sizeof *module->info->host);
-}
-
-void FindImage(Module* module) {
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        auto* found = static_cast<Module*>(data);
-        const auto inside = reinterpret_cast<ElfW(Addr)>(found->info);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          ElfW(Addr) begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-          if (info->dlpi_phdr[i].p_type != PT_LOAD || inside < begin ||
-              inside >= begin + info->dlpi_phdr[i].p_memsz)
-            continue;
-          NoteImage(found, *info);
-          return 1;
-        }
-        return 0;
-      },
-      module);
 }
 
 // Machine code runs within its generation, on the same or a later chip; code for "sm_90a" there
@@ -125,6 +70,23 @@ std::shared_ptr<std::vector<std::vector<char>>> CopyArguments(const tern_standin
   return copies;
 }
 
+int CodeOf(Fault fault) {
+  switch (fault) {
+    case Fault::kNone:
+      return 0;
+    case Fault::kAddress:
+      return kErrorIllegalAddress;
+    case Fault::kMisaligned:
+      return kErrorMisaligned;
+    case Fault::kInstruction:
+      return kErrorIllegalInstruction;
+    case Fault::kStuck:
+      return kErrorLaunchTimeout;
+    default:
+      return kErrorLaunchFailed;
+  }
+}
+
 KernelError Execute(Driver& driver, Function* function, const Index& grid, const Index& block,
                     unsigned shared, std::vector<std::vector<char>>& copies) {
   if (!driver.functions.contains(function))
@@ -139,16 +101,14 @@ KernelError Execute(Driver& driver, Function* function, const Index& grid, const
     if (found->device < 0 || found->device == module.device) return "";
     return "of device " + std::to_string(found->device);
   };
-  return RunGrid({.module = module.info,
-                  .kernel = function->kernel,
-                  .grid = grid,
-                  .block = block,
-                  .dynamic_shared_bytes = shared,
-                  .args = pointers.data(),
-                  .image_begin = module.image_begin,
-                  .image_end = module.image_end,
-                  .constants = module.constants,
-                  .check_global = check});
+  Failure failure = RunGrid({.image = module.image.get(),
+                             .kernel = function->kernel,
+                             .grid = grid,
+                             .block = block,
+                             .dynamic_shared_bytes = shared,
+                             .args = pointers.data(),
+                             .check_global = check});
+  return {CodeOf(failure.fault), failure.text};
 }
 
 Function* CheckFunction(Driver& driver, cu::Function handle) {
@@ -160,31 +120,21 @@ Function* CheckFunction(Driver& driver, cu::Function handle) {
 
 }  // namespace
 
-TERN_STANDIN_API cuModuleLoadData(cu::Module* out, const void* image) {
+TERN_STANDIN_API cuModuleLoadData(cu::Module* out, const void* given) {
   return Call(
       "cuModuleLoadData", kInit | kCurrent | kNoCapture, [&](Driver& driver, Context* context) {
-        if (!out || !image) return Misuse(kErrorInvalidValue, "no image");
-        std::string bytes = ImageBytes(image);
+        if (!out || !given) return Misuse(kErrorInvalidValue, "no image");
+        std::string bytes = ImageBytes(given);
         if (bytes.empty())
           return Refuse(kErrorInvalidImage, "neither machine code nor PTX of the stand-in NVRTC");
-        int file = -1;
-        void* library = OpenImage(bytes, &file);
-        auto* info =
-            library
-                ? static_cast<const tern_standin::Module*>(dlsym(library, "tern_standin_module"))
-                : nullptr;
-        if (!info || info->version != tern_standin::kVersion) {
-          CloseImage(library, file);
-          return Refuse(kErrorInvalidImage, "not made by the stand-in NVRTC");
-        }
-        if (!RunsHere(info->arch)) {
-          std::string arch = info->arch;
-          CloseImage(library, file);
+        std::string why;
+        auto image = Image::Open(bytes, &why);
+        if (!image) return Refuse(kErrorInvalidImage, why);
+        std::string arch = image->info()->arch;
+        if (!RunsHere(arch))
           return Refuse(kErrorNoBinary,
                         "the code is for " + arch + ", the device is " + Architecture());
-        }
-        auto* module = new Module{context->device, library, file, info, nullptr, nullptr, {}, {}};
-        FindImage(module);
+        auto* module = new Module{context->device, std::move(image), {}};
         driver.modules.insert(module);
         *out = reinterpret_cast<cu::Module>(module);
         return 0;
@@ -199,7 +149,6 @@ TERN_STANDIN_API cuModuleUnload(cu::Module handle) {
     driver.DrainDevice(module->device);
     for (const auto& [name, function] : module->functions) driver.functions.erase(function.get());
     driver.modules.erase(module);
-    CloseImage(module->library, module->file);
     delete module;
     return 0;
   });
@@ -210,8 +159,8 @@ TERN_STANDIN_API cuModuleGetFunction(cu::Function* out, cu::Module handle, const
     auto* module = reinterpret_cast<Module*>(handle);
     if (!driver.modules.contains(module))
       return Misuse(kErrorInvalidHandle, "not a module, or unloaded");
-    for (int i = 0; i < module->info->num_kernels; ++i) {
-      const tern_standin::Kernel& kernel = module->info->kernels[i];
+    for (int i = 0; i < module->image->info()->num_kernels; ++i) {
+      const tern_standin::Kernel& kernel = module->image->info()->kernels[i];
       if (std::strcmp(kernel.name, name) != 0) continue;
       auto& function = module->functions[name];
       if (!function) function = std::make_unique<Function>(Function{module, &kernel});

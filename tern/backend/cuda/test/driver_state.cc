@@ -38,15 +38,6 @@ __attribute__((destructor)) void ReportAtExit() {
 
 }  // namespace
 
-void Lock::lock() {
-  int expected = 0;
-  while (!is_held_.compare_exchange_weak(expected, 1, std::memory_order_acquire)) {
-    expected = 0;
-    usleep(20);
-  }
-}
-void Lock::unlock() { is_held_.store(0, std::memory_order_release); }
-
 Driver& Driver::Get() {
   static auto* driver = new Driver;
   return *driver;

@@ -5,7 +5,6 @@
 #ifndef TERN_BACKEND_CUDA_TEST_DRIVER_STATE_H_
 #define TERN_BACKEND_CUDA_TEST_DRIVER_STATE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,13 +16,22 @@
 
 #include "tern/backend/cuda/runtime/cuda_abi.h"
 #include "tern/backend/cuda/test/driver_codes.h"
-#include "tern/backend/cuda/test/execution.h"
+#include "tern/runtime/test_standin/execution.h"
+#include "tern/runtime/test_standin/lock.h"
 
 namespace tern::cuda::standin {
 
 constexpr int kMaxThreads = 1024, kMaxBlock[] = {1024, 1024, 64};
 constexpr int kMaxGrid[] = {2147483647, 65535, 65535};
 constexpr int kStaticShared = 49152, kOptinShared = 232448, kReservedShared = 1024;
+
+using namespace tern::standin;
+
+// The result of work, by the driver's codes.
+struct KernelError {
+  int code = 0;
+  std::string text;
+};
 
 using Work = std::function<KernelError()>;
 
@@ -66,28 +74,13 @@ struct Function {
 
 struct Module {
   int device;
-  void* library;
-  int file;  // of the library
-  const tern_standin::Module* info;
-  const char *image_begin, *image_end;
-  std::vector<std::pair<const char*, const char*>> constants;
+  std::unique_ptr<Image> image;
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
 struct Allocation {
   size_t bytes;
   int device;  // -1: the host's, page-locked
-};
-
-// Not a mutex, so that the thread sanitizer sees no order between the threads of a plugin that only
-// this lock makes.
-class Lock {
- public:
-  void lock();
-  void unlock();
-
- private:
-  std::atomic<int> is_held_{0};
 };
 
 class Driver {

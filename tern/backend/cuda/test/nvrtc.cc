@@ -3,29 +3,24 @@
 // A stand-in for NVRTC: CUDA C++ compiled by the machine's C++ compiler to a shared object, which
 // the stand-in driver loads.
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include "tern/backend/cuda/common/nvrtc_abi.h"
 #include "tern/backend/cuda/test/ptx_text.h"
 #include "tern/backend/cuda/test/source_rewriter.h"
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/test_standin/compile.h"
 
 using namespace tern::cuda;
 using namespace tern::cuda::standin;
+using tern::standin::ReadAll;
 
 namespace {
 
@@ -41,29 +36,21 @@ std::mutex mutex;
 std::set<Program*> programs;
 int num_compiled = 0;
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string HeaderPath(const char* name) {
-  return std::string(TERN_STANDIN_ROOT "/tern/backend/cuda/test/") + name;
-}
+std::string HeaderPath(const char* name) { return std::string(TERN_STANDIN_ROOT "/tern/") + name; }
 
 // The language that programs are compiled with.
 const std::string& Headers() {
-  static const std::string text = ReadAll(HeaderPath("device_abi.h")) +
-                                  ReadAll(HeaderPath("cuda_language.h")) +
-                                  ReadAll(HeaderPath("ptx.h"));
+  static const std::string text = ReadAll(HeaderPath("runtime/test_standin/device_abi.h")) +
+                                  ReadAll(HeaderPath("runtime/test_standin/access_hooks.h")) +
+                                  ReadAll(HeaderPath("backend/cuda/test/cuda_language.h")) +
+                                  ReadAll(HeaderPath("backend/cuda/test/ptx.h"));
   return text;
 }
 
 // The functions of ptx.h; those that macros make are named by their instances.
 std::set<std::string> Instructions() {
   std::set<std::string> names;
-  const std::string text = ReadAll(HeaderPath("ptx.h"));
+  const std::string text = ReadAll(HeaderPath("backend/cuda/test/ptx.h"));
   static const std::regex plain("__ptx_[a-z0-9_]+"), matrix("TERN_LDMATRIX\\((_[a-z0-9_]+)"),
       mma("TERN_MMA\\(([a-z0-9_]+)");
   auto all = [&](const std::regex& pattern, const auto& add) {
@@ -112,26 +99,9 @@ std::string Unit(const Rewritten& program, const std::string& name, const std::s
          "{}};\nextern \"C\" __attribute__((visibility(\"default\"))) const tern_standin::Module "
          "tern_standin_module;\n"
          "const tern_standin::Module tern_standin_module = {tern_standin::kVersion, \"" +
-         arch + "\", tern_standin_kernels, " + std::to_string(program.kernels.size()) +
-         ", &tern_standin::state, &tern_standin::host};\n";
+         arch + "\", \"__syncthreads\", tern_standin_kernels, " +
+         std::to_string(program.kernels.size()) + ", &tern_standin::state, &tern_standin::host};\n";
 }
-
-class TempDirectory {
- public:
-  TempDirectory() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base ? base : "/tmp") + "/tern-standin-XXXXXX";
-    if (!mkdtemp(path_.data())) path_.clear();
-  }
-  ~TempDirectory() {
-    for (const char* file : {"/unit.cc", "/unit.so", "/log"}) unlink((path_ + file).c_str());
-    rmdir(path_.c_str());
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // 900 for sm_90a.
 std::string ArchitectureMacro(const std::string& arch) {
@@ -148,35 +118,15 @@ std::string CompileCommand(const Options& options, const std::string& directory)
                      " -include tern/backend/cuda/test/ptx.h -ffp-contract=") +
          (options.fuses ? "fast" : "off") + " -D__CUDA_ARCH__=" + ArchitectureMacro(options.arch) +
          " -std=" + options.standard + " " + directory + "/unit.cc -o " + directory +
-         "/unit.so -lm -lc -lgcc >" + directory + "/log 2>&1";
+         "/unit.so -lm -lc -lgcc";
 }
 
-// The shared object, or "" with the compiler's words in `log`.
-std::string RunCompiler(const std::string& unit, const Options& options, std::string* log) {
-  TempDirectory directory;
-  std::ofstream(directory.path() + "/unit.cc") << unit;
-  // NOLINTNEXTLINE(bugprone-command-processor): the command is ours, of the build and a path
-  int status = std::system(CompileCommand(options, directory.path()).c_str());
-  *log = ReadAll(directory.path() + "/log");
-  return status == 0 ? ReadAll(directory.path() + "/unit.so") : "";
-}
-
-// Within TERN_STANDIN_CACHE, where that is given, each program is compiled once.
 std::string CompileOnce(const std::string& unit, const Options& options, std::string* log) {
-  const char* cache = std::getenv("TERN_STANDIN_CACHE");
-  if (!cache) return RunCompiler(unit, options, log);
-  mkdir(cache, 0777);
-  std::string key =
-      tern::runtime::ToHex(tern::runtime::Sha256({CompileCommand(options, ""), Headers(), unit}));
-  std::string path = std::string(cache) + "/" + key + ".so";
-  std::string code = ReadAll(path);
-  if (!code.empty()) return code;
-  code = RunCompiler(unit, options, log);
-  if (code.empty()) return code;
-  std::string temporary = path + "." + std::to_string(getpid());
-  std::ofstream(temporary, std::ios::binary) << code;
-  std::rename(temporary.c_str(), path.c_str());
-  return code;
+  return tern::standin::Compile(
+      {.files = {{"unit.cc", unit}},
+       .command = [&](const std::string& directory) { return CompileCommand(options, directory); },
+       .depends_on = Headers()},
+      log);
 }
 
 // Each kernel's shared memory is a section of its own.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tern/codegen/kernel_info.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"

@@ -77,7 +77,7 @@ void RegisterCodegen() {
     return dtype == DataType::Float(16) && target->attrs.at("float16").As<bool>();
   };
   kind.tags = {
-      {"amd/rx-7900-xtx", "vulkan -max_threads=1024 -max_shared_memory=65536 -float16=1"},
+      {"amd/rx-7900-xtx-vulkan", "vulkan -max_threads=1024 -max_shared_memory=65536 -float16=1"},
       {"arm/mali-g715", "vulkan -max_threads=1024 -float64=0 -float16=1"},
       {"qualcomm/adreno-750", "vulkan -max_threads=1024 -float64=0 -float16=1"},
       {"intel/arc-b580", "vulkan -max_threads=1024 -max_shared_memory=65536 -float64=0 -float16=1"},

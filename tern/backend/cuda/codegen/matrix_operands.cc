@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cuda/codegen/matrix_operands.h"
+
+#include <algorithm>
+
+#include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::backend::cuda {
+
+void MatrixOperands::Begin(const tir::PrimFunc& kernel) {
+  struct Scan : tir::StmtVisitor {
+    explicit Scan(arith::Analyzer* known) : known(known) {}
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::LetStmtNode* node) override {
+      if (node->value.dtype().is_integer() && node->value.dtype().is_scalar())
+        known->BindModular(node->var, known->Modular(node->value));
+      VisitChildren(node);
+    }
+    arith::Analyzer* known;
+  };
+  known_ = {};
+  Scan(&known_).Visit(kernel->body);
+}
+
+const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
+  const auto* load = operand.As<ir::BufferLoadNode>();
+  const auto* row = load ? load->indices[0].As<ir::RampNode>() : nullptr;
+  TERN_CHECK(row && ir::IsConst(row->stride, 1))
+      << operand.span().str() << ": an operation on matrices takes elements in a row in memory";
+  constexpr int64_t kMost = 16;
+  int64_t bytes = std::min<int64_t>(load->dtype.lanes() * load->dtype.element().bytes(), kMost);
+  TERN_CHECK(tir::IsAlignedPlace(load->buffer, {row->base}, bytes, known_))
+      << operand.span().str() << ": it cannot be told that a row of " << load->buffer->name
+      << ", an operand of an operation on matrices, starts at a multiple of " << bytes << " bytes";
+  return load;
+}
+
+}  // namespace tern::backend::cuda

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operands of operations on matrices: rows in memory.
+#ifndef TERN_BACKEND_CUDA_CODEGEN_MATRIX_OPERANDS_H_
+#define TERN_BACKEND_CUDA_CODEGEN_MATRIX_OPERANDS_H_
+
+#include "tern/arith/analyzer.h"
+#include "tern/tir/function.h"
+
+namespace tern::backend::cuda {
+
+class MatrixOperands {
+ public:
+  // What follows is of this kernel.
+  void Begin(const tir::PrimFunc& kernel);
+  // The row that the operand is. Throws unless it surely starts at a multiple of its size, or of 16
+  // bytes.
+  const ir::BufferLoadNode* Row(const ir::Expr& operand) const;
+
+ private:
+  arith::Analyzer known_;  // of the variables of the kernel
+};
+
+}  // namespace tern::backend::cuda
+
+#endif  // TERN_BACKEND_CUDA_CODEGEN_MATRIX_OPERANDS_H_

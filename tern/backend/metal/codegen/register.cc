@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target kind `metal`.
+#include "tern/backend/metal/codegen/codegen_metal.h"
+#include "tern/codegen/device_hooks.h"
+#include "tern/ffi/registry.h"
+#include "tern/runtime/device_module.h"
+#include "tern/target/attr_checks.h"
+#include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/storage_scope.h"
+
+namespace tern::backend::metal {
+
+void RegisterCodegen();
+
+namespace {
+
+constexpr int32_t kDeviceTypeMetal = 8;  // DLPack's
+constexpr int kFirstWithBfloat16 = 310;
+
+ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
+  runtime::DeviceArtifact artifact{.kind = "metal", .fmt = "metal"};
+  std::string all;
+  for (const auto& [name, function] : module->functions) {
+    CodeGenMetal gen(target);
+    gen.AddFunction(tir::AsPrimFunc(function));
+    std::string source = codegen::PostProcess("metal", gen.Finish());
+    all += (all.empty() ? "" : "\n") + source;
+    auto library = codegen::CompileByHook("metal", source);
+    if (library) artifact.fmt = "metallib";
+    artifact.payload[name] = library.value_or(source);
+    artifact.fmap.merge(runtime::KernelMap(gen.kernels()));
+  }
+  artifact.source["metal"] = all;
+  return runtime::CreateDeviceModule(std::move(artifact));
+}
+
+void AddAttrs(target::TargetKind* kind) {
+  auto& attrs = kind->attrs;
+  attrs["msl"] = target::OneOf("msl", "3.0", {"2.4", "3.0", "3.1", "3.2"},
+                               "the version of the language; bfloat16 is a type of 3.1");
+  attrs["max_threads"] =
+      target::IntInRange("max_threads", 256, 1, 1024, "threads in a threadgroup");
+  for (const char* axis : {"max_threads_x", "max_threads_y", "max_threads_z"}) {
+    attrs[axis] = target::IntInRange(axis, 256, 1, 1024, "threads in a threadgroup on one axis");
+    attrs[axis].default_value = {};  // as many as in all
+  }
+  attrs["max_shared_memory"] =
+      target::IntInRange("max_shared_memory", 32768, 0, 65536, "bytes of memory of a threadgroup");
+  attrs["warp_size"] = target::IntInRange("warp_size", 32, 32, 32,
+                                          "lanes of a SIMD-group, if warp operations are used");
+  attrs["warp_size"].default_value = {};
+  attrs["float64"] = {.type = target::AttrSpec::Type::kBool,
+                      .default_value = false,
+                      .help = "always 0: Metal has no float64",
+                      .check = [](const ffi::Any& value) {
+                        TERN_CHECK(!value.As<bool>()) << "float64=1: Metal has no float64";
+                      }};
+}
+
+// By the tables of Metal's features: families 7 (M1, A14) to 9 (M3, A17) differ in none of these.
+std::map<std::string, std::string> Tags() {
+  std::map<std::string, std::string> tags;
+  for (const char* chip :
+       {"m1",       "m1-pro", "m1-max", "m1-ultra", "m2",       "m2-pro", "m2-max",
+        "m2-ultra", "m3",     "m3-pro", "m3-max",   "m3-ultra", "m4",     "m4-pro",
+        "m4-max",   "a14",    "a15",    "a16",      "a17-pro",  "a18",    "a18-pro"})
+    tags[std::string("apple/") + chip] = "metal -max_threads=1024 -msl=3.1 -warp_size=32";
+  return tags;
+}
+
+}  // namespace
+
+void RegisterCodegen() {
+  target::TargetKind kind;
+  kind.name = "metal";
+  kind.role = target::Role::kDevice;
+  kind.description = "the Metal Shading Language, compiled by the device's driver";
+  kind.module_kind = "metal";
+  kind.device = "metal";
+  kind.device_type = kDeviceTypeMetal;
+  kind.takes_vector = TakesVector;
+  kind.scopes.emplace_back(tir::kDynamicShared);
+  kind.final_passes = {"narrow_indices"};
+  kind.stores = [](const target::Target& target, DataType dtype) {
+    return dtype == DataType::Float(16) ||
+           (dtype == DataType::Bfloat16() && LanguageVersion(target) >= kFirstWithBfloat16);
+  };
+  kind.tags = Tags();
+  for (const char* cases :
+       {"*/float64/*", "convert/*", "many_scalars/*", "narrow_floats/*", "reinterpret/*"})
+    kind.known_gaps.push_back({cases, "Metal has no float64"});
+  AddAttrs(&kind);
+  target::RegisterTargetKind(std::move(kind));
+  std::vector<std::string> functions = codegen::MathIntrinsics();
+  functions.insert(functions.end(), {"popcount", "clz"});
+  for (const std::string& name : functions)
+    tir::KeepIntrinsics("metal", {name}, [name](DataType dtype) {
+      return !FunctionOf(name, dtype.element()).empty();
+    });
+  ffi::RegisterGlobal("target.build.metal", ffi::Function::FromTyped("target.build.metal", Build));
+}
+
+}  // namespace tern::backend::metal

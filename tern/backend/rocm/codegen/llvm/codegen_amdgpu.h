@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels as LLVM IR for AMD's GPUs.
+#ifndef TERN_BACKEND_ROCM_CODEGEN_LLVM_CODEGEN_AMDGPU_H_
+#define TERN_BACKEND_ROCM_CODEGEN_LLVM_CODEGEN_AMDGPU_H_
+
+#include "tern/codegen/llvm/kernel_codegen_llvm.h"
+
+namespace tern::backend::rocm {
+
+class CodeGenAmdgpu : public codegen::KernelCodeGenLLVM {
+ public:
+  // `wave` is how many threads a warp has, `max_threads` a block at most.
+  CodeGenAmdgpu(llvm::LLVMContext& context, const codegen::LLVMTarget& target, int64_t wave,
+                int64_t max_threads);
+
+ protected:
+  void MakeKernel(llvm::Function* kernel, int64_t threads) override;
+  llvm::CallInst* EmitThreadIndex(const std::string& axis) override;
+  void EmitBarrier() override;
+  llvm::Value* EmitLaneIndex() override;
+  llvm::Value* EmitShuffle(Lane which, llvm::Value* word, llvm::Value* lane) override;
+  llvm::Value* EmitVote(Vote vote, llvm::Value* condition) override;
+  // All that a block can have may be declared.
+  int64_t max_static_shared() const override { return INT64_MAX; }
+
+ private:
+  llvm::Value* EmitBallot(llvm::Value* condition);
+
+  uint32_t wave_;
+  int64_t max_threads_;
+};
+
+}  // namespace tern::backend::rocm
+
+#endif  // TERN_BACKEND_ROCM_CODEGEN_LLVM_CODEGEN_AMDGPU_H_

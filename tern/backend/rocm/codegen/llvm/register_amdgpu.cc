@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RegisterKind of a build with LLVM.
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include "tern/backend/rocm/codegen/llvm/codegen_amdgpu.h"
+#include "tern/backend/rocm/codegen/rocm_kind.h"
+#include "tern/codegen/llvm/linker.h"
+#include "tern/codegen/llvm/llvm_intrinsics.h"
+#include "tern/ffi/registry.h"
+#include "tern/runtime/device_module.h"
+#include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/text.h"
+
+namespace tern::backend::rocm {
+namespace {
+
+using codegen::LLVMTarget;
+
+void AddSection(llvm::Module* module, const std::string& text) {
+  constexpr unsigned kGlobal = 1;
+  llvm::Constant* bytes =
+      llvm::ConstantDataArray::getString(module->getContext(), text, /*AddNull=*/false);
+  auto* variable = new llvm::GlobalVariable(*module, bytes->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::InternalLinkage, bytes, "tern.tir",
+                                            nullptr, llvm::GlobalValue::NotThreadLocal, kGlobal);
+  variable->setSection(kTirSection);
+  llvm::appendToCompilerUsed(*module, {variable});
+}
+
+ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
+  LLVMTarget machine("amdgcn-amd-amdhsa", target->GetString("arch"), "");
+  llvm::LLVMContext context;
+  CodeGenAmdgpu gen(context, machine, target::WarpSize(target), target->GetInt("max_threads"));
+  for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
+  std::unique_ptr<llvm::Module> code = gen.Finish();
+  if (target->attrs.at("embed_tir").As<bool>()) AddSection(code.get(), tir::PrintModule(module));
+  machine.Optimize(code.get());
+  std::string ir;
+  llvm::raw_string_ostream(ir) << *code;
+  std::string object = machine.Emit(code.get(), LLVMTarget::Output::kObject);
+  return runtime::CreateDeviceModule(
+      {.kind = kRocm,
+       .fmt = "hsaco",
+       .fmap = gen.kernels(),
+       .payload = {{"", codegen::LinkDeviceObject({object}, "elf64_amdgpu")}},
+       .source = {{"ll", ir}, {"asm", machine.EmitText(ir, LLVMTarget::Output::kAssembly)}}});
+}
+
+}  // namespace
+
+void RegisterKind(target::TargetKind kind) {
+  codegen::RegisterLLVMIntrinsics();
+  kind.intrinsic_namespaces = {codegen::kLLVMNamespace};
+  target::RegisterTargetKind(std::move(kind));
+  // What there are exact instructions for; there is no library of functions.
+  tir::KeepIntrinsics(kRocm, {"sqrt", "floor", "ceil", "trunc", "round", "fma", "copysign"},
+                      tir::IsWideFloat);
+  tir::KeepIntrinsics(kRocm, {"abs", "popcount", "clz", "ctz"},
+                      [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  ffi::RegisterGlobal("target.build.rocm", ffi::Function::FromTyped("target.build.rocm", Build));
+}
+
+}  // namespace tern::backend::rocm

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/test_standin/execution.h"
+
+#include "tern/runtime/test_standin/runner.h"
+
+namespace tern::standin {
+
+Failure RunGrid(const Grid& grid) { return Runner::Get().Run(grid); }
+
+const tern_standin::Host& KernelHost() {
+  using R = Runner;
+  static const tern_standin::Host host = {
+      .access = [](const void* p, unsigned long n, AccessKind k) { R::Get().Access(p, n, k); },
+      .barrier = [] { R::Get().Barrier(); },
+      .collective = [](const char* instruction, unsigned mask, const void* in, unsigned long size,
+                       void* all) { R::Get().Collective(instruction, mask, in, size, all); },
+      .order_warp = [] { R::Get().OrderWarp(); },
+      .dynamic_shared = [] { return R::Get().dynamic_shared(); },
+      .shared_address = [](const void* p) { return R::Get().SharedAddress(p); },
+      .shared_pointer = [](unsigned a, unsigned long n) { return R::Get().SharedPointer(a, n); },
+      .copy = [](unsigned target, const void* source, unsigned long size,
+                 unsigned long bytes) { R::Get().Copy(target, source, size, bytes); },
+      .commit = [] { R::Get().Commit(); },
+      .wait = [](unsigned groups) { R::Get().Wait(groups); },
+      .misaligned = [](const void* p, unsigned long n) { R::Get().Misaligned(p, n); },
+      .fail = [](const char* message) { R::Get().Fail(Fault::kWrong, message); },
+  };
+  return host;
+}
+
+}  // namespace tern::standin
