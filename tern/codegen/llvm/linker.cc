@@ -61,11 +61,12 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
   return linked;
 }
 
-std::string LinkDeviceObject(const std::vector<std::string>& objects,
-                             const std::string& emulation) {
-  return Link({"ld.lld", "-shared", "-m", emulation, "--no-undefined", "--build-id=none",
-               "-Bsymbolic", "--gc-sections"},
-              objects);
+std::string LinkDeviceObject(const std::vector<std::string>& objects, const std::string& emulation,
+                             bool drop_unused) {
+  std::vector<std::string> args = {"ld.lld",         "-shared",         "-m",        emulation,
+                                   "--no-undefined", "--build-id=none", "-Bsymbolic"};
+  if (drop_unused) args.emplace_back("--gc-sections");
+  return Link(args, objects);
 }
 
 std::string LinkWasmModule(const std::vector<std::string>& objects,

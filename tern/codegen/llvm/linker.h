@@ -16,8 +16,9 @@ std::string LinkElfSharedObject(const std::vector<std::string>& objects,
                                 const std::string& emulation);
 
 // The bytes of a shared object for a device, in which nothing is undefined or bound by name. What
-// nothing that it exports needs is left out.
-std::string LinkDeviceObject(const std::vector<std::string>& objects, const std::string& emulation);
+// nothing that it exports needs can be left out.
+std::string LinkDeviceObject(const std::vector<std::string>& objects, const std::string& emulation,
+                             bool drop_unused = false);
 
 // The bytes of a WebAssembly module made of objects: it exports `symbols`, its memory and its table
 // of functions, and imports what the objects declare as an import. Throws with the linker's words.

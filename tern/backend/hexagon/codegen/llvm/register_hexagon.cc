@@ -84,7 +84,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
       {.kind = "hexagon",
        .fmt = "so",
        .fmap = gen.kernels(),
-       .payload = {{"", codegen::LinkDeviceObject({object, Builtins(target)}, "hexagonelf")}},
+       .payload = {{"", codegen::LinkDeviceObject({object, Builtins(target)}, "hexagonelf", true)}},
        .source = {{"asm", emit(Output::kAssembly)},
                   {"bc", emit(Output::kBitcode)},
                   {"ll", TextOf(*code)},
