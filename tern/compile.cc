@@ -158,13 +158,14 @@ const target::Target& HostOf(const target::Target& target) {
 // what the module is compiled for.
 target::Target TargetOf(const tir::PrimFunc& function, const target::Target& target) {
   auto it = function->attrs.find(tir::attr::kTarget);
-  if (it == function->attrs.end()) return target;
+  // What takes functions as they were written takes all of them.
+  if (it == function->attrs.end() || !target->kind->lowered) return target;
   auto own = it->second.As<target::Target>();
   if (own->str() == target->str() || own->str() == HostOf(target)->str()) return own;
-  TERN_CHECK(own->is_device() && target->kind->lowered)
-      << function->span.str() << ": " << function->name << " is for " << own->str()
-      << ", and cannot be part of a module for " << target->str()
-      << ": functions name devices, which share the module's host";
+  TERN_CHECK(own->is_device()) << function->span.str() << ": " << function->name << " is for "
+                               << own->str() << ", and cannot be part of a module for "
+                               << target->str()
+                               << ": functions name devices, which share the module's host";
   return target::Target::Parse(own->str(), HostOf(target)->str());
 }
 
