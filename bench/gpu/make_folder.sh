@@ -24,8 +24,8 @@ for library in vulkan; do
   [[ ! -e $file || ! -e $build/lib/libtern_runtime_$library.so ]] || cp -L "$file" "$folder/lib"
 done
 
-# Kinds of devices, by the compiler; those without a plugin have nothing to run them.
-kinds=$("$tern" targets | awk '/^[a-z]/ { kind = $1 } / role +device/ { print kind }')
+# What such a machine has; those without a plugin have nothing to run them.
+kinds="cuda opencl vulkan"
 # What each is compiled for: a tag that says more than the kind, where there is one.
 target_of() {
   case "$1" in
