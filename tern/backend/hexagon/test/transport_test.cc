@@ -77,10 +77,10 @@ TEST(HexagonTransport, DeadProcess) {
 TEST(HexagonTransport, HangingProcess) {
   auto start = std::chrono::steady_clock::now();
   char byte;
-  ProcessTransport mute = Shell("sleep 100", 100ms);
+  ProcessTransport mute = Shell("exec sleep 100", 100ms);
   EXPECT_EQ(ErrorOf([&] { mute.Receive(&byte, 1); }),
             "the executor (/bin/sh) did not answer within 0.1 seconds and was ended");
-  ProcessTransport deaf = Shell("sleep 100", 100ms);
+  ProcessTransport deaf = Shell("exec sleep 100", 100ms);
   std::string bytes(16 << 20, 'x');
   EXPECT_EQ(ErrorOf([&] { deaf.Send(bytes.data(), bytes.size()); }),
             "the executor (/bin/sh) did not answer within 0.1 seconds and was ended");
