@@ -13,7 +13,9 @@
 // For the thread sanitizer, which does not see the lock of the stand-in, but what it does to memory
 // by the C library.
 extern "C" const char* __tsan_default_suppressions();
-extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libobjc.A.dylib\n"; }
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:libobjc.A.dylib\nrace:libobjc.A.dylib\n";
+}
 
 namespace tern::runtime {
 namespace {
