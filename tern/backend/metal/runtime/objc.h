@@ -10,8 +10,8 @@
 
 namespace tern::metal {
 
-using Id = struct Object*;
-using Selector = struct SelectorName*;
+using Id = struct ObjcObject*;
+using Selector = struct ObjcSelector*;
 using UInt = unsigned long;  // NSUInteger
 using Int = long;            // NSInteger
 
