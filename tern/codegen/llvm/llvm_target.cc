@@ -35,14 +35,16 @@ namespace {
 using Linker = HostArch::Linker;
 constexpr HostArch kHostArchs[] = {
     {"aarch64", Linker::kElf, "aarch64linux", "generic", "", "fp-armv8", "fp-armv8", "fp-armv8",
-     "sve", false},
+     "sve", false, 32},
     {"riscv64", Linker::kElf, "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "d", "d",
-     "v", true},
+     "v", true, 32},
     // What every engine has that has SIMD; rounding is in the first version.
     {"wasm32", Linker::kWasm, "wasm32", "generic",
      "+simd128,+bulk-memory,+bulk-memory-opt,+sign-ext,+nontrapping-fptoint,+mutable-globals",
      nullptr, "", nullptr, nullptr, false},
-    {"x86_64", Linker::kElf, "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false},
+    // LLVM takes scatter instructions to be cheaper than they are on any machine.
+    {"x86_64", Linker::kElf, "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false,
+     16, "+prefer-no-scatter"},
 };
 constexpr HostArch kOtherArch = {nullptr};
 
@@ -212,6 +214,7 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
     cpu_ = arch_->baseline_cpu ? arch_->baseline_cpu : "";
     features = arch_->baseline_attr;
   }
+  if (arch_->tuning) features += (features.empty() ? "" : ",") + std::string(arch_->tuning);
   std::unique_ptr<llvm::MCSubtargetInfo> info(registered->createMCSubtargetInfo(triple, "", ""));
   if (!cpu_.empty()) CheckCpu(*info, cpu_, triple_);
   if (std::string attributes = target->GetString("mattr", ""); !attributes.empty()) {

@@ -36,6 +36,8 @@ struct HostArch {
   const char* scalable_feature = nullptr;  // on scalable vectors
   // The calling convention wants 32-bit integers sign-extended to 64 bits.
   bool sign_extends_int = false;
+  int vector_registers = 16;
+  const char* tuning = nullptr;  // features that say what is slow there; null: as LLVM thinks
 };
 // Throws where LLVM does not know the triple, with examples of those that can be linked for.
 const HostArch& GetHostArch(const std::string& triple);

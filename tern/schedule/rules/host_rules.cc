@@ -164,6 +164,7 @@ bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFact
 }  // namespace
 
 void RegisterHostRules() {
+  RegisterHostMatmulRules();
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",
