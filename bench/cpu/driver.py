@@ -74,7 +74,7 @@ def compile_case(case, options, threads, folder):
         file.write(text)
     target = options.target + (" -threads=1" if threads == 1 else "")
     output = f"data/{case.name}.{threads}.so"
-    command = [os.path.join(os.path.abspath(options.binaries), "tern"), "compile", source, "-t", target, "-o", os.path.join(folder, output)]
+    command = [options.tern, "compile", source, "-t", target, "-o", os.path.join(folder, output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Unavailable(done.stderr.strip().splitlines()[0] if done.stderr.strip() else "the compiler failed")
@@ -96,6 +96,13 @@ def prepare(case, name, worker, machine, options, threads, folder):
     return result
 
 
+def still_improving(results):
+    """Whether the last round made the time of Tern or of a peer that is near the best one 2% less: something disturbs, so more rounds help."""
+    results = list(results)
+    best = min((min(result["times"]) for result in results), default=0)
+    return any(result["times"][-1] <= 1.2 * best and result["times"][-1] < 0.98 * min(result["times"][:-1], default=0) for result in results)
+
+
 def measure(case, peers, machine, options, threads, folder):
     machine.fill(case)
     results, reasons = {}, {}
@@ -104,7 +111,9 @@ def measure(case, peers, machine, options, threads, folder):
             results[name] = prepare(case, name, worker, machine, options, threads, folder)
         except Unavailable as reason:
             reasons[name] = str(reason)
-    for _ in range(options.rounds):
+    rounds = 0
+    while rounds < options.rounds or (rounds < 3 * options.rounds and still_improving(results.values())):
+        rounds += 1
         for name, result in list(results.items()):
             try:
                 result["times"].append(float(peers.workers[name].ask(f"run {options.seconds}").split()[0]))
@@ -128,11 +137,13 @@ def parse():
     parser.add_argument("--tiny", action="store_true", help="small cases, to see that everything works")
     parser.add_argument("--target", default="llvm -mcpu=native", help="what Tern compiles for (default: %(default)s)")
     parser.add_argument("--kernels", metavar="FOLDER", help="programs of one's own, CASE.tir, in place of those made here")
+    parser.add_argument("--tern", metavar="FILE", help="another compiler than the one built here")
     parser.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--check", action="store_true", help="fail where Tern cannot compute a case, or computes it wrong")
     parser.add_argument("--binaries", default="build/release-no-tests/bin", help=argparse.SUPPRESS)
     parser.add_argument("--output", default="build/bench", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.tern = os.path.abspath(options.tern or os.path.join(options.binaries, "tern"))
     if options.quick:
         options.rounds, options.seconds = 3, 0.01
     cpus = len(os.sched_getaffinity(0))
