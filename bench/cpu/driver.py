@@ -13,6 +13,7 @@ import sys
 
 import cases
 import kernels
+import page
 import report
 from peers import Peers, Unavailable, Worker
 
@@ -56,7 +57,7 @@ class Machine:
 
     def limit(self, case, threads):
         """The least seconds that a case can take: its arithmetic, or moving its tensors once from where they fit."""
-        size = 1 << max(16, (case.bytes - 1).bit_length())
+        size = 1 << max(16, case.bytes.bit_length() - 1)  # what is a bit smaller is not slower
         seconds = case.bytes / self.peak(f"memory {size}", threads)["rate"]
         arithmetic = self.peak(f"arithmetic {case.dtype}", threads)["rate"] or self.peak("arithmetic float32", threads)["rate"]
         return max(seconds, case.operations / arithmetic)
@@ -191,6 +192,9 @@ def main():
     report.summary(data)
     with open(os.path.join(options.output, "cpu.json"), "w", encoding="utf-8") as file:
         json.dump(data, file, indent=1)
+    with open(os.path.join(options.output, "cpu.html"), "w", encoding="utf-8") as file:
+        file.write(page.page(data))
+    print(f"\n{options.output}/cpu.json and cpu.html have all of it")
     if options.check:
         bad = [result["case"] for result in data["results"] if "wrong" in result["peers"].get("tern", {"wrong": True})]
         if bad:

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The workers: which there are, and how they are asked. A worker that is not being asked is stopped, so that threads which spin
 while they wait for work take nothing from the others."""
+import ctypes
 import glob
 import os
+import select
 import signal
 import subprocess
 
 import packages
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ANSWER_SECONDS = 600
+ANSWER_SECONDS = 300
+PR_SET_PDEATHSIG = 1
 
 
 class Unavailable(Exception):
     """A peer that is not there, or cannot compute a case."""
+
+
+def die_with_parent():
+    """A stopped process hears nothing but this when the driver is gone."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Worker:
@@ -23,7 +31,8 @@ class Worker:
         variables = ("TERN", "OMP", "OPENBLAS", "BLIS", "MKL")
         env = os.environ | {f"{variable}_NUM_THREADS": count for variable in variables} | (environment or {})
         with open(os.path.join(folder, f"{name}.log"), "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, env=env, text=True)
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, env=env, text=True,
+                                            preexec_fn=die_with_parent)
         try:
             self.version = self.read()
             self.process.send_signal(signal.SIGSTOP)
@@ -32,13 +41,17 @@ class Worker:
             raise
 
     def read(self):
+        # An answer is one line, so nothing lies in the stream's own buffer.
+        if not select.select([self.process.stdout], [], [], ANSWER_SECONDS)[0]:
+            self.close()
+            raise Unavailable(f"no answer for {ANSWER_SECONDS} seconds")
         line = self.process.stdout.readline()
         verdict, _, rest = line.strip().partition(" ")
         if verdict == "ok":
             return rest
         if verdict in ("no", "error"):
             raise Unavailable(rest)
-        raise Unavailable(f"the worker ended with {self.process.wait()}" if not line else f"not an answer: {line.strip()}")
+        raise Unavailable(f"the worker ended with status {self.process.wait()}" if not line else f"not an answer: {line.strip()}")
 
     def ask(self, line):
         if self.process.poll() is not None:

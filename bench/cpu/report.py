@@ -99,13 +99,21 @@ def facts(data):
     return texts
 
 
+def limits(data):
+    """(of what, threads, rate, unit, how), arithmetic first, then memory by size."""
+    lines = []
+    for key, peak in data["peaks"].items():
+        what, argument, threads = key.split()
+        order = (what, int(argument) if what == "memory" else 0, argument, int(threads))
+        name = argument if what == "arithmetic" else f"{int(argument) / 1048576:g} MiB"
+        lines.append((order, (name, threads, peak["rate"] / 1e9, "Gop" if what == "arithmetic" else "GB", peak["how"] or "no instruction")))
+    return [line for _, line in sorted(lines)]
+
+
 def summary(data):
     print("\nlimits, measured")
-    for key, peak in sorted(data["peaks"].items()):
-        what, argument, threads = key.split()
-        unit = "Gop/s" if what == "arithmetic" else "GB/s"
-        name = argument if what == "arithmetic" else f"{int(argument) / 1048576:g} MiB"
-        print(f"  {name:10} {threads:>3} thread(s) {peak['rate'] / 1e9:10.1f} {unit}  {peak['how']}")
+    for name, threads, rate, unit, how in limits(data):
+        print(f"  {name:10} {threads:>3} thread(s) {rate:10.1f} {unit}/s  {how}")
     print(f"\n{'threads':>7}  {'cases':26} {'against':12} {'count':>5} {'geomean':>8} {'worst':>6}")
     for threads, group, peer, count, mean, worst, case in summaries(data):
         print(f"{threads:>7}  {GROUPS[group]:26} {peer:12} {count:>5} {mean:>8.2f} {worst:>6.2f}  {case}")
