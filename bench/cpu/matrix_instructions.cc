@@ -22,7 +22,9 @@ namespace {
 template <class V, class F>
 [[maybe_unused]] std::function<void(int64_t)> Chains(F step) {
   return [step](int64_t times) {
-    V sums[kChains] = {};
+    V starts[kChains] = {}, sums[kChains];
+    asm volatile("" : "+m"(starts));  // for all the compiler knows they differ
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = starts[chain];
     for (int64_t i = 0; i < times; ++i) {
 #pragma GCC unroll 16
       for (int chain = 0; chain < kChains; ++chain) sums[chain] = step(sums[chain]);

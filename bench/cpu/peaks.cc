@@ -34,31 +34,38 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The shortest time in which all threads were done with `body(thread)`, of those that began at
-// once.
-double Together(int threads, int tries, const std::function<void(int)>& body) {
+// What threads took that began `body(thread)` at once, several times.
+struct Tries {
+  std::vector<std::vector<double>> each;  // by thread, then try
+  double all = 1e30;                      // the shortest from the first start to the last end
+};
+Tries Together(int threads, int tries, const std::function<void(int)>& body) {
   std::atomic<int> arrived = 0;
   std::vector<double> starts(threads), ends(threads);
-  double best = 1e30;
+  Tries result;
+  result.each.resize(threads);
+  auto wait_for_all = [&](int times) {
+    arrived.fetch_add(1);
+    while (arrived.load() < threads * times) std::this_thread::yield();
+  };
   auto run = [&](int thread) {
     for (int attempt = 0; attempt < tries; ++attempt) {
-      arrived.fetch_add(1);
-      while (arrived.load() < threads * (2 * attempt + 1)) std::this_thread::yield();
+      wait_for_all(2 * attempt + 1);
       starts[thread] = Now();
       body(thread);
       ends[thread] = Now();
-      arrived.fetch_add(1);
-      while (arrived.load() < threads * (2 * attempt + 2)) std::this_thread::yield();
+      result.each[thread].push_back(ends[thread] - starts[thread]);
+      wait_for_all(2 * attempt + 2);
       if (thread == 0)
-        best = std::min(best, *std::max_element(ends.begin(), ends.end()) -
-                                  *std::min_element(starts.begin(), starts.end()));
+        result.all = std::min(result.all, *std::max_element(ends.begin(), ends.end()) -
+                                              *std::min_element(starts.begin(), starts.end()));
     }
   };
   std::vector<std::thread> others;
   for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
   run(0);
   for (std::thread& other : others) other.join();
-  return best;
+  return result;
 }
 
 // Where results go, so that they are computed.
@@ -66,9 +73,10 @@ void Use(const void* result) { asm volatile("" : : "r"(result) : "memory"); }
 
 constexpr double kOpsOfFma = 2.0 * kChains * kVectorBytes / 4;
 void MultiplyAdd(int64_t times) {
-  Vector sums[kChains] = {}, x = Vector{} + 0.999F, y = Vector{} + 0.001F;
-  asm volatile("" : "+m"(x), "+m"(y));
-  Vector a = x, b = y;
+  Vector starts[kChains] = {}, factors[2] = {Vector{} + 0.999F, Vector{} + 0.001F}, sums[kChains];
+  asm volatile("" : "+m"(starts), "+m"(factors));  // for all the compiler knows they differ
+  Vector a = factors[0], b = factors[1];
+  for (int chain = 0; chain < kChains; ++chain) sums[chain] = starts[chain];
   for (int64_t i = 0; i < times; ++i) {
 #pragma GCC unroll 32
     for (int chain = 0; chain < kChains; ++chain) sums[chain] = sums[chain] * a + b;
@@ -77,12 +85,17 @@ void MultiplyAdd(int64_t times) {
 }
 
 // Operations a second of `body(times)`, which does `ops` each time; a try takes about a
-// millisecond.
+// millisecond. The sum of what each thread does in the tenth of the tries that disturbed it least:
+// on a busy machine there may be no try that left all of them alone.
 double Rate(int threads, double ops, const std::function<void(int64_t)>& body) {
   int64_t times = 1000;
-  while (Together(1, 2, [&](int) { body(times); }) < 5e-4) times *= 2;
-  return ops * static_cast<double>(times) * threads /
-         Together(threads, kTries, [&](int) { body(times); });
+  while (Together(1, 2, [&](int) { body(times); }).all < 5e-4) times *= 2;
+  double rate = 0;
+  for (std::vector<double>& seconds : Together(threads, kTries, [&](int) { body(times); }).each) {
+    std::nth_element(seconds.begin(), seconds.begin() + kTries / 10, seconds.end());
+    rate += ops * static_cast<double>(times) / seconds[kTries / 10];
+  }
+  return rate;
 }
 
 void Read(const Vector* from, int64_t vectors, int64_t passes) {
@@ -132,10 +145,11 @@ Peak MemoryPeak(int64_t bytes, int threads) {
   int64_t passes = std::max<int64_t>(1, static_cast<int64_t>(2e7 / moved));
   double total = moved * static_cast<double>(passes * threads);
   int tries = moved > 2e8 ? 10 : moved > 2e7 ? 40 : kTries;
-  double read = Together(threads, tries, [&](int t) { Read(memory[t].get(), vectors, passes); });
+  double read =
+      Together(threads, tries, [&](int t) { Read(memory[t].get(), vectors, passes); }).all;
   double copy = Together(threads, tries, [&](int t) {
-    Copy(memory[t].get(), memory[t].get() + vectors / 2, vectors / 2, passes);
-  });
+                  Copy(memory[t].get(), memory[t].get() + vectors / 2, vectors / 2, passes);
+                }).all;
   return {total / std::min(read, copy), read < copy ? "read" : "copied"};
 }
 

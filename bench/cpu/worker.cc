@@ -65,6 +65,7 @@ std::string Answer(const std::string& verb, const std::string& rest, const Prepa
     return text;
   }
   if (verb == "save") {
+    if ((*ready)->variant.finish) (*ready)->variant.finish();
     (*ready)->buffers.Write((*ready)->the_case.output(), rest);
     return "";
   }

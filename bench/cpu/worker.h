@@ -22,6 +22,8 @@ namespace tern::bench {
 struct Variant {
   std::string name;            // one word
   std::function<void()> call;  // may be repeated; writes the output
+  // Where the library has memory of its own: copies the output from there.
+  std::function<void()> finish = {};
 };
 
 // The ways in which a library can compute a case; the fastest is taken. Throws Unsupported.
