@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// oneDNN 2: activations lie as the case has them, weights as the library likes them best. For
-// convolutions also with activations in blocks, which are then put in order and back in the time.
+// oneDNN, version 2 or 3: activations lie as the case has them, weights as the library likes them
+// best. For convolutions also with activations in blocks, which are then put in order and back in
+// the time.
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
@@ -27,6 +28,20 @@ memory::data_type TypeOf(const TensorSpec& tensor) {
       {"uint8", memory::data_type::u8},
       {"bfloat16", memory::data_type::bf16}};
   return kTypes.at(tensor.dtype);
+}
+
+// Version 2 has a description of the operation between the arguments and that of the primitive.
+template <class P, class... A>
+typename P::primitive_desc Describe(const dnnl::primitive_attr& attributes, A... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {Engine(), arguments..., attributes};
+#else
+  return {typename P::desc(arguments...), attributes, Engine()};
+#endif
+}
+template <class P, class... A>
+typename P::primitive_desc DescribePlain(A... arguments) {
+  return Describe<P>(dnnl::primitive_attr(), arguments...);
 }
 
 // Primitives one after another.
@@ -86,7 +101,7 @@ Variant Finished(const std::string& name, const ProgramPtr& program) {
 std::vector<Variant> Matmul(const Case& the_case, const ProgramPtr& program) {
   memory::desc a = program->Plain("A"), b = program->Any("B", the_case.tensor("B").shape),
                c = program->Plain("C");
-  dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), Engine());
+  auto desc = DescribePlain<dnnl::matmul>(a, b, c);
   memory weights = program->Packed(program->Tensor("B", program->Plain("B")), desc.weights_desc());
   program->Add(dnnl::matmul(desc), {{DNNL_ARG_SRC, program->Tensor("A", a)},
                                     {DNNL_ARG_WEIGHTS, weights},
@@ -105,11 +120,10 @@ Variant Conv(const Case& the_case, const ProgramPtr& program, bool in_blocks) {
   memory::desc plain_x = program->Plain("X"), plain_y = program->Plain("Y");
   memory::desc x = in_blocks ? program->Any("X", the_case.tensor("X").shape) : plain_x;
   memory::desc y = in_blocks ? program->Any("Y", the_case.tensor("Y").shape) : plain_y;
-  dnnl::convolution_forward::primitive_desc desc(
-      dnnl::convolution_forward::desc(
-          dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_auto, x,
-          program->Any("W", weight_shape), y, {stride, stride}, {pad, pad}, {pad, pad}),
-      Engine());
+  using Dims = memory::dims;
+  auto desc = DescribePlain<dnnl::convolution_forward>(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_auto, x,
+      program->Any("W", weight_shape), y, Dims{stride, stride}, Dims{pad, pad}, Dims{pad, pad});
   memory weights =
       program->Packed(program->Tensor("W", program->Plain("W", weight_shape)), desc.weights_desc());
   memory from = program->Tensor("X", plain_x), to = program->Tensor("Y", plain_y);
@@ -127,8 +141,12 @@ Variant Conv(const Case& the_case, const ProgramPtr& program, bool in_blocks) {
 
 void Softmax(const ProgramPtr& program) {
   memory::desc x = program->Plain("X");
-  dnnl::softmax_forward::primitive_desc desc(
-      dnnl::softmax_forward::desc(dnnl::prop_kind::forward_inference, x, 1), Engine());
+#if DNNL_VERSION_MAJOR >= 3
+  auto desc = DescribePlain<dnnl::softmax_forward>(dnnl::prop_kind::forward_inference,
+                                                   dnnl::algorithm::softmax_accurate, x, x, 1);
+#else
+  auto desc = DescribePlain<dnnl::softmax_forward>(dnnl::prop_kind::forward_inference, x, 1);
+#endif
   program->Add(dnnl::softmax_forward(desc),
                {{DNNL_ARG_SRC, program->Tensor("X", x)}, {DNNL_ARG_DST, program->Tensor("Y", x)}});
 }
@@ -136,10 +154,14 @@ void Softmax(const ProgramPtr& program) {
 void LayerNorm(const ProgramPtr& program) {
   memory::desc x = program->Plain("X");
   using Flags = dnnl::normalization_flags;
-  dnnl::layer_normalization_forward::primitive_desc desc(
-      dnnl::layer_normalization_forward::desc(dnnl::prop_kind::forward_inference, x, 1e-5F,
-                                              Flags::use_scale | Flags::use_shift),
-      Engine());
+  Flags flags = Flags::use_scale | Flags::use_shift;
+#if DNNL_VERSION_MAJOR >= 3
+  auto desc = DescribePlain<dnnl::layer_normalization_forward>(dnnl::prop_kind::forward_inference,
+                                                               x, x, 1e-5F, flags);
+#else
+  auto desc = DescribePlain<dnnl::layer_normalization_forward>(dnnl::prop_kind::forward_inference,
+                                                               x, 1e-5F, flags);
+#endif
   program->Add(dnnl::layer_normalization_forward(desc),
                {{DNNL_ARG_SRC, program->Tensor("X", x)},
                 {DNNL_ARG_SCALE, program->Tensor("scale", program->Plain("scale"))},
@@ -151,11 +173,14 @@ void BiasGelu(const Case& the_case, const ProgramPtr& program) {
   memory::desc x = program->Plain("X");
   memory::desc bias = program->Plain("bias", {1, the_case.tensor("bias").shape[0]});
   dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0, 0);
+#else
   after.append_eltwise(1, dnnl::algorithm::eltwise_gelu_erf, 0, 0);
+#endif
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(after);
-  dnnl::binary::primitive_desc desc(dnnl::binary::desc(dnnl::algorithm::binary_add, x, bias, x),
-                                    attributes, Engine());
+  auto desc = Describe<dnnl::binary>(attributes, dnnl::algorithm::binary_add, x, bias, x);
   program->Add(dnnl::binary(desc), {{DNNL_ARG_SRC_0, program->Tensor("X", x)},
                                     {DNNL_ARG_SRC_1, program->Tensor("bias", bias)},
                                     {DNNL_ARG_DST, program->Tensor("Y", x)}});
@@ -165,8 +190,7 @@ void Sum(const Case& the_case, const ProgramPtr& program) {
   memory::dims shape = the_case.tensor("X").shape, sums = shape;
   sums.back() = 1;
   memory::desc x = program->Plain("X"), s = program->Plain("S", sums);
-  dnnl::reduction::primitive_desc desc(
-      dnnl::reduction::desc(dnnl::algorithm::reduction_sum, x, s, 0, 0), Engine());
+  auto desc = DescribePlain<dnnl::reduction>(dnnl::algorithm::reduction_sum, x, s, 0.0F, 0.0F);
   program->Add(dnnl::reduction(desc),
                {{DNNL_ARG_SRC, program->Tensor("X", x)}, {DNNL_ARG_DST, program->Tensor("S", s)}});
 }

@@ -4,6 +4,7 @@
 a case is the least of a call over all rounds, for all alike. Threads are not pinned to CPUs."""
 import argparse
 import datetime
+import glob
 import json
 import os
 import platform
@@ -147,6 +148,9 @@ def parse():
     options.tern = os.path.abspath(options.tern or os.path.join(options.binaries, "tern"))
     if options.quick:
         options.rounds, options.seconds = 3, 0.01
+    unknown = [name for name in options.peers.split(",") if name and name not in Peers.OTHERS]
+    if unknown:
+        parser.error(f"unknown peer {unknown[0]}; there are {', '.join(Peers.OTHERS)}")
     cpus = len(os.sched_getaffinity(0))
     options.threads = sorted({cpus if word == "all" else int(word) for word in options.threads.split(",")})
     return options
@@ -155,6 +159,22 @@ def parse():
 def cpu_name():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+
+
+def cache_bytes():
+    """Of one CPU's second cache and of the last one; as the system says, or as most machines have."""
+    sizes = {}
+    for path in sorted(glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size")):
+        with open(path, encoding="utf-8") as size, open(path.replace("size", "level"), encoding="utf-8") as level:
+            sizes[int(level.read())] = int(size.read().strip().removesuffix("K")) * 1024
+    return sizes.get(2, 1 << 20), max(sizes.values(), default=32 << 20)
+
+
+def measure_memory(machine, threads):
+    """Bandwidths that are good to know: within the second caches, and beyond the last one."""
+    second, last = cache_bytes()
+    machine.peak(f"memory {second // 2 * threads}", threads)
+    machine.peak(f"memory {min(4 * last, 1 << 30)}", threads)
 
 
 def run(options, chosen):
@@ -170,6 +190,8 @@ def run(options, chosen):
         data["missing"] |= peers.missing
         try:
             report.head(data, threads, peers)
+            if not options.quick and not options.tiny:
+                measure_memory(machine, threads)
             for case in chosen:
                 data["results"].append(measure(case, peers, machine, options, threads, folder))
                 report.row(data["results"][-1])

@@ -12,6 +12,7 @@ PACKAGES = {
     "onnxruntime": ["numpy", "onnx", "onnxruntime"],
     "openblas-pypi": ["scipy-openblas32"],
     "mkl": ["mkl"],
+    "dnnl-pypi": ["onednn-cpu-gomp", "onednn-devel-cpu-gomp"],
     "torch": ["numpy", "torch"],
 }
 # The packages of PyPI for x86-64 bring CUDA along, which is large and not needed; this index has others.

@@ -88,7 +88,7 @@ def site(venv, pattern):
 class Peers:
     """`names`: those wanted. `workers` are running, `missing` are name -> reason."""
 
-    OTHERS = ("onnxruntime", "torch", "mkl", "openblas", "openblas-pypi", "blis", "eigen", "dnnl", "xnnpack", "acl")
+    OTHERS = ("onnxruntime", "torch", "mkl", "openblas", "openblas-pypi", "blis", "eigen", "dnnl", "dnnl-pypi", "xnnpack", "acl")
 
     def __init__(self, names, threads, binaries, folder, venv):
         self.binaries, self.folder, self.venv, self.threads = os.path.abspath(binaries), folder, os.path.abspath(venv), threads
@@ -108,7 +108,20 @@ class Peers:
             raise Unavailable("its library was not there when this was built")
         return path
 
+    def newer_dnnl(self):
+        """The program of oneDNN once more, with what PyPI has of it, which is not there yet when the others are built."""
+        output, worker = os.path.join(self.folder, "dnnl-pypi"), os.path.join(self.binaries, "..", "lib", "libtern_bench_worker.a")
+        include, library = os.path.join(self.venv, "include"), site(self.venv, "lib/libdnnl.so.3")
+        command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-I", os.path.join(HERE, "..", ".."), "-isystem", include,
+                   os.path.join(HERE, "dnnl_peer.cc"), worker, library, "-o", output]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Unavailable(f"it was not compiled: {(done.stderr.splitlines() or [''])[0]}")
+        return output
+
     def start(self, name):
+        if name == "dnnl-pypi":
+            return Worker(name, [self.newer_dnnl()], self.threads, self.folder, {"LD_LIBRARY_PATH": os.path.join(self.venv, "lib")})
         if name in ("onnxruntime", "torch"):
             command = [packages.python(self.venv), os.path.join(HERE, "python_worker.py"), name, str(self.threads)]
             return Worker(name, command, self.threads, self.folder)

@@ -40,11 +40,13 @@ def number(value, digits=2):
 
 
 def head(data, threads, peers):
-    print(f"\n{data['machine']}, {threads} thread{'s' if threads > 1 else ''}, target {data['target']}, load {data['load']:.1f}")
+    print(f"\n{data['machine']}, {threads} thread{'s' if threads > 1 else ''}, target {data['target']}")
     for name, worker in peers.workers.items():
         print(f"  {name}: {worker.version}")
     for name, reason in peers.missing.items():
         print(f"  {name}: not measured: {reason}")
+    if data["load"] > 0.5:
+        print(f"  the machine is busy (load {data['load']:.1f}): times on several threads mean little")
     print("\nratio: the best peer's time / Tern's; of limit: the least time that the machine allows / Tern's\n")
     print(f"{'case':30} {'Tern':>10} {'GFLOP/s':>8} {'ratio':>6} {'of limit':>8}  peers", flush=True)
 

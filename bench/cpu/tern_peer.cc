@@ -83,6 +83,6 @@ std::vector<Variant> PrepareTern(const Case& the_case, const Buffers& buffers) {
 
 int main() {
   return tern::bench::WorkerMain(
-      [] { return std::to_string(tern::runtime::NumThreads()) + " threads"; },
+      [] { return "threads: " + std::to_string(tern::runtime::NumThreads()); },
       tern::bench::PrepareTern);
 }

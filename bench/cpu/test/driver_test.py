@@ -11,6 +11,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import page  # pylint: disable=wrong-import-position
+import peers  # pylint: disable=wrong-import-position
 import report  # pylint: disable=wrong-import-position
 
 BINARIES, TARGET = sys.argv[1:3]
@@ -33,9 +34,8 @@ class DriverTest(unittest.TestCase):
             return {(result["case"], result["threads"]): result for result in json.load(file)["results"]}
 
     def test_every_kind_is_computed_right(self):
-        done = measure(self.folder, "--peers", "acme", "--kernels", os.path.join(HERE, "good"))
+        done = measure(self.folder, "--peers", "", "--kernels", os.path.join(HERE, "good"))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("acme: not measured: its library was not there", done.stdout)
         results = self.results()
         self.assertEqual(len(results), 22)
         self.assertEqual(results["matmul.5x19x7", 1]["peers"]["tern"]["variant"], "prepared")
@@ -58,6 +58,22 @@ class DriverTest(unittest.TestCase):
         done = measure(self.folder, "--cases", "nothing")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no case matches nothing", done.stderr)
+
+
+class PeersTest(unittest.TestCase):
+    def test_who_is_missing_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = peers.Peers(["eigen"], 1, folder, folder, folder)
+            self.assertEqual((found.workers, found.missing), ({}, {"eigen": "its library was not there when this was built"}))
+            with self.assertRaisesRegex(peers.Unavailable, "ended with status 3"):
+                peers.Worker("x", ["sh", "-c", "exit 3"], 1, folder)
+            with self.assertRaisesRegex(peers.Unavailable, "not a library"):
+                peers.Worker("x", ["echo", "no not a library"], 1, folder)
+
+    def test_an_unknown_name(self):
+        done = measure(".", "--peers", "acme")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown peer acme; there are onnxruntime", done.stderr)
 
 
 class ReportTest(unittest.TestCase):
