@@ -32,7 +32,7 @@ memory::data_type TypeOf(const TensorSpec& tensor) {
 
 // Version 2 has a description of the operation between the arguments and that of the primitive.
 template <class P, class... A>
-typename P::primitive_desc Describe(const dnnl::primitive_attr& attributes, A... arguments) {
+P::primitive_desc Describe(const dnnl::primitive_attr& attributes, A... arguments) {
 #if DNNL_VERSION_MAJOR >= 3
   return {Engine(), arguments..., attributes};
 #else
@@ -40,7 +40,7 @@ typename P::primitive_desc Describe(const dnnl::primitive_attr& attributes, A...
 #endif
 }
 template <class P, class... A>
-typename P::primitive_desc DescribePlain(A... arguments) {
+P::primitive_desc DescribePlain(A... arguments) {
   return Describe<P>(dnnl::primitive_attr(), arguments...);
 }
 

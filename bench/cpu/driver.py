@@ -11,6 +11,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 
 import cases
 import kernels
@@ -19,6 +20,7 @@ import report
 from peers import Peers, Unavailable, Worker
 
 SAMPLES = 2000  # elements of an output that are checked
+FEWEST_ROUNDS, LONG_SECONDS = 3, 15
 
 
 def words(case, folder):
@@ -105,6 +107,13 @@ def still_improving(results):
     return any(result["times"][-1] <= 1.2 * best and result["times"][-1] < 0.98 * min(result["times"][:-1], default=0) for result in results)
 
 
+def more_rounds(done, seconds, wanted, results):
+    """As many as are wanted, more of them while times still improve, fewer where they take long."""
+    if done < min(wanted, FEWEST_ROUNDS):
+        return True
+    return seconds < LONG_SECONDS and (done < wanted or (done < 3 * wanted and still_improving(results)))
+
+
 def measure(case, peers, machine, options, threads, folder):
     machine.fill(case)
     results, reasons = {}, {}
@@ -113,8 +122,8 @@ def measure(case, peers, machine, options, threads, folder):
             results[name] = prepare(case, name, worker, machine, options, threads, folder)
         except Unavailable as reason:
             reasons[name] = str(reason)
-    rounds = 0
-    while rounds < options.rounds or (rounds < 3 * options.rounds and still_improving(results.values())):
+    rounds, start = 0, time.monotonic()
+    while more_rounds(rounds, time.monotonic() - start, options.rounds, results.values()):
         rounds += 1
         for name, result in list(results.items()):
             try:
