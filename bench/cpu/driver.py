@@ -212,6 +212,7 @@ def run(options, chosen):
 
 
 def main():
+    sys.stdout.reconfigure(line_buffering=True)
     options = parse()
     chosen = [case for case in (cases.TINY if options.tiny else cases.CASES) if re.search(options.cases, case.name)]
     if options.list:

@@ -62,8 +62,8 @@ def row(result):
 
 def summary(data):
     rows = []
-    for threads, group, peer, count, mean, worst, case in report.summaries(data):
-        rows.append(cell(report.GROUPS[group], "name") + cell(peer, "name") + cell(threads) + cell(count)
+    for threads, title, peer, count, mean, worst, case in report.summaries(data):
+        rows.append(cell(title, "name") + cell(peer, "name") + cell(threads) + cell(count)
                     + cell(f"{mean:.2f}", "good" if mean >= 1 else "") + cell(f"{worst:.2f}") + cell(html.escape(case), "name"))
     facts = "".join(f"<li>{html.escape(text)}</li>" for text in report.facts(data))
     return table(["cases", "against", "threads", "count", "geometric mean", "worst", "which"], rows, 2) + f"<ul>{facts}</ul>"

@@ -5,6 +5,9 @@ import math
 GROUPS = {"matmul": "float32 matmul", "conv": "convolutions", "depthwise": "depthwise convolutions", "rows": "rows, sums, transposes",
           "int8": "int8 matmul", "bf16": "bfloat16 matmul"}
 
+# What is summed up: title -> groups.
+SUMMARIES = {title: [group] for group, title in GROUPS.items()} | {"all convolutions": ["conv", "depthwise"]}
+
 
 def right(result):
     """The peers with a time and a right output."""
@@ -48,7 +51,7 @@ def head(data, threads, peers):
     if data["load"] > 0.5:
         print(f"  the machine is busy (load {data['load']:.1f}): times on several threads mean little")
     print("\nratio: the best peer's time / Tern's; of limit: the least time that the machine allows / Tern's\n")
-    print(f"{'case':30} {'Tern':>10} {'GFLOP/s':>8} {'ratio':>6} {'of limit':>8}  peers", flush=True)
+    print(f"{'case':30} {'Tern':>10} {'GFLOP/s':>8} {'ratio':>6} {'of limit':>8}  peers")
 
 
 def row(result):
@@ -63,21 +66,23 @@ def row(result):
     if tern is None:
         print(f"    Tern: {result['cannot'].get('tern', 'not measured')}")
     elif "wrong" in tern:
-        print(f"    Tern is WRONG: {tern['wrong']}", flush=True)
+        print(f"    Tern is WRONG: {tern['wrong']}")
 
 
 def summaries(data):
-    """For each number of threads and group: (threads, group, what, count, geometric mean, worst ratio, its case)."""
+    """For each number of threads and group: (threads, title, against, count, geometric mean, worst ratio, its case)."""
     lines = []
     for threads in sorted({result["threads"] for result in data["results"]}):
-        for group in GROUPS:
-            results = [result for result in data["results"] if result["group"] == group and result["threads"] == threads]
+        for title, groups in SUMMARIES.items():
+            results = [result for result in data["results"] if result["group"] in groups and result["threads"] == threads]
+            if len(groups) > len({result["group"] for result in results}):
+                continue
             for peer in (None, "onnxruntime"):
                 ratios = [(ratio(result, peer), result["case"]) for result in results]
                 ratios = [pair for pair in ratios if pair[0] is not None]
                 if ratios:
                     worst = min(ratios)
-                    lines.append((threads, group, peer or "best peer", len(ratios), geomean(pair[0] for pair in ratios), *worst))
+                    lines.append((threads, title, peer or "best peer", len(ratios), geomean(pair[0] for pair in ratios), *worst))
     return lines
 
 
@@ -117,7 +122,7 @@ def summary(data):
     for name, threads, rate, unit, how in limits(data):
         print(f"  {name:10} {threads:>3} thread(s) {rate:10.1f} {unit}/s  {how}")
     print(f"\n{'threads':>7}  {'cases':26} {'against':12} {'count':>5} {'geomean':>8} {'worst':>6}")
-    for threads, group, peer, count, mean, worst, case in summaries(data):
-        print(f"{threads:>7}  {GROUPS[group]:26} {peer:12} {count:>5} {mean:>8.2f} {worst:>6.2f}  {case}")
+    for threads, title, peer, count, mean, worst, case in summaries(data):
+        print(f"{threads:>7}  {title:26} {peer:12} {count:>5} {mean:>8.2f} {worst:>6.2f}  {case}")
     for text in facts(data):
         print(text)

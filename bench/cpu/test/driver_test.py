@@ -92,6 +92,8 @@ class ReportTest(unittest.TestCase):
         self.assertEqual([(line[2], line[3]) for line in lines], [("best peer", 2), ("onnxruntime", 1)])
         self.assertAlmostEqual(lines[0][4], 2.0)
         self.assertEqual(lines[0][5:], (0.5, "x"))
+        both = [self.RESULT | {"group": "conv"}, self.RESULT | {"group": "depthwise"}]
+        self.assertIn((1, "all convolutions", "best peer", 2, 0.5, 0.5, "x"), [(*line[:4], round(line[4], 9), *line[5:]) for line in report.summaries({"results": both})])
 
     def test_page_escapes(self):
         result = self.RESULT | {"cannot": {"tern": "a < b"}, "peers": {}}
