@@ -58,10 +58,16 @@ class Machine:
             self.peaks[key] = {"rate": float(rate), "how": how}
         return self.peaks[key]
 
+    def bandwidth(self, size, threads):
+        """Of what was measured: fewer bytes are not slower than more of them."""
+        keys = [(key.split(), peak["rate"]) for key, peak in self.peaks.items()]
+        return max(rate for (what, of, on), rate in keys if what == "memory" and int(of) >= size and int(on) == threads)
+
     def limit(self, case, threads):
         """The least seconds that a case can take: its arithmetic, or moving its tensors once from where they fit."""
-        size = 1 << max(16, case.bytes.bit_length() - 1)  # what is a bit smaller is not slower
-        seconds = case.bytes / self.peak(f"memory {size}", threads)["rate"]
+        size = 1 << max(16, case.bytes.bit_length() - 1)
+        self.peak(f"memory {size}", threads)
+        seconds = case.bytes / self.bandwidth(size, threads)
         arithmetic = self.peak(f"arithmetic {case.dtype}", threads)["rate"] or self.peak("arithmetic float32", threads)["rate"]
         return max(seconds, case.operations / arithmetic)
 
@@ -206,6 +212,9 @@ def run(options, chosen):
                 report.row(data["results"][-1])
         finally:
             peers.close()
+    # Again, with all that was measured since.
+    for result, case in zip(data["results"], len(options.threads) * chosen):
+        result["limit"] = machine.limit(case, result["threads"])
     data["peaks"] = machine.peaks
     machine.worker.close()
     return data

@@ -85,7 +85,7 @@ def peers(data):
 def page(data):
     parts = [f"<h1>Tern on {html.escape(data['machine'])}</h1>",
              f"<p>{html.escape(data['date'])}, target <code>{html.escape(data['target'])}</code>, load {data['load']:.1f} when it began. A round lets each "
-             f"library run a case for {data['seconds'] * 1e3:g} ms, one after another; a time is the least of a call over at least {data['rounds']} rounds. "
+             f"library run a case for {data['seconds'] * 1e3:g} ms, one after another; a time is the least of a call over {data['rounds']} rounds or more (3 where they take long). "
              "Constant operands are prepared before the time is taken. Threads are not pinned. Ratio: the best peer's time over Tern's; above 1, Tern is "
              "faster. Of limit: the least time that the arithmetic and the memory of this machine allow, over Tern's.</p>",
              "<h2>Summary</h2>", summary(data)]
