@@ -4,6 +4,7 @@
 #ifndef TERN_BACKEND_ROCM_CODEGEN_LLVM_CODEGEN_AMDGPU_H_
 #define TERN_BACKEND_ROCM_CODEGEN_LLVM_CODEGEN_AMDGPU_H_
 
+#include "tern/backend/rocm/codegen/lane_exchange.h"
 #include "tern/codegen/llvm/kernel_codegen_llvm.h"
 
 namespace tern::backend::rocm {
@@ -26,9 +27,15 @@ class CodeGenAmdgpu : public codegen::KernelCodeGenLLVM {
 
  private:
   llvm::Value* EmitBallot(llvm::Value* condition);
+  // How many threads the wave has.
+  llvm::Value* EmitLaneCount();
+  llvm::Value* EmitStep(const LaneStep& step, llvm::Value* word);
+  // By instructions that need no addresses; null where there are none.
+  llvm::Value* EmitConstantShuffle(Lane which, llvm::Value* word, int64_t lane);
 
   uint32_t wave_;
   int64_t max_threads_;
+  bool whole_waves_ = false;  // the threads of the kernel's blocks fill waves
 };
 
 }  // namespace tern::backend::rocm

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The generations of AMD's GPUs that code is made for.
-#ifndef TERN_BACKEND_ROCM_CODEGEN_ARCHITECTURE_H_
-#define TERN_BACKEND_ROCM_CODEGEN_ARCHITECTURE_H_
+#ifndef TERN_BACKEND_ROCM_SCHEDULE_ARCHITECTURE_H_
+#define TERN_BACKEND_ROCM_SCHEDULE_ARCHITECTURE_H_
 
 #include <map>
 #include <string>
@@ -23,4 +23,4 @@ std::map<std::string, std::string> Tags();
 
 }  // namespace tern::backend::rocm
 
-#endif  // TERN_BACKEND_ROCM_CODEGEN_ARCHITECTURE_H_
+#endif  // TERN_BACKEND_ROCM_SCHEDULE_ARCHITECTURE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/rocm/codegen/architecture.h"
+#include "tern/backend/rocm/schedule/architecture.h"
 
 #include <utility>
 
