@@ -31,6 +31,11 @@ std::vector<LaneStep> NeighbourSteps(bool up, bool is_gfx9);
 
 // Of kRows and kRowsX: in lane l of 16, what was in lane map(l).
 uint64_t RowControl(int (*map)(int lane, int parameter), int parameter);
+inline constexpr uint64_t kSameRow = 0xfedcba9876543210;  // every lane its own
+
+// Row r of a left operand that WMMA of gfx11 multiplies makes element r / 2 of the sums in the half
+// r % 2 of the wave. It is given this one, so that a half has rows in order, as on gfx12.
+inline int SumRowOfGfx11(int row, int) { return row % 2 * 8 + row / 2; }
 
 // Which lane of the wave's `lanes` the step reads in `lane`; `lane` itself where it reads none: by
 // the ISA's definitions, for tests.

@@ -41,7 +41,20 @@ TEST(LaneExchange, Controls) {
   EXPECT_EQ(XorSteps(8, true)[0].control, 0x128u);    // row_ror:8
   EXPECT_EQ(XorSteps(8, false)[0].control, 0x168u);   // row_xmask:8
   EXPECT_EQ(XorSteps(16, true)[0].control, 0x401fu);  // swizzle(SWAP,16)
-  EXPECT_EQ(XorSteps(16, false)[0].control, 0xfedcba9876543210u);
+  EXPECT_EQ(XorSteps(16, false)[0].control, kSameRow);
+}
+
+// What gfx11's WMMA makes of a left operand that was permuted: element e of the sums of half h is
+// of its row 2 * e + h, and should be of row 8 * h + e.
+TEST(LaneExchange, RowsOfSums) {
+  LaneStep own = {LaneStep::Kind::kRows, RowControl(SumRowOfGfx11, 0)};
+  LaneStep other = {LaneStep::Kind::kRowsX, own.control};
+  for (int half = 0; half < 2; ++half)
+    for (int e = 0; e < 8; ++e) {
+      int lane = half * 16 + 2 * e + half;  // any of the two that have the row
+      EXPECT_EQ(SourceLane(own, lane, 32) % 16, 8 * half + e);
+      EXPECT_EQ(SourceLane(other, lane, 32), SourceLane(own, lane, 32) ^ 16);
+    }
 }
 
 // Definitions that no exchange uses by itself.

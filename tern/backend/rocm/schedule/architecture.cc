@@ -16,6 +16,12 @@ int64_t WaveSize(const std::string& architecture) {
   return is_gfx9 ? 64 : 32;
 }
 
+MatrixCores MatrixCoresOf(const std::string& architecture) {
+  if (WaveSize(architecture) == 64)
+    return architecture == "gfx906" ? MatrixCores::kNone : MatrixCores::kMfma;
+  return architecture == "gfx1030" ? MatrixCores::kNone : MatrixCores::kWmma;
+}
+
 std::map<std::string, std::string> Tags() {
   const std::pair<const char*, const char*> chips[] = {
       {"mi50", "gfx906"},         {"mi60", "gfx906"},        {"mi100", "gfx908"},

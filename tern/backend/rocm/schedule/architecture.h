@@ -18,6 +18,9 @@ inline constexpr const char* kDefaultArchitecture = "gfx90a";
 std::vector<std::string> Architectures();
 // The threads of a wave: 64 of the ones for computing, 32 of the ones for graphics since gfx10.
 int64_t WaveSize(const std::string& architecture);
+// The instructions that multiply matrices of 16-bit floats.
+enum class MatrixCores { kNone, kMfma, kWmma };
+MatrixCores MatrixCoresOf(const std::string& architecture);
 // Names of chips, as "amd/mi300x".
 std::map<std::string, std::string> Tags();
 

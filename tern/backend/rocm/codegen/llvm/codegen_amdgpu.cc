@@ -11,8 +11,9 @@ using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
 CodeGenAmdgpu::CodeGenAmdgpu(llvm::LLVMContext& context, const codegen::LLVMTarget& target,
-                             int64_t wave, int64_t max_threads)
+                             std::string arch, int64_t wave, int64_t max_threads)
     : KernelCodeGenLLVM(context, target),
+      arch_(std::move(arch)),
       wave_(static_cast<uint32_t>(wave)),
       max_threads_(max_threads) {
   constexpr uint32_t kCodeObjectVersion = 500;  // the fifth, which drivers since ROCm 5.4 take

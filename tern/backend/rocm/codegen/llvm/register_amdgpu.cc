@@ -5,11 +5,14 @@
 
 #include "tern/backend/rocm/codegen/llvm/codegen_amdgpu.h"
 #include "tern/backend/rocm/codegen/rocm_kind.h"
+#include "tern/backend/rocm/schedule/architecture.h"
+#include "tern/backend/rocm/schedule/matrix_cores.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
 
 namespace tern::backend::rocm {
@@ -31,8 +34,9 @@ void AddSection(llvm::Module* module, const std::string& text) {
 ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   LLVMTarget machine("amdgcn-amd-amdhsa", target->GetString("arch"), "");
   llvm::LLVMContext context;
-  CodeGenAmdgpu gen(context, machine, target::WarpSize(target), target->GetInt("max_threads"));
-  for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
+  CodeGenAmdgpu gen(context, machine, target->GetString("arch"), target::WarpSize(target),
+                    target->GetInt("max_threads"));
+  for (const auto& [name, function] : module->functions) gen.AddKernel(tir::AsPrimFunc(function));
   std::unique_ptr<llvm::Module> code = gen.Finish();
   if (target->attrs.at("embed_tir").As<bool>()) AddSection(code.get(), tir::PrintModule(module));
   machine.Optimize(code.get());
@@ -58,6 +62,12 @@ void RegisterKind(target::TargetKind kind) {
                       tir::IsWideFloat);
   tir::KeepIntrinsics(kRocm, {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  tir::KeepIntrinsics(kRocm, {tir::intrinsic::kWarpMatrixMultiplyTile}, [](DataType sums) {
+    target::Target target = target::CurrentTarget();
+    return MatrixCoresOf(target->GetString("arch")) != MatrixCores::kNone &&
+           sums.lanes() * target::WarpSize(target) == 256;
+  });
+  RegisterMatrixCores();
   ffi::RegisterGlobal("target.build.rocm", ffi::Function::FromTyped("target.build.rocm", Build));
 }
 
