@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "tern/tir/intrinsics.h"
+
 namespace tern::backend::rocm {
 
 using llvm::Value;
@@ -41,6 +43,13 @@ llvm::CallInst* CodeGenAmdgpu::EmitThreadIndex(const std::string& axis) {
   auto it = kRegisters.find(axis);
   TERN_ICHECK(it != kRegisters.end()) << "AMD's GPUs have no thread axis " << axis;
   return CallIntrinsic(it->second);
+}
+
+Value* CodeGenAmdgpu::EmitCall(const ir::CallNode* node) {
+  if (node->name == tir::intrinsic::kWarpMatrixMultiplyTile) return EmitMatrixMultiply(node);
+  if (node->name == "exp2")
+    return builder().CreateUnaryIntrinsic(Intrinsic::exp2, Emit(node->args[0]));
+  return KernelCodeGenLLVM::EmitCall(node);
 }
 
 // The barrier alone orders no memory.

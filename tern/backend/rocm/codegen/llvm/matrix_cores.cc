@@ -19,11 +19,6 @@ void CodeGenAmdgpu::AddKernel(const tir::PrimFunc& kernel) {
   AddFunction(kernel);
 }
 
-Value* CodeGenAmdgpu::EmitCall(const ir::CallNode* node) {
-  if (node->name == tir::intrinsic::kWarpMatrixMultiplyTile) return EmitMatrixMultiply(node);
-  return KernelCodeGenLLVM::EmitCall(node);
-}
-
 Value* CodeGenAmdgpu::EmitMatrixMultiply(const ir::CallNode* node) {
   for (const ir::Expr& operand : node->args) operands_.Row(operand);
   Value *sums = Emit(node->args[0]), *left = Emit(node->args[1]), *right = Emit(node->args[2]);

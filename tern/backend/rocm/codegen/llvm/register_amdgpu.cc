@@ -13,6 +13,8 @@
 #include "tern/runtime/device_module.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/math/expr_builder.h"
+#include "tern/tir/math/machine_power.h"
 #include "tern/tir/text.h"
 
 namespace tern::backend::rocm {
@@ -51,6 +53,25 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
        .source = {{"ll", ir}, {"asm", machine.EmitText(ir, LLVMTarget::Output::kAssembly)}}});
 }
 
+// exp and erf of float32 are made of powers of two, which the machine has; the interpreter too, so
+// that it can run what comes of them.
+void RegisterMath() {
+  auto is_float32 = [](DataType dtype) { return dtype == DataType::Float(32); };
+  tir::KeepIntrinsics(kRocm, {"exp2"}, is_float32);
+  using namespace tir::math;
+  MachinePower machine = {.power = [](const Expr& x) { return Call("exp2", {x}); },
+                          .saturated_fma =
+                              [](const Expr& x, const Expr& scale, const Expr& offset) {
+                                return Min(Max(Call("fma", {x, scale, offset}), Const(x, 0)),
+                                           Const(x, 1));
+                              }};
+  for (auto [name, function] : {std::pair("exp", &ExpByPower), std::pair("erf", &ErfByPower)})
+    tir::RegisterLoweringRule(name, kRocm, [=, function = function](const ir::CallNode* call) {
+      const Expr& x = call->args[0];
+      return is_float32(x.dtype()) ? function(x, machine) : Expr();
+    });
+}
+
 }  // namespace
 
 void RegisterKind(target::TargetKind kind) {
@@ -62,6 +83,7 @@ void RegisterKind(target::TargetKind kind) {
                       tir::IsWideFloat);
   tir::KeepIntrinsics(kRocm, {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  RegisterMath();
   tir::KeepIntrinsics(kRocm, {tir::intrinsic::kWarpMatrixMultiplyTile}, [](DataType sums) {
     target::Target target = target::CurrentTarget();
     return MatrixCoresOf(target->GetString("arch")) != MatrixCores::kNone &&
