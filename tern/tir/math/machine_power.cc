@@ -36,4 +36,16 @@ Expr ErfByPower(const Expr& x, const MachinePower& machine) {
   return let.In(Select(Less(Const(x, kSmall), magnitude), large, small));
 }
 
+// 1 - 2 / (exp(2 x) + 1): where x is large, and the power off by more, the quotient is small.
+Expr TanhByPower(const Expr& x, const MachinePower& machine) {
+  constexpr double kSmall = 0.625, kTwoLog2E = 2.8853900817779268;
+  Lets let;
+  Expr magnitude = let(Call("abs", {x})), square = let(x * x);
+  Expr small = Call("fma", {x * square, Polynomial(square, kTanh32), x});
+  Expr power = machine.power(magnitude * Const(x, kTwoLog2E));
+  Expr quotient = machine.reciprocal(power + Const(x, 1));
+  Expr large = Call("copysign", {Call("fma", {Const(x, -2), quotient, Const(x, 1)}), x});
+  return let.In(Select(Less(Const(x, kSmall), magnitude), large, small));
+}
+
 }  // namespace tern::tir::math

@@ -30,12 +30,18 @@ Expr RoughPower(const Expr& x, double error) {
   return Select(Less(rough, Const(x, std::numeric_limits<float>::min())), Const(x, 0), rough);
 }
 
+Expr RoughReciprocal(const Expr& x, double error) {
+  Expr exact = Const(Cast(DataType::Float(64), x), 1) / Cast(DataType::Float(64), x);
+  return Cast(x.dtype(), exact * Const(exact, 1 + error));
+}
+
 MachinePower Machine(double error) {
   return {.power = [=](const Expr& x) { return RoughPower(x, error); },
           .saturated_fma =
               [](const Expr& x, const Expr& scale, const Expr& offset) {
                 return Min(Max(Call("fma", {x, scale, offset}), Const(x, 0)), Const(x, 1));
-              }};
+              },
+          .reciprocal = [=](const Expr& x) { return RoughReciprocal(x, error / 2); }};
 }
 
 std::vector<float> Evaluate(Function function, double error, const std::vector<float>& inputs) {
@@ -105,6 +111,7 @@ class MachinePowers : public testing::Test {
 
 TEST_F(MachinePowers, Exp) { CheckErrors(ExpByPower, std::exp, 1.5, 3.5); }
 TEST_F(MachinePowers, Erf) { CheckErrors(ErfByPower, std::erf, 1.5, 2); }
+TEST_F(MachinePowers, Tanh) { CheckErrors(TanhByPower, std::tanh, 1.75, 2); }
 
 // What is 0 keeps its sign.
 TEST_F(MachinePowers, ErfOfZero) {

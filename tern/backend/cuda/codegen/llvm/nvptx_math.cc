@@ -14,7 +14,8 @@ using ir::Expr;
 // Off by 2^-22.5 of the result at most.
 constexpr const char *kPower = "llvm.nvvm.ex2.approx",
                      *kPowerOrZero = "llvm.nvvm.ex2.approx.ftz";  // subnormals are 0
-constexpr const char* kSaturatedFma = "llvm.nvvm.fma.rn.sat.f";   // 0 for NaN
+constexpr const char* kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
+constexpr const char* kSaturatedFma = "llvm.nvvm.fma.rn.sat.f";  // 0 for NaN
 
 Expr Instruction(const char* intrinsic, std::vector<Expr> args) {
   DataType dtype = args[0].dtype();
@@ -27,7 +28,8 @@ tir::math::MachinePower Machine() {
           .saturated_fma =
               [](const Expr& x, const Expr& scale, const Expr& offset) {
                 return Instruction(kSaturatedFma, {x, scale, offset});
-              }};
+              },
+          .reciprocal = [](const Expr& x) { return Instruction(kReciprocal, {x}); }};
 }
 
 void Register(const char* function, Expr (*rule)(const Expr&)) {
@@ -43,6 +45,7 @@ void RegisterNvptxMath() {
   Register("exp", [](const Expr& x) { return ExpByPower(x, Machine()); });
   Register("exp2", [](const Expr& x) { return Instruction(kPower, {x}); });
   Register("erf", [](const Expr& x) { return ErfByPower(x, Machine()); });
+  Register("tanh", [](const Expr& x) { return TanhByPower(x, Machine()); });
 }
 
 }  // namespace tern::backend::cuda
