@@ -41,7 +41,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   for (const auto& [name, function] : module->functions) gen.AddKernel(tir::AsPrimFunc(function));
   std::unique_ptr<llvm::Module> code = gen.Finish();
   if (target->attrs.at("embed_tir").As<bool>()) AddSection(code.get(), tir::PrintModule(module));
-  machine.Optimize(code.get());
+  machine.Optimize(code.get(), LLVMTarget::Loops::kOfThreads);
   std::string ir;
   llvm::raw_string_ostream(ir) << *code;
   std::string object = machine.Emit(code.get(), LLVMTarget::Output::kObject);
