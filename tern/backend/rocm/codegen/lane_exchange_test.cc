@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace tern::backend::rocm {
 namespace {
 
@@ -44,16 +47,48 @@ TEST(LaneExchange, Controls) {
   EXPECT_EQ(XorSteps(16, false)[0].control, kSameRow);
 }
 
-// What gfx11's WMMA makes of a left operand that was permuted: element e of the sums of half h is
-// of its row 2 * e + h, and should be of row 8 * h + e.
-TEST(LaneExchange, RowsOfSums) {
-  LaneStep own = {LaneStep::Kind::kRows, RowControl(SumRowOfGfx11, 0)};
-  LaneStep other = {LaneStep::Kind::kRowsX, own.control};
-  for (int half = 0; half < 2; ++half)
+using Lanes = std::vector<std::vector<int>>;  // by lane, then element
+
+// Both halves of the wave get all 16 elements of a lane's row, those of the first half first, as
+// CodeGenAmdgpu::Replicate does it.
+Lanes Replicated(const Lanes& part, uint64_t rows) {
+  LaneStep own = {LaneStep::Kind::kRows, rows}, other = {LaneStep::Kind::kRowsX, rows};
+  Lanes whole(32);
+  for (int lane = 0; lane < 32; ++lane) {
+    std::vector<int> low = part[SourceLane(own, lane, 32)],
+                     high = part[SourceLane(other, lane, 32)];
+    if (lane >= 16) std::swap(low, high);
+    whole[lane] = low;
+    whole[lane].insert(whole[lane].end(), high.begin(), high.end());
+  }
+  return whole;
+}
+
+// gfx11's WMMA, by its definition: lanes l % 16 have row l % 16 of the left operand and column l %
+// 16 of the right one, in both halves; element e of the sums of lane l is of row 2 * e + l / 16.
+TEST(LaneExchange, WmmaOfGfx11) {
+  auto a = [](int i, int k) { return 3 * i + k * k; };
+  auto b = [](int k, int j) { return k - 5 * j + k * j; };
+  Lanes left(32), right(32);
+  for (int lane = 0; lane < 32; ++lane)
     for (int e = 0; e < 8; ++e) {
-      int lane = half * 16 + 2 * e + half;  // any of the two that have the row
-      EXPECT_EQ(SourceLane(own, lane, 32) % 16, 8 * half + e);
-      EXPECT_EQ(SourceLane(other, lane, 32), SourceLane(own, lane, 32) ^ 16);
+      left[lane].push_back(a(lane % 16, lane / 16 * 8 + e));
+      right[lane].push_back(b(lane / 16 * 8 + e, lane % 16));
+    }
+  left = Replicated(left, RowControl(SumRowOfGfx11, 0));
+  right = Replicated(right, kSameRow);
+  for (int lane = 0; lane < 16; ++lane) {
+    EXPECT_EQ(left[lane], left[lane + 16]);
+    EXPECT_EQ(right[lane], right[lane + 16]);
+  }
+  for (int lane = 0; lane < 32; ++lane)
+    for (int e = 0; e < 8; ++e) {
+      int sum = 0, wanted = 0;
+      for (int k = 0; k < 16; ++k) {
+        sum += left[2 * e + lane / 16][k] * right[lane % 16][k];
+        wanted += a(lane / 16 * 8 + e, k) * b(k, lane % 16);
+      }
+      EXPECT_EQ(sum, wanted) << lane << " " << e;
     }
 }
 
