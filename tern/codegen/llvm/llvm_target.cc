@@ -26,6 +26,7 @@
 
 #include "tern/codegen/llvm/limit_vectorizer.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
+#include "tern/codegen/llvm/unroll_short_loops.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 
@@ -277,12 +278,12 @@ void LLVMTarget::Prepare(llvm::Module* module) const {
   if (machine_->isPositionIndependent()) module->setPICLevel(llvm::PICLevel::BigPIC);
 }
 
-void LLVMTarget::Optimize(llvm::Module* module) const {
+void LLVMTarget::Optimize(llvm::Module* module, Loops loops) const {
   DiagnosticScope diagnostics(module->getContext());
   llvm::PipelineTuningOptions tuning;
   tuning.SLPVectorization = true;
   llvm::PassBuilder builder(machine_.get(), tuning);
-  llvm::LoopAnalysisManager loops;
+  llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
@@ -294,11 +295,16 @@ void LLVMTarget::Optimize(llvm::Module* module) const {
       [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
         passes.addPass(LimitVectorizer());
       });
+  if (loops == Loops::kOfThreads)
+    builder.registerLateLoopOptimizationsEPCallback(
+        [](llvm::LoopPassManager& passes, llvm::OptimizationLevel) {
+          passes.addPass(UnrollShortLoops());
+        });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.registerLoopAnalyses(loop_analyses);
+  builder.crossRegisterProxies(loop_analyses, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module, modules);
   diagnostics.ThrowIfAny();
 }

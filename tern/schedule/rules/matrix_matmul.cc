@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/schedule/tensor_core_matmul.h"
+#include "tern/schedule/rules/matrix_matmul.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/rule.h"
 
-namespace tern::backend::cuda {
+namespace tern::schedule {
 namespace {
 
-using namespace schedule;
 using Names = Schedule::Names;
 
 constexpr int64_t kTile = 16;           // of an instruction
@@ -39,7 +37,7 @@ struct Tiles {
   int64_t steps = 32;                              // of the sum, at a time
   int64_t stages = 2;  // of steps whose copies are under way, and the one that is computed with
 
-  int64_t threads() const { return warp_rows * warp_columns * 32; }
+  int64_t warps() const { return warp_rows * warp_columns; }
 };
 
 std::optional<Product> ProductOf(const BlockInfo& block) {
@@ -108,13 +106,17 @@ int64_t StageBytes(const Product& product, const Tiles& tiles) {
          bytes(!product.right.transposed, tiles.columns);
 }
 
-// Long steps, three under way, or short ones, as many as there is memory for; nullopt where it is
-// less than for two.
-std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const MachineFacts& facts) {
+// With asynchronous copies long steps, three under way, or short ones, as many as there is memory
+// for; nullopt where it is less than for two. Else one short step, so that several blocks of
+// threads have room, and one computes while another one copies.
+std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const MachineFacts& facts,
+                                bool async_copies) {
   struct Pace {
     int64_t steps, most, least;
   };
-  for (const Pace& pace : {Pace{64, 3, 3}, Pace{32, 4, 2}}) {
+  std::vector<Pace> paces = {{32, 1, 1}};
+  if (async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
+  for (const Pace& pace : paces) {
     tiles.steps = pace.steps;
     tiles.stages = std::min(facts.shared_bytes / StageBytes(product, tiles), pace.most);
     if (product.steps % pace.steps == 0 && tiles.stages >= pace.least) return tiles;
@@ -124,15 +126,17 @@ std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const Machi
 
 // The largest that divide the sizes and make enough blocks of threads; else the smallest that
 // divide them.
-std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts) {
+std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts,
+                                 const MatrixInstructions& machine) {
   constexpr Tiles kChoices[] = {{128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}};
   constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
   std::optional<Tiles> best;
   for (const Tiles& choice : kChoices) {
     if (product.rows % choice.rows != 0 || product.columns % choice.columns != 0) continue;
-    std::optional<Tiles> tiles = WithStages(product, choice, facts);
+    std::optional<Tiles> tiles = WithStages(product, choice, facts, machine.async_copies);
     int64_t rows = product.rows / choice.rows, columns = product.columns / choice.columns;
-    if (!tiles || choice.threads() > facts.max_threads || rows > kMostBlocks) continue;
+    if (!tiles || choice.warps() * machine.lanes > facts.max_threads || rows > kMostBlocks)
+      continue;
     best = tiles;
     if (product.batches * rows * columns >= kEnoughBlocks) break;
   }
@@ -142,8 +146,8 @@ std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& fac
 class Scheduler {
  public:
   Scheduler(Schedule* schedule, const std::string& block, const Product& product,
-            const Tiles& tiles)
-      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles) {}
+            const Tiles& tiles, const MatrixInstructions& machine)
+      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), machine_(machine) {}
 
   void Run() {
     std::string reader = SoleReader();
@@ -160,7 +164,7 @@ class Scheduler {
     Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
     auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
       schedule_.TransformLayout(
-          buffer, IndexMap::Parse(FragmentLayout(fragment, transposed, !product_.batch.empty())));
+          buffer, IndexMap::Parse(machine_.layout(fragment, transposed, !product_.batch.empty())));
     };
     layout(sums_buffer_, Fragment::kSum, false);
     layout(left.fragment, Fragment::kLeft, product_.left.transposed);
@@ -181,6 +185,7 @@ class Scheduler {
   };
 
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string Intrinsic(const std::string& what) const { return machine_.prefix + "_" + what; }
   Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
     return {Name(prefix + a), Name(prefix + b)};
   }
@@ -251,10 +256,11 @@ class Scheduler {
     schedule_.StorageAlign(block, product_.batch.empty() ? 0 : 1, line, Padded(row, bytes) % line);
     std::string all =
         schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
-    Names parts = schedule_.Split(block + "." + all,
-                                  {tiles_.warp_rows, tiles_.warp_columns, 32, kCopyBytes / bytes},
-                                  {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
-                                   Name(prefix + "x"), Name(prefix + "v")});
+    Names parts =
+        schedule_.Split(block + "." + all,
+                        {tiles_.warp_rows, tiles_.warp_columns, machine_.lanes, kCopyBytes / bytes},
+                        {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
+                         Name(prefix + "x"), Name(prefix + "v")});
     schedule_.Unroll(block + "." + parts[0]);
     schedule_.Bind(block + "." + parts[1], "threadIdx.z");
     schedule_.Bind(block + "." + parts[2], "threadIdx.y");
@@ -266,8 +272,8 @@ class Scheduler {
     for (const std::string& block : {Name("init"), block_})
       for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
     schedule_.Unroll(Loop("lk"));
-    schedule_.Tensorize(Name("init") + "." + Name("ii"), "mma_fill");
-    schedule_.Tensorize(Loop("ii"), "mma_" + product_.type);
+    schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
+    schedule_.Tensorize(Loop("ii"), Intrinsic(product_.type));
   }
 
   // One dimension of what a warp loads is a tile, the other one several.
@@ -282,7 +288,7 @@ class Scheduler {
     Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
     schedule_.Reorder(order);
     schedule_.Unroll(outer);
-    schedule_.Tensorize(order[1], std::string("mma_load_") + (left ? "a" : "b") +
+    schedule_.Tensorize(order[1], Intrinsic("load_") + (left ? "a" : "b") +
                                       (operand.transposed ? "t_" : "_") + product_.type);
   }
 
@@ -307,7 +313,7 @@ class Scheduler {
         std::string type = dtype == DataType::Float(32)    ? "f32"
                            : dtype == DataType::Bfloat16() ? "bf16"
                                                            : "f16";
-        schedule_.Tensorize(loop("cr"), "mma_store_" + type);
+        schedule_.Tensorize(loop("cr"), Intrinsic("store_" + type));
         return;
       }
   }
@@ -316,30 +322,31 @@ class Scheduler {
   std::string block_, lo_, sums_buffer_;
   const Product& product_;
   const Tiles& tiles_;
+  const MatrixInstructions& machine_;
 };
 
-bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+           const MatrixInstructions& machine) {
   std::optional<Product> product = ProductOf(block);
   if (!product || !tir::HasFlag(schedule->function(), tir::attr::kReassociate)) return false;
-  std::optional<Tiles> tiles = ChooseTiles(*product, facts);
+  std::optional<Tiles> tiles = ChooseTiles(*product, facts, machine);
   if (!tiles) return false;
-  Scheduler(schedule, block.name, *product, *tiles).Run();
+  Scheduler(schedule, block.name, *product, *tiles, machine).Run();
   return true;
 }
 
 }  // namespace
 
-void RegisterTensorCoreMatmul(bool (*has_instructions)(const target::Target&)) {
-  RegisterRule({.name = "tensor_core_matmul",
-                .description = "tiles of products of 16-bit floats are multiplied by tensor cores",
+void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
+  RegisterRule({.name = instructions.rule,
+                .description = instructions.description,
                 .kinds = {BlockKind::kMatmul},
-                .fits =
-                    [has_instructions](const MachineFacts& facts) {
-                      return facts.target && facts.target->kind->module_kind == "cuda" &&
-                             has_instructions(facts.target);
-                    },
+                .fits = instructions.fits,
                 .priority = 100,
-                .apply = Apply});
+                .apply = [instructions](Schedule* schedule, const BlockInfo& block,
+                                        const MachineFacts& facts) {
+                  return Apply(schedule, block, facts, instructions);
+                }});
 }
 
-}  // namespace tern::backend::cuda
+}  // namespace tern::schedule
