@@ -87,7 +87,8 @@ void RegisterTensorIntrinsics() {
            "for r in 0..8 unrolled {\nC[lane, r] = 0.0\n}\n");
 }
 
-std::string FragmentLayout(Fragment fragment, bool transposed, bool batch) {
+std::string FragmentLayout(schedule::Fragment fragment, bool transposed, bool batch) {
+  using schedule::Fragment;
   std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
   // Rows and columns of the operand; a right operand has pairs of rows.
   std::string pair = fragment == Fragment::kRight ? row : column,

@@ -12,6 +12,8 @@
 
 #include <string>
 
+#include "tern/schedule/rules/warp_matmul.h"
+
 namespace tern::backend::cuda {
 
 // For T in f16 and bf16:
@@ -22,10 +24,8 @@ namespace tern::backend::cuda {
 // mma_fill and mma_store_f32 are of sums alone.
 void RegisterTensorIntrinsics();
 
-// The map of transform_layout that makes a fragment of a matrix, or of its transpose; with `batch`,
-// of each of several.
-enum class Fragment { kSum, kLeft, kRight };
-std::string FragmentLayout(Fragment fragment, bool transposed, bool batch);
+// MatrixUnit::layout.
+std::string FragmentLayout(schedule::Fragment fragment, bool transposed, bool batch);
 
 }  // namespace tern::backend::cuda
 
