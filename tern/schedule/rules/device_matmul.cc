@@ -25,6 +25,7 @@ struct Factor {
   std::string name;
   bool sum_is_last = false;  // neighbours in memory are those along the sum
   int64_t bytes = 0;
+  bool is_left = false;
 };
 
 struct Product {
@@ -67,7 +68,7 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
     Factor& factor = is_left ? product.left : product.right;
     if (!factor.name.empty()) return {};
     factor = {access.buffer->name, access.indices.back().get() == sum->var.get(),
-              access.buffer->dtype.bytes()};
+              access.buffer->dtype.bytes(), is_left};
   }
   if (product.left.name.empty() || product.right.name.empty()) return {};
   Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
@@ -125,10 +126,10 @@ class MatmulScheduler {
     std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     BindThreads(init);
     BindThreads(block_);
-    Keep(right, product_.right, "b");
-    Keep(left, product_.left, "a");
-    Share(left.shared, product_.left, "as");
-    Share(right.shared, product_.right, "bs");
+    Keep(right, product_.right);
+    Keep(left, product_.left);
+    Share(left.shared, product_.left);
+    Share(right.shared, product_.right);
     for (const char* loop : {"it", "jt"}) {
       schedule_.Unroll(LoopOf(init, Name(loop)));
       schedule_.Unroll(At(loop));
@@ -233,8 +234,8 @@ class MatmulScheduler {
 
   // What a thread needs of shared memory for some steps is in registers. Lanes of a row read the
   // same elements of the left factor, and neighbours of the right one.
-  void Keep(const Copies& copies, const Factor& factor, const std::string& prefix) {
-    bool grouped = factor.sum_is_last && prefix == "a";
+  void Keep(const Copies& copies, const Factor& factor) {
+    bool grouped = factor.sum_is_last && factor.is_left;
     Names made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
     for (const std::string& loop : made)
       loop == made.back() ? schedule_.Vectorize(LoopOf(copies.local, loop))
@@ -242,11 +243,11 @@ class MatmulScheduler {
   }
 
   // All threads copy a part of a factor, as many bytes at once as there can be.
-  void Share(const std::string& copy, const Factor& factor, const std::string& prefix) {
+  void Share(const std::string& copy, const Factor& factor) {
+    const std::string prefix = factor.is_left ? "as" : "bs";
     Names made = schedule_.ComputeAt(copy, At("lo"));
-    bool is_left = prefix == "as";
     int64_t rank = static_cast<int64_t>(AllocatedBuffer(copy)->shape.size());
-    if (factor.sum_is_last && !is_left) {
+    if (factor.sum_is_last && !factor.is_left) {
       // Neighbours along the columns are what is read.
       std::string from, to;
       for (int64_t d = 0; d < rank; ++d) {
@@ -256,8 +257,9 @@ class MatmulScheduler {
       }
       schedule_.TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
     }
+    // Rows are whole vectors, and of wide elements they start on different banks.
     if (factor.sum_is_last && rank > 1)
-      schedule_.StorageAlign(copy, rank - 2, 8, std::max<int64_t>(4 / factor.bytes * 4, 4) % 8);
+      schedule_.StorageAlign(copy, rank - 2, 8, factor.bytes >= 4 ? 4 : 0);
     int64_t elements = tiles_.side() * tiles_.steps, threads = tiles_.threads * tiles_.threads;
     int64_t last = factor.sum_is_last ? tiles_.steps : tiles_.side();
     int64_t lanes = facts_.vector_bytes > 0 ? facts_.vector_bytes / factor.bytes : 1;
@@ -280,7 +282,6 @@ class MatmulScheduler {
   }
 
   void Store(const std::string& block, const Names& made) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
     int64_t tile = tiles_.tile, lanes = facts_.vector_bytes > 0 ? 4 : 1;
     size_t count = made.size();
     schedule_.Split(LoopOf(block, made[count - 2]), {tile}, {Name("cy"), Name("cr")});
