@@ -107,17 +107,34 @@ Value MatrixRows(const ir::CallNode* call, int lane, const MatrixArgs& args) {
 }
 
 Value MatrixSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  bool is_tile = call->name == intrinsic::kWarpMatrixMultiply8x8;
   DataType sum = call->dtype.element(), factor = args[0][1].dtype.element();
   Value result = args[lane][0];
-  for (int e = 0; e < 4; ++e)
-    for (int k = 0; k < 16; ++k) {
-      MatrixElement a = InTiles(e / 2 * 8 + lane / 4, k), b = InColumns(k, lane % 4 * 2 + e % 2);
+  for (int e = 0; e < call->dtype.lanes(); ++e)
+    for (int k = 0; k < (is_tile ? 8 : 16); ++k) {
+      int row = e / 2 * 8 + lane / 4, column = lane % 4 * 2 + e % 2;
+      MatrixElement a = InTiles(row, k), b = is_tile ? InTiles(k, column) : InColumns(k, column);
       Lane x = CastLane(factor, sum, args[a.lane][1][a.element]),
            y = CastLane(factor, sum, args[b.lane][2][b.element]);
       Lane product = BinaryLane(ir::NodeKind::kMul, sum, x, y);
       result[e] = BinaryLane(ir::NodeKind::kAdd, sum, result[e], product);
     }
   return result;
+}
+
+Value TransposedTile(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  Value result(call->dtype);
+  for (int e = 0; e < 2; ++e) {
+    MatrixElement from = InTiles(lane % 4 * 2 + e, lane / 4);
+    result[e] = args[from.lane][0][from.element];
+  }
+  return result;
+}
+
+Value MatrixResult(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  if (call->name == intrinsic::kWarpMatrixMove) return args[lane][0];
+  if (call->name == intrinsic::kWarpMatrixMoveTransposed) return TransposedTile(call, lane, args);
+  return call->args.size() == 1 ? MatrixRows(call, lane, args) : MatrixSum(call, lane, args);
 }
 
 }  // namespace
@@ -131,9 +148,8 @@ void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
     Enter(warp.lanes[lane]);
     for (const Expr& arg : call->args) args[lane].push_back(Eval(arg));
   }
-  bool adds = call->name == intrinsic::kWarpMatrixMultiply;
   for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
-    warp.lanes[lane]->exchanged[call] = (adds ? MatrixSum : MatrixRows)(call, lane, args);
+    warp.lanes[lane]->exchanged[call] = MatrixResult(call, lane, args);
 }
 
 Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/schedule/rules/warp_matmul.h"
+#include "tern/schedule/rules/matrix_matmul.h"
 
 #include <algorithm>
 #include <optional>
@@ -26,18 +26,25 @@ struct Product {
   std::string batch, row, column, sum;  // loops; the first may be ""
   int64_t batches = 1, rows = 0, columns = 0, steps = 0;
   Operand left, right;
-  std::string result, type;  // of the operands, as their unit calls it
+  std::string result, type;  // of the operands, as their machine calls it
   int64_t bytes = 0;         // of an element of theirs
 };
 
-struct Tiles : WarpTiles {
+struct Tiles : MatrixTiles {
   int64_t steps = 0;   // of the sum, at a time
   int64_t stages = 1;  // of steps whose copies are under way, and the one that is computed with
 
   int64_t warps() const { return warp_rows * warp_columns; }
 };
 
-std::optional<Product> ProductOf(const BlockInfo& block, const MatrixUnit& unit) {
+// Whether the target has the type, and not its bits alone.
+bool Stores(const MachineFacts& facts, DataType dtype) {
+  const auto& stores = facts.target->kind->stores;
+  return !dtype.is_narrow_float() || (stores && stores(facts.target, dtype));
+}
+
+std::optional<Product> ProductOf(const BlockInfo& block, const MachineFacts& facts,
+                                 const MatrixInstructions& machine) {
   const BlockAxis *batch = nullptr, *row = nullptr, *column = nullptr, *sum = nullptr;
   for (const BlockAxis& axis : block.axes) {
     const BlockAxis*& place = axis.role == AxisRole::kRow      ? row
@@ -77,9 +84,10 @@ std::optional<Product> ProductOf(const BlockInfo& block, const MatrixUnit& unit)
       product.result = buffer->name;
       continue;
     }
-    auto type = std::find_if(unit.types.begin(), unit.types.end(),
+    auto type = std::find_if(machine.types.begin(), machine.types.end(),
                              [&](const auto& known) { return known.first == buffer->dtype; });
-    if (type == unit.types.end() || (!product.type.empty() && product.type != type->second))
+    if (type == machine.types.end() || !Stores(facts, buffer->dtype) ||
+        (!product.type.empty() && product.type != type->second))
       return {};
     product.type = type->second;
     product.bytes = buffer->dtype.bytes();
@@ -105,17 +113,24 @@ int64_t StageBytes(const Product& product, const Tiles& tiles) {
 }
 
 // Whether a block behind takes sums from shared memory.
-bool SharesSums(const MatrixUnit& unit, const std::string& reader) {
-  return !reader.empty() && !unit.stores_rounded;
+bool SharesSums(const MatrixInstructions& machine, const std::string& reader) {
+  return !reader.empty() && !machine.stores_rounded;
 }
 
-// At the first pace that there is memory for; nullopt where there is none.
+// With asynchronous copies long steps, three under way, or short ones, as many as there is memory
+// for; nullopt where it is less than for two. Else one short step, so that several blocks of
+// threads have room, and one computes while another one copies.
 std::optional<Tiles> WithStages(const Product& product, Tiles tiles, int64_t memory,
-                                const MatrixUnit& unit) {
-  for (const WarpPace& pace : unit.paces) {
+                                bool async_copies) {
+  struct Pace {
+    int64_t steps, most, least;
+  };
+  std::vector<Pace> paces = {{32, 1, 1}};
+  if (async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
+  for (const Pace& pace : paces) {
     tiles.steps = pace.steps;
-    tiles.stages = std::min(memory / StageBytes(product, tiles), pace.most_stages);
-    if (product.steps % pace.steps == 0 && tiles.stages >= pace.fewest) return tiles;
+    tiles.stages = std::min(memory / StageBytes(product, tiles), pace.most);
+    if (product.steps % pace.steps == 0 && tiles.stages >= pace.least) return tiles;
   }
   return {};
 }
@@ -123,15 +138,17 @@ std::optional<Tiles> WithStages(const Product& product, Tiles tiles, int64_t mem
 // The largest that divide the sizes and make enough blocks of threads; else the smallest that
 // divide them.
 std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts,
-                                 const MatrixUnit& unit, bool shares_sums) {
+                                 const MatrixInstructions& machine, bool shares_sums) {
   constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
   std::optional<Tiles> best;
-  for (const WarpTiles& choice : unit.tiles) {
+  for (const MatrixTiles& choice : machine.tiles) {
     if (product.rows % choice.rows != 0 || product.columns % choice.columns != 0) continue;
     int64_t sums = shares_sums ? choice.rows * choice.columns * int64_t{sizeof(float)} : 0;
-    std::optional<Tiles> tiles = WithStages(product, {choice}, facts.shared_bytes - sums, unit);
+    std::optional<Tiles> tiles =
+        WithStages(product, {choice}, facts.shared_bytes - sums, machine.async_copies);
     int64_t rows = product.rows / choice.rows, columns = product.columns / choice.columns;
-    if (!tiles || tiles->warps() * unit.lanes > facts.max_threads || rows > kMostBlocks) continue;
+    if (!tiles || tiles->warps() * machine.lanes > facts.max_threads || rows > kMostBlocks)
+      continue;
     best = tiles;
     if (product.batches * rows * columns >= kEnoughBlocks) break;
   }
@@ -156,12 +173,12 @@ std::string SoleReader(const Schedule& schedule, const std::string& writer,
 class Scheduler {
  public:
   Scheduler(Schedule* schedule, const std::string& block, const Product& product,
-            const Tiles& tiles, const MatrixUnit& unit)
-      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), unit_(unit) {}
+            const Tiles& tiles, const MatrixInstructions& machine)
+      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), machine_(machine) {}
 
   // `reader`: the one block that reads the result, which is allocated; or "".
   void Run(const std::string& reader) {
-    bool shares_sums = SharesSums(unit_, reader);
+    bool shares_sums = SharesSums(machine_, reader);
     if (!reader.empty())
       schedule_.SetScope(product_.result, shares_sums ? "shared" : "fragment.accumulator");
     Tile();
@@ -178,21 +195,21 @@ class Scheduler {
     Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
     auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
       schedule_.TransformLayout(
-          buffer, IndexMap::Parse(unit_.layout(fragment, transposed, !product_.batch.empty())));
+          buffer, IndexMap::Parse(machine_.layout(fragment, transposed, !product_.batch.empty())));
     };
     layout(sums_buffer_, Fragment::kSum, false);
     layout(left.fragment, Fragment::kLeft, product_.left.transposed);
     layout(right.fragment, Fragment::kRight, product_.right.transposed);
     Align(left.shared, product_.left.transposed ? tiles_.rows : tiles_.steps);
     Align(right.shared, product_.right.transposed ? tiles_.steps : tiles_.columns);
-    int64_t lanes = std::min(kCopyBytes / product_.bytes, unit_.copy_lanes);
+    int64_t lanes = std::min(kCopyBytes / product_.bytes, machine_.copy_lanes);
     Share(left.shared, left_copy, "as", lanes);
     Share(right.shared, right_copy, "bs", lanes);
     Multiply();
     LoadTiles(left.fragment, left_fragment, "af", product_.left, true);
     LoadTiles(right.fragment, right_fragment, "bf", product_.right, false);
     Store(sums);
-    if (shares_sums) Share(reader, read, "r", unit_.copy_lanes);
+    if (shares_sums) Share(reader, read, "r", machine_.copy_lanes);
     int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
     if (stages > 1) schedule_.Pipeline(lo_, {0, 0, stages - 1}, {0});
   }
@@ -203,6 +220,7 @@ class Scheduler {
   };
 
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string Intrinsic(const std::string& what) const { return machine_.prefix + "_" + what; }
   Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
     return {Name(prefix + a), Name(prefix + b)};
   }
@@ -210,13 +228,13 @@ class Scheduler {
   std::string Loop(const std::string& what) const { return block_ + "." + Name(what); }
 
   void Tile() {
-    int64_t rows = tiles_.rows / tiles_.warp_rows / unit_.tile,
-            columns = tiles_.columns / tiles_.warp_columns / unit_.tile;
-    schedule_.Split(block_ + "." + product_.row, {tiles_.warp_rows, rows, unit_.tile},
+    int64_t rows = tiles_.rows / tiles_.warp_rows / machine_.tile,
+            columns = tiles_.columns / tiles_.warp_columns / machine_.tile;
+    schedule_.Split(block_ + "." + product_.row, {tiles_.warp_rows, rows, machine_.tile},
                     {Name("ib"), Name("iw"), Name("it"), Name("ii")});
-    schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, unit_.tile},
+    schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, machine_.tile},
                     {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / unit_.tile, unit_.tile},
+    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / machine_.tile, machine_.tile},
                     {Name("lo"), Name("lk"), Name("li")});
     lo_ = Name("lo");
     Names order;
@@ -265,7 +283,7 @@ class Scheduler {
     std::string all =
         schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
     Names parts = schedule_.Split(block + "." + all,
-                                  {tiles_.warp_rows, tiles_.warp_columns, unit_.lanes, lanes},
+                                  {tiles_.warp_rows, tiles_.warp_columns, machine_.lanes, lanes},
                                   {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
                                    Name(prefix + "x"), Name(prefix + "v")});
     schedule_.Unroll(block + "." + parts[0]);
@@ -279,8 +297,8 @@ class Scheduler {
     for (const std::string& block : {Name("init"), block_})
       for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
     schedule_.Unroll(Loop("lk"));
-    schedule_.Tensorize(Name("init") + "." + Name("ii"), unit_.prefix + "_fill");
-    schedule_.Tensorize(Loop("ii"), unit_.prefix + "_" + product_.type);
+    schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
+    schedule_.Tensorize(Loop("ii"), Intrinsic(product_.type));
   }
 
   // One dimension of what a warp loads is a tile, the other one several.
@@ -288,20 +306,20 @@ class Scheduler {
                  const Operand& operand, bool left) {
     bool tiles_first = left != operand.transposed;
     const std::string& split = loops[tiles_first ? 0 : 1];
-    Names parts = schedule_.Split(block + "." + split, {unit_.tile},
+    Names parts = schedule_.Split(block + "." + split, {machine_.tile},
                                   {Name(prefix + "t"), Name(prefix + "r")});
     std::string outer = block + "." + parts[0], inner = block + "." + parts[1],
                 other = block + "." + loops[tiles_first ? 1 : 0];
     Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
     schedule_.Reorder(order);
     schedule_.Unroll(outer);
-    schedule_.Tensorize(order[1], unit_.prefix + "_load_" + (left ? "a" : "b") +
+    schedule_.Tensorize(order[1], Intrinsic("load_") + (left ? "a" : "b") +
                                       (operand.transposed ? "t_" : "_") + product_.type);
   }
 
   void Store(const std::string& block) {
     auto split = [&](const char* loop, int64_t extent, const Names& names) {
-      schedule_.Split(block + "." + Name(loop), {extent / unit_.tile, unit_.tile}, names);
+      schedule_.Split(block + "." + Name(loop), {extent / machine_.tile, machine_.tile}, names);
     };
     split("ci", tiles_.rows / tiles_.warp_rows, {Name("cz"), Name("ct"), Name("cr")});
     split("cj", tiles_.columns / tiles_.warp_columns, {Name("cy"), Name("cu"), Name("cv")});
@@ -311,13 +329,13 @@ class Scheduler {
     schedule_.Bind(loop("cy"), "threadIdx.y");
     schedule_.Unroll(loop("ct"));
     schedule_.Unroll(loop("cu"));
-    schedule_.Tensorize(loop("cr"), unit_.prefix + "_store_" + TypeWrittenBy(block));
+    schedule_.Tensorize(loop("cr"), Intrinsic("store_" + TypeWrittenBy(block)));
   }
   std::string TypeWrittenBy(const std::string& block) const {
     for (const tir::BlockNode* writer : BlocksIn(schedule_.function()->body))
       for (const Access& access : AccessesOf(AsStmt(writer)))
         if (writer->name == block && access.store)
-          for (const auto& [dtype, type] : unit_.types)
+          for (const auto& [dtype, type] : machine_.types)
             if (access.buffer->dtype == dtype) return type;
     return "f32";
   }
@@ -326,32 +344,31 @@ class Scheduler {
   std::string block_, lo_, sums_buffer_;
   const Product& product_;
   const Tiles& tiles_;
-  const MatrixUnit& unit_;
+  const MatrixInstructions& machine_;
 };
 
 bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
-           const MatrixUnit& unit) {
-  std::optional<Product> product = ProductOf(block, unit);
+           const MatrixInstructions& machine) {
+  std::optional<Product> product = ProductOf(block, facts, machine);
   if (!product || !tir::HasFlag(schedule->function(), tir::attr::kReassociate)) return false;
   std::string reader = SoleReader(*schedule, block.name, product->result);
-  std::optional<Tiles> tiles = ChooseTiles(*product, facts, unit, SharesSums(unit, reader));
+  std::optional<Tiles> tiles = ChooseTiles(*product, facts, machine, SharesSums(machine, reader));
   if (!tiles) return false;
-  Scheduler(schedule, block.name, *product, *tiles, unit).Run(reader);
+  Scheduler(schedule, block.name, *product, *tiles, machine).Run(reader);
   return true;
 }
 
 }  // namespace
 
-void RegisterWarpMatmul(const std::string& name, const std::string& description,
-                        std::function<bool(const MachineFacts&)> fits, MatrixUnit unit) {
-  RegisterRule({.name = name,
-                .description = description,
+void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
+  RegisterRule({.name = instructions.rule,
+                .description = instructions.description,
                 .kinds = {BlockKind::kMatmul},
-                .fits = std::move(fits),
+                .fits = instructions.fits,
                 .priority = 100,
-                .apply = [unit = std::move(unit)](Schedule* schedule, const BlockInfo& block,
-                                                  const MachineFacts& facts) {
-                  return Apply(schedule, block, facts, unit);
+                .apply = [instructions](Schedule* schedule, const BlockInfo& block,
+                                        const MachineFacts& facts) {
+                  return Apply(schedule, block, facts, instructions);
                 }});
 }
 
