@@ -185,6 +185,15 @@ void CheckMatrix(const char* name, const Expr& arg, int lanes) {
                         << dtype.str();
 }
 
+// Of products of two operands of one type.
+void CheckSums(const char* name, const Args& args, int lanes) {
+  DataType sums = DataType::Float(32, lanes);
+  if (args[0].dtype() == sums && args[1].dtype().element() == args[2].dtype().element()) return;
+  TERN_THROW(TypeError) << name << " adds products of one type to " << sums.str() << ", got "
+                        << args[0].dtype().str() << ", " << args[1].dtype().str() << " and "
+                        << args[2].dtype().str();
+}
+
 // Of a tile of 8 x 8.
 void CheckTile(const char* name, const Expr& arg) {
   DataType dtype = arg.dtype();
@@ -212,11 +221,8 @@ void RegisterTileOperations() {
        .infer = [](const Args& args, DataType) {
          CheckCount(kWarpMatrixMultiply8x8, args, 3, 3);
          CheckTile(kWarpMatrixMultiply8x8, args[1]);
-         if (args[0].dtype() != DataType::Float(32, 2) || args[1].dtype() != args[2].dtype())
-           TERN_THROW(TypeError) << kWarpMatrixMultiply8x8
-                                 << " adds products of one type to float32x2, got "
-                                 << args[0].dtype().str() << ", " << args[1].dtype().str()
-                                 << " and " << args[2].dtype().str();
+         CheckTile(kWarpMatrixMultiply8x8, args[2]);
+         CheckSums(kWarpMatrixMultiply8x8, args, 2);
          return args[0].dtype();
        }});
 }
@@ -241,12 +247,20 @@ void RegisterMatrixOperations() {
          CheckCount(kWarpMatrixMultiply, args, 3, 3);
          CheckMatrix(kWarpMatrixMultiply, args[1], 8);
          CheckMatrix(kWarpMatrixMultiply, args[2], 4);
-         if (args[0].dtype() != DataType::Float(32, 4) ||
-             args[1].dtype().element() != args[2].dtype().element())
-           TERN_THROW(TypeError) << kWarpMatrixMultiply
-                                 << " adds products of one type to float32x4, got "
-                                 << args[0].dtype().str() << ", " << args[1].dtype().str()
-                                 << " and " << args[2].dtype().str();
+         CheckSums(kWarpMatrixMultiply, args, 4);
+         return args[0].dtype();
+       }});
+  ir::RegisterIntrinsic(
+      {.name = kWarpMatrixMultiplyTile,
+       .signature = "warp_matrix_multiply_tile(c: float32xN, a: float16xN, b: float16xN) -> "
+                    "float32xN, N = 256 / lanes of the warp: 4 or 8",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kWarpMatrixMultiplyTile, args, 3, 3);
+         int lanes = args[0].dtype().lanes() == 4 ? 4 : 8;
+         CheckMatrix(kWarpMatrixMultiplyTile, args[1], lanes);
+         CheckMatrix(kWarpMatrixMultiplyTile, args[2], lanes);
+         CheckSums(kWarpMatrixMultiplyTile, args, lanes);
          return args[0].dtype();
        }});
 }

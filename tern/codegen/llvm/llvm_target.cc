@@ -26,6 +26,7 @@
 
 #include "tern/codegen/llvm/limit_vectorizer.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
+#include "tern/codegen/llvm/unroll_short_loops.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 
@@ -291,6 +292,11 @@ void LLVMTarget::Optimize(llvm::Module* module) const {
       [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
         passes.addPass(LimitVectorizer());
       });
+  if (is_device_)
+    builder.registerLateLoopOptimizationsEPCallback(
+        [](llvm::LoopPassManager& passes, llvm::OptimizationLevel) {
+          passes.addPass(UnrollShortLoops());
+        });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
