@@ -194,8 +194,42 @@ void CheckSums(const char* name, const Args& args, int lanes) {
                         << args[2].dtype().str();
 }
 
+// Of a tile of 8 x 8.
+void CheckTile(const char* name, const Expr& arg) {
+  DataType dtype = arg.dtype();
+  if (dtype.is_float() && (dtype.bits() == 16 || dtype.bits() == 32) && dtype.lanes() == 2) return;
+  TERN_THROW(TypeError) << name << ": expected 2 lanes of float16, bfloat16 or float32, got "
+                        << dtype.str();
+}
+
+void RegisterTileOperations() {
+  using namespace intrinsic;
+  for (const char* name : {kWarpMatrixMove, kWarpMatrixMoveTransposed})
+    ir::RegisterIntrinsic({.name = name,
+                           .signature = std::string(name) + "(x: float16x2) -> type of x",
+                           .pure = false,
+                           .infer = [name](const Args& args, DataType) {
+                             CheckCount(name, args, 1, 1);
+                             CheckTile(name, args[0]);
+                             return args[0].dtype();
+                           }});
+  ir::RegisterIntrinsic(
+      {.name = kWarpMatrixMultiply8x8,
+       .signature =
+           "warp_matrix_multiply_8x8(c: float32x2, a: float16x2, b: float16x2) -> float32x2",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kWarpMatrixMultiply8x8, args, 3, 3);
+         CheckTile(kWarpMatrixMultiply8x8, args[1]);
+         CheckTile(kWarpMatrixMultiply8x8, args[2]);
+         CheckSums(kWarpMatrixMultiply8x8, args, 2);
+         return args[0].dtype();
+       }});
+}
+
 void RegisterMatrixOperations() {
   using namespace intrinsic;
+  RegisterTileOperations();
   for (const char* name : {kWarpMatrixLoad, kWarpMatrixLoadTransposed})
     ir::RegisterIntrinsic({.name = name,
                            .signature = std::string(name) + "(row: float16x8) -> float16x8",

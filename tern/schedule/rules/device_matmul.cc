@@ -71,10 +71,10 @@ class MatmulScheduler {
     std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     BindThreads(init);
     BindThreads(block_);
-    Keep(right, product_.right, "b");
-    Keep(left, product_.left, "a");
-    Share(left.shared, product_.left, "as");
-    Share(right.shared, product_.right, "bs");
+    Keep(right, product_.right);
+    Keep(left, product_.left);
+    Share(left.shared, product_.left);
+    Share(right.shared, product_.right);
     for (const char* loop : {"it", "jt"}) {
       schedule_.Unroll(LoopOf(init, Name(loop)));
       schedule_.Unroll(At(loop));
@@ -126,8 +126,8 @@ class MatmulScheduler {
   }
   // What a thread needs of shared memory for some steps is in registers. Lanes of a row read the
   // same elements of the left factor, and neighbours of the right one.
-  void Keep(const Copies& copies, const Factor& factor, const std::string& prefix) {
-    bool grouped = factor.sum_is_last() && prefix == "a";
+  void Keep(const Copies& copies, const Factor& factor) {
+    bool grouped = factor.sum_is_last() && factor.is_left;
     Names made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
     for (const std::string& loop : made)
       loop == made.back() ? schedule_.Vectorize(LoopOf(copies.local, loop))
@@ -135,11 +135,11 @@ class MatmulScheduler {
   }
 
   // All threads copy a part of a factor, as many bytes at once as there can be.
-  void Share(const std::string& copy, const Factor& factor, const std::string& prefix) {
+  void Share(const std::string& copy, const Factor& factor) {
+    const std::string prefix = factor.is_left ? "as" : "bs";
     Names made = schedule_.ComputeAt(copy, At("lo"));
-    bool is_left = prefix == "as";
     int64_t rank = static_cast<int64_t>(AllocatedBuffer(copy)->shape.size());
-    if (factor.sum_is_last() && !is_left) {
+    if (factor.sum_is_last() && !factor.is_left) {
       // Neighbours along the columns are what is read.
       std::string from, to;
       for (int64_t d = 0; d < rank; ++d) {
@@ -149,8 +149,9 @@ class MatmulScheduler {
       }
       schedule_.TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
     }
+    // Rows are whole vectors, and of wide elements they start on different banks.
     if (factor.sum_is_last() && rank > 1)
-      schedule_.StorageAlign(copy, rank - 2, 8, std::max<int64_t>(4 / factor.bytes() * 4, 4) % 8);
+      schedule_.StorageAlign(copy, rank - 2, 8, factor.bytes() >= 4 ? 4 : 0);
     int64_t elements = tiles_.side() * tiles_.steps, threads = tiles_.threads * tiles_.threads;
     int64_t last = factor.sum_is_last() ? tiles_.steps : tiles_.side();
     int64_t lanes = facts_.vector_bytes > 0 ? facts_.vector_bytes / factor.bytes() : 1;
@@ -173,7 +174,6 @@ class MatmulScheduler {
   }
 
   void Store(const std::string& block, const Names& made) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
     int64_t tile = tiles_.tile, lanes = facts_.vector_bytes > 0 ? 4 : 1;
     size_t count = made.size();
     schedule_.Split(LoopOf(block, made[count - 2]), {tile}, {Name("cy"), Name("cr")});

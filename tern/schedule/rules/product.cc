@@ -86,8 +86,12 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
     bool is_left = dim_of(row) < rank;
     Factor& factor = is_left ? product.left : product.right;
     if (!factor.name.empty()) return {};
-    factor = {access.buffer->name, access.buffer->dtype, rank, dim_of(is_left ? row : column),
-              dim_of(sum)};
+    factor = {access.buffer->name,
+              access.buffer->dtype,
+              rank,
+              dim_of(is_left ? row : column),
+              dim_of(sum),
+              is_left};
     if (factor.own_dim == rank || factor.sum_dim == rank) return {};
   }
   if (product.left.name.empty() || product.right.name.empty()) return {};

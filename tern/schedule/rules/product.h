@@ -18,6 +18,7 @@ struct Factor {
   DataType dtype;
   size_t rank = 0;
   size_t own_dim = 0, sum_dim = 0;  // dimensions of the rows or columns, and of the sum
+  bool is_left = false;
 
   // Neighbours in memory are those along the sum.
   bool sum_is_last() const { return sum_dim + 1 == rank; }

@@ -120,11 +120,13 @@ Lane AddProduct(DataType sum, Lane so_far, DataType factor, Lane x, Lane y) {
 }
 
 Value MatrixSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  bool is_tile = call->name == intrinsic::kWarpMatrixMultiply8x8;
   DataType sum = call->dtype.element(), factor = args[0][1].dtype.element();
   Value result = args[lane][0];
-  for (int e = 0; e < 4; ++e)
-    for (int k = 0; k < 16; ++k) {
-      MatrixElement a = InTiles(e / 2 * 8 + lane / 4, k), b = InColumns(k, lane % 4 * 2 + e % 2);
+  for (int e = 0; e < call->dtype.lanes(); ++e)
+    for (int k = 0; k < (is_tile ? 8 : 16); ++k) {
+      int row = e / 2 * 8 + lane / 4, column = lane % 4 * 2 + e % 2;
+      MatrixElement a = InTiles(row, k), b = is_tile ? InTiles(k, column) : InColumns(k, column);
       result[e] = AddProduct(sum, result[e], factor, args[a.lane][1][a.element],
                              args[b.lane][2][b.element]);
     }
@@ -144,6 +146,22 @@ Value TileSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {
   return result;
 }
 
+Value TransposedTile(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  Value result(call->dtype);
+  for (int e = 0; e < 2; ++e) {
+    MatrixElement from = InTiles(lane % 4 * 2 + e, lane / 4);
+    result[e] = args[from.lane][0][from.element];
+  }
+  return result;
+}
+
+Value MatrixResult(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  if (call->name == intrinsic::kWarpMatrixMove) return args[lane][0];
+  if (call->name == intrinsic::kWarpMatrixMoveTransposed) return TransposedTile(call, lane, args);
+  if (call->name == intrinsic::kWarpMatrixMultiplyTile) return TileSum(call, lane, args);
+  return call->args.size() == 1 ? MatrixRows(call, lane, args) : MatrixSum(call, lane, args);
+}
+
 }  // namespace
 
 void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
@@ -156,11 +174,8 @@ void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
     Enter(warp.lanes[lane]);
     for (const Expr& arg : call->args) args[lane].push_back(Eval(arg));
   }
-  auto* compute = call->name == intrinsic::kWarpMatrixMultiply       ? MatrixSum
-                  : call->name == intrinsic::kWarpMatrixMultiplyTile ? TileSum
-                                                                     : MatrixRows;
   for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
-    warp.lanes[lane]->exchanged[call] = compute(call, static_cast<int>(lane), args);
+    warp.lanes[lane]->exchanged[call] = MatrixResult(call, static_cast<int>(lane), args);
 }
 
 Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,
