@@ -2,11 +2,12 @@
 
 // .tern files (docs/artifact_format.md): what stands in them, read and checked as tern/runtime does.
 import { ByteReader, Container, isContainer } from "./container.js";
+import { isHandle } from "./dtype.js";
 import { check, runtimeError, TernError } from "./error.js";
 import { bytesToChars, bytesToText, readJson, sortedKeys, writeJson } from "./json.js";
 import { describeValue, ValueReader } from "./value_reader.js";
 
-const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxInt64 = 2n ** 63n - 1n;
+const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
 const kLaunchTags = ["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "shared.dynamic"];
 
 // ---- meta
@@ -80,17 +81,29 @@ export function signature({ name, params, device }) {
 
 // ---- device modules
 
-const number = (item) => item.int(0n, kMaxInt), numbers = (list) => list.items(number);
-const oneOf = (...legal) => (item) => legal.includes(item.text()) ? item.value : item.fail(`expected ${legal.join(" or ")}, got ${item.value}`);
+const number = (item) => item.int(0n, kMaxUint32);
+const oneEach = (list, expected, read) => {
+  const items = list.items(read);
+  return items.length === expected ? items : list.fail(`expected one for each of ${expected} arguments, got ${items.length}`);
+};
 
 // How the arguments of a WebGPU kernel are bound (docs/webgpu.md).
-const readBindings = (value) => value.record({
-  block: (list) => list.value?.length === 3 ? numbers(list) : list.fail("expected three extents"), features: "texts", rows: "flag",
-  "scalars?": (item) => item.record({ binding: number, bytes: number, offsets: numbers }),
-  tensors: (list) => list.items((item) => item.record({ access: oneOf("read", "read_write"), binding: number, type: "text" })),
-});
+function readBindings(value, numTensors, numScalars) {
+  const access = (item) => /^read(_write)?$/.test(item.text()) ? item.value : item.fail(`expected read or read_write, got ${item.value}`);
+  const scalars = (item) => {
+    let most = 0n;
+    return item.record({ binding: number, bytes: (bytes) => Number(most = BigInt(bytes.int(4n, kMaxUint32))),
+                         offsets: (list) => oneEach(list, numScalars, (offset) => offset.int(0n, most - 4n)) });
+  };
+  return value.record({
+    block: (list) => list.items((item) => item).length === 3 ? list.items(number) : list.fail("expected three extents"),
+    features: "texts", rows: "flag",
+    tensors: (list) => oneEach(list, numTensors, (item) => item.record({ access, binding: number, type: "text" })),
+    [numScalars ? "scalars" : "scalars?"]: scalars,
+  });
+}
 
-function readKernel(value, isWebGpu) {
+function readKernel(value) {
   const tags = new Set(), tag = (item) => {
     if (!kLaunchTags.includes(item.text()))
       item.fail(`expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z and shared.dynamic, got ${item.value}`);
@@ -98,22 +111,24 @@ function readKernel(value, isWebGpu) {
     tags.add(item.value);
     return item.value;
   };
+  const args = value.field("args").items((item) => item.type()), numTensors = args.filter(isHandle).length;
   return value.record({
-    args: (list) => list.items((item) => item.type()), launch_tags: (list) => list.items(tag),
+    args: () => args, launch_tags: (list) => list.items(tag),
     static_shared_bytes: (item) => item.int(0n, kMaxInt64), "dynamic_shared_bytes?": (item) => item.int(1n, kMaxInt64),
-    ...(isWebGpu ? { bindings: readBindings } : {}),
+    "bindings?": (item) => readBindings(item, numTensors, args.length - numTensors),
   });
 }
 
 /** {kind, kernels: a Map of names to descriptions, payload: a Map of names to bytes}. */
 function readDeviceModule(kind, bytes) {
-  const what = `the saved ${kind} module`, reader = new ByteReader(bytes, what), isWebGpu = kind === "webgpu";
-  if (!isWebGpu) reader.sized(); // the format of the code, of which WebGPU has one
-  const fmap = reader.sized(), blobs = new ByteReader(reader.sized(), `${what}'s payload`);
+  const what = `the saved ${kind} module`, reader = new ByteReader(bytes, what), first = reader.sized();
+  // The format of the code comes first, where its kind has several.
+  const fmap = bytesToChars(first.subarray(0, 1)) === "{" ? first : reader.sized();
+  const blobs = new ByteReader(reader.sized(), `${what}'s payload`);
   reader.expectEnd();
   const value = readJson(fmap), map = new ValueReader("fmap", value);
   check(value instanceof Map, () => `${what}: fmap: expected Map, got ${describeValue(value)}`);
-  const kernels = new Map(sortedKeys(value).map((name) => [name, readKernel(map.field(name), isWebGpu)]));
+  const kernels = new Map(sortedKeys(value).map((name) => [name, readKernel(map.field(name))]));
   // One module, one sequence of bytes.
   check(writeJson(value) === bytesToText(fmap), () => `${what}: fmap is not written as Tern writes it`);
   const payload = new Map();

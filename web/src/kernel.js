@@ -42,9 +42,7 @@ export class Kernel {
   constructor(device, name, info, wgsl) {
     this.#device = device;
     Object.assign(this, { name, info, wgsl });
-    const { tensors, scalars } = info.bindings, handles = info.args.filter(isHandle).length;
-    check(tensors.length === handles && (scalars?.offsets.length ?? 0) === info.args.length - handles,
-          () => `kernel ${name}: its bindings are not those of its arguments`);
+    check(info.bindings && wgsl, () => `kernel ${name} has no ${wgsl ? "bindings" : "shader"}`);
   }
 
   get #missing() {

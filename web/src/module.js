@@ -44,9 +44,9 @@ export class Module {
 
   #addKernel(kind, name, info, code) {
     if (kind !== "webgpu") return this.#absent.set(name, `the ${kind} runtime is not loaded: browsers have none`);
-    check(code, () => `${this.name}: kernel ${name} has no shader`);
-    this.shaders.set(name, bytesToText(code));
-    if (this.#device) return this.#kernels.set(name, new Kernel(this.#device, name, info, this.shaders.get(name)));
+    const wgsl = bytesToText(code);
+    this.shaders.set(name, wgsl);
+    if (this.#device) return this.#kernels.set(name, new Kernel(this.#device, name, info, wgsl));
     return this.#absent.set(name, "the webgpu runtime is not loaded: load the file with a device of tern.init()");
   }
 

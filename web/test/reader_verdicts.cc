@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 
+#include "tern/ffi/json.h"
 #include "tern/runtime/byte_stream.h"
 #include "tern/runtime/sha256.h"
 #include "tern/runtime/test_data/test_artifact.h"
@@ -96,12 +97,23 @@ std::string Mutated(const std::string& text, std::mt19937* random) {
 }
 
 // Lengths that fit: what is inside them is reached.
-std::string WithMap(std::string_view map) {
+std::string WithMap(std::string_view map, std::string_view fmt = "toy") {
   std::string module;
-  AppendSized("toy", &module);
+  if (!fmt.empty()) AppendSized(fmt, &module);
   AppendSized(map, &module);
   AppendSized(std::string(8, '\0'), &module);
   return module;
+}
+
+// Of one whose kernels say how they are bound.
+std::string BoundMap() {
+  DeviceArtifact artifact = ToyArtifact();
+  KernelBindings& bindings = artifact.fmap["fill"].bindings.emplace();
+  bindings.block = {64, 1, 0};
+  bindings.features = {"shader-f16"};
+  bindings.scalars = {1, 16, {0, 4}};
+  bindings.tensors = {{true, 0, "f32"}};
+  return ffi::WriteJson(ffi::Any(KernelMapToValue(artifact.fmap)));
 }
 
 void Main() {
@@ -119,11 +131,12 @@ void Main() {
   std::mt19937 random(1);
   ByteReader reader(module, "module");
   reader.Sized();
-  std::string map(reader.Sized());
+  std::string map(reader.Sized()), bound = BoundMap();
   for (int i = 0; i < 1200; ++i) {
     AsArtifact(File(Mutated(meta, &random), module));
     AsArtifact(File(meta, Mutated(module, &random)));
     AsArtifact(File(meta, WithMap(Mutated(map, &random))));
+    AsArtifact(File(meta, WithMap(Mutated(bound, &random), /*fmt=*/{})));
   }
 }
 
