@@ -10,7 +10,9 @@ std::string WriteProgram(const ffi::Module& compiled, const runtime::ArtifactMet
                          const std::string& stem) {
   const auto* module = dynamic_cast<const codegen::LinkableModule*>(compiled.get());
   TERN_CHECK(module) << "a module of kind " << compiled->kind() << " cannot be linked";
-  std::string file = stem + module->library_ending();
+  // A library that the runtime does not load has no device code with it: that is in a container.
+  bool is_alone = module->imports().empty() || module->library_ending() == ".so";
+  std::string file = stem + (is_alone ? module->library_ending() : ".tern");
   codegen::Export(compiled, meta, file);
   return file;
 }
