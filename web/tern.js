@@ -10,5 +10,4 @@ export { TernError } from "./src/error.js";
 export { host, Tensor } from "./src/tensor.js";
 export { Module };
 
-/** Loads a .tern file: a URL, a Response, an ArrayBuffer or a typed array. */
 export const load = (source, device = null, { name } = {}) => Module.load(source, device, name);

@@ -4,13 +4,11 @@
 import { ByteReader, Container, isContainer } from "./container.js";
 import { isHandle } from "./dtype.js";
 import { check, runtimeError, TernError } from "./error.js";
-import { bytesToChars, bytesToText, readJson, sortedKeys, writeJson } from "./json.js";
+import { bytesToChars, bytesToText, readJson, writeJson } from "./json.js";
 import { describeValue, ValueReader } from "./value_reader.js";
 
 const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
 const kLaunchTags = ["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "shared.dynamic"];
-
-// ---- meta
 
 const nonEmpty = (value, what) => (item) => item.text() || value.fail(`the ${what} is empty`);
 
@@ -23,7 +21,6 @@ function readParam(value) {
   return param;
 }
 
-// No two have the same name.
 const readNamed = (what, read) => (list) => {
   const names = new Set();
   return list.items((item) => {
@@ -71,16 +68,6 @@ function readMeta(bytes) {
   return meta;
 }
 
-/** "add(A: float32[n], C: float32[n] (written))" */
-export function signature({ name, params, device }) {
-  const texts = params.map(({ name: param, dtype, shape, strides, ...is }) =>
-    `${param}: ${dtype.name}${is.is_tensor ? `[${shape.join(", ")}]` : ""}${strides.length ? ` strides(${strides.join(", ")})` : ""}${
-      is.is_output ? " (written)" : ""}`);
-  return `${name}(${texts.join(", ")})${device ? ` on ${device}` : ""}`;
-}
-
-// ---- device modules
-
 const number = (item) => item.int(0n, kMaxUint32);
 const oneEach = (list, expected, read) => {
   const items = list.items(read);
@@ -119,7 +106,6 @@ function readKernel(value) {
   });
 }
 
-/** {kind, kernels: a Map of names to descriptions, payload: a Map of names to bytes}. */
 function readDeviceModule(kind, bytes) {
   const what = `the saved ${kind} module`, reader = new ByteReader(bytes, what), first = reader.sized();
   // The format of the code comes first, where its kind has several.
@@ -128,7 +114,7 @@ function readDeviceModule(kind, bytes) {
   reader.expectEnd();
   const value = readJson(fmap), map = new ValueReader("fmap", value);
   check(value instanceof Map, () => `${what}: fmap: expected Map, got ${describeValue(value)}`);
-  const kernels = new Map(sortedKeys(value).map((name) => [name, readKernel(map.field(name))]));
+  const kernels = new Map([...value.keys()].map((name) => [name, readKernel(map.field(name))]));
   // One module, one sequence of bytes.
   check(writeJson(value) === bytesToText(fmap), () => `${what}: fmap is not written as Tern writes it`);
   const payload = new Map();
@@ -142,12 +128,9 @@ function readDeviceModule(kind, bytes) {
   return { kind, kernels, payload };
 }
 
-// ---- the file
-
 export class Artifact {
   #container;
 
-  /** `name` stands in front of messages. */
   static async open(bytes, name) {
     const artifact = new Artifact();
     artifact.name = name;
@@ -167,18 +150,11 @@ export class Artifact {
     }
   }
 
-  get sections() {
-    return this.#container.sections.map(({ name }) => name);
-  }
   get hosts() {
-    return this.sections.filter((name) => name.startsWith(kHostPrefix)).map((name) => name.slice(kHostPrefix.length));
-  }
-  /** The bytes of one, verified. */
-  section(name) {
-    return this.#naming(() => this.#container.get(name));
+    return this.#container.sections.map(({ name }) => name).filter((name) => name.startsWith(kHostPrefix))
+      .map((name) => name.slice(kHostPrefix.length));
   }
 
-  /** Its device modules, in the order of meta.imports. */
   readImports() {
     return this.#naming(async () => {
       const modules = [];
@@ -188,13 +164,12 @@ export class Artifact {
     });
   }
 
-  /** The WebAssembly module. */
   async hostCode() {
     const { name, hosts, meta: { abi_version: version } } = this;
     if (version > kEnvVersion)
       throw runtimeError(`${name} needs version ${version} of the ABI; this runtime has version ${kEnvVersion}`);
     if (!hosts.includes(kHost))
       throw runtimeError(`${name} has no host code for this machine, ${kHost}; it has ${hosts.join(", ") || "none"}`);
-    return this.section(kHostPrefix + kHost);
+    return this.#naming(() => this.#container.get(kHostPrefix + kHost));
   }
 }

@@ -25,7 +25,6 @@ export class ByteReader {
   uint32() {
     return this.#view(4).getUint32(0, true);
   }
-  /** A BigInt: what a file says may be more than a Number holds. */
   uint64() {
     return this.#view(8).getBigUint64(0, true);
   }
@@ -45,7 +44,6 @@ async function hashIs(bytes, expected) {
 }
 
 export class Container {
-  /** In order: {name, bytes, hash}. The bytes are not verified: see get(). */
   sections = [];
 
   static async open(bytes) {

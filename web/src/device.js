@@ -57,57 +57,16 @@ class Commands {
   }
 }
 
-/** Pipelines, each compiled once: by the shader's text, its constants and its layout. */
-class Pipelines {
-  #gpu;
-  #made = new Map();
-
-  constructor(gpu) {
-    this.#gpu = gpu;
-  }
-
-  #describe({ wgsl, layout, constants }) {
-    const compute = { module: this.#gpu.createShaderModule({ code: wgsl }), entryPoint: "main", constants };
-    return { layout: this.#gpu.createPipelineLayout({ bindGroupLayouts: [layout] }), compute };
-  }
-
-  /** A promise of it. */
-  get(description) {
-    const { wgsl, entries, constants } = description, key = JSON.stringify([wgsl, entries, constants]);
-    if (!this.#made.has(key)) this.#made.set(key, this.#compile(description));
-    return this.#made.get(key);
-  }
-
-  async #compile(description) {
-    this.#gpu.pushErrorScope("validation");
-    const full = this.#describe(description), scope = this.#gpu.popErrorScope();
-    try {
-      return await this.#gpu.createComputePipelineAsync(full);
-    } catch (error) {
-      const { messages } = await full.compute.module.getCompilationInfo();
-      const lines = messages.filter(({ type }) => type === "error").map((m) => `\n  line ${m.lineNum}:${m.linePos}: ${m.message}`);
-      throw runtimeError(`kernel ${description.name} cannot be compiled: ${error.message}${lines.join("")}`);
-    } finally {
-      await scope.catch(() => {});
-    }
-  }
-
-  /** At once, for a launch that waits for it. */
-  makeNow(description) {
-    return this.#gpu.createComputePipeline(this.#describe(description));
-  }
-}
-
 export class Device extends Place {
   #lost = null;
   #errors = [];
   #batches = 0;
+  #pipelines = new Map();
 
   constructor(gpu) {
     super("webgpu", (bytes, data) => new DeviceMemory(this, bytes, data));
     this.gpu = gpu;
     this.commands = new Commands(gpu);
-    this.pipelines = new Pipelines(gpu);
     this.workspace = new Workspace(this);
     this.lost = gpu.lost.then(({ reason, message }) => this.#lost ??= message || reason || "no reason was given");
     gpu.addEventListener("uncapturederror", (event) => {
@@ -119,6 +78,33 @@ export class Device extends Place {
   /** Throws where the device can do no more. */
   check() {
     if (this.#lost) throw runtimeError(`the WebGPU device was lost: ${this.#lost}; tern.init() gives a new one`);
+  }
+
+  /** Of {name, wgsl, layout, entries, constants}, at once, for a launch that waits for it. */
+  makePipeline({ wgsl, layout, constants }, make = "createComputePipeline") {
+    const compute = { module: this.gpu.createShaderModule({ code: wgsl }), entryPoint: "main", constants };
+    return [this.gpu[make]({ layout: this.gpu.createPipelineLayout({ bindGroupLayouts: [layout] }), compute }), compute.module];
+  }
+
+  /** A promise of it. Each is compiled once. */
+  pipeline(description) {
+    const { wgsl, entries, constants } = description, key = JSON.stringify([wgsl, entries, constants]);
+    if (!this.#pipelines.has(key)) this.#pipelines.set(key, this.#compile(description));
+    return this.#pipelines.get(key);
+  }
+
+  async #compile(description) {
+    this.gpu.pushErrorScope("validation");
+    const [pipeline, module] = this.makePipeline(description, "createComputePipelineAsync"), scope = this.gpu.popErrorScope();
+    try {
+      return await pipeline;
+    } catch (error) {
+      const { messages } = await module.getCompilationInfo();
+      const lines = messages.filter(({ type }) => type === "error").map((m) => `\n  line ${m.lineNum}:${m.linePos}: ${m.message}`);
+      throw runtimeError(`kernel ${description.name} cannot be compiled: ${error.message}${lines.join("")}`);
+    } finally {
+      await scope.catch(() => {});
+    }
   }
 
   async readBuffer(buffer, offset, bytes) {
@@ -135,7 +121,6 @@ export class Device extends Place {
     return result;
   }
 
-  /** Commands of calls inside `body` are submitted at once, at its end. */
   batch(body) {
     ++this.#batches;
     try {
@@ -145,12 +130,10 @@ export class Device extends Place {
     }
   }
 
-  /** Submits the commands that wait. */
   flush() {
     if (!this.#lost) this.commands.submit();
   }
 
-  /** Waits for all work; throws what went wrong since the last time. */
   async sync() {
     this.flush();
     this.check();
@@ -170,12 +153,11 @@ export class Device extends Place {
   }
 }
 
-/** A device with what of it kernels may need; or that of the page, `device`. */
-export async function init({ device, adapter, powerPreference } = {}) {
+export async function init({ device, powerPreference } = {}) {
   if (device) return new Device(device);
   if (!globalThis.navigator?.gpu)
     throw runtimeError(`this browser has no WebGPU; pages need https to have it`);
-  adapter ??= await navigator.gpu.requestAdapter({ powerPreference });
+  const adapter = await navigator.gpu.requestAdapter({ powerPreference });
   if (!adapter) throw runtimeError("WebGPU has no device here");
   const requiredFeatures = kFeatures.filter((name) => adapter.features.has(name)), requiredLimits = {};
   for (const name in adapter.limits) if (kLimits.test(name)) requiredLimits[name] = adapter.limits[name];

@@ -16,7 +16,7 @@ const kScalars = {
   float8_e4m3fnuz: [11, 8], float8_e5m2fnuz: [13, 8],
 };
 
-/** {name, code, bits, lanes} of a type's name; null where it is none. Vectors of an unknown length have negative lanes. */
+/** {name, code, bits, lanes} of a type's name; null where it is none. */
 export function parseType(name) {
   const [, scalar, vector, scalable, lanes = "1"] = /^([^x]*)(x(vscalex)?([1-9][0-9]*))?$/.exec(name) ?? [];
   if (!scalar || !Object.hasOwn(kScalars, scalar)) return null;
@@ -79,7 +79,5 @@ function widen(bits, name) {
   return sign * fraction * 2 ** (Math.max(exponent, 1) - bias - mantissa);
 }
 
-/** Numbers as the bits of floats of 8 or 16 bits, rounded to nearest even. */
 export const fromFloats = (values, name) => tensorType(name).array.from(values, (value) => narrow(Number(value), name));
-/** The numbers that the bits stand for. */
 export const toFloats = (bits, name) => Float32Array.from(bits, (value) => widen(value, name));

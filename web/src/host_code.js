@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The WebAssembly module that Tern compiled: values are laid out in its memory as docs/abi.md says, for pointers of 4 bytes
-// (tern/ffi/abi_layout.h), and this is the environment of its functions.
+// The WebAssembly module that Tern compiled: its memory has values as in docs/abi.md and tern/ffi/abi_layout.h, and this is its
+// environment.
 import { typeName } from "./dtype.js";
 import { runtimeError, TernError } from "./error.js";
 import { bytesToText } from "./json.js";
@@ -30,8 +30,6 @@ export class HostCode {
     return `__tern_${name}` in this.#exports;
   }
 
-  // ---- memory, until the end of the call
-
   get #memory() {
     return this.#exports.memory.buffer;
   }
@@ -58,8 +56,6 @@ export class HostCode {
     return address;
   }
 
-  // ---- values
-
   #readAny(address) {
     const view = this.#view, type = view.getInt32(address, true), at = address + 8, pointer = view.getUint32(at, true);
     if (type === kNone) return null;
@@ -81,7 +77,6 @@ export class HostCode {
     else put(kFloat, 0n), view.setFloat64(at + 8, value, true);
   }
 
-  // In Tern's words.
   #describe(value) {
     if (value === null || typeof value !== "object") return describeValue(value);
     if (value.type !== kTensorView) return value.type === kOpaquePtr ? "pointer" : `type ${value.type}`;
@@ -102,8 +97,6 @@ export class HostCode {
     view.setUint16(pointer + 18, 1, true);
     return { type: kTensorView, pointer };
   }
-
-  // ---- what the functions may ask for
 
   // An exception must not cross the functions' frames: they would not give back their part of the stack.
   #guard(body, failed) {
@@ -134,9 +127,7 @@ export class HostCode {
     };
   }
 
-  // ---- calls
-
-  // Each piece of the host's memory is copied once, so that tensors which share it still do. Gives the address of a tensor's memory.
+  // Each buffer is copied once, so that tensors which share it still do. Gives the address of a tensor's memory.
   #copyIn(tensors) {
     const pieces = new Map();
     for (const { buffer, byteOffset, byteLength } of tensors.map(({ memory }) => memory)) {
@@ -150,10 +141,7 @@ export class HostCode {
     return ({ buffer, byteOffset }) => pieces.get(buffer).address + byteOffset - pieces.get(buffer).begin;
   }
 
-  /**
-   * Calls a function. `args` are BigInts, Numbers (floats), booleans, null and tensors; `outputs` are the tensors that it writes;
-   * `device` has handles of tensors that are not of the host, and runs kernels.
-   */
+  /** `args` are BigInts, Numbers (floats), booleans, null and tensors, of which it writes `outputs`; `device` runs kernels. */
   call(name, args, outputs, device) {
     this.#top = this.#exports.__heap_base.value;
     this.#error = null;

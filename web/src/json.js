@@ -106,10 +106,6 @@ export function writeJson(value) {
   if (typeof value === "string") return `"${value.replace(/["\\\0-\x1f]/g, escape)}"`;
   if (Array.isArray(value)) return `[${value.map(writeJson).join()}]`;
   if (!(value instanceof Map)) return String(value);
-  return `{${sortedKeys(value).map((key) => `${writeJson(key)}:${writeJson(value.get(key))}`).join()}}`;
-}
-
-export function sortedKeys(map) {
-  const order = new Map([...map.keys()].map((key) => [textToChars(key), key]));
-  return [...order.keys()].sort().map((chars) => order.get(chars));
+  const keys = [...value.keys()].sort((a, b) => textToChars(a) < textToChars(b) ? -1 : 1);
+  return `{${keys.map((key) => `${writeJson(key)}:${writeJson(value.get(key))}`).join()}}`;
 }

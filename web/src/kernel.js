@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // WebGPU kernels (docs/webgpu.md): their pipelines, and what a launch puts into the commands of a device.
-import { fits, isFloat, isHandle } from "./dtype.js";
+import { fits, isFloat, isHandle, parseType } from "./dtype.js";
 import { check, runtimeError, TernError, typeError } from "./error.js";
 
-const kMaxBindGroups = 32, kConstants = ["tern_block_x", "tern_block_y", "tern_block_z"];
+const kUint32 = parseType("uint32"), kConstants = ["x", "y", "z"].map((axis) => `tern_block_${axis}`);
 
 // A value that host code gave as an argument of the type, or null.
 function convert(type, value) {
@@ -16,27 +16,24 @@ function convert(type, value) {
 
 /** What a launch says: {args, grid, block}. tern/runtime/kernel_launch.cc has the same checks. */
 function readLaunch(name, { args, launch_tags: tags }, values, describe) {
-  const expected = 1 + args.length + tags.length, grid = [1, 1, 1], block = [1, 1, 1];
-  if (values.length !== expected)
-    throw typeError(`kernel ${name}: expected ${expected} values (the device id, ${args.length} arguments, ${
+  const types = [...args, ...tags.map(() => kUint32)], grid = [1, 1, 1], block = [1, 1, 1];
+  if (values.length !== 1 + types.length)
+    throw typeError(`kernel ${name}: expected ${1 + types.length} values (the device id, ${args.length} arguments, ${
       tags.length} launch extents), got ${values.length}`);
-  const fail = (what, legal, value) => {
-    throw typeError(`kernel ${name}: ${what}: expected ${legal}, got ${describe(value)}`);
-  };
-  const converted = args.map((type, i) => convert(type, values[1 + i]) ??
-                                          fail(`argument ${i}`, isHandle(type) ? "a buffer" : type.name, values[1 + i]));
-  tags.forEach((tag, i) => {
-    const value = values[1 + args.length + i];
-    if (typeof value !== "bigint" || BigInt.asUintN(32, value) !== value) fail(`extent of ${tag}`, "a size of 32 bits", value);
-    (tag.startsWith("blockIdx") ? grid : block)["xyz".indexOf(tag.at(-1))] = Number(value);
+  const converted = types.map((type, i) => {
+    const value = convert(type, values[1 + i]);
+    if (value !== null) return value;
+    throw typeError(`kernel ${name}: argument ${i}: expected ${isHandle(type) ? "a buffer" : type.name}, got ${describe(values[1 + i])}`);
   });
-  return { args: converted, grid, block };
+  tags.forEach((tag, i) => {
+    (tag.startsWith("blockIdx") ? grid : block)["xyz".indexOf(tag.at(-1))] = Number(converted[args.length + i]);
+  });
+  return { args: converted.slice(0, args.length), grid, block };
 }
 
 export class Kernel {
   #device;
   #pipelines = new Map(); // by the block's size where launches say it
-  #bindGroups = new Map();
   #layout;
 
   constructor(device, name, info, wgsl) {
@@ -54,15 +51,14 @@ export class Kernel {
 
   /** Compiles it where that can be done before a launch. */
   async prepare() {
-    if (this.#isFixed && !this.#missing) this.#pipelines.set("", await this.#device.pipelines.get(this.#description([])));
+    if (this.#isFixed && !this.#missing) this.#pipelines.set("", await this.#device.pipeline(this.#description([])));
   }
 
-  // With the constants that make the block one of these extents.
   #description(block) {
     const { tensors, scalars, block: fixed } = this.info.bindings, visibility = GPUShaderStage.COMPUTE;
     const entries = tensors.map(({ binding, access }) => (
       { binding, visibility, buffer: { type: access === "read" ? "read-only-storage" : "storage" } }));
-    if (scalars) entries.push({ binding: scalars.binding, visibility, buffer: { type: "uniform", hasDynamicOffset: true } });
+    if (scalars) entries.push({ binding: scalars.binding, visibility, buffer: { type: "uniform" } });
     this.#layout ??= this.#device.gpu.createBindGroupLayout({ entries });
     const constants = Object.fromEntries(kConstants.map((name, i) => [name, block[i]]).filter((_, i) => fixed[i] === 0));
     return { name: this.name, wgsl: this.wgsl, layout: this.#layout, entries, constants };
@@ -71,7 +67,7 @@ export class Kernel {
   #pipeline(block) {
     if (this.#missing) throw runtimeError(`the device has no ${this.#missing}, which the kernel was compiled for`);
     const key = this.#isFixed ? "" : block.join();
-    if (!this.#pipelines.has(key)) this.#pipelines.set(key, this.#device.pipelines.makeNow(this.#description(block)));
+    if (!this.#pipelines.has(key)) this.#pipelines.set(key, this.#device.makePipeline(this.#description(block))[0]);
     return this.#pipelines.get(key);
   }
 
@@ -92,11 +88,15 @@ export class Kernel {
     if (bindings.block.some((extent, i) => extent && extent !== block[i]))
       throw typeError(`the kernel was compiled for blocks of (${bindings.block.join(", ")})`);
     const pipeline = this.#pipeline(block), blocks = this.#rowsOf(grid);
-    const group = this.#bindGroup(this.#separate(args.filter((_, i) => isHandle(types[i])).map(memoryOf)));
-    const scalars = bindings.scalars ? [commands.addScalars(bindings.scalars.bytes, (view, at) => this.#putScalars(args, view, at))] : [];
+    const memories = this.#separate(args.filter((_, i) => isHandle(types[i])).map(memoryOf)), { scalars } = bindings;
+    const entries = bindings.tensors.map(({ binding }, i) => ({ binding, resource: { buffer: memories[i].buffer } }));
+    if (scalars) {
+      const offset = commands.addScalars(scalars.bytes, (view, at) => this.#putScalars(args, view, at));
+      entries.push({ binding: scalars.binding, resource: { buffer: commands.scalars, offset, size: scalars.bytes } });
+    }
     const pass = commands.pass();
     pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group, scalars);
+    pass.setBindGroup(0, this.#device.gpu.createBindGroup({ layout: this.#layout, entries }));
     pass.dispatchWorkgroups(...blocks);
   }
 
@@ -131,15 +131,5 @@ export class Kernel {
       else if (type.bits === 64) view.setBigInt64(to, args[i], true);
       else view.setUint32(to, Number(BigInt.asUintN(32, args[i])), true);
     });
-  }
-
-  #bindGroup(memories) {
-    const key = memories.map(({ id }) => id).join(), groups = this.#bindGroups, { tensors, scalars } = this.info.bindings;
-    if (groups.has(key)) return groups.get(key);
-    const entries = tensors.map(({ binding }, i) => ({ binding, resource: { buffer: memories[i].buffer } }));
-    if (scalars) entries.push({ binding: scalars.binding, resource: { buffer: this.#device.commands.scalars, size: scalars.bytes } });
-    if (groups.size >= kMaxBindGroups) groups.delete(groups.keys().next().value);
-    groups.set(key, this.#device.gpu.createBindGroup({ layout: this.#layout, entries }));
-    return groups.get(key);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Artifact, signature } from "./artifact.js";
+import { Artifact } from "./artifact.js";
 import { isFloat } from "./dtype.js";
 import { check, runtimeError, TernError, typeError } from "./error.js";
 import { HostCode } from "./host_code.js";
@@ -7,7 +7,6 @@ import { bytesToText } from "./json.js";
 import { Kernel } from "./kernel.js";
 import { Tensor } from "./tensor.js";
 
-/** The bytes of a file, and what to call it in messages. */
 async function readSource(source, name) {
   const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
   name ??= isBytes ? "the file" : String(source.url ?? source);
@@ -20,49 +19,44 @@ async function readSource(source, name) {
   }
 }
 
-/** A loaded file. `functions` has its functions by name. */
 export class Module {
   #device;
   #host;
-  #kernels = new Map();
-  #absent = new Map(); // why kernels cannot run here
+  #kernels = new Map(); // or why they cannot run here
   shaders = new Map(); // WGSL by the names of kernels
 
-  /** Of a URL, a Response or bytes. Without a device, functions of the host alone can be called. */
   static async load(source, device, name) {
     device?.check();
     const artifact = await Artifact.open(...await readSource(source, name)), module = new Module();
     module.#device = device;
     Object.assign(module, { name: artifact.name, meta: artifact.meta });
     for (const { kind, kernels, payload } of await artifact.readImports())
-      for (const [kernel, info] of kernels) module.#addKernel(kind, kernel, info, payload.get(kernel));
+      for (const [kernel, info] of kernels) module.#kernels.set(kernel, module.#makeKernel(kind, kernel, info, payload.get(kernel)));
     module.#host = await HostCode.compile(await artifact.hostCode());
     module.functions = Object.fromEntries(module.meta.functions.map((info) => [info.name, module.#function(info)]));
-    await Promise.all([...module.#kernels.values()].map((kernel) => kernel.prepare()));
+    await Promise.all([...module.#kernels.values()].map((kernel) => kernel.prepare?.()));
     return module;
   }
 
-  #addKernel(kind, name, info, code) {
-    if (kind !== "webgpu") return this.#absent.set(name, `the ${kind} runtime is not loaded: browsers have none`);
+  #makeKernel(kind, name, info, code) {
+    if (kind !== "webgpu") return `the ${kind} runtime is not loaded: browsers have none`;
     const wgsl = bytesToText(code);
     this.shaders.set(name, wgsl);
-    if (this.#device) return this.#kernels.set(name, new Kernel(this.#device, name, info, wgsl));
-    return this.#absent.set(name, "the webgpu runtime is not loaded: load the file with a device of tern.init()");
+    return this.#device ? new Kernel(this.#device, name, info, wgsl) :
+      "the webgpu runtime is not loaded: load the file with a device of tern.init()";
   }
 
   #function(info) {
     if (!this.#host.has(info.name)) throw runtimeError(`${this.name}: the host code has no function ${info.name}`);
-    return Object.assign((...args) => this.#call(info, args), { signature: signature(info), params: info.params });
+    return Object.assign((...args) => this.#call(info, args), { params: info.params });
   }
 
-  /** A function by its name. */
   get(name) {
     check(Object.hasOwn(this.functions, name),
           () => `${this.name} has no function ${name}; it has ${Object.keys(this.functions).join(", ")}`);
     return this.functions[name];
   }
 
-  // As host code takes it.
   #argument(value, param) {
     if (value instanceof Tensor) {
       if (value.device !== "cpu") value.memory.check(this.#device);
@@ -108,8 +102,8 @@ export class Module {
   }
 
   #find(name) {
-    const kernel = this.#kernels.get(name);
-    if (kernel) return kernel;
-    throw runtimeError(this.#absent.get(name) ?? `compiled code calls ${name}, which is neither in the module's imports nor registered`);
+    const kernel = this.#kernels.get(name) ?? `compiled code calls ${name}, which is neither in the module's imports nor registered`;
+    if (kernel instanceof Kernel) return kernel;
+    throw runtimeError(kernel);
   }
 }

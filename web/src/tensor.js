@@ -23,10 +23,7 @@ function elementsOf(values, dtype) {
   return { type, bytes: new Uint8Array(values.buffer, values.byteOffset, values.byteLength) };
 }
 
-/**
- * Elements in memory of a device or of the host. `memory` is a DeviceMemory or a Uint8Array; strides count elements, null means compact,
- * row major.
- */
+/** `memory` is a DeviceMemory or a Uint8Array. */
 export class Tensor {
   constructor(device, memory, { dtype, shape, strides = null, byteOffset = 0 }) {
     const type = tensorType(dtype);
@@ -41,7 +38,7 @@ export class Tensor {
           () => `a ${dtype} tensor of shape ${shapeText(shape)} takes bytes ${first} to ${last} of ${memory.byteLength}`);
   }
 
-  // The bytes from its first to behind its last element.
+  // From its first to behind its last byte.
   #span() {
     let low = 0, high = this.size;
     if (this.strides && high) {
@@ -59,12 +56,10 @@ export class Tensor {
     return this.size * this.type.bytes;
   }
 
-  /** Another look at the same memory; a byte offset counts from the start of this tensor. */
   view({ dtype = this.dtype, shape = this.shape, strides = null, byteOffset = 0 } = {}) {
     return new Tensor(this.device, this.memory, { dtype, shape, strides, byteOffset: this.byteOffset + byteOffset });
   }
 
-  /** The elements in row-major order, in an array of its own; floats of 8 and 16 bits as their bits. */
   async data() {
     const [first, last] = this.#span(), { array, bytes } = this.type;
     const { buffer } = this.device === "cpu" ? this.memory.slice(first, last) : await this.memory.read(first, last - first);
@@ -78,13 +73,11 @@ export class Tensor {
       elements[this.strides.reduce((at, stride, d) => at + stride * (Math.floor(i / steps[d]) % this.shape[d]), start)]);
   }
 
-  /** Like data(), but floats of 8 and 16 bits are converted. */
   async values() {
     const data = await this.data();
     return isNarrowFloat(this.dtype) ? toFloats(data, this.dtype) : data;
   }
 
-  /** Replaces all elements of a compact tensor. */
   write(values) {
     const { bytes } = elementsOf(values, this.dtype);
     check(!this.strides, () => "expected a compact tensor to write to");
@@ -93,7 +86,6 @@ export class Tensor {
     else this.memory.write(this.byteOffset, bytes);
   }
 
-  /** Gives the memory back, that of all views of it. */
   dispose() {
     if (this.device !== "cpu") this.memory.dispose();
   }
@@ -102,7 +94,6 @@ export class Tensor {
 const checkCount = (count, shape) =>
   check(count === sizeOf(shape), () => `expected ${sizeOf(shape)} elements for shape ${shapeText(shape)}, got ${count}`);
 
-/** Where tensors can be. */
 export class Place {
   #device;
   #allocate;
@@ -124,5 +115,4 @@ export class Place {
   }
 }
 
-/** Memory of the page. */
 export const host = new Place("cpu", (size, bytes) => bytes?.slice() ?? new Uint8Array(size));

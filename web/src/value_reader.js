@@ -34,10 +34,7 @@ export class ValueReader {
     if (!this.has(key)) this.fail(`field "${key}" is missing`);
     return new ValueReader(`${this.path}.${key}`, this.value.get(key));
   }
-  /**
-   * An object of fields, each read by a method's name or by a function; "?" behind a name says that it may be missing. Others are
-   * mistakes, or of a later version.
-   */
+  /** Fields, each read by the method of a name or by a function; one whose name ends in "?" may be missing. There may be no others. */
   record(readers) {
     const result = {}, known = Object.entries(readers).map(([key, read]) => {
       const name = key.replace("?", "");
@@ -59,7 +56,6 @@ export class ValueReader {
   flag() {
     return this.#expect("bool", typeof this.value === "boolean");
   }
-  /** As a Number. */
   int(least, most) {
     const value = BigInt(this.#expect("int", ["bigint", "boolean"].includes(typeof this.value)));
     if (value < least || value > most) this.fail(`expected ${least} to ${most}, got ${value}`);
