@@ -22,8 +22,10 @@ KernelBindings::Tensor TensorFromValue(const ValueReader& value) {
   std::string access = value.Field("access").Text();
   if (access != kRead && access != kReadWrite)
     value.Field("access").Fail("expected read or read_write, got " + access);
+  KernelBindings::Tensor tensor{access == kReadWrite, Number(value.Field("binding")),
+                                value.Field("type").Text()};
   value.ExpectOnly({"access", "binding", "type"});
-  return {access == kReadWrite, Number(value.Field("binding")), value.Field("type").Text()};
+  return tensor;
 }
 
 KernelBindings::Scalars ScalarsFromValue(const ValueReader& value) {

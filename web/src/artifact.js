@@ -2,219 +2,174 @@
 
 // .tern files (docs/artifact_format.md): what stands in them, read and checked as tern/runtime does.
 import { ByteReader, Container, isContainer } from "./container.js";
-import { check, naming, TernError } from "./error.js";
-import { bytesToChars, compareText, readJson, writeJson } from "./json.js";
+import { isHandle } from "./dtype.js";
+import { check, runtimeError, TernError } from "./error.js";
+import { bytesToChars, bytesToText, readJson, writeJson } from "./json.js";
 import { describeValue, ValueReader } from "./value_reader.js";
 
-const kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxInt64 = 2n ** 63n - 1n;
+const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
 const kLaunchTags = ["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "shared.dynamic"];
-const kText = new TextDecoder();
 
-/** The triple of the host code that a browser runs. */
-export const kHost = "wasm32-unknown-unknown";
-
-// ---- meta
+const nonEmpty = (value, what) => (item) => item.text() || value.fail(`the ${what} is empty`);
 
 function readParam(value) {
-  const param = {
-    name: value.field("name").text(),
-    dtype: value.field("dtype").type().name,
-    isTensor: value.field("is_tensor").flag(),
-    shape: value.field("shape").items().map((extent) => extent.text()),
-    strides: value.field("strides").items().map((stride) => stride.text()),
-    isOutput: value.field("is_output").flag(),
-  };
-  value.expectOnly("name", "dtype", "is_tensor", "shape", "strides", "is_output");
-  if (!param.name) value.fail("the name is empty");
-  if (!param.isTensor && (param.shape.length || param.isOutput)) value.fail("a scalar has no shape and is no output");
-  if (param.strides.length && param.strides.length !== param.shape.length)
-    value.fail(`there are ${param.strides.length} strides for ${param.shape.length} axes`);
+  const param = value.record({ name: "text", dtype: "type", is_tensor: "flag", shape: "texts", strides: "texts", is_output: "flag" });
+  const { name, shape, strides } = param;
+  if (!name) value.fail("the name is empty");
+  if (!param.is_tensor && (shape.length || param.is_output)) value.fail("a scalar has no shape and is no output");
+  if (strides.length && strides.length !== shape.length) value.fail(`there are ${strides.length} strides for ${shape.length} axes`);
   return param;
 }
 
-function readFunction(value) {
-  const result = { name: value.field("name").text(), params: [] };
-  if (!result.name) value.fail("the name is empty");
-  for (const item of value.field("params").items()) {
-    const param = readParam(item);
-    if (result.params.some((other) => other.name === param.name)) item.fail(`a second parameter named ${param.name}`);
-    result.params.push(param);
-  }
-  if (value.has("device")) {
-    result.device = value.field("device").text();
-    if (!result.device) value.fail("the device is empty");
-  }
-  value.expectOnly("name", "params", "device");
-  return result;
-}
-
-function readIndices(value, count) {
-  return value.items().map((item) => {
-    const index = item.int(0n, kMaxInt);
-    if (index >= count) item.fail(`import ${index} of ${count}`);
-    return index;
+const readNamed = (what, read) => (list) => {
+  const names = new Set();
+  return list.items((item) => {
+    const result = read(item);
+    if (names.has(result.name)) item.fail(`a second ${what} named ${result.name}`);
+    names.add(result.name);
+    return result;
   });
-}
+};
+
+const readFunction = (value) => value.record(
+  { name: nonEmpty(value, "name"), params: readNamed("parameter", readParam), "device?": nonEmpty(value, "device") });
+
+const readIndices = (count) => (list) => list.items((item) => {
+  const index = item.int(0n, kMaxInt);
+  return index < count ? index : item.fail(`import ${index} of ${count}`);
+});
 
 // From the root every import is reached, and reached once: no cycle, nothing shared, nothing lost.
-function checkTree(meta) {
-  const reached = new Set(), pending = [...meta.rootImports];
-  while (pending.length) {
+function checkTree({ imports, root_imports: pending }) {
+  const reached = new Set();
+  for (pending = [...pending]; pending.length;) {
     const index = pending.pop();
     check(!reached.has(index), () => `meta.imports: import ${index} is imported twice or imports itself`);
     reached.add(index);
-    pending.push(...meta.imports[index].imports);
+    pending.push(...imports[index].imports);
   }
-  meta.imports.forEach((_, i) => check(reached.has(i), () => `meta.imports: import ${i} is not reached from the root`));
+  imports.forEach((_, i) => check(reached.has(i), () => `meta.imports: import ${i} is not reached from the root`));
 }
 
-export function readMeta(bytes) {
+function readMeta(bytes) {
   const value = new ValueReader("meta", readJson(bytes));
-  const meta = {
-    ternVersion: value.field("tern_version").text(),
-    abiVersion: value.field("abi_version").int(1n, kMaxInt64),
-    target: value.field("target").text(),
-    hosts: value.field("hosts").items().map((item) => item.text()),
-    device: value.field("device").text(),
-    functions: [],
+  let count = 0;
+  const readImport = (item) => {
+    const read = item.record({ kind: "text", imports: readIndices(count) });
+    return read.kind ? read : item.fail("the kind is empty");
   };
-  for (const item of value.field("functions").items()) {
-    const read = readFunction(item);
-    if (meta.functions.some((other) => other.name === read.name)) item.fail(`a second function named ${read.name}`);
-    meta.functions.push(read);
-  }
-  const imports = value.field("imports").items();
-  meta.imports = imports.map((item) => {
-    const read = { kind: item.field("kind").text(), imports: readIndices(item.field("imports"), imports.length) };
-    item.expectOnly("kind", "imports");
-    if (!read.kind) item.fail("the kind is empty");
-    return read;
+  const meta = value.record({
+    tern_version: "text", abi_version: (version) => version.int(1n, kMaxInt64), target: "text", hosts: "texts", device: "text",
+    functions: readNamed("function", readFunction),
+    imports: (list) => (count = list.value.length, list.items(readImport)),
+    root_imports: (list) => readIndices(count)(list),
   });
-  meta.rootImports = readIndices(value.field("root_imports"), imports.length);
-  value.expectOnly("tern_version", "abi_version", "target", "hosts", "device", "functions", "imports", "root_imports");
   checkTree(meta);
   return meta;
 }
 
-/** "add(A: float32[n], C: float32[n] (written))" */
-export function signature({ name, params, device }) {
-  const texts = params.map((param) => {
-    const shape = param.isTensor ? `[${param.shape.join(", ")}]` : "";
-    const strides = param.strides.length ? ` strides(${param.strides.join(", ")})` : "";
-    return `${param.name}: ${param.dtype}${shape}${strides}${param.isOutput ? " (written)" : ""}`;
-  });
-  return `${name}(${texts.join(", ")})${device ? ` on ${device}` : ""}`;
-}
-
-// ---- device modules
+const number = (item) => item.int(0n, kMaxUint32);
+const oneEach = (list, expected, read) => {
+  const items = list.items(read);
+  return items.length === expected ? items : list.fail(`expected one for each of ${expected} arguments, got ${items.length}`);
+};
 
 // How the arguments of a WebGPU kernel are bound (docs/webgpu.md).
-function readBindings(value) {
-  const number = (item) => item.int(0n, kMaxInt);
-  const bindings = {
-    tensors: value.field("tensors").items().map((item) => {
-      const access = item.field("access").text(), type = item.field("type").text();
-      if (access !== "read" && access !== "read_write") item.fail(`expected read or read_write, got ${access}`);
-      item.expectOnly("access", "binding", "type");
-      return { binding: number(item.field("binding")), access, type };
-    }),
-    block: value.field("block").items().map(number),
-    rows: value.field("rows").flag(),
-    features: value.field("features").items().map((item) => item.text()),
+function readBindings(value, numTensors, numScalars) {
+  const access = (item) => /^read(_write)?$/.test(item.text()) ? item.value : item.fail(`expected read or read_write, got ${item.value}`);
+  const scalars = (item) => {
+    let most = 0n;
+    return item.record({ binding: number, bytes: (bytes) => Number(most = BigInt(bytes.int(4n, kMaxUint32))),
+                         offsets: (list) => oneEach(list, numScalars, (offset) => offset.int(0n, most - 4n)) });
   };
-  if (bindings.block.length !== 3) value.field("block").fail(`expected three extents, got ${bindings.block.length}`);
-  if (value.has("scalars")) {
-    const scalars = value.field("scalars");
-    bindings.scalars = {
-      binding: number(scalars.field("binding")),
-      bytes: number(scalars.field("bytes")),
-      offsets: scalars.field("offsets").items().map(number),
-    };
-    scalars.expectOnly("binding", "bytes", "offsets");
-  }
-  value.expectOnly("block", "features", "rows", "scalars", "tensors");
-  return bindings;
+  return value.record({
+    block: (list) => list.items((item) => item).length === 3 ? list.items(number) : list.fail("expected three extents"),
+    features: "texts", rows: "flag",
+    tensors: (list) => oneEach(list, numTensors, (item) => item.record({ access, binding: number, type: "text" })),
+    [numScalars ? "scalars" : "scalars?"]: scalars,
+  });
 }
 
-function readKernel(value, isWebGpu) {
-  const info = { args: value.field("args").items().map((arg) => arg.type()), launchTags: [] };
-  for (const tag of value.field("launch_tags").items()) {
-    const text = tag.text();
-    if (!kLaunchTags.includes(text))
-      tag.fail(`expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z and shared.dynamic, got ${text}`);
-    if (info.launchTags.includes(text)) tag.fail(`${text} stands twice`);
-    info.launchTags.push(text);
-  }
-  info.staticSharedBytes = value.field("static_shared_bytes").int(0n, kMaxInt64);
-  if (value.has("dynamic_shared_bytes")) info.dynamicSharedBytes = value.field("dynamic_shared_bytes").int(1n, kMaxInt64);
-  if (isWebGpu) info.bindings = readBindings(value.field("bindings"));
-  value.expectOnly("args", "launch_tags", "static_shared_bytes", "dynamic_shared_bytes", ...(isWebGpu ? ["bindings"] : []));
-  return info;
+function readKernel(value) {
+  const tags = new Set(), tag = (item) => {
+    if (!kLaunchTags.includes(item.text()))
+      item.fail(`expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z and shared.dynamic, got ${item.value}`);
+    if (tags.has(item.value)) item.fail(`${item.value} stands twice`);
+    tags.add(item.value);
+    return item.value;
+  };
+  const args = value.field("args").items((item) => item.type()), numTensors = args.filter(isHandle).length;
+  return value.record({
+    args: () => args, launch_tags: (list) => list.items(tag),
+    static_shared_bytes: (item) => item.int(0n, kMaxInt64), "dynamic_shared_bytes?": (item) => item.int(1n, kMaxInt64),
+    "bindings?": (item) => readBindings(item, numTensors, args.length - numTensors),
+  });
 }
 
-/** {kind, fmt, kernels: Map of name to description, payload: Map of name to bytes}. */
-export function readDeviceModule(kind, bytes) {
-  const what = `the saved ${kind} module`, reader = new ByteReader(bytes, what), isWebGpu = kind === "webgpu";
-  const fmt = isWebGpu ? "wgsl" : kText.decode(reader.sized());
-  const fmap = reader.sized(), blobs = new ByteReader(reader.sized(), `${what}'s payload`);
+function readDeviceModule(kind, bytes) {
+  const what = `the saved ${kind} module`, reader = new ByteReader(bytes, what), first = reader.sized();
+  // The format of the code comes first, where its kind has several.
+  const fmap = bytesToChars(first.subarray(0, 1)) === "{" ? first : reader.sized();
+  const blobs = new ByteReader(reader.sized(), `${what}'s payload`);
   reader.expectEnd();
   const value = readJson(fmap), map = new ValueReader("fmap", value);
   check(value instanceof Map, () => `${what}: fmap: expected Map, got ${describeValue(value)}`);
-  const kernels = new Map([...value.keys()].sort(compareText).map((name) => [name, readKernel(map.field(name), isWebGpu)]));
+  const kernels = new Map([...value.keys()].map((name) => [name, readKernel(map.field(name))]));
   // One module, one sequence of bytes.
-  check(writeJson(value) === kText.decode(fmap), () => `${what}: fmap is not written as Tern writes it`);
+  check(writeJson(value) === bytesToText(fmap), () => `${what}: fmap is not written as Tern writes it`);
   const payload = new Map();
-  let last = null;
-  for (let left = blobs.uint64(); left > 0n; --left) {
+  for (let left = blobs.uint64(), last = null; left > 0n; --left) {
     const name = blobs.sized(), chars = bytesToChars(name);
-    check(last === null || last < chars, () => `${what}: the payloads are out of order at ${kText.decode(name)}`);
+    check(last === null || last < chars, () => `${what}: the payloads are out of order at ${bytesToText(name)}`);
     last = chars;
-    payload.set(kText.decode(name), blobs.sized());
+    payload.set(bytesToText(name), blobs.sized());
   }
   blobs.expectEnd();
-  return { kind, fmt, kernels, payload };
+  return { kind, kernels, payload };
 }
-
-// ---- the file
 
 export class Artifact {
   #container;
 
-  /** `name` stands in front of messages. */
-  constructor(bytes, name) {
-    this.name = name;
-    naming(`${name}: `, () => {
+  static async open(bytes, name) {
+    const artifact = new Artifact();
+    artifact.name = name;
+    await artifact.#naming(async () => {
       check(isContainer(bytes), () => "not a Tern artifact: neither a container (.tern) nor a shared object (.so)");
-      this.#container = new Container(bytes);
-      this.meta = readMeta(this.#container.get("meta"));
+      artifact.#container = await Container.open(bytes);
+      artifact.meta = readMeta(await artifact.#container.get("meta"));
+    });
+    return artifact;
+  }
+
+  async #naming(body) {
+    try {
+      return await body();
+    } catch (error) {
+      throw error instanceof TernError ? new TernError(error.kind, `${this.name}: ${error.message}`) : error;
+    }
+  }
+
+  get hosts() {
+    return this.#container.sections.map(({ name }) => name).filter((name) => name.startsWith(kHostPrefix))
+      .map((name) => name.slice(kHostPrefix.length));
+  }
+
+  readImports() {
+    return this.#naming(async () => {
+      const modules = [];
+      for (const { kind } of this.meta.imports)
+        modules.push(readDeviceModule(kind, await this.#container.get(`module.${modules.length}`)));
+      return modules;
     });
   }
 
-  get sections() {
-    return this.#container.sections.map((section) => section.name);
-  }
-  get hosts() {
-    return this.sections.filter((name) => name.startsWith(kHostPrefix)).map((name) => name.slice(kHostPrefix.length));
-  }
-  section(name) {
-    return naming(`${this.name}: `, () => this.#container.get(name));
-  }
-
-  /** Its device modules, in the order of meta.imports. */
-  readImports() {
-    return naming(`${this.name}: `, () => this.meta.imports.map(
-      ({ kind }, i) => readDeviceModule(kind, this.#container.get(`module.${i}`))));
-  }
-
-  /** The WebAssembly module. */
-  hostCode() {
-    const hosts = this.hosts, { abiVersion } = this.meta;
-    if (abiVersion > kEnvVersion)
-      throw new TernError("RuntimeError",
-                          `${this.name} needs version ${abiVersion} of the ABI; this runtime has version ${kEnvVersion}`);
+  async hostCode() {
+    const { name, hosts, meta: { abi_version: version } } = this;
+    if (version > kEnvVersion)
+      throw runtimeError(`${name} needs version ${version} of the ABI; this runtime has version ${kEnvVersion}`);
     if (!hosts.includes(kHost))
-      throw new TernError("RuntimeError",
-                          `${this.name} has no host code for this machine, ${kHost}; it has ${hosts.join(", ") || "none"}`);
-    return this.section(kHostPrefix + kHost);
+      throw runtimeError(`${name} has no host code for this machine, ${kHost}; it has ${hosts.join(", ") || "none"}`);
+    return this.#naming(() => this.#container.get(kHostPrefix + kHost));
   }
 }

@@ -2,8 +2,6 @@
 import { parseType } from "./dtype.js";
 import { TernError } from "./error.js";
 
-const kNames = { string: "string", bigint: "int", map: "Map", array: "Array" };
-
 /** A value of readJson in Tern's words, for messages. */
 export function describeValue(value) {
   if (value === null) return "none";
@@ -18,50 +16,52 @@ export function describeValue(value) {
 export class ValueReader {
   constructor(path, value) {
     this.path = path;
-    this.raw = value;
+    this.value = value;
   }
 
   fail(what) {
     throw new TernError("ValueError", `${this.path}: ${what}`);
   }
-  #as(type, matches) {
-    if (!matches) this.fail(`expected ${kNames[type]}, got ${describeValue(this.raw)}`);
-    return this.raw;
+  #expect(name, holds) {
+    if (!holds) this.fail(`expected ${name}, got ${describeValue(this.value)}`);
+    return this.value;
   }
 
-  map() {
-    return this.#as("map", this.raw instanceof Map);
-  }
   has(key) {
-    return this.map().has(key);
+    return this.#expect("Map", this.value instanceof Map).has(key);
   }
   field(key) {
     if (!this.has(key)) this.fail(`field "${key}" is missing`);
-    return new ValueReader(`${this.path}.${key}`, this.raw.get(key));
+    return new ValueReader(`${this.path}.${key}`, this.value.get(key));
   }
-  /** Refuses fields that nobody reads: they are mistakes, or of a later version. */
-  expectOnly(...keys) {
-    for (const key of this.map().keys()) if (!keys.includes(key)) this.fail(`field "${key}" is not known`);
+  /** Fields, each read by the method of a name or by a function; one whose name ends in "?" may be missing. There may be no others. */
+  record(readers) {
+    const result = {}, known = Object.entries(readers).map(([key, read]) => {
+      const name = key.replace("?", "");
+      if (name === key || this.has(name)) result[name] = typeof read === "string" ? this.field(name)[read]() : read(this.field(name));
+      return name;
+    });
+    for (const key of this.value.keys()) if (!known.includes(key)) this.fail(`field "${key}" is not known`);
+    return result;
   }
-  items() {
-    return this.#as("array", Array.isArray(this.raw)).map((item, i) => new ValueReader(`${this.path}[${i}]`, item));
+  items(read) {
+    return this.#expect("Array", Array.isArray(this.value)).map((item, i) => read(new ValueReader(`${this.path}[${i}]`, item)));
   }
   text() {
-    return this.#as("string", typeof this.raw === "string");
+    return this.#expect("string", typeof this.value === "string");
+  }
+  texts() {
+    return this.items((item) => item.text());
   }
   flag() {
-    if (typeof this.raw !== "boolean") this.fail(`expected bool, got ${describeValue(this.raw)}`);
-    return this.raw;
+    return this.#expect("bool", typeof this.value === "boolean");
   }
-  /** An integer that a Number holds. */
   int(least, most) {
-    const value = typeof this.raw === "boolean" ? BigInt(this.raw) : this.#as("bigint", typeof this.raw === "bigint");
+    const value = BigInt(this.#expect("int", ["bigint", "boolean"].includes(typeof this.value)));
     if (value < least || value > most) this.fail(`expected ${least} to ${most}, got ${value}`);
     return Number(value);
   }
   type() {
-    const name = this.text(), type = parseType(name);
-    if (!type) this.fail(`"${name}" is not a data type`);
-    return type;
+    return parseType(this.text()) ?? this.fail(`"${this.value}" is not a data type`);
   }
 }
