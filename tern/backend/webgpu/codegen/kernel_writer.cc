@@ -367,7 +367,7 @@ void KernelWriter::EmitNode(const tir::ForNode* node) {
   if (!ir::IsConst(node->min, 0)) end = IntBinary(ir::NodeKind::kAdd, dtype, min, end);
   bool is_uniform = IsUniform(node->min) && IsUniform(node->extent);
   if (HasBarrier(node->body) && !is_uniform) {
-    min = MakeUniform(min, dtype);
+    if (!IsUniform(node->min)) min = MakeUniform(min, dtype);
     end = MakeUniform(end, dtype);
     is_uniform = true;
   }
@@ -413,7 +413,7 @@ bool KernelWriter::IsUniform(const ir::Expr& expr) const {
 
 KernelWriter::Value KernelWriter::MakeUniform(const Value& value, DataType dtype) {
   std::string type = dtype.bits() == 64 ? "vec2<u32>" : "u32";
-  uniform_words_.insert(type);
+  if (uniform_words_.insert(type).second) info_.static_shared_bytes += type == "u32" ? 4 : 8;
   std::string place = dtype.bits() == 64 ? "tern_uniform_words" : "tern_uniform_word";
   Value bits = ToBits(value, dtype);
   Braced("if (tern_index == 0u)", [&] { Line(fmt::format("{} = {};", place, bits.text)); });
