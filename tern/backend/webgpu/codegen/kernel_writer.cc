@@ -22,9 +22,20 @@ namespace {
 constexpr int64_t kMaxLocalBytes = 8192;
 constexpr const char* kAxes = "xyz";
 
-// Types of all buffers, by address.
+// Types of all buffers, by address, and variables that sums and products of floats are made of.
 struct AccessScan : tir::StmtVisitor {
   using StmtVisitor::VisitNode;
+  template <ir::NodeKind K>
+  void NoteOperands(const ir::BinaryNode<K>* node) {
+    for (const ir::Expr& operand : {node->a, node->b})
+      if (const auto* var = operand.As<ir::VarNode>(); var && var->dtype.is_float())
+        operands.insert(var);
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::AddNode* node) override { NoteOperands(node); }
+  void VisitNode(const ir::SubNode* node) override { NoteOperands(node); }
+  void VisitNode(const ir::MulNode* node) override { NoteOperands(node); }
+  void VisitNode(const ir::DivNode* node) override { NoteOperands(node); }
   void VisitNode(const ir::BufferLoadNode* node) override {
     types[node->buffer->data.node()].push_back(node->buffer->dtype);
     VisitChildren(node);
@@ -35,6 +46,7 @@ struct AccessScan : tir::StmtVisitor {
     VisitChildren(node);
   }
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> types, stores;
+  std::unordered_set<const ir::VarNode*> operands;
 };
 
 // Statements that contain a barrier.
@@ -76,12 +88,15 @@ std::string KernelWriter::Write() {
   accesses.Visit(function_->body);
   accesses_ = std::move(accesses.types);
   stores_ = std::move(accesses.stores);
+  float_operands_ = std::move(accesses.operands);
   BarrierScan barriers;
   barriers.Visit(function_->body);
   has_barrier_ = std::move(barriers.collective);
   FindThreads();
   DeclareParams();
   Emit(function_->body);
+  // A zero that compilers do not know of.
+  if (has_run_time_zero_) hoisted_ += "  let tern_zero = u32(tern_blocks.x == 0u);\n";
   info_.bindings = bindings_;
   return Preamble() + hoisted_ + body_ + "}\n";
 }
@@ -90,8 +105,7 @@ std::string KernelWriter::Preamble() const {
   std::string text = "// Written by Tern.\n";
   if (!bindings_.features.empty()) text += "enable f16;\n";
   text += "\n" + declarations_;
-  // A zero that the compiler does not know of.
-  if (has_run_time_zero_) text += "var<private> tern_zero: u32 = 0u;\n";
+
   for (const std::string& type : uniform_words_)
     text += fmt::format("var<workgroup> tern_uniform_{}: {};\n", type == "u32" ? "word" : "words",
                         type);
@@ -209,14 +223,17 @@ std::string KernelWriter::DefineVar(const ir::Var& var) {
 
 void KernelWriter::Bind(const ir::Var& var, const Value& value) {
   if (!usage_.vars.contains(var.node())) return;
-  Line(fmt::format("let {} = {};", DefineVar(var), value.text));
+  bool is_computed = (value.is_sum || value.is_scaled) && float_operands_.contains(var.node());
+  std::string text = is_computed ? Opaque(value).text : value.text;
+  Line(fmt::format("let {} = {};", DefineVar(var), text));
 }
 
 void KernelWriter::EmitNode(const tir::BufferStoreNode* node) {
   TERN_ICHECK(node->indices.size() == 1) << node->buffer->name << " is not flat";
+  const Memory& memory = MemoryOf(node->buffer);
+  DataType dtype = node->value.dtype();
   Value value = Emit(node->value);
-  std::string index = Index(node->indices[0]);
-  Store(MemoryOf(node->buffer), index, node->value.dtype(), value);
+  Store(memory, Index(memory, node->indices[0], dtype), dtype, value);
 }
 
 void KernelWriter::EmitNode(const tir::LetStmtNode* node) {

@@ -38,6 +38,8 @@ class KernelWriter {
     std::string text;
     bool is_primary = true;   // needs no parentheses as an operand
     bool is_literal = false;  // the language computes it when it compiles
+    bool is_sum = false;      // of floats
+    bool is_scaled = false;   // a product or quotient of a float and a literal
   };
 
   enum class Space { kStorage, kWorkgroup, kFunction };
@@ -114,13 +116,13 @@ class KernelWriter {
   bool NeedsAtomics(const ir::VarNode* address, DataType unit, Space space) const;
   std::string UnitType(const Memory& memory);
   const Memory& MemoryOf(const ir::Buffer& buffer) const;
-  std::string Index(const ir::Expr& index);
+  // An index of elements; u32 where they are not units.
+  std::string Index(const Memory& memory, const ir::Expr& index, DataType dtype);
   // A unit, as the value that it is; a word where units are that.
   Value LoadUnit(const Memory& memory, const std::string& index);
   void StoreUnit(const Memory& memory, const std::string& index, const std::string& value);
-  // An element's bits as u32 or vec2<u32>, where units are words.
-  Value LoadBits(const Memory& memory, const std::string& index, int bits);
-  void StoreBits(const Memory& memory, const std::string& index, int bits, const Value& value);
+  // A part of a word.
+  Value LoadPart(const Memory& memory, const std::string& index, DataType dtype);
   void StorePart(const Memory& memory, const std::string& index, int bits, const Value& value);
   Value Load(const Memory& memory, const std::string& index, DataType dtype);
   void Store(const Memory& memory, const std::string& index, DataType dtype, const Value& value);
@@ -163,9 +165,12 @@ class KernelWriter {
   void AssignIn(const std::string& head, const std::string& variable, const ir::Expr& value);
   // Calls a helper.
   Value Call(const std::string& helper, const std::vector<Value>& args);
+  Value FloatBinary(ir::NodeKind kind, const Value& a, const Value& b);
   // The same value where the language does not compute it when it compiles, and refuse it if the
   // result is no number.
   Value AtRunTime(const Value& value, DataType dtype);
+  // The same float, of which compilers know nothing: what it is a sum of is not regrouped.
+  Value Opaque(const Value& value);
 
   // ---- Integers of 64 bits by their low words (kernel_writer_low.cc) ----
 
@@ -203,7 +208,9 @@ class KernelWriter {
   std::unordered_map<const ir::VarNode*, Memory> memory_;  // by address
   // Types by which the memory at an address is accessed, and is stored to.
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> accesses_, stores_;
-  std::unordered_set<const ir::VarNode*> uniform_;        // variables
+  std::unordered_set<const ir::VarNode*> uniform_;  // variables
+  std::unordered_set<const ir::VarNode*>
+      float_operands_;                                    // variables that sums and products are of
   std::unordered_set<const tir::StmtNode*> has_barrier_;  // statements that contain one
   std::set<std::string> uniform_words_;                   // types that were made uniform
   bool has_run_time_zero_ = false;

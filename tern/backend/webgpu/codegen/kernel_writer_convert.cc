@@ -44,6 +44,11 @@ KernelWriter::Value KernelWriter::AtRunTime(const Value& value, DataType dtype) 
   return FromBits({fmt::format("{} | tern_zero", Operand(bits)), false}, dtype);
 }
 
+KernelWriter::Value KernelWriter::Opaque(const Value& value) {
+  has_run_time_zero_ = true;
+  return {fmt::format("bitcast<f32>(bitcast<u32>({}) | tern_zero)", value.text)};
+}
+
 KernelWriter::Value KernelWriter::Wrap(const Value& value, DataType dtype) {
   if (dtype.bits() >= 32 || dtype.is_bool()) return value;
   if (dtype.is_int()) return {fmt::format("extractBits({}, 0u, {}u)", value.text, dtype.bits())};

@@ -118,8 +118,8 @@ KernelWriter::Value KernelWriter::EmitNode(const ir::LetNode* node) {
 
 KernelWriter::Value KernelWriter::EmitNode(const ir::BufferLoadNode* node) {
   TERN_ICHECK(node->indices.size() == 1) << node->buffer->name << " is not flat";
-  std::string index = Index(node->indices[0]);
-  return Load(MemoryOf(node->buffer), index, node->dtype);
+  const Memory& memory = MemoryOf(node->buffer);
+  return Load(memory, Index(memory, node->indices[0], node->dtype), node->dtype);
 }
 
 KernelWriter::Value KernelWriter::EmitNode(const ir::RampNode* node) {
@@ -153,8 +153,24 @@ KernelWriter::Value KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, c
   if (IsDivision(kind) && ir::IsConst(b, 0)) second = AtRunTime(second, dtype);
   if (IsComparison(kind)) return Compare(kind, dtype, first, second);
   if (kind == NodeKind::kMin || kind == NodeKind::kMax) return MinMax(kind, dtype, first, second);
-  if (!dtype.is_float()) return IntBinary(kind, dtype, first, second);
-  return {fmt::format("{} {} {}", Operand(first), Token(kind), Operand(second)), false};
+  return dtype.is_float() ? FloatBinary(kind, first, second)
+                          : IntBinary(kind, dtype, first, second);
+}
+
+// Compilers merge constants and regroup sums where nothing stops them, and take a product with 0 to
+// be 0: the language lets them.
+KernelWriter::Value KernelWriter::FloatBinary(NodeKind kind, const Value& a, const Value& b) {
+  bool is_sum = kind == NodeKind::kAdd || kind == NodeKind::kSub;
+  bool is_scaled = !is_sum && (a.is_literal || b.is_literal);
+  auto operand = [&](const Value& value) {
+    if (is_sum && value.is_sum) return Opaque(value).text;
+    if (is_scaled && value.is_scaled) return Opaque(value).text;
+    return Operand(!is_sum && value.text == "0.0f" ? AtRunTime(value, DataType::Float(32)) : value);
+  };
+  return {.text = fmt::format("{} {} {}", operand(a), Token(kind), operand(b)),
+          .is_primary = false,
+          .is_sum = is_sum,
+          .is_scaled = is_scaled};
 }
 
 KernelWriter::Value KernelWriter::Compare(NodeKind kind, DataType dtype, const Value& a,

@@ -52,9 +52,16 @@ const KernelWriter::Memory& KernelWriter::MemoryOf(const ir::Buffer& buffer) con
   return it->second;
 }
 
+static bool IsUnit(DataType dtype, DataType unit) {
+  return UnitFor(dtype) == unit && dtype.bits() == unit.bits();
+}
+
 // No storage buffer has more elements than 32 bits can count.
-std::string KernelWriter::Index(const ir::Expr& index) {
-  return (index.dtype().bits() == 64 ? LowWord(index) : Emit(index)).text;
+std::string KernelWriter::Index(const Memory& memory, const ir::Expr& index, DataType dtype) {
+  bool is_wide = index.dtype().bits() == 64;
+  Value value = is_wide ? LowWord(index) : Emit(index);
+  if (IsUnit(dtype, memory.unit) || dtype.bits() == kWordBits) return value.text;
+  return Name(is_wide ? value : Convert(value, index.dtype(), DataType::UInt(32)), "at");
 }
 
 KernelWriter::Value KernelWriter::LoadUnit(const Memory& memory, const std::string& index) {
@@ -69,7 +76,6 @@ void KernelWriter::StoreUnit(const Memory& memory, const std::string& index,
                         : fmt::format("{} = {};", place, value));
 }
 
-// Where the parts of an element stand: the index is computed once, as u32.
 static std::string Word(const std::string& index, int bits) {
   return fmt::format("{} / {}u", index, kWordBits / bits);
 }
@@ -77,39 +83,28 @@ static std::string ShiftOf(const std::string& index, int bits) {
   return fmt::format("({} % {}u) * {}u", index, kWordBits / bits, bits);
 }
 
-KernelWriter::Value KernelWriter::LoadBits(const Memory& memory, const std::string& index,
-                                           int bits) {
-  if (bits == kWordBits) return LoadUnit(memory, index);
-  std::string at = Name({fmt::format("u32({})", index)}, "at");
-  if (bits == 64)
-    return {fmt::format("vec2<u32>({}, {})", LoadUnit(memory, at + " * 2u").text,
-                        LoadUnit(memory, at + " * 2u + 1u").text)};
-  return {fmt::format("extractBits({}, {}, {}u)", LoadUnit(memory, Word(at, bits)).text,
-                      ShiftOf(at, bits), bits)};
-}
-
-void KernelWriter::StoreBits(const Memory& memory, const std::string& index, int bits,
-                             const Value& value) {
-  if (bits == kWordBits) return StoreUnit(memory, index, value.text);
-  if (bits < kWordBits) return StorePart(memory, index, bits, value);
-  std::string at = Name({fmt::format("u32({})", index)}, "at"), wide = Name(value, "value");
-  StoreUnit(memory, at + " * 2u", wide + ".x");
-  StoreUnit(memory, at + " * 2u + 1u", wide + ".y");
+KernelWriter::Value KernelWriter::LoadPart(const Memory& memory, const std::string& index,
+                                           DataType dtype) {
+  int bits = dtype.bits();
+  std::string word = LoadUnit(memory, Word(index, bits)).text, shift = ShiftOf(index, bits);
+  if (dtype.is_int()) word = fmt::format("bitcast<i32>({})", word);
+  Value value{fmt::format("extractBits({}, {}, {}u)", word, shift, bits)};
+  return dtype.is_bool() ? Value{value.text + " != 0u", false} : value;
 }
 
 // Other threads may write the other parts of the word at the same time.
 void KernelWriter::StorePart(const Memory& memory, const std::string& index, int bits,
                              const Value& value) {
-  std::string at = Name({fmt::format("u32({})", index)}, "at");
-  std::string word = Word(at, bits), shift = Name({ShiftOf(at, bits)}, "shift");
+  std::string word = Word(index, bits), shift = Name({ShiftOf(index, bits)}, "shift");
   if (!memory.is_atomic)
     return StoreUnit(memory, word,
                      fmt::format("insertBits({}, {}, {}, {}u)", LoadUnit(memory, word).text,
                                  value.text, shift, bits));
   uint32_t ones = (uint32_t{1} << bits) - 1;
+  // Before a bit of it is cleared: it may have been read from there.
+  std::string part = Name({fmt::format("{} & {}u", Operand(value), ones)}, "part");
   Line(fmt::format("atomicAnd(&{}[{}], ~({}u << {}));", memory.name, word, ones, shift));
-  Line(fmt::format("atomicOr(&{}[{}], ({} & {}u) << {});", memory.name, word, Operand(value), ones,
-                   shift));
+  Line(fmt::format("atomicOr(&{}[{}], {} << {});", memory.name, word, part, shift));
 }
 
 KernelWriter::Value KernelWriter::Load(const Memory& memory, const std::string& index,
@@ -117,9 +112,11 @@ KernelWriter::Value KernelWriter::Load(const Memory& memory, const std::string& 
   TERN_ICHECK(dtype.is_scalar()) << "a load of " << dtype.str() << " was not lowered to scalars";
   if (memory.unit == DataType::Float(16))
     return {fmt::format("f32({})", LoadUnit(memory, index).text)};
-  if (UnitFor(dtype) == memory.unit && dtype.bits() == memory.unit.bits())
-    return LoadUnit(memory, index);
-  return FromBits(LoadBits(memory, index, dtype.bits()), dtype);
+  if (IsUnit(dtype, memory.unit)) return LoadUnit(memory, index);
+  if (dtype.bits() < kWordBits) return LoadPart(memory, index, dtype);
+  if (dtype.bits() == kWordBits) return FromBits(LoadUnit(memory, index), dtype);
+  return {fmt::format("vec2<u32>({}, {})", LoadUnit(memory, index + " * 2u").text,
+                      LoadUnit(memory, index + " * 2u + 1u").text)};
 }
 
 void KernelWriter::Store(const Memory& memory, const std::string& index, DataType dtype,
@@ -127,9 +124,13 @@ void KernelWriter::Store(const Memory& memory, const std::string& index, DataTyp
   TERN_ICHECK(dtype.is_scalar()) << "a store of " << dtype.str() << " was not lowered to scalars";
   if (memory.unit == DataType::Float(16))
     return StoreUnit(memory, index, fmt::format("f16({})", value.text));
-  if (UnitFor(dtype) == memory.unit && dtype.bits() == memory.unit.bits())
-    return StoreUnit(memory, index, value.text);
-  StoreBits(memory, index, dtype.bits(), ToBits(value, dtype));
+  if (IsUnit(dtype, memory.unit)) return StoreUnit(memory, index, value.text);
+  Value bits = ToBits(value, dtype);
+  if (dtype.bits() < kWordBits) return StorePart(memory, index, dtype.bits(), bits);
+  if (dtype.bits() == kWordBits) return StoreUnit(memory, index, bits.text);
+  std::string wide = Name(bits, "value");
+  StoreUnit(memory, index + " * 2u", wide + ".x");
+  StoreUnit(memory, index + " * 2u + 1u", wide + ".y");
 }
 
 }  // namespace tern::backend::webgpu
