@@ -92,10 +92,15 @@ async function runOnHost(module, inputs, shape) {
   return output.data();
 }
 
+function showRunning(isRunning) {
+  element("run").disabled = isRunning;
+  show("run", isRunning ? "Running" : "Run");
+}
+
 async function runOnce() {
   const chosen = choice();
-  element("run").disabled = true;
-  say("running");
+  showRunning(true);
+  say("");
   ["gpu-time", "gpu-rate", "host-time", "difference"].forEach((id) => show(id, "–"));
   try {
     const module = await load(kernel.file(chosen)), inputs = kernel.inputs(chosen), shape = kernel.output(chosen);
@@ -110,7 +115,7 @@ async function runOnce() {
   } catch (error) {
     say(error.message, true);
   }
-  element("run").disabled = false;
+  showRunning(false);
   document.body.dataset.runs = ++runs;
 }
 

@@ -58,7 +58,7 @@ def main():
 
 def check_losing_the_device(page):
     """The next run has another one."""
-    page.evaluate("""const { device } = await import("/web/demo/demo.js"); device().gpu.destroy(); await device().lost;""")
+    page.evaluate("""const device = (await import("/web/demo/demo.js")).device(); device.gpu.destroy(); return device.lost;""")
     expect(page.evaluate("document.getElementById('device').textContent").startswith("lost: "), "the page says nothing")
     page.evaluate("document.getElementById('run').click()")
     check(page, 4, "filter")
