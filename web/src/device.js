@@ -156,7 +156,7 @@ export class Device extends Place {
 export async function init({ device, powerPreference } = {}) {
   if (device) return new Device(device);
   if (!globalThis.navigator?.gpu)
-    throw runtimeError(`this browser has no WebGPU; pages need https to have it`);
+    throw runtimeError("this browser has no WebGPU, or not for pages without https");
   const adapter = await navigator.gpu.requestAdapter({ powerPreference });
   if (!adapter) throw runtimeError("WebGPU has no device here");
   const requiredFeatures = kFeatures.filter((name) => adapter.features.has(name)), requiredLimits = {};

@@ -53,7 +53,19 @@ def main():
             if size == "desktop":
                 check_losing_the_device(page)
             page.close()
+        check_without_webgpu(test)
     return 0
+
+
+def check_without_webgpu(test):
+    """The host code computes the result."""
+    page = test.browser.open(test.url + "/blank")
+    page.command("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(Navigator.prototype, 'gpu', { value: undefined });")
+    page.navigate(test.url + "/web/demo/")
+    shown = page.evaluate(WAIT % 1)
+    expect(shown["status"].startswith("This browser has no WebGPU"), shown["status"])
+    expect(shown["figures"][0] == "–" and shown["figures"][2].endswith(" ms"), shown["figures"])
+    expect(min(shown["colours"]) > 2, "a picture is empty")
 
 
 def check_losing_the_device(page):
