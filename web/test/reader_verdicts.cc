@@ -128,7 +128,7 @@ void AsAnything(const std::string& bytes) {
   AsArtifact(File(WriteMeta(TestMeta()), WithMap(bytes)));
 }
 
-void Main() {
+void Main(uint32_t seed) {
   ContainerWriter writer;
   writer.Add("b", "second");
   writer.Add("a", "first");
@@ -140,7 +140,7 @@ void Main() {
   for (size_t size = 0; size < meta.size(); ++size) AsArtifact(File(meta.substr(0, size), module));
   for (size_t size = 0; size < module.size(); ++size)
     AsArtifact(File(meta, module.substr(0, size)));
-  std::mt19937 random(1);
+  std::mt19937 random(seed);
   ByteReader reader(module, "module");
   reader.Sized();
   std::string map(reader.Sized()), bound = BoundMap();
@@ -156,7 +156,7 @@ void Main() {
 }  // namespace tern::runtime
 
 int main(int argc, char** argv) {
-  tern::runtime::Main();
+  tern::runtime::Main(/*seed=*/1);
   for (int i = 1; i < argc; ++i) tern::runtime::AsAnything(tern::runtime::ReadFile(argv[i]));
   return 0;
 }
