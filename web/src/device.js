@@ -47,11 +47,10 @@ class Commands {
   }
 
   submit() {
-    if (!this.#encoder) return;
+    const { queue } = this.#gpu, encoder = this.#encoder;
     this.#endPass();
-    const { queue } = this.#gpu;
-    if (this.#used) queue.writeBuffer(this.scalars, 0, this.#values.buffer, 0, this.#used);
-    queue.submit([this.#encoder.finish()]);
+    if (encoder && this.#used) queue.writeBuffer(this.scalars, 0, this.#values.buffer, 0, this.#used);
+    if (encoder) queue.submit([encoder.finish()]);
     this.#encoder = null;
     this.#used = 0;
   }

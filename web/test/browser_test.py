@@ -6,6 +6,27 @@ import sys
 from web_test import WASM, WebTest
 
 
+START = """window.tern = await import("/web/tern.js");
+window.double = async (device, x = [1, 2, 3]) => {
+  const { functions } = await tern.load("/files/add.tern", device), y = device.zeros([3]);
+  functions.add(device.tensor(x), device.tensor(x), y);
+  return [...await y.data()];
+};
+window.first = await tern.init();
+return double(first);"""
+
+
+def survives_a_crash_of_the_gpu_process(test):
+    """A device is lost with the process that had it; the next one works."""
+    page = test.browser.open(test.url + "/blank")
+    assert page.evaluate(START) == [2, 4, 6]
+    test.browser.send("Browser.crashGpuProcess")
+    reason = page.evaluate("first.lost")
+    message = page.evaluate("double(first).then(() => 'no error', (error) => error.message)")
+    assert message == f"the WebGPU device was lost: {reason}; tern.init() gives a new one", message
+    assert page.evaluate("double(await tern.init())") == [2, 4, 6]
+
+
 def main():
     failed = 0
     with WebTest(sys.argv[1]) as test:
@@ -22,6 +43,7 @@ def main():
             failed += str(message).startswith("failed")
         for line in page.problems:
             print(f"console: {line}")
+        survives_a_crash_of_the_gpu_process(test)
     return 1 if failed or page.problems else 0
 
 
