@@ -6,7 +6,7 @@ import { kKernels, setPicture } from "./kernels.js";
 const kEnough = 300; // milliseconds to measure for
 const element = (id) => document.getElementById(id);
 const modules = new Map();
-let device = null, kernel = kKernels[0], runs = 0, last = Promise.resolve();
+let current = null, kernel = kKernels[0], runs = 0, last = Promise.resolve();
 
 const choice = () => kernel.choices?.[element("choice-value").value];
 const show = (id, text) => { element(id).textContent = text; };
@@ -19,6 +19,9 @@ function say(text, isBad = false) {
 
 // ---- the device
 
+/** What the page runs on; null where there is none. */
+export const device = () => current;
+
 function showDevice(text, isOn) {
   show("device", text);
   element("device").className = isOn ? "chip on" : "chip off";
@@ -26,23 +29,23 @@ function showDevice(text, isOn) {
 
 async function connect() {
   try {
-    device = await tern.init();
+    current = await tern.init();
   } catch (error) {
     return showDevice(error.message, false);
   }
-  const { vendor, architecture, description } = device.gpu.adapterInfo ?? {};
+  const { vendor, architecture, description } = current.gpu.adapterInfo ?? {};
   showDevice(`WebGPU: ${description || [vendor, architecture].filter(Boolean).join(" ") || "a GPU"}`, true);
-  device.lost.then((reason) => {
+  current.lost.then((reason) => {
     showDevice(`lost: ${reason}`, false);
     modules.clear();
-    device = null;
+    current = null;
   });
 }
 
 // A device that was lost is replaced by a new one.
 async function load(file) {
-  if (!device) await connect();
-  if (!modules.has(file)) modules.set(file, await tern.load(new URL(file, import.meta.url), device));
+  if (!current) await connect();
+  if (!modules.has(file)) modules.set(file, await tern.load(new URL(file, import.meta.url), current));
   return modules.get(file);
 }
 
@@ -70,10 +73,10 @@ function largestDifference(a, b) {
 }
 
 async function runOnDevice(module, inputs, shape) {
-  const tensors = inputs.map(({ values, shape: extents }) => device.tensor(values, extents)), output = device.zeros(shape);
+  const tensors = inputs.map(({ values, shape: extents }) => current.tensor(values, extents)), output = current.zeros(shape);
   const time = await timed(() => {
     module.functions[kernel.name](...tensors, output);
-    return device.sync();
+    return current.sync();
   });
   const values = await output.data();
   [...tensors, output].forEach((tensor) => tensor.dispose());
@@ -89,15 +92,20 @@ async function runOnHost(module, inputs, shape) {
   return output.data();
 }
 
+function showRunning(isRunning) {
+  element("run").disabled = isRunning;
+  show("run", isRunning ? "Running" : "Run");
+}
+
 async function runOnce() {
   const chosen = choice();
-  element("run").disabled = true;
-  say("running");
+  showRunning(true);
+  say("");
   ["gpu-time", "gpu-rate", "host-time", "difference"].forEach((id) => show(id, "–"));
   try {
     const module = await load(kernel.file(chosen)), inputs = kernel.inputs(chosen), shape = kernel.output(chosen);
     showSource(module);
-    const onDevice = device && await runOnDevice(module, inputs, shape);
+    const onDevice = current && await runOnDevice(module, inputs, shape);
     if (onDevice) kernel.draw(canvases(), inputs, onDevice, chosen);
     await new Promise(requestAnimationFrame);
     const onHost = await runOnHost(module, inputs, shape);
@@ -107,7 +115,7 @@ async function runOnce() {
   } catch (error) {
     say(error.message, true);
   }
-  element("run").disabled = false;
+  showRunning(false);
   document.body.dataset.runs = ++runs;
 }
 

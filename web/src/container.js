@@ -55,7 +55,7 @@ export class Container {
     check(totalSize === BigInt(bytes.length), () => `the container is ${
       bytes.length < totalSize ? "truncated" : "followed by other bytes"}: ${totalSize} bytes expected, ${bytes.length} found`);
     check(tableSize <= bytes.length - kHeaderSize, () => "the container's table ends beyond its end");
-    const end = kHeaderSize + Number(tableSize), hashed = bytes.slice(kHashSize, end);
+    const end = kHeaderSize + Number(tableSize), hashed = new Uint8Array(bytes.subarray(kHashSize, end));
     hashed.set(bytes.subarray(0, kHashSize));
     check(await hashIs(hashed, hash), () => "the container's table was altered: its hash is wrong");
     const container = new Container();

@@ -47,11 +47,10 @@ class Commands {
   }
 
   submit() {
-    if (!this.#encoder) return;
+    const { queue } = this.#gpu, encoder = this.#encoder;
     this.#endPass();
-    const { queue } = this.#gpu;
-    if (this.#used) queue.writeBuffer(this.scalars, 0, this.#values.buffer, 0, this.#used);
-    queue.submit([this.#encoder.finish()]);
+    if (encoder && this.#used) queue.writeBuffer(this.scalars, 0, this.#values.buffer, 0, this.#used);
+    if (encoder) queue.submit([encoder.finish()]);
     this.#encoder = null;
     this.#used = 0;
   }
@@ -156,7 +155,7 @@ export class Device extends Place {
 export async function init({ device, powerPreference } = {}) {
   if (device) return new Device(device);
   if (!globalThis.navigator?.gpu)
-    throw runtimeError(`this browser has no WebGPU; pages need https to have it`);
+    throw runtimeError("this browser has no WebGPU, or not for pages without https");
   const adapter = await navigator.gpu.requestAdapter({ powerPreference });
   if (!adapter) throw runtimeError("WebGPU has no device here");
   const requiredFeatures = kFeatures.filter((name) => adapter.features.has(name)), requiredLimits = {};

@@ -1,7 +1,13 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A web server of this machine for this machine: folders under prefixes, on 127.0.0.1."""
+"""A web server of this machine for this machine: folders under prefixes, on 127.0.0.1.
+
+As a command: page_server.py [--port N] [--page PATH] PREFIX=FOLDER ...
+"""
+import argparse
 import http.server
 import pathlib
+import sys
 import threading
 import urllib.parse
 
@@ -91,3 +97,26 @@ class PageServer(http.server.ThreadingHTTPServer):
     def __exit__(self, *_):
         self.shutdown()
         self.server_close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="serves folders on 127.0.0.1")
+    parser.add_argument("folders", nargs="+", metavar="PREFIX=FOLDER")
+    parser.add_argument("--port", type=int, default=0, help="0: any that is free")
+    parser.add_argument("--page", default="/", help="the path of the page to name")
+    args = parser.parse_args()
+    try:
+        server = PageServer(dict(pair.split("=", 1) for pair in args.folders), port=args.port)
+    except OSError as error:
+        print(f"error: port {args.port}: {error.strerror}", file=sys.stderr)
+        return 1
+    print(f"{server.url}{args.page}  (end with Ctrl-C)", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

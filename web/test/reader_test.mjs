@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// node reader_test.mjs VERDICTS: the JavaScript reader says of good, damaged and forged files what the C++ reader says
+// node reader_test.mjs VERDICTS FILE...: the JavaScript reader says of good, damaged and forged files what the C++ reader says
 // (VERDICTS prints both; reader_verdicts.cc).
 import { execFileSync } from "node:child_process";
 import { webcrypto } from "node:crypto";
@@ -23,7 +23,7 @@ async function verdictOf(what, bytes) {
   }
 }
 
-const lines = execFileSync(process.argv[2], { maxBuffer: 1 << 28 }).toString().trimEnd().split("\n");
+const lines = execFileSync(process.argv[2], process.argv.slice(3), { maxBuffer: 1 << 28 }).toString().trimEnd().split("\n");
 let good = 0, wrong = 0;
 for (const line of lines) {
   const [what, hex, verdict = ""] = line.split(" ");

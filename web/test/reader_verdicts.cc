@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints good, damaged and forged files with what the C++ reader says of each, for the JavaScript
-// reader to be compared with (reader_test.mjs). Lines are "container HEX HEX" or "artifact HEX
-// HEX": what to read the bytes as, the bytes, the message, which is empty for good ones.
+// reader_verdicts FILE...: prints good, damaged and forged files, and those that are given, with
+// what the C++ reader says of each, for the JavaScript reader to be compared with
+// (reader_test.mjs). Lines are "container HEX HEX" or "artifact HEX HEX": what to read the bytes
+// as, the bytes, the message, which is empty for good ones.
 #include <cstdio>
 #include <functional>
 #include <random>
 
 #include "tern/ffi/json.h"
 #include "tern/runtime/byte_stream.h"
+#include "tern/runtime/elf_file.h"
+#include "tern/runtime/file_bytes.h"
 #include "tern/runtime/sha256.h"
 #include "tern/runtime/test_data/test_artifact.h"
 
@@ -116,7 +119,16 @@ std::string BoundMap() {
   return ffi::WriteJson(ffi::Any(KernelMapToValue(artifact.fmap)));
 }
 
-void Main() {
+// What the fuzzers of the C++ readers start from.
+void AsAnything(const std::string& bytes) {
+  AsContainer(bytes);
+  if (!IsElf(bytes)) AsArtifact(bytes);
+  AsArtifact(File(bytes, SaveDeviceArtifact(ToyArtifact())));
+  AsArtifact(File(WriteMeta(TestMeta()), bytes));
+  AsArtifact(File(WriteMeta(TestMeta()), WithMap(bytes)));
+}
+
+void Main(uint32_t seed) {
   ContainerWriter writer;
   writer.Add("b", "second");
   writer.Add("a", "first");
@@ -128,7 +140,7 @@ void Main() {
   for (size_t size = 0; size < meta.size(); ++size) AsArtifact(File(meta.substr(0, size), module));
   for (size_t size = 0; size < module.size(); ++size)
     AsArtifact(File(meta, module.substr(0, size)));
-  std::mt19937 random(1);
+  std::mt19937 random(seed);
   ByteReader reader(module, "module");
   reader.Sized();
   std::string map(reader.Sized()), bound = BoundMap();
@@ -143,7 +155,8 @@ void Main() {
 }  // namespace
 }  // namespace tern::runtime
 
-int main() {
-  tern::runtime::Main();
+int main(int argc, char** argv) {
+  tern::runtime::Main(/*seed=*/1);
+  for (int i = 1; i < argc; ++i) tern::runtime::AsAnything(tern::runtime::ReadFile(argv[i]));
   return 0;
 }
