@@ -12,7 +12,7 @@ from chromium import Browser, BrowserError  # noqa: E402
 from page_server import PageServer  # noqa: E402
 
 WEB = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TIMEOUT = 300  # seconds a call may take: the first of a program compiles its shaders
+TIMEOUT = 120  # seconds a call may take: the first of a program compiles its shaders
 
 
 def local(path, folder):

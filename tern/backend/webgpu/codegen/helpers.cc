@@ -75,21 +75,28 @@ const Helper kHelpers[] = {
   return $((a.x >> n) | ((a.y << 1u) << (31u - n)), high);
 }
 )"},
-    {"div_u64", {"less_u64", "sub"}, R"(fn @div_u64(a: $, b: $) -> $ {
+    {"leading_zeros", {}, R"(fn @leading_zeros(a: $) -> u32 {
+  return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
+}
+)"},
+    // As many steps as there may be bits in the quotient: compilers unroll a number that they know.
+    {"div_u64",
+     {"leading_zeros", "less_u64", "shift_left", "sub"},
+     R"(fn @div_u64(a: $, b: $) -> $ {
   if ((a.y | b.y) == 0u) {
     return $(a.x / b.x, 0u);
   }
   var quotient = $(0u, 0u);
-  var rest = $(0u, 0u);
-  for (var i = 0u; i < 64u; i++) {
-    let at = 31u - (i & 31u);
-    let bit = (select(a.x, a.y, i < 32u) >> at) & 1u;
-    let carry = rest.y >> 31u;
-    rest = $((rest.x << 1u) | bit, (rest.y << 1u) | (rest.x >> 31u));
-    if (carry != 0u || !@less_u64(rest, b)) {
-      rest = @sub(rest, b);
-      quotient |= select($(1u << at, 0u), $(0u, 1u << at), i < 32u);
+  var rest = a;
+  let bits = i32(@leading_zeros(b)) - i32(@leading_zeros(a));
+  var part = @shift_left(b, u32(bits));
+  for (var i = bits; i >= 0i; i--) {
+    quotient = $(quotient.x << 1u, (quotient.y << 1u) | (quotient.x >> 31u));
+    if (!@less_u64(rest, part)) {
+      rest = @sub(rest, part);
+      quotient.x |= 1u;
     }
+    part = $((part.x >> 1u) | (part.y << 31u), part.y >> 1u);
   }
   return quotient;
 }
@@ -127,8 +134,8 @@ const Helper kHelpers[] = {
 }
 )"},
     // What a float does not hold is rounded here, to nearest even.
-    {"u64_to_f32", {"shift_left"}, R"(fn @u64_to_f32(a: $) -> f32 {
-  let zeros = select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
+    {"u64_to_f32", {"leading_zeros", "shift_left"}, R"(fn @u64_to_f32(a: $) -> f32 {
+  let zeros = @leading_zeros(a);
   if (zeros >= 40u) {
     return f32(a.x);
   }
