@@ -63,7 +63,7 @@ for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.s
         config.available_features.add("nvrtc")
     except OSError:
         pass
-for program in ("gdb", "qemu-hexagon", "spirv-as"):
+for program in ("chromium", "gdb", "qemu-hexagon", "spirv-as"):
     if shutil.which(program):
         config.available_features.add(program)
 if subprocess.run(["python3", "-c", "import tvm_ffi, numpy"], capture_output=True).returncode == 0:

@@ -76,6 +76,9 @@ device_rows() {
     # It may want code that says more.
     [[ ! -e $standin/target ]] || target=$(<"$standin/target")
     row "$kind" "$target" "$kind.tern" "stand-in driver" env LD_LIBRARY_PATH="$standin" TERN_STANDIN_CACHE="$work/standin" "$tern" cts "$target"
+  elif grep -qs '^# Runs on: ' "$root/tern/backend/$kind/test/cts.sh"; then
+    local own=$root/tern/backend/$kind/test/cts.sh
+    row "$kind" "$kind" "$kind.tern" "$(sed -n 's/^# Runs on: //p' "$own")" env TERN_BUILD="$build" "$own" "$tern" "$kind"
   else
     row "$kind" "$kind" "$kind.tern" "needs device"
   fi

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tern/ffi/json.h"
+#include "tern/ffi/registry.h"
 #include "tern/runtime/byte_stream.h"
 #include "tern/runtime/value_reader.h"
 
@@ -33,9 +34,25 @@ KernelInfo KernelFromValue(const ValueReader& value) {
   info.static_shared_bytes = bytes("static_shared_bytes", 0);
   if (value.Has("dynamic_shared_bytes"))
     info.dynamic_shared_bytes = bytes("dynamic_shared_bytes", 1);
-  value.ExpectOnly({"args", "launch_tags", "static_shared_bytes", "dynamic_shared_bytes"});
+  if (value.Has("bindings")) {
+    auto tensors = static_cast<size_t>(std::count_if(info.args.begin(), info.args.end(),
+                                                     [](DataType arg) { return arg.is_handle(); }));
+    info.bindings =
+        KernelBindingsFromValue(value.Field("bindings"), tensors, info.args.size() - tensors);
+  }
+  value.ExpectOnly(
+      {"args", "bindings", "launch_tags", "static_shared_bytes", "dynamic_shared_bytes"});
   return info;
 }
+
+// Of a kind that has one only; "" where it is not known.
+std::string ImplicitFormat(const std::string& kind) {
+  ffi::Function format = ffi::FindGlobal(kModuleFormatPrefix + kind);
+  return format ? format().As<std::string>() : "";
+}
+
+// Whether a saved module starts with its fmap, which no format looks like.
+bool HasImplicitFormat(std::string_view first) { return first.starts_with('{'); }
 
 }  // namespace
 
@@ -51,6 +68,7 @@ ffi::Map KernelMapToValue(const KernelMap& kernels) {
                       {"static_shared_bytes", static_cast<int64_t>(info.static_shared_bytes)}});
     if (info.dynamic_shared_bytes > 0)
       kernel->items["dynamic_shared_bytes"] = static_cast<int64_t>(info.dynamic_shared_bytes);
+    if (info.bindings) kernel->items["bindings"] = KernelBindingsToValue(*info.bindings);
     map->items[name] = kernel;
   }
   return map;
@@ -72,7 +90,7 @@ std::string SaveDeviceArtifact(const DeviceArtifact& artifact) {
     AppendSized(blob, &payload);
   }
   std::string out;
-  AppendSized(artifact.fmt, &out);
+  if (artifact.fmt != ImplicitFormat(artifact.kind)) AppendSized(artifact.fmt, &out);
   AppendSized(ffi::WriteJson(ffi::Any(KernelMapToValue(artifact.fmap))), &out);
   AppendSized(payload, &out);
   return out;
@@ -83,8 +101,15 @@ DeviceArtifact LoadDeviceArtifact(std::string kind, std::string_view bytes) {
   std::string what = "the saved " + kind + " module";
   artifact.kind = std::move(kind);
   ByteReader reader(bytes, what);
-  artifact.fmt = reader.Sized();
   std::string_view fmap = reader.Sized();
+  if (HasImplicitFormat(fmap)) {
+    artifact.fmt = ImplicitFormat(artifact.kind);
+  } else {
+    artifact.fmt = fmap;
+    TERN_CHECK(artifact.fmt != ImplicitFormat(artifact.kind))
+        << what << ": its format is said, \"" << artifact.fmt << "\", where it goes without saying";
+    fmap = reader.Sized();
+  }
   ByteReader payload(reader.Sized(), what + "'s payload");
   reader.ExpectEnd();
 

@@ -5,11 +5,13 @@
 #define TERN_RUNTIME_DEVICE_ARTIFACT_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tern/ffi/containers.h"
+#include "tern/runtime/kernel_bindings.h"
 
 namespace tern::runtime {
 
@@ -24,6 +26,8 @@ struct KernelInfo {
   std::vector<std::string> launch_tags;  // "blockIdx.x", ..., "shared.dynamic"
   uint64_t static_shared_bytes = 0;
   uint64_t dynamic_shared_bytes = 0;  // that a launch asks for
+  // How arguments are bound, where a runtime has to be told.
+  std::optional<KernelBindings> bindings;
 
   friend bool operator==(const KernelInfo&, const KernelInfo&) = default;
 };
@@ -43,9 +47,15 @@ struct DeviceArtifact {
   std::map<std::string, std::string, std::less<>> source;
 };
 
-// [fmt][fmap][payload], each a length and bytes. The kind is kept by whoever stores the bytes.
+// A kind with one format only need not save its name: a code generator registers it as
+// module_format.<kind>, a function that returns it.
+inline constexpr const char* kModuleFormatPrefix = "module_format.";
+
+// [fmt][fmap][payload], each a length and bytes; of such a kind [fmap][payload]. The kind is kept
+// by whoever stores the bytes.
 std::string SaveDeviceArtifact(const DeviceArtifact& artifact);
-// Every length is checked; throws ValueError on bytes that SaveDeviceArtifact did not make.
+// The format that was not saved is "" where nobody registered it. Every length is checked; throws
+// ValueError on bytes that SaveDeviceArtifact did not make.
 DeviceArtifact LoadDeviceArtifact(std::string kind, std::string_view bytes);
 
 }  // namespace tern::runtime

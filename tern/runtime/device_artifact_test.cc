@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tern/ffi/json.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/test_data/test_artifact.h"
@@ -101,6 +103,79 @@ TEST(DeviceArtifact, MapErrorsNameThePath) {
       ErrorOf([] { Parse(R"({"m":{"args":[],"launch_tags":[],"static_shared_bytes":0,"z":1}})"); }),
       "fmap.m: field \"z\" is not known");
   EXPECT_EQ(ErrorOf([] { Parse(R"({"m":[]})"); }), "fmap.m: expected Map, got Array");
+}
+
+// A kernel of two tensors and a number.
+KernelInfo BoundKernel() {
+  KernelInfo info{{DataType::Handle(), DataType::Int(64), DataType::Handle()}, {"blockIdx.x"}, 0};
+  info.bindings = KernelBindings{.block = {64, 1, 0},
+                                 .features = {"f"},
+                                 .rows = true,
+                                 .scalars = {2, 16, {8}},
+                                 .tensors = {{false, 0, "f32"}, {true, 1, "u32"}}};
+  return info;
+}
+
+TEST(DeviceArtifact, BindingsArePartOfTheMap) {
+  KernelMap map{{"m", BoundKernel()}};
+  EXPECT_EQ(
+      ffi::WriteJson(ffi::Any(KernelMapToValue(map))),
+      R"({"m":{"args":["handle","int64","handle"],"bindings":{"block":[64,1,0],"features":["f"],"rows":true,)"
+      R"("scalars":{"binding":2,"bytes":16,"offsets":[8]},"tensors":[{"access":"read","binding":0,"type":"f32"},)"
+      R"({"access":"read_write","binding":1,"type":"u32"}]},"launch_tags":["blockIdx.x"],"static_shared_bytes":0}})");
+  EXPECT_EQ(KernelMapFromValue(KernelMapToValue(map)), map);
+  map["m"].args.erase(map["m"].args.begin() + 1);
+  map["m"].bindings->scalars = {};
+  EXPECT_EQ(KernelMapFromValue(KernelMapToValue(map)), map);
+}
+
+TEST(DeviceArtifact, WrongBindingsNameThePath) {
+  auto failure = [](const std::function<void(KernelInfo*)>& change) {
+    KernelMap map{{"m", BoundKernel()}};
+    change(&map["m"]);
+    return ErrorOf([&] { KernelMapFromValue(KernelMapToValue(map)); });
+  };
+  EXPECT_EQ(failure([](KernelInfo* info) { info->bindings->tensors.pop_back(); }),
+            "fmap.m.bindings.tensors: expected one for each of 2 arguments, got 1");
+  EXPECT_EQ(failure([](KernelInfo* info) { info->bindings->scalars.offsets.clear(); }),
+            "fmap.m.bindings.scalars.offsets: expected one for each of 1 arguments, got 0");
+  EXPECT_EQ(failure([](KernelInfo* info) { info->bindings->scalars = {}; }),
+            "fmap.m.bindings: field \"scalars\" is missing");
+  EXPECT_EQ(failure([](KernelInfo* info) { info->bindings->scalars.offsets = {16}; }),
+            "fmap.m.bindings.scalars.offsets[0]: expected 0 to 12, got 16");
+  ffi::Map value = KernelMapToValue({{"m", BoundKernel()}});
+  auto bindings = value->items.at("m").As<ffi::Map>()->items.at("bindings").As<ffi::Map>();
+  bindings->items["more"] = 1;
+  EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(value); }),
+            "fmap.m.bindings: field \"more\" is not known");
+  bindings->items.erase("more");
+  bindings->items["block"] = ffi::MakeArray({ffi::Any(int64_t{1})});
+  EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(value); }),
+            "fmap.m.bindings.block: expected three extents");
+}
+
+// A format that its kind alone says is not saved; who does not know it still keeps the bytes.
+TEST(DeviceArtifact, TheOnlyFormatOfAKindIsNotSaved) {
+  std::string key = std::string(kModuleFormatPrefix) + "plain";
+  ffi::RegisterGlobal(key, ffi::Function::FromTyped(key, [] { return std::string("text"); }));
+  DeviceArtifact artifact{.kind = "plain", .fmt = "text"};
+  artifact.fmap["m"] = BoundKernel();
+  artifact.payload["m"] = "P";
+  std::string bytes = SaveDeviceArtifact(artifact);
+  EXPECT_EQ(bytes.substr(8, 5), R"({"m":)");
+  EXPECT_EQ(LoadDeviceArtifact("plain", bytes).fmt, "text");
+  DeviceArtifact unknown = LoadDeviceArtifact("other", bytes);
+  EXPECT_EQ(unknown.fmt, "");
+  EXPECT_EQ(unknown.fmap, artifact.fmap);
+  EXPECT_EQ(unknown.payload, artifact.payload);
+  EXPECT_EQ(SaveDeviceArtifact(unknown), bytes);
+  artifact.kind = "other";
+  std::string said = SaveDeviceArtifact(artifact);
+  EXPECT_EQ(ErrorOf([&] { LoadDeviceArtifact("plain", said); }),
+            "the saved plain module: its format is said, \"text\", where it goes without saying");
+  ffi::RemoveGlobal(key);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_THROW(LoadDeviceArtifact("plain", std::string_view(bytes).substr(0, size)), Error);
 }
 
 TEST(DeviceArtifact, MapIsReadThroughTheRegistry) {

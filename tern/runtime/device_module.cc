@@ -34,6 +34,11 @@ bool FallbackIsForced() {
   return value && std::string_view(value) == "1";
 }
 
+// Kernels that say how they are bound are for browsers.
+std::string OtherRuntime(const KernelInfo& info) {
+  return info.bindings ? "; its kernels run in a browser, by the runtime in web/" : "";
+}
+
 class DeviceModuleObj : public ffi::ModuleObj {
  public:
   DeviceModuleObj(DeviceArtifact artifact, bool is_forced_fallback)
@@ -63,7 +68,8 @@ class DeviceModuleObj : public ffi::ModuleObj {
           << "the " << artifact_.kind
           << " runtime is not loaded: TERN_FORCE_FALLBACK=1 forced the fallback";
     const TernKernelLoader* loader = FindOrLoad();
-    if (!loader) throw Error("RuntimeError", WhyPluginAbsent(artifact_.kind));
+    if (!loader)
+      throw Error("RuntimeError", WhyPluginAbsent(artifact_.kind) + OtherRuntime(it->second));
     ffi::Ref<DeviceModuleObj> self(this);
     return ffi::Function::FromPacked(
         [self, loader, &name = it->first, &info = it->second](ffi::Args args) {

@@ -164,6 +164,15 @@ TEST_F(DeviceModuleTest, AbsentPluginSavesTheSameBytes) {
   EXPECT_EQ(ErrorOf([&] { loaded->GetFunction("fill"); }), WhyPluginAbsent("absent"));
 }
 
+// Where arguments are bound as browsers do it, a browser is where it runs.
+TEST_F(DeviceModuleTest, AbsentPluginOfKernelsForBrowsers) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.kind = "absent";
+  artifact.fmap["fill"].bindings = KernelBindings{};
+  EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("fill"); }),
+            WhyPluginAbsent("absent") + "; its kernels run in a browser, by the runtime in web/");
+}
+
 TEST_F(DeviceModuleTest, SavesAndLoads) {
   ffi::Module module = LoadDeviceModule("toy", CreateDeviceModule(ToyArtifact())->SaveToBytes());
   Tensor data = OnToy(1);

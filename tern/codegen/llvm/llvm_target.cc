@@ -59,9 +59,11 @@ void InitializeLLVM() {
   });
 }
 
-// Without the vendor, which says nothing about the code: "x86_64-linux-gnu".
+// Without the vendor, which says nothing about the code: "x86_64-linux-gnu". Machines without a
+// system keep the place of one: "wasm32-unknown-unknown" is how everybody says it.
 std::string ShortTriple(const llvm::Triple& triple) {
   std::string name = llvm::Triple::getArchTypeName(triple.getArch()).str();
+  if (triple.isOSBinFormatWasm()) name += "-" + triple.getVendorName().str();
   name += "-" + llvm::Triple::getOSTypeName(triple.getOS()).str();
   if (triple.getEnvironment() != llvm::Triple::UnknownEnvironment)
     name += "-" + llvm::Triple::getEnvironmentTypeName(triple.getEnvironment()).str();

@@ -38,6 +38,11 @@ TEST(LLVMTarget, TripleLosesItsVendor) {
   EXPECT_EQ(Make("llvm -mtriple=riscv64-linux-musl").triple(), "riscv64-linux-musl");
 }
 
+TEST(LLVMTarget, TripleOfWebAssemblyIsTheUsualOne) {
+  EXPECT_EQ(Make("llvm -mtriple=wasm32-unknown-unknown").triple(), "wasm32-unknown-unknown");
+  EXPECT_EQ(Make("llvm -mtriple=wasm32").triple(), "wasm32-unknown-unknown");
+}
+
 TEST(LLVMTarget, BaselineHasWhatTheSystemAsksFor) {
   EXPECT_TRUE(Make("llvm -mtriple=riscv64-linux-gnu").HasFeature("d"));
   EXPECT_FALSE(Make("llvm -mtriple=x86_64-linux-gnu").HasFeature("avx"));

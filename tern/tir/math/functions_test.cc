@@ -10,11 +10,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <random>
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/text.h"
 
 namespace tern::tir::math {
@@ -285,6 +287,69 @@ TEST_F(MathFunctions, FusedMultiplyAdd) {
   CheckFma<float>();
   CheckFma<double>();
 }
+
+// What targets without float64 get, compiled for this machine.
+class Float32Alone : public MathFunctions {
+ protected:
+  void SetUp() override {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      target::TargetKind kind;
+      kind.name = "float32_alone";
+      kind.attrs["float64"] = {.type = target::AttrSpec::Type::kBool, .default_value = false};
+      target::RegisterTargetKind(kind);
+      for (auto [name, lower] :
+           {std::pair<const char*, Lower>{
+                "sin", [](const ir::CallNode* call) { return Sin(call->args[0]); }},
+            {"cos", [](const ir::CallNode* call) { return Cos(call->args[0]); }},
+            {"pow", [](const ir::CallNode* call) { return Pow(call->args[0], call->args[1]); }},
+            {"fma", [](const ir::CallNode* call) {
+               return Fma(call->args[0], call->args[1], call->args[2]);
+             }}})
+        RegisterLoweringRule(name, target::Target::DefaultHost()->kind->name,
+                             [lower = lower](const ir::CallNode* call) {
+                               if (!is_in_use) return Expr();
+                               target::TargetScope scope(target::Target::Parse("float32_alone"));
+                               return lower(call);
+                             });
+    });
+    is_in_use = true;
+  }
+  void TearDown() override { is_in_use = false; }
+
+ private:
+  using Lower = Expr (*)(const ir::CallNode*);
+  static inline bool is_in_use = false;
+};
+
+TEST_F(Float32Alone, Sine) {
+  std::vector<float> inputs = Samples<float, uint32_t>(1 << 18);
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> far(-1e6, 1e6);
+  for (int i = 0; i < 100000; ++i) inputs.push_back(static_cast<float>(far(random)));
+  for (auto [name, exact] : {std::pair<const char*, Exact>{"sin", std::sin}, {"cos", std::cos}}) {
+    std::vector<float> results = Evaluate<float>(std::string(name) + "(A[i])", inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (std::fabs(inputs[i]) > 1e6 && std::isfinite(inputs[i])) {
+        ASSERT_LE(std::fabs(results[i]), 1) << name << "(" << inputs[i] << ")";
+        continue;
+      }
+      // Near its zeros, far away, the last digits are lost, as those of pi are.
+      double error = std::fabs(static_cast<double>(results[i] - exact(inputs[i])));
+      ASSERT_TRUE(error <= 1e-9 || Distance(results[i], exact(inputs[i])) <= 3)
+          << name << "(" << inputs[i] << ") = " << results[i];
+    }
+  }
+}
+
+TEST_F(Float32Alone, Power) {
+  CheckBinary<float>("pow", std::pow, [](double x, double y) {
+    double exponent = std::fabs(y * std::log2(std::fabs(x)));
+    return 1 + 2 * (exponent < 160 ? exponent : 0);
+  });
+}
+
+TEST_F(Float32Alone, FusedMultiplyAdd) { CheckFma<float>(); }
 
 }  // namespace
 }  // namespace tern::tir::math

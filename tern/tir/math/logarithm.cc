@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tern/tir/analysis/has_float64.h"
 #include "tern/tir/math/coefficients.h"
 #include "tern/tir/math/expr_builder.h"
 #include "tern/tir/math/functions.h"
@@ -85,7 +86,7 @@ Expr Log1p(const Expr& x) {
 
 Expr Pow(const Expr& x, const Expr& y) {
   DataType dtype = x.dtype();
-  if (dtype.bits() == 32) {
+  if (dtype.bits() == 32 && HasFloat64(target::CurrentTarget())) {
     DataType wide = DataType::Float(64, dtype.lanes());
     return Cast(dtype, Call("pow", {Cast(wide, x), Cast(wide, y)}));
   }

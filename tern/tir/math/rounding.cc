@@ -54,28 +54,46 @@ Expr AddToOdd(Lets& let, const Expr& x, const Expr& y) {
   return Reinterpret(sum.dtype(), Select(is_inexact && is_even, moved, bits));
 }
 
-// A float64 that is finite and not zero is mantissa * 2^exponent, the mantissa in [1, 2) or its
-// negative; the exponent is an int64.
+// What taking a float of 32 or 64 bits apart depends on.
+struct FmaFormat {
+  int shift;                 // makes a subnormal number normal
+  int64_t exponent;          // the bits of the exponent, at the lowest place
+  int64_t all_but_exponent;  // the other bits
+  double halves;             // 1 + 2^n: splits a mantissa into two of half the digits
+  int far_above, far_below;  // exponents of an addend beyond which it is all, or only a sign
+  int least, largest;        // exponents of results, and somewhat beyond
+};
+const FmaFormat& FmaFormatOf(DataType dtype) {
+  static const FmaFormat k32 = {25, 0xff, 0x807fffff, 0x1p12 + 1, 100, -80, -320, 270};
+  static const FmaFormat k64 = {
+      54, 0x7ff, static_cast<int64_t>(0x800fffffffffffffU), 0x1p27 + 1, 300, -200, -2400, 2100};
+  return dtype.bits() == 32 ? k32 : k64;
+}
+
+// A float that is finite and not zero is mantissa * 2^exponent, the mantissa in [1, 2) or its
+// negative; the exponent is an integer of the float's size.
 struct Parts {
   Expr mantissa, exponent;
 };
-Parts SplitFloat64(Lets& let, const Expr& x) {
-  constexpr int kShift = 54;
+Parts SplitFloat(Lets& let, const Expr& x) {
   DataType integer = IntOf(x.dtype()), bits_type = UIntOf(x.dtype());
-  Expr is_subnormal = let(Less(Call("abs", {x}), Const(x, 0x1p-1022)));
-  Expr normal = let(Select(is_subnormal, x * Const(x, std::ldexp(1, kShift)), x));
-  Expr biased = And(ShiftRight(Reinterpret(integer, normal), 52), IntConst(integer, 0x7ff));
-  Expr bias = Select(is_subnormal, IntConst(integer, 1023 + kShift), IntConst(integer, 1023));
-  constexpr auto kAllButExponent = static_cast<int64_t>(0x800fffffffffffffU);
-  Expr mantissa = Or(And(Bits(normal), IntConst(bits_type, kAllButExponent)),
-                     IntConst(bits_type, 0x3ff0000000000000));
+  const FloatFormat& format = FormatOf(x.dtype());
+  const FmaFormat& parts = FmaFormatOf(x.dtype());
+  Expr is_subnormal = let(Less(Call("abs", {x}), Const(x, std::ldexp(1, 1 - format.bias))));
+  Expr normal = let(Select(is_subnormal, x * Const(x, std::ldexp(1, parts.shift)), x));
+  Expr biased = And(ShiftRight(Reinterpret(integer, normal), format.mantissa_bits),
+                    IntConst(integer, parts.exponent));
+  Expr bias = Select(is_subnormal, IntConst(integer, format.bias + parts.shift),
+                     IntConst(integer, format.bias));
+  Expr mantissa = Or(And(Bits(normal), IntConst(bits_type, parts.all_but_exponent)),
+                     IntConst(bits_type, int64_t{format.bias} << format.mantissa_bits));
   return {let(Reinterpret(x.dtype(), mantissa)), let(biased - bias)};
 }
 
 // x * y = product + lost, exactly, for mantissas: halves of their digits have exact products.
 ExactSum MultiplyExactly(Lets& let, const Expr& x, const Expr& y) {
   auto upper_half = [&](const Expr& value) {
-    Expr scaled = let(value * Const(value, 0x1p27 + 1));
+    Expr scaled = let(value * Const(value, FmaFormatOf(value.dtype()).halves));
     return let(scaled - (scaled - value));
   };
   Expr product = let(x * y);
@@ -85,34 +103,36 @@ ExactSum MultiplyExactly(Lets& let, const Expr& x, const Expr& y) {
   return {product, let(lost)};
 }
 
-// x * 2^exponent, the exponent from -2400 to 2100: in three steps, each of which is a number.
-Expr ScaleFarFloat64(Lets& let, const Expr& x, const Expr& exponent) {
+// x * 2^exponent, the exponent in FmaFormat's range: in three steps, each of which is a number.
+Expr ScaleFar(Lets& let, const Expr& x, const Expr& exponent) {
   Expr third = let(ir::TruncDivNode::Make(exponent, Const(exponent, 3)));
   Expr step = let(PowerOfTwo(x.dtype(), third));
   return x * PowerOfTwo(x.dtype(), exponent - third - third) * step * step;
 }
 
-// a * b + c of float64. The product is taken apart into two numbers whose sum is exact; of three
-// numbers the two smaller ones are added with rounding to odd, so that the last addition rounds as
-// if it were the only one.
-Expr FmaOfFloat64(const Expr& a, const Expr& b, const Expr& c) {
+// a * b + c of float64, and of float32 where there is no float64. The product is taken apart into
+// two numbers whose sum is exact; of three numbers the two smaller ones are added with rounding to
+// odd, so that the last addition rounds as if it were the only one.
+Expr FmaByParts(const Expr& a, const Expr& b, const Expr& c) {
   Lets let;
   DataType integer = IntOf(a.dtype());
-  Parts x = SplitFloat64(let, a), y = SplitFloat64(let, b), z = SplitFloat64(let, c);
+  const FmaFormat& format = FmaFormatOf(a.dtype());
+  Parts x = SplitFloat(let, a), y = SplitFloat(let, b), z = SplitFloat(let, c);
   Expr exponent = let(x.exponent + y.exponent);
   // c relative to the product: so far above it is the result, so far below only its sign counts.
-  constexpr int kFarAbove = 300, kFarBelow = -200;
   Expr distance = let(z.exponent - exponent);
-  Expr near = Max(Min(distance, IntConst(integer, kFarAbove)), IntConst(integer, kFarBelow));
+  Expr near =
+      Max(Min(distance, IntConst(integer, format.far_above)), IntConst(integer, format.far_below));
   Expr addend = Select(Equal(c, Const(c, 0)), c, z.mantissa * PowerOfTwo(c.dtype(), near));
 
   ExactSum product = MultiplyExactly(let, x.mantissa, y.mantissa);
   ExactSum low = AddExactly(let, let(addend), product.lost);
   ExactSum high = AddExactly(let, product.sum, low.sum);
   Expr sum = let(high.sum + AddToOdd(let, low.lost, high.lost));
-  Expr bounded = let(Max(Min(exponent, IntConst(integer, 2100)), IntConst(integer, -2400)));
+  Expr bounded =
+      let(Max(Min(exponent, IntConst(integer, format.largest)), IntConst(integer, format.least)));
   Expr result =
-      Select(Less(IntConst(integer, kFarAbove), distance), c, ScaleFarFloat64(let, sum, bounded));
+      Select(Less(IntConst(integer, format.far_above), distance), c, ScaleFar(let, sum, bounded));
 
   Expr are_finite = Call("isfinite", {a}) && Call("isfinite", {b}) && Call("isfinite", {c});
   Expr is_special = ir::NotNode::Make(are_finite) || Equal(a, Const(a, 0)) || Equal(b, Const(b, 0));
@@ -148,10 +168,10 @@ Expr CopySign(const Expr& x, const Expr& sign) {
 
 Expr Fma(const Expr& a, const Expr& b, const Expr& c) {
   DataType dtype = a.dtype(), wide = DataType::Float(64, dtype.lanes());
-  if (dtype.bits() == 64) return FmaOfFloat64(a, b, c);
+  bool has_wider = dtype.bits() < 64 && HasFloat64(target::CurrentTarget());
+  if (dtype.bits() == 64 || (dtype.bits() == 32 && !has_wider)) return FmaByParts(a, b, c);
   // Of narrow floats float32 holds the product too, unless it is beyond the range of bfloat16.
-  if (dtype.is_narrow_float() && !HasFloat64(target::CurrentTarget()))
-    wide = DataType::Float(32, dtype.lanes());
+  if (!has_wider) wide = DataType::Float(32, dtype.lanes());
   // The wide type has at least twice the digits: the product is exact.
   Lets let;
   Expr product = let(Cast(wide, a) * Cast(wide, b)), addend = let(Cast(wide, c));

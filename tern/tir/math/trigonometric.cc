@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "tern/tir/analysis/has_float64.h"
 #include "tern/tir/math/coefficients.h"
 #include "tern/tir/math/expr_builder.h"
 #include "tern/tir/math/functions.h"
@@ -13,12 +14,42 @@ constexpr double kPi = 3.141592653589793, kPiLow = 0x1.1a62633145c07p-53;
 constexpr double kHalfPi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
 constexpr double kTwoOverPi = 0.6366197723675814;
 
+// As SinOfTurned, where float32 is all there is: pieces of pi / 2 of 14 bits, whose products with
+// the two halves of n, of 10 bits each, are exact. n stays a float, of which two bits count.
+Expr SinOfTurnedInFloat32(const Expr& x, int quarter_turns) {
+  constexpr double kPieces[] = {0x1.9218p+0, 0x1.ed5p-14, 0x1.10b4611a6p-30};
+  Lets let;
+  auto times = [&](const Expr& value, double factor) { return value * Const(x, factor); };
+  auto is_odd = [&](const Expr& whole) {
+    Expr half = let(times(whole, 0.5));
+    return Call("floor", {half}) != half;
+  };
+  Expr n = let(Call("round", {times(x, kTwoOverPi)}));
+  Expr high = let(times(Call("round", {times(n, 1.0 / 1024)}), 1024));
+  Expr low = let(n - high);
+  Expr rest = let(x - times(high, kPieces[0]));
+  rest = let(rest - times(low, kPieces[0]));
+  rest = let(rest - times(high, kPieces[1]));
+  rest = let(rest - times(low, kPieces[1]));
+  rest = let(rest - times(n, kPieces[2]));
+  // Far away from zero, where the reduction is not exact, the result still is a sine.
+  Expr r = let(Max(Min(rest, Const(x, 1)), Const(x, -1)));
+  Expr z = let(r * r);
+  Expr sine = r + r * z * Polynomial(z, kSin32);
+  Expr cosine = (Const(x, 1) - times(z, 0.5)) + z * z * Polynomial(z, kCos32);
+  Expr turns = let(n + Const(x, quarter_turns));
+  Expr value = let(Select(is_odd(turns), cosine, sine));
+  Expr result = Select(is_odd(let(Call("floor", {times(turns, 0.5)}))), times(value, -1), value);
+  return let.In(Select(Call("isfinite", {x}), result, Const(x, NAN)));
+}
+
 // sin(x + quarter_turns * pi / 2). Computed in float64 for float32 too, which keeps the reduction
 // exact; x = n * pi / 2 + rest with |rest| <= pi / 4.
 Expr SinOfTurned(const Expr& x, int quarter_turns) {
   Lets let;
   DataType wide = DataType::Float(64, x.dtype().lanes()), bits_type = UIntOf(wide);
   bool single = x.dtype().bits() == 32;
+  if (single && !HasFloat64(target::CurrentTarget())) return SinOfTurnedInFloat32(x, quarter_turns);
   Expr y = let(Cast(wide, x));
   Expr to_integer = Const(y, FormatOf(wide).to_integer);
   Expr shifted = let(y * Const(y, kTwoOverPi) + to_integer);

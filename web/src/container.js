@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Containers of docs/artifact_format.md. What tern/runtime/container.cc refuses is refused here, with the same words.
+import { check, runtimeError } from "./error.js";
+import { bytesToChars } from "./json.js";
+
+const kMagic = "\x7fTERN\r\n\x1a", kVersion = 1, kAlignment = 64, kHeaderSize = 64, kHashSize = 32, kMaxNameSize = 255;
+
+/** Little-endian integers and length-prefixed bytes; trusts no length. */
+export class ByteReader {
+  constructor(bytes, what) {
+    this.bytes = bytes;
+    this.what = what;
+  }
+  take(size) {
+    const { bytes, what } = this;
+    check(size <= bytes.length, () => `${what} is truncated: ${size} more bytes expected, ${bytes.length} left`);
+    this.bytes = bytes.subarray(Number(size));
+    return bytes.subarray(0, Number(size));
+  }
+  #view(size) {
+    const { buffer, byteOffset } = this.take(size);
+    return new DataView(buffer, byteOffset);
+  }
+  uint32() {
+    return this.#view(4).getUint32(0, true);
+  }
+  uint64() {
+    return this.#view(8).getBigUint64(0, true);
+  }
+  sized() {
+    return this.take(this.uint64());
+  }
+  expectEnd() {
+    check(this.bytes.length === 0, () => `${this.what} has ${this.bytes.length} bytes too many`);
+  }
+}
+
+export const isContainer = (bytes) => bytesToChars(bytes.subarray(0, kMagic.length)) === kMagic;
+
+async function hashIs(bytes, expected) {
+  if (!globalThis.crypto?.subtle) throw runtimeError("the file cannot be verified: pages need https to have SHA-256");
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).every((byte, i) => byte === expected[i]);
+}
+
+export class Container {
+  sections = [];
+
+  static async open(bytes) {
+    const header = new ByteReader(bytes.subarray(0, kHeaderSize), "the container's header");
+    check(bytesToChars(header.take(kMagic.length)) === kMagic, () => "not a Tern container");
+    const version = header.uint32();
+    check(version === kVersion, () => `container version ${version} is not supported: this runtime reads version ${kVersion}`);
+    const count = header.uint32(), tableSize = header.uint64(), totalSize = header.uint64(), hash = header.take(kHashSize);
+    check(totalSize === BigInt(bytes.length), () => `the container is ${
+      bytes.length < totalSize ? "truncated" : "followed by other bytes"}: ${totalSize} bytes expected, ${bytes.length} found`);
+    check(tableSize <= bytes.length - kHeaderSize, () => "the container's table ends beyond its end");
+    const end = kHeaderSize + Number(tableSize), hashed = new Uint8Array(bytes.subarray(kHashSize, end));
+    hashed.set(bytes.subarray(0, kHashSize));
+    check(await hashIs(hashed, hash), () => "the container's table was altered: its hash is wrong");
+    const container = new Container();
+    container.#readTable(bytes, bytes.subarray(kHeaderSize, end), count);
+    return container;
+  }
+
+  // There is one legal layout, so every byte outside the sections is known.
+  #readTable(bytes, table, count) {
+    const reader = new ByteReader(table, "the container's table");
+    let end = kHeaderSize + table.length, last = "";
+    for (let i = 0; i < count; ++i) {
+      const name = bytesToChars(reader.sized()), offset = reader.uint64(), size = reader.uint64(), hash = reader.take(kHashSize);
+      check(/^[!-~]+$/.test(name) && name.length <= kMaxNameSize, () => `section ${i} of the container has a bad name`);
+      check(last < name, () => `section ${name} of the container is out of order`);
+      const start = Math.ceil(end / kAlignment) * kAlignment;
+      check(offset === BigInt(start) && start <= bytes.length && size <= bytes.length - start,
+            () => `section ${name} of the container is out of place: ${size} bytes at ${offset}`);
+      check(bytes.subarray(end, start).every((byte) => byte === 0),
+            () => `the bytes before section ${name} of the container are not zero`);
+      last = name, end = start + Number(size);
+      this.sections.push({ name, bytes: bytes.subarray(start, end), hash });
+    }
+    reader.expectEnd();
+    check(end === bytes.length, () => `the container has ${bytes.length - end} bytes behind its last section`);
+  }
+
+  /** The section's bytes, verified. */
+  async get(name) {
+    const section = this.sections.find((candidate) => candidate.name === name);
+    check(section, () => `the container has no section ${name}; it has ${this.sections.map((other) => other.name).join(", ")}`);
+    check(await hashIs(section.bytes, section.hash), () => `section ${name} of the container was altered: its hash is wrong`);
+    return section.bytes;
+  }
+}

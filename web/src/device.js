@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A WebGPU device: its memory, its pipelines, and the commands that wait to be submitted.
+import { check, runtimeError } from "./error.js";
+import { DeviceMemory, Workspace } from "./memory.js";
+import { Place } from "./tensor.js";
+
+const kScalarsBytes = 65536, kFeatures = ["shader-f16", "subgroups"], kLimits = /^max(Buffer|Storage|Compute)/;
+
+/** Commands of one submission. Scalars of all its launches go over in one write. */
+class Commands {
+  #gpu;
+  #encoder = null;
+  #pass = null;
+  #values = new DataView(new ArrayBuffer(kScalarsBytes));
+  #used = 0;
+
+  constructor(gpu) {
+    this.#gpu = gpu;
+    this.scalars = gpu.createBuffer({ size: kScalarsBytes, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+  }
+
+  pass() {
+    this.#encoder ??= this.#gpu.createCommandEncoder();
+    return this.#pass ??= this.#encoder.beginComputePass();
+  }
+  #endPass() {
+    this.#pass?.end();
+    this.#pass = null;
+  }
+
+  copy(from, to, bytes) {
+    this.#encoder ??= this.#gpu.createCommandEncoder();
+    this.#endPass();
+    this.#encoder.copyBufferToBuffer(from.buffer, 0, to.buffer, 0, bytes);
+  }
+
+  /** Where in `scalars` they are. `put` writes them at a place of a DataView. */
+  addScalars(bytes, put) {
+    const step = this.#gpu.limits.minUniformBufferOffsetAlignment, room = Math.ceil(bytes / step) * step;
+    check(room <= kScalarsBytes, () => `${bytes} bytes of scalars are more than ${kScalarsBytes}`);
+    if (this.#used + room > kScalarsBytes) this.submit();
+    const at = this.#used;
+    this.#used += room;
+    put(this.#values, at);
+    return at;
+  }
+
+  submit() {
+    const { queue } = this.#gpu, encoder = this.#encoder;
+    this.#endPass();
+    if (encoder && this.#used) queue.writeBuffer(this.scalars, 0, this.#values.buffer, 0, this.#used);
+    if (encoder) queue.submit([encoder.finish()]);
+    this.#encoder = null;
+    this.#used = 0;
+  }
+}
+
+export class Device extends Place {
+  #lost = null;
+  #errors = [];
+  #batches = 0;
+  #pipelines = new Map();
+
+  constructor(gpu) {
+    super("webgpu", (bytes, data) => new DeviceMemory(this, bytes, data));
+    this.gpu = gpu;
+    this.commands = new Commands(gpu);
+    this.workspace = new Workspace(this);
+    this.lost = gpu.lost.then(({ reason, message }) => this.#lost ??= message || reason || "no reason was given");
+    gpu.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#errors.push(event.error.message);
+    });
+  }
+
+  /** Throws where the device can do no more. */
+  check() {
+    if (this.#lost) throw runtimeError(`the WebGPU device was lost: ${this.#lost}; tern.init() gives a new one`);
+  }
+
+  /** Of {name, wgsl, layout, entries, constants}, at once, for a launch that waits for it. */
+  makePipeline({ wgsl, layout, constants }, make = "createComputePipeline") {
+    const compute = { module: this.gpu.createShaderModule({ code: wgsl }), entryPoint: "main", constants };
+    return [this.gpu[make]({ layout: this.gpu.createPipelineLayout({ bindGroupLayouts: [layout] }), compute }), compute.module];
+  }
+
+  /** A promise of it. Each is compiled once. */
+  pipeline(description) {
+    const { wgsl, entries, constants } = description, key = JSON.stringify([wgsl, entries, constants]);
+    if (!this.#pipelines.has(key)) this.#pipelines.set(key, this.#compile(description));
+    return this.#pipelines.get(key);
+  }
+
+  async #compile(description) {
+    this.gpu.pushErrorScope("validation");
+    const [pipeline, module] = this.makePipeline(description, "createComputePipelineAsync"), scope = this.gpu.popErrorScope();
+    try {
+      return await pipeline;
+    } catch (error) {
+      const { messages } = await module.getCompilationInfo();
+      const lines = messages.filter(({ type }) => type === "error").map((m) => `\n  line ${m.lineNum}:${m.linePos}: ${m.message}`);
+      throw runtimeError(`kernel ${description.name} cannot be compiled: ${error.message}${lines.join("")}`);
+    } finally {
+      await scope.catch(() => {});
+    }
+  }
+
+  async readBuffer(buffer, offset, bytes) {
+    this.flush();
+    const { gpu } = this, encoder = gpu.createCommandEncoder();
+    const to = gpu.createBuffer({ size: bytes, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    encoder.copyBufferToBuffer(buffer, offset, to, 0, bytes);
+    gpu.queue.submit([encoder.finish()]);
+    const failure = await to.mapAsync(GPUMapMode.READ).catch((error) => error);
+    this.#throwErrors();
+    if (failure) throw runtimeError(`the memory cannot be read: ${failure.message}`);
+    const result = new Uint8Array(to.getMappedRange()).slice();
+    to.destroy();
+    return result;
+  }
+
+  batch(body) {
+    ++this.#batches;
+    try {
+      return body();
+    } finally {
+      if (--this.#batches === 0) this.flush();
+    }
+  }
+
+  flush() {
+    if (!this.#lost) this.commands.submit();
+  }
+
+  async sync() {
+    this.flush();
+    this.check();
+    await this.gpu.queue.onSubmittedWorkDone();
+    this.#throwErrors();
+  }
+
+  #throwErrors() {
+    this.check();
+    const [first] = this.#errors.splice(0);
+    if (first) throw runtimeError(`WebGPU: ${first}`);
+  }
+
+  destroy() {
+    this.#lost ??= "it was destroyed";
+    this.gpu.destroy();
+  }
+}
+
+export async function init({ device, powerPreference } = {}) {
+  if (device) return new Device(device);
+  if (!globalThis.navigator?.gpu)
+    throw runtimeError("this browser has no WebGPU, or not for pages without https");
+  const adapter = await navigator.gpu.requestAdapter({ powerPreference });
+  if (!adapter) throw runtimeError("WebGPU has no device here");
+  const requiredFeatures = kFeatures.filter((name) => adapter.features.has(name)), requiredLimits = {};
+  for (const name in adapter.limits) if (kLimits.test(name)) requiredLimits[name] = adapter.limits[name];
+  try {
+    return new Device(await adapter.requestDevice({ requiredFeatures, requiredLimits }));
+  } catch (error) {
+    throw runtimeError(`WebGPU gives no device: ${error.message}`);
+  }
+}

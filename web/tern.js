@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Tern in the browser: runs .tern files on WebGPU, and their host code as WebAssembly. docs/web.md is the manual, tern.d.ts has the types.
+import { Module } from "./src/module.js";
+
+export { Artifact } from "./src/artifact.js";
+export { Device, init } from "./src/device.js";
+export { fromFloats, toFloats } from "./src/dtype.js";
+export { TernError } from "./src/error.js";
+export { host, Tensor } from "./src/tensor.js";
+export { Module };
+
+export const load = (source, device = null, { name } = {}) => Module.load(source, device, name);
