@@ -24,10 +24,12 @@ void CodeGenLLVM::AddFunction(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
   llvm::Function* declared = DeclareFunction(function);
   // Where the order of sums is free so are their last digits: products are added without rounding
-  // where the machine has an instruction for it.
+  // where the machine has an instruction for it, and a division of many numbers by one is a product
+  // with its reciprocal.
   llvm::FastMathFlags flags;
   flags.setAllowReassoc(tir::HasFlag(function, tir::attr::kReassociate));
   flags.setAllowContract(flags.allowReassoc());
+  flags.setAllowReciprocal(flags.allowReassoc());
   builder_.setFastMathFlags(flags);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", declared));
   if (debug_info_) debug_info_->EnterFunction(declared, function->span, &builder_);

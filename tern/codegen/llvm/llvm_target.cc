@@ -43,9 +43,9 @@ constexpr HostArch kHostArchs[] = {
     {"wasm32", Linker::kWasm, "wasm32", "generic",
      "+simd128,+bulk-memory,+bulk-memory-opt,+sign-ext,+nontrapping-fptoint,+mutable-globals",
      nullptr, "", nullptr, nullptr, false},
-    // LLVM takes scatter instructions to be cheaper than they are on any machine.
+    // LLVM takes instructions that gather and scatter to be cheaper than they are on any machine.
     {"x86_64", Linker::kElf, "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false,
-     16, "+prefer-no-scatter"},
+     16, "+prefer-no-gather,+prefer-no-scatter"},
 };
 constexpr HostArch kOtherArch = {nullptr};
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for hosts. None changes in which order the numbers of one result are combined, so that
-// results stay the same to the last bit.
+// The rules for hosts. None here changes in which order the numbers of one result are combined, so
+// that results stay the same to the last bit; those of host_reductions.cc do.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/host_reductions.h"
 #include "tern/schedule/rules/loops.h"
 
 namespace tern::schedule {
@@ -34,6 +35,53 @@ bool VectorizeElements(Schedule* schedule, const BlockInfo& block, const Machine
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   schedule->Vectorize(LoopOf(block.name, split.inner));
   ParallelizeOuter(schedule, block.name, work, facts);
+  return true;
+}
+
+// The loops of the axes along which what is read, and what is written, is contiguous: two others.
+struct Transposition {
+  std::string read, written;
+};
+std::optional<Transposition> TranspositionOf(const Schedule& schedule, const BlockInfo& block) {
+  std::optional<LoopsByKind> loops = SortLoops(schedule, block);
+  if (!loops || !loops->reduce.empty() || block.conditional || block.accesses.size() != 2)
+    return {};
+  Transposition result;
+  for (const BlockAccess& access : block.accesses) {
+    if (!access.by_axes || access.axes.size() != block.axes.size() ||
+        access.buffer->dtype != DataType::Float(32))
+      return {};
+    (access.store ? result.written : result.read) = block.axes[access.axes.back()].loop;
+  }
+  if (result.read == result.written) return {};
+  return result;
+}
+
+// Tiles of a vector of vectors are transposed in registers, and of those there are tiles that the
+// first cache has room for.
+bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  constexpr int64_t kTile = 64;
+  std::optional<Transposition> axes = TranspositionOf(*schedule, block);
+  int64_t lanes = facts.vector_bytes / 4;
+  if (!axes || lanes < 4) return false;
+  int64_t work = WorkOf(*schedule, block.name);
+  Schedule::Names order;
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop != axes->read && axis.loop != axes->written) order.push_back(axis.loop);
+  Schedule::Names rows, columns;
+  for (const BlockAxis& axis : block.axes) {
+    if (axis.loop != axes->read && axis.loop != axes->written) continue;
+    if (!Divides(lanes, axis.extent)) return false;
+    Schedule::Names& names = axis.loop == axes->read ? rows : columns;
+    for (const char* part : {"_o", "_t", "_i"})
+      names.push_back(FreshLoopName(*schedule, axis.loop + part));
+    schedule->Split(LoopOf(block.name, axis.loop),
+                    {Divides(kTile, axis.extent) ? kTile / lanes : 1, lanes}, names);
+  }
+  for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {rows[i], columns[i]});
+  schedule->Reorder(Around(block.name, order));
+  ParallelizeOuter(schedule, block.name, work, facts);
+  schedule->Tensorize(LoopOf(block.name, rows[2]), "f32_transpose_" + std::to_string(lanes));
   return true;
 }
 
@@ -138,13 +186,22 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
 bool JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row = RowLoop(*schedule, block);
   if (row.empty()) return false;
-  Schedule::Names all = block.members;
-  all.push_back(block.name);
-  int64_t work = 0;
-  for (const std::string& name : all) work += WorkOf(*schedule, name);
-  for (size_t i = block.members.size(); i-- > 0;)
-    schedule->ComputeAt(block.members[i], LoopOf(block.name, row));
-  for (const std::string& name : all) VectorizeInRow(schedule, name, facts);
+  int64_t work = WorkOf(*schedule, block.name);
+  Schedule::Names all, others = {block.name};
+  std::vector<VectorReduction> reductions;
+  for (const std::string& name : block.members) {
+    work += WorkOf(*schedule, name);
+    if (std::optional<VectorReduction> reduction = FactorVectors(schedule, name, facts)) {
+      for (const std::string& made : reduction->made()) all.push_back(made);
+      reductions.push_back(std::move(*reduction));
+    } else {
+      others.push_back(name);
+    }
+    all.push_back(name);
+  }
+  for (size_t i = all.size(); i-- > 0;) schedule->ComputeAt(all[i], LoopOf(block.name, row));
+  for (const std::string& name : others) VectorizeInRow(schedule, name, facts);
+  for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
   ParallelizeOuter(schedule, block.name, work, facts);
   return true;
 }
@@ -161,6 +218,7 @@ bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFact
 
 void RegisterHostRules() {
   RegisterHostMatmulRules();
+  RegisterHostReductionRules();
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",
@@ -180,6 +238,12 @@ void RegisterHostRules() {
                 .fits = IsHostWithVectors,
                 .priority = 10,
                 .apply = VectorizeColumns});
+  RegisterRule({.name = "transpose_in_registers",
+                .description = "tiles of vectors are transposed in registers; float32",
+                .kinds = {K::kInjective},
+                .fits = IsHostWithVectors,
+                .priority = 20,
+                .apply = TransposeTiles});
   RegisterRule({.name = "vectorize_elements",
                 .description = "neighbouring elements are computed at once, as vectors",
                 .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},

@@ -42,6 +42,13 @@ int64_t SaturatingProduct(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
 }
 
+std::string FreshName(const std::string& wish,
+                      const std::function<bool(const std::string&)>& taken) {
+  std::string name = wish;
+  for (int i = 1; taken(name); ++i) name = wish + "_" + std::to_string(i);
+  return name;
+}
+
 bool IsSpatialLoop(const BlockNode* block, const ForNode* loop) {
   AxisUse use = UseOf(block, loop->var.node());
   return loop->for_kind == ForKind::kSerial && use.spatial && !use.reduce && !use.other;
@@ -59,13 +66,20 @@ std::string LoopOf(const std::string& block, const std::string& loop) { return b
 
 std::string FreshLoopName(const Schedule& schedule, const std::string& wish) {
   std::vector<const ForNode*> loops = LoopsIn(schedule.function()->body);
-  auto taken = [&](const std::string& name) {
+  return FreshName(wish, [&](const std::string& name) {
     return std::any_of(loops.begin(), loops.end(),
                        [&](const ForNode* loop) { return loop->var.name() == name; });
-  };
-  std::string name = wish;
-  for (int i = 1; taken(name); ++i) name = wish + "_" + std::to_string(i);
-  return name;
+  });
+}
+
+std::string FreshBlockName(const Schedule& schedule, const std::string& wish) {
+  const Stmt& body = schedule.function()->body;
+  std::vector<const BlockNode*> blocks = BlocksIn(body);
+  return FreshName(wish, [&](const std::string& name) {
+    return FindAllocation(body, name) ||
+           std::any_of(blocks.begin(), blocks.end(),
+                       [&](const BlockNode* block) { return block->name == name; });
+  });
 }
 
 std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block) {
@@ -134,6 +148,23 @@ std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
           return IsNeighbour(access, axis.var.node());
         });
     return fits ? std::optional(a) : std::nullopt;
+  }
+  return {};
+}
+
+std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
+  if (block.accesses.empty() || !block.accesses[0].store || block.conditional) return {};
+  const Buffer& result = block.accesses[0].buffer;
+  for (size_t a = block.axes.size(); a-- > 0;) {
+    const BlockAxis& axis = block.axes[a];
+    if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
+    bool reads = false, fits = true;
+    for (const BlockAccess& access : block.accesses) {
+      if (access.buffer.same(result)) continue;
+      fits &= IsNeighbour(access, axis.var.node());
+      reads |= !access.indices.empty() && ir::UsesVar(access.indices.back(), axis.var.node());
+    }
+    if (fits && reads) return a;
   }
   return {};
 }

@@ -25,6 +25,8 @@ const tir::BlockNode* FindBlockNamed(const Schedule& schedule, const std::string
 std::string LoopOf(const std::string& block, const std::string& loop);
 // A name for a loop that no other has: the one wished for, or with a number behind it.
 std::string FreshLoopName(const Schedule& schedule, const std::string& wish);
+// The same for a block and its buffer.
+std::string FreshBlockName(const Schedule& schedule, const std::string& wish);
 
 // The block's loops by what they are to it; nothing where one is not an axis's own.
 struct LoopsByKind {
@@ -45,6 +47,8 @@ std::string RowLoop(const Schedule& schedule, const BlockInfo& block);
 // The spatial axis along which neighbours are neighbours in memory: the last of every element that
 // is written, and the last or none of every element that is read.
 std::optional<size_t> FindVectorAxis(const BlockInfo& block);
+// The same of a reduction: the axis that is summed over, along which neighbours are read.
+std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block);
 // How many elements fill `registers` vectors, and no more than the extent; 0: not even two.
 int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts, int64_t registers);
 

@@ -2,6 +2,7 @@
 #include "tern/backend/cpu/schedule/tensor_intrinsics.h"
 
 #include <string>
+#include <vector>
 
 #include "tern/schedule/tensor_intrinsic.h"
 
@@ -34,6 +35,45 @@ void RegisterOuterProduct(int rows, int lanes) {
           " + broadcast(A[i], " + n + ") * b\n}\n}\n");
 }
 
+// Y = X^T, of so many rows and columns. In each step pairs of rows exchange halves of ever larger
+// parts.
+void RegisterTranspose(int lanes) {
+  std::string n = std::to_string(lanes);
+  std::string params = "(Y: float32[" + n + ", " + n + "], X: float32[" + n + ", " + n + "]) {\n";
+  auto row = [&](const char* buffer, int i) {
+    return std::string(buffer) + "[" + std::to_string(i) + ", ramp(0, 1, " + n + ")]";
+  };
+  std::string body;
+  std::vector<std::string> rows;
+  for (int i = 0; i < lanes; ++i) {
+    rows.push_back("x" + std::to_string(i));
+    body += "let " + rows.back() + " = " + row("X", i) + "\n";
+  }
+  for (int part = 1; part < lanes; part *= 2) {
+    std::vector<std::string> exchanged(lanes);
+    for (int i = 0; i < lanes; ++i) {
+      // The row itself where its lanes stay, else the other one's.
+      bool upper = (i & part) != 0;
+      int low = i & ~part;
+      std::string from;
+      for (int lane = 0; lane < lanes; ++lane) {
+        bool second = (lane & part) != 0;
+        int source = upper == second ? lane : upper ? lane + part : lane - part;
+        from += (lane ? ", " : "") + std::to_string((second ? lanes : 0) + source);
+      }
+      exchanged[i] = "x" + std::to_string(part) + "_" + std::to_string(i);
+      body += "let " + exchanged[i] + " = shuffle([" + rows[low] + ", " + rows[low | part] +
+              "], [" + from + "])\n";
+    }
+    rows = std::move(exchanged);
+  }
+  for (int i = 0; i < lanes; ++i) body += row("Y", i) + " = " + rows[i] + "\n";
+  schedule::RegisterTensorIntrinsic(
+      "f32_transpose_" + n, "func description" + params + "for i in 0.." + n + ", j in 0.." + n +
+                                " {\nY[i, j] = X[j, i]\n}\n}\n" + "func implementation" + params +
+                                body + "}\n");
+}
+
 // C[j] += the sum over four k of A[k] * B[j * 4 + k], products of bytes, for `rows` j.
 void RegisterDot(const std::string& name, int rows, const std::string& a_type,
                  const std::string& instruction) {
@@ -55,6 +95,7 @@ void RegisterDot(const std::string& name, int rows, const std::string& a_type,
 void RegisterVectorIntrinsics() {
   for (int lanes : {4, 8, 16}) RegisterAxpy(lanes);
   for (int lanes : {4, 8, 16}) RegisterOuterProduct(4, lanes);
+  for (int lanes : {4, 8, 16}) RegisterTranspose(lanes);
 }
 
 void RegisterDotIntrinsics() {
