@@ -75,6 +75,10 @@ const Helper kHelpers[] = {
   return $((a.x >> n) | ((a.y << 1u) << (31u - n)), high);
 }
 )"},
+    {"count_ones", {}, R"(fn @count_ones(a: $) -> u32 {
+  return countOneBits(a.x) + countOneBits(a.y);
+}
+)"},
     {"leading_zeros", {}, R"(fn @leading_zeros(a: $) -> u32 {
   return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
