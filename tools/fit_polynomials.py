@@ -6,6 +6,9 @@ Each function is interpolated at the zeros of a Chebyshev polynomial of its inte
 small factor of the best polynomial of that degree; the result is written in powers of the variable, and every
 coefficient is rounded to the type. The number behind each is the largest relative error of the polynomial with the
 rounded coefficients, in units of the type's precision, times the weight that it has in the result.
+
+Where the weight varies much, the polynomial is the best one for it (`best`): least squares at many points, whose weights
+grow where the error is large.
 """
 import re
 import struct
@@ -21,7 +24,7 @@ def round_to(bits, x):
     return mpf(struct.unpack("f", struct.pack("f", float(x)))[0])
 
 
-def fit(f, low, high, terms):
+def fit(f, low, high, terms, weight):
     """The polynomial of that many terms through f at the Chebyshev nodes, as coefficients of powers."""
     nodes = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * k + 1) / (2 * terms)) for k in range(terms)]
     matrix = mp.matrix(terms, terms)
@@ -29,6 +32,27 @@ def fit(f, low, high, terms):
         for column in range(terms):
             matrix[row, column] = x**column
     return list(mp.lu_solve(matrix, mp.matrix([f(x) for x in nodes])))
+
+
+def best(f, low, high, terms, weight, points=120, rounds=40):
+    """The polynomial of that many terms whose largest error, times weight(x) / f(x), is the least (Lawson's method)."""
+    xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * k + 1) / (2 * points)) for k in range(points)]
+    wanted, scale = [f(x) for x in xs], [weight(x) / f(x) for x in xs]
+    powers = [[x**column for column in range(terms)] for x in xs]
+    trust, found, least = [mpf(1)] * points, None, mp.inf
+    for _ in range(rounds):
+        weights = [t * s**2 for t, s in zip(trust, scale)]
+        matrix, right = mp.matrix(terms, terms), mp.matrix(terms, 1)
+        for row in range(terms):
+            right[row] = mp.fsum(w * p[row] * y for w, p, y in zip(weights, powers, wanted))
+            for column in range(terms):
+                matrix[row, column] = mp.fsum(w * p[row] * p[column] for w, p in zip(weights, powers))
+        coefficients = list(mp.lu_solve(matrix, right))
+        errors = [abs((evaluate(coefficients, x) - y) * s) for x, y, s in zip(xs, wanted, scale)]
+        if max(errors) < least:
+            found, least = coefficients, max(errors)
+        trust = [t * e / max(errors) for t, e in zip(trust, errors)]
+    return found
 
 
 def evaluate(coefficients, x):
@@ -49,8 +73,8 @@ half_ln2 = log(2) / 2
 FITS = []
 
 
-def add(name, f, low, high, terms32, terms64, weight=lambda x: 1):
-    FITS.append((name, f, mpf(low), mpf(high), terms32, terms64, weight))
+def add(name, f, low, high, terms32, terms64, weight=lambda x: 1, by=fit):
+    FITS.append((name, f, mpf(low), mpf(high), terms32, terms64, weight, by))
 
 
 # exp(r) = 1 + r + r^2 * P(r)
@@ -74,15 +98,19 @@ add("Asin", safe(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6), 0, mp
 # tanh(x) = x + x^3 * P(x^2), |x| <= 5/8
 add("Tanh", safe(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3), 0, mpf(25) / 64, 6, 12, lambda z: z)
 # erf(x) = x + x * P(x^2), |x| <= 1
-add("ErfSmall", safe(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1), 0, 1, 8, 14,
-    lambda z: 1 - sqrt(z) / erf(sqrt(z)) if z else 1 - sqrt(pi) / 2)
+erf_ratio = safe(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1)
+erf_weight = safe(lambda z: 1 - sqrt(z) / erf(sqrt(z)), 1 - sqrt(pi) / 2)
+add("ErfSmall", erf_ratio, 0, 1, 8, 14, erf_weight)
 # 1 - erf(x) = exp(-P(x - c)), 1 <= x <= 4 and c = 5/2 for float32, 1 <= x <= 6 and c = 3 for float64
 add("ErfLarge", lambda t, c=mpf(5) / 2: -log(erfc(t + c)), -1.5, 1.5, 9, 0, lambda t: -log(erfc(t + 2.5)) * erfc(t + 2.5))
 add("ErfLarge", lambda t, c=3: -log(erfc(t + c)), -2, 3, 0, 25, lambda t: -log(erfc(t + 3)) * erfc(t + 3))
+# The same in fewer terms, for machines with a power of two: |x| <= 0.92, and 1 - erf(x) = 2^-P(x) for 0.92 <= x <= 4
+add("ErfShort", erf_ratio, 0, mpf(0.92)**2, 6, 0, erf_weight, best)
+add("ErfcPower", lambda x: -log(erfc(x)) / log(2), 0.92, 4, 6, 0, lambda x: -log(erfc(x)) * erfc(x) / erf(x), best)
 
 
-def print_fit(name, f, low, high, terms, weight, bits):
-    coefficients = [round_to(bits, chop(c)) for c in fit(f, low, high, terms)]
+def print_fit(name, f, low, high, terms, weight, by, bits):
+    coefficients = [round_to(bits, chop(c)) for c in by(f, low, high, terms, weight)]
     unit = mpf(2)**(-24 if bits == 32 else -53)
     worst = 0
     for k in range(400):
@@ -108,9 +136,9 @@ namespace tern::tir::math {
 
 if __name__ == "__main__":
     print(HEADER)
-    for name, f, low, high, terms32, terms64, weight in FITS:
+    for name, f, low, high, terms32, terms64, weight, by in FITS:
         if terms32:
-            print_fit(name, f, low, high, terms32, weight, 32)
+            print_fit(name, f, low, high, terms32, weight, by, 32)
         if terms64:
-            print_fit(name, f, low, high, terms64, weight, 64)
+            print_fit(name, f, low, high, terms64, weight, by, 64)
     print("\n}  // namespace tern::tir::math\n\n#endif  // TERN_TIR_MATH_COEFFICIENTS_H_")

@@ -16,7 +16,7 @@ namespace tern::runtime {
 
 class ProgramCache {
  public:
-  // All that a value depends on: {"source", "..."}, {"arch", "sm_90"}, {"compiler", "NVRTC 13.0"}.
+  // All that a value depends on, as {"source", "..."} and {"compiler", "its name and version"}.
   using Parts = std::vector<std::pair<std::string_view, std::string_view>>;
 
   ProgramCache(std::string directory, uint64_t max_bytes)
@@ -25,7 +25,7 @@ class ProgramCache {
   // By the environment: TERN_CACHE=0 turns it off, TERN_CACHE_DIR or XDG_CACHE_HOME/tern or
   // HOME/.cache/tern is its place, TERN_CACHE_MB its size (1024).
   static std::optional<ProgramCache> FromEnvironment();
-  // A name for the value of a kind ("opencl") with these parts: a hash of them, in order.
+  // A name for the value of a kind of device with these parts: a hash of them, in order.
   static std::string KeyOf(std::string_view kind, const Parts& parts);
 
   std::optional<std::string> Find(const std::string& key) const;

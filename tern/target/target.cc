@@ -251,21 +251,27 @@ void AddMachineAttrs(TargetKind* kind) {
               << name << "=" << number << " is out of range; expected " << low << " to " << high;
         }};
   };
-  using D = MachineDefaults;
   add("vector_bytes", {}, 0, 256, "bytes of a vector that schedules use; by default the machine's");
-  add("vector_registers", D::kVectorRegisters, 1, 1024, "registers that hold a vector");
-  add("l1_bytes", D::kL1Bytes, 0, 1 << 30, "bytes of a core's first data cache");
-  add("l2_bytes", D::kL2Bytes, 0, 1 << 30, "bytes of a core's second cache");
+  add("vector_registers", {}, 1, 1024, "registers that hold a vector; by default the machine's");
+  add("l1_bytes", {}, 0, 1 << 30, "bytes of a core's first data cache; by default as known");
+  add("l2_bytes", {}, 0, 1 << 30, "bytes of a core's second cache; by default as known");
   add("threads", 0, 0, 1 << 16,
       "threads that schedules count on; 0: as many as there are, 1: no parallel loops");
 }
 
-int64_t VectorBytes(const Target& target) {
-  auto it = target->attrs.find("vector_bytes");
-  if (it != target->attrs.end()) return it->second.As<int64_t>();
+Machine DescribeMachine(const Target& target) {
   const TargetKind& kind = *target->kind;
-  if (!kind.vectors) return 0;
-  return kind.vector_bytes ? kind.vector_bytes(target) : MachineDefaults::kVectorBytes;
+  Machine machine = kind.machine ? kind.machine(target) : Machine();
+  if (!kind.vectors) machine.vector_bytes = 0;
+  auto take = [&](const char* attribute, int64_t* number) {
+    auto it = target->attrs.find(attribute);
+    if (it != target->attrs.end()) *number = it->second.As<int64_t>();
+  };
+  take("vector_bytes", &machine.vector_bytes);
+  take("vector_registers", &machine.vector_registers);
+  take("l1_bytes", &machine.l1_bytes);
+  take("l2_bytes", &machine.l2_bytes);
+  return machine;
 }
 
 Target CurrentTarget() { return current_targets.empty() ? Target() : current_targets.back(); }

@@ -39,6 +39,13 @@ struct KnownGap {
   std::string reason;  // one line
 };
 
+// A host, as far as schedules depend on it; where nothing is said, any 64-bit CPU of the last
+// years.
+struct Machine {
+  int64_t vector_bytes = 16, vector_registers = 16;
+  int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;  // caches of a core
+};
+
 struct TargetKind {
   std::string name;
   Role role = Role::kHost;
@@ -87,9 +94,8 @@ struct TargetKind {
   std::function<bool(const Target&, DataType)> computes, stores;
   // How many bytes a pointer has; null: 8.
   std::function<int64_t(const Target&)> pointer_bytes;
-  // How many bytes a vector register of the target has; null: MachineDefaults' where it takes
-  // vectors. An attribute "vector_bytes" of the target has precedence.
-  std::function<int64_t(const Target&)> vector_bytes;
+  // What is known of the target's machine; null: nothing. Attributes of the target have precedence.
+  std::function<Machine(const Target&)> machine;
   // Passes that run when its functions are lowered, before values that occur twice are shared.
   std::vector<std::string> final_passes;
   // What it cannot do yet. The suite fails where one of these passes.
@@ -152,16 +158,12 @@ int64_t PointerBytes(const Target& target);
 // "api" is "plain".
 bool HasPlainApi(const Target& host);
 
-// What a host is taken to have where nothing is said: any 64-bit CPU of the last years.
-struct MachineDefaults {
-  static constexpr int64_t kVectorBytes = 16, kVectorRegisters = 16;
-  static constexpr int64_t kL1Bytes = 32 << 10, kL2Bytes = 512 << 10;
-};
 // Gives a host kind the attributes by which its machine is described to the rules that choose
 // schedules: vector_bytes, vector_registers, l1_bytes, l2_bytes, threads.
 void AddMachineAttrs(TargetKind* kind);
-// How many bytes a vector has; 0: its code generator takes none.
-int64_t VectorBytes(const Target& target);
+// What its attributes say of the target's machine, and what its kind knows. Its vectors have 0
+// bytes where its code generator takes none.
+Machine DescribeMachine(const Target& target);
 
 // How many threads make a warp of the target; 0: it has none.
 int64_t WarpSize(const Target& target);

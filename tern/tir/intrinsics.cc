@@ -185,8 +185,51 @@ void CheckMatrix(const char* name, const Expr& arg, int lanes) {
                         << dtype.str();
 }
 
+// Of products of two operands of one type.
+void CheckSums(const char* name, const Args& args, int lanes) {
+  DataType sums = DataType::Float(32, lanes);
+  if (args[0].dtype() == sums && args[1].dtype().element() == args[2].dtype().element()) return;
+  TERN_THROW(TypeError) << name << " adds products of one type to " << sums.str() << ", got "
+                        << args[0].dtype().str() << ", " << args[1].dtype().str() << " and "
+                        << args[2].dtype().str();
+}
+
+// Of a tile of 8 x 8.
+void CheckTile(const char* name, const Expr& arg) {
+  DataType dtype = arg.dtype();
+  if (dtype.is_float() && (dtype.bits() == 16 || dtype.bits() == 32) && dtype.lanes() == 2) return;
+  TERN_THROW(TypeError) << name << ": expected 2 lanes of float16, bfloat16 or float32, got "
+                        << dtype.str();
+}
+
+void RegisterTileOperations() {
+  using namespace intrinsic;
+  for (const char* name : {kWarpMatrixMove, kWarpMatrixMoveTransposed})
+    ir::RegisterIntrinsic({.name = name,
+                           .signature = std::string(name) + "(x: float16x2) -> type of x",
+                           .pure = false,
+                           .infer = [name](const Args& args, DataType) {
+                             CheckCount(name, args, 1, 1);
+                             CheckTile(name, args[0]);
+                             return args[0].dtype();
+                           }});
+  ir::RegisterIntrinsic(
+      {.name = kWarpMatrixMultiply8x8,
+       .signature =
+           "warp_matrix_multiply_8x8(c: float32x2, a: float16x2, b: float16x2) -> float32x2",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kWarpMatrixMultiply8x8, args, 3, 3);
+         CheckTile(kWarpMatrixMultiply8x8, args[1]);
+         CheckTile(kWarpMatrixMultiply8x8, args[2]);
+         CheckSums(kWarpMatrixMultiply8x8, args, 2);
+         return args[0].dtype();
+       }});
+}
+
 void RegisterMatrixOperations() {
   using namespace intrinsic;
+  RegisterTileOperations();
   for (const char* name : {kWarpMatrixLoad, kWarpMatrixLoadTransposed})
     ir::RegisterIntrinsic({.name = name,
                            .signature = std::string(name) + "(row: float16x8) -> float16x8",
@@ -204,12 +247,20 @@ void RegisterMatrixOperations() {
          CheckCount(kWarpMatrixMultiply, args, 3, 3);
          CheckMatrix(kWarpMatrixMultiply, args[1], 8);
          CheckMatrix(kWarpMatrixMultiply, args[2], 4);
-         if (args[0].dtype() != DataType::Float(32, 4) ||
-             args[1].dtype().element() != args[2].dtype().element())
-           TERN_THROW(TypeError) << kWarpMatrixMultiply
-                                 << " adds products of one type to float32x4, got "
-                                 << args[0].dtype().str() << ", " << args[1].dtype().str()
-                                 << " and " << args[2].dtype().str();
+         CheckSums(kWarpMatrixMultiply, args, 4);
+         return args[0].dtype();
+       }});
+  ir::RegisterIntrinsic(
+      {.name = kWarpMatrixMultiplyTile,
+       .signature = "warp_matrix_multiply_tile(c: float32xN, a: float16xN, b: float16xN) -> "
+                    "float32xN, N = 256 / lanes of the warp: 4 or 8",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kWarpMatrixMultiplyTile, args, 3, 3);
+         int lanes = args[0].dtype().lanes() == 4 ? 4 : 8;
+         CheckMatrix(kWarpMatrixMultiplyTile, args[1], lanes);
+         CheckMatrix(kWarpMatrixMultiplyTile, args[2], lanes);
+         CheckSums(kWarpMatrixMultiplyTile, args, lanes);
          return args[0].dtype();
        }});
 }

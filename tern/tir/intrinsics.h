@@ -37,6 +37,12 @@ namespace tern::tir {
 // warp_matrix_load(row)                           four 8 x 8 tiles, spread over the lanes (below);
 // warp_matrix_load_transposed(row)                lane l gives row l % 8 of tile l // 8
 // warp_matrix_multiply(c, a, b)                   c + a * b: 16 x 8 of 16 x 16 and 16 x 8
+// warp_matrix_multiply_tile(c, a, b)              c + a * b, all of 16 x 16 (below)
+// warp_matrix_move(x)                             x, the lane's part of one 8 x 8 tile that goes
+//                                                 from memory to a matrix, from a matrix to memory
+//                                                 or from a number to all elements of a matrix
+// warp_matrix_move_transposed(x)                  the lane's part of the tile's transpose
+// warp_matrix_multiply_8x8(c, a, b)               c + a * b, each one 8 x 8 tile
 // async_copy(x)                                   x; what is stored of it need not be there before
 //                                                 the async_wait that the copy is waited for by
 // async_commit()                                  the copies since the last one are a group
@@ -48,6 +54,13 @@ namespace tern::tir {
 // 16 x 16: the left operand of warp_matrix_multiply. Its right operand, of 4 elements, is a matrix
 // of 16 x 8 by columns: lane l has the rows l % 4 * 2 and below, and 8 further down, of column
 // l // 4. Its sum, of 4 elements of float32, is the tiles (0, 0) and (8, 0).
+//
+// A tile of warp_matrix_multiply_tile, over a warp of L lanes, n = 256 / L elements each: lane l
+// has the elements l // 16 * n and behind of row l % 16 of the left operand, of column l % 16 of
+// the right one, and of column l % 16 of the sum.
+//
+// The operands of the three behind it have 2 elements, of one tile. A machine may spread its
+// matrices in another way, so what keeps them is touched by these operations alone.
 //
 // A warp is that many threads of a block in a row, x fastest (analysis/warp_size.h); the last one
 // may be smaller. All threads of a warp come to the same warp operation, equally often.
@@ -82,6 +95,10 @@ inline constexpr const char* kLaneIndex = "lane_index";
 inline constexpr const char* kWarpMatrixLoad = "warp_matrix_load";
 inline constexpr const char* kWarpMatrixLoadTransposed = "warp_matrix_load_transposed";
 inline constexpr const char* kWarpMatrixMultiply = "warp_matrix_multiply";
+inline constexpr const char* kWarpMatrixMultiplyTile = "warp_matrix_multiply_tile";
+inline constexpr const char* kWarpMatrixMove = "warp_matrix_move";
+inline constexpr const char* kWarpMatrixMoveTransposed = "warp_matrix_move_transposed";
+inline constexpr const char* kWarpMatrixMultiply8x8 = "warp_matrix_multiply_8x8";
 inline constexpr const char* kAsyncCopy = "async_copy";
 inline constexpr const char* kAsyncCommit = "async_commit";
 inline constexpr const char* kAsyncWait = "async_wait";

@@ -23,8 +23,11 @@ void CodeGenLLVM::AddFunction(const tir::PrimFunc& function) {
   memory_tags_.clear();
   distinct_ = tir::TensorsAreDistinct(function);
   llvm::Function* declared = DeclareFunction(function);
+  // Where the order of sums is free so are their last digits: products are added without rounding
+  // where the machine has an instruction for it.
   llvm::FastMathFlags flags;
   flags.setAllowReassoc(tir::HasFlag(function, tir::attr::kReassociate));
+  flags.setAllowContract(flags.allowReassoc());
   builder_.setFastMathFlags(flags);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", declared));
   if (debug_info_) debug_info_->EnterFunction(declared, function->span, &builder_);

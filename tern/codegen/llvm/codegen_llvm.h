@@ -4,7 +4,8 @@
 // What differs from target to target (how parameters arrive, what a thread axis is, which calls
 // there are) is virtual; the rest is here.
 //
-// Arithmetic is exact: integers wrap, floats are never reassociated or contracted. Of the floats of
+// Arithmetic is exact: integers wrap, floats are reassociated and contracted only where a function
+// says `reassociate`. Of the floats of
 // 8 and 16 bits there are float16 and bfloat16, where the target converts them (legalize_storage).
 // Buffers at different addresses do not alias, unless the function says so
 // (tir/analysis/distinct_tensors.h). Only files that use LLVM include this header.

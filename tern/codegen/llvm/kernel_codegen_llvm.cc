@@ -86,7 +86,8 @@ void KernelCodeGenLLVM::EmitThreadLoop(const tir::ForNode* node) {
 // ---- Memory ----
 
 llvm::Align KernelCodeGenLLVM::AccessAlignment(DataType dtype) const {
-  return llvm::Align(static_cast<uint64_t>(dtype.element().bytes() * dtype.lanes()));
+  int64_t bytes = dtype.element().bytes() * dtype.lanes();
+  return llvm::Align(static_cast<uint64_t>(std::min(bytes, kMoveBytes)));
 }
 
 Value* KernelCodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {

@@ -26,6 +26,7 @@
 
 #include "tern/codegen/llvm/limit_vectorizer.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
+#include "tern/codegen/llvm/unroll_short_loops.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 
@@ -35,14 +36,16 @@ namespace {
 using Linker = HostArch::Linker;
 constexpr HostArch kHostArchs[] = {
     {"aarch64", Linker::kElf, "aarch64linux", "generic", "", "fp-armv8", "fp-armv8", "fp-armv8",
-     "sve", false},
+     "sve", false, 32},
     {"riscv64", Linker::kElf, "elf64lriscv", "generic-rv64", "+m,+a,+f,+d,+c", "zfhmin", "d", "d",
-     "v", true},
+     "v", true, 32},
     // What every engine has that has SIMD; rounding is in the first version.
     {"wasm32", Linker::kWasm, "wasm32", "generic",
      "+simd128,+bulk-memory,+bulk-memory-opt,+sign-ext,+nontrapping-fptoint,+mutable-globals",
      nullptr, "", nullptr, nullptr, false},
-    {"x86_64", Linker::kElf, "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false},
+    // LLVM takes scatter instructions to be cheaper than they are on any machine.
+    {"x86_64", Linker::kElf, "elf_x86_64", "x86-64", "", "f16c", "sse4.1", "fma", nullptr, false,
+     16, "+prefer-no-scatter"},
 };
 constexpr HostArch kOtherArch = {nullptr};
 
@@ -214,6 +217,7 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
     cpu_ = arch_->baseline_cpu ? arch_->baseline_cpu : "";
     features = arch_->baseline_attr;
   }
+  if (arch_->tuning) features += (features.empty() ? "" : ",") + std::string(arch_->tuning);
   std::unique_ptr<llvm::MCSubtargetInfo> info(registered->createMCSubtargetInfo(triple, "", ""));
   if (!cpu_.empty()) CheckCpu(*info, cpu_, triple_);
   if (std::string attributes = target->GetString("mattr", ""); !attributes.empty()) {
@@ -276,12 +280,12 @@ void LLVMTarget::Prepare(llvm::Module* module) const {
   if (machine_->isPositionIndependent()) module->setPICLevel(llvm::PICLevel::BigPIC);
 }
 
-void LLVMTarget::Optimize(llvm::Module* module) const {
+void LLVMTarget::Optimize(llvm::Module* module, Loops loops) const {
   DiagnosticScope diagnostics(module->getContext());
   llvm::PipelineTuningOptions tuning;
   tuning.SLPVectorization = true;
   llvm::PassBuilder builder(machine_.get(), tuning);
-  llvm::LoopAnalysisManager loops;
+  llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
@@ -293,11 +297,16 @@ void LLVMTarget::Optimize(llvm::Module* module) const {
       [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
         passes.addPass(LimitVectorizer());
       });
+  if (loops == Loops::kOfThreads)
+    builder.registerLateLoopOptimizationsEPCallback(
+        [](llvm::LoopPassManager& passes, llvm::OptimizationLevel) {
+          passes.addPass(UnrollShortLoops());
+        });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.registerLoopAnalyses(loop_analyses);
+  builder.crossRegisterProxies(loop_analyses, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module, modules);
   diagnostics.ThrowIfAny();
 }

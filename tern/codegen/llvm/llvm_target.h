@@ -36,6 +36,8 @@ struct HostArch {
   const char* scalable_feature = nullptr;  // on scalable vectors
   // The calling convention wants 32-bit integers sign-extended to 64 bits.
   bool sign_extends_int = false;
+  int vector_registers = 16;
+  const char* tuning = nullptr;  // features that say what is slow there; null: as LLVM thinks
 };
 // Throws where LLVM does not know the triple, with examples of those that can be linked for.
 const HostArch& GetHostArch(const std::string& triple);
@@ -44,6 +46,9 @@ int64_t PointerBytes(const std::string& triple);
 class LLVMTarget {
  public:
   enum class Output { kObject, kAssembly, kBitcode };
+  // Whether short loops run on cores that look ahead, or in threads that do not: these are
+  // unrolled.
+  enum class Loops { kOfCores, kOfThreads };
 
   // From the attributes mtriple, mcpu and mattr. Throws where LLVM does not know one of them, with
   // near names.
@@ -72,7 +77,7 @@ class LLVMTarget {
 
   // An empty module's triple and data layout are this target's afterwards.
   void Prepare(llvm::Module* module) const;
-  void Optimize(llvm::Module* module) const;
+  void Optimize(llvm::Module* module, Loops loops = Loops::kOfCores) const;
   // Code generation rewrites the module on the way.
   std::string Emit(llvm::Module* module, Output output) const;
   // Reads LLVM's text form; what comes out is for this machine.

@@ -19,8 +19,9 @@ function(tern_standin_library target name directory)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   if(TERN_SANITIZE)
-    # Stacks that are switched, and a lock that is to stay unseen.
+    # Stacks that are switched, and a lock that is to stay unseen. Inline functions of the C++ library are this library's own, and not
+    # the copies of them that are looked at, which a test has.
     target_compile_options(${target} PRIVATE -fno-sanitize=all)
-    target_link_options(${target} PRIVATE -fno-sanitize=all)
+    target_link_options(${target} PRIVATE -fno-sanitize=all -Wl,-Bsymbolic)
   endif()
 endfunction()

@@ -11,6 +11,7 @@ namespace tern::schedule {
 
 // The rules that are for every host (host_rules.cc), and for every device (device_rules.cc).
 void RegisterHostRules();
+void RegisterHostMatmulRules();  // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
 

@@ -3,11 +3,11 @@
 // Products of matrices on devices with blocks of threads: a block computes a tile of the result,
 // each of its threads a smaller one in registers, from parts of the operands in shared memory.
 #include <algorithm>
-#include <numeric>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/product.h"
 
 namespace tern::schedule {
 
@@ -20,60 +20,6 @@ using Names = Schedule::Names;
 // A thread adds that many products at a time, of vectors along the sum.
 constexpr int64_t kGroup = 4;
 
-// One of the two factors.
-struct Factor {
-  std::string name;
-  bool sum_is_last = false;  // neighbours in memory are those along the sum
-  int64_t bytes = 0;
-};
-
-struct Product {
-  std::string row, column, sum;  // loops
-  Names batch;
-  int64_t rows = 0, columns = 0, steps = 0;
-  Factor left, right;
-  Buffer result;
-};
-
-// Nothing where sizes are not known, or an operand is written in a way that is not looked for.
-std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block) {
-  Product product;
-  const BlockAxis* sum = nullptr;
-  for (const BlockAxis& axis : block.axes) {
-    const int64_t* extent = ir::AsConstInt(axis.extent);
-    if (axis.loop.empty() || !extent) return {};
-    auto take = [&](std::string* loop, int64_t* size) {
-      bool fresh = loop->empty();
-      *loop = axis.loop;
-      *size = *extent;
-      return fresh;
-    };
-    bool taken = axis.role == AxisRole::kRow      ? take(&product.row, &product.rows)
-                 : axis.role == AxisRole::kColumn ? take(&product.column, &product.columns)
-                 : axis.role == AxisRole::kSum    ? take(&product.sum, &product.steps)
-                                                  : axis.role == AxisRole::kBatch;
-    if (!taken) return {};
-    if (axis.role == AxisRole::kSum) sum = &axis;
-    if (axis.role == AxisRole::kBatch) product.batch.push_back(axis.loop);
-  }
-  if (product.row.empty() || product.column.empty() || !sum || block.conditional) return {};
-  product.result = block.accesses[0].buffer;
-  for (const BlockAccess& access : block.accesses) {
-    if (!access.by_axes || access.indices.size() != access.axes.size()) return {};
-    if (access.buffer.same(product.result)) continue;
-    bool is_left = std::any_of(access.axes.begin(), access.axes.end(), [&](size_t axis) {
-      return block.axes[axis].role == AxisRole::kRow;
-    });
-    Factor& factor = is_left ? product.left : product.right;
-    if (!factor.name.empty()) return {};
-    factor = {access.buffer->name, access.indices.back().get() == sum->var.get(),
-              access.buffer->dtype.bytes()};
-  }
-  if (product.left.name.empty() || product.right.name.empty()) return {};
-  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
-  return nest.around.empty() ? std::optional(product) : std::nullopt;
-}
-
 // What a block of threads computes: threads along each axis, and the tile of each.
 struct Tiles {
   int64_t threads = 16, tile = 8, steps = 8, stages = 1;
@@ -82,8 +28,8 @@ struct Tiles {
   int64_t StageBytes(const Product& product) const {
     // Rows along the sum are padded, so that they start on different banks.
     int64_t padded = steps + kGroup;
-    return side() * (product.left.sum_is_last ? padded : steps) * product.left.bytes +
-           (side() + kGroup) * steps * product.right.bytes;
+    return side() * (product.left.sum_is_last() ? padded : steps) * product.left.bytes() +
+           (side() + kGroup) * steps * product.right.bytes();
   }
 };
 
@@ -115,7 +61,7 @@ class MatmulScheduler {
       : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), facts_(facts) {}
 
   void Run() {
-    std::string reader = SoleReader();
+    std::string reader = SoleReader(schedule_, block_, product_.result);
     if (!reader.empty()) schedule_.SetScope(product_.result->name, "local");
     Tile();
     if (reader.empty())
@@ -125,10 +71,10 @@ class MatmulScheduler {
     std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     BindThreads(init);
     BindThreads(block_);
-    Keep(right, product_.right, "b");
-    Keep(left, product_.left, "a");
-    Share(left.shared, product_.left, "as");
-    Share(right.shared, product_.right, "bs");
+    Keep(right, product_.right);
+    Keep(left, product_.left);
+    Share(left.shared, product_.left);
+    Share(right.shared, product_.right);
     for (const char* loop : {"it", "jt"}) {
       schedule_.Unroll(LoopOf(init, Name(loop)));
       schedule_.Unroll(At(loop));
@@ -149,32 +95,6 @@ class MatmulScheduler {
 
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
   std::string At(const std::string& what) const { return LoopOf(block_, Name(what)); }
-
-  // A block that computes element by element with the result, which nothing else reads: it is done
-  // to a tile while that is in registers.
-  std::string SoleReader() const {
-    const Stmt& body = schedule_.function()->body;
-    if (!AllocationOf(body, product_.result)) return "";
-    std::string reader;
-    for (const BlockNode* block : BlocksIn(body)) {
-      if (block->name == block_ || !Touches(AsStmt(block), product_.result)) continue;
-      BlockInfo info = DescribeBlock(block);
-      if (!IsSpatial(info) || !ReadsByAxes(info) || !reader.empty()) return "";
-      reader = block->name;
-    }
-    return reader;
-  }
-
-  // Every element of the result is the one at the block's axes, in their order.
-  bool ReadsByAxes(const BlockInfo& reader) const {
-    return std::all_of(reader.accesses.begin(), reader.accesses.end(),
-                       [&](const BlockAccess& access) {
-                         if (!access.buffer.same(product_.result)) return true;
-                         std::vector<size_t> all(reader.axes.size());
-                         std::iota(all.begin(), all.end(), 0);
-                         return !access.store && access.by_axes && access.axes == all;
-                       });
-  }
 
   void Tile() {
     int64_t threads = tiles_.threads, tile = tiles_.tile;
@@ -201,40 +121,13 @@ class MatmulScheduler {
   // What is computed only to be multiplied is computed on the way.
   Copies Copy(const Factor& factor) {
     std::string shared = schedule_.CacheRead(block_, factor.name, "shared");
-    for (std::string maker = MakerOfOperand(shared);
-         !maker.empty() && Try(&schedule_, [&](Schedule* attempt) { attempt->Inline(maker); });)
-      maker = MakerOfOperand(shared);
+    InlineMakers(&schedule_, shared);
     return {shared, schedule_.CacheRead(block_, shared, "local")};
   }
-  // The block that computes what a copy is made of; "" for none.
-  std::string MakerOfOperand(const std::string& copy) const {
-    for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule_, copy)).accesses)
-      if (std::string maker = access.store ? "" : MakerOf(access.buffer->name); !maker.empty())
-        return maker;
-    return "";
-  }
-  // The block that computes a buffer of the function's own element by element; "" for none.
-  std::string MakerOf(const std::string& buffer) const {
-    const Stmt& body = schedule_.function()->body;
-    const AllocateNode* allocation = FindAllocation(body, buffer);
-    if (!allocation) return "";
-    for (const BlockNode* block : BlocksIn(body)) {
-      BlockInfo info = DescribeBlock(block);
-      bool makes = !info.accesses.empty() && info.accesses[0].store &&
-                   info.accesses[0].buffer.same(allocation->buffer);
-      if (makes) return IsSpatial(info) ? info.name : "";
-    }
-    return "";
-  }
-  static bool IsSpatial(const BlockInfo& block) {
-    return std::all_of(block.axes.begin(), block.axes.end(),
-                       [](const BlockAxis& axis) { return axis.kind == IterKind::kSpatial; });
-  }
-
   // What a thread needs of shared memory for some steps is in registers. Lanes of a row read the
   // same elements of the left factor, and neighbours of the right one.
-  void Keep(const Copies& copies, const Factor& factor, const std::string& prefix) {
-    bool grouped = factor.sum_is_last && prefix == "a";
+  void Keep(const Copies& copies, const Factor& factor) {
+    bool grouped = factor.sum_is_last() && factor.is_left;
     Names made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
     for (const std::string& loop : made)
       loop == made.back() ? schedule_.Vectorize(LoopOf(copies.local, loop))
@@ -242,11 +135,11 @@ class MatmulScheduler {
   }
 
   // All threads copy a part of a factor, as many bytes at once as there can be.
-  void Share(const std::string& copy, const Factor& factor, const std::string& prefix) {
+  void Share(const std::string& copy, const Factor& factor) {
+    const std::string prefix = factor.is_left ? "as" : "bs";
     Names made = schedule_.ComputeAt(copy, At("lo"));
-    bool is_left = prefix == "as";
     int64_t rank = static_cast<int64_t>(AllocatedBuffer(copy)->shape.size());
-    if (factor.sum_is_last && !is_left) {
+    if (factor.sum_is_last() && !factor.is_left) {
       // Neighbours along the columns are what is read.
       std::string from, to;
       for (int64_t d = 0; d < rank; ++d) {
@@ -256,11 +149,12 @@ class MatmulScheduler {
       }
       schedule_.TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
     }
-    if (factor.sum_is_last && rank > 1)
-      schedule_.StorageAlign(copy, rank - 2, 8, std::max<int64_t>(4 / factor.bytes * 4, 4) % 8);
+    // Rows are whole vectors, and of wide elements they start on different banks.
+    if (factor.sum_is_last() && rank > 1)
+      schedule_.StorageAlign(copy, rank - 2, 8, factor.bytes() >= 4 ? 4 : 0);
     int64_t elements = tiles_.side() * tiles_.steps, threads = tiles_.threads * tiles_.threads;
-    int64_t last = factor.sum_is_last ? tiles_.steps : tiles_.side();
-    int64_t lanes = facts_.vector_bytes > 0 ? facts_.vector_bytes / factor.bytes : 1;
+    int64_t last = factor.sum_is_last() ? tiles_.steps : tiles_.side();
+    int64_t lanes = facts_.vector_bytes > 0 ? facts_.vector_bytes / factor.bytes() : 1;
     while (lanes > 1 && (last % lanes != 0 || elements < lanes * threads)) lanes /= 2;
     std::string all = FuseLoops(&schedule_, copy, made);
     std::vector<int64_t> factors = {tiles_.threads, tiles_.threads};
@@ -280,7 +174,6 @@ class MatmulScheduler {
   }
 
   void Store(const std::string& block, const Names& made) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
     int64_t tile = tiles_.tile, lanes = facts_.vector_bytes > 0 ? 4 : 1;
     size_t count = made.size();
     schedule_.Split(LoopOf(block, made[count - 2]), {tile}, {Name("cy"), Name("cr")});
@@ -328,10 +221,7 @@ bool TilePaddedMatmul(Schedule* schedule, const BlockInfo& block, const MachineF
                       : *extent > kSide             ? kSide
                                                     : kSmall);
   }
-  schedule->PadEinsum(block.name, factors);
-  // What reads the result reads the extended one; a parameter has to be copied to.
-  Try(schedule,
-      [&](Schedule* attempt) { attempt->Inline(block.accesses[0].buffer->name + "_pad"); });
+  PadProduct(schedule, block, factors);
   return TileMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
 }
 

@@ -18,8 +18,8 @@ namespace {
 bool IsDevice(const MachineFacts& facts) { return facts.is_device && facts.max_threads > 0; }
 bool MovesVectors(const MachineFacts& facts) { return IsDevice(facts) && facts.vector_bytes > 0; }
 
-constexpr int64_t kThreads =
-    256;  // of a block: enough to hide latencies, small enough to have many
+// Of a block: enough to hide latencies, few enough to have many blocks.
+constexpr int64_t kThreads = 256;
 
 const char* const kThreadX = "threadIdx.x";
 const char* const kThreadY = "threadIdx.y";
@@ -71,11 +71,7 @@ bool MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts
   const std::string& loop = block.axes[*axis].loop;
   int64_t lanes = MoveLanes(block, *axis, facts);
   if (lanes == 1 || !Contains(loops, loop)) return false;
-  if (loops.back() != loop) {
-    std::erase(loops, loop);
-    loops.push_back(loop);
-    schedule->Reorder(Around(block.name, loops));
-  }
+  MakeInnermost(schedule, block.name, loop, &loops);
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   loops.pop_back();
   if (!split.outer.empty()) loops.push_back(split.outer);
@@ -310,7 +306,7 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
     schedule->ComputeAt(members[i], LoopOf(block.name, row));
   for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
 
-  int64_t lanes = 1, threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
+  int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
   all.insert(all.begin(), copies.begin(), copies.end());
   for (const std::string& name : all) {
     const BlockNode* node = FindBlockNamed(*schedule, name);
@@ -319,9 +315,8 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
     if (own.loops.empty()) return false;
     std::optional<size_t> axis = FindVectorAxis(info);
     std::string loop = own.loops.back()->var.name();
-    lanes = axis && info.axes[*axis].loop == loop && facts.vector_bytes > 0
-                ? MoveLanes(info, *axis, facts)
-                : 1;
+    bool moves = axis && info.axes[*axis].loop == loop && facts.vector_bytes > 0;
+    int64_t lanes = moves ? MoveLanes(info, *axis, facts) : 1;
     SpreadRow(schedule, name, loop, threads, lanes);
   }
   return true;

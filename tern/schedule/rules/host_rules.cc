@@ -30,11 +30,7 @@ bool VectorizeElements(Schedule* schedule, const BlockInfo& block, const Machine
   int64_t lanes = LanesFor(block, *axis, facts, 2);
   if (lanes == 0 || !Contains(loops->spatial, loop)) return false;
   int64_t work = WorkOf(*schedule, block.name);
-  if (loops->spatial.back() != loop) {
-    std::erase(loops->spatial, loop);
-    loops->spatial.push_back(loop);
-    schedule->Reorder(Around(block.name, loops->spatial));
-  }
+  MakeInnermost(schedule, block.name, loop, &loops->spatial);
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   schedule->Vectorize(LoopOf(block.name, split.inner));
   ParallelizeOuter(schedule, block.name, work, facts);
@@ -164,6 +160,7 @@ bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFact
 }  // namespace
 
 void RegisterHostRules() {
+  RegisterHostMatmulRules();
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",

@@ -92,6 +92,14 @@ Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
   return names;
 }
 
+void MakeInnermost(Schedule* schedule, const std::string& block, const std::string& loop,
+                   Schedule::Names* loops) {
+  if (loops->back() == loop) return;
+  std::erase(*loops, loop);
+  loops->push_back(loop);
+  schedule->Reorder(Around(block, *loops));
+}
+
 std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops) {
   std::string fused = loops[0];
   for (size_t i = 1; i < loops.size(); ++i)

@@ -34,6 +34,9 @@ std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& 
 bool Contains(const Schedule::Names& names, const std::string& name);
 // Loops around a block, so that no others are meant.
 Schedule::Names Around(const std::string& block, const Schedule::Names& loops);
+// The loop, one of `loops` around a block, becomes the last of them.
+void MakeInnermost(Schedule* schedule, const std::string& block, const std::string& loop,
+                   Schedule::Names* loops);
 // Loops around a block, each right inside of the one before, become one.
 std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops);
 // The loop of the last row axis, where the loops of the rows are the outer ones; else "".

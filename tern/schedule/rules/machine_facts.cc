@@ -26,11 +26,11 @@ MachineFacts MachineFacts::Of(const target::Target& target) {
     facts.vector_bytes = target->kind->vectors ? kDeviceVectorBytes : target->kind->move_bytes;
     return facts;
   }
-  facts.vector_bytes = target::VectorBytes(target);
-  facts.vector_registers =
-      NumberOr(target, "vector_registers", target::MachineDefaults::kVectorRegisters);
-  facts.l1_bytes = NumberOr(target, "l1_bytes", target::MachineDefaults::kL1Bytes);
-  facts.l2_bytes = NumberOr(target, "l2_bytes", target::MachineDefaults::kL2Bytes);
+  target::Machine machine = target::DescribeMachine(target);
+  facts.vector_bytes = machine.vector_bytes;
+  facts.vector_registers = machine.vector_registers;
+  facts.l1_bytes = machine.l1_bytes;
+  facts.l2_bytes = machine.l2_bytes;
   // Plain functions have no environment that would start threads.
   facts.threads = target::HasPlainApi(target) ? 1 : NumberOr(target, "threads", 0);
   return facts;

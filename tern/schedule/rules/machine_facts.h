@@ -10,8 +10,7 @@ namespace tern::schedule {
 struct MachineFacts {
   target::Target target;  // for the rules of one backend, which may know their kind's attributes
   bool is_device = false;
-  // Of a host, from the attributes that target::AddMachineAttrs declares; where a kind has them
-  // not, their defaults.
+  // Of a host, see target::DescribeMachine.
   // 0: its code generator takes no vectors. Of a device: what a thread loads or stores at once.
   int64_t vector_bytes = 0;
   int64_t vector_registers = 0;

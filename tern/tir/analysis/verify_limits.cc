@@ -103,9 +103,16 @@ class LimitVerifier : public StmtVisitor {
                              " does not have");
     else if ((kind_.takes_call && !kind_.takes_call(node)) ||
              (IsWarpMatrixOperation(node) && !IsKept(node, target_)))
-      Report(node->span,
-             what_ + " calls " + node->name + ", for which " + target_->str() + " has no code");
+      Report(node->span, what_ + " calls " + node->name + WarpOf(node) + ", for which " +
+                             target_->str() + " has no code");
     if (!IsWarpMatrixOperation(node)) VisitChildren(node);
+  }
+
+  // How many lanes an operation is for that comes for several.
+  static std::string WarpOf(const ir::CallNode* node) {
+    if (node->name != intrinsic::kWarpMatrixMultiplyTile) return "";
+    return " of " + node->dtype.str() + ", for warps of " +
+           std::to_string(256 / node->dtype.lanes()) + " lanes";
   }
 
   bool TakesNamespaceOf(const std::string& intrinsic) const {

@@ -76,7 +76,13 @@ void Machine::ExchangeCall(const ir::CallNode* call, const Group& group) {
 
 namespace {
 
-constexpr size_t kMatrixLanes = 32;
+constexpr int kTileElements = 256;
+
+// Of the warp that the operation is for.
+size_t MatrixLanes(const ir::CallNode* call) {
+  bool is_tile = call->name == intrinsic::kWarpMatrixMultiplyTile;
+  return is_tile ? static_cast<size_t>(kTileElements / call->dtype.lanes()) : 32;
+}
 
 // Element `e` of `values`, which the lanes have of tiles: see intrinsics.h.
 struct MatrixElement {
@@ -106,34 +112,70 @@ Value MatrixRows(const ir::CallNode* call, int lane, const MatrixArgs& args) {
   return result;
 }
 
+// sums + x * y, of two elements of operands.
+Lane AddProduct(DataType sum, Lane so_far, DataType factor, Lane x, Lane y) {
+  Lane product =
+      BinaryLane(ir::NodeKind::kMul, sum, CastLane(factor, sum, x), CastLane(factor, sum, y));
+  return BinaryLane(ir::NodeKind::kAdd, sum, so_far, product);
+}
+
 Value MatrixSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  bool is_tile = call->name == intrinsic::kWarpMatrixMultiply8x8;
   DataType sum = call->dtype.element(), factor = args[0][1].dtype.element();
   Value result = args[lane][0];
-  for (int e = 0; e < 4; ++e)
-    for (int k = 0; k < 16; ++k) {
-      MatrixElement a = InTiles(e / 2 * 8 + lane / 4, k), b = InColumns(k, lane % 4 * 2 + e % 2);
-      Lane x = CastLane(factor, sum, args[a.lane][1][a.element]),
-           y = CastLane(factor, sum, args[b.lane][2][b.element]);
-      Lane product = BinaryLane(ir::NodeKind::kMul, sum, x, y);
-      result[e] = BinaryLane(ir::NodeKind::kAdd, sum, result[e], product);
+  for (int e = 0; e < call->dtype.lanes(); ++e)
+    for (int k = 0; k < (is_tile ? 8 : 16); ++k) {
+      int row = e / 2 * 8 + lane / 4, column = lane % 4 * 2 + e % 2;
+      MatrixElement a = InTiles(row, k), b = is_tile ? InTiles(k, column) : InColumns(k, column);
+      result[e] = AddProduct(sum, result[e], factor, args[a.lane][1][a.element],
+                             args[b.lane][2][b.element]);
     }
   return result;
+}
+
+Value TileSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  DataType sum = call->dtype.element(), factor = args[0][1].dtype.element();
+  int elements = call->dtype.lanes();
+  Value result = args[lane][0];
+  for (int e = 0; e < elements; ++e)
+    for (int k = 0; k < 16; ++k) {
+      int row = lane / 16 * elements + e, column = lane % 16, part = k / elements * 16;
+      result[e] = AddProduct(sum, result[e], factor, args[part + row][1][k % elements],
+                             args[part + column][2][k % elements]);
+    }
+  return result;
+}
+
+Value TransposedTile(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  Value result(call->dtype);
+  for (int e = 0; e < 2; ++e) {
+    MatrixElement from = InTiles(lane % 4 * 2 + e, lane / 4);
+    result[e] = args[from.lane][0][from.element];
+  }
+  return result;
+}
+
+Value MatrixResult(const ir::CallNode* call, int lane, const MatrixArgs& args) {
+  if (call->name == intrinsic::kWarpMatrixMove) return args[lane][0];
+  if (call->name == intrinsic::kWarpMatrixMoveTransposed) return TransposedTile(call, lane, args);
+  if (call->name == intrinsic::kWarpMatrixMultiplyTile) return TileSum(call, lane, args);
+  return call->args.size() == 1 ? MatrixRows(call, lane, args) : MatrixSum(call, lane, args);
 }
 
 }  // namespace
 
 void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
-  if (warp.lanes.size() != kMatrixLanes)
+  size_t lanes = MatrixLanes(call);
+  if (warp.lanes.size() != lanes)
     TERN_THROW(RuntimeError) << call->span.str() << ": " << call->name << " takes a warp of "
-                             << kMatrixLanes << " lanes; this one has " << warp.lanes.size();
+                             << lanes << " lanes; this one has " << warp.lanes.size();
   MatrixArgs args(warp.lanes.size());
   for (size_t lane = 0; lane < warp.lanes.size(); ++lane) {
     Enter(warp.lanes[lane]);
     for (const Expr& arg : call->args) args[lane].push_back(Eval(arg));
   }
-  bool adds = call->name == intrinsic::kWarpMatrixMultiply;
   for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
-    warp.lanes[lane]->exchanged[call] = (adds ? MatrixSum : MatrixRows)(call, lane, args);
+    warp.lanes[lane]->exchanged[call] = MatrixResult(call, static_cast<int>(lane), args);
 }
 
 Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,

@@ -102,6 +102,12 @@ inline const std::vector<double> kErfLarge64 = {
     0x1.81978ab6813c2p-40,  -0x1.72e727d61098p-43,  0x1.23e9b9459aa13p-47,  0x1.e285b2e17ce55p-49,
     -0x1.fd0e3fa6fb1fdp-50, 0x1.3c8744e97eefp-51,   -0x1.fc30687aa7187p-54, 0x1.d406f5b177deap-57,
     -0x1.75649084e1011p-61};
+// 0.48
+inline const std::vector<double> kErfShort32 = {0x1.06eba6p-3,  -0x1.8126e8p-2, 0x1.ce1abap-4,
+                                                -0x1.b68ff2p-6, 0x1.475748p-8,  -0x1.3a8a6ep-11};
+// 0.44
+inline const std::vector<double> kErfcPower32 = {0x1.73d0b6p-9, 0x1.9d9b12p+0,  0x1.e0ff94p-1,
+                                                 0x1.0c5dbp-3,  -0x1.6e180ap-6, 0x1.d4fc14p-10};
 
 }  // namespace tern::tir::math
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/compact_allocations.h"
 
+#include <optional>
 #include <utility>
 
 #include "tern/arith/linear_sum.h"
@@ -17,29 +18,21 @@ class Compacter : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    bool over_blocks = node->for_kind == ForKind::kThread && node->thread.starts_with("blockIdx.");
-    if (over_blocks && !in_block_) {
+    bool is_thread = node->for_kind == ForKind::kThread;
+    bool over_blocks = is_thread && !in_block_ && node->thread.starts_with("blockIdx.");
+    std::optional<Launch> launch;
+    if (over_blocks) {
       // The same for all threads that share memory.
       analyzer_.BindRange(node->var, node->min, node->extent);
-      Launch launch{node->body, analyzer_};
-      const Launch* outer = std::exchange(launch_, &launch);
-      Stmt result = node->With(Mutate(node->min), Mutate(node->extent), Mutate(node->body));
-      launch_ = outer;
-      return result;
+      launch = {node->body, analyzer_};
+    } else if (is_thread && !launch_) {
+      launch = {self, analyzer_};
     }
-    if (in_block_ || node->for_kind != ForKind::kThread) {
-      bool outer = std::exchange(in_block_, in_block_ || launch_);
-      Stmt result = AnalyzedMutator::MutateNode(node, self);
-      in_block_ = outer;
-      return result;
-    }
-    Launch launch{self, analyzer_};
-    const Launch* outer = launch_;
-    if (!outer) launch_ = &launch;
-    in_block_ = true;
+    const Launch* outer_launch = std::exchange(launch_, launch ? &*launch : launch_);
+    bool outer = std::exchange(in_block_, in_block_ || (launch_ && !over_blocks));
     Stmt result = AnalyzedMutator::MutateNode(node, self);
-    in_block_ = false;
-    launch_ = outer;
+    in_block_ = outer;
+    launch_ = outer_launch;
     return result;
   }
 

@@ -90,22 +90,14 @@ class Flattener : public StmtMutator {
 
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), {Index(node->buffer, node->indices)},
-                                    node->span);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer),
+                                    {Mutate(FlatIndex(node->buffer, node->indices))}, node->span);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
-    return BufferStoreNode::Make(MutateUse(node->buffer), {Index(node->buffer, node->indices)},
+    return BufferStoreNode::Make(MutateUse(node->buffer),
+                                 {Mutate(FlatIndex(node->buffer, node->indices))},
                                  Mutate(node->value), node->span);
-  }
-
-  Expr Index(const Buffer& buffer, std::vector<Expr> indices) {
-    for (Expr& index : indices) index = Mutate(index);
-    Expr offset = buffer->offset ? Mutate(buffer->offset) : Expr();
-    if (offset.same(buffer->offset)) return FlatIndex(buffer, indices);
-    auto copy = ffi::Make<BufferNode>(*buffer);
-    copy->offset = offset;
-    return FlatIndex(Buffer(copy.get()), indices);
   }
 };
 

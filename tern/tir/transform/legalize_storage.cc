@@ -121,10 +121,20 @@ class StorageLegalizer : public StmtMutator {
       return value.dtype() == bits ? value
                                    : ir::CallNode::Make(node->name, {value}, bits, node->span);
     }
+    if (IsWarpMatrixOperation(node)) CheckOperands(node);
     if (!IsIllegal(node->dtype)) return MutateChildren(node, self);
     std::vector<Expr> args;
     for (const Expr& arg : node->args) args.push_back(Mutate(arg));
     return ir::CallNode::Make(node->name, args, BitsType(node->dtype), node->span);
+  }
+
+  // Machines multiply matrices of floats, not of their bits.
+  void CheckOperands(const ir::CallNode* node) const {
+    for (const Expr& arg : node->args)
+      if (IsIllegal(arg.dtype()))
+        TERN_THROW(VerifyError) << node->span.str() << ": " << node->name << " takes "
+                                << arg.dtype().str() << " here, which "
+                                << (target_ ? target_->str() : "a target") << " does not have";
   }
 
   Expr MutateNode(const ir::CastNode* node, const Expr& self) override {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tern/backend/cuda/codegen/matrix_operands.h"
 #include "tern/codegen/c/kernel_codegen.h"
+#include "tern/codegen/matrix_operands.h"
 
 namespace tern::backend::cuda {
 
@@ -52,7 +52,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string AddressOf(const ir::Buffer& buffer, const ir::Expr& index);
   std::string MatrixAddress(const ir::Expr& operand);
 
-  MatrixOperands operands_;
+  codegen::MatrixOperands operands_;
   bool dynamic_shared_ = false;  // whether shared memory is given at the launch
   bool distinct_ = false;        // whether tensors of the function being written are
 };

@@ -6,7 +6,6 @@
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 #include "tern/backend/cuda/common/nvrtc.h"
 #include "tern/backend/cuda/schedule/architecture.h"
-#include "tern/backend/cuda/schedule/tensor_core_matmul.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
@@ -60,8 +59,7 @@ void RegisterCodegen() {
   tir::KeepIntrinsics("cuda", {"popcount", "clz"},
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
   KeepTensorCores("cuda");
-  RegisterTensorIntrinsics();
-  RegisterTensorCoreMatmul(HasTensorCores);
+  RegisterTensorCores(HasTensorCores);
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
   RegisterNvptx();
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tern/schedule/rules/matrix_matmul.h"
 #include "tern/schedule/tensor_intrinsic.h"
 
 namespace tern::backend::cuda {
@@ -69,9 +70,7 @@ void RegisterStore(const std::string& name, const std::string& dtype) {
                   value("C[lane, h * 4 + g * 2 + v]")));
 }
 
-}  // namespace
-
-void RegisterTensorIntrinsics() {
+void RegisterIntrinsics() {
   for (const auto& [suffix, dtype] :
        {std::pair<std::string, std::string>{"_f16", "float16"}, {"_bf16", "bfloat16"}}) {
     RegisterLoad("mma_load_a" + suffix, dtype, true, false);
@@ -87,15 +86,32 @@ void RegisterTensorIntrinsics() {
            "for r in 0..8 unrolled {\nC[lane, r] = 0.0\n}\n");
 }
 
-std::string FragmentLayout(Fragment fragment, bool transposed, bool batch) {
+std::string FragmentLayout(schedule::Fragment fragment, bool transposed, bool batch) {
   std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
   // Rows and columns of the operand; a right operand has pairs of rows.
-  std::string pair = fragment == Fragment::kRight ? row : column,
-              other = fragment == Fragment::kRight ? column : row;
+  std::string pair = fragment == schedule::Fragment::kRight ? row : column,
+              other = fragment == schedule::Fragment::kRight ? column : row;
   return fmt::format(
       "({4}i, j) -> ({4}i // 16, j // 16, {0} % 8 * 4 + {1} % 8 // 2, {2} % 16 // 8 * 4 + {3} % 16 "
       "// 8 * 2 + {1} % 2)",
       other, pair, column, row, batch ? "b, " : "");
+}
+
+}  // namespace
+
+void RegisterTensorCores(bool (*has_instructions)(const target::Target&)) {
+  RegisterIntrinsics();
+  schedule::RegisterMatrixMatmul(
+      {.rule = "tensor_core_matmul",
+       .description = "tiles of products of 16-bit floats are multiplied by tensor cores",
+       .prefix = "mma",
+       .lanes = 32,
+       .async_copies = true,
+       .layout = FragmentLayout,
+       .fits = [has_instructions](const schedule::MachineFacts& facts) {
+         return facts.target && facts.target->kind->module_kind == "cuda" &&
+                has_instructions(facts.target);
+       }});
 }
 
 }  // namespace tern::backend::cuda

@@ -10,22 +10,13 @@
 #ifndef TERN_BACKEND_CUDA_SCHEDULE_TENSOR_INTRINSICS_H_
 #define TERN_BACKEND_CUDA_SCHEDULE_TENSOR_INTRINSICS_H_
 
-#include <string>
+#include "tern/target/target.h"
 
 namespace tern::backend::cuda {
 
-// For T in f16 and bf16:
-//   mma_load_a_T, mma_load_b_T     a tile of shared memory becomes a fragment
-//   mma_load_at_T, mma_load_bt_T   the same, of memory that has the operand's transpose
-//   mma_T                          sums += left * right, all of 16 x 16
-//   mma_store_T                    sums, rounded, go to memory
-// mma_fill and mma_store_f32 are of sums alone.
-void RegisterTensorIntrinsics();
-
-// The map of transform_layout that makes a fragment of a matrix, or of its transpose; with `batch`,
-// of each of several.
-enum class Fragment { kSum, kLeft, kRight };
-std::string FragmentLayout(Fragment fragment, bool transposed, bool batch);
+// mma_load_a_f16 and the others of schedule::MatrixInstructions, and its rule `tensor_core_matmul`.
+// `has_instructions`: whether a target of the kind has them, and asynchronous copies.
+void RegisterTensorCores(bool (*has_instructions)(const target::Target&));
 
 }  // namespace tern::backend::cuda
 

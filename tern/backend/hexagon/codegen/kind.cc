@@ -71,7 +71,9 @@ target::TargetKind HexagonKind() {
   kind.device_type = kDeviceTypeHexagon;
   kind.has_addresses = true;
   kind.takes_vector = TakesVector;
-  kind.vector_bytes = [](const target::Target&) { return kVectorBytes; };
+  kind.machine = [](const target::Target&) {
+    return target::Machine{.vector_bytes = kVectorBytes};
+  };
   kind.pointer_bytes = [](const target::Target&) { return int64_t{4}; };
   kind.final_passes = {"narrow_indices"};
   kind.attrs["mcpu"] =

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "tern/codegen/kernel_info.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/storage_scope.h"
 
 namespace tern::backend::metal {
@@ -96,7 +97,10 @@ CodeGenMetal::CodeGenMetal(const target::Target& target)
       "refract reverse_bits rhadd rotate round saturate select sign signbit sincos sinpi step "
       "smoothstep subsat tanpi transpose determinant simd_all simd_any simd_ballot simd_broadcast "
       "simd_max simd_min simd_prefix_exclusive_sum simd_product simd_shuffle simd_shuffle_down "
-      "simd_shuffle_up simd_shuffle_xor simd_sum quad_sum quad_shuffle");
+      "simd_shuffle_up simd_shuffle_xor simd_sum quad_sum quad_shuffle simdgroup_load "
+      "simdgroup_store simdgroup_multiply simdgroup_multiply_accumulate simdgroup_matrix "
+      "make_filled_simdgroup_matrix make_diagonal_simdgroup_matrix simdgroup_float8x8 "
+      "simdgroup_half8x8 simdgroup_bfloat8x8");
 }
 
 // ---- Types.
@@ -150,6 +154,7 @@ std::string CodeGenMetal::Preamble() const {
 
 std::string CodeGenMetal::FunctionHead(const tir::PrimFunc& function) {
   name_ = function->name;
+  matrices_.Begin(function);
   int64_t tensors = CountTensors(function);
   bool has_numbers = tensors < static_cast<int64_t>(function->params.size());
   by_address_ = tensors + has_numbers > kMaxBuffers;
@@ -229,9 +234,12 @@ void CodeGenMetal::EmitAllocate(const tir::AllocateNode* node) {
   TERN_ICHECK(is_shared || buffer->scope == "local")
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
+  int64_t size = ConstantSize(buffer);
+  if (matrices_.Contains(buffer))
+    return Line(
+        fmt::format("{} {}[{}];", MatrixType(buffer->dtype), name, size / Matrices::kElements));
   std::string type = StorageType(buffer->dtype);
   DefineArray(buffer, name, type);
-  int64_t size = ConstantSize(buffer);
   std::string text = fmt::format("{}{} {}[{}]{};", is_shared ? "threadgroup " : "", type, name,
                                  size, AlignmentAttribute(buffer));
   if (!is_shared) return Line(text);
@@ -265,6 +273,7 @@ Code CodeGenMetal::PrintLoad(const ir::BufferLoadNode* node) {
 }
 
 void CodeGenMetal::EmitStore(const tir::BufferStoreNode* node) {
+  if (tir::IsMatrixStore(node)) return EmitMatrixStore(node);
   DataType dtype = node->value.dtype();
   bool is_float = IsStoredFloat(dtype);
   if (dtype.is_scalar() && !is_float) return CodeGenC::EmitStore(node);

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "tern/backend/metal/codegen/matrices.h"
 #include "tern/codegen/c/kernel_codegen.h"
 #include "tern/target/target.h"
 
@@ -53,11 +54,19 @@ class CodeGenMetal : public codegen::KernelCodeGen {
   // The value as the type that memory has.
   std::string Narrowed(DataType dtype, const std::string& value);
   codegen::Code PrintExchange(const ir::CallNode* node, const std::string& function);
+  // A store of what an operation on matrices gives.
+  void EmitMatrixStore(const tir::BufferStoreNode* node);
+  std::string FillMatrix(const std::string& matrix, const ir::Expr& operand);
+  std::string MatrixType(DataType dtype);
+  std::string MatrixName(const ir::Buffer& buffer, const ir::Expr& index);
+  // "address, elements between rows" of a tile in memory.
+  std::string TilePlace(const ir::Buffer& buffer, const ir::Expr& index);
   // The parameters and variables by which a thread knows its SIMD-group.
   std::string LaneParams();
   bool has_full_groups() const { return threads_ > 0 && threads_ % 32 == 0; }
 
   target::Target target_;
+  Matrices matrices_;
   std::string name_;  // of the kernel
   bool has_lanes_ = false, by_address_ = false;
   int64_t threads_ = 0;  // of a block; 0: not constant

@@ -2,11 +2,13 @@
 //
 // The target kind `metal`.
 #include "tern/backend/metal/codegen/codegen_metal.h"
+#include "tern/backend/metal/schedule/simdgroup_matmul.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 
 namespace tern::backend::metal {
@@ -17,6 +19,16 @@ namespace {
 
 constexpr int32_t kDeviceTypeMetal = 8;  // DLPack's
 constexpr int kFirstWithBfloat16 = 310;
+constexpr int64_t kFirstWithMatrices = 7;  // of the families
+
+bool StoresFloat(const target::Target& target, DataType dtype) {
+  return dtype == DataType::Float(16) ||
+         (dtype == DataType::Bfloat16() && LanguageVersion(target) >= kFirstWithBfloat16);
+}
+
+bool HasMatrices(const target::Target& target) {
+  return target::WarpSize(target) > 0 && target->GetInt("family") >= kFirstWithMatrices;
+}
 
 ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   runtime::DeviceArtifact artifact{.kind = "metal", .fmt = "metal"};
@@ -50,6 +62,10 @@ void AddAttrs(target::TargetKind* kind) {
   attrs["warp_size"] = target::IntInRange("warp_size", 32, 32, 32,
                                           "lanes of a SIMD-group, if warp operations are used");
   attrs["warp_size"].default_value = {};
+  attrs["family"] =
+      target::IntInRange("family", 1, 1, 10,
+                         "the family of Apple's GPUs; from 7 on SIMD-groups multiply matrices, if "
+                         "there are warp operations");
   attrs["float64"] = {.type = target::AttrSpec::Type::kBool,
                       .default_value = false,
                       .help = "always 0: Metal has no float64",
@@ -58,15 +74,31 @@ void AddAttrs(target::TargetKind* kind) {
                       }};
 }
 
-// By the tables of Metal's features: families 7 (M1, A14) to 9 (M3, A17) differ in none of these.
+// By the tables of Metal's features, in which families 7 to 9 differ in none of the other numbers.
 std::map<std::string, std::string> Tags() {
+  const std::map<int, std::vector<const char*>> families = {
+      {7, {"m1", "m1-pro", "m1-max", "m1-ultra", "a14"}},
+      {8, {"m2", "m2-pro", "m2-max", "m2-ultra", "a15", "a16"}},
+      {9,
+       {"m3", "m3-pro", "m3-max", "m3-ultra", "m4", "m4-pro", "m4-max", "a17-pro", "a18",
+        "a18-pro"}}};
   std::map<std::string, std::string> tags;
-  for (const char* chip :
-       {"m1",       "m1-pro", "m1-max", "m1-ultra", "m2",       "m2-pro", "m2-max",
-        "m2-ultra", "m3",     "m3-pro", "m3-max",   "m3-ultra", "m4",     "m4-pro",
-        "m4-max",   "a14",    "a15",    "a16",      "a17-pro",  "a18",    "a18-pro"})
-    tags[std::string("apple/") + chip] = "metal -max_threads=1024 -msl=3.1 -warp_size=32";
+  for (const auto& [family, chips] : families)
+    for (const char* chip : chips)
+      tags[std::string("apple/") + chip] =
+          "metal -max_threads=1024 -msl=3.1 -warp_size=32 -family=" + std::to_string(family);
   return tags;
+}
+
+void RegisterMatrices() {
+  using namespace tir::intrinsic;
+  tir::KeepIntrinsics("metal", {kWarpMatrixMove, kWarpMatrixMoveTransposed, kWarpMatrixMultiply8x8},
+                      [](DataType dtype) {
+                        target::Target target = target::CurrentTarget();
+                        return HasMatrices(target) && (dtype.element() == DataType::Float(32) ||
+                                                       StoresFloat(target, dtype.element()));
+                      });
+  RegisterSimdgroupMatmul(HasMatrices);
 }
 
 }  // namespace
@@ -82,16 +114,14 @@ void RegisterCodegen() {
   kind.takes_vector = TakesVector;
   kind.scopes.emplace_back(tir::kDynamicShared);
   kind.final_passes = {"narrow_indices"};
-  kind.stores = [](const target::Target& target, DataType dtype) {
-    return dtype == DataType::Float(16) ||
-           (dtype == DataType::Bfloat16() && LanguageVersion(target) >= kFirstWithBfloat16);
-  };
+  kind.stores = StoresFloat;
   kind.tags = Tags();
   for (const char* cases :
        {"*/float64/*", "convert/*", "many_scalars/*", "narrow_floats/*", "reinterpret/*"})
     kind.known_gaps.push_back({cases, "Metal has no float64"});
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
+  RegisterMatrices();
   std::vector<std::string> functions = codegen::MathIntrinsics();
   functions.insert(functions.end(), {"popcount", "clz"});
   for (const std::string& name : functions)

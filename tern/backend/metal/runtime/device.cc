@@ -44,6 +44,11 @@ int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
     EmitNumber(sink, emit, "max_shared_memory",
                std::min<uint64_t>(device.Number("maxThreadgroupMemoryLength"), 65536));
     if (device.IsOfFamily(kApple7)) EmitNumber(sink, emit, "warp_size", 32);
+    for (Int family = kLastApple; family >= kFirstApple; --family)
+      if (device.IsOfFamily(family)) {
+        EmitNumber(sink, emit, "family", static_cast<uint64_t>(family - kFirstApple + 1));
+        break;
+      }
     TernAny version = plugin::TextValue(device.IsOfFamily(kMetal3) ? "3.0" : "2.4");
     emit(sink, "msl", &version);
   });

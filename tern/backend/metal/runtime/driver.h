@@ -60,7 +60,14 @@ class Device {
   std::unique_ptr<Stream> default_stream_;
 };
 
-enum Family : Int { kApple4 = 1004, kApple7 = 1007, kMac2 = 2002, kMetal3 = 5001 };
+enum Family : Int {
+  kFirstApple = 1001,
+  kApple4 = 1004,
+  kApple7 = 1007,
+  kLastApple = 1010,
+  kMac2 = 2002,
+  kMetal3 = 5001
+};
 
 class Driver {
  public:

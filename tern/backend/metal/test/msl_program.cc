@@ -18,6 +18,7 @@ std::string Headers() {
   const std::string root = TERN_STANDIN_ROOT "/tern/";
   return ReadAll(std::string(kShim) + "/metal_stdlib") +
          ReadAll(std::string(kShim) + "/vector_constructors") +
+         ReadAll(std::string(kShim) + "/simdgroup_matrix") +
          ReadAll(root + "backend/metal/test/kernel_glue.h") +
          ReadAll(root + "runtime/test_standin/device_abi.h") +
          ReadAll(root + "runtime/test_standin/access_hooks.h");

@@ -83,8 +83,33 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ShuffleNotForAll",
               "float v = t; if (t < 20) v = simd_shuffle(v, ushort(3)); a[t] = v;", "simd_shuffle"},
         Wrong{"ShuffleOfNoLane", "a[t] = simd_shuffle(float(t), ushort(40));",
-              "a lane that the SIMD-group has not"}),
+              "a lane that the SIMD-group has not"},
+        Wrong{"TileBehind", "simdgroup_float8x8 m; simdgroup_load(m, a, 9); simdgroup_store(m, a);",
+              "of 256 that are bound"},
+        Wrong{"TilesOfLanes", "simdgroup_float8x8 m; simdgroup_load(m, a + t);",
+              "the lanes of a SIMD-group give different tiles"},
+        Wrong{"MatrixNotForAll",
+              "simdgroup_float8x8 m = make_filled_simdgroup_matrix<float, 8, 8>(1.0f); "
+              "if (t < 20) simdgroup_multiply_accumulate(m, m, m, m); simdgroup_store(m, a);",
+              "simdgroup_multiply_accumulate"}),
     NameOf);
+
+// 8 x 8 ones, multiplied by themselves twice, and moved in both directions.
+TEST(RunRightMetal, SimdgroupsMultiply) {
+  OpenStandin();
+  EXPECT_EQ(
+      RunBody("simdgroup_float8x8 m = make_filled_simdgroup_matrix<float, 8, 8>(1.0f), n; "
+              "threadgroup float s[128]; simdgroup_multiply_accumulate(m, m, m, m); "
+              "threadgroup float* own = s + t / 32 * 64; simdgroup_store(m, own, 8); "
+              "threadgroup_barrier(mem_flags::mem_threadgroup); own[t % 32] = t % 32; "
+              "threadgroup_barrier(mem_flags::mem_threadgroup); "
+              "simdgroup_load(n, own, 8, ulong2(0), true); "
+              "threadgroup_barrier(mem_flags::mem_threadgroup); simdgroup_store(n, own); "
+              "threadgroup_barrier(mem_flags::mem_threadgroup); "
+              "if (s[1] != 8 || s[8] != 1 || s[9] != 9 || s[7] != 9 || s[127] != 9) a[64] = 0; "
+              "a[t] = s[t];"),
+      "");
+}
 
 TEST(RunRightMetal, ThreadsWaitAndExchange) {
   OpenStandin();

@@ -9,13 +9,8 @@
 #include <filesystem>
 
 #include "tern/backend/opencl/runtime/opencl_abi.h"
-#include "tern/runtime/device.h"
-#include "tern/runtime/device_module.h"
-#include "tern/runtime/plugin.h"
 #include "tern/runtime/program_cache.h"
-#include "tern/runtime/stream.h"
-#include "tern/runtime/tensor.h"
-#include "tern/runtime/test_data/test_environment.h"
+#include "tern/runtime/test_data/device_plugin_test.h"
 
 namespace tern::opencl::cl {
 namespace {
@@ -60,16 +55,6 @@ __kernel void vector_add(__global const float* a, __global const float* b, __glo
 }
 )";
 
-DeviceArtifact VectorAdd() {
-  DeviceArtifact artifact{.kind = "opencl", .fmt = "cl"};
-  artifact.fmap["vector_add"] = {{DataType::Handle(), DataType::Handle(), DataType::Handle(),
-                                  DataType::Int(32), DataType::Float(32)},
-                                 {"blockIdx.x", "threadIdx.x"},
-                                 0};
-  artifact.payload[""] = kSource;
-  return artifact;
-}
-
 // A process of its own, where the driver's loader finds no driver: the plugin loads, and has no
 // devices.
 TEST(OpenClDeathTest, WithoutADriverThereAreNoDevices) {
@@ -84,94 +69,31 @@ TEST(OpenClDeathTest, WithoutADriverThereAreNoDevices) {
       testing::ExitedWithCode(0), "no such device: opencl:0; libOpenCL.so.1 ");
 }
 
-class OpenClTest : public testing::Test {
- protected:
+struct OpenCl {
+  static constexpr const char* kKind = "opencl";
   // The driver reads the place of its compilation cache once: it is this process's own, so that no
   // run sees another's.
-  static void SetUpTestSuite() {
+  static void Open() {
     static TempDirectory cache;
     setenv("POCL_CACHE_DIR", cache.path().c_str(), 1);
     setenv("TERN_CACHE", "0", 1);
   }
-  void SetUp() override {
-    if (GetDeviceKind("opencl").Count() == 0) GTEST_SKIP() << "SKIPPED: no OpenCL device";
+  static std::string WhyNot() {
+    return GetDeviceKind(kKind).Count() == 0 ? "no OpenCL device" : "";
   }
-  static Tensor OnDevice(int64_t size, double first) {
-    Tensor host = Tensor::Empty({size}, DataType::Float(32));
-    for (int64_t i = 0; i < size; ++i) SetElement(host, i, first + static_cast<double>(i));
-    return host.CopyTo({4, 0});
-  }
-  static void ExpectAdds(const ffi::Module& module) {
-    const int64_t n = 1000;
-    Tensor a = OnDevice(n, 0), b = OnDevice(n, 5), c = OnDevice(n, -1);
-    module->GetFunction("vector_add")(0, a->data(), b->data(), c->data(), n, 0.5, (n + 63) / 64,
-                                      64);
-    Tensor host = c.CopyTo({kTernDeviceCpu, 0});
-    for (int64_t i = 0; i < n; ++i)
-      ASSERT_EQ(GetElement(host, i), (2.0 * static_cast<double>(i) + 5) / 2);
+  static DeviceArtifact VectorAdd() {
+    DeviceArtifact artifact{.kind = kKind, .fmt = "cl"};
+    artifact.fmap["vector_add"] = VectorAddInfo();
+    artifact.payload[""] = kSource;
+    return artifact;
   }
 };
-
-TEST_F(OpenClTest, DescribesItsDevices) {
-  ffi::Map properties = GetDeviceKind("opencl").Describe(0);
-  EXPECT_FALSE(properties->Find("name")->As<std::string>().empty());
-  EXPECT_FALSE(properties->Find("driver")->As<std::string>().empty());
-  EXPECT_GE(properties->Find("max_threads")->As<int64_t>(), 1);
-  EXPECT_GE(properties->Find("max_shared_memory")->As<int64_t>(), 1);
-}
-
-TEST_F(OpenClTest, CopiesWithOffsets) {
-  const DeviceKind& kind = GetDeviceKind("opencl");
-  Tensor a = OnDevice(8, 0), b = OnDevice(8, 100);
-  kind.Copy({.src = a->data(),
-             .src_offset = 4,
-             .src_device = a->device(),
-             .dst = b->data(),
-             .dst_offset = 8,
-             .dst_device = b->device(),
-             .bytes = 12});
-  kind.Synchronize(0);
-  Tensor host = b.CopyTo({kTernDeviceCpu, 0});
-  std::vector<double> values;
-  for (int i = 0; i < 8; ++i) values.push_back(GetElement(host, i));
-  EXPECT_EQ(values, (std::vector<double>{100, 101, 1, 2, 3, 105, 106, 107}));
-}
-
-TEST_F(OpenClTest, StreamsAndEvents) {
-  const DeviceKind& kind = GetDeviceKind("opencl");
-  EXPECT_GT(kind.Memory(0).total_bytes, 0u);
-  const TernDevice device{4, 0};
-  ffi::Function add = CreateDeviceModule(VectorAdd())->GetFunction("vector_add");
-  const int64_t n = 1000;
-  Tensor a = OnDevice(n, 0), b = OnDevice(n, 5), c = OnDevice(n, -1);
-  Stream first(device), second(device);
-  Event start(device), done(device);
-  {
-    StreamScope scope(first);
-    start.Record();
-    add(0, a->data(), b->data(), c->data(), n, 0.5, (n + 63) / 64, 64);
-    done.Record();
-  }
-  StreamScope scope(second);
-  done.HoldCurrentStream();
-  add(0, c->data(), c->data(), a->data(), n, 1.0, (n + 63) / 64, 64);
-  second.Synchronize();
-  Tensor host = a.CopyTo({kTernDeviceCpu, 0});
-  for (int64_t i = 0; i < n; ++i) ASSERT_EQ(GetElement(host, i), 2.0 * static_cast<double>(i) + 5);
-  EXPECT_GE(Event::SecondsBetween(start, done), 0);
-  EXPECT_EQ(ErrorOf([&] { Event::SecondsBetween(start, Event(device)); }),
-            "an event that was never recorded has no time");
-}
-
-TEST_F(OpenClTest, RunsAKernelSavesAndLoadsIt) {
-  ffi::Module module = CreateDeviceModule(VectorAdd());
-  ExpectAdds(module);
-  ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
-}
+using OpenClTest = DevicePluginTest<OpenCl>;
+INSTANTIATE_TYPED_TEST_SUITE_P(OpenCl, DevicePluginTest, OpenCl);
 
 TEST_F(OpenClTest, TakesTheBinariesOfItsDriver) {
   if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
-  DeviceArtifact artifact = VectorAdd();
+  DeviceArtifact artifact = OpenCl::VectorAdd();
   artifact.fmt = "clbin";
   artifact.payload[""] = MakeBinary(kSource);
   ffi::Module module = CreateDeviceModule(artifact);
@@ -184,52 +106,43 @@ TEST_F(OpenClTest, CachesPrograms) {
   if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
   TempDirectory cache;
   ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
-  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
   std::filesystem::directory_iterator files(cache.path());
   ASSERT_NE(files, std::filesystem::directory_iterator()) << "nothing was stored";
   std::filesystem::path file = files->path();
-  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
 
   // Another program in its place is what runs.
   std::string other = kSource;
   other.replace(other.find("* scale"), 7, "* 0.0f ");
   ProgramCache(cache.path(), 1 << 30).Store(file.stem(), MakeBinary(other.c_str()));
   Tensor a = OnDevice(1, 3), c = OnDevice(1, 7);
-  CreateDeviceModule(VectorAdd())
-      ->GetFunction("vector_add")(0, a->data(), a->data(), c->data(), 1, 1.0, 1, 1);
+  VectorAdd()(0, a->data(), a->data(), c->data(), 1, 1.0, 1, 1);
   EXPECT_EQ(GetElement(c.CopyTo({kTernDeviceCpu, 0}), 0), 0);
 
   ProgramCache(cache.path(), 1 << 30).Store(file.stem(), "no program");
-  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
   std::filesystem::resize_file(file, 10);
-  ExpectAdds(CreateDeviceModule(VectorAdd()));
+  ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
 }
 
 TEST_F(OpenClTest, BuildLogIsInTheError) {
-  DeviceArtifact artifact = VectorAdd();
+  DeviceArtifact artifact = OpenCl::VectorAdd();
   artifact.payload[""] = "__kernel void vector_add(__global float* a) { a[0] = nonsense; }";
-  Tensor a = OnDevice(1, 0);
-  std::string error = ErrorOf([&] {
-    CreateDeviceModule(artifact)->GetFunction("vector_add")(0, a->data(), a->data(), a->data(), 1,
-                                                            1.0, 1, 1);
-  });
+  std::string error = LaunchError(artifact, 1, 1);
   EXPECT_NE(error.find("does not compile the program"), std::string::npos) << error;
   EXPECT_NE(error.find("nonsense"), std::string::npos) << error;
 }
 
 TEST_F(OpenClTest, TooLargeABlockNamesTheLimit) {
-  Tensor a = OnDevice(1, 0);
-  std::string error = ErrorOf([&] {
-    CreateDeviceModule(VectorAdd())
-        ->GetFunction("vector_add")(0, a->data(), a->data(), a->data(), 1, 1.0, 1, 1 << 20);
-  });
+  std::string error = LaunchError(OpenCl::VectorAdd(), 1, 1 << 20);
   EXPECT_EQ(error.find("kernel vector_add: grid (1, 1, 1), block (1048576, 1, 1): "), 0u) << error;
   EXPECT_NE(error.find(" (CL_"), std::string::npos) << error;
 }
 
 TEST_F(OpenClTest, WrongArgumentsAndFormatsAreRefused) {
   Tensor a = OnDevice(1, 0);
-  DeviceArtifact artifact = VectorAdd();
+  DeviceArtifact artifact = OpenCl::VectorAdd();
   artifact.fmap["vector_add"].args.pop_back();
   EXPECT_EQ(ErrorOf([&] {
               CreateDeviceModule(artifact)->GetFunction("vector_add")(0, a->data(), a->data(),
@@ -237,7 +150,7 @@ TEST_F(OpenClTest, WrongArgumentsAndFormatsAreRefused) {
             }),
             "kernel vector_add: grid (1, 1, 1), block (1, 1, 1): the kernel takes 5 arguments, 4 "
             "are given");
-  artifact = VectorAdd();
+  artifact = OpenCl::VectorAdd();
   artifact.fmap["other"] = {};
   EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }),
             "opencl:0: the program has no kernel other");

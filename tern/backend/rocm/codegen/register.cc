@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/rocm/codegen/architecture.h"
 #include "tern/backend/rocm/codegen/rocm_kind.h"
+#include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RegisterLLVM of a build with LLVM.
+#include <unistd.h>
+
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
 #include "tern/backend/cpu/schedule/tensor_intrinsics.h"
@@ -23,6 +25,23 @@ void KeepWithFeature(const char* intrinsic, const char* codegen::HostArch::* fea
   });
 }
 
+// Of this machine's CPU the sizes of the caches are known too.
+target::Machine KnownMachine(const target::Target& target) {
+  codegen::LLVMTarget described(target);
+  target::Machine machine;
+  machine.vector_registers = described.arch().vector_registers;
+  if (described.HasFeature("avx2")) machine.vector_bytes = 32;
+  if (described.HasFeature("avx512f")) {
+    machine.vector_bytes = 64;
+    machine.vector_registers = 32;
+  }
+  if (target->GetString("mcpu") != "native") return machine;
+  // 0 or -1: not known.
+  if (int64_t bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0) machine.l1_bytes = bytes;
+  if (int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) machine.l2_bytes = bytes;
+  return machine;
+}
+
 }  // namespace
 
 void RegisterLLVM() {
@@ -39,10 +58,7 @@ void RegisterLLVM() {
   kind.pointer_bytes = [](const target::Target& target) {
     return codegen::PointerBytes(target->GetString("mtriple"));
   };
-  kind.vector_bytes = [](const target::Target& target) -> int64_t {
-    codegen::LLVMTarget machine(target);
-    return machine.HasFeature("avx512f") ? 64 : machine.HasFeature("avx2") ? 32 : 16;
-  };
+  kind.machine = KnownMachine;
   target::RegisterTargetKind(std::move(kind));
   for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
     KeepWithFeature(intrinsic, &codegen::HostArch::round_feature);

@@ -4,8 +4,8 @@
 #ifndef TERN_BACKEND_CUDA_CODEGEN_LLVM_CODEGEN_NVPTX_H_
 #define TERN_BACKEND_CUDA_CODEGEN_LLVM_CODEGEN_NVPTX_H_
 
-#include "tern/backend/cuda/codegen/matrix_operands.h"
 #include "tern/codegen/llvm/kernel_codegen_llvm.h"
+#include "tern/codegen/matrix_operands.h"
 
 namespace tern::backend::cuda {
 
@@ -36,7 +36,7 @@ class CodeGenNvptx : public codegen::KernelCodeGenLLVM {
   // The registers that a vector is in: pairs of floats, or words.
   std::vector<llvm::Value*> Registers(const ir::Expr& operand, llvm::Type* type);
 
-  MatrixOperands operands_;
+  codegen::MatrixOperands operands_;
 };
 
 }  // namespace tern::backend::cuda

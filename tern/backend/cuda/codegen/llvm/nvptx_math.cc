@@ -4,38 +4,32 @@
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/tir/intrinsic_rules.h"
-#include "tern/tir/math/expr_builder.h"
+#include "tern/tir/math/machine_power.h"
 
 namespace tern::backend::cuda {
 namespace {
 
 using ir::Expr;
-using tir::math::Call;
-using tir::math::Const;
-using tir::math::Lets;
 
-// Off by 2^-22 of the result at most.
+// Off by 2^-22.5 of the result at most.
 constexpr const char *kPower = "llvm.nvvm.ex2.approx",
                      *kPowerOrZero = "llvm.nvvm.ex2.approx.ftz";  // subnormals are 0
+constexpr const char* kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
+constexpr const char* kSaturatedFma = "llvm.nvvm.fma.rn.sat.f";  // 0 for NaN
 
-Expr PowerOfTwo(const char* intrinsic, const Expr& x) {
-  return ir::CallNode::Make(codegen::kLLVMCallPure, {ir::StringImmNode::Make(intrinsic), x},
-                            x.dtype());
+Expr Instruction(const char* intrinsic, std::vector<Expr> args) {
+  DataType dtype = args[0].dtype();
+  args.insert(args.begin(), ir::StringImmNode::Make(intrinsic));
+  return ir::CallNode::Make(codegen::kLLVMCallPure, std::move(args), dtype);
 }
 
-// exp(x) = 2^n * 2^(x * log2(e) - n). The rest is a small number where x is one with a finite
-// result, and makes the result what it is where x is not: infinite, 0 or NaN.
-Expr Exp(const Expr& x) {
-  constexpr double kLog2E = 0x1.715476p0, kLog2ERest = 1.9259629911266175e-8;
-  constexpr double kToInteger = 0x1.8p23;  // added, what is behind the point is rounded off
-  constexpr double kLeast = -104, kMost = 127;
-  Lets let;
-  Expr low = let(tir::math::Max(x, Const(x, kLeast)));
-  Expr whole = Call("fma", {low, Const(x, kLog2E), Const(x, kToInteger)}) - Const(x, kToInteger);
-  Expr n = let(tir::math::Min(whole, Const(x, kMost)));
-  Expr rest = let(Call("fma", {x, Const(x, kLog2E), Const(x, -1) * n}));
-  Expr exact = Call("fma", {x, Const(x, kLog2ERest), rest});
-  return let.In(PowerOfTwo(kPowerOrZero, exact) * PowerOfTwo(kPower, n));
+tir::math::MachinePower Machine() {
+  return {.power = [](const Expr& x) { return Instruction(kPowerOrZero, {x}); },
+          .saturated_fma =
+              [](const Expr& x, const Expr& scale, const Expr& offset) {
+                return Instruction(kSaturatedFma, {x, scale, offset});
+              },
+          .reciprocal = [](const Expr& x) { return Instruction(kReciprocal, {x}); }};
 }
 
 void Register(const char* function, Expr (*rule)(const Expr&)) {
@@ -48,8 +42,10 @@ void Register(const char* function, Expr (*rule)(const Expr&)) {
 }  // namespace
 
 void RegisterNvptxMath() {
-  Register("exp", Exp);
-  Register("exp2", [](const Expr& x) { return PowerOfTwo(kPower, x); });
+  Register("exp", [](const Expr& x) { return ExpByPower(x, Machine()); });
+  Register("exp2", [](const Expr& x) { return Instruction(kPower, {x}); });
+  Register("erf", [](const Expr& x) { return ErfByPower(x, Machine()); });
+  Register("tanh", [](const Expr& x) { return TanhByPower(x, Machine()); });
 }
 
 }  // namespace tern::backend::cuda

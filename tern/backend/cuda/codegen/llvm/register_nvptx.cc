@@ -27,7 +27,7 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   CodeGenNvptx gen(context, machine);
   for (const auto& [name, function] : module->functions) gen.AddKernel(tir::AsPrimFunc(function));
   std::unique_ptr<llvm::Module> code = gen.Finish();
-  machine.Optimize(code.get());
+  machine.Optimize(code.get(), LLVMTarget::Loops::kOfThreads);
   std::string ir;
   llvm::raw_string_ostream(ir) << *code;
   std::string ptx =

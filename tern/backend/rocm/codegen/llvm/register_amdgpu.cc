@@ -5,11 +5,16 @@
 
 #include "tern/backend/rocm/codegen/llvm/codegen_amdgpu.h"
 #include "tern/backend/rocm/codegen/rocm_kind.h"
+#include "tern/backend/rocm/schedule/architecture.h"
+#include "tern/backend/rocm/schedule/matrix_cores.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/math/expr_builder.h"
+#include "tern/tir/math/machine_power.h"
 #include "tern/tir/text.h"
 
 namespace tern::backend::rocm {
@@ -31,11 +36,12 @@ void AddSection(llvm::Module* module, const std::string& text) {
 ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   LLVMTarget machine("amdgcn-amd-amdhsa", target->GetString("arch"), "");
   llvm::LLVMContext context;
-  CodeGenAmdgpu gen(context, machine, target::WarpSize(target), target->GetInt("max_threads"));
-  for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
+  CodeGenAmdgpu gen(context, machine, target->GetString("arch"), target::WarpSize(target),
+                    target->GetInt("max_threads"));
+  for (const auto& [name, function] : module->functions) gen.AddKernel(tir::AsPrimFunc(function));
   std::unique_ptr<llvm::Module> code = gen.Finish();
   if (target->attrs.at("embed_tir").As<bool>()) AddSection(code.get(), tir::PrintModule(module));
-  machine.Optimize(code.get());
+  machine.Optimize(code.get(), LLVMTarget::Loops::kOfThreads);
   std::string ir;
   llvm::raw_string_ostream(ir) << *code;
   std::string object = machine.Emit(code.get(), LLVMTarget::Output::kObject);
@@ -45,6 +51,25 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
        .fmap = gen.kernels(),
        .payload = {{"", codegen::LinkDeviceObject({object}, "elf64_amdgpu")}},
        .source = {{"ll", ir}, {"asm", machine.EmitText(ir, LLVMTarget::Output::kAssembly)}}});
+}
+
+// exp and erf of float32 are made of powers of two, which the machine has; the interpreter too, so
+// that it can run what comes of them.
+void RegisterMath() {
+  auto is_float32 = [](DataType dtype) { return dtype == DataType::Float(32); };
+  tir::KeepIntrinsics(kRocm, {"exp2"}, is_float32);
+  using namespace tir::math;
+  MachinePower machine = {.power = [](const Expr& x) { return Call("exp2", {x}); },
+                          .saturated_fma =
+                              [](const Expr& x, const Expr& scale, const Expr& offset) {
+                                return Min(Max(Call("fma", {x, scale, offset}), Const(x, 0)),
+                                           Const(x, 1));
+                              }};
+  for (auto [name, function] : {std::pair("exp", &ExpByPower), std::pair("erf", &ErfByPower)})
+    tir::RegisterLoweringRule(name, kRocm, [=, function = function](const ir::CallNode* call) {
+      const Expr& x = call->args[0];
+      return is_float32(x.dtype()) ? function(x, machine) : Expr();
+    });
 }
 
 }  // namespace
@@ -58,6 +83,13 @@ void RegisterKind(target::TargetKind kind) {
                       tir::IsWideFloat);
   tir::KeepIntrinsics(kRocm, {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  RegisterMath();
+  tir::KeepIntrinsics(kRocm, {tir::intrinsic::kWarpMatrixMultiplyTile}, [](DataType sums) {
+    target::Target target = target::CurrentTarget();
+    return MatrixCoresOf(target->GetString("arch")) != MatrixCores::kNone &&
+           sums.lanes() * target::WarpSize(target) == 256;
+  });
+  RegisterMatrixCores();
   ffi::RegisterGlobal("target.build.rocm", ffi::Function::FromTyped("target.build.rocm", Build));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/rocm/codegen/architecture.h"
+#include "tern/backend/rocm/schedule/architecture.h"
 
 #include <utility>
 
@@ -14,6 +14,12 @@ int64_t WaveSize(const std::string& architecture) {
   // "gfx" and the generation, then two digits.
   bool is_gfx9 = architecture.size() == std::string("gfx906").size();
   return is_gfx9 ? 64 : 32;
+}
+
+MatrixCores MatrixCoresOf(const std::string& architecture) {
+  if (WaveSize(architecture) == 64)
+    return architecture == "gfx906" ? MatrixCores::kNone : MatrixCores::kMfma;
+  return architecture == "gfx1030" ? MatrixCores::kNone : MatrixCores::kWmma;
 }
 
 std::map<std::string, std::string> Tags() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/codegen/matrix_operands.h"
+#include "tern/codegen/matrix_operands.h"
 
 #include <algorithm>
 
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/visitor.h"
 
-namespace tern::backend::cuda {
+namespace tern::codegen {
 
 void MatrixOperands::Begin(const tir::PrimFunc& kernel) {
   struct Scan : tir::StmtVisitor {
@@ -36,4 +36,4 @@ const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
   return load;
 }
 
-}  // namespace tern::backend::cuda
+}  // namespace tern::codegen

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operands of operations on matrices: rows in memory.
-#ifndef TERN_BACKEND_CUDA_CODEGEN_MATRIX_OPERANDS_H_
-#define TERN_BACKEND_CUDA_CODEGEN_MATRIX_OPERANDS_H_
+#ifndef TERN_CODEGEN_MATRIX_OPERANDS_H_
+#define TERN_CODEGEN_MATRIX_OPERANDS_H_
 
 #include "tern/arith/analyzer.h"
 #include "tern/tir/function.h"
 
-namespace tern::backend::cuda {
+namespace tern::codegen {
 
 class MatrixOperands {
  public:
@@ -21,6 +21,6 @@ class MatrixOperands {
   arith::Analyzer known_;  // of the variables of the kernel
 };
 
-}  // namespace tern::backend::cuda
+}  // namespace tern::codegen
 
-#endif  // TERN_BACKEND_CUDA_CODEGEN_MATRIX_OPERANDS_H_
+#endif  // TERN_CODEGEN_MATRIX_OPERANDS_H_

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/backend/cuda/schedule/tensor_core_matmul.h"
+#include "tern/schedule/rules/matrix_matmul.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/rule.h"
 
-namespace tern::backend::cuda {
+namespace tern::schedule {
 namespace {
 
-using namespace schedule;
 using Names = Schedule::Names;
 
-constexpr int64_t kTile = 16;           // of an instruction
 constexpr int64_t kCopyBytes = 16;      // at once
 constexpr int64_t kEnoughBlocks = 128;  // for large GPUs to be busy
 
@@ -29,20 +26,25 @@ struct Product {
   std::string batch, row, column, sum;  // loops; the first may be ""
   int64_t batches = 1, rows = 0, columns = 0, steps = 0;
   Operand left, right;
-  std::string result, type;             // "f16" or "bf16", of the operands
-  static constexpr int64_t kBytes = 2;  // of an element of theirs
+  std::string result, type;  // of the operands, as their machine calls it
+  int64_t bytes = 0;         // of an element of theirs
 };
 
-// What a block of threads computes, and how its warps share it.
-struct Tiles {
-  int64_t rows, columns, warp_rows, warp_columns;  // in elements; in warps
-  int64_t steps = 32;                              // of the sum, at a time
-  int64_t stages = 2;  // of steps whose copies are under way, and the one that is computed with
+struct Tiles : MatrixTiles {
+  int64_t steps = 0;   // of the sum, at a time
+  int64_t stages = 1;  // of steps whose copies are under way, and the one that is computed with
 
-  int64_t threads() const { return warp_rows * warp_columns * 32; }
+  int64_t warps() const { return warp_rows * warp_columns; }
 };
 
-std::optional<Product> ProductOf(const BlockInfo& block) {
+// Whether the target has the type, and not its bits alone.
+bool Stores(const MachineFacts& facts, DataType dtype) {
+  const auto& stores = facts.target->kind->stores;
+  return !dtype.is_narrow_float() || (stores && stores(facts.target, dtype));
+}
+
+std::optional<Product> ProductOf(const BlockInfo& block, const MachineFacts& facts,
+                                 const MatrixInstructions& machine) {
   const BlockAxis *batch = nullptr, *row = nullptr, *column = nullptr, *sum = nullptr;
   for (const BlockAxis& axis : block.axes) {
     const BlockAxis*& place = axis.role == AxisRole::kRow      ? row
@@ -82,11 +84,13 @@ std::optional<Product> ProductOf(const BlockInfo& block) {
       product.result = buffer->name;
       continue;
     }
-    std::string type = buffer->dtype == DataType::Float(16)    ? "f16"
-                       : buffer->dtype == DataType::Bfloat16() ? "bf16"
-                                                               : "";
-    if (type.empty() || (!product.type.empty() && product.type != type)) return {};
-    product.type = type;
+    auto type = std::find_if(machine.types.begin(), machine.types.end(),
+                             [&](const auto& known) { return known.first == buffer->dtype; });
+    if (type == machine.types.end() || !Stores(facts, buffer->dtype) ||
+        (!product.type.empty() && product.type != type->second))
+      return {};
+    product.type = type->second;
+    product.bytes = buffer->dtype.bytes();
     if (uses(row))
       product.left = {buffer->name, is_first(sum)};
     else
@@ -102,21 +106,30 @@ int64_t Padded(int64_t elements, int64_t bytes) { return elements + kCopyBytes /
 int64_t StageBytes(const Product& product, const Tiles& tiles) {
   auto bytes = [&](bool along_steps, int64_t extent) {
     int64_t rows = along_steps ? tiles.steps : extent, row = along_steps ? extent : tiles.steps;
-    return rows * Padded(row, Product::kBytes) * Product::kBytes;
+    return rows * Padded(row, product.bytes) * product.bytes;
   };
   return bytes(product.left.transposed, tiles.rows) +
          bytes(!product.right.transposed, tiles.columns);
 }
 
-// Long steps, three under way, or short ones, as many as there is memory for; nullopt where it is
-// less than for two.
-std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const MachineFacts& facts) {
+// Whether a block behind takes sums from shared memory.
+bool SharesSums(const MatrixInstructions& machine, const std::string& reader) {
+  return !reader.empty() && !machine.stores_rounded;
+}
+
+// With asynchronous copies long steps, three under way, or short ones, as many as there is memory
+// for; nullopt where it is less than for two. Else one short step, so that several blocks of
+// threads have room, and one computes while another one copies.
+std::optional<Tiles> WithStages(const Product& product, Tiles tiles, int64_t memory,
+                                bool async_copies) {
   struct Pace {
     int64_t steps, most, least;
   };
-  for (const Pace& pace : {Pace{64, 3, 3}, Pace{32, 4, 2}}) {
+  std::vector<Pace> paces = {{32, 1, 1}};
+  if (async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
+  for (const Pace& pace : paces) {
     tiles.steps = pace.steps;
-    tiles.stages = std::min(facts.shared_bytes / StageBytes(product, tiles), pace.most);
+    tiles.stages = std::min(memory / StageBytes(product, tiles), pace.most);
     if (product.steps % pace.steps == 0 && tiles.stages >= pace.least) return tiles;
   }
   return {};
@@ -124,33 +137,55 @@ std::optional<Tiles> WithStages(const Product& product, Tiles tiles, const Machi
 
 // The largest that divide the sizes and make enough blocks of threads; else the smallest that
 // divide them.
-std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts) {
-  constexpr Tiles kChoices[] = {{128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}};
+std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts,
+                                 const MatrixInstructions& machine, bool shares_sums) {
   constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
   std::optional<Tiles> best;
-  for (const Tiles& choice : kChoices) {
+  for (const MatrixTiles& choice : machine.tiles) {
     if (product.rows % choice.rows != 0 || product.columns % choice.columns != 0) continue;
-    std::optional<Tiles> tiles = WithStages(product, choice, facts);
+    int64_t sums = shares_sums ? choice.rows * choice.columns * int64_t{sizeof(float)} : 0;
+    std::optional<Tiles> tiles =
+        WithStages(product, {choice}, facts.shared_bytes - sums, machine.async_copies);
     int64_t rows = product.rows / choice.rows, columns = product.columns / choice.columns;
-    if (!tiles || choice.threads() > facts.max_threads || rows > kMostBlocks) continue;
+    if (!tiles || tiles->warps() * machine.lanes > facts.max_threads || rows > kMostBlocks)
+      continue;
     best = tiles;
     if (product.batches * rows * columns >= kEnoughBlocks) break;
   }
   return product.batches > kMostBlocks ? std::nullopt : best;
 }
 
+// Of a result that is allocated; "" where there is none.
+std::string SoleReader(const Schedule& schedule, const std::string& writer,
+                       const std::string& result) {
+  const tir::Stmt& body = schedule.function()->body;
+  if (!FindAllocation(body, result)) return "";
+  std::string reader;
+  for (const tir::BlockNode* block : BlocksIn(body))
+    for (const Access& access : AccessesOf(AsStmt(block)))
+      if (block->name != writer && access.buffer->name == result) {
+        if (!reader.empty() && reader != block->name) return "";
+        reader = block->name;
+      }
+  return reader;
+}
+
 class Scheduler {
  public:
   Scheduler(Schedule* schedule, const std::string& block, const Product& product,
-            const Tiles& tiles)
-      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles) {}
+            const Tiles& tiles, const MatrixInstructions& machine)
+      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), machine_(machine) {}
 
-  void Run() {
-    std::string reader = SoleReader();
-    if (!reader.empty()) schedule_.SetScope(product_.result, "fragment.accumulator");
+  // `reader`: the one block that reads the result, which is allocated; or "".
+  void Run(const std::string& reader) {
+    bool shares_sums = SharesSums(machine_, reader);
+    if (!reader.empty())
+      schedule_.SetScope(product_.result, shares_sums ? "shared" : "fragment.accumulator");
     Tile();
     Stage left = Load(product_.left, true), right = Load(product_.right, false);
-    std::string sums = KeepSums(reader);
+    std::string sums = KeepSums(shares_sums ? "" : reader);
+    Names read;
+    if (shares_sums) read = schedule_.ReverseComputeAt(reader, Loop("jb"), Own("r", "i", "j"));
     schedule_.DecomposeReduction(block_, Loop("lo"), Name("init"));
     BindWarps(Name("init"));
     BindWarps(block_);
@@ -160,17 +195,21 @@ class Scheduler {
     Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
     auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
       schedule_.TransformLayout(
-          buffer, IndexMap::Parse(FragmentLayout(fragment, transposed, !product_.batch.empty())));
+          buffer, IndexMap::Parse(machine_.layout(fragment, transposed, !product_.batch.empty())));
     };
     layout(sums_buffer_, Fragment::kSum, false);
     layout(left.fragment, Fragment::kLeft, product_.left.transposed);
     layout(right.fragment, Fragment::kRight, product_.right.transposed);
-    Copy(left.shared, left_copy, "as", product_.left.transposed ? tiles_.rows : tiles_.steps);
-    Copy(right.shared, right_copy, "bs", product_.right.transposed ? tiles_.steps : tiles_.columns);
+    Align(left.shared, product_.left.transposed ? tiles_.rows : tiles_.steps);
+    Align(right.shared, product_.right.transposed ? tiles_.steps : tiles_.columns);
+    int64_t lanes = std::min(kCopyBytes / product_.bytes, machine_.copy_lanes);
+    Share(left.shared, left_copy, "as", lanes);
+    Share(right.shared, right_copy, "bs", lanes);
     Multiply();
     LoadTiles(left.fragment, left_fragment, "af", product_.left, true);
     LoadTiles(right.fragment, right_fragment, "bf", product_.right, false);
     Store(sums);
+    if (shares_sums) Share(reader, read, "r", machine_.copy_lanes);
     int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
     if (stages > 1) schedule_.Pipeline(lo_, {0, 0, stages - 1}, {0});
   }
@@ -181,6 +220,7 @@ class Scheduler {
   };
 
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string Intrinsic(const std::string& what) const { return machine_.prefix + "_" + what; }
   Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
     return {Name(prefix + a), Name(prefix + b)};
   }
@@ -188,13 +228,13 @@ class Scheduler {
   std::string Loop(const std::string& what) const { return block_ + "." + Name(what); }
 
   void Tile() {
-    int64_t rows = tiles_.rows / tiles_.warp_rows / kTile,
-            columns = tiles_.columns / tiles_.warp_columns / kTile;
-    schedule_.Split(block_ + "." + product_.row, {tiles_.warp_rows, rows, kTile},
+    int64_t rows = tiles_.rows / tiles_.warp_rows / machine_.tile,
+            columns = tiles_.columns / tiles_.warp_columns / machine_.tile;
+    schedule_.Split(block_ + "." + product_.row, {tiles_.warp_rows, rows, machine_.tile},
                     {Name("ib"), Name("iw"), Name("it"), Name("ii")});
-    schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, kTile},
+    schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, machine_.tile},
                     {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / kTile, kTile},
+    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / machine_.tile, machine_.tile},
                     {Name("lo"), Name("lk"), Name("li")});
     lo_ = Name("lo");
     Names order;
@@ -217,20 +257,6 @@ class Scheduler {
     schedule_.ReverseComputeAt(reader, Loop("jb"), {Name("ci"), Name("cj")});
     return reader;
   }
-  // Of a result that is allocated; "" where there is none.
-  std::string SoleReader() const {
-    const tir::Stmt& body = schedule_.function()->body;
-    if (!FindAllocation(body, product_.result)) return "";
-    std::string reader;
-    for (const tir::BlockNode* block : BlocksIn(body))
-      for (const Access& access : AccessesOf(AsStmt(block)))
-        if (block->name != block_ && access.buffer->name == product_.result) {
-          if (!reader.empty() && reader != block->name) return "";
-          reader = block->name;
-        }
-    return reader;
-  }
-
   void BindWarps(const std::string& block) {
     schedule_.Bind(block + "." + Name("iw"), "threadIdx.z");
     schedule_.Bind(block + "." + Name("jw"), "threadIdx.y");
@@ -244,15 +270,20 @@ class Scheduler {
     return stage;
   }
 
-  // All threads copy, each a vector at a time.
-  void Copy(const std::string& block, const Names& loops, const std::string& prefix, int64_t row) {
+  void Align(const std::string& block, int64_t row) {
     constexpr int64_t kBanks = 128;  // bytes
-    int64_t bytes = Product::kBytes, line = kBanks / bytes;
-    schedule_.StorageAlign(block, product_.batch.empty() ? 0 : 1, line, Padded(row, bytes) % line);
+    int64_t line = kBanks / product_.bytes;
+    schedule_.StorageAlign(block, product_.batch.empty() ? 0 : 1, line,
+                           Padded(row, product_.bytes) % line);
+  }
+
+  // All threads take part in a tile of a block, each with a vector at a time.
+  void Share(const std::string& block, const Names& loops, const std::string& prefix,
+             int64_t lanes) {
     std::string all =
         schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
     Names parts = schedule_.Split(block + "." + all,
-                                  {tiles_.warp_rows, tiles_.warp_columns, 32, kCopyBytes / bytes},
+                                  {tiles_.warp_rows, tiles_.warp_columns, machine_.lanes, lanes},
                                   {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
                                    Name(prefix + "x"), Name(prefix + "v")});
     schedule_.Unroll(block + "." + parts[0]);
@@ -266,8 +297,8 @@ class Scheduler {
     for (const std::string& block : {Name("init"), block_})
       for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
     schedule_.Unroll(Loop("lk"));
-    schedule_.Tensorize(Name("init") + "." + Name("ii"), "mma_fill");
-    schedule_.Tensorize(Loop("ii"), "mma_" + product_.type);
+    schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
+    schedule_.Tensorize(Loop("ii"), Intrinsic(product_.type));
   }
 
   // One dimension of what a warp loads is a tile, the other one several.
@@ -275,20 +306,20 @@ class Scheduler {
                  const Operand& operand, bool left) {
     bool tiles_first = left != operand.transposed;
     const std::string& split = loops[tiles_first ? 0 : 1];
-    Names parts =
-        schedule_.Split(block + "." + split, {kTile}, {Name(prefix + "t"), Name(prefix + "r")});
+    Names parts = schedule_.Split(block + "." + split, {machine_.tile},
+                                  {Name(prefix + "t"), Name(prefix + "r")});
     std::string outer = block + "." + parts[0], inner = block + "." + parts[1],
                 other = block + "." + loops[tiles_first ? 1 : 0];
     Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
     schedule_.Reorder(order);
     schedule_.Unroll(outer);
-    schedule_.Tensorize(order[1], std::string("mma_load_") + (left ? "a" : "b") +
+    schedule_.Tensorize(order[1], Intrinsic("load_") + (left ? "a" : "b") +
                                       (operand.transposed ? "t_" : "_") + product_.type);
   }
 
   void Store(const std::string& block) {
     auto split = [&](const char* loop, int64_t extent, const Names& names) {
-      schedule_.Split(block + "." + Name(loop), {extent / kTile, kTile}, names);
+      schedule_.Split(block + "." + Name(loop), {extent / machine_.tile, machine_.tile}, names);
     };
     split("ci", tiles_.rows / tiles_.warp_rows, {Name("cz"), Name("ct"), Name("cr")});
     split("cj", tiles_.columns / tiles_.warp_columns, {Name("cy"), Name("cu"), Name("cv")});
@@ -298,48 +329,47 @@ class Scheduler {
     schedule_.Bind(loop("cy"), "threadIdx.y");
     schedule_.Unroll(loop("ct"));
     schedule_.Unroll(loop("cu"));
-    const tir::BlockNode* writer = nullptr;
-    for (const tir::BlockNode* other : BlocksIn(schedule_.function()->body))
-      if (other->name == block) writer = other;
-    for (const Access& access : AccessesOf(AsStmt(writer)))
-      if (access.store) {
-        DataType dtype = access.buffer->dtype;
-        std::string type = dtype == DataType::Float(32)    ? "f32"
-                           : dtype == DataType::Bfloat16() ? "bf16"
-                                                           : "f16";
-        schedule_.Tensorize(loop("cr"), "mma_store_" + type);
-        return;
-      }
+    schedule_.Tensorize(loop("cr"), Intrinsic("store_" + TypeWrittenBy(block)));
+  }
+  std::string TypeWrittenBy(const std::string& block) const {
+    for (const tir::BlockNode* writer : BlocksIn(schedule_.function()->body))
+      for (const Access& access : AccessesOf(AsStmt(writer)))
+        if (writer->name == block && access.store)
+          for (const auto& [dtype, type] : machine_.types)
+            if (access.buffer->dtype == dtype) return type;
+    return "f32";
   }
 
   Schedule& schedule_;
   std::string block_, lo_, sums_buffer_;
   const Product& product_;
   const Tiles& tiles_;
+  const MatrixInstructions& machine_;
 };
 
-bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<Product> product = ProductOf(block);
+bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+           const MatrixInstructions& machine) {
+  std::optional<Product> product = ProductOf(block, facts, machine);
   if (!product || !tir::HasFlag(schedule->function(), tir::attr::kReassociate)) return false;
-  std::optional<Tiles> tiles = ChooseTiles(*product, facts);
+  std::string reader = SoleReader(*schedule, block.name, product->result);
+  std::optional<Tiles> tiles = ChooseTiles(*product, facts, machine, SharesSums(machine, reader));
   if (!tiles) return false;
-  Scheduler(schedule, block.name, *product, *tiles).Run();
+  Scheduler(schedule, block.name, *product, *tiles, machine).Run(reader);
   return true;
 }
 
 }  // namespace
 
-void RegisterTensorCoreMatmul(bool (*has_instructions)(const target::Target&)) {
-  RegisterRule({.name = "tensor_core_matmul",
-                .description = "tiles of products of 16-bit floats are multiplied by tensor cores",
+void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
+  RegisterRule({.name = instructions.rule,
+                .description = instructions.description,
                 .kinds = {BlockKind::kMatmul},
-                .fits =
-                    [has_instructions](const MachineFacts& facts) {
-                      return facts.target && facts.target->kind->module_kind == "cuda" &&
-                             has_instructions(facts.target);
-                    },
+                .fits = instructions.fits,
                 .priority = 100,
-                .apply = Apply});
+                .apply = [instructions](Schedule* schedule, const BlockInfo& block,
+                                        const MachineFacts& facts) {
+                  return Apply(schedule, block, facts, instructions);
+                }});
 }
 
-}  // namespace tern::backend::cuda
+}  // namespace tern::schedule

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of matrices on hosts: tiles of the result stay in registers while the whole sum goes by;
+// the right factor is packed before, so that a tile reads it from one place to the next. The
+// numbers of one result are added in the order written.
+#include <algorithm>
+#include <limits>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/product.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// What a core of the last years does in a cycle; a sum is ready for the next product some cycles
+// later.
+constexpr int64_t kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
+// The right factor is packed where it is used for so many tiles.
+constexpr int64_t kPackUses = 4;
+// Rows of the right factor that are read side by side where it is not packed.
+constexpr int64_t kStreams = 16;
+// Columns, and rows, that one thread takes at least.
+constexpr int64_t kStreamColumns = 2048, kLeastRows = 48, kLeastColumns = 48;
+// As many parts as any number of threads up to 16 have about the same of.
+constexpr int64_t kParts = 32;
+
+int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
+
+// The largest part of a number, not above `most`, that divides it; or `most`, where that is less
+// than half of it.
+int64_t EvenPart(int64_t number, int64_t most) {
+  if (most <= 1) return 1;
+  if (most >= number) return number;
+  for (int64_t part = most; part * 2 > most; --part)
+    if (number % part == 0) return part;
+  return most;
+}
+
+// A tile of the result: rows, and vectors of columns.
+struct Tile {
+  int64_t rows = 0, vectors = 0, lanes = 0;
+
+  int64_t columns() const { return vectors * lanes; }
+  // Cycles for one step of the sum.
+  static double StepCycles(int64_t rows, int64_t vectors) {
+    return std::max({static_cast<double>(rows * vectors) / kProductsPerCycle,
+                     static_cast<double>(rows + vectors) / kLoadsPerCycle,
+                     static_cast<double>(kProductLatency)});
+  }
+  // For one step of the whole product; the last rows are a smaller tile.
+  double Cycles(int64_t all_rows, int64_t all_columns) const {
+    double column = all_rows / rows * StepCycles(rows, vectors);
+    if (int64_t rest = all_rows % rows) column += StepCycles(rest, vectors);
+    return column * static_cast<double>(RoundUp(all_columns, columns()) / columns());
+  }
+};
+
+// Of those whose sums, with a row of vectors and one factor, are all in registers, the one that
+// takes the fewest cycles; of equals the one that loads least.
+Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes) {
+  Tile best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t vectors = 1; vectors * lanes < product.columns + lanes; ++vectors) {
+    int64_t most = (facts.vector_registers - 1 - vectors) / vectors;
+    for (int64_t rows = 1; rows <= std::min(most, product.rows); ++rows) {
+      Tile tile{rows, vectors, lanes};
+      double loads = static_cast<double>(rows + vectors) / static_cast<double>(rows * vectors);
+      double cycles = tile.Cycles(product.rows, product.columns) * (1 + loads / 16);
+      if (cycles >= least) continue;
+      least = cycles;
+      best = tile;
+    }
+    if (most < 1) break;
+  }
+  return best;
+}
+
+// How one product is computed.
+struct Plan {
+  Tile tile;
+  bool pack = false;  // the right factor
+  // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
+  // thread has a block of both.
+  int64_t block_columns = 0, block_rows = 0;
+  // Steps of the sum that are added to the result at a time; 0: all.
+  int64_t block_steps = 0;
+
+  int64_t panels() const { return block_columns / tile.columns(); }
+};
+
+// The right factor is used for a few rows alone: it is read as it lies in memory, many rows of it
+// at a time, and the sums stay in the cache.
+bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t lanes, Plan* plan) {
+  int64_t most = (facts.vector_registers - 2) / 2;
+  bool fits = product.rows <= most && !product.right.sum_is_last() &&
+              product.steps % kStreams == 0 && product.columns % (2 * lanes) == 0;
+  if (!fits) return false;
+  plan->tile = {product.rows, 2, lanes};
+  // A sum is added to some cycles after the last time.
+  while (plan->tile.rows * plan->tile.vectors < kProductsPerCycle * kProductLatency &&
+         product.columns % (2 * plan->tile.columns()) == 0)
+    plan->tile.vectors *= 2;
+  plan->block_rows = product.rows;
+  plan->block_columns = product.columns;
+  while (facts.threads != 1 && plan->block_columns > kStreamColumns &&
+         plan->block_columns % (2 * plan->tile.columns()) == 0)
+    plan->block_columns /= 2;
+  plan->block_steps = kStreams;
+  return true;
+}
+
+Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes) {
+  Plan plan;
+  int64_t right_bytes = product.columns * product.steps * product.right.bytes();
+  if (right_bytes > facts.l2_bytes && ChooseStreams(product, facts, lanes, &plan)) return plan;
+  plan.tile = ChooseTile(product, facts, lanes);
+  const Tile& tile = plan.tile;
+  int64_t rows = RoundUp(product.rows, tile.rows),
+          columns = RoundUp(product.columns, tile.columns());
+  // Columns that are no neighbours in memory are no vectors.
+  plan.pack = product.right.sum_is_last() || product.columns != columns ||
+              (rows / tile.rows >= kPackUses && right_bytes > facts.l1_bytes);
+  int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
+  int64_t panels = columns / tile.columns();
+  plan.block_columns =
+      tile.columns() * EvenPart(panels, std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1));
+  plan.block_rows = rows;
+  // Each block packs the factor again.
+  while (facts.threads != 1 && (columns / plan.block_columns) * (rows / plan.block_rows) < kParts) {
+    int64_t row_tiles = plan.block_rows / tile.rows, panels_there = plan.panels();
+    int64_t half_rows = EvenPart(row_tiles, row_tiles / 2) * tile.rows,
+            half_columns = EvenPart(panels_there, panels_there / 2) * tile.columns();
+    if (row_tiles > 1 && half_rows >= kLeastRows && plan.block_rows >= plan.block_columns)
+      plan.block_rows = half_rows;
+    else if (panels_there > 1 && half_columns >= kLeastColumns)
+      plan.block_columns = half_columns;
+    else
+      break;
+  }
+  return plan;
+}
+
+class HostMatmul {
+ public:
+  HostMatmul(Schedule* schedule, const std::string& block, const Product& product, const Plan& plan,
+             const MachineFacts& facts)
+      : schedule_(*schedule), block_(block), product_(product), plan_(plan), facts_(facts) {}
+
+  void Run() {
+    int64_t work = WorkOf(schedule_, block_);
+    std::string packed = plan_.pack ? CopyRight() : "";
+    std::string reader = plan_.block_steps ? "" : MakeLocal();
+    SplitLoops();
+    if (plan_.pack) schedule_.ComputeAt(packed, At(Name("jb")));
+    Names out;
+    if (!reader.empty()) out = schedule_.ReverseComputeAt(reader, At(Name("jo")));
+    std::string init = schedule_.DecomposeReduction(
+        block_, plan_.block_steps ? At(Name("lo")) : At(product_.sum), Name("init"));
+    for (const std::string& block : {init, block_}) {
+      schedule_.Unroll(LoopOf(block, Name("ii")));
+      schedule_.Unroll(LoopOf(block, Name("jv")));
+      schedule_.Vectorize(LoopOf(block, Name("ji")));
+    }
+    if (plan_.pack) Pack(packed);
+    if (!reader.empty()) Store(reader, out);
+    ParallelizeOuter(&schedule_, block_, work, facts_);
+  }
+
+ private:
+  std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+
+  // The sums of a tile are in a buffer of their own. The block that takes them from there.
+  std::string MakeLocal() {
+    std::string reader = SoleReader(schedule_, block_, product_.result);
+    if (reader.empty())
+      return schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
+    schedule_.SetScope(product_.result->name, "local");
+    return reader;
+  }
+
+  void SplitLoops() {
+    const Tile& tile = plan_.tile;
+    schedule_.Split(At(product_.row), {plan_.block_rows / tile.rows, tile.rows},
+                    {Name("ib"), Name("io"), Name("ii")});
+    schedule_.Split(At(product_.column), {plan_.panels(), tile.vectors, tile.lanes},
+                    {Name("jb"), Name("jo"), Name("jv"), Name("ji")});
+    Names loops = {"ib", "jb"};
+    if (plan_.block_steps) {
+      schedule_.Split(At(product_.sum), {plan_.block_steps}, {Name("lo"), Name("li")});
+      loops.push_back("lo");
+    }
+    loops.insert(loops.end(), {"io", "jo"});
+    Names order = Around(block_, product_.batch);
+    for (const std::string& loop : loops) order.push_back(At(Name(loop)));
+    order.push_back(plan_.block_steps ? At(Name("li")) : At(product_.sum));
+    for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
+    schedule_.Reorder(order);
+  }
+
+  // What is computed only to be multiplied is computed on the way.
+  std::string CopyRight() {
+    std::string copy = schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
+    InlineMakers(&schedule_, copy);
+    return copy;
+  }
+
+  // The right factor is copied to where each step of a tile is behind the one before.
+  void Pack(const std::string& copy) {
+    const Factor& factor = product_.right;
+    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, copy));
+    Names loops, order;
+    for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
+    loops.erase(loops.begin(), loops.end() - static_cast<ptrdiff_t>(factor.rank));
+    std::string from, to, own = "d" + std::to_string(factor.own_dim),
+                          size = std::to_string(plan_.tile.columns());
+    for (size_t d = 0; d < factor.rank; ++d) {
+      std::string dim = "d" + std::to_string(d);
+      from += (d ? ", " : "") + dim;
+      if (d == factor.own_dim || d == factor.sum_dim) continue;
+      to += dim + ", ";
+      order.push_back(loops[d]);
+    }
+    schedule_.TransformLayout(
+        copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", d" +
+                              std::to_string(factor.sum_dim) + ", " + own + " % " + size + ")"));
+    Names names = {copy + "_o", copy + "_v", copy + "_i"};
+    schedule_.Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
+                    names);
+    if (factor.sum_is_last()) {
+      order.insert(order.end(), {names[0], loops[factor.sum_dim]});
+    } else {
+      // Some rows at a time, each of which is read from its start to its end.
+      Names steps = {copy + "_so", copy + "_si"};
+      schedule_.Split(LoopOf(copy, loops[factor.sum_dim]), {kStreams}, steps);
+      order.insert(order.end(), {steps[0], names[0], steps[1]});
+    }
+    order.insert(order.end(), {names[1], names[2]});
+    schedule_.Reorder(Around(copy, order));
+    if (factor.sum_is_last() ||
+        !Try(&schedule_, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(copy, names[2])); }))
+      schedule_.Unroll(LoopOf(copy, names[2]));
+  }
+
+  // The results of a tile are written as vectors.
+  void Store(const std::string& block, const Names& made) {
+    if (made.empty()) return;
+    Names names = {Name("cv"), Name("ci")};
+    schedule_.Split(LoopOf(block, made.back()), {plan_.tile.lanes}, names);
+    schedule_.Vectorize(LoopOf(block, names[1]));
+    schedule_.Unroll(LoopOf(block, names[0]));
+    if (made.size() > 1) schedule_.Unroll(LoopOf(block, made[made.size() - 2]));
+  }
+
+  Schedule& schedule_;
+  std::string block_;
+  const Product& product_;
+  const Plan& plan_;
+  const MachineFacts& facts_;
+};
+
+// Floats of 32 and 64 bits, and integers of 32.
+bool IsPlain(const Product& product) {
+  DataType dtype = product.result->dtype;
+  bool computed =
+      dtype == DataType::Float(32) || dtype == DataType::Float(64) || dtype == DataType::Int(32);
+  return computed && product.left.dtype == dtype && product.right.dtype == dtype;
+}
+
+bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<Product> product = ProductOf(*schedule, block);
+  if (!product || !IsPlain(*product)) return false;
+  int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
+  if (lanes < 2 || product->columns < lanes) return false;
+  Plan plan = ChoosePlan(*product, facts, lanes);
+  bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
+  if (!whole) {
+    std::vector<int64_t> factors;
+    for (const BlockAxis& axis : block.axes)
+      factors.push_back(axis.role == AxisRole::kRow      ? plan.tile.rows
+                        : axis.role == AxisRole::kColumn ? plan.tile.columns()
+                                                         : 1);
+    PadProduct(schedule, block, factors);
+    std::string left = product->left.name;
+    product = ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+    if (!product) return false;
+    // The rows that there are not are no copy's.
+    if (product->left.name != left) schedule->Inline(product->left.name);
+    product->left.name = left;
+  }
+  HostMatmul(schedule, block.name, *product, plan, facts).Run();
+  return true;
+}
+
+}  // namespace
+
+void RegisterHostMatmulRules() {
+  RegisterRule(
+      {.name = "pack_matmul",
+       .description = "tiles of sums stay in registers, the right factor is packed for them",
+       .kinds = {BlockKind::kMatmul},
+       .fits = [](const MachineFacts& facts) { return !facts.is_device && facts.vector_bytes > 0; },
+       .priority = 30,
+       .apply = PackMatmul});
+}
+
+}  // namespace tern::schedule

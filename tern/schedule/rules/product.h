@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix product, as the rules that tile it see it, and what they do alike with the blocks before
+// and behind it.
+#ifndef TERN_SCHEDULE_RULES_PRODUCT_H_
+#define TERN_SCHEDULE_RULES_PRODUCT_H_
+
+#include <optional>
+#include <string>
+
+#include "tern/schedule/rules/rule.h"
+
+namespace tern::schedule {
+
+// One of the two factors.
+struct Factor {
+  std::string name;
+  DataType dtype;
+  size_t rank = 0;
+  size_t own_dim = 0, sum_dim = 0;  // dimensions of the rows or columns, and of the sum
+  bool is_left = false;
+
+  // Neighbours in memory are those along the sum.
+  bool sum_is_last() const { return sum_dim + 1 == rank; }
+  int64_t bytes() const { return dtype.bytes(); }
+};
+
+struct Product {
+  std::string row, column, sum;  // loops
+  Schedule::Names batch;
+  int64_t rows = 0, columns = 0, steps = 0;
+  Factor left, right;
+  tir::Buffer result;
+};
+
+// Nothing where sizes are not known, or an operand is written in a way that is not looked for.
+std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block);
+
+// A block that computes element by element with the result of another, which nothing else reads: it
+// can be done to a tile while that is in registers. "" for none.
+std::string SoleReader(const Schedule& schedule, const std::string& block,
+                       const tir::Buffer& result);
+
+// What is computed element by element only to be read by a block is computed where it is read.
+void InlineMakers(Schedule* schedule, const std::string& block);
+
+// The axes of a product are extended to multiples of the factors, one for each, with zeros. What
+// reads the result reads the extended one; a parameter has to be copied to.
+void PadProduct(Schedule* schedule, const BlockInfo& block, const std::vector<int64_t>& factors);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_PRODUCT_H_
