@@ -20,7 +20,6 @@ namespace {
 
 // What the language allows in all variables of a function.
 constexpr int64_t kMaxLocalBytes = 8192;
-constexpr const char* kAxes = "xyz";
 
 // Types of all buffers, by address, and variables that sums and products of floats are made of.
 struct AccessScan : tir::StmtVisitor {

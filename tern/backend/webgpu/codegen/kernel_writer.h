@@ -22,6 +22,9 @@
 
 namespace tern::backend::webgpu {
 
+// Of a grid and of a block, by their numbers.
+inline constexpr const char* kAxes = "xyz";
+
 class KernelWriter {
  public:
   KernelWriter(const tir::PrimFunc& function, const target::Target& target);
