@@ -122,6 +122,19 @@ const Helper kHelpers[] = {
   return @sub(a, @mul(@div_i64(a, b), b));
 }
 )"},
+    // By 2^power: what is negative is rounded up.
+    {"div_power",
+     {"add", "shift_right_i64", "shift_right_u64"},
+     R"(fn @div_power(a: $, power: u32) -> $ {
+  let sign = bitcast<u32>(bitcast<i32>(a.y) >> 31u);
+  let most = @shift_right_u64($(sign, sign), 64u - max(power, 1u)) * min(power, 1u);
+  return @shift_right_i64(@add(a, most), power);
+}
+)"},
+    {"mod_power", {"div_power", "shift_left", "sub"}, R"(fn @mod_power(a: $, power: u32) -> $ {
+  return @sub(a, @shift_left(@div_power(a, power), power));
+}
+)"},
     {"floor_div_i64", {"div_i64", "mul", "sub"}, R"(fn @floor_div_i64(a: $, b: $) -> $ {
   let quotient = @div_i64(a, b);
   let is_exact = all(@mul(quotient, b) == a);
