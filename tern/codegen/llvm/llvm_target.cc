@@ -63,7 +63,8 @@ void InitializeLLVM() {
 // system keep the place of one: "wasm32-unknown-unknown" is how everybody says it.
 std::string ShortTriple(const llvm::Triple& triple) {
   std::string name = llvm::Triple::getArchTypeName(triple.getArch()).str();
-  if (triple.isOSBinFormatWasm()) name += "-" + triple.getVendorName().str();
+  if (triple.isOSBinFormatWasm())
+    name += "-" + llvm::Triple::getVendorTypeName(triple.getVendor()).str();
   name += "-" + llvm::Triple::getOSTypeName(triple.getOS()).str();
   if (triple.getEnvironment() != llvm::Triple::UnknownEnvironment)
     name += "-" + llvm::Triple::getEnvironmentTypeName(triple.getEnvironment()).str();

@@ -75,6 +75,10 @@ const Helper kHelpers[] = {
   return $((a.x >> n) | ((a.y << 1u) << (31u - n)), high);
 }
 )"},
+    {"count_ones", {}, R"(fn @count_ones(a: $) -> u32 {
+  return countOneBits(a.x) + countOneBits(a.y);
+}
+)"},
     {"leading_zeros", {}, R"(fn @leading_zeros(a: $) -> u32 {
   return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
@@ -116,6 +120,19 @@ const Helper kHelpers[] = {
 )"},
     {"mod_i64", {"div_i64", "mul", "sub"}, R"(fn @mod_i64(a: $, b: $) -> $ {
   return @sub(a, @mul(@div_i64(a, b), b));
+}
+)"},
+    // By 2^power: what is negative is rounded up.
+    {"div_power",
+     {"add", "shift_right_i64", "shift_right_u64"},
+     R"(fn @div_power(a: $, power: u32) -> $ {
+  let sign = bitcast<u32>(bitcast<i32>(a.y) >> 31u);
+  let most = @shift_right_u64($(sign, sign), 64u - max(power, 1u)) * min(power, 1u);
+  return @shift_right_i64(@add(a, most), power);
+}
+)"},
+    {"mod_power", {"div_power", "shift_left", "sub"}, R"(fn @mod_power(a: $, power: u32) -> $ {
+  return @sub(a, @shift_left(@div_power(a, power), power));
 }
 )"},
     {"floor_div_i64", {"div_i64", "mul", "sub"}, R"(fn @floor_div_i64(a: $, b: $) -> $ {

@@ -22,6 +22,9 @@
 
 namespace tern::backend::webgpu {
 
+// Of a grid and of a block, by their numbers.
+inline constexpr const char* kAxes = "xyz";
+
 class KernelWriter {
  public:
   KernelWriter(const tir::PrimFunc& function, const target::Target& target);
@@ -159,6 +162,8 @@ class KernelWriter {
   Value MinMax(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
   Value IntBinary(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
   Value WideBinary(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
+  // A quotient or remainder of 64 bits by 2^power.
+  Value ByPowerOfTwo(ir::NodeKind kind, DataType dtype, const Value& a, int power);
   Value ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   Value EmitIfThenElse(const ir::CallNode* node);
   // `var = value;`, in a scope of its own.

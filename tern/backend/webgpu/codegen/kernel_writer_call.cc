@@ -71,7 +71,13 @@ bool KernelWriter::EmitMath(const ir::CallNode* node, Value* result) {
   if (it == kFunctions.end()) return false;
   DataType dtype = node->args[0].dtype();
   Value value = AtRunTime(Emit(node->args[0]), dtype);
-  *result = {fmt::format("{}({})", it->second, value.text)};
+  if (dtype.bits() != 64) {
+    *result = {fmt::format("{}({})", it->second, value.text)};
+    return true;
+  }
+  Value words =
+      node->name == "popcount" ? Call("count_ones", {value}) : Call("leading_zeros", {value});
+  *result = Convert(words, DataType::UInt(32), dtype);
   return true;
 }
 

@@ -54,6 +54,13 @@ bool IsDivision(NodeKind kind) {
   return kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
 }
 
+// n where the expression is 2^n, else -1.
+int PowerOfTwo(const ir::Expr& expr) {
+  const int64_t* value = expr.dtype().is_integer() ? ir::AsConstInt(expr) : nullptr;
+  if (!value || *value <= 0 || (*value & (*value - 1)) != 0) return -1;
+  return std::countr_zero(static_cast<uint64_t>(*value));
+}
+
 }  // namespace
 
 // ---- Leaves ----
@@ -146,6 +153,8 @@ KernelWriter::Value KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, c
     Value is_nan = Call("is_nan", {Emit(a)});
     return kind == NodeKind::kNE ? is_nan : Value{"!" + is_nan.text, false};
   }
+  if (int power = PowerOfTwo(b); power >= 0 && dtype.bits() == 64 && IsDivision(kind))
+    return ByPowerOfTwo(kind, dtype, Emit(a), power);
   Value first = Emit(a), second = Emit(b);
   // What is computed of numbers alone, the language computes and checks when it compiles; it also
   // refuses a division by 0.
@@ -228,6 +237,19 @@ KernelWriter::Value KernelWriter::WideBinary(NodeKind kind, DataType dtype, cons
       TERN_ICHECK(kind == NodeKind::kFloorMod) << "operator " << static_cast<int>(kind);
       return Call((dtype.is_int() ? "floor_mod" : "mod") + type, {a, b});
   }
+}
+
+// Without the loop that others need: many sizes are divided by the threads of a block.
+KernelWriter::Value KernelWriter::ByPowerOfTwo(NodeKind kind, DataType dtype, const Value& a,
+                                               int power) {
+  Value count = Literal(DataType::UInt(32), power);
+  bool is_trunc = kind == NodeKind::kTruncDiv || kind == NodeKind::kTruncMod;
+  if (dtype.is_int() && is_trunc)
+    return Call(kind == NodeKind::kTruncDiv ? "div_power" : "mod_power", {a, count});
+  if (kind == NodeKind::kTruncDiv || kind == NodeKind::kFloorDiv)
+    return Call(dtype.is_int() ? "shift_right_i64" : "shift_right_u64", {a, count});
+  Value mask = Literal(dtype, (int64_t{1} << power) - 1);
+  return {fmt::format("{} & {}", Operand(a), mask.text), false};
 }
 
 // ---- Choices ----

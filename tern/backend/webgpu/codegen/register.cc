@@ -77,7 +77,7 @@ void RegisterCodegen() {
   tir::KeepIntrinsics("webgpu", {"sqrt", "floor", "ceil", "trunc", "round", "abs"},
                       tir::IsWideFloat);
   tir::KeepIntrinsics("webgpu", {"popcount", "clz"},
-                      [](DataType dtype) { return dtype.is_integer() && dtype.bits() == 32; });
+                      [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
   ffi::RegisterGlobal("target.build.webgpu",
                       ffi::Function::FromTyped("target.build.webgpu", Build));
   std::string format = std::string(runtime::kModuleFormatPrefix) + "webgpu";
