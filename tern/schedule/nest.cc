@@ -232,8 +232,17 @@ bool UsesAnyOf(const Expr& expr, const std::vector<const ForNode*>& loops) {
 
 std::optional<ReductionUpdate> PlainUpdate(const BlockNode* block) {
   std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
-  if (!update || !update->lets.empty()) return {};
-  bool again = false;
+  if (!update) return {};
+  ir::VarMap values;
+  for (const LetStmtNode* let : update->lets)
+    values[let->var.node()] = ir::Substitute(let->value, values);
+  update->value = ir::Substitute(update->value, values);
+  bool again = std::any_of(
+      update->store->indices.begin(), update->store->indices.end(), [&](const Expr& index) {
+        return std::any_of(update->lets.begin(), update->lets.end(), [&](const LetStmtNode* let) {
+          return ir::UsesVar(index, let->var.node());
+        });
+      });
   ir::ForEachExpr(update->value, [&](const Expr& expr) {
     const auto* load = expr.As<ir::BufferLoadNode>();
     again |= load && load->buffer.same(update->store->buffer);

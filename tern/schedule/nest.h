@@ -68,8 +68,8 @@ std::vector<tir::Expr> Conjuncts(const tir::Expr& condition);
 tir::Expr And(const tir::Expr& a, const tir::Expr& b);  // either may be null
 // Whether any of the variables occurs.
 bool UsesAnyOf(const tir::Expr& expr, const std::vector<const tir::ForNode*>& loops);
-// What a block does where that is one step of a reduction, without definitions, of a value that
-// does not depend on the result.
+// What a block does where that is one step of a reduction, of a value that does not depend on the
+// result. The value is without the block's definitions.
 std::optional<tir::ReductionUpdate> PlainUpdate(const tir::BlockNode* block);
 // A block that says nothing of what it touches.
 ffi::Ref<tir::BlockNode> CopyBlock(const tir::BlockNode* block);

@@ -81,7 +81,8 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
       Refuse("block " + block_name + " has " + std::to_string(block->iters.size()) +
              " axes, each of which has a factor; got " + std::to_string(factors.size()));
     std::optional<ReductionUpdate> update = PlainUpdate(block);
-    if (!update || update->op != NodeKind::kAdd || !block->init)
+    bool plain = update && update->lets.empty() && block->init.get();
+    if (!plain || update->op != NodeKind::kAdd)
       Refuse("block " + block_name + " is not a sum of products with an init");
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes; pad it first");

@@ -11,7 +11,9 @@
 #include <functional>
 
 #include "tern/compile.h"
+#include "tern/runtime/device.h"
 #include "tern/runtime/file_bytes.h"
+#include "tern/runtime/plugin.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/cts/cases.h"
@@ -41,7 +43,12 @@ std::unique_ptr<Executor> MakeExecutor(const target::Target& target, const CtsOp
       << "cts: --runner and --image-runner are two ways to run the same calls; give one";
   if (!image_runner.empty()) return MakeImageExecutor(image_runner);
   if (target::HasPlainApi(target)) return MakePlainExecutor(target->GetString("cc", ""), runner);
-  return runner.empty() ? MakeLocalExecutor() : MakeCommandExecutor(runner);
+  if (!runner.empty()) return MakeCommandExecutor(runner);
+  const std::string& device = target->kind->device;
+  TERN_CHECK(options.compile_only || !target->is_device() || runtime::FindDeviceKind(device))
+      << "cts: " << runtime::WhyPluginAbsent(device)
+      << "; --runner and --image-runner run the cases elsewhere, --compile-only compiles them";
+  return MakeLocalExecutor();
 }
 
 class Suite {

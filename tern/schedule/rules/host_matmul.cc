@@ -116,16 +116,18 @@ bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t la
   return true;
 }
 
-Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes) {
+// `gathered`: the right factor has to be copied anyhow.
+Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, bool gathered) {
   Plan plan;
   int64_t right_bytes = product.columns * product.steps * product.right.bytes();
-  if (right_bytes > facts.l2_bytes && ChooseStreams(product, facts, lanes, &plan)) return plan;
+  if (!gathered && right_bytes > facts.l2_bytes && ChooseStreams(product, facts, lanes, &plan))
+    return plan;
   plan.tile = ChooseTile(product, facts, lanes);
   const Tile& tile = plan.tile;
   int64_t rows = RoundUp(product.rows, tile.rows),
           columns = RoundUp(product.columns, tile.columns());
   // Columns that are no neighbours in memory are no vectors.
-  plan.pack = product.right.sum_is_last() || product.columns != columns ||
+  plan.pack = gathered || product.right.sum_is_last() || product.columns != columns ||
               (rows / tile.rows >= kPackUses && right_bytes > facts.l1_bytes);
   int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
   int64_t panels = columns / tile.columns();
@@ -212,34 +214,54 @@ class HostMatmul {
     return copy;
   }
 
-  // The right factor is copied to where each step of a tile is behind the one before.
-  void Pack(const std::string& copy) {
+  // The loops of a copy, one for each dimension; "" where it copies a single place of it.
+  Names LoopsOfCopy(const std::string& copy) const {
+    const BlockNode* block = FindBlockNamed(schedule_, copy);
+    Nest nest = NestOf(schedule_.function()->body, block);
+    Names loops;
+    for (const BlockIter& iter : block->iters) {
+      auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
+        return ir::UsesVar(iter.binding, loop->var.node());
+      });
+      loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
+    }
+    return loops;
+  }
+
+  // Each step of a tile is behind the one before.
+  void PutPanelsInRow(const std::string& copy) {
     const Factor& factor = product_.right;
-    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, copy));
-    Names loops, order;
-    for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
-    loops.erase(loops.begin(), loops.end() - static_cast<ptrdiff_t>(factor.rank));
     std::string from, to, own = "d" + std::to_string(factor.own_dim),
                           size = std::to_string(plan_.tile.columns());
     for (size_t d = 0; d < factor.rank; ++d) {
       std::string dim = "d" + std::to_string(d);
       from += (d ? ", " : "") + dim;
-      if (d == factor.own_dim || d == factor.sum_dim) continue;
-      to += dim + ", ";
-      order.push_back(loops[d]);
+      if (d != factor.own_dim && d != factor.sum_dim) to += dim + ", ";
     }
     schedule_.TransformLayout(
         copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", d" +
                               std::to_string(factor.sum_dim) + ", " + own + " % " + size + ")"));
-    Names names = {copy + "_o", copy + "_v", copy + "_i"};
+  }
+
+  void Pack(const std::string& copy) {
+    const Factor& factor = product_.right;
+    Names loops = LoopsOfCopy(copy), order;
+    PutPanelsInRow(copy);
+    for (size_t d = 0; d < factor.rank; ++d)
+      if (d != factor.own_dim && d != factor.sum_dim && !loops[d].empty())
+        order.push_back(loops[d]);
+    if (loops[factor.own_dim].empty()) Refuse("one column is no vector");
+    Names names = {copy + "_o", copy + "_v", copy + "_i"}, steps = {copy + "_so", copy + "_si"};
     schedule_.Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
                     names);
-    if (factor.sum_is_last()) {
-      order.insert(order.end(), {names[0], loops[factor.sum_dim]});
+    const std::string& sum = loops[factor.sum_dim];
+    if (sum.empty()) {
+      order.push_back(names[0]);
+    } else if (factor.sum_is_last()) {
+      order.insert(order.end(), {names[0], sum});
     } else {
       // Some rows at a time, each of which is read from its start to its end.
-      Names steps = {copy + "_so", copy + "_si"};
-      schedule_.Split(LoopOf(copy, loops[factor.sum_dim]), {kStreams}, steps);
+      schedule_.Split(LoopOf(copy, sum), {kStreams}, steps);
       order.insert(order.end(), {steps[0], names[0], steps[1]});
     }
     order.insert(order.end(), {names[1], names[2]});
@@ -274,12 +296,13 @@ bool IsPlain(const Product& product) {
   return computed && product.left.dtype == dtype && product.right.dtype == dtype;
 }
 
-bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+                 bool gathered) {
   std::optional<Product> product = ProductOf(*schedule, block);
   if (!product || !IsPlain(*product)) return false;
   int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
   if (lanes < 2 || product->columns < lanes) return false;
-  Plan plan = ChoosePlan(*product, facts, lanes);
+  Plan plan = ChoosePlan(*product, facts, lanes, gathered);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
@@ -293,22 +316,43 @@ bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
     if (!product) return false;
     // The rows that there are not are no copy's.
     if (product->left.name != left) schedule->Inline(product->left.name);
-    product->left.name = left;
   }
   HostMatmul(schedule, block.name, *product, plan, facts).Run();
+  return true;
+}
+
+bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  return PackProduct(schedule, block, facts, false);
+}
+
+// Rows, columns or steps of several axes, and windows: these are gathered while they are packed.
+bool PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::string left = schedule->Im2col(block.name)[0];
+  if (!PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, true))
+    return false;
+  Try(schedule, [&](Schedule* attempt) { attempt->Inline(left); });
   return true;
 }
 
 }  // namespace
 
 void RegisterHostMatmulRules() {
+  auto has_vectors = [](const MachineFacts& facts) {
+    return !facts.is_device && facts.vector_bytes > 0;
+  };
   RegisterRule(
       {.name = "pack_matmul",
        .description = "tiles of sums stay in registers, the right factor is packed for them",
        .kinds = {BlockKind::kMatmul},
-       .fits = [](const MachineFacts& facts) { return !facts.is_device && facts.vector_bytes > 0; },
+       .fits = has_vectors,
        .priority = 30,
        .apply = PackMatmul});
+  RegisterRule({.name = "pack_gathered",
+                .description = "the same for several axes and windows, gathered on the way",
+                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},
+                .fits = has_vectors,
+                .priority = 25,
+                .apply = PackGathered});
 }
 
 }  // namespace tern::schedule
