@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/backend/rocm/runtime/hip_abi.h"
+#include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/backend/rocm/test/code_object.h"
 #include "tern/compile.h"
 #include "tern/runtime/device_artifact.h"
