@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,34 +24,44 @@ using Clock = std::chrono::steady_clock;
 // Launches that a queue takes without making its caller wait.
 constexpr int kCalls = 200, kRounds = 101;
 
-// The median round, in microseconds for each call; the device is idle where a round begins.
-template <class F, class G>
-double Microseconds(F&& launch, G&& wait) {
-  std::vector<double> times;
-  for (int round = 0; round < kRounds; ++round) {
+// One way to launch; the device is idle after `wait`.
+struct Way {
+  std::function<void()> launch, wait;
+  std::vector<double> times;  // of rounds, in microseconds for each launch
+
+  void Round() {
     wait();
     auto start = Clock::now();
     for (int i = 0; i < kCalls; ++i) launch();
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() /
-                    kCalls);
+    std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    times.push_back(time.count() / kCalls);
   }
-  wait();
-  std::nth_element(times.begin(), times.begin() + kRounds / 2, times.end());
-  return times[kRounds / 2];
+  double Median() {
+    std::nth_element(times.begin(), times.begin() + kRounds / 2, times.end());
+    return times[kRounds / 2];
+  }
+};
+
+// In turn, so that both have the same machine.
+void Measure(const std::vector<Way*>& ways) {
+  for (int round = 0; round < kRounds; ++round)
+    for (Way* way : ways) way->Round();
+  for (Way* way : ways) way->wait();
 }
 
-double MeasureFile(const std::string& path, std::string* device) {
-  Artifact artifact = Artifact::Open(path);
-  *device = artifact.meta().device;
-  ffi::Module module = artifact.Load();
+// The first function of a file, on arguments that live as long as the process.
+Way ThroughTern(const Artifact& artifact) {
+  auto module = std::make_shared<ffi::Module>(artifact.Load());
   const FunctionInfo& info = artifact.meta().functions.at(0);
-  ffi::Function function = module->GetFunction(info.name);
-  const DeviceKind& kind = GetDeviceKind(*device);
-  std::vector<ffi::Any> args = MakeArguments(info, {}, nullptr);
-  for (ffi::Any& arg : args) arg = arg.As<Tensor>().CopyTo({kind.device_type(), 0});
-  std::vector<ffi::AnyView> views(args.begin(), args.end());
+  ffi::Function function = (*module)->GetFunction(info.name);
+  const DeviceKind& kind = GetDeviceKind(artifact.meta().device);
+  auto args = std::make_shared<std::vector<ffi::Any>>(MakeArguments(info, {}, nullptr));
+  for (ffi::Any& arg : *args) arg = arg.As<Tensor>().CopyTo({kind.device_type(), 0});
+  std::vector<ffi::AnyView> views(args->begin(), args->end());
   function.CallPacked(views);
-  return Microseconds([&] { function.CallPacked(views); }, [&] { kind.Synchronize(0); });
+  return {[function, views, module, args] { function.CallPacked(views); },
+          [&kind] { kind.Synchronize(0); },
+          {}};
 }
 
 // As small as the kernel that it stands beside: two pointers, one block of 32 threads.
@@ -92,11 +104,11 @@ class BareDriver {
   void* library_;
 };
 
-double MeasureBare() {
+Way Bare() {
   BareDriver driver;
   int device = 0;
   void *context = nullptr, *module = nullptr, *kernel = nullptr;
-  unsigned long long a = 0, b = 0;
+  static unsigned long long a = 0, b = 0;
   driver.Call("cuInit", 0U);
   driver.Call("cuDeviceGet", &device, 0);
   driver.Call("cuDevicePrimaryCtxRetain", &context, device);
@@ -105,22 +117,26 @@ double MeasureBare() {
   driver.Call("cuModuleGetFunction", &kernel, module, "trivial");
   driver.Call("cuMemAlloc_v2", &a, size_t{128});
   driver.Call("cuMemAlloc_v2", &b, size_t{128});
-  void* args[] = {&a, &b};
+  static void* args[] = {&a, &b};
   auto* launch = driver.Find<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              unsigned, void*, void**, void**>("cuLaunchKernel");
   auto* wait = driver.Find<>("cuCtxSynchronize");
-  return Microseconds([&] { launch(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, args, nullptr); },
-                      [&] { wait(); });
+  return {
+      [=] { launch(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, args, nullptr); }, [=] { wait(); }, {}};
 }
 
 int Main(const std::string& path) {
-  std::string device;
-  double ours = MeasureFile(path, &device);
-  std::printf("%s through Tern: %.3f us for a launch\n", device.c_str(), ours);
-  std::fflush(stdout);
-  if (device != "cuda") return 0;
-  double bare = MeasureBare();
-  std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare, ours / bare);
+  Artifact artifact = Artifact::Open(path);
+  const std::string& device = artifact.meta().device;
+  Way ours = ThroughTern(artifact), bare;
+  bool beside = device == "cuda";
+  if (beside) bare = Bare();
+  Measure(beside ? std::vector<Way*>{&ours, &bare} : std::vector<Way*>{&ours});
+  double time = ours.Median();
+  std::printf("%s through Tern: %.3f us for a launch\n", device.c_str(), time);
+  if (beside)
+    std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare.Median(),
+                time / bare.Median());
   return 0;
 }
 
