@@ -39,7 +39,7 @@ class Script : public Transport {
   }
   void Receive(void* data, size_t bytes) override {
     if (bytes > answers_.size()) throw Error("RuntimeError", "the script is over");
-    std::memcpy(data, answers_.data(), bytes);
+    answers_.copy(static_cast<char*>(data), bytes);
     answers_.erase(0, bytes);
   }
 
