@@ -56,9 +56,11 @@ struct Tile {
   }
   // For one step of the whole product; the last rows are a smaller tile.
   double Cycles(int64_t all_rows, int64_t all_columns) const {
-    double column = all_rows / rows * StepCycles(rows, vectors);
-    if (int64_t rest = all_rows % rows) column += StepCycles(rest, vectors);
-    return column * static_cast<double>(RoundUp(all_columns, columns()) / columns());
+    int64_t tiles = all_rows / rows, rest = all_rows % rows,
+            panels = RoundUp(all_columns, columns()) / columns();
+    double panel = static_cast<double>(tiles) * StepCycles(rows, vectors);
+    if (rest > 0) panel += StepCycles(rest, vectors);
+    return panel * static_cast<double>(panels);
   }
 };
 
