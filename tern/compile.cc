@@ -150,7 +150,7 @@ std::vector<ffi::Module> BuildExternKernels(const ir::IRModule& module,
   return modules;
 }
 
-const target::Target& HostOf(const target::Target& target) {
+target::Target HostOf(const target::Target& target) {
   return target->is_device() ? target->host : target;
 }
 
@@ -206,7 +206,7 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
     ir::IRModule alike = LowerAlike(ir::IRModule::Make(group.second), group.first, options);
     for (const auto& [name, function] : alike->functions) lowered.push_back(function);
   }
-  return ir::IRModule::Make(std::move(lowered));
+  return ir::IRModule::Make(lowered);
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,

@@ -11,7 +11,7 @@ using namespace tern::tir;
 namespace {
 
 // What a factor of a product is without its conversions.
-const Expr& Bare(const Expr& expr) {
+Expr Bare(const Expr& expr) {
   const auto* cast = expr.As<ir::CastNode>();
   return cast ? Bare(cast->value) : expr;
 }

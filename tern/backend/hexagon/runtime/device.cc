@@ -42,7 +42,7 @@ std::string FindInPath(const std::string& program) {
 int VersionIn(const std::vector<std::string>& command) {
   for (size_t i = 0; i + 1 < command.size(); ++i)
     if (command[i] == "-cpu" && command[i + 1].starts_with('v'))
-      return std::atoi(command[i + 1].c_str() + 1);
+      return static_cast<int>(std::strtol(command[i + 1].c_str() + 1, nullptr, 10));
   return 0;
 }
 
@@ -112,7 +112,7 @@ Device::Life Device::LifeOf(const void* handle) {
 
 void* Device::HandleOf(uint32_t life, uint32_t address) {
   static_assert(sizeof(void*) == 8);
-  return reinterpret_cast<void*>(uint64_t{life} << 32 | address);
+  return reinterpret_cast<void*>(uint64_t{life} << 32 | address);  // NOLINT: a handle
 }
 uint32_t Device::AddressOf(const void* handle) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle));

@@ -151,7 +151,7 @@ Arguments ReadArguments(const Kernel& kernel, const TernLaunch& launch) {
   for (int32_t i = 0; i < launch.num_args; ++i) {
     if (!launch.arg_is_memory[i]) continue;
     Id buffer = nullptr;
-    std::memcpy(&buffer, launch.args[i], sizeof buffer);
+    std::memcpy(&buffer, launch.args[i], sizeof(Id));
     if (!buffer) TERN_THROW(ValueError) << "argument " << i << " is a tensor without memory";
     arguments.buffers.push_back(buffer);
   }

@@ -169,7 +169,8 @@ std::vector<Device*>& Devices() {
   static auto* devices = new std::vector<Device*>;
   if (devices->empty()) {
     const char* count = std::getenv("TERN_STANDIN_DEVICES");
-    for (int i = 0; i < (count ? std::atoi(count) : 1); ++i) devices->push_back(new Device(i));
+    for (int i = 0; i < (count ? std::strtol(count, nullptr, 10) : 1); ++i)
+      devices->push_back(new Device(i));
   }
   return *devices;
 }

@@ -120,7 +120,7 @@ TERN_STANDIN_API const char* sel_registerName(const char* name) {
 
 TERN_STANDIN_API void* objc_autoreleasePoolPush() {
   pools.emplace_back();
-  return reinterpret_cast<void*>(pools.size());
+  return reinterpret_cast<void*>(pools.size());  // NOLINT: a number for the caller to give back
 }
 
 TERN_STANDIN_API void objc_autoreleasePoolPop(void* pool) {

@@ -32,7 +32,7 @@ FakeHip& FakeHip::Get() {
 FakeHip::FakeHip() {
   const char *count = std::getenv("TERN_STANDIN_DEVICES"),
              *arch = std::getenv("TERN_STANDIN_ROCM_ARCH");
-  if (count) devices_ = std::atoi(count);
+  if (count) devices_ = static_cast<int>(std::strtol(count, nullptr, 10));
   architecture_ = arch ? arch : "gfx90a";
 }
 

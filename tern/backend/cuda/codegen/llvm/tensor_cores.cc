@@ -67,7 +67,7 @@ Value* CodeGenNvptx::EmitMatrixMultiply(const ir::CallNode* node) {
   llvm::Type* pair = is_bfloat ? static_cast<llvm::Type*>(builder().getInt32Ty())
                                : llvm::FixedVectorType::get(builder().getHalfTy(), 2);
   std::vector<Value*> args = Registers(node->args[1], pair);
-  for (auto [operand, type] :
+  for (const auto& [operand, type] :
        {std::pair(node->args[2], pair), std::pair(node->args[0], builder().getFloatTy())})
     for (Value* value : Registers(operand, type)) args.push_back(value);
   Value* sums = CallIntrinsic(is_bfloat ? Intrinsic::nvvm_mma_m16n8k16_row_col_bf16

@@ -13,7 +13,7 @@ namespace {
 
 // The name is the C library's, too.
 #define sqrt tern_test_sqrt
-#include "tern/backend/hexagon/codegen/llvm/builtins.c"
+#include "tern/backend/hexagon/codegen/llvm/builtins.c"  // NOLINT: what is tested
 #undef sqrt
 
 template <class T>
