@@ -10,7 +10,8 @@ std::string WriteProgram(const ffi::Module& compiled, const runtime::ArtifactMet
                          const std::string& stem) {
   const auto* module = dynamic_cast<const codegen::LinkableModule*>(compiled.get());
   TERN_CHECK(module) << "a module of kind " << compiled->kind() << " cannot be linked";
-  // Where a library is no file that has a runtime's part in it, what is for a device is a container.
+  // Where a library is no file that has a runtime's part in it, what is for a device is a
+  // container.
   bool is_alone = module->library_ending() == ".so" || meta.device == "cpu";
   std::string file = stem + (is_alone ? module->library_ending() : ".tern");
   codegen::Export(compiled, meta, file);
