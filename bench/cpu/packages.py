@@ -15,9 +15,8 @@ PACKAGES = {
     "dnnl-pypi": ["onednn-cpu-gomp", "onednn-devel-cpu-gomp"],
     "torch": ["numpy", "torch"],
 }
-# The packages of PyPI for x86-64 bring CUDA along, which is large and not needed; this index has others.
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
-TORCH_WITH_CUDA_BYTES = 15e9
+# The package for x86-64 brings CUDA along, which is large.
+TORCH_BYTES = 15e9
 
 
 def python(folder):
@@ -35,13 +34,8 @@ def pip(folder, arguments):
 
 
 def install_torch(folder):
-    if platform.machine() != "x86_64":
-        return pip(folder, PACKAGES["torch"])
-    if pip(folder, ["numpy"]) is None and pip(folder, ["--index-url", TORCH_INDEX, "torch"]) is None:
-        return None
-    if shutil.disk_usage(folder).free < TORCH_WITH_CUDA_BYTES:
-        return f"{TORCH_INDEX} cannot be reached, and for the package of PyPI there is too little room"
-    print("installing torch from PyPI, which is large", file=sys.stderr)
+    if platform.machine() == "x86_64" and shutil.disk_usage(folder).free < TORCH_BYTES:
+        return "there is too little room for the package"
     return pip(folder, PACKAGES["torch"])
 
 
