@@ -22,6 +22,9 @@ using Names = Schedule::Names;
 // What a core of the last years does in a cycle; a sum is ready for the next product some cycles
 // later.
 constexpr int64_t kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
+// Rows of the left factor that are read side by side: their places in a cache may be of one set,
+// which has room for so many.
+constexpr int64_t kMostRows = 8;
 // The right factor is packed where it is used for so many tiles.
 constexpr int64_t kPackUses = 4;
 // Rows of the right factor that are read side by side where it is not packed.
@@ -33,12 +36,12 @@ constexpr int64_t kParts = 32;
 
 int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
 
-// The largest part of a number, not above `most`, that divides it; or `most`, where that is less
-// than half of it.
+// The largest part of a number, not above `most`, that divides it: a block that is cut off costs
+// more than a small one. Or `most`, where that is less than a quarter of it.
 int64_t EvenPart(int64_t number, int64_t most) {
   if (most <= 1) return 1;
   if (most >= number) return number;
-  for (int64_t part = most; part * 2 > most; --part)
+  for (int64_t part = most; part * 4 > most; --part)
     if (number % part == 0) return part;
   return most;
 }
@@ -70,7 +73,7 @@ Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes
   Tile best;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t vectors = 1; vectors * lanes < product.columns + lanes; ++vectors) {
-    int64_t most = (facts.vector_registers - 1 - vectors) / vectors;
+    int64_t most = std::min((facts.vector_registers - 1 - vectors) / vectors, kMostRows);
     for (int64_t rows = 1; rows <= std::min(most, product.rows); ++rows) {
       Tile tile{rows, vectors, lanes};
       double loads = static_cast<double>(rows + vectors) / static_cast<double>(rows * vectors);
@@ -100,7 +103,7 @@ struct Plan {
 // The right factor is used for a few rows alone: it is read as it lies in memory, many rows of it
 // at a time, and the sums stay in the cache.
 bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t lanes, Plan* plan) {
-  int64_t most = (facts.vector_registers - 2) / 2;
+  int64_t most = std::min((facts.vector_registers - 2) / 2, kMostRows);
   bool fits = product.rows <= most && !product.right.sum_is_last() &&
               product.steps % kStreams == 0 && product.columns % (2 * lanes) == 0;
   if (!fits) return false;
