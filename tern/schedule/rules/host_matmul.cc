@@ -37,11 +37,11 @@ constexpr int64_t kParts = 32;
 int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
 
 // The largest part of a number, not above `most`, that divides it: a block that is cut off costs
-// more than a small one. Or `most`, where that is less than a quarter of it.
+// more than one that is somewhat smaller. Or `most`, where that would be 1 or less than a third.
 int64_t EvenPart(int64_t number, int64_t most) {
   if (most <= 1) return 1;
   if (most >= number) return number;
-  for (int64_t part = most; part * 4 > most; --part)
+  for (int64_t part = most; part > std::max<int64_t>(most / 3, 1); --part)
     if (number % part == 0) return part;
   return most;
 }
