@@ -22,6 +22,8 @@ using Names = Schedule::Names;
 // What a core of the last years does in a cycle; a sum is ready for the next product some cycles
 // later.
 constexpr int64_t kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
+// A sum, a vector of the right factor and a number of the left one.
+constexpr int64_t kLeastRegisters = 3;
 // Rows of the left factor that are read side by side: their places in a cache may be of one set,
 // which has room for so many.
 constexpr int64_t kMostRows = 8;
@@ -306,7 +308,9 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   std::optional<Product> product = ProductOf(*schedule, block);
   if (!product || !IsPlain(*product)) return false;
   int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
-  if (lanes < 2 || product->columns < lanes) return false;
+  bool empty = product->rows == 0 || product->steps == 0;
+  if (empty || lanes < 2 || product->columns < lanes || facts.vector_registers < kLeastRegisters)
+    return false;
   Plan plan = ChoosePlan(*product, facts, lanes, gathered);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {

@@ -34,7 +34,8 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
                              const MachineFacts& facts) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
-  if (!axis || !loops || loops->reduce.back() != block.axes[*axis].loop) return {};
+  if (!axis || !loops || loops->reduce.empty() || loops->reduce.back() != block.axes[*axis].loop)
+    return {};
   Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
@@ -53,7 +54,7 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   return steps;
 }
 
-// The innermost loop of the spatial ones that are the parts, and the loops of the steps.
+// Of a block that Rfactor made: the loop of its parts, and those of the steps of each.
 struct PartLoops {
   std::string parts;
   Names steps;
