@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the arguments of a kernel are bound, for runtimes that make bind groups of them: a part of
-// fmap that says what elsewhere the driver is told by the order of arguments (docs/webgpu.md).
+// fmap that says what elsewhere the driver is told by the order of arguments
+// (docs/artifact_format.md).
 #ifndef TERN_RUNTIME_KERNEL_BINDINGS_H_
 #define TERN_RUNTIME_KERNEL_BINDINGS_H_
 

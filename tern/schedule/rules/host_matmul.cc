@@ -346,9 +346,7 @@ bool PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts
 }  // namespace
 
 void RegisterHostMatmulRules() {
-  auto has_vectors = [](const MachineFacts& facts) {
-    return !facts.is_device && facts.vector_bytes > 0;
-  };
+  auto has_vectors = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); };
   RegisterRule(
       {.name = "pack_matmul",
        .description = "tiles of sums stay in registers, the right factor is packed for them",

@@ -163,13 +163,12 @@ void Vectorize(Schedule* schedule, const VectorReduction& reduction) {
 }
 
 void RegisterHostReductionRules() {
-  RegisterRule(
-      {.name = "reduce_in_vectors",
-       .description = "what lies side by side is reduced to vectors first",
-       .kinds = {BlockKind::kReduction},
-       .fits = [](const MachineFacts& facts) { return !facts.is_device && facts.vector_bytes > 0; },
-       .priority = 20,
-       .apply = ReduceRows});
+  RegisterRule({.name = "reduce_in_vectors",
+                .description = "what lies side by side is reduced to vectors first",
+                .kinds = {BlockKind::kReduction},
+                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+                .priority = 20,
+                .apply = ReduceRows});
 }
 
 }  // namespace tern::schedule

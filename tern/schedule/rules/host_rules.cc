@@ -16,9 +16,7 @@ using namespace tern::tir;
 namespace {
 
 bool IsHost(const MachineFacts& facts) { return !facts.is_device; }
-bool IsHostWithVectors(const MachineFacts& facts) {
-  return !facts.is_device && facts.vector_bytes > 0;
-}
+bool IsHostWithVectors(const MachineFacts& facts) { return facts.is_host_with_vectors(); }
 
 // ---- Elements
 

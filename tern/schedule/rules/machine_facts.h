@@ -24,6 +24,8 @@ struct MachineFacts {
   // Whether threads of blocks share memory there.
   bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }
 
+  bool is_host_with_vectors() const { return !is_device && vector_bytes > 0; }
+
   static MachineFacts Of(const target::Target& target);
 };
 
