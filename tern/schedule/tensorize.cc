@@ -168,9 +168,13 @@ Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
     if (!match.Knows(described)) continue;
     const Matcher::Place& place = match.PlaceOf(described);
     size_t leading = place.buffer->shape.size() - own->shape.size();
-    for (size_t d = 0; d < own->strides.size(); ++d)
+    for (size_t d = 0; d < own->strides.size(); ++d) {
+      Expr stride = StrideOf(place.buffer, leading + d);
       if (const auto* var = own->strides[d].As<VarNode>())
-        strides[var] = StrideOf(place.buffer, leading + d);
+        strides[var] = stride;
+      else if (!arith::Analyzer().CanProve(stride == own->strides[d]))
+        Refuse("elements of " + place.buffer->name + " do not lie as those of the intrinsic");
+    }
     places[own.get()] = place;
   }
   auto at = [&](const Matcher::Place& place, const std::vector<Expr>& indices) {

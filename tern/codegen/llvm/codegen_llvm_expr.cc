@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Expressions of CodeGenLLVM.
+#include <llvm/Analysis/VectorUtils.h>
+
+#include <algorithm>
+
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/ir/visitor.h"
 
@@ -253,10 +257,13 @@ Value* CodeGenLLVM::EmitNode(const ir::BroadcastNode* node) {
 Value* CodeGenLLVM::EmitNode(const ir::ShuffleNode* node) {
   std::vector<Value*> vectors;
   for (const ir::Expr& vector : node->vectors) vectors.push_back(Emit(vector));
-  // One vector, or two alike, are what an instruction takes.
-  bool alike = vectors.size() <= 2 && vectors[0]->getType()->isVectorTy() &&
-               vectors[0]->getType() == vectors.back()->getType();
+  // One vector, or two alike, are what an instruction takes; more of them are put in a row.
+  bool alike = vectors[0]->getType()->isVectorTy() &&
+               std::all_of(vectors.begin(), vectors.end(), [&](const Value* vector) {
+                 return vector->getType() == vectors[0]->getType();
+               });
   if (alike && !node->dtype.is_scalar()) {
+    if (vectors.size() > 2) vectors = {llvm::concatenateVectors(builder_, vectors)};
     std::vector<int> mask(node->indices.begin(), node->indices.end());
     return builder_.CreateShuffleVector(vectors[0], vectors.back(), mask);
   }

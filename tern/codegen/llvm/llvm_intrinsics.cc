@@ -2,6 +2,7 @@
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <mutex>
 
@@ -29,6 +30,20 @@ void Register(const char* name, bool pure) {
        }});
 }
 
+// The same bits as another type: a vector as the one that LLVM wants, or as a tile of registers.
+llvm::Value* ConvertBits(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Type* to) {
+  llvm::Type* from = value->getType();
+  bool is_tile = to->isX86_AMXTy() || from->isX86_AMXTy();
+  if (from == to || !from->isSized() || !to->isSized()) return value;
+  if (!is_tile)
+    return llvm::CastInst::isBitCastable(from, to) ? builder.CreateBitCast(value, to) : value;
+  llvm::Type* vector = to->isX86_AMXTy() ? from : to;
+  if (!vector->isVectorTy() || vector->getPrimitiveSizeInBits() != 8192) return value;
+  return to->isX86_AMXTy()
+             ? builder.CreateIntrinsic(llvm::Intrinsic::x86_cast_vector_to_tile, {vector}, {value})
+             : builder.CreateIntrinsic(llvm::Intrinsic::x86_cast_tile_to_vector, {vector}, {value});
+}
+
 }  // namespace
 
 void RegisterLLVMIntrinsics() {
@@ -48,11 +63,19 @@ llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
   if (id == llvm::Intrinsic::not_intrinsic) refuse("LLVM has no such intrinsic");
   std::vector<llvm::Value*> args;
   std::vector<llvm::Type*> types;
+  // What it takes and returns, where that is always the same.
+  llvm::FunctionType* fixed =
+      llvm::Intrinsic::isOverloaded(id) ? nullptr : llvm::Intrinsic::getType(builder_.getContext(), id);
   for (size_t i = 1; i < node->args.size(); ++i) {
-    args.push_back(Emit(node->args[i]));
-    types.push_back(args.back()->getType());
+    llvm::Value* arg = Emit(node->args[i]);
+    if (fixed && i <= fixed->getNumParams())
+      arg = ConvertBits(builder_, arg, fixed->getParamType(static_cast<unsigned>(i - 1)));
+    args.push_back(arg);
+    types.push_back(arg->getType());
   }
-  llvm::Type* result = node->dtype.is_void() ? builder_.getVoidTy() : RegisterType(node->dtype);
+  llvm::Type* wanted = node->dtype.is_void() ? builder_.getVoidTy() : RegisterType(node->dtype);
+  bool convert = fixed && wanted->isVectorTy() && fixed->getReturnType()->isX86_AMXTy();
+  llvm::Type* result = convert ? fixed->getReturnType() : wanted;
   auto* type = llvm::FunctionType::get(result, types, false);
   llvm::SmallVector<llvm::Type*, 4> overloads;
   std::string given;
@@ -65,7 +88,8 @@ llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
         !llvm::isa<llvm::Constant>(args[i]))
       refuse("argument " + std::to_string(i) + " must be a constant");
   module_->getOrInsertNamedMetadata(kCallsLLVM);
-  return builder_.CreateCall(declared, args);
+  llvm::Value* value = builder_.CreateCall(declared, args);
+  return convert ? ConvertBits(builder_, value, wanted) : value;
 }
 
 }  // namespace tern::codegen

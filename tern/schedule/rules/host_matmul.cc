@@ -4,12 +4,12 @@
 // the right factor is packed before, so that a tile reads it from one place to the next. The
 // numbers of one result are added in the order written.
 #include <algorithm>
-#include <limits>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/product.h"
+#include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 
@@ -19,79 +19,16 @@ namespace {
 
 using Names = Schedule::Names;
 
-// What a core of the last years does in a cycle; a sum is ready for the next product some cycles
-// later.
-constexpr int64_t kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
-// A sum, a vector of the right factor and a number of the left one.
-constexpr int64_t kLeastRegisters = 3;
-// Rows of the left factor that are read side by side: their places in a cache may be of one set,
-// which has room for so many.
-constexpr int64_t kMostRows = 8;
 // The right factor is packed where it is used for so many tiles.
 constexpr int64_t kPackUses = 4;
 // Rows of the right factor that are read side by side where it is not packed.
 constexpr int64_t kStreams = 16;
-// Columns, and rows, that one thread takes at least.
-constexpr int64_t kStreamColumns = 2048, kLeastRows = 48, kLeastColumns = 48;
-// As many parts as any number of threads up to 16 have about the same of.
-constexpr int64_t kParts = 32;
-
-int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
-
-// The largest part of a number, not above `most`, that divides it: a block that is cut off costs
-// more than one that is somewhat smaller. Or `most`, where that would be 1 or less than a third.
-int64_t EvenPart(int64_t number, int64_t most) {
-  if (most <= 1) return 1;
-  if (most >= number) return number;
-  for (int64_t part = most; part > std::max<int64_t>(most / 3, 1); --part)
-    if (number % part == 0) return part;
-  return most;
-}
-
-// A tile of the result: rows, and vectors of columns.
-struct Tile {
-  int64_t rows = 0, vectors = 0, lanes = 0;
-
-  int64_t columns() const { return vectors * lanes; }
-  // Cycles for one step of the sum.
-  static double StepCycles(int64_t rows, int64_t vectors) {
-    return std::max({static_cast<double>(rows * vectors) / kProductsPerCycle,
-                     static_cast<double>(rows + vectors) / kLoadsPerCycle,
-                     static_cast<double>(kProductLatency)});
-  }
-  // For one step of the whole product; the last rows are a smaller tile.
-  double Cycles(int64_t all_rows, int64_t all_columns) const {
-    int64_t tiles = all_rows / rows, rest = all_rows % rows,
-            panels = RoundUp(all_columns, columns()) / columns();
-    double panel = static_cast<double>(tiles) * StepCycles(rows, vectors);
-    if (rest > 0) panel += StepCycles(rest, vectors);
-    return panel * static_cast<double>(panels);
-  }
-};
-
-// Of those whose sums, with a row of vectors and one factor, are all in registers, the one that
-// takes the fewest cycles; of equals the one that loads least.
-Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes) {
-  Tile best;
-  double least = std::numeric_limits<double>::infinity();
-  for (int64_t vectors = 1; vectors * lanes < product.columns + lanes; ++vectors) {
-    int64_t most = std::min((facts.vector_registers - 1 - vectors) / vectors, kMostRows);
-    for (int64_t rows = 1; rows <= std::min(most, product.rows); ++rows) {
-      Tile tile{rows, vectors, lanes};
-      double loads = static_cast<double>(rows + vectors) / static_cast<double>(rows * vectors);
-      double cycles = tile.Cycles(product.rows, product.columns) * (1 + loads / 16);
-      if (cycles >= least) continue;
-      least = cycles;
-      best = tile;
-    }
-    if (most < 1) break;
-  }
-  return best;
-}
+// Columns that one thread takes at least where the right factor is not packed.
+constexpr int64_t kStreamColumns = 2048;
 
 // How one product is computed.
 struct Plan {
-  Tile tile;
+  RegisterTile tile;
   bool pack = false;  // the right factor
   // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
   // thread has a block of both.
@@ -105,7 +42,7 @@ struct Plan {
 // The right factor is used for a few rows alone: it is read as it lies in memory, many rows of it
 // at a time, and the sums stay in the cache.
 bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t lanes, Plan* plan) {
-  int64_t most = std::min((facts.vector_registers - 2) / 2, kMostRows);
+  int64_t most = std::min((facts.vector_registers - 2) / 2, kMostTileRows);
   bool fits = product.rows <= most && !product.right.sum_is_last() &&
               product.steps % kStreams == 0 && product.columns % (2 * lanes) == 0;
   if (!fits) return false;
@@ -129,30 +66,17 @@ Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes
   int64_t right_bytes = product.columns * product.steps * product.right.bytes();
   if (!gathered && right_bytes > facts.l2_bytes && ChooseStreams(product, facts, lanes, &plan))
     return plan;
-  plan.tile = ChooseTile(product, facts, lanes);
-  const Tile& tile = plan.tile;
+  plan.tile = ChooseRegisterTile(product.rows, product.columns, facts.vector_registers, lanes);
+  const RegisterTile& tile = plan.tile;
   int64_t rows = RoundUp(product.rows, tile.rows),
           columns = RoundUp(product.columns, tile.columns());
   // Columns that are no neighbours in memory are no vectors.
   plan.pack = gathered || product.right.sum_is_last() || product.columns != columns ||
               (rows / tile.rows >= kPackUses && right_bytes > facts.l1_bytes);
-  int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
-  int64_t panels = columns / tile.columns();
-  plan.block_columns =
-      tile.columns() * EvenPart(panels, std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1));
-  plan.block_rows = rows;
-  // Each block packs the factor again.
-  while (facts.threads != 1 && (columns / plan.block_columns) * (rows / plan.block_rows) < kParts) {
-    int64_t row_tiles = plan.block_rows / tile.rows, panels_there = plan.panels();
-    int64_t half_rows = EvenPart(row_tiles, row_tiles / 2) * tile.rows,
-            half_columns = EvenPart(panels_there, panels_there / 2) * tile.columns();
-    if (row_tiles > 1 && half_rows >= kLeastRows && plan.block_rows >= plan.block_columns)
-      plan.block_rows = half_rows;
-    else if (panels_there > 1 && half_columns >= kLeastColumns)
-      plan.block_columns = half_columns;
-    else
-      break;
-  }
+  ProductBlocks blocks = ChooseBlocks(rows, columns, tile.rows, tile.columns(),
+                                      product.steps * product.right.bytes(), facts);
+  plan.block_rows = blocks.rows;
+  plan.block_columns = blocks.columns;
   return plan;
 }
 
@@ -196,7 +120,7 @@ class HostMatmul {
   }
 
   void SplitLoops() {
-    const Tile& tile = plan_.tile;
+    const RegisterTile& tile = plan_.tile;
     schedule_.Split(At(product_.row), {plan_.block_rows / tile.rows, tile.rows},
                     {Name("ib"), Name("io"), Name("ii")});
     schedule_.Split(At(product_.column), {plan_.panels(), tile.vectors, tile.lanes},

@@ -78,10 +78,13 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
   product.result = block.accesses[0].buffer;
   for (const BlockAccess& access : block.accesses) {
     if (!access.by_axes || access.indices.size() != access.axes.size()) return {};
-    if (access.buffer.same(product.result)) continue;
     auto dim_of = [&](size_t axis) -> size_t {
       return std::find(access.axes.begin(), access.axes.end(), axis) - access.axes.begin();
     };
+    if (access.buffer.same(product.result)) {
+      product.result_row_dim = dim_of(row);
+      continue;
+    }
     size_t rank = access.axes.size();
     bool is_left = dim_of(row) < rank;
     Factor& factor = is_left ? product.left : product.right;

@@ -31,6 +31,7 @@ struct Product {
   int64_t rows = 0, columns = 0, steps = 0;
   Factor left, right;
   tir::Buffer result;
+  size_t result_row_dim = 0;  // its columns are the last dimension
 };
 
 // Nothing where sizes are not known, or an operand is written in a way that is not looked for.

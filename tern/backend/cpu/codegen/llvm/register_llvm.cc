@@ -5,6 +5,7 @@
 
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
+#include "tern/backend/cpu/schedule/dot_instructions.h"
 #include "tern/backend/cpu/schedule/tensor_intrinsics.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/codegen/llvm/llvm_target.h"
@@ -42,11 +43,20 @@ target::Machine KnownMachine(const target::Target& target) {
   return machine;
 }
 
+bool HasFeatureOf(const target::Target& target, const std::string& architecture,
+                  const std::string& feature) {
+  if (target->kind->name != "llvm") return false;
+  codegen::LLVMTarget machine(target);
+  const char* name = machine.arch().name;
+  return name && name == architecture && machine.HasFeature(feature.c_str());
+}
+
 }  // namespace
 
 void RegisterLLVM() {
   codegen::RegisterLLVMIntrinsics();
   RegisterDotIntrinsics();
+  RegisterDotInstructions(HasFeatureOf);
   target::TargetKind kind = LLVMKind();
   kind.intrinsic_namespaces = {codegen::kLLVMNamespace};
   // Without instructions LLVM would call functions of a compiler's library.

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/backend/cpu/schedule/dot_instructions.h"
+
+#include <set>
+#include <vector>
+
+#include "tern/schedule/rules/dot_matmul.h"
+#include "tern/schedule/tensor_intrinsic.h"
+
+namespace tern::backend::cpu {
+namespace {
+
+using schedule::DotInstructions;
+using schedule::DotTile;
+using schedule::DotTypes;
+
+std::string Text(int64_t number) { return std::to_string(number); }
+
+// Numbers from..from + count, with commas between.
+std::string Row(int64_t from, int64_t count) {
+  std::string row;
+  for (int64_t i = 0; i < count; ++i) row += (i ? ", " : "") + Text(from + i);
+  return row;
+}
+
+// One instruction for factors of these types; the name is LLVM's, without the prefix.
+struct Instruction {
+  DataType left, right;
+  std::string name, feature;
+  bool swapped = false;  // it takes the right factor first
+};
+
+DataType SumOf(const Instruction& instruction) {
+  return instruction.left.is_float() ? DataType::Float(32) : DataType::Int(32);
+}
+std::string TypeName(DataType dtype) {
+  return dtype.is_float() ? "bf16" : (dtype.is_uint() ? "u" : "s") + Text(dtype.bits());
+}
+std::string NameOf(const Instruction& instruction) {
+  std::string left = TypeName(instruction.left), right = TypeName(instruction.right);
+  return left == right ? left : left + right;
+}
+// Floats are summed in another order.
+std::string Attributes(const Instruction& instruction) {
+  return instruction.left.is_float() ? " attrs {reassociate = true}" : "";
+}
+
+void Register(const std::string& name, const std::string& params, const std::string& attributes,
+              const std::string& description, const std::string& implementation) {
+  schedule::RegisterTensorIntrinsic(name, "func description(" + params + ") {\n" + description +
+                                              "}\nfunc implementation(" + params + ")" +
+                                              attributes + " {\n" + implementation + "}\n");
+}
+
+std::string Product(const Instruction& instruction, const std::string& sum, const std::string& left,
+                    const std::string& right) {
+  std::string type = SumOf(instruction).str();
+  return sum + " = " + sum + " + " + type + "(" + left + ") * " + type + "(" + right + ")\n";
+}
+
+// ---- Vectors: rows x columns of sums are one.
+
+// `left` is what the factor's rows are as one vector.
+void RegisterVector(const Instruction& instruction, const std::string& name, int64_t rows,
+                    int64_t columns, int64_t word) {
+  std::string sum = SumOf(instruction).str(), n = Text(rows * columns), w = Text(word),
+              c = Text(columns), vector = Text(columns * word);
+  std::string a_shape = rows == 1 ? "[" + w + "]" : "[" + Text(rows) + ", " + w + "] strides(s, 1)";
+  std::string params = "C: " + sum + "[" + n + "], A: " + instruction.left.str() + a_shape +
+                       ", B: " + instruction.right.str() + "[" + vector + "]";
+  std::string loops = "for " + std::string(rows == 1 ? "" : "i in 0.." + Text(rows) + ", ") +
+                      "j in 0.." + c + ", k in 0.." + w + " {\n";
+  std::string place = rows == 1 ? "j" : "i * " + c + " + j", left, lanes;
+  for (int64_t i = 0; i < rows; ++i)
+    left += (i ? ", " : "") + std::string(rows == 1 ? "A[" : "A[" + Text(i) + ", ") +
+            "ramp(0, 1, " + w + ")]";
+  // One row for every column, or all rows.
+  for (int64_t i = 0; i < columns; ++i) lanes += (i ? ", " : "") + Row(rows == 1 ? 0 : i * word, word);
+  left = "shuffle([" + left + "], [" + lanes + "])";
+  std::string right = "B[ramp(0, 1, " + vector + ")]", sums = "C[ramp(0, 1, " + n + ")]";
+  std::string factors =
+      instruction.swapped ? right + ", " + left : left + ", " + right;
+  Register(name, params, Attributes(instruction),
+           loops + Product(instruction, "C[" + place + "]", "A[" + std::string(rows == 1 ? "" : "i, ") + "k]",
+                           "B[j * " + w + " + k]") +
+               "}\n",
+           sums + " = llvm.call_pure<" + sum + "x" + n + ">(\"llvm." + instruction.name + "\", " +
+               sums + ", " + factors + ")\n");
+}
+
+// Y has the words of columns, in a row each, of which X has the steps.
+void RegisterInterleave(DataType dtype, int64_t word, int64_t columns) {
+  static auto* const done = new std::set<std::string>;
+  std::string w = Text(word), n = Text(columns), all = Text(word * columns), type = dtype.str();
+  std::string name = "interleave_" + type + "_" + w + "x" + n, rows, lanes;
+  if (!done->insert(name).second) return;
+  for (int64_t k = 0; k < word; ++k)
+    rows += (k ? ", " : "") + std::string("X[") + Text(k) + ", ramp(0, 1, " + n + ")]";
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t k = 0; k < word; ++k)
+      lanes += (lanes.empty() ? "" : ", ") + Text(k * columns + j);
+  Register(name, "Y: " + type + "[" + all + "], X: " + type + "[" + w + ", " + n + "]", "",
+           "for k in 0.." + w + ", j in 0.." + n + " {\nY[j * " + w + " + k] = X[k, j]\n}\n",
+           "Y[ramp(0, 1, " + all + ")] = shuffle([" + rows + "], [" + lanes + "])\n");
+}
+
+// ---- Tiles of x86 (AMX): 16 rows of 64 bytes, which LLVM has registers for.
+
+constexpr int64_t kTileRows = 16, kTileBytes = 64;
+constexpr const char* kTileShape = "int16(16), int16(64)";
+
+struct TileNames {
+  std::string c, sum, sums_type;
+  DotTile tile;
+
+  TileNames(const Instruction& instruction, const DotTile& shape) : tile(shape) {
+    sum = SumOf(instruction).str();
+    sums_type = sum + "x256";
+    c = "C: " + sum + "[" + Text(tile.rows) + ", " + Text(tile.columns) + ", 256]";
+  }
+  std::string loops() const {
+    return "for i in 0.." + Text(tile.rows * kTileRows) + ", j in 0.." +
+           Text(tile.columns * kTileRows);
+  }
+  static std::string SumsAt(int64_t i, int64_t j) {
+    return "C[" + Text(i) + ", " + Text(j) + ", ramp(0, 1, 256)]";
+  }
+  template <class F>
+  std::string ForEach(F line) const {
+    std::string text;
+    for (int64_t i = 0; i < tile.rows; ++i)
+      for (int64_t j = 0; j < tile.columns; ++j) text += line(i, j);
+    return text;
+  }
+};
+
+constexpr const char* kSum = "C[i // 16, j // 16, i % 16 * 16 + j % 16]";
+
+void RegisterTileMultiply(const Instruction& instruction, const DotTile& shape,
+                          const std::string& name) {
+  TileNames names(instruction, shape);
+  int64_t bytes = instruction.left.bytes(), word = 4 / bytes;
+  std::string steps = Text(kTileBytes / bytes), w = Text(word);
+  std::string params = names.c + ", A: " + instruction.left.str() + "[" +
+                       Text(shape.rows * kTileRows) + ", " + steps + "] strides(s, 1), B: " +
+                       instruction.right.str() + "[" + Text(shape.columns) + ", 16, " + steps +
+                       "] strides(u, " + steps + ", 1)";
+  auto load = [](const std::string& value, const std::string& element, const std::string& stride) {
+    return "let " + value + " = llvm.call<int8x1024>(\"llvm.x86.tileloadd64.internal\", " +
+           kTileShape + ", address_of(" + element + "), " + stride + ")\n";
+  };
+  std::string body;
+  for (int64_t i = 0; i < shape.rows; ++i)
+    body += load("a" + Text(i), "A[" + Text(i * kTileRows) + ", 0]", "s * " + Text(bytes));
+  for (int64_t j = 0; j < shape.columns; ++j)
+    body += load("b" + Text(j), "B[" + Text(j) + ", 0, 0]", "64");
+  body += names.ForEach([&](int64_t i, int64_t j) {
+    std::string sums = TileNames::SumsAt(i, j);
+    return sums + " = llvm.call_pure<" + names.sums_type + ">(\"llvm." + instruction.name +
+           "\", int16(16), int16(64), int16(64), " + sums + ", a" + Text(i) + ", b" + Text(j) +
+           ")\n";
+  });
+  Register(name, params, Attributes(instruction),
+           names.loops() + ", k in 0.." + steps + " {\n" +
+               Product(instruction, kSum, "A[i, k]",
+                       "B[j // 16, k // " + w + ", j % 16 * " + w + " + k % " + w + "]") +
+               "}\n",
+           body);
+}
+
+void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
+  TileNames names(instruction, shape);
+  std::string tail = NameOf(instruction) + "_" + Text(shape.rows) + "x" + Text(shape.columns);
+  RegisterTileMultiply(instruction, shape, "x86_tile_" + tail);
+  Register("x86_tile_fill_" + tail, names.c, "",
+           names.loops() + " {\n" + kSum + " = " + names.sum + "(0)\n}\n",
+           names.ForEach([&](int64_t i, int64_t j) {
+             // Not pure: each is a register of its own.
+             return TileNames::SumsAt(i, j) + " = llvm.call<" + names.sums_type +
+                    ">(\"llvm.x86.tilezero.internal\", " + kTileShape + ")\n";
+           }));
+  Register("x86_tile_store_" + tail,
+           "Y: " + names.sum + "[" + Text(shape.rows * kTileRows) + ", " +
+               Text(shape.columns * kTileRows) + "] strides(s, 1), " + names.c,
+           "", names.loops() + " {\nY[i, j] = " + kSum + "\n}\n",
+           names.ForEach([&](int64_t i, int64_t j) {
+             return "llvm.call(\"llvm.x86.tilestored64.internal\", " + std::string(kTileShape) +
+                    ", address_of(Y[" + Text(i * kTileRows) + ", " + Text(j * kTileRows) +
+                    "]), s * 4, " + TileNames::SumsAt(i, j) + ")\n";
+           }));
+}
+
+// ---- The rules
+
+const DataType kS8 = DataType::Int(8), kU8 = DataType::UInt(8), kBf16 = DataType::Bfloat16();
+
+void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,
+             const std::string& architecture, const HasFeature& has) {
+  for (const Instruction& instruction : instructions) {
+    int64_t word = rule.word_bytes / instruction.left.bytes();
+    std::string name = rule.prefix + "_" + NameOf(instruction);
+    for (const DotTile& tile : rule.tiles) RegisterTiles(instruction, tile);
+    if (rule.tiles.empty())
+      RegisterVector(instruction, name, rule.rows, rule.columns, word);
+    RegisterInterleave(instruction.right, word, rule.columns);
+    rule.types.push_back({instruction.left, instruction.right, SumOf(instruction),
+                          NameOf(instruction),
+                          [=, feature = instruction.feature](const schedule::MachineFacts& facts) {
+                            return has(facts.target, architecture, feature);
+                          }});
+  }
+  schedule::RegisterDotMatmul(rule);
+}
+
+void AddX86(const HasFeature& has) {
+  AddRule({.rule = "x86_tile_matmul",
+           .description = "bytes and bfloat16 by tile registers, the right factor packed",
+           .priority = 38,
+           .prefix = "x86_tile",
+           .rows = kTileRows,
+           .columns = kTileRows,
+           .step_bytes = kTileBytes,
+           .word_bytes = 4,
+           .tiles = {{2, 2}, {1, 2}, {2, 1}, {1, 1}}},
+          {{kU8, kS8, "x86.tdpbusd.internal", "amx-int8"},
+           {kS8, kU8, "x86.tdpbsud.internal", "amx-int8"},
+           {kS8, kS8, "x86.tdpbssd.internal", "amx-int8"},
+           {kU8, kU8, "x86.tdpbuud.internal", "amx-int8"},
+           {kBf16, kBf16, "x86.tdpbf16ps.internal", "amx-bf16"}},
+          "x86_64", has);
+  AddRule({.rule = "x86_dot_matmul_512",
+           .description = "bytes and bfloat16 by sums of four or two products in vectors",
+           .priority = 36,
+           .prefix = "x86_dot_512",
+           .columns = 16,
+           .step_bytes = 4,
+           .word_bytes = 4},
+          {{kU8, kS8, "x86.avx512.vpdpbusd.512", "avx512vnni"},
+           {kS8, kU8, "x86.avx512.vpdpbusd.512", "avx512vnni", true},
+           {kBf16, kBf16, "x86.avx512bf16.dpbf16ps.512", "avx512bf16"}},
+          "x86_64", has);
+  AddRule({.rule = "x86_dot_matmul_256",
+           .description = "bytes by sums of four products in vectors of 32 bytes",
+           .priority = 35,
+           .prefix = "x86_dot_256",
+           .columns = 8,
+           .step_bytes = 4,
+           .word_bytes = 4},
+          {{kU8, kS8, "x86.avx512.vpdpbusd.256", "avxvnni"},
+           {kS8, kU8, "x86.avx512.vpdpbusd.256", "avxvnni", true}},
+          "x86_64", has);
+}
+
+void AddArm(const HasFeature& has) {
+  AddRule({.rule = "arm_matrix_matmul",
+           .description = "bytes and bfloat16 by products of 2 x 2 sums in a vector",
+           .priority = 37,
+           .prefix = "arm_matrix",
+           .rows = 2,
+           .columns = 2,
+           .step_bytes = 8,
+           .word_bytes = 8},
+          {{kS8, kS8, "aarch64.neon.smmla.v4i32.v16i8", "i8mm"},
+           {kU8, kU8, "aarch64.neon.ummla.v4i32.v16i8", "i8mm"},
+           {kU8, kS8, "aarch64.neon.usmmla.v4i32.v16i8", "i8mm"},
+           {kBf16, kBf16, "aarch64.neon.bfmmla", "bf16"}},
+          "aarch64", has);
+  AddRule({.rule = "arm_dot_matmul",
+           .description = "bytes by sums of four products in vectors",
+           .priority = 36,
+           .prefix = "arm_dot",
+           .columns = 4,
+           .step_bytes = 4,
+           .word_bytes = 4},
+          {{kS8, kS8, "aarch64.neon.sdot.v4i32.v16i8", "dotprod"},
+           {kU8, kU8, "aarch64.neon.udot.v4i32.v16i8", "dotprod"},
+           {kS8, kU8, "aarch64.neon.usdot.v4i32.v16i8", "i8mm", true}},
+          "aarch64", has);
+}
+
+}  // namespace
+
+void RegisterDotInstructions(const HasFeature& has) {
+  AddX86(has);
+  AddArm(has);
+}
+
+}  // namespace tern::backend::cpu

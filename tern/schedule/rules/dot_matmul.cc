@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/dot_matmul.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/product.h"
+#include "tern/schedule/rules/register_tiles.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// Packing pays where the packed factor is used for so many rows.
+constexpr int64_t kLeastUses = 4;
+// Zeros that are multiplied too cost no more than so many times the product.
+constexpr int64_t kMostPadding = 4;
+// Words of each column, and bytes of each row, that are packed at a time: rows are read by lines of
+// the cache, and not more of them than it has room for.
+constexpr int64_t kPackedWords = 16, kLineBytes = 64;
+
+// How one product is computed.
+struct Plan {
+  const DotTypes* types = nullptr;
+  DotTile tile;                   // in instructions
+  int64_t rows = 0, columns = 0;  // of the tile
+  int64_t steps = 0, word = 0;    // of an instruction, and side by side; elements
+  ProductBlocks blocks;
+};
+
+std::string Text(int64_t number) { return std::to_string(number); }
+
+// The largest divisor of a number that is not above `most`.
+int64_t LargestDivisor(int64_t number, int64_t most) {
+  while (number % most != 0) --most;
+  return most;
+}
+
+// The one that takes least: sums are added to one after the other, and factors are loaded for each
+// tile.
+DotTile ChooseTile(const DotInstructions& machine, const Product& product, int64_t registers) {
+  int64_t rows = RoundUp(product.rows, machine.rows) / machine.rows,
+          columns = RoundUp(product.columns, machine.columns) / machine.columns;
+  if (machine.tiles.empty()) {
+    RegisterTile tile = ChooseRegisterTile(rows, columns, registers, 1);
+    return {tile.rows, tile.vectors};
+  }
+  DotTile best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const DotTile& tile : machine.tiles) {
+    int64_t tiles = RoundUp(rows, tile.rows) / tile.rows * RoundUp(columns, tile.columns) /
+                    tile.columns;
+    double cost = static_cast<double>(tiles) *
+                  (static_cast<double>(tile.rows * tile.columns) +
+                   static_cast<double>(tile.rows + tile.columns) / kLoadsPerCycle);
+    if (cost >= least) continue;
+    least = cost;
+    best = tile;
+  }
+  return best;
+}
+
+std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& product,
+                               const MachineFacts& facts) {
+  auto types = std::find_if(machine.types.begin(), machine.types.end(), [&](const DotTypes& types) {
+    return types.left == product.left.dtype && types.right == product.right.dtype &&
+           types.sum == product.result->dtype && types.fits(facts);
+  });
+  bool empty = product.rows == 0 || product.columns == 0 || product.steps == 0;
+  if (types == machine.types.end() || empty || facts.vector_registers < kLeastRegisters) return {};
+  Plan plan{.types = &*types,
+            .tile = ChooseTile(machine, product, facts.vector_registers),
+            .steps = machine.step_bytes / product.right.bytes(),
+            .word = machine.word_bytes / product.right.bytes()};
+  plan.rows = plan.tile.rows * machine.rows;
+  plan.columns = plan.tile.columns * machine.columns;
+  int64_t rows = RoundUp(product.rows, plan.rows), columns = RoundUp(product.columns, plan.columns),
+          steps = RoundUp(product.steps, plan.steps);
+  double padded = static_cast<double>(rows) * static_cast<double>(columns * steps),
+         useful = static_cast<double>(product.rows) *
+                  static_cast<double>(product.columns * product.steps);
+  if (product.rows < kLeastUses || padded > kMostPadding * useful) return {};
+  plan.blocks =
+      ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * product.right.bytes(), facts);
+  return plan;
+}
+
+class DotMatmul {
+ public:
+  DotMatmul(Schedule* schedule, const std::string& block, const Product& product, const Plan& plan,
+            const DotInstructions& machine, const MachineFacts& facts)
+      : schedule_(*schedule),
+        block_(block),
+        product_(product),
+        plan_(plan),
+        machine_(machine),
+        facts_(facts) {}
+
+  // `pads`: blocks that extend factors with zeros.
+  void Run(const Names& pads) {
+    int64_t work = WorkOf(schedule_, block_);
+    std::string right =
+        schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
+    std::string left = product_.left.sum_is_last() ? ""
+                                                   : schedule_.CacheRead(block_, product_.left.name,
+                                                                         "global", Name("rows"));
+    std::string reader = SoleReader(schedule_, block_, product_.result), sums = MakeLocal(reader);
+    SplitLoops();
+    for (const std::string& copy : {right, left})
+      if (!copy.empty()) schedule_.ComputeAt(copy, At(Name("jb")));
+    for (const std::string& pad : pads) CopyPadded(pad);
+    Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
+    if (!sums.empty() && !reader.empty())
+      read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
+    std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
+    PutSumsInRows();
+    PackRight(right);
+    if (!left.empty()) PackLeft(left);
+    Multiply(init);
+    if (!sums.empty()) StoreSums(sums, made);
+    if (!reader.empty()) StoreVectors(reader, sums.empty() ? made : read);
+    ParallelizeOuter(&schedule_, block_, work, facts_);
+  }
+
+ private:
+  std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+  bool whole_tiles() const { return !machine_.tiles.empty(); }
+  std::string Intrinsic(const std::string& what) const {
+    std::string name = machine_.prefix + what + "_" + plan_.types->name;
+    return whole_tiles() ? name + "_" + Text(plan_.tile.rows) + "x" + Text(plan_.tile.columns)
+                         : name;
+  }
+
+  // The sums of a tile are in a buffer of their own. The block that takes them from there; "" where
+  // that is the reader. What instructions alone can read goes through memory.
+  std::string MakeLocal(const std::string& reader) {
+    if (!reader.empty()) schedule_.SetScope(product_.result->name, "local");
+    sums_ = product_.result->name;
+    if (!reader.empty() && !whole_tiles()) return "";
+    return sums_ = schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
+  }
+
+  void SplitLoops() {
+    auto split = [&](const std::string& loop, int64_t parts, int64_t tile, int64_t part,
+                     const std::string& i) {
+      std::vector<int64_t> factors = {parts, tile};
+      Names names = {Name(i + "b"), Name(i + "o"), Name(i + "t")};
+      if (whole_tiles()) {
+        factors = {parts, tile * part};
+        names = {Name(i + "b"), Name(i + "o"), Name(i + "i")};
+      } else if (part > 1) {
+        factors.push_back(part);
+        names.push_back(Name(i + "i"));
+      }
+      schedule_.Split(At(loop), factors, names);
+    };
+    split(product_.row, plan_.blocks.rows / plan_.rows, plan_.tile.rows, machine_.rows, "i");
+    split(product_.column, plan_.blocks.columns / plan_.columns, plan_.tile.columns,
+          machine_.columns, "j");
+    schedule_.Split(At(product_.sum), {plan_.steps}, {Name("lo"), Name("li")});
+    Names order = Around(block_, product_.batch);
+    for (const char* loop : {"ib", "jb", "io", "jo", "lo"}) order.push_back(At(Name(loop)));
+    for (const std::string& loop : TileLoops()) order.push_back(At(loop));
+    for (const std::string& loop : InstructionLoops()) order.push_back(At(loop));
+    order.push_back(At(Name("li")));
+    schedule_.Reorder(order);
+  }
+  Names TileLoops() const { return whole_tiles() ? Names{} : Names{Name("it"), Name("jt")}; }
+  Names InstructionLoops() const {
+    bool one_row = !whole_tiles() && machine_.rows == 1;
+    return one_row ? Names{Name("ji")} : Names{Name("ii"), Name("ji")};
+  }
+
+  void CopyPadded(const std::string& pad) {
+    Names loops = schedule_.ComputeAt(pad, At(Name("jb")));
+    Try(&schedule_, [&](Schedule* attempt) {
+      const BlockNode* block = FindBlockNamed(*attempt, pad);
+      int64_t lanes = facts_.vector_bytes / DescribeBlock(block).accesses[0].buffer->dtype.bytes();
+      Lanes vector = SplitLanes(attempt, pad, loops.back(), lanes);
+      attempt->Vectorize(LoopOf(pad, vector.inner));
+    });
+  }
+
+  // The map of a buffer's dimensions: others as they are, then what is said of the last two.
+  static IndexMap Layout(size_t rank, size_t own, size_t sum, const std::string& to) {
+    std::string from, others;
+    for (size_t d = 0; d < rank; ++d) {
+      std::string dim = d == own ? "x" : d == sum ? "s" : "d" + Text(static_cast<int64_t>(d));
+      from += (d ? ", " : "") + dim;
+      if (d != own && d != sum) others += dim + ", ";
+    }
+    return IndexMap::Parse("(" + from + ") -> (" + others + to + ")");
+  }
+
+  void PutSumsInRows() {
+    if (machine_.rows == 1) return;
+    std::string r = Text(machine_.rows), c = Text(machine_.columns);
+    size_t rank = product_.result->shape.size();
+    schedule_.TransformLayout(sums_, Layout(rank, product_.result_row_dim, rank - 1,
+                                            "x // " + r + ", s // " + c + ", x % " + r + " * " + c +
+                                                " + s % " + c));
+  }
+
+  void Multiply(const std::string& init) {
+    for (const std::string& block : {init, block_})
+      for (const std::string& loop : TileLoops()) schedule_.Unroll(LoopOf(block, loop));
+    schedule_.Tensorize(At(InstructionLoops()[0]), Intrinsic(""));
+    if (whole_tiles()) {
+      schedule_.Tensorize(LoopOf(init, Name("ii")), Intrinsic("_fill"));
+      return;
+    }
+    if (machine_.rows > 1) schedule_.Unroll(LoopOf(init, Name("ii")));
+    schedule_.Vectorize(LoopOf(init, Name("ji")));
+  }
+
+  // The loops of a copy along the factor's own axis and along the sum; the others, in their order.
+  struct CopyLoops {
+    std::string own, sum;
+    Names others;
+  };
+  CopyLoops LoopsOfCopy(const std::string& copy, const Factor& factor) const {
+    const BlockNode* block = FindBlockNamed(schedule_, copy);
+    Nest nest = NestOf(schedule_.function()->body, block);
+    CopyLoops loops;
+    for (size_t d = 0; d < factor.rank; ++d)
+      for (const ForNode* loop : nest.loops) {
+        if (!ir::UsesVar(block->iters[d].binding, loop->var.node())) continue;
+        if (d == factor.own_dim || d == factor.sum_dim)
+          (d == factor.own_dim ? loops.own : loops.sum) = loop->var.name();
+        else
+          loops.others.push_back(loop->var.name());
+      }
+    return loops;
+  }
+
+  // Each step of a tile is behind the one before.
+  void PackRight(const std::string& copy) {
+    const Factor& factor = product_.right;
+    CopyLoops loops = LoopsOfCopy(copy, factor);
+    std::string n = Text(machine_.columns), t = Text(plan_.columns), k = Text(plan_.steps),
+                w = Text(plan_.word);
+    std::string words = plan_.word < plan_.steps ? "s % " + k + " // " + w + ", " : "";
+    schedule_.TransformLayout(
+        copy, Layout(factor.rank, factor.own_dim, factor.sum_dim,
+                     "x // " + t + ", s // " + k + ", x % " + t + " // " + n + ", " + words +
+                         "x % " + n + " * " + w + " + s % " + w));
+    int64_t row_bytes = machine_.columns * factor.bytes();
+    int64_t in_line = LargestDivisor(plan_.blocks.columns / machine_.columns,
+                                     std::max<int64_t>(kLineBytes / row_bytes, 1)),
+            all_words = RoundUp(product_.steps, plan_.steps) / plan_.word,
+            at_once = LargestDivisor(all_words, std::min(kPackedWords, all_words));
+    Names own = {copy + "_o", copy + "_u", copy + "_i"},
+          sum = {copy + "_so", copy + "_q", copy + "_r"}, order = loops.others;
+    schedule_.Split(LoopOf(copy, loops.own), {in_line, machine_.columns}, own);
+    schedule_.Split(LoopOf(copy, loops.sum), {at_once, plan_.word}, sum);
+    if (factor.sum_is_last()) {
+      // Words as they are.
+      order.insert(order.end(), {own[0], own[1], sum[0], sum[1], own[2], sum[2]});
+      schedule_.Reorder(Around(copy, order));
+      schedule_.Unroll(LoopOf(copy, own[2]));
+      schedule_.Vectorize(LoopOf(copy, sum[2]));
+      return;
+    }
+    order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
+    schedule_.Reorder(Around(copy, order));
+    schedule_.Unroll(LoopOf(copy, own[1]));
+    schedule_.Tensorize(LoopOf(copy, sum[2]),
+                        "interleave_" + factor.dtype.str() + "_" + w + "x" + n);
+  }
+
+  // Rows that lie along the sum.
+  void PackLeft(const std::string& copy) {
+    const Factor& factor = product_.left;
+    CopyLoops loops = LoopsOfCopy(copy, factor);
+    schedule_.TransformLayout(copy, Layout(factor.rank, factor.own_dim, factor.sum_dim, "x, s"));
+    Names sum = {copy + "_so", copy + "_r"}, order = loops.others;
+    schedule_.Split(LoopOf(copy, loops.sum), {plan_.word}, sum);
+    order.insert(order.end(), {sum[0], loops.own, sum[1]});
+    schedule_.Reorder(Around(copy, order));
+    schedule_.Unroll(LoopOf(copy, sum[1]));
+  }
+
+  void StoreSums(const std::string& block, const Names& made) {
+    if (whole_tiles())
+      schedule_.Tensorize(LoopOf(block, made[made.size() - 2]), Intrinsic("_store"));
+    else
+      StoreVectors(block, made);
+  }
+
+  void StoreVectors(const std::string& block, const Names& made) {
+    if (made.empty()) return;
+    int64_t lanes = facts_.vector_bytes / product_.result->dtype.bytes();
+    Names names = {Name("cv"), Name("ci")};
+    schedule_.Split(LoopOf(block, made.back()), {std::min(lanes, plan_.columns)}, names);
+    schedule_.Vectorize(LoopOf(block, names[1]));
+    if (whole_tiles()) return;
+    schedule_.Unroll(LoopOf(block, names[0]));
+    if (made.size() > 1) schedule_.Unroll(LoopOf(block, made[made.size() - 2]));
+  }
+
+  Schedule& schedule_;
+  std::string block_, sums_;
+  const Product& product_;
+  const Plan& plan_;
+  const DotInstructions& machine_;
+  const MachineFacts& facts_;
+};
+
+bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+           const DotInstructions& machine) {
+  std::optional<Product> product = ProductOf(*schedule, block);
+  if (!product) return false;
+  std::optional<Plan> plan = ChoosePlan(machine, *product, facts);
+  if (!plan) return false;
+  if (product->result->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
+    Refuse("sums of floats are made in another order; the attribute reassociate of the function "
+           "says that they may be");
+  bool whole = product->rows % plan->rows == 0 && product->columns % plan->columns == 0 &&
+               product->steps % plan->steps == 0;
+  Names pads;
+  if (!whole) {
+    std::vector<int64_t> factors;
+    for (const BlockAxis& axis : block.axes)
+      factors.push_back(axis.role == AxisRole::kRow      ? plan->rows
+                        : axis.role == AxisRole::kColumn ? plan->columns
+                        : axis.role == AxisRole::kSum    ? plan->steps
+                                                         : 1);
+    Names before = {product->left.name, product->right.name};
+    PadProduct(schedule, block, factors);
+    product = ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+    if (!product) return false;
+    for (const std::string& name : {product->right.name, product->left.name})
+      if (!Contains(before, name)) pads.push_back(name);
+  }
+  DotMatmul(schedule, block.name, *product, *plan, machine, facts).Run(pads);
+  return true;
+}
+
+}  // namespace
+
+void RegisterDotMatmul(const DotInstructions& instructions) {
+  RegisterRule({.name = instructions.rule,
+                .description = instructions.description,
+                .kinds = {BlockKind::kMatmul},
+                .fits =
+                    [instructions](const MachineFacts& facts) {
+                      return facts.is_host_with_vectors() &&
+                             std::any_of(instructions.types.begin(), instructions.types.end(),
+                                         [&](const DotTypes& types) { return types.fits(facts); });
+                    },
+                .priority = instructions.priority,
+                .apply = [instructions](Schedule* schedule, const BlockInfo& block,
+                                        const MachineFacts& facts) {
+                  return Apply(schedule, block, facts, instructions);
+                }});
+}
+
+}  // namespace tern::schedule
