@@ -96,7 +96,8 @@ void CheckFinished(const BlockNode* block, const Path& way, const ForNode* loop)
     if (node->kind != NodeKind::kFor) continue;
     const auto* outer = static_cast<const ForNode*>(node);
     AxisUse use = UseOf(block, outer->var.node());
-    if (!use.spatial || use.reduce || use.other)
+    bool once = ir::IsConst(outer->extent, 1);
+    if (!once && (!use.spatial || use.reduce || use.other))
       Refuse("what block " + block->name + " computes is not finished in one iteration of loop " +
              outer->var.name());
     if (outer == loop) return;

@@ -374,12 +374,17 @@ void RegisterIntrinsics() {
                            return given;
                          }});
   ir::RegisterIntrinsic({.name = kAddressOf,
-                         .signature = "address_of(A[i]) -> handle",
+                         .signature = "address_of(A[i], extent...) -> handle",
                          .infer = [](const Args& args, DataType) {
-                           CheckCount(kAddressOf, args, 1, 1);
+                           CheckCount(kAddressOf, args, 1, kAnyNumber);
                            if (!args[0].As<ir::BufferLoadNode>() || !args[0].dtype().is_scalar())
                              TERN_THROW(TypeError)
                                  << kAddressOf << " takes one element, as in address_of(A[i])";
+                           for (size_t i = 1; i < args.size(); ++i)
+                             if (const int64_t* n = ir::AsConstInt(args[i]); !n || *n < 1)
+                               TERN_THROW(TypeError)
+                                   << kAddressOf
+                                   << " takes extents of a tile that are constants from 1 on";
                            return DataType::Handle();
                          }});
   ir::RegisterIntrinsic({.name = kPtrLoad,

@@ -119,7 +119,7 @@ class DotMatmul {
     if (!sums.empty() && !reader.empty())
       read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
     std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
-    PutSumsInRows();
+    PutSumsInRows(read.empty() ? "" : product_.result->name);
     PackRight(right);
     if (!left.empty()) PackLeft(left);
     Multiply(init);
@@ -199,13 +199,19 @@ class DotMatmul {
     return IndexMap::Parse("(" + from + ") -> (" + others + to + ")");
   }
 
-  void PutSumsInRows() {
+  // Of instructions, and of tiles on their way through memory.
+  void PutSumsInRows(const std::string& staged) {
     if (machine_.rows == 1) return;
     std::string r = Text(machine_.rows), c = Text(machine_.columns);
     size_t rank = product_.result->shape.size();
     schedule_.TransformLayout(sums_, Layout(rank, product_.result_row_dim, rank - 1,
                                             "x // " + r + ", s // " + c + ", x % " + r + " * " + c +
                                                 " + s % " + c));
+    if (staged.empty()) return;
+    std::string m = Text(plan_.rows), n = Text(plan_.columns);
+    schedule_.TransformLayout(
+        staged, Layout(rank, product_.result_row_dim, rank - 1,
+                       "x // " + m + ", s // " + n + ", x % " + m + ", s % " + n));
   }
 
   void Multiply(const std::string& init) {

@@ -5,6 +5,7 @@
 
 #include "tern/arith/linear_sum.h"
 #include "tern/arith/symbolic_bounds.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -91,6 +92,27 @@ class RegionFinder : public StmtVisitor {
   void VisitNode(const BufferStoreNode* node) override {
     VisitChildren(node);
     Note(node->buffer, node->indices, &regions.writes);
+  }
+  // Who has an address may do anything with all of the memory, or with the tile that is named.
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name != intrinsic::kAddressOf) return VisitChildren(node);
+    const auto* element = node->args[0].As<ir::BufferLoadNode>();
+    std::vector<Expr> indices = element->indices;
+    for (const Expr& index : indices) Visit(index);
+    size_t extents = node->args.size() - 1;
+    if (extents == 0 || extents > indices.size()) {
+      regions.opaque.insert(element->buffer->data.node());
+      return;
+    }
+    for (size_t i = 0; i < extents; ++i) {
+      Expr& index = indices[indices.size() - extents + i];
+      index = ir::RampNode::Make(index, ir::MakeConst(index.dtype(), 1),
+                                 *ir::AsConstInt(node->args[i + 1]));
+    }
+    Maybe([&] {
+      Note(element->buffer, indices, &regions.reads);
+      Note(element->buffer, indices, &regions.writes);
+    });
   }
   // An address that is seen as such.
   void VisitNode(const VarNode* node) override {

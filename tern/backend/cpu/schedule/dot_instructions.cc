@@ -77,7 +77,13 @@ void RegisterVector(const Instruction& instruction, const std::string& name, int
   // One row for every column, or all rows.
   for (int64_t i = 0; i < columns; ++i) lanes += (i ? ", " : "") + Row(rows == 1 ? 0 : i * word, word);
   left = "shuffle([" + left + "], [" + lanes + "])";
-  std::string right = "B[ramp(0, 1, " + vector + ")]", sums = "C[ramp(0, 1, " + n + ")]";
+  std::string right = "B[ramp(0, 1, " + vector + ")]";
+  if (instruction.left.is_float()) {
+    // Bits: as values they would become float32.
+    left = "reinterpret<uint16x" + vector + ">(" + left + ")";
+    right = "reinterpret<uint16x" + vector + ">(" + right + ")";
+  }
+  std::string sums = "C[ramp(0, 1, " + n + ")]";
   std::string factors =
       instruction.swapped ? right + ", " + left : left + ", " + right;
   Register(name, params, Attributes(instruction),
@@ -145,9 +151,9 @@ void RegisterTileMultiply(const Instruction& instruction, const DotTile& shape,
                        Text(shape.rows * kTileRows) + ", " + steps + "] strides(s, 1), B: " +
                        instruction.right.str() + "[" + Text(shape.columns) + ", 16, " + steps +
                        "] strides(u, " + steps + ", 1)";
-  auto load = [](const std::string& value, const std::string& element, const std::string& stride) {
+  auto load = [&](const std::string& value, const std::string& element, const std::string& stride) {
     return "let " + value + " = llvm.call<int8x1024>(\"llvm.x86.tileloadd64.internal\", " +
-           kTileShape + ", address_of(" + element + "), " + stride + ")\n";
+           kTileShape + ", address_of(" + element + ", 16, " + steps + "), " + stride + ")\n";
   };
   std::string body;
   for (int64_t i = 0; i < shape.rows; ++i)
@@ -186,7 +192,7 @@ void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
            names.ForEach([&](int64_t i, int64_t j) {
              return "llvm.call(\"llvm.x86.tilestored64.internal\", " + std::string(kTileShape) +
                     ", address_of(Y[" + Text(i * kTileRows) + ", " + Text(j * kTileRows) +
-                    "]), s * 4, " + TileNames::SumsAt(i, j) + ")\n";
+                    "], 16, 16), s * 4, " + TileNames::SumsAt(i, j) + ")\n";
            }));
 }
 
