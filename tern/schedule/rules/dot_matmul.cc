@@ -125,7 +125,8 @@ class DotMatmul {
     Multiply(init);
     if (!sums.empty()) StoreSums(sums, made);
     if (!reader.empty()) StoreVectors(reader, sums.empty() ? made : read);
-    ParallelizeOuter(&schedule_, block_, work, facts_);
+    // What is tensorized is a block of tiles.
+    ParallelizeOuter(&schedule_, block_ + "_o", work, facts_);
   }
 
  private:
