@@ -48,14 +48,14 @@ DotTile ChooseTile(const DotInstructions& machine, const Product& product, int64
   int64_t rows = RoundUp(product.rows, machine.rows) / machine.rows,
           columns = RoundUp(product.columns, machine.columns) / machine.columns;
   if (machine.tiles.empty()) {
-    RegisterTile tile = ChooseRegisterTile(rows, columns, registers, 1);
+    RegisterTile tile = ChooseRegisterTile(rows, columns, registers, 1, machine.left_in_registers);
     return {tile.rows, tile.vectors};
   }
   DotTile best;
   double least = std::numeric_limits<double>::infinity();
   for (const DotTile& tile : machine.tiles) {
-    int64_t tiles = RoundUp(rows, tile.rows) / tile.rows * RoundUp(columns, tile.columns) /
-                    tile.columns;
+    int64_t tiles =
+        RoundUp(rows, tile.rows) / tile.rows * RoundUp(columns, tile.columns) / tile.columns;
     double cost = static_cast<double>(tiles) *
                   (static_cast<double>(tile.rows * tile.columns) +
                    static_cast<double>(tile.rows + tile.columns) / kLoadsPerCycle);
@@ -105,8 +105,7 @@ class DotMatmul {
   // `pads`: blocks that extend factors with zeros.
   void Run(const Names& pads) {
     int64_t work = WorkOf(schedule_, block_);
-    std::string right =
-        schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
+    std::string right = schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
     std::string left = product_.left.sum_is_last() ? ""
                                                    : schedule_.CacheRead(block_, product_.left.name,
                                                                          "global", Name("rows"));
@@ -116,8 +115,7 @@ class DotMatmul {
       if (!copy.empty()) schedule_.ComputeAt(copy, At(Name("jb")));
     for (const std::string& pad : pads) CopyPadded(pad);
     Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
-    if (!sums.empty() && !reader.empty())
-      read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
+    if (!sums.empty() && !reader.empty()) read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
     std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
     PutSumsInRows(read.empty() ? "" : product_.result->name);
     PackRight(right);
@@ -205,14 +203,14 @@ class DotMatmul {
     if (machine_.rows == 1) return;
     std::string r = Text(machine_.rows), c = Text(machine_.columns);
     size_t rank = product_.result->shape.size();
-    schedule_.TransformLayout(sums_, Layout(rank, product_.result_row_dim, rank - 1,
-                                            "x // " + r + ", s // " + c + ", x % " + r + " * " + c +
-                                                " + s % " + c));
+    schedule_.TransformLayout(
+        sums_, Layout(rank, product_.result_row_dim, rank - 1,
+                      "x // " + r + ", s // " + c + ", x % " + r + " * " + c + " + s % " + c));
     if (staged.empty()) return;
     std::string m = Text(plan_.rows), n = Text(plan_.columns);
-    schedule_.TransformLayout(
-        staged, Layout(rank, product_.result_row_dim, rank - 1,
-                       "x // " + m + ", s // " + n + ", x % " + m + ", s % " + n));
+    schedule_.TransformLayout(staged,
+                              Layout(rank, product_.result_row_dim, rank - 1,
+                                     "x // " + m + ", s // " + n + ", x % " + m + ", s % " + n));
   }
 
   void Multiply(const std::string& init) {
@@ -327,8 +325,9 @@ bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
   std::optional<Plan> plan = ChoosePlan(machine, *product, facts);
   if (!plan) return false;
   if (product->result->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
-    Refuse("sums of floats are made in another order; the attribute reassociate of the function "
-           "says that they may be");
+    Refuse(
+        "sums of floats are made in another order; the attribute reassociate of the function "
+        "says that they may be");
   bool whole = product->rows % plan->rows == 0 && product->columns % plan->columns == 0 &&
                product->steps % plan->steps == 0;
   Names pads;
@@ -353,20 +352,21 @@ bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
 }  // namespace
 
 void RegisterDotMatmul(const DotInstructions& instructions) {
-  RegisterRule({.name = instructions.rule,
-                .description = instructions.description,
-                .kinds = {BlockKind::kMatmul},
-                .fits =
-                    [instructions](const MachineFacts& facts) {
-                      return facts.is_host_with_vectors() &&
-                             std::any_of(instructions.types.begin(), instructions.types.end(),
-                                         [&](const DotTypes& types) { return types.fits(facts); });
-                    },
-                .priority = instructions.priority,
-                .apply = [instructions](Schedule* schedule, const BlockInfo& block,
-                                        const MachineFacts& facts) {
-                  return Apply(schedule, block, facts, instructions);
-                }});
+  RegisterRule(
+      {.name = instructions.rule,
+       .description = instructions.description,
+       .kinds = {BlockKind::kMatmul},
+       .fits =
+           [instructions](const MachineFacts& facts) {
+             return facts.is_host_with_vectors() &&
+                    std::any_of(instructions.types.begin(), instructions.types.end(),
+                                [&](const DotTypes& types) { return types.fits(facts); });
+           },
+       .priority = instructions.priority,
+       .apply =
+           [instructions](Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+             return Apply(schedule, block, facts, instructions);
+           }});
 }
 
 }  // namespace tern::schedule

@@ -44,6 +44,8 @@ struct DotInstructions {
   int64_t rows = 1, columns = 0, step_bytes = 0, word_bytes = 0;
   // To choose from; none: as the vector registers have room for.
   std::vector<DotTile> tiles;
+  // Vectors of the left factor are loaded before they are needed, so that each has a register.
+  bool left_in_registers = false;
 };
 
 // The rule: products of known sizes whose factors are of one of the types. Floats only where the

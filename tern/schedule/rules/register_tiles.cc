@@ -42,11 +42,14 @@ double Cycles(const RegisterTile& tile, int64_t all_rows, int64_t all_columns) {
 
 int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
 
-RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes) {
+RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
+                                bool all_left) {
   RegisterTile best;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t vectors = 1; vectors * lanes < columns + lanes; ++vectors) {
-    int64_t most = std::min((registers - 1 - vectors) / vectors, kMostTileRows);
+    int64_t room =
+        all_left ? (registers - vectors) / (vectors + 1) : (registers - 1 - vectors) / vectors;
+    int64_t most = std::min(room, kMostTileRows);
     for (int64_t tile_rows = 1; tile_rows <= std::min(most, rows); ++tile_rows) {
       RegisterTile tile{tile_rows, vectors, lanes};
       double loads =

@@ -27,9 +27,10 @@ struct RegisterTile {
   int64_t columns() const { return vectors * lanes; }
 };
 
-// Of those whose sums, with a row of vectors and one factor, are all in registers, the one that
-// takes the fewest cycles; of equals the one that loads least.
-RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes);
+// Of those whose sums, with a row of vectors and one left factor, or those of all rows, are in
+// registers, the one that takes the fewest cycles; of equals the one that loads least.
+RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
+                                bool all_left = false);
 
 // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
 // thread has a block of both.

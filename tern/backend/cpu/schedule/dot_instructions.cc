@@ -60,7 +60,17 @@ std::string Product(const Instruction& instruction, const std::string& sum, cons
 
 // ---- Vectors: rows x columns of sums are one.
 
-// `left` is what the factor's rows are as one vector.
+// One row's word for every column, or the words of all rows.
+std::string LeftVector(int64_t rows, int64_t columns, int64_t word, const std::string& type) {
+  std::string w = Text(word), parts;
+  if (rows == 1)
+    return "reinterpret<" + type + ">(broadcast(reinterpret<uint32>(A[ramp(0, 1, " + w + ")]), " +
+           Text(columns) + "))";
+  for (int64_t i = 0; i < rows; ++i)
+    parts += (i ? ", A[" : "A[") + Text(i) + ", ramp(0, 1, " + w + ")]";
+  return "reinterpret<" + type + ">(shuffle([" + parts + "], [" + Row(0, rows * word) + "]))";
+}
+
 void RegisterVector(const Instruction& instruction, const std::string& name, int64_t rows,
                     int64_t columns, int64_t word) {
   std::string sum = SumOf(instruction).str(), n = Text(rows * columns), w = Text(word),
@@ -70,25 +80,18 @@ void RegisterVector(const Instruction& instruction, const std::string& name, int
                        ", B: " + instruction.right.str() + "[" + vector + "]";
   std::string loops = "for " + std::string(rows == 1 ? "" : "i in 0.." + Text(rows) + ", ") +
                       "j in 0.." + c + ", k in 0.." + w + " {\n";
-  std::string place = rows == 1 ? "j" : "i * " + c + " + j", left, lanes;
-  for (int64_t i = 0; i < rows; ++i)
-    left += (i ? ", " : "") + std::string(rows == 1 ? "A[" : "A[" + Text(i) + ", ") +
-            "ramp(0, 1, " + w + ")]";
-  // One row for every column, or all rows.
-  for (int64_t i = 0; i < columns; ++i) lanes += (i ? ", " : "") + Row(rows == 1 ? 0 : i * word, word);
-  left = "shuffle([" + left + "], [" + lanes + "])";
-  std::string right = "B[ramp(0, 1, " + vector + ")]";
-  if (instruction.left.is_float()) {
-    // Bits: as values they would become float32.
-    left = "reinterpret<uint16x" + vector + ">(" + left + ")";
-    right = "reinterpret<uint16x" + vector + ">(" + right + ")";
-  }
-  std::string sums = "C[ramp(0, 1, " + n + ")]";
-  std::string factors =
-      instruction.swapped ? right + ", " + left : left + ", " + right;
+  std::string place = rows == 1 ? "j" : "i * " + c + " + j",
+              right = "B[ramp(0, 1, " + vector + ")]", sums = "C[ramp(0, 1, " + n + ")]";
+  // Of bfloat16 the bits: as values they would become float32.
+  bool bits = instruction.left.is_float();
+  std::string left_type = (bits ? "uint16" : instruction.left.str()) + "x" + vector;
+  std::string left = LeftVector(rows, columns, word, left_type);
+  if (bits) right = "reinterpret<uint16x" + vector + ">(" + right + ")";
+  std::string factors = instruction.swapped ? right + ", " + left : left + ", " + right;
   Register(name, params, Attributes(instruction),
-           loops + Product(instruction, "C[" + place + "]", "A[" + std::string(rows == 1 ? "" : "i, ") + "k]",
-                           "B[j * " + w + " + k]") +
+           loops +
+               Product(instruction, "C[" + place + "]",
+                       "A[" + std::string(rows == 1 ? "" : "i, ") + "k]", "B[j * " + w + " + k]") +
                "}\n",
            sums + " = llvm.call_pure<" + sum + "x" + n + ">(\"llvm." + instruction.name + "\", " +
                sums + ", " + factors + ")\n");
@@ -103,8 +106,7 @@ void RegisterInterleave(DataType dtype, int64_t word, int64_t columns) {
   for (int64_t k = 0; k < word; ++k)
     rows += (k ? ", " : "") + std::string("X[") + Text(k) + ", ramp(0, 1, " + n + ")]";
   for (int64_t j = 0; j < columns; ++j)
-    for (int64_t k = 0; k < word; ++k)
-      lanes += (lanes.empty() ? "" : ", ") + Text(k * columns + j);
+    for (int64_t k = 0; k < word; ++k) lanes += (lanes.empty() ? "" : ", ") + Text(k * columns + j);
   Register(name, "Y: " + type + "[" + all + "], X: " + type + "[" + w + ", " + n + "]", "",
            "for k in 0.." + w + ", j in 0.." + n + " {\nY[j * " + w + " + k] = X[k, j]\n}\n",
            "Y[ramp(0, 1, " + all + ")] = shuffle([" + rows + "], [" + lanes + "])\n");
@@ -148,9 +150,9 @@ void RegisterTileMultiply(const Instruction& instruction, const DotTile& shape,
   int64_t bytes = instruction.left.bytes(), word = 4 / bytes;
   std::string steps = Text(kTileBytes / bytes), w = Text(word);
   std::string params = names.c + ", A: " + instruction.left.str() + "[" +
-                       Text(shape.rows * kTileRows) + ", " + steps + "] strides(s, 1), B: " +
-                       instruction.right.str() + "[" + Text(shape.columns) + ", 16, " + steps +
-                       "] strides(u, " + steps + ", 1)";
+                       Text(shape.rows * kTileRows) + ", " + steps +
+                       "] strides(s, 1), B: " + instruction.right.str() + "[" +
+                       Text(shape.columns) + ", 16, " + steps + "] strides(u, " + steps + ", 1)";
   auto load = [&](const std::string& value, const std::string& element, const std::string& stride) {
     return "let " + value + " = llvm.call<int8x1024>(\"llvm.x86.tileloadd64.internal\", " +
            kTileShape + ", address_of(" + element + ", 16, " + steps + "), " + stride + ")\n";
@@ -206,8 +208,7 @@ void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,
     int64_t word = rule.word_bytes / instruction.left.bytes();
     std::string name = rule.prefix + "_" + NameOf(instruction);
     for (const DotTile& tile : rule.tiles) RegisterTiles(instruction, tile);
-    if (rule.tiles.empty())
-      RegisterVector(instruction, name, rule.rows, rule.columns, word);
+    if (rule.tiles.empty()) RegisterVector(instruction, name, rule.rows, rule.columns, word);
     RegisterInterleave(instruction.right, word, rule.columns);
     rule.types.push_back({instruction.left, instruction.right, SumOf(instruction),
                           NameOf(instruction),
@@ -265,7 +266,8 @@ void AddArm(const HasFeature& has) {
            .rows = 2,
            .columns = 2,
            .step_bytes = 8,
-           .word_bytes = 8},
+           .word_bytes = 8,
+           .left_in_registers = true},
           {{kS8, kS8, "aarch64.neon.smmla.v4i32.v16i8", "i8mm"},
            {kU8, kU8, "aarch64.neon.ummla.v4i32.v16i8", "i8mm"},
            {kU8, kS8, "aarch64.neon.usmmla.v4i32.v16i8", "i8mm"},
@@ -277,7 +279,8 @@ void AddArm(const HasFeature& has) {
            .prefix = "arm_dot",
            .columns = 4,
            .step_bytes = 4,
-           .word_bytes = 4},
+           .word_bytes = 4,
+           .left_in_registers = true},
           {{kS8, kS8, "aarch64.neon.sdot.v4i32.v16i8", "dotprod"},
            {kU8, kU8, "aarch64.neon.udot.v4i32.v16i8", "dotprod"},
            {kS8, kU8, "aarch64.neon.usdot.v4i32.v16i8", "i8mm", true}},
