@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "tern/ffi/registry.h"
@@ -79,15 +80,6 @@ int ParallelForEnv(const TernEnv* env, TernParallelBody body, int64_t extent,
   });
 }
 
-// Linux gives a process the tile registers of x86 (AMX) when it asks for them.
-void AskForTiles() {
-#if defined(__x86_64__) && defined(__linux__)
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  static const bool asked = (syscall(SYS_arch_prctl, kRequestPermission, kTileData), true);
-  static_cast<void>(asked);
-#endif
-}
-
 class EntryFunctionObj : public ffi::FunctionObj {
  public:
   EntryFunctionObj(ffi::Module module, const TernEnv* env, TernEntry entry)
@@ -116,6 +108,12 @@ class LibraryModuleObj : public ffi::ModuleObj {
       std::string reason = dlerror();
       Close();
       throw Error("RuntimeError", "the host code cannot be loaded: " + reason);
+    }
+    try {
+      if (dlsym(library_, kUsesTiles)) AskForTiles();
+    } catch (...) {
+      Close();
+      throw;
     }
     for (const std::string& name : names) {
       void* entry = dlsym(library_, (TERN_SYMBOL_PREFIX + name).c_str());
@@ -170,8 +168,21 @@ int AnonymousFile() {
 
 }  // namespace
 
+void AskForTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return;
+  std::string reason = std::strerror(errno);
+#else
+  std::string reason = "this machine has none";
+#endif
+  throw Error("RuntimeError",
+              "the host code uses tile registers (AMX), which the system does not give to this "
+              "process: " +
+                  reason);
+}
+
 TernEnv MakeEnv(ffi::ModuleObj* module) {
-  AskForTiles();
   return {sizeof(TernEnv),    TERN_ENV_VERSION,  module,         &Raise, &Call,
           &AllocWorkspaceFor, &FreeWorkspaceFor, &ParallelForEnv};
 }

@@ -12,6 +12,11 @@ namespace tern::runtime {
 // the registry.
 TernEnv MakeEnv(ffi::ModuleObj* module);
 
+// A symbol of host code that uses the tile registers of x86 (AMX).
+inline constexpr const char* kUsesTiles = "__tern.uses_tiles";
+// Linux gives them to a process that asks. Throws where it does not.
+void AskForTiles();
+
 // What those calls do.
 void CallFromModule(ffi::ModuleObj* module, const char* name, const TernAny* args, int32_t num_args,
                     TernAny* result);

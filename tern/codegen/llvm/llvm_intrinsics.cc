@@ -8,6 +8,7 @@
 
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/runtime/host_module.h"
 
 namespace tern::codegen {
 namespace {
@@ -42,6 +43,14 @@ llvm::Value* ConvertBits(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::T
   return to->isX86_AMXTy()
              ? builder.CreateIntrinsic(llvm::Intrinsic::x86_cast_vector_to_tile, {vector}, {value})
              : builder.CreateIntrinsic(llvm::Intrinsic::x86_cast_tile_to_vector, {vector}, {value});
+}
+
+// Who loads the code has to ask for the registers.
+void MarkTiles(llvm::Module* module) {
+  if (module->getNamedValue(runtime::kUsesTiles)) return;
+  llvm::Type* byte = llvm::Type::getInt8Ty(module->getContext());
+  new llvm::GlobalVariable(*module, byte, /*isConstant=*/true, llvm::GlobalValue::WeakODRLinkage,
+                           llvm::ConstantInt::get(byte, 1), runtime::kUsesTiles);
 }
 
 }  // namespace
@@ -88,6 +97,7 @@ llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
         !llvm::isa<llvm::Constant>(args[i]))
       refuse("argument " + std::to_string(i) + " must be a constant");
   module_->getOrInsertNamedMetadata(kCallsLLVM);
+  if (name.starts_with("llvm.x86.tile") || name == "llvm.x86.ldtilecfg") MarkTiles(module_.get());
   llvm::Value* value = builder_.CreateCall(declared, args);
   return convert ? ConvertBits(builder_, value, wanted) : value;
 }

@@ -148,6 +148,7 @@ class LLVMModule : public codegen::LinkableModule {
   // With the mutex held.
   const Code& Finished() const {
     if (module_) {
+      uses_tiles_ = module_->getNamedValue(runtime::kUsesTiles) != nullptr;
       target_.Optimize(module_.get());
       llvm::raw_string_ostream(code_.ir) << *module_;
       code_.object = target_.Emit(module_.get(), LLVMTarget::Output::kObject);
@@ -169,7 +170,11 @@ class LLVMModule : public codegen::LinkableModule {
 
   Jit& GetJit() {
     std::scoped_lock lock(mutex_);
-    if (!jit_) jit_ = std::make_unique<Jit>(Finished().object);
+    if (!jit_) {
+      const std::string& object = Finished().object;
+      if (uses_tiles_) runtime::AskForTiles();
+      jit_ = std::make_unique<Jit>(object);
+    }
     return *jit_;
   }
 
@@ -179,6 +184,7 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::unique_ptr<llvm::LLVMContext> context_;
   mutable std::unique_ptr<llvm::Module> module_;  // until the code is finished
   mutable Code code_;
+  mutable bool uses_tiles_ = false;  // once it is finished
   mutable std::string ffi_host_;  // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
