@@ -76,7 +76,7 @@ class Schedule {
   // is gone.
   void ReverseInline(const std::string& block);
 
-  // ---- Memory (cache.cc, layout.cc)
+  // ---- Memory (cache.cc, layout.cc, widen.cc)
 
   // The block reads a copy of what it reads of a buffer. The name is that of the copy, and of the
   // block that makes it: the one given, or buffer_scope.
@@ -93,6 +93,9 @@ class Schedule {
                     int64_t offset = 0);
   // Elements lie elsewhere in an allocated buffer: that at (i, j) where the map says.
   void TransformLayout(const std::string& buffer, const IndexMap& map);
+  // Elements of an allocated buffer are of a wider type: they are converted when they are stored,
+  // and not when they are read.
+  void Widen(const std::string& buffer, DataType dtype);
 
   // ---- Reductions (reductions.cc)
 

@@ -53,6 +53,12 @@ std::vector<int64_t> Numbers(const std::vector<std::string>& args, size_t first)
   return values;
 }
 
+DataType TypeNamed(const std::string& name) {
+  std::optional<DataType> dtype = DataType::Parse(name);
+  if (!dtype) Refuse("expected a type, as in float32, got " + name);
+  return *dtype;
+}
+
 void ApplyPipeline(Schedule* schedule, const Step& step) {
   std::vector<int64_t> stages, async;
   for (size_t i = 1; i < step.args.size(); ++i) {
@@ -115,6 +121,7 @@ const std::map<std::string, Primitive>& Primitives() {
        {2, 2, 0, [](S s, T t) { s->TransformLayout(t.args[0], IndexMap::Parse(t.args[1])); }}},
       {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
       {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
+      {"widen", {2, 2, 0, [](S s, T t) { s->Widen(t.args[0], TypeNamed(t.args[1])); }}},
   };
   return primitives;
 }
