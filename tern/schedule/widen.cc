@@ -49,7 +49,8 @@ class Widener : public StmtMutator {
         !Contains(node->dtype.element(), buffer_->dtype.element()))
       return MutateChildren(node, self);
     Expr value = Load(load);
-    return value.dtype() == node->dtype ? value : ir::CastNode::Make(node->dtype, value, node->span);
+    return value.dtype() == node->dtype ? value
+                                        : ir::CastNode::Make(node->dtype, value, node->span);
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (!node->buffer.same(old_)) return MutateChildren(node, self);
@@ -60,9 +61,8 @@ class Widener : public StmtMutator {
     std::vector<Expr> at;
     for (const Expr& index : node->indices) at.push_back(Mutate(index));
     Expr value = Mutate(node->value);
-    return BufferStoreNode::Make(buffer_, at,
-                                 ir::CastNode::Make(Wide(value.dtype()), value, node->span),
-                                 node->span);
+    return BufferStoreNode::Make(
+        buffer_, at, ir::CastNode::Make(Wide(value.dtype()), value, node->span), node->span);
   }
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     if (!node->buffer.same(old_)) return MutateChildren(node, self);

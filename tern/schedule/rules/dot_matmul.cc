@@ -21,6 +21,7 @@ using Names = Schedule::Names;
 constexpr int64_t kLeastUses = 4;
 // Zeros that are multiplied too cost no more than so many times the product.
 constexpr int64_t kMostPadding = 4;
+constexpr int64_t kSumBytes = 4;
 // Words of each column, and bytes of each row, that are packed at a time: rows are read by lines of
 // the cache, and not more of them than it has room for.
 constexpr int64_t kPackedWords = 16, kLineBytes = 64;
@@ -74,10 +75,11 @@ std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& pr
   });
   bool empty = product.rows == 0 || product.columns == 0 || product.steps == 0;
   if (types == machine.types.end() || empty || facts.vector_registers < kLeastRegisters) return {};
+  int64_t bytes = types->wide.value_or(types->right).bytes();
   Plan plan{.types = &*types,
             .tile = ChooseTile(machine, product, facts.vector_registers),
-            .steps = machine.step_bytes / product.right.bytes(),
-            .word = machine.word_bytes / product.right.bytes()};
+            .steps = machine.step_bytes / bytes,
+            .word = machine.word_bytes / bytes};
   plan.rows = plan.tile.rows * machine.rows;
   plan.columns = plan.tile.columns * machine.columns;
   int64_t rows = RoundUp(product.rows, plan.rows), columns = RoundUp(product.columns, plan.columns),
@@ -86,8 +88,7 @@ std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& pr
          useful = static_cast<double>(product.rows) *
                   static_cast<double>(product.columns * product.steps);
   if (product.rows < kLeastUses || padded > kMostPadding * useful) return {};
-  plan.blocks =
-      ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * product.right.bytes(), facts);
+  plan.blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
   return plan;
 }
 
@@ -105,10 +106,8 @@ class DotMatmul {
   // `pads`: blocks that extend factors with zeros.
   void Run(const Names& pads) {
     int64_t work = WorkOf(schedule_, block_);
-    std::string right = schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
-    std::string left = product_.left.sum_is_last() ? ""
-                                                   : schedule_.CacheRead(block_, product_.left.name,
-                                                                         "global", Name("rows"));
+    std::string right = Copy(product_.right, "packed"), left;
+    if (!product_.left.sum_is_last() || plan_.types->wide) left = Copy(product_.left, "rows");
     std::string reader = SoleReader(schedule_, block_, product_.result), sums = MakeLocal(reader);
     SplitLoops();
     for (const std::string& copy : {right, left})
@@ -135,6 +134,12 @@ class DotMatmul {
     std::string name = machine_.prefix + what + "_" + plan_.types->name;
     return whole_tiles() ? name + "_" + Text(plan_.tile.rows) + "x" + Text(plan_.tile.columns)
                          : name;
+  }
+
+  std::string Copy(const Factor& factor, const std::string& name) {
+    std::string copy = schedule_.CacheRead(block_, factor.name, "global", Name(name));
+    if (plan_.types->wide) schedule_.Widen(copy, *plan_.types->wide);
+    return copy;
   }
 
   // The sums of a tile are in a buffer of their own. The block that takes them from there; "" where
@@ -179,11 +184,14 @@ class DotMatmul {
 
   void CopyPadded(const std::string& pad) {
     Names loops = schedule_.ComputeAt(pad, At(Name("jb")));
+    VectorizeCopy(pad, loops.back());
+  }
+  // Along memory, where that is so.
+  void VectorizeCopy(const std::string& copy, const std::string& loop) {
     Try(&schedule_, [&](Schedule* attempt) {
-      const BlockNode* block = FindBlockNamed(*attempt, pad);
-      int64_t lanes = facts_.vector_bytes / DescribeBlock(block).accesses[0].buffer->dtype.bytes();
-      Lanes vector = SplitLanes(attempt, pad, loops.back(), lanes);
-      attempt->Vectorize(LoopOf(pad, vector.inner));
+      BlockInfo info = DescribeBlock(FindBlockNamed(*attempt, copy));
+      int64_t lanes = facts_.vector_bytes / info.accesses[0].buffer->dtype.bytes();
+      attempt->Vectorize(LoopOf(copy, SplitLanes(attempt, copy, loop, lanes).inner));
     });
   }
 
@@ -276,14 +284,16 @@ class DotMatmul {
     order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
     schedule_.Reorder(Around(copy, order));
     schedule_.Unroll(LoopOf(copy, own[1]));
+    std::string wide = plan_.types->wide ? plan_.types->wide->str() + "_" : "";
     schedule_.Tensorize(LoopOf(copy, sum[2]),
-                        "interleave_" + factor.dtype.str() + "_" + w + "x" + n);
+                        "interleave_" + factor.dtype.str() + "_" + wide + w + "x" + n);
   }
 
   // Rows that lie along the sum.
   void PackLeft(const std::string& copy) {
     const Factor& factor = product_.left;
     CopyLoops loops = LoopsOfCopy(copy, factor);
+    if (factor.sum_is_last()) return VectorizeCopy(copy, loops.sum);
     schedule_.TransformLayout(copy, Layout(factor.rank, factor.own_dim, factor.sum_dim, "x, s"));
     Names sum = {copy + "_so", copy + "_r"}, order = loops.others;
     schedule_.Split(LoopOf(copy, loops.sum), {plan_.word}, sum);
@@ -358,7 +368,10 @@ void RegisterDotMatmul(const DotInstructions& instructions) {
        .kinds = {BlockKind::kMatmul},
        .fits =
            [instructions](const MachineFacts& facts) {
-             return facts.is_host_with_vectors() &&
+             bool has_room =
+                 !instructions.tiles.empty() ||
+                 instructions.rows * instructions.columns * kSumBytes <= facts.vector_bytes;
+             return facts.is_host_with_vectors() && has_room &&
                     std::any_of(instructions.types.begin(), instructions.types.end(),
                                 [&](const DotTypes& types) { return types.fits(facts); });
            },

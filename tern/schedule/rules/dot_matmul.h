@@ -6,6 +6,7 @@
 #define TERN_SCHEDULE_RULES_DOT_MATMUL_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct DotTypes {
   DataType left, right, sum;
   std::string name;  // in the names of its tensor intrinsics
   std::function<bool(const MachineFacts&)> fits;
+  // What both factors are converted to when they are copied, where the instruction has them not.
+  std::optional<DataType> wide = {};
 };
 
 // So many instructions beside each other.
@@ -35,7 +38,7 @@ struct DotTile {
 // would load factors again for each instruction:
 //   PREFIX_T_RxC, PREFIX_fill_T_RxC, PREFIX_store_T_RxC    sums = 0; memory = sums
 // and for packing, where W steps of N columns are such a row:
-//   interleave_TYPE_WxN
+//   interleave_TYPE_WxN, or interleave_TYPE_WIDE_WxN
 struct DotInstructions {
   std::string rule, description;  // of the rule
   int priority = 0;

@@ -220,21 +220,44 @@ class HostMatmul {
 };
 
 // Floats of 32 and 64 bits, and integers of 32.
+bool IsComputed(DataType dtype) {
+  return dtype == DataType::Float(32) || dtype == DataType::Float(64) || dtype == DataType::Int(32);
+}
+
 bool IsPlain(const Product& product) {
   DataType dtype = product.result->dtype;
-  bool computed =
-      dtype == DataType::Float(32) || dtype == DataType::Float(64) || dtype == DataType::Int(32);
-  return computed && product.left.dtype == dtype && product.right.dtype == dtype;
+  return product.left.dtype == dtype && product.right.dtype == dtype;
+}
+
+// The factors are converted once: the left one before, the right one while it is packed.
+std::optional<Product> WidenFactors(Schedule* schedule, const BlockInfo& block,
+                                    const Product& product, const MachineFacts& facts) {
+  DataType dtype = product.result->dtype;
+  for (const Factor& factor : {product.left, product.right}) {
+    if (factor.dtype == dtype) continue;
+    std::string copy =
+        schedule->CacheRead(block.name, factor.name, "global",
+                            FreshBlockName(*schedule, block.name + "_" + factor.name));
+    schedule->Widen(copy, dtype);
+    if (factor.is_left) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), facts);
+  }
+  return ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
 }
 
 bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
                  bool gathered) {
   std::optional<Product> product = ProductOf(*schedule, block);
-  if (!product || !IsPlain(*product)) return false;
+  if (!product || !IsComputed(product->result->dtype)) return false;
   int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
   bool empty = product->rows == 0 || product->steps == 0;
   if (empty || lanes < 2 || product->columns < lanes || facts.vector_registers < kLeastRegisters)
     return false;
+  if (!IsPlain(*product)) {
+    if (product->rows < kPackUses) return false;
+    product = WidenFactors(schedule, block, *product, facts);
+    if (!product || !IsPlain(*product)) return false;
+    gathered = true;
+  }
   Plan plan = ChoosePlan(*product, facts, lanes, gathered);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cpu/schedule/dot_instructions.h"
 
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Instruction {
   DataType left, right;
   std::string name, feature;
   bool swapped = false;  // it takes the right factor first
+  bool adds = true;      // its first operand is the sums
 };
 
 DataType SumOf(const Instruction& instruction) {
@@ -93,23 +95,31 @@ void RegisterVector(const Instruction& instruction, const std::string& name, int
                Product(instruction, "C[" + place + "]",
                        "A[" + std::string(rows == 1 ? "" : "i, ") + "k]", "B[j * " + w + " + k]") +
                "}\n",
-           sums + " = llvm.call_pure<" + sum + "x" + n + ">(\"llvm." + instruction.name + "\", " +
-               sums + ", " + factors + ")\n");
+           sums + " = " + (instruction.adds ? "" : sums + " + ") + "llvm.call_pure<" + sum + "x" +
+               n + ">(\"llvm." + instruction.name + "\", " + (instruction.adds ? sums + ", " : "") +
+               factors + ")\n");
 }
 
 // Y has the words of columns, in a row each, of which X has the steps.
-void RegisterInterleave(DataType dtype, int64_t word, int64_t columns) {
+void RegisterInterleave(DataType dtype, std::optional<DataType> wide, int64_t word,
+                        int64_t columns) {
   static auto* const done = new std::set<std::string>;
-  std::string w = Text(word), n = Text(columns), all = Text(word * columns), type = dtype.str();
-  std::string name = "interleave_" + type + "_" + w + "x" + n, rows, lanes;
+  std::string w = Text(word), n = Text(columns), all = Text(word * columns), type = dtype.str(),
+              to = wide.value_or(dtype).str();
+  std::string name = "interleave_" + type + "_" + (wide ? to + "_" : "") + w + "x" + n;
   if (!done->insert(name).second) return;
+  auto converted = [&](const std::string& value, const std::string& lanes) {
+    return wide ? to + lanes + "(" + value + ")" : value;
+  };
+  std::string rows, order;
   for (int64_t k = 0; k < word; ++k)
-    rows += (k ? ", " : "") + std::string("X[") + Text(k) + ", ramp(0, 1, " + n + ")]";
+    rows += (k ? ", " : "") + converted("X[" + Text(k) + ", ramp(0, 1, " + n + ")]", "x" + n);
   for (int64_t j = 0; j < columns; ++j)
-    for (int64_t k = 0; k < word; ++k) lanes += (lanes.empty() ? "" : ", ") + Text(k * columns + j);
-  Register(name, "Y: " + type + "[" + all + "], X: " + type + "[" + w + ", " + n + "]", "",
-           "for k in 0.." + w + ", j in 0.." + n + " {\nY[j * " + w + " + k] = X[k, j]\n}\n",
-           "Y[ramp(0, 1, " + all + ")] = shuffle([" + rows + "], [" + lanes + "])\n");
+    for (int64_t k = 0; k < word; ++k) order += (order.empty() ? "" : ", ") + Text(k * columns + j);
+  Register(name, "Y: " + to + "[" + all + "], X: " + type + "[" + w + ", " + n + "]", "",
+           "for k in 0.." + w + ", j in 0.." + n + " {\nY[j * " + w +
+               " + k] = " + converted("X[k, j]", "") + "\n}\n",
+           "Y[ramp(0, 1, " + all + ")] = shuffle([" + rows + "], [" + order + "])\n");
 }
 
 // ---- Tiles of x86 (AMX): 16 rows of 64 bytes, which LLVM has registers for.
@@ -200,22 +210,52 @@ void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
 
 // ---- The rules
 
-const DataType kS8 = DataType::Int(8), kU8 = DataType::UInt(8), kBf16 = DataType::Bfloat16();
+const DataType kS8 = DataType::Int(8), kS16 = DataType::Int(16), kU8 = DataType::UInt(8),
+               kBf16 = DataType::Bfloat16();
+
+// Whether a machine has an instruction.
+std::function<bool(const schedule::MachineFacts&)> Has(const HasFeature& has,
+                                                       const std::string& architecture,
+                                                       const std::string& feature) {
+  return
+      [=](const schedule::MachineFacts& facts) { return has(facts.target, architecture, feature); };
+}
 
 void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,
              const std::string& architecture, const HasFeature& has) {
   for (const Instruction& instruction : instructions) {
     int64_t word = rule.word_bytes / instruction.left.bytes();
-    std::string name = rule.prefix + "_" + NameOf(instruction);
+    std::string name = NameOf(instruction);
     for (const DotTile& tile : rule.tiles) RegisterTiles(instruction, tile);
-    if (rule.tiles.empty()) RegisterVector(instruction, name, rule.rows, rule.columns, word);
-    RegisterInterleave(instruction.right, word, rule.columns);
-    rule.types.push_back({instruction.left, instruction.right, SumOf(instruction),
-                          NameOf(instruction),
-                          [=, feature = instruction.feature](const schedule::MachineFacts& facts) {
-                            return has(facts.target, architecture, feature);
-                          }});
+    if (rule.tiles.empty())
+      RegisterVector(instruction, rule.prefix + "_" + name, rule.rows, rule.columns, word);
+    RegisterInterleave(instruction.right, {}, word, rule.columns);
+    rule.types.push_back({instruction.left, instruction.right, SumOf(instruction), name,
+                          Has(has, architecture, instruction.feature)});
   }
+  schedule::RegisterDotMatmul(rule);
+}
+
+// Products of int16 in pairs, and of bytes that become such.
+void AddPairs(const std::string& name, int priority, int64_t columns,
+              const Instruction& instruction, const HasFeature& has) {
+  DotInstructions rule{.rule = "x86_pair_matmul_" + name,
+                       .description = "bytes, and int16, by sums of two products of int16",
+                       .priority = priority,
+                       .prefix = "x86_pair_" + name,
+                       .columns = columns,
+                       .step_bytes = 4,
+                       .word_bytes = 4};
+  std::string type = NameOf(instruction);
+  RegisterVector(instruction, rule.prefix + "_" + type, 1, columns, 2);
+  auto fits = Has(has, "x86_64", instruction.feature);
+  for (DataType left : {kS8, kU8, kS16})
+    for (DataType right : {kS8, kU8, kS16}) {
+      if ((left == kS16) != (right == kS16)) continue;
+      std::optional<DataType> wide = left == kS16 ? std::nullopt : std::optional(kS16);
+      RegisterInterleave(right, wide, 2, columns);
+      rule.types.push_back({left, right, DataType::Int(32), type, fits, wide});
+    }
   schedule::RegisterDotMatmul(rule);
 }
 
@@ -256,6 +296,15 @@ void AddX86(const HasFeature& has) {
           {{kU8, kS8, "x86.avx512.vpdpbusd.256", "avxvnni"},
            {kS8, kU8, "x86.avx512.vpdpbusd.256", "avxvnni", true}},
           "x86_64", has);
+  Instruction adds{kS16, kS16, "x86.avx512.vpdpwssd.512", "avx512vnni"};
+  AddPairs("512_vnni", 34, 16, adds, has);
+  auto pairs = [&](const std::string& name, int priority, int64_t columns,
+                   const std::string& instruction, const std::string& feature) {
+    AddPairs(name, priority, columns, {kS16, kS16, instruction, feature, false, false}, has);
+  };
+  pairs("512", 33, 16, "x86.avx512.pmaddw.d.512", "avx512bw");
+  pairs("256", 32, 8, "x86.avx2.pmadd.wd", "avx2");
+  pairs("128", 31, 4, "x86.sse2.pmadd.wd", "sse2");
 }
 
 void AddArm(const HasFeature& has) {
