@@ -3,6 +3,9 @@
 // RegisterLLVM of a build with LLVM.
 #include <unistd.h>
 
+#include <map>
+#include <mutex>
+
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
 #include "tern/backend/cpu/schedule/dot_instructions.h"
@@ -43,12 +46,19 @@ target::Machine KnownMachine(const target::Target& target) {
   return machine;
 }
 
+// Rules ask often, and a machine of LLVM's takes time to make.
 bool HasFeatureOf(const target::Target& target, const std::string& architecture,
                   const std::string& feature) {
   if (target->kind->name != "llvm") return false;
+  static std::mutex mutex;
+  static auto* const answers = new std::map<std::string, bool>;
+  std::string question = target->str() + " " + architecture + " " + feature;
+  std::scoped_lock lock(mutex);
+  if (auto it = answers->find(question); it != answers->end()) return it->second;
   codegen::LLVMTarget machine(target);
   const char* name = machine.arch().name;
-  return name && name == architecture && machine.HasFeature(feature.c_str());
+  bool has = name && name == architecture && machine.HasFeature(feature.c_str());
+  return (*answers)[question] = has;
 }
 
 }  // namespace
