@@ -87,5 +87,14 @@ TEST(AccessRegions, AreOfBuffersFromOutside) {
   EXPECT_EQ(views.opaque.size(), 1u);
 }
 
+TEST(AccessRegions, OfAnAddressAreAllOrTheTileThatIsNamed) {
+  AccessRegions all = Regions("call_extern(\"f\", address_of(B[x, 0]))");
+  EXPECT_EQ(all.opaque.size(), 1u);
+  AccessRegions tile = Regions("call_extern(\"f\", address_of(B[x, 2], 4, 8))");
+  EXPECT_TRUE(tile.opaque.empty());
+  EXPECT_EQ(Text(tile.reads), "B[x..+4, 2..+8]");
+  EXPECT_EQ(Text(tile.writes), "B[x..+4, 2..+8]");
+}
+
 }  // namespace
 }  // namespace tern::tir
