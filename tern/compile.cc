@@ -12,6 +12,7 @@
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/extern_kernel.h"
@@ -21,6 +22,7 @@
 #include "tern/tir/math/functions.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/passes.h"
+#include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/visitor.h"
 
 namespace tern {
@@ -181,11 +183,69 @@ ir::IRModule LowerAlike(const ir::IRModule& module, const target::Target& target
   return ir::RunPasses(module, LoweringPasses(target, options), checked);
 }
 
+// The parts of a function of a host, scheduled as one whose constants cost nothing; and what it
+// says of them.
+std::vector<ir::BaseFunc> SplitFunction(const tir::PrimFunc& function, const target::Target& target,
+                                        const CompileOptions& options) {
+  std::vector<std::string> passes = {"apply_schedules", "split_preparation"};
+  if (options.default_schedules) passes.insert(passes.begin(), "default_schedules");
+  bool names_target = function->attrs.count(tir::attr::kTarget) > 0;
+  ir::IRModule parts = ir::RunPasses(
+      ir::IRModule::Make({function.WithAttr(tir::attr::kTarget, target)}), passes, {});
+  // The whole is compiled as it was written.
+  auto whole = ffi::Make<tir::PrimFuncNode>(*function);
+  whole->attrs.erase(tir::attr::kConstants);
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, base] : parts->functions) {
+    auto part = ffi::Make<tir::PrimFuncNode>(*tir::AsPrimFunc(base));
+    if (!names_target) part->attrs.erase(tir::attr::kTarget);
+    if (name != function->name) {
+      functions.emplace_back(tir::PrimFunc(part));
+      continue;
+    }
+    for (const char* kept : {tir::attr::kPrepare, tir::attr::kPrepared})
+      if (auto it = part->attrs.find(kept); it != part->attrs.end())
+        whole->attrs[kept] = it->second;
+  }
+  functions.emplace_back(tir::PrimFunc(whole));
+  return functions;
+}
+
+std::string TextAttr(const tir::PrimFunc& function, const char* key) {
+  auto it = function->attrs.find(key);
+  return it == function->attrs.end() ? "" : it->second.As<std::string>();
+}
+
 }  // namespace
 
-ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
-                   const CompileOptions& options) {
+ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
+                             const CompileOptions& options) {
   Initialize();
+  auto has_constants = [](const auto& entry) {
+    return entry.second->attrs.count(tir::attr::kConstants) > 0;
+  };
+  if (!options.prepare_constants || !target->kind->lowered ||
+      std::none_of(module->functions.begin(), module->functions.end(), has_constants))
+    return module;
+  tir::Verify(module);
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& entry : module->functions) {
+    const ir::BaseFunc& base = entry.second;
+    target::Target own =
+        has_constants(entry) ? TargetOf(tir::AsPrimFunc(base), target) : target::Target();
+    if (!own || own->is_device()) {
+      functions.push_back(base);
+      continue;
+    }
+    for (const ir::BaseFunc& part : SplitFunction(tir::AsPrimFunc(base), own, options))
+      functions.push_back(part);
+  }
+  return ir::IRModule::Make(functions);
+}
+
+ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
+                   const CompileOptions& options) {
+  ir::IRModule module = WithPreparation(written, target, options);
   // Those of one target pass through its passes together, with the kernels that are given as code.
   std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> groups;
   groups[target->str()].first = target;
@@ -239,7 +299,9 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
   return root;
 }
 
-runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target) {
+runtime::ArtifactMeta DescribeModule(const ir::IRModule& written, const target::Target& target,
+                                     const CompileOptions& options) {
+  ir::IRModule module = WithPreparation(written, target, options);
   runtime::ArtifactMeta meta;
   meta.target = target->str();
   meta.hosts = {HostOf(target)->str()};
@@ -251,6 +313,8 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
     runtime::FunctionInfo info{name, {}};
     if (const std::string& device = TargetOf(function, target)->kind->device; device != meta.device)
       info.device = device;
+    info.prepare = TextAttr(function, tir::attr::kPrepare);
+    info.prepared = TextAttr(function, tir::attr::kPrepared);
     for (const tir::Param& param : function->params) {
       runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
       if (param.is_tensor()) {

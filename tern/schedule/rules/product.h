@@ -36,6 +36,10 @@ struct Product {
 // Nothing where sizes are not known, or an operand is written in a way that is not looked for.
 std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block);
 
+// Whether a tensor or buffer holds the same at every call (tern/tir/analysis/preparation.h): what
+// is made of it by a block in no loop of others is made ahead, once.
+bool IsConstant(const Schedule& schedule, const std::string& buffer);
+
 // A block that computes element by element with the result of another, which nothing else reads: it
 // can be done to a tile while that is in registers. "" for none.
 std::string SoleReader(const Schedule& schedule, const std::string& block,
