@@ -95,8 +95,9 @@ Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes
 // How one product is computed.
 struct Plan {
   Tile tile;
-  bool pack = false;    // the right factor
-  bool ahead = false;   // before any call, all of it: it is constant
+  bool pack = false;       // the right factor
+  bool ahead = false;      // before any call, all of it: it is constant
+  bool pack_left = false;  // the left factor, ahead
   int64_t streams = 1;  // of the packed factor: the steps of a tile are dealt out to so many places
   // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
   // thread has a block of both.
@@ -187,7 +188,8 @@ class HostMatmul {
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    std::string packed = plan_.pack ? CopyRight() : "";
+    std::string packed = plan_.pack ? Copy(product_.right, Name("packed")) : "";
+    if (plan_.pack_left) PackLeft();
     std::string reader = plan_.block_steps ? "" : MakeLocal();
     SplitLoops();
     if (plan_.pack && !plan_.ahead) schedule_.ComputeAt(packed, At(Name("jb")));
@@ -240,10 +242,17 @@ class HostMatmul {
   }
 
   // What is computed only to be multiplied is computed on the way.
-  std::string CopyRight() {
-    std::string copy = schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
+  std::string Copy(const Factor& factor, const std::string& name) {
+    std::string copy = schedule_.CacheRead(block_, factor.name, "global", name);
     InlineMakers(&schedule_, copy);
     return copy;
+  }
+
+  // The rows of a tile are side by side.
+  void PackLeft() {
+    std::string copy = Copy(product_.left, Name("left_packed"));
+    PutTilesInRow(copy, product_.left, plan_.tile.rows, 1);
+    ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), facts_);
   }
 
   // The loops of a copy, one for each dimension; "" where it copies a single place of it.
@@ -260,27 +269,27 @@ class HostMatmul {
     return loops;
   }
 
-  // Each step of a tile is behind the one before, or in the next of some places.
-  void PutPanelsInRow(const std::string& copy) {
-    const Factor& factor = product_.right;
-    std::string from, to,
-        own = "d" + std::to_string(factor.own_dim), size = std::to_string(plan_.tile.columns()),
-        steps = "d" + std::to_string(factor.sum_dim), streams = std::to_string(plan_.streams);
-    if (plan_.streams > 1) steps = steps + " % " + streams + ", " + steps + " // " + streams;
+  // Each step of a tile, of so many rows or columns, is behind the one before; or in the next of
+  // some places.
+  void PutTilesInRow(const std::string& copy, const Factor& factor, int64_t tile, int64_t places) {
+    std::string from, to, own = "d" + std::to_string(factor.own_dim), size = std::to_string(tile),
+                          step = "d" + std::to_string(factor.sum_dim),
+                          count = std::to_string(places);
+    if (places > 1) step = step + " % " + count + ", " + step + " // " + count;
     for (size_t d = 0; d < factor.rank; ++d) {
       std::string dim = "d" + std::to_string(d);
       from += (d ? ", " : "") + dim;
       if (d != factor.own_dim && d != factor.sum_dim) to += dim + ", ";
     }
     schedule_.TransformLayout(
-        copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", " + steps +
+        copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", " + step +
                               ", " + own + " % " + size + ")"));
   }
 
   void Pack(const std::string& copy) {
     const Factor& factor = product_.right;
     Names loops = LoopsOfCopy(copy), order;
-    PutPanelsInRow(copy);
+    PutTilesInRow(copy, factor, plan_.tile.columns(), plan_.streams);
     for (size_t d = 0; d < factor.rank; ++d)
       if (d != factor.own_dim && d != factor.sum_dim && !loops[d].empty())
         order.push_back(loops[d]);
@@ -340,6 +349,7 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
     return false;
   bool constant = IsConstant(*schedule, product->right.name);
   Plan plan = ChoosePlan(*product, facts, lanes, gathered, constant);
+  plan.pack_left = plan.tile.rows > 1 && IsConstant(*schedule, product->left.name);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
@@ -351,8 +361,8 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
     std::string left = product->left.name;
     product = ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
     if (!product) return false;
-    // The rows that there are not are no copy's.
-    if (product->left.name != left) schedule->Inline(product->left.name);
+    // The rows that there are not are no copy's, unless all are copied.
+    if (product->left.name != left && !plan.pack_left) schedule->Inline(product->left.name);
   }
   HostMatmul(schedule, block.name, *product, plan, facts).Run();
   return true;
