@@ -255,20 +255,6 @@ class HostMatmul {
     ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), facts_);
   }
 
-  // The loops of a copy, one for each dimension; "" where it copies a single place of it.
-  Names LoopsOfCopy(const std::string& copy) const {
-    const BlockNode* block = FindBlockNamed(schedule_, copy);
-    Nest nest = NestOf(schedule_.function()->body, block);
-    Names loops;
-    for (const BlockIter& iter : block->iters) {
-      auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
-        return ir::UsesVar(iter.binding, loop->var.node());
-      });
-      loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
-    }
-    return loops;
-  }
-
   // Each step of a tile, of so many rows or columns, is behind the one before; or in the next of
   // some places.
   void PutTilesInRow(const std::string& copy, const Factor& factor, int64_t tile, int64_t places) {
@@ -288,13 +274,14 @@ class HostMatmul {
 
   void Pack(const std::string& copy) {
     const Factor& factor = product_.right;
-    Names loops = LoopsOfCopy(copy), order;
+    Names loops = LoopsOfAxes(schedule_, copy), order;
     PutTilesInRow(copy, factor, plan_.tile.columns(), plan_.streams);
     for (size_t d = 0; d < factor.rank; ++d)
       if (d != factor.own_dim && d != factor.sum_dim && !loops[d].empty())
         order.push_back(loops[d]);
     if (loops[factor.own_dim].empty()) Refuse("one column is no vector");
     Names names = {copy + "_o", copy + "_v", copy + "_i"}, steps = {copy + "_so", copy + "_si"};
+    if (factor.sum_is_last() && Transpose(copy, loops, order, names, steps)) return;
     schedule_.Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
                     names);
     const std::string& sum = loops[factor.sum_dim];
@@ -312,6 +299,24 @@ class HostMatmul {
     if (factor.sum_is_last() ||
         !Try(&schedule_, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(copy, names[2])); }))
       schedule_.Unroll(LoopOf(copy, names[2]));
+  }
+
+  // Columns that lie along the sum are turned over in registers, a vector of vectors at a time.
+  // Only where there are whole ones.
+  bool Transpose(const std::string& copy, const Names& loops, Names order, const Names& names,
+                 const Names& steps) {
+    const Factor& factor = product_.right;
+    const std::string& sum = loops[factor.sum_dim];
+    if (sum.empty() || factor.dtype != DataType::Float(32)) return false;
+    order.insert(order.end(), {names[0], steps[0], names[1], steps[1], names[2]});
+    return Try(&schedule_, [&](Schedule* attempt) {
+      attempt->Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
+                     names);
+      attempt->Split(LoopOf(copy, sum), {plan_.tile.lanes}, steps);
+      attempt->Reorder(Around(copy, order));
+      attempt->Tensorize(LoopOf(copy, steps[1]),
+                         "f32_transpose_" + std::to_string(plan_.tile.lanes));
+    });
   }
 
   // The results of a tile are written as vectors.

@@ -121,6 +121,19 @@ bool IsConstant(const Schedule& schedule, const std::string& buffer) {
                      [&](const Buffer& one) { return one->name == buffer; });
 }
 
+Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block);
+  Nest nest = NestOf(schedule.function()->body, node);
+  Schedule::Names loops;
+  for (const BlockIter& iter : node->iters) {
+    auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
+      return ir::UsesVar(iter.binding, loop->var.node());
+    });
+    loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
+  }
+  return loops;
+}
+
 std::string SoleReader(const Schedule& schedule, const std::string& block, const Buffer& result) {
   const Stmt& body = schedule.function()->body;
   if (!AllocationOf(body, result)) return "";
