@@ -112,6 +112,12 @@ class Schedule {
   // buffers of the left factor, of the right one and of the result, which is copied to where it
   // belongs: those given, or block_left, block_right, block_sums.
   Names Im2col(const std::string& block, Names names = {});
+  // A reduction over windows of known sizes reads a copy of the image with its border, in which the
+  // last dimensions are one: a window is at the next place for the next position. All places are
+  // computed, those between the rows too, and as many more as make a multiple. Returns the names of
+  // the copy and of the result, which is copied to where it belongs: those given, or block_image,
+  // block_sums.
+  Names FlattenWindows(const std::string& block, int64_t multiple, Names names = {});
 
   // ---- Parts as units (tensorize.cc)
 

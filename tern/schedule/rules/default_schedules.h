@@ -14,6 +14,7 @@ void RegisterHostRules();
 void RegisterHostMatmulRules();      // by RegisterHostRules
 void RegisterHostReductionRules();   // by RegisterHostRules
 void RegisterHostDotProductRules();  // by RegisterHostRules
+void RegisterHostWindowRules();      // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
 
