@@ -183,31 +183,34 @@ ir::IRModule LowerAlike(const ir::IRModule& module, const target::Target& target
   return ir::RunPasses(module, LoweringPasses(target, options), checked);
 }
 
-// The parts of a function of a host, scheduled as one whose constants cost nothing; and what it
-// says of them.
+tir::PrimFunc WithoutAttr(const tir::PrimFunc& function, const char* key) {
+  auto copy = ffi::Make<tir::PrimFuncNode>(*function);
+  copy->attrs.erase(key);
+  return tir::PrimFunc(copy);
+}
+
+// A function of a host, compiled as it was written, and its parts, scheduled as those of one whose
+// constants cost nothing.
 std::vector<ir::BaseFunc> SplitFunction(const tir::PrimFunc& function, const target::Target& target,
                                         const CompileOptions& options) {
   std::vector<std::string> passes = {"apply_schedules", "split_preparation"};
   if (options.default_schedules) passes.insert(passes.begin(), "default_schedules");
-  bool names_target = function->attrs.count(tir::attr::kTarget) > 0;
-  ir::IRModule parts = ir::RunPasses(
+  ir::IRModule split = ir::RunPasses(
       ir::IRModule::Make({function.WithAttr(tir::attr::kTarget, target)}), passes, {});
-  // The whole is compiled as it was written.
-  auto whole = ffi::Make<tir::PrimFuncNode>(*function);
-  whole->attrs.erase(tir::attr::kConstants);
+  bool names_target = function->attrs.count(tir::attr::kTarget) > 0;
+  tir::PrimFunc whole = WithoutAttr(function, tir::attr::kConstants);
   std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, base] : parts->functions) {
-    auto part = ffi::Make<tir::PrimFuncNode>(*tir::AsPrimFunc(base));
-    if (!names_target) part->attrs.erase(tir::attr::kTarget);
+  for (const auto& [name, base] : split->functions) {
+    tir::PrimFunc part = tir::AsPrimFunc(base);
     if (name != function->name) {
-      functions.emplace_back(tir::PrimFunc(part));
+      functions.emplace_back(names_target ? part : WithoutAttr(part, tir::attr::kTarget));
       continue;
     }
     for (const char* kept : {tir::attr::kPrepare, tir::attr::kPrepared})
       if (auto it = part->attrs.find(kept); it != part->attrs.end())
-        whole->attrs[kept] = it->second;
+        whole = whole.WithAttr(kept, it->second);
   }
-  functions.emplace_back(tir::PrimFunc(whole));
+  functions.emplace_back(whole);
   return functions;
 }
 
@@ -224,21 +227,24 @@ ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& t
   auto has_constants = [](const auto& entry) {
     return entry.second->attrs.count(tir::attr::kConstants) > 0;
   };
-  if (!options.prepare_constants || !target->kind->lowered ||
+  if (!target->kind->lowered ||
       std::none_of(module->functions.begin(), module->functions.end(), has_constants))
     return module;
   tir::Verify(module);
   std::vector<ir::BaseFunc> functions;
   for (const auto& entry : module->functions) {
-    const ir::BaseFunc& base = entry.second;
-    target::Target own =
-        has_constants(entry) ? TargetOf(tir::AsPrimFunc(base), target) : target::Target();
-    if (!own || own->is_device()) {
-      functions.push_back(base);
+    if (!has_constants(entry)) {
+      functions.push_back(entry.second);
       continue;
     }
-    for (const ir::BaseFunc& part : SplitFunction(tir::AsPrimFunc(base), own, options))
-      functions.push_back(part);
+    tir::PrimFunc function = tir::AsPrimFunc(entry.second);
+    target::Target own = TargetOf(function, target);
+    if (options.prepare_constants && !own->is_device()) {
+      for (const ir::BaseFunc& part : SplitFunction(function, own, options))
+        functions.push_back(part);
+    } else {
+      functions.emplace_back(WithoutAttr(function, tir::attr::kConstants));
+    }
   }
   return ir::IRModule::Make(functions);
 }

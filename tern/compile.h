@@ -27,10 +27,10 @@ struct CompileOptions : ir::PassOptions {
   bool prepare_constants = true;
 };
 
-// The module with what Compile adds to it: functions of hosts that say which of their parameters
+// The module as Compile takes it: functions of hosts that say which of their parameters
 // are constant have beside them, where that is of use, a function that makes what they need of
-// these and one that does the rest (split_preparation), both scheduled. Once that is done there is
-// nothing more to add.
+// these and one that does the rest (split_preparation), both scheduled. No function says what is
+// constant any more, so that doing it again adds nothing.
 ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
                              const CompileOptions& options = {});
 

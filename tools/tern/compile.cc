@@ -37,7 +37,7 @@ void Compile(const CompileOptions& options) {
   std::vector<target::Target> targets = TargetsOf(options);
   // Machines differ in what they prepare, and functions are described once for all.
   compile_options.prepare_constants = targets.size() == 1;
-  if (targets.size() == 1) module = WithPreparation(module, targets[0], compile_options);
+  module = WithPreparation(module, targets[0], compile_options);
   std::vector<ffi::Module> compiled;
   runtime::ArtifactMeta meta = DescribeModule(module, targets[0], compile_options);
   meta.hosts.clear();

@@ -90,7 +90,7 @@ class DotProducts {
   // They stay in registers while the whole sum goes by.
   void Add(const std::string& parts) {
     Names loops = LoopsOfAxes(schedule_, parts), inner;
-    const std::string lane = loops.front(), step = loops.back();
+    const std::string &lane = loops.front(), &step = loops.back();
     for (size_t a = 1; a + 1 < loops.size(); ++a)
       if (!loops[a].empty()) inner.push_back(loops[a]);
     Names order = {step};

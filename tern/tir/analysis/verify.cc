@@ -51,7 +51,8 @@ class Verifier : public StmtVisitor {
 
   void CheckConstants(const PrimFunc& function) {
     auto it = function->attrs.find(attr::kConstants);
-    if (it == function->attrs.end()) return;
+    // Later, parameters are others.
+    if (it == function->attrs.end() || !CallingConventionOf(function).empty()) return;
     auto names = it->second.TryAs<ffi::Array>();
     auto is_text = [](const ffi::Any& name) { return name.TryAs<std::string>().has_value(); };
     if (!names || !std::all_of((*names)->begin(), (*names)->end(), is_text))

@@ -34,10 +34,12 @@ Stmt Without(const Stmt& stmt, const std::unordered_set<const StmtNode*>& stmts,
 }
 
 // Variables that a tensor among the parameters defines.
-void AddDefined(const Buffer& buffer, std::unordered_set<const VarNode*>* vars) {
+std::vector<const VarNode*> DefinedBy(const Buffer& buffer) {
+  std::vector<const VarNode*> vars;
   for (const auto* exprs : {&buffer->shape, &buffer->strides})
     for (const Expr& expr : *exprs)
-      if (const auto* var = expr.As<VarNode>()) vars->insert(var);
+      if (const auto* var = expr.As<VarNode>()) vars.push_back(var);
+  return vars;
 }
 
 // A function of parameters and variables of its own.
@@ -64,9 +66,7 @@ class Copier : public StmtMutator {
   void Rename(const Param& param) {
     Renamed(param.var);
     if (!param.is_tensor()) return;
-    std::unordered_set<const VarNode*> vars;
-    AddDefined(param.buffer, &vars);
-    for (const VarNode* var : vars) Renamed(Var(var));
+    for (const VarNode* var : DefinedBy(param.buffer)) Renamed(Var(var));
   }
   Var Renamed(const Var& var) {
     auto [it, fresh] = vars_.emplace(var.node(), var);
@@ -160,14 +160,16 @@ class Splitter {
 
   // Variables of extents that the rest uses, but for those that its other parameters define.
   std::unordered_set<const VarNode*> NeededVars() const {
-    std::unordered_set<const VarNode*> needed, defined;
+    std::unordered_set<const VarNode*> needed;
     for (const Var& var : rest_uses_.scalars) needed.insert(var.node());
+    auto drop = [&](const Buffer& buffer) {
+      for (const VarNode* var : DefinedBy(buffer)) needed.erase(var);
+    };
     for (const Param& param : function_->params) {
-      defined.insert(param.var.node());
-      if (param.is_tensor() && Uses(rest_uses_, param.buffer)) AddDefined(param.buffer, &defined);
+      needed.erase(param.var.node());
+      if (param.is_tensor() && Uses(rest_uses_, param.buffer)) drop(param.buffer);
     }
-    for (const Buffer& shared : shared_) AddDefined(shared, &defined);
-    for (const VarNode* var : defined) needed.erase(var);
+    for (const Buffer& shared : shared_) drop(shared);
     return needed;
   }
   // A constant that is not read any more, and not needed for its extents.
@@ -175,8 +177,7 @@ class Splitter {
     if (!param.is_tensor() || !preparation_.IsConstant(param.buffer) ||
         Uses(rest_uses_, param.buffer))
       return false;
-    std::unordered_set<const VarNode*> defined;
-    AddDefined(param.buffer, &defined);
+    std::vector<const VarNode*> defined = DefinedBy(param.buffer);
     return std::none_of(defined.begin(), defined.end(),
                         [&](const VarNode* var) { return needed.count(var) > 0; });
   }
