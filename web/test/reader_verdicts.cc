@@ -156,11 +156,11 @@ void Main(uint32_t seed) {
   AsArtifact(File(prepared, module));
   for (int i = 0; i < 1200; ++i) {
     AsArtifact(File(Mutated(meta, &random), module));
-    AsArtifact(File(Mutated(prepared, &random), module));
     AsArtifact(File(meta, Mutated(module, &random)));
     AsArtifact(File(meta, WithMap(Mutated(map, &random))));
     AsArtifact(File(meta, WithMap(Mutated(bound, &random), /*fmt=*/{})));
   }
+  for (int i = 0; i < 1200; ++i) AsArtifact(File(Mutated(prepared, &random), module));
 }
 
 }  // namespace
