@@ -31,8 +31,20 @@ const readNamed = (what, read) => (list) => {
   });
 };
 
-const readFunction = (value) => value.record(
-  { name: nonEmpty(value, "name"), params: readNamed("parameter", readParam), "device?": nonEmpty(value, "device") });
+const readFunction = (value) => {
+  const part = value.has("prepare") || value.has("prepared") ? { prepare: "text", prepared: "text" } : {};
+  return value.record({ name: nonEmpty(value, "name"), params: readNamed("parameter", readParam), "device?": nonEmpty(value, "device"), ...part });
+};
+
+// The parts of a function are functions, and have no parts themselves.
+function checkParts(functions) {
+  for (const { name, prepare, prepared } of functions) {
+    if (!prepare && !prepared) continue;
+    for (const part of [prepare, prepared])
+      check(functions.some((other) => other.name === part && !other.prepare), () => `meta.functions: ${name} is prepared by '${part}', which is no function`);
+  }
+  return functions;
+}
 
 const readIndices = (count) => (list) => list.items((item) => {
   const index = item.int(0n, kMaxInt);
@@ -60,7 +72,7 @@ function readMeta(bytes) {
   };
   const meta = value.record({
     tern_version: "text", abi_version: (version) => version.int(1n, kMaxInt64), target: "text", hosts: "texts", device: "text",
-    functions: readNamed("function", readFunction),
+    functions: (list) => checkParts(readNamed("function", readFunction)(list)),
     imports: (list) => (count = list.value.length, list.items(readImport)),
     root_imports: (list) => readIndices(count)(list),
   });

@@ -111,7 +111,7 @@ class DotMatmul {
     std::string reader = SoleReader(schedule_, block_, product_.result), sums = MakeLocal(reader);
     SplitLoops();
     for (const std::string& copy : {right, left})
-      if (!copy.empty()) schedule_.ComputeAt(copy, At(Name("jb")));
+      if (!copy.empty() && !IsAhead(copy)) schedule_.ComputeAt(copy, At(Name("jb")));
     for (const std::string& pad : pads) CopyPadded(pad);
     Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
     if (!sums.empty() && !reader.empty()) read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
@@ -124,6 +124,10 @@ class DotMatmul {
     if (!reader.empty()) StoreVectors(reader, sums.empty() ? made : read);
     // What is tensorized is a block of tiles.
     ParallelizeOuter(&schedule_, block_ + "_o", work, facts_);
+    if (IsAhead(right)) {
+      std::string packing = product_.right.sum_is_last() ? right : right + "_o";
+      ParallelizeOuter(&schedule_, packing, WorkOf(schedule_, packing), facts_);
+    }
   }
 
  private:
@@ -135,6 +139,9 @@ class DotMatmul {
     return whole_tiles() ? name + "_" + Text(plan_.tile.rows) + "x" + Text(plan_.tile.columns)
                          : name;
   }
+
+  // What is made of constants alone is made before any call, all of it, where it is in no loop.
+  bool IsAhead(const std::string& copy) const { return IsConstant(schedule_, copy); }
 
   std::string Copy(const Factor& factor, const std::string& name) {
     std::string copy = schedule_.CacheRead(block_, factor.name, "global", Name(name));
@@ -183,8 +190,9 @@ class DotMatmul {
   }
 
   void CopyPadded(const std::string& pad) {
-    Names loops = schedule_.ComputeAt(pad, At(Name("jb")));
-    VectorizeCopy(pad, loops.back());
+    if (!IsAhead(pad)) schedule_.ComputeAt(pad, At(Name("jb")));
+    const BlockNode* block = FindBlockNamed(schedule_, pad);
+    VectorizeCopy(pad, NestOf(schedule_.function()->body, block).loops.back()->var.name());
   }
   // Along memory, where that is so.
   void VectorizeCopy(const std::string& copy, const std::string& loop) {

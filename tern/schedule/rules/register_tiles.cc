@@ -69,7 +69,7 @@ ProductBlocks ChooseBlocks(int64_t rows, int64_t columns, int64_t tile_rows, int
   int64_t panels = columns / tile_columns, panel_bytes = tile_columns * column_bytes;
   int64_t most = std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1);
   ProductBlocks blocks{rows, tile_columns * EvenPart(panels, most)};
-  // Each block packs the factor again.
+  // Each block packs the factor again, unless that was done ahead.
   while (facts.threads != 1 && (columns / blocks.columns) * (rows / blocks.rows) < kParts) {
     int64_t row_tiles = blocks.rows / tile_rows, panels_there = blocks.columns / tile_columns;
     int64_t half_rows = EvenPart(row_tiles, row_tiles / 2) * tile_rows,
