@@ -164,6 +164,19 @@ void CheckExternTypes(const Args& args, DataType result) {
                             << "; convert it to float32";
 }
 
+// Behind the element of address_of.
+void CheckTile(const Args& args) {
+  for (size_t i = 1; i < args.size(); ++i) {
+    const int64_t* extent = ir::AsConstInt(args[i]);
+    const auto* word = args[i].As<ir::StringImmNode>();
+    bool writes = word && word->value == "write" && i > 1 && i + 1 == args.size();
+    if ((!extent || *extent < 1) && !writes)
+      TERN_THROW(TypeError) << intrinsic::kAddressOf
+                            << " takes extents of a tile that are constants from 1 on, and \"write\" "
+                               "behind them, as in address_of(A[i, j], 16, 16, \"write\")";
+  }
+}
+
 void CheckReinterpret(const Args& args, DataType to) {
   constexpr const char* kName = intrinsic::kReinterpret;
   CheckCount(kName, args, 1, 1);
@@ -374,17 +387,13 @@ void RegisterIntrinsics() {
                            return given;
                          }});
   ir::RegisterIntrinsic({.name = kAddressOf,
-                         .signature = "address_of(A[i], extent...) -> handle",
+                         .signature = "address_of(A[i], extent..., [\"write\"]) -> handle",
                          .infer = [](const Args& args, DataType) {
                            CheckCount(kAddressOf, args, 1, kAnyNumber);
                            if (!args[0].As<ir::BufferLoadNode>() || !args[0].dtype().is_scalar())
                              TERN_THROW(TypeError)
                                  << kAddressOf << " takes one element, as in address_of(A[i])";
-                           for (size_t i = 1; i < args.size(); ++i)
-                             if (const int64_t* n = ir::AsConstInt(args[i]); !n || *n < 1)
-                               TERN_THROW(TypeError)
-                                   << kAddressOf
-                                   << " takes extents of a tile that are constants from 1 on";
+                           CheckTile(args);
                            return DataType::Handle();
                          }});
   ir::RegisterIntrinsic({.name = kPtrLoad,

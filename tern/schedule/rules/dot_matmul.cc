@@ -67,8 +67,9 @@ DotTile ChooseTile(const DotInstructions& machine, const Product& product, int64
   return best;
 }
 
+// `constant`: the right factor is, so that packing it costs nothing.
 std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& product,
-                               const MachineFacts& facts) {
+                               const MachineFacts& facts, bool constant) {
   auto types = std::find_if(machine.types.begin(), machine.types.end(), [&](const DotTypes& types) {
     return types.left == product.left.dtype && types.right == product.right.dtype &&
            types.sum == product.result->dtype && types.fits(facts);
@@ -87,7 +88,7 @@ std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& pr
   double padded = static_cast<double>(rows) * static_cast<double>(columns * steps),
          useful = static_cast<double>(product.rows) *
                   static_cast<double>(product.columns * product.steps);
-  if (product.rows < kLeastUses || padded > kMostPadding * useful) return {};
+  if ((product.rows < kLeastUses && !constant) || padded > kMostPadding * useful) return {};
   plan.blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
   return plan;
 }
@@ -340,7 +341,8 @@ bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
            const DotInstructions& machine) {
   std::optional<Product> product = ProductOf(*schedule, block);
   if (!product) return false;
-  std::optional<Plan> plan = ChoosePlan(machine, *product, facts);
+  std::optional<Plan> plan =
+      ChoosePlan(machine, *product, facts, IsConstant(*schedule, product->right.name));
   if (!plan) return false;
   if (product->result->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(

@@ -99,7 +99,8 @@ class RegionFinder : public StmtVisitor {
     const auto* element = node->args[0].As<ir::BufferLoadNode>();
     std::vector<Expr> indices = element->indices;
     for (const Expr& index : indices) Visit(index);
-    size_t extents = node->args.size() - 1;
+    bool writes = node->args.back().As<ir::StringImmNode>();
+    size_t extents = node->args.size() - (writes ? 2 : 1);
     if (extents == 0 || extents > indices.size()) {
       regions.opaque.insert(element->buffer->data.node());
       return;
@@ -111,7 +112,7 @@ class RegionFinder : public StmtVisitor {
     }
     Maybe([&] {
       Note(element->buffer, indices, &regions.reads);
-      Note(element->buffer, indices, &regions.writes);
+      if (writes) Note(element->buffer, indices, &regions.writes);
     });
   }
   // An address that is seen as such.

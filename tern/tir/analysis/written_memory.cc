@@ -25,8 +25,12 @@ class Scan : public StmtVisitor {
     if (node->dtype.is_handle()) written.given.insert(node);
   }
   void VisitNode(const ir::CallNode* node) override {
-    if (node->name == intrinsic::kAddressOf)
-      written.given.insert(node->args[0].As<ir::BufferLoadNode>()->buffer->data.node());
+    if (node->name == intrinsic::kAddressOf) {
+      // Of a tile it is said whether it is written.
+      const VarNode* data = node->args[0].As<ir::BufferLoadNode>()->buffer->data.node();
+      if (node->args.size() == 1) written.given.insert(data);
+      if (node->args.back().As<ir::StringImmNode>()) written.stored.insert(data);
+    }
     if (node->name != intrinsic::kLaunchKernel || !VisitLaunch(node)) VisitChildren(node);
   }
 

@@ -204,7 +204,7 @@ void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
            names.ForEach([&](int64_t i, int64_t j) {
              return "llvm.call(\"llvm.x86.tilestored64.internal\", " + std::string(kTileShape) +
                     ", address_of(Y[" + Text(i * kTileRows) + ", " + Text(j * kTileRows) +
-                    "], 16, 16), s * 4, " + TileNames::SumsAt(i, j) + ")\n";
+                    "], 16, 16, \"write\"), s * 4, " + TileNames::SumsAt(i, j) + ")\n";
            }));
 }
 
