@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <mutex>
 
@@ -45,12 +47,29 @@ llvm::Value* ConvertBits(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::T
              : builder.CreateIntrinsic(llvm::Intrinsic::x86_cast_tile_to_vector, {vector}, {value});
 }
 
-// Who loads the code has to ask for the registers.
-void MarkTiles(llvm::Module* module) {
+// The code asks Linux for the registers when it is loaded, by whomever. The runtime sees that it
+// needs them, and asks too, as it can say why there are none.
+void AskForTiles(llvm::Module* module) {
   if (module->getNamedValue(runtime::kUsesTiles)) return;
-  llvm::Type* byte = llvm::Type::getInt8Ty(module->getContext());
-  new llvm::GlobalVariable(*module, byte, /*isConstant=*/true, llvm::GlobalValue::WeakODRLinkage,
-                           llvm::ConstantInt::get(byte, 1), runtime::kUsesTiles);
+  llvm::LLVMContext& context = module->getContext();
+  llvm::IRBuilder<> builder(context);
+  new llvm::GlobalVariable(*module, builder.getInt8Ty(), /*isConstant=*/true,
+                           llvm::GlobalValue::WeakODRLinkage, builder.getInt8(1),
+                           runtime::kUsesTiles);
+  constexpr int64_t kArchPrctl = 158, kRequestPermission = 0x1023, kTileData = 18;
+  auto* ask =
+      llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), false),
+                             llvm::GlobalValue::InternalLinkage, "tern.ask_for_tiles", *module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", ask));
+  llvm::Type* word = builder.getInt64Ty();
+  auto* call = llvm::InlineAsm::get(llvm::FunctionType::get(word, {word, word, word}, false),
+                                    "syscall", "={ax},{ax},{di},{si},~{cx},~{r11},~{memory}",
+                                    /*hasSideEffects=*/true);
+  builder.CreateCall(call, {builder.getInt64(kArchPrctl), builder.getInt64(kRequestPermission),
+                            builder.getInt64(kTileData)});
+  builder.CreateRetVoid();
+  constexpr int kFirst = 0;
+  llvm::appendToGlobalCtors(*module, ask, kFirst);
 }
 
 }  // namespace
@@ -73,8 +92,9 @@ llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
   std::vector<llvm::Value*> args;
   std::vector<llvm::Type*> types;
   // What it takes and returns, where that is always the same.
-  llvm::FunctionType* fixed =
-      llvm::Intrinsic::isOverloaded(id) ? nullptr : llvm::Intrinsic::getType(builder_.getContext(), id);
+  llvm::FunctionType* fixed = llvm::Intrinsic::isOverloaded(id)
+                                  ? nullptr
+                                  : llvm::Intrinsic::getType(builder_.getContext(), id);
   for (size_t i = 1; i < node->args.size(); ++i) {
     llvm::Value* arg = Emit(node->args[i]);
     if (fixed && i <= fixed->getNumParams())
@@ -97,7 +117,7 @@ llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
         !llvm::isa<llvm::Constant>(args[i]))
       refuse("argument " + std::to_string(i) + " must be a constant");
   module_->getOrInsertNamedMetadata(kCallsLLVM);
-  if (name.starts_with("llvm.x86.tile") || name == "llvm.x86.ldtilecfg") MarkTiles(module_.get());
+  if (name.starts_with("llvm.x86.tile") || name == "llvm.x86.ldtilecfg") AskForTiles(module_.get());
   llvm::Value* value = builder_.CreateCall(declared, args);
   return convert ? ConvertBits(builder_, value, wanted) : value;
 }

@@ -56,6 +56,7 @@ void InitializeLLVM() {
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();
     llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers();
   });
 }
 
@@ -226,9 +227,10 @@ LLVMTarget::LLVMTarget(const target::Target& target) {
     features += (features.empty() ? "" : ",") + attributes;
   }
   auto model = arch_->linker == Linker::kWasm ? llvm::Reloc::Static : llvm::Reloc::PIC_;
-  machine_.reset(registered->createTargetMachine(triple, cpu_, features, llvm::TargetOptions(),
-                                                 model, std::nullopt,
-                                                 llvm::CodeGenOptLevel::Aggressive));
+  llvm::TargetOptions options;
+  options.UseInitArray = true;  // what runs when code is loaded is in the section that linkers take
+  machine_.reset(registered->createTargetMachine(triple, cpu_, features, options, model,
+                                                 std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   TERN_ICHECK(machine_) << triple_;
 }
 
