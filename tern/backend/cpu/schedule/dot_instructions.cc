@@ -13,7 +13,6 @@ namespace {
 
 using schedule::DotInstructions;
 using schedule::DotTile;
-using schedule::DotTypes;
 
 std::string Text(int64_t number) { return std::to_string(number); }
 
