@@ -288,7 +288,10 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
                  ? call("set_scope", {random->Pick(names.temporaries), random->Pick(scopes)})
                  : call("storage_align", {random->Pick(names.temporaries), "0", number(8), "0"});
     case 18:
-      return call("transform_layout", {random->Pick(names.temporaries), random->Pick(maps)});
+      return random->OneIn(3)
+                 ? call("widen",
+                        {random->Pick(names.temporaries), random->OneIn(2) ? "int64" : "float64"})
+                 : call("transform_layout", {random->Pick(names.temporaries), random->Pick(maps)});
     case 19:
       return random->OneIn(2) ? call("decompose_reduction", {block(), loop()})
                               : call("blockize", {loop()});
