@@ -354,7 +354,10 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
     return false;
   bool constant = IsConstant(*schedule, product->right.name);
   Plan plan = ChoosePlan(*product, facts, lanes, gathered, constant);
-  plan.pack_left = plan.tile.rows > 1 && IsConstant(*schedule, product->left.name);
+  // A larger one comes from memory while it is used, better from as many places as there are rows.
+  int64_t left_bytes = product->rows * product->steps * product->left.bytes();
+  plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
+                   IsConstant(*schedule, product->left.name);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
