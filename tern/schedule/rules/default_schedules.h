@@ -11,9 +11,10 @@ namespace tern::schedule {
 
 // The rules that are for every host (host_rules.cc), and for every device (device_rules.cc).
 void RegisterHostRules();
-void RegisterHostMatmulRules();     // by RegisterHostRules
-void RegisterHostReductionRules();  // by RegisterHostRules
-void RegisterHostWindowRules();     // by RegisterHostRules
+void RegisterHostMatmulRules();      // by RegisterHostRules
+void RegisterHostReductionRules();   // by RegisterHostRules
+void RegisterHostDotProductRules();  // by RegisterHostRules
+void RegisterHostWindowRules();      // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
 
