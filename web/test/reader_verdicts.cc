@@ -154,6 +154,8 @@ void Main(uint32_t seed) {
   reader.Sized();
   std::string map(reader.Sized()), bound = BoundMap(), prepared = PreparedMeta();
   AsArtifact(File(prepared, module));
+  std::string number = "\"dynamic_shared_bytes\":24", flag = "\"dynamic_shared_bytes\":true";
+  AsArtifact(File(meta, WithMap(std::string(map).replace(map.find(number), number.size(), flag))));
   for (int i = 0; i < 1200; ++i) {
     AsArtifact(File(Mutated(meta, &random), module));
     AsArtifact(File(meta, Mutated(module, &random)));

@@ -49,7 +49,9 @@ DotTile ChooseTile(const DotInstructions& machine, const Product& product, int64
   int64_t rows = RoundUp(product.rows, machine.rows) / machine.rows,
           columns = RoundUp(product.columns, machine.columns) / machine.columns;
   if (machine.tiles.empty()) {
-    RegisterTile tile = ChooseRegisterTile(rows, columns, registers, 1, machine.left_in_registers);
+    RegisterTile tile =
+        ChooseRegisterTile(rows, columns, registers, 1, machine.columns * machine.step_bytes,
+                           machine.left_in_registers);
     return {tile.rows, tile.vectors};
   }
   DotTile best;

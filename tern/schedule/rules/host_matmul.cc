@@ -5,11 +5,13 @@
 // numbers of one result are added in the order written.
 #include <algorithm>
 
+#include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/product.h"
 #include "tern/schedule/rules/register_tiles.h"
+#include "tern/tir/transform/flatten_buffers.h"
 
 namespace tern::schedule {
 
@@ -36,6 +38,9 @@ struct Plan {
   bool ahead = false;      // before any call, all of it: it is constant
   bool pack_left = false;  // the left factor, ahead
   int64_t streams = 1;  // of the packed factor: the steps of a tile are dealt out to so many places
+  // Columns of the right factor stay in the first cache while rows go by; else rows of the left one
+  // do.
+  bool columns_first = false;
   // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
   // thread has a block of both.
   int64_t block_columns = 0, block_rows = 0;
@@ -79,25 +84,37 @@ bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t la
   return true;
 }
 
-// `gathered`: the right factor has to be copied anyhow; `constant`: that costs nothing.
-Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, bool gathered,
+// How the right factor lies in memory.
+enum class Right {
+  kPlain,     // as it is indexed
+  kInRows,    // elsewhere, but columns side by side
+  kGathered,  // anywhere, so that it has to be copied
+};
+
+// `constant`: to copy the right factor costs nothing.
+Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, Right right,
                 bool constant) {
   Plan plan;
   int64_t right_bytes = product.columns * product.steps * product.right.bytes();
-  if (!gathered && ChooseStreams(product, facts, lanes, constant, &plan)) return plan;
+  if (right == Right::kPlain && ChooseStreams(product, facts, lanes, constant, &plan)) return plan;
   plan.ahead = constant;
-  plan.tile =
-      constant && IsBoundByMemory(product, facts) && product.columns % (2 * lanes) == 0
-          ? ChooseFlatTile(product, lanes)
-          : ChooseRegisterTile(product.rows, product.columns, facts.vector_registers, lanes);
+  plan.tile = constant && IsBoundByMemory(product, facts) && product.columns % (2 * lanes) == 0
+                  ? ChooseFlatTile(product, lanes)
+                  : ChooseRegisterTile(product.rows, product.columns, facts.vector_registers, lanes,
+                                       product.right.bytes());
   if (constant && right_bytes > facts.l2_bytes && product.steps % kPackedStreams == 0)
     plan.streams = kPackedStreams;
   const RegisterTile& tile = plan.tile;
   int64_t rows = RoundUp(product.rows, tile.rows),
           columns = RoundUp(product.columns, tile.columns());
-  // Columns that are no neighbours in memory are no vectors.
-  plan.pack = gathered || constant || product.right.sum_is_last() || product.columns != columns ||
-              (rows / tile.rows >= kPackUses && right_bytes > facts.l1_bytes);
+  // Columns that are no neighbours in memory are no vectors; where these are read again by many
+  // rows, from a cache, they should lie in one place.
+  int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
+  bool fits =
+      right == Right::kInRows ? panel_bytes <= facts.l1_bytes / 2 : right_bytes <= facts.l1_bytes;
+  plan.pack = right == Right::kGathered || constant || product.right.sum_is_last() ||
+              product.columns != columns || (rows / tile.rows >= kPackUses && !fits);
+  plan.columns_first = right == Right::kInRows && !plan.pack;
   ProductBlocks blocks = ChooseBlocks(rows, columns, tile.rows, tile.columns(),
                                       product.steps * product.right.bytes(), facts);
   plan.block_rows = blocks.rows;
@@ -119,7 +136,8 @@ class HostMatmul {
     SplitLoops();
     if (plan_.pack && !plan_.ahead) schedule_.ComputeAt(packed, At(Name("jb")));
     Names out;
-    if (!reader.empty()) out = schedule_.ReverseComputeAt(reader, At(Name("jo")));
+    if (!reader.empty())
+      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.columns_first ? "io" : "jo")));
     std::string init = schedule_.DecomposeReduction(
         block_, SplitsSum() ? At(Name("lo")) : At(product_.sum), Name("init"));
     for (const std::string& block : {init, block_}) {
@@ -159,6 +177,7 @@ class HostMatmul {
       schedule_.Split(At(product_.sum), {plan_.block_steps ? plan_.block_steps : plan_.streams},
                       {Name("lo"), Name("li")});
     Names order = Around(block_, product_.batch), loops = {"ib", "jb", "io", "jo"};
+    if (plan_.columns_first) std::swap(loops[2], loops[3]);
     if (SplitsSum()) loops.insert(loops.begin() + (plan_.block_steps ? 2 : 4), "lo");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     order.push_back(SplitsSum() ? At(Name("li")) : At(product_.sum));
@@ -287,7 +306,7 @@ std::optional<Product> WidenFactors(Schedule* schedule, const BlockInfo& block,
 }
 
 bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
-                 bool gathered) {
+                 Right right) {
   std::optional<Product> product = ProductOf(*schedule, block);
   if (!product || !IsComputed(product->result->dtype)) return false;
   int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
@@ -298,11 +317,14 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
     if (product->rows < kPackUses) return false;
     product = WidenFactors(schedule, block, *product, facts);
     if (!product || !IsPlain(*product)) return false;
-    gathered = true;
+    right = Right::kGathered;
   }
   bool constant = IsConstant(*schedule, product->right.name);
-  Plan plan = ChoosePlan(*product, facts, lanes, gathered, constant);
-  plan.pack_left = plan.tile.rows > 1 && IsConstant(*schedule, product->left.name);
+  Plan plan = ChoosePlan(*product, facts, lanes, right, constant);
+  // A larger one comes from memory while it is used, better from as many places as there are rows.
+  int64_t left_bytes = product->rows * product->steps * product->left.bytes();
+  plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
+                   IsConstant(*schedule, product->left.name);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
@@ -322,15 +344,31 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
 }
 
 bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  return PackProduct(schedule, block, facts, false);
+  return PackProduct(schedule, block, facts, Right::kPlain);
+}
+
+// Whether what a block copies, [step, column], has the columns side by side.
+bool IsInRows(const Schedule& schedule, const std::string& copy) {
+  const BlockNode* block = FindBlockNamed(schedule, copy);
+  const auto* store = block->body.As<BufferStoreNode>();
+  const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
+  if (!load || !load->buffer->strides.empty()) return false;
+  arith::Analyzer analyzer;
+  for (const BlockIter& iter : block->iters)
+    analyzer.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
+  auto place = arith::AsLinear(analyzer.Simplify(FlatIndex(load->buffer, load->indices)),
+                               block->iters.back().var.node());
+  return place && place->coefficient == 1;
 }
 
 // Rows, columns or steps of several axes, and windows: these are gathered while they are packed.
 bool PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::string left = schedule->Im2col(block.name)[0];
-  if (!PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, true))
+  Names made = schedule->Im2col(block.name);
+  Right right = IsInRows(*schedule, made[1]) ? Right::kInRows : Right::kGathered;
+  if (!PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, right))
     return false;
-  Try(schedule, [&](Schedule* attempt) { attempt->Inline(left); });
+  for (const std::string& factor : {made[0], made[1]})
+    Try(schedule, [&](Schedule* attempt) { attempt->Inline(factor); });
   return true;
 }
 

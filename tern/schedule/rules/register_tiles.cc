@@ -23,19 +23,18 @@ int64_t EvenPart(int64_t number, int64_t most) {
 }
 
 // Cycles for one step of the sum.
-double StepCycles(int64_t rows, int64_t vectors) {
-  return std::max({static_cast<double>(rows * vectors) / kProductsPerCycle,
-                   static_cast<double>(rows + vectors) / kLoadsPerCycle,
+double StepCycles(const RegisterTile& tile, int64_t bytes) {
+  return std::max({static_cast<double>(tile.rows * tile.vectors) / kProductsPerCycle,
+                   static_cast<double>(tile.rows + tile.vectors) / kLoadsPerCycle,
+                   static_cast<double>(tile.columns() * bytes) / kBytesPerCycle,
                    static_cast<double>(kProductLatency)});
 }
 
-// For one step of the whole product; the last rows are a smaller tile.
-double Cycles(const RegisterTile& tile, int64_t all_rows, int64_t all_columns) {
-  int64_t tiles = all_rows / tile.rows, rest = all_rows % tile.rows,
-          panels = RoundUp(all_columns, tile.columns()) / tile.columns();
-  double panel = static_cast<double>(tiles) * StepCycles(tile.rows, tile.vectors);
-  if (rest > 0) panel += StepCycles(rest, tile.vectors);
-  return panel * static_cast<double>(panels);
+// For one step of the whole product, which is one of whole tiles.
+double Cycles(const RegisterTile& tile, int64_t rows, int64_t columns, int64_t bytes) {
+  int64_t tiles = RoundUp(rows, tile.rows) / tile.rows,
+          panels = RoundUp(columns, tile.columns()) / tile.columns();
+  return static_cast<double>(tiles * panels) * StepCycles(tile, bytes);
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ double Cycles(const RegisterTile& tile, int64_t all_rows, int64_t all_columns) {
 int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
 
 RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
-                                bool all_left) {
+                                int64_t bytes, bool all_left) {
   RegisterTile best;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t vectors = 1; vectors * lanes < columns + lanes; ++vectors) {
@@ -54,7 +53,7 @@ RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers
       RegisterTile tile{tile_rows, vectors, lanes};
       double loads =
           static_cast<double>(tile_rows + vectors) / static_cast<double>(tile_rows * vectors);
-      double cycles = Cycles(tile, rows, columns) * (1 + loads / 16);
+      double cycles = Cycles(tile, rows, columns, bytes) * (1 + loads / 8);
       if (cycles >= least) continue;
       least = cycles;
       best = tile;

@@ -12,6 +12,8 @@ namespace tern::schedule {
 // What a core of the last years does in a cycle; a sum is ready for the next product some cycles
 // later.
 inline constexpr int64_t kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
+// Of the right factor, from the second cache.
+inline constexpr int64_t kBytesPerCycle = 24;
 // Rows of the left factor that are read side by side: their places in a cache may be of one set,
 // which has room for so many.
 inline constexpr int64_t kMostTileRows = 8;
@@ -28,9 +30,10 @@ struct RegisterTile {
 };
 
 // Of those whose sums, with a row of vectors and one left factor, or those of all rows, are in
-// registers, the one that takes the fewest cycles; of equals the one that loads least.
+// registers, the one that takes the fewest cycles; of equals the one that loads least. `bytes` are
+// those of a column of the right factor in one step.
 RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
-                                bool all_left = false);
+                                int64_t bytes, bool all_left = false);
 
 // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
 // thread has a block of both.

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "tern/ffi/containers.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/transform/outline.h"
 
 namespace tern::tir {
@@ -26,6 +28,10 @@ bool ComputesOnly(const Stmt& stmt) {
     void VisitNode(const EvaluateNode*) override { effects = true; }
     void VisitNode(const AssertNode*) override { effects = true; }
     void VisitNode(const DeclBufferNode*) override { effects = true; }
+    void VisitNode(const ir::CallNode* node) override {
+      effects |= !ir::FindIntrinsic(node->name)->pure;
+      VisitChildren(node);
+    }
     bool effects = false;
   } scan;
   scan.Visit(stmt);
@@ -44,6 +50,7 @@ class Finder {
         if (const auto* var = extent.As<VarNode>()) known_.insert(var);
     }
     for (const Param& param : function->params) known_.erase(param.var.node());
+    given_ = FindWrittenMemory(ir::IRModule::Make({function}), function).given;
     if (!constant_.empty()) Walk(function->body);
   }
 
@@ -83,9 +90,10 @@ class Finder {
     if (const auto* seq = stmt.As<SeqNode>()) {
       for (const Stmt& part : seq->stmts) Walk(part);
     } else if (const auto* alloc = stmt.As<AllocateNode>()) {
-      if (memory_.IsTemporary(alloc->buffer->data.node())) {
+      const VarNode* place = alloc->buffer->data.node();
+      if (memory_.IsTemporary(place) && !given_.count(place)) {
         temporaries_.push_back(alloc->buffer);
-        made_.insert(alloc->buffer->data.node());
+        made_.insert(place);
       }
       Walk(alloc->body);
     } else {
@@ -133,6 +141,7 @@ class Finder {
 
   MemoryEffects memory_;
   Places constant_, known_;  // parameters; their extents
+  Places given_;             // to others, who may write
   Places made_;
   std::vector<Buffer> temporaries_;
   std::vector<Leaf> leaves_;

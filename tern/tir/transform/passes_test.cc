@@ -91,7 +91,7 @@ TEST(SplitPreparation, PartsAreTheWhole) {
             << "tensor " << i << " of " << function.name << ", extents " << dim;
     }
   }
-  EXPECT_EQ(count, 4);
+  EXPECT_EQ(count, 5);
 }
 
 }  // namespace

@@ -112,8 +112,10 @@ class Splitter {
     for (const Buffer& buffer : preparation_.made())
       if (!IsShared(buffer)) body = AllocateNode::Make(buffer, body);
     std::vector<Param> params;
+    std::unordered_set<const VarNode*> needed = NeededVars(uses);
     for (const Param& param : function_->params)
-      if (param.is_tensor() && Uses(uses, param.buffer)) params.push_back(param);
+      if (IsConstant(param) && (Uses(uses, param.buffer) || DefinesAny(param, needed)))
+        params.push_back(param);
     AddShared(&params);
     return Part(PrepareName(function_->name), params, body);
   }
@@ -121,9 +123,10 @@ class Splitter {
   PrimFunc Rest() const {
     std::vector<Param> params;
     bool placed = false;
-    std::unordered_set<const VarNode*> needed = NeededVars();
+    std::unordered_set<const VarNode*> needed = NeededVars(rest_uses_);
     for (const Param& param : function_->params) {
-      if (!IsSpared(param, needed)) {
+      // A constant that is not read any more, and not needed for its extents, is no parameter.
+      if (!IsConstant(param) || Uses(rest_uses_, param.buffer) || DefinesAny(param, needed)) {
         params.push_back(param);
       } else if (!placed) {
         AddShared(&params);
@@ -158,28 +161,27 @@ class Splitter {
     }
   }
 
-  // Variables of extents that the rest uses, but for those that its other parameters define.
-  std::unordered_set<const VarNode*> NeededVars() const {
+  // Variables of extents that a part uses, but for those that tensors define which it uses too.
+  std::unordered_set<const VarNode*> NeededVars(const CaptureScan& uses) const {
     std::unordered_set<const VarNode*> needed;
-    for (const Var& var : rest_uses_.scalars) needed.insert(var.node());
+    for (const Var& var : uses.scalars) needed.insert(var.node());
     auto drop = [&](const Buffer& buffer) {
       for (const VarNode* var : DefinedBy(buffer)) needed.erase(var);
     };
     for (const Param& param : function_->params) {
       needed.erase(param.var.node());
-      if (param.is_tensor() && Uses(rest_uses_, param.buffer)) drop(param.buffer);
+      if (param.is_tensor() && Uses(uses, param.buffer)) drop(param.buffer);
     }
     for (const Buffer& shared : shared_) drop(shared);
     return needed;
   }
-  // A constant that is not read any more, and not needed for its extents.
-  bool IsSpared(const Param& param, const std::unordered_set<const VarNode*>& needed) const {
-    if (!param.is_tensor() || !preparation_.IsConstant(param.buffer) ||
-        Uses(rest_uses_, param.buffer))
-      return false;
+  static bool DefinesAny(const Param& param, const std::unordered_set<const VarNode*>& vars) {
     std::vector<const VarNode*> defined = DefinedBy(param.buffer);
-    return std::none_of(defined.begin(), defined.end(),
-                        [&](const VarNode* var) { return needed.count(var) > 0; });
+    return std::any_of(defined.begin(), defined.end(),
+                       [&](const VarNode* var) { return vars.count(var) > 0; });
+  }
+  bool IsConstant(const Param& param) const {
+    return param.is_tensor() && preparation_.IsConstant(param.buffer);
   }
 
   PrimFunc Part(const std::string& name, std::vector<Param> params, const Stmt& body) const {
