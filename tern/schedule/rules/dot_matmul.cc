@@ -69,6 +69,13 @@ DotTile ChooseTile(const DotInstructions& machine, const Product& product, int64
   return best;
 }
 
+// A block of about so much of a number that all blocks can have, where the number is extended a
+// little; a multiple of a tile's.
+int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
+  int64_t blocks = RoundUp(number, block) / block;
+  return RoundUp(RoundUp(number, blocks) / blocks, tile);
+}
+
 // `constant`: the right factor is, so that packing it costs nothing.
 std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& product,
                                const MachineFacts& facts, bool constant) {
@@ -91,7 +98,9 @@ std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& pr
          useful = static_cast<double>(product.rows) *
                   static_cast<double>(product.columns * product.steps);
   if ((product.rows < kLeastUses && !constant) || padded > kMostPadding * useful) return {};
-  plan.blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
+  ProductBlocks blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
+  plan.blocks = {EvenBlock(rows, blocks.rows, plan.rows),
+                 EvenBlock(columns, blocks.columns, plan.columns)};
   return plan;
 }
 
@@ -114,23 +123,19 @@ class DotMatmul {
     std::string reader = SoleReader(schedule_, block_, product_.result), sums = MakeLocal(reader);
     SplitLoops();
     for (const std::string& copy : {right, left})
-      if (!copy.empty() && !IsAhead(copy)) schedule_.ComputeAt(copy, At(Name("jb")));
+      if (!copy.empty() && !IsApart(copy)) schedule_.ComputeAt(copy, At(Name("jb")));
     for (const std::string& pad : pads) CopyPadded(pad);
     Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
     if (!sums.empty() && !reader.empty()) read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
     std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
     PutSumsInRows(read.empty() ? "" : product_.result->name);
+    // What instructions do with addresses is not looked into later.
+    ParallelizeOuter(&schedule_, block_, work, facts_);
     PackRight(right);
     if (!left.empty()) PackLeft(left);
     Multiply(init);
     if (!sums.empty()) StoreSums(sums, made);
     if (!reader.empty()) StoreVectors(reader, sums.empty() ? made : read);
-    // What is tensorized is a block of tiles.
-    ParallelizeOuter(&schedule_, block_ + "_o", work, facts_);
-    if (IsAhead(right)) {
-      std::string packing = product_.right.sum_is_last() ? right : right + "_o";
-      ParallelizeOuter(&schedule_, packing, WorkOf(schedule_, packing), facts_);
-    }
   }
 
  private:
@@ -143,8 +148,14 @@ class DotMatmul {
                          : name;
   }
 
-  // What is made of constants alone is made before any call, all of it, where it is in no loop.
-  bool IsAhead(const std::string& copy) const { return IsConstant(schedule_, copy); }
+  // What is made of constants alone is made before any call, all of it, where it is in no loop. Of
+  // several threads each would make again what others have made, which costs as much as products.
+  bool IsApart(const std::string& copy) const {
+    return facts_.threads != 1 || IsConstant(schedule_, copy);
+  }
+  void ParallelizeCopy(const std::string& copy) {
+    if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), facts_);
+  }
 
   std::string Copy(const Factor& factor, const std::string& name) {
     std::string copy = schedule_.CacheRead(block_, factor.name, "global", Name(name));
@@ -193,7 +204,7 @@ class DotMatmul {
   }
 
   void CopyPadded(const std::string& pad) {
-    if (!IsAhead(pad)) schedule_.ComputeAt(pad, At(Name("jb")));
+    if (!IsApart(pad)) schedule_.ComputeAt(pad, At(Name("jb")));
     const BlockNode* block = FindBlockNamed(schedule_, pad);
     VectorizeCopy(pad, NestOf(schedule_.function()->body, block).loops.back()->var.name());
   }
@@ -204,6 +215,7 @@ class DotMatmul {
       int64_t lanes = facts_.vector_bytes / info.accesses[0].buffer->dtype.bytes();
       attempt->Vectorize(LoopOf(copy, SplitLanes(attempt, copy, loop, lanes).inner));
     });
+    ParallelizeCopy(copy);
   }
 
   // The map of a buffer's dimensions: others as they are, then what is said of the last two.
@@ -284,16 +296,18 @@ class DotMatmul {
           sum = {copy + "_so", copy + "_q", copy + "_r"}, order = loops.others;
     schedule_.Split(LoopOf(copy, loops.own), {in_line, machine_.columns}, own);
     schedule_.Split(LoopOf(copy, loops.sum), {at_once, plan_.word}, sum);
+    if (factor.sum_is_last())
+      order.insert(order.end(), {own[0], own[1], sum[0], sum[1], own[2], sum[2]});
+    else
+      order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
+    schedule_.Reorder(Around(copy, order));
+    ParallelizeCopy(copy);
     if (factor.sum_is_last()) {
       // Words as they are.
-      order.insert(order.end(), {own[0], own[1], sum[0], sum[1], own[2], sum[2]});
-      schedule_.Reorder(Around(copy, order));
       schedule_.Unroll(LoopOf(copy, own[2]));
       schedule_.Vectorize(LoopOf(copy, sum[2]));
       return;
     }
-    order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
-    schedule_.Reorder(Around(copy, order));
     schedule_.Unroll(LoopOf(copy, own[1]));
     std::string wide = plan_.types->wide ? plan_.types->wide->str() + "_" : "";
     schedule_.Tensorize(LoopOf(copy, sum[2]),
@@ -310,6 +324,7 @@ class DotMatmul {
     schedule_.Split(LoopOf(copy, loops.sum), {plan_.word}, sum);
     order.insert(order.end(), {sum[0], loops.own, sum[1]});
     schedule_.Reorder(Around(copy, order));
+    ParallelizeCopy(copy);
     schedule_.Unroll(LoopOf(copy, sum[1]));
   }
 
@@ -350,14 +365,15 @@ bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
     Refuse(
         "sums of floats are made in another order; the attribute reassociate of the function "
         "says that they may be");
-  bool whole = product->rows % plan->rows == 0 && product->columns % plan->columns == 0 &&
+  const ProductBlocks& blocks = plan->blocks;
+  bool whole = product->rows % blocks.rows == 0 && product->columns % blocks.columns == 0 &&
                product->steps % plan->steps == 0;
   Names pads;
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
-      factors.push_back(axis.role == AxisRole::kRow      ? plan->rows
-                        : axis.role == AxisRole::kColumn ? plan->columns
+      factors.push_back(axis.role == AxisRole::kRow      ? blocks.rows
+                        : axis.role == AxisRole::kColumn ? blocks.columns
                         : axis.role == AxisRole::kSum    ? plan->steps
                                                          : 1);
     Names before = {product->left.name, product->right.name};
