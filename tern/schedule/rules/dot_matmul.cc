@@ -301,14 +301,10 @@ class DotMatmul {
     else
       order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
     schedule_.Reorder(Around(copy, order));
+    schedule_.Unroll(LoopOf(copy, own[factor.sum_is_last() ? 2 : 1]));
     ParallelizeCopy(copy);
-    if (factor.sum_is_last()) {
-      // Words as they are.
-      schedule_.Unroll(LoopOf(copy, own[2]));
-      schedule_.Vectorize(LoopOf(copy, sum[2]));
-      return;
-    }
-    schedule_.Unroll(LoopOf(copy, own[1]));
+    // Words as they are.
+    if (factor.sum_is_last()) return schedule_.Vectorize(LoopOf(copy, sum[2]));
     std::string wide = plan_.types->wide ? plan_.types->wide->str() + "_" : "";
     schedule_.Tensorize(LoopOf(copy, sum[2]),
                         "interleave_" + factor.dtype.str() + "_" + wide + w + "x" + n);
@@ -324,8 +320,8 @@ class DotMatmul {
     schedule_.Split(LoopOf(copy, loops.sum), {plan_.word}, sum);
     order.insert(order.end(), {sum[0], loops.own, sum[1]});
     schedule_.Reorder(Around(copy, order));
-    ParallelizeCopy(copy);
     schedule_.Unroll(LoopOf(copy, sum[1]));
+    ParallelizeCopy(copy);
   }
 
   void StoreSums(const std::string& block, const Names& made) {
