@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "tern/schedule/nest.h"
+#include "tern/schedule/new_block.h"
 #include "tern/schedule/schedule.h"
 
 namespace tern::schedule {
@@ -15,55 +15,6 @@ Expr Bare(const Expr& expr) {
   const auto* cast = expr.As<ir::CastNode>();
   return cast ? Bare(cast->value) : expr;
 }
-
-bool UsesAxis(const Expr& expr, const BlockIter& iter) {
-  return ir::UsesVar(expr, iter.var.node());
-}
-
-// Several axes as one, of which the last changes fastest.
-struct FusedAxes {
-  std::vector<const BlockIter*> axes;
-
-  Expr extent() const {
-    Expr all = 1;
-    for (const BlockIter* axis : axes) all = all * axis->extent;
-    return arith::Analyzer().Simplify(all);
-  }
-  // What the axes are where the one is `at`.
-  void Take(const Expr& at, ir::VarMap* values) const {
-    Expr rest = at;
-    for (size_t i = axes.size(); i-- > 0;) {
-      Expr value = i == 0 ? rest : ir::FloorMod(rest, axes[i]->extent);
-      (*values)[axes[i]->var.node()] = value;
-      rest = ir::FloorDiv(rest, axes[i]->extent);
-    }
-  }
-};
-
-// A block over new axes in loops of its own.
-class NewBlock {
- public:
-  explicit NewBlock(std::string name) : name_(std::move(name)) {}
-
-  Expr Add(const char* axis, const FusedAxes& axes, IterKind kind) {
-    loops_.vars.emplace_back(name_ + "_" + axis);
-    loops_.extents.push_back(axes.extent());
-    Var var("v" + std::string(axis));
-    iters_.push_back({loops_.extents.back(), loops_.vars.back(), var, kind});
-    axes.Take(var, &values);
-    return var;
-  }
-  Stmt Finish(Stmt init, Stmt body) const {
-    return loops_.Around(BlockNode::Make(name_, iters_, std::move(init), std::move(body)));
-  }
-
-  ir::VarMap values;  // of the old axes
-
- private:
-  std::string name_;
-  FreshLoops loops_;
-  std::vector<BlockIter> iters_;
-};
 
 }  // namespace
 
@@ -129,20 +80,10 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     Expr i = multiply.Add("i", rows, IterKind::kSpatial),
          j = multiply.Add("j", columns, IterKind::kSpatial),
          l = multiply.Add("l", steps, IterKind::kReduce);
-    struct FactorReplacer : ir::ExprMutator {
-      Expr Mutate(const Expr& expr) override {
-        if (expr.same(first)) return left;
-        return expr.same(second) ? right : ExprMutator::Mutate(expr);
-      }
-      Expr first, second, left, right;
-    } replacer;
-    replacer.first = first;
-    replacer.second = second;
-    replacer.left = ir::BufferLoadNode::Make(left, {i, l});
-    replacer.right = ir::BufferLoadNode::Make(right, {l, j});
+    Expr value = ReplacePart(update->value, first, ir::BufferLoadNode::Make(left, {i, l}));
+    value = ReplacePart(value, second, ir::BufferLoadNode::Make(right, {l, j}));
     Expr old = ir::BufferLoadNode::Make(sums, {i, j});
-    Stmt step = BufferStoreNode::Make(
-        sums, {i, j}, CombineValues(update->op, old, replacer.Mutate(update->value)));
+    Stmt step = BufferStoreNode::Make(sums, {i, j}, CombineValues(update->op, old, value));
     AccessRewrite rewrite;
     rewrite.store = [&](const Buffer& stored, const std::vector<Expr>&, const Expr& value) {
       return stored.same(result) ? BufferStoreNode::Make(sums, {i, j}, value) : Stmt();

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/new_block.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+bool UsesAxis(const Expr& expr, const BlockIter& iter) {
+  return ir::UsesVar(expr, iter.var.node());
+}
+
+Expr ReplacePart(const Expr& expr, const Expr& part, const Expr& by) {
+  struct Replacer : ir::ExprMutator {
+    Expr Mutate(const Expr& e) override { return e.same(part) ? by : ExprMutator::Mutate(e); }
+    Expr part, by;
+  } replacer;
+  replacer.part = part;
+  replacer.by = by;
+  return replacer.Mutate(expr);
+}
+
+Expr FusedAxes::extent() const {
+  Expr all = 1;
+  for (const BlockIter* axis : axes) all = all * axis->extent;
+  return arith::Analyzer().Simplify(all);
+}
+
+void FusedAxes::Take(const Expr& at, ir::VarMap* values) const {
+  Expr rest = at;
+  for (size_t i = axes.size(); i-- > 0;) {
+    Expr value = i == 0 ? rest : ir::FloorMod(rest, axes[i]->extent);
+    (*values)[axes[i]->var.node()] = value;
+    rest = ir::FloorDiv(rest, axes[i]->extent);
+  }
+}
+
+Expr NewBlock::Add(const std::string& axis, const Expr& extent, IterKind kind) {
+  loops_.vars.emplace_back(name_ + "_" + axis);
+  loops_.extents.push_back(extent);
+  Var var("v" + axis);
+  iters_.push_back({extent, loops_.vars.back(), var, kind});
+  return var;
+}
+
+Expr NewBlock::Add(const std::string& axis, const FusedAxes& axes, IterKind kind) {
+  Expr var = Add(axis, axes.extent(), kind);
+  axes.Take(var, &values);
+  return var;
+}
+
+Stmt NewBlock::Finish(Stmt init, Stmt body) const {
+  return loops_.Around(BlockNode::Make(name_, iters_, std::move(init), std::move(body)));
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks that steps make in the place of another one.
+#ifndef TERN_SCHEDULE_NEW_BLOCK_H_
+#define TERN_SCHEDULE_NEW_BLOCK_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/schedule/nest.h"
+
+namespace tern::schedule {
+
+// Whether an axis of a block occurs in an expression.
+bool UsesAxis(const tir::Expr& expr, const tir::BlockIter& iter);
+// Every occurrence of a part (the same node) in an expression becomes another.
+tir::Expr ReplacePart(const tir::Expr& expr, const tir::Expr& part, const tir::Expr& by);
+
+// Several axes as one, of which the last changes fastest.
+struct FusedAxes {
+  std::vector<const tir::BlockIter*> axes;
+
+  tir::Expr extent() const;
+  // What the axes are where the one is `at`.
+  void Take(const tir::Expr& at, ir::VarMap* values) const;
+};
+
+// A block over new axes in loops of its own.
+class NewBlock {
+ public:
+  explicit NewBlock(std::string name) : name_(std::move(name)) {}
+
+  tir::Expr Add(const std::string& axis, const tir::Expr& extent, tir::IterKind kind);
+  // In the place of old ones.
+  tir::Expr Add(const std::string& axis, const FusedAxes& axes, tir::IterKind kind);
+  tir::Stmt Finish(tir::Stmt init, tir::Stmt body) const;
+
+  ir::VarMap values;  // of the old axes
+
+ private:
+  std::string name_;
+  FreshLoops loops_;
+  std::vector<tir::BlockIter> iters_;
+};
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_NEW_BLOCK_H_

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions by Winograd's minimal filters: tiles of the image and the weights are transformed,
+// multiplied number by number, which makes a product of matrices for each number of a tile, and the
+// sums are transformed back.
+#include <algorithm>
+
+#include "tern/ir/structural.h"
+#include "tern/schedule/cook_toom.h"
+#include "tern/schedule/new_block.h"
+#include "tern/schedule/schedule.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// An axis of the result and one that is summed over: together they say where the image is read.
+struct Window {
+  const BlockIter *position = nullptr, *inside = nullptr;
+  int64_t size = 0;      // of the window
+  MinimalFilter filter;  // of the tiles' size
+  Expr tiles;            // how many
+  Var at{"at"};          // in the image
+};
+
+struct Convolution {
+  Buffer result;
+  std::vector<Expr> place;  // of the result
+  Expr initial;             // what the sums are added to; null for 0
+  Expr image, weights;      // factors; the image is one of Window::at
+  std::vector<Window> windows;
+  FusedAxes images, channels, outputs;
+};
+
+// A factor in which a position and a place in a window occur as their sum alone, with the sum in
+// their place; null where that is not so.
+Expr OfSum(const Expr& factor, const BlockIter& position, const BlockIter& inside, const Var& at) {
+  if (!UsesAxis(factor, position) || !UsesAxis(factor, inside)) return {};
+  Expr moved =
+      arith::Analyzer().Simplify(ir::Substitute(factor, {{position.var.node(), at - inside.var}}));
+  return UsesAxis(moved, inside) ? Expr() : moved;
+}
+
+// Finds the windows that a factor is read through, and sorts the other axes; refuses axes that are
+// of both factors, or of none.
+class Reader {
+ public:
+  Reader(const BlockNode* block, const Expr& image, const Expr& weights)
+      : block_(block), weights_(weights) {
+    found_.image = image;
+    found_.weights = weights;
+  }
+
+  bool FindWindows() {
+    for (const BlockIter& inside : block_->iters)
+      if (inside.kind == IterKind::kReduce) FindPosition(inside);
+    return !found_.windows.empty();
+  }
+
+  Convolution Sort() {
+    for (const BlockIter& iter : block_->iters) {
+      if (IsWindow(&iter)) continue;
+      bool in_image = UsesAxis(found_.image, iter), in_weights = UsesAxis(weights_, iter);
+      if (iter.kind == IterKind::kReduce)
+        found_.channels.axes.push_back(&iter);
+      else if (iter.kind != IterKind::kSpatial || in_image == in_weights)
+        Refuse("axis " + iter.var.name() + " is not one of a single factor");
+      else
+        (in_image ? found_.images : found_.outputs).axes.push_back(&iter);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool IsWindow(const BlockIter* axis) const {
+    return std::any_of(found_.windows.begin(), found_.windows.end(), [&](const Window& window) {
+      return window.position == axis || window.inside == axis;
+    });
+  }
+
+  void FindPosition(const BlockIter& inside) {
+    for (const BlockIter& position : block_->iters) {
+      if (position.kind != IterKind::kSpatial || IsWindow(&position) ||
+          UsesAxis(weights_, position) || position.var.dtype() != inside.var.dtype())
+        continue;
+      Window window;
+      window.position = &position;
+      window.inside = &inside;
+      window.at = Var("at", position.var.dtype());
+      Expr image = OfSum(found_.image, position, inside, window.at);
+      if (!image.get()) continue;
+      found_.image = image;
+      found_.windows.push_back(std::move(window));
+      return;
+    }
+  }
+
+  const BlockNode* block_;
+  Expr weights_;
+  Convolution found_;
+};
+
+bool IsZero(const Expr& value) {
+  const auto* number = value.As<ir::FloatImmNode>();
+  return number && number->value == 0;
+}
+
+// What a block's sums begin with; null for 0.
+Expr InitialOf(const BlockNode* block, const ReductionUpdate& update) {
+  const auto* store = block->init.As<BufferStoreNode>();
+  bool same = store && store->buffer.same(update.store->buffer) &&
+              std::equal(store->indices.begin(), store->indices.end(),
+                         update.store->indices.begin(), update.store->indices.end(),
+                         [](const Expr& a, const Expr& b) { return ir::StructuralEqual(a, b); });
+  if (!same) Refuse("the init of block " + block->name + " is more than one store");
+  return IsZero(store->value) ? Expr() : store->value;
+}
+
+Convolution ReadConvolution(const BlockNode* block, int64_t m) {
+  std::optional<ReductionUpdate> update = PlainUpdate(block);
+  const auto* product = update ? update->value.As<ir::MulNode>() : nullptr;
+  if (!product || update->op != NodeKind::kAdd || !block->init)
+    Refuse("block " + block->name + " is not a sum of products with an init");
+  DataType dtype = update->value.dtype();
+  if (dtype != DataType::Float(32) && dtype != DataType::Float(64))
+    Refuse("block " + block->name + " does not compute with float32 or float64");
+  Reader first(block, product->a, product->b), second(block, product->b, product->a);
+  bool in_first = first.FindWindows();
+  if (!in_first && !second.FindWindows())
+    Refuse("block " + block->name + " has no window that moves by one");
+  Convolution conv = (in_first ? first : second).Sort();
+  conv.place = update->store->indices;
+  conv.initial = InitialOf(block, *update);
+  for (Window& window : conv.windows) {
+    const int64_t* size = ir::AsConstInt(window.inside->extent);
+    std::string name = "the window along axis " + window.inside->var.name();
+    if (!size || *size < 2) Refuse(name + " is not of two or more, or of how many is not known");
+    if (m + *size - 1 > kMostPoints)
+      Refuse(name + " is of " + std::to_string(*size) + ", for which tiles may be of up to " +
+             std::to_string(kMostPoints + 1 - *size));
+    window.size = *size;
+    window.filter = MakeMinimalFilter(m, *size);
+    window.tiles = arith::Analyzer().Simplify(
+        ir::FloorDiv(arith::AsInt64(window.position->extent) + Expr(m - 1), Expr(m)));
+  }
+  arith::Analyzer analyzer;
+  if (!analyzer.CanProve(conv.channels.extent() >= Expr(1)))
+    Refuse("the sum of block " + block->name + " may be one of nothing, which has no result");
+  return conv;
+}
+
+// Makes the blocks.
+class Transformer {
+ public:
+  Transformer(const Convolution& conv, std::string block, const Schedule::Names& made, int64_t m,
+              int64_t multiple, DataType dtype)
+      : conv_(conv), block_(std::move(block)), made_(made), m_(m), dtype_(dtype) {
+    Expr all = conv.images.extent();
+    for (const Window& window : conv.windows) {
+      per_image_ = per_image_ * window.tiles;
+      all = all * window.tiles;
+      points_.emplace_back(static_cast<int64_t>(window.filter.image.size()));
+    }
+    per_image_ = analyzer_.Simplify(per_image_);
+    tiles_ =
+        analyzer_.Simplify(ir::FloorDiv(all + Expr(multiple - 1), Expr(multiple)) * Expr(multiple));
+    image_count_ = analyzer_.Simplify(ir::FloorDiv(tiles_ + per_image_ - Expr(1), per_image_));
+  }
+
+  void Run() {
+    MakeImage();
+    TransformImage();
+    TransformWeights();
+    Multiply();
+    TransformBack();
+    MakeResult();
+  }
+
+  std::vector<Stmt> row;
+  std::vector<Buffer> buffers;
+
+ private:
+  using Exprs = std::vector<Expr>;
+
+  Buffer NewBuffer(const std::string& name, const Exprs& shape) {
+    buffers.push_back(BufferNode::Make(name, dtype_, shape));
+    return buffers.back();
+  }
+  void Store(const NewBlock& block, const Buffer& buffer, const Exprs& at, const Expr& value) {
+    row.push_back(block.Finish({}, BufferStoreNode::Make(buffer, at, value)));
+  }
+  size_t rank() const { return conv_.windows.size(); }
+  std::string Stage(const std::string& name, size_t k) const {
+    return k + 1 == rank() ? name : name + "_" + std::to_string(k);
+  }
+  static std::string Numbered(const char* name, size_t k) { return name + std::to_string(k); }
+
+  // The image by channels, with its border, and zeros behind it where tiles reach farther.
+  void MakeImage() {
+    NewBlock block(made_[0]);
+    Exprs shape = {image_count_}, at = {block.Add("b", image_count_, IterKind::kSpatial)};
+    conv_.images.Take(at[0], &block.values);
+    Expr inside = analyzer_.CanProve(image_count_ == conv_.images.extent())
+                      ? Expr()
+                      : at[0] < conv_.images.extent();
+    for (size_t k = 0; k < rank(); ++k) {
+      const Window& window = conv_.windows[k];
+      shape.push_back(analyzer_.Simplify(window.tiles * Expr(m_) + Expr(window.size - 1)));
+      at.push_back(block.Add(Numbered("s", k), shape.back(), IterKind::kSpatial));
+      block.values[window.at.node()] = ir::CastNode::Make(window.at.dtype(), at.back());
+      if (window.at.dtype() == at.back().dtype()) block.values[window.at.node()] = at.back();
+      Expr there =
+          analyzer_.Simplify(arith::AsInt64(window.position->extent) + Expr(window.size - 1));
+      if (!analyzer_.CanProve(there == shape.back())) inside = And(inside, at.back() < there);
+    }
+    shape.push_back(conv_.channels.extent());
+    at.push_back(block.Add("c", conv_.channels, IterKind::kSpatial));
+    Expr value = ir::Substitute(conv_.image, block.values);
+    Expr zero = ir::FloatImmNode::Make(dtype_, 0);
+    const auto* border = value.As<ir::SelectNode>();
+    if (inside.get() && border && IsZero(border->false_value))
+      value = ir::SelectNode::Make(And(inside, border->condition), border->true_value, zero);
+    else if (inside.get())
+      value = ir::SelectNode::Make(inside, value, zero);
+    image_ = NewBuffer(made_[0], shape);
+    Store(block, image_, at, value);
+  }
+
+  // One transformation along the k-th window: `result` at its axis `a` is a weighted sum of what
+  // `read` gives for each number.
+  static Expr RowOf(const Matrix& matrix, const Expr& a, const std::function<Expr(int64_t)>& read) {
+    Exprs terms;
+    for (size_t j = 0; j < matrix[0].size(); ++j) terms.push_back(read(static_cast<int64_t>(j)));
+    Expr value = WeightedSum(matrix.back(), terms);
+    for (size_t i = matrix.size() - 1; i-- > 0;)
+      value = ir::SelectNode::Make(a == Expr(static_cast<int64_t>(i)),
+                                   WeightedSum(matrix[i], terms), value);
+    return value;
+  }
+
+  // Where a tile's number is in the image.
+  Exprs PlaceInImage(const Expr& tile, const Exprs& numbers) const {
+    Exprs at = {ir::FloorDiv(tile, per_image_)};
+    Expr rest = ir::FloorMod(tile, per_image_);
+    Exprs places(rank());
+    for (size_t k = rank(); k-- > 0;) {
+      const Expr& tiles = conv_.windows[k].tiles;
+      places[k] = (k == 0 ? rest : ir::FloorMod(rest, tiles)) * Expr(m_) + numbers[k];
+      rest = ir::FloorDiv(rest, tiles);
+    }
+    at.insert(at.end(), places.begin(), places.end());
+    return at;
+  }
+
+  // Transforms along one window after the other. `matrix` is that of a window, `sizes` what is
+  // there before, `first` reads what is transformed at the numbers given and two more axes.
+  Buffer Transform(const std::string& name, const std::function<const Matrix&(size_t)>& matrix,
+                   const Exprs& others, const char* const (&names)[2],
+                   const std::function<Expr(NewBlock*, const Exprs&, const Exprs&)>& first,
+                   bool tiles_first = false) {
+    Buffer made;
+    for (size_t k = 0; k < rank(); ++k) {
+      NewBlock block(Stage(name, k));
+      Exprs at, shape, two;
+      bool turned = tiles_first && k + 1 == rank();
+      if (turned) two.push_back(block.Add(names[0], others[0], IterKind::kSpatial));
+      for (size_t j = 0; j < rank(); ++j) {
+        size_t size = j <= k ? matrix(j).size() : matrix(j)[0].size();
+        shape.emplace_back(static_cast<int64_t>(size));
+        at.push_back(block.Add(Numbered("a", j), shape.back(), IterKind::kSpatial));
+      }
+      if (!turned) two.push_back(block.Add(names[0], others[0], IterKind::kSpatial));
+      two.push_back(block.Add(names[1], others[1], IterKind::kSpatial));
+      Expr value = RowOf(matrix(k), at[k], [&](int64_t j) {
+        Exprs numbers = at;
+        numbers[k] = Expr(j);
+        if (k == 0) return first(&block, numbers, two);
+        numbers.insert(numbers.end(), two.begin(), two.end());
+        return ir::BufferLoadNode::Make(made, numbers);
+      });
+      size_t place = turned ? 0 : shape.size();
+      shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(place), others[0]);
+      at.insert(at.begin() + static_cast<std::ptrdiff_t>(place), two[0]);
+      shape.push_back(others[1]);
+      at.push_back(two[1]);
+      made = NewBuffer(Stage(name, k), shape);
+      Store(block, made, at, value);
+    }
+    return made;
+  }
+
+  void TransformImage() {
+    left_ = Transform(
+        made_[1], [&](size_t k) -> const Matrix& { return conv_.windows[k].filter.image; },
+        {tiles_, conv_.channels.extent()}, {"p", "c"},
+        [&](NewBlock*, const Exprs& numbers, const Exprs& others) {
+          Exprs at = PlaceInImage(others[0], numbers);
+          at.push_back(others[1]);
+          return ir::BufferLoadNode::Make(image_, at);
+        });
+  }
+
+  void TransformWeights() {
+    right_ = Transform(
+        made_[2], [&](size_t k) -> const Matrix& { return conv_.windows[k].filter.weights; },
+        {conv_.channels.extent(), conv_.outputs.extent()}, {"c", "o"},
+        [&](NewBlock* block, const Exprs& numbers, const Exprs& others) {
+          conv_.channels.Take(others[0], &block->values);
+          conv_.outputs.Take(others[1], &block->values);
+          for (size_t k = 0; k < rank(); ++k) {
+            const Var& inside = conv_.windows[k].inside->var;
+            block->values[inside.node()] = inside.dtype() == numbers[k].dtype()
+                                               ? numbers[k]
+                                               : ir::CastNode::Make(inside.dtype(), numbers[k]);
+          }
+          return ir::Substitute(conv_.weights, block->values);
+        });
+  }
+
+  void Multiply() {
+    NewBlock block(block_);
+    Exprs at, shape = points_;
+    for (size_t k = 0; k < rank(); ++k)
+      at.push_back(block.Add(Numbered("a", k), points_[k], IterKind::kSpatial));
+    Expr p = block.Add("p", tiles_, IterKind::kSpatial),
+         o = block.Add("o", conv_.outputs.extent(), IterKind::kSpatial),
+         c = block.Add("c", conv_.channels.extent(), IterKind::kReduce);
+    auto with = [&](const Expr& first, const Expr& second) {
+      Exprs indices = at;
+      indices.insert(indices.end(), {first, second});
+      return indices;
+    };
+    shape.insert(shape.end(), {tiles_, conv_.outputs.extent()});
+    sums_ = NewBuffer(made_[3], shape);
+    Exprs here = with(p, o);
+    Expr product =
+        ir::BufferLoadNode::Make(left_, with(p, c)) * ir::BufferLoadNode::Make(right_, with(c, o));
+    row.push_back(block.Finish(
+        BufferStoreNode::Make(sums_, here, ir::FloatImmNode::Make(dtype_, 0)),
+        BufferStoreNode::Make(sums_, here, ir::BufferLoadNode::Make(sums_, here) + product)));
+  }
+
+  void TransformBack() {
+    results_ = Transform(
+        made_[4], [&](size_t k) -> const Matrix& { return conv_.windows[k].filter.result; },
+        {tiles_, conv_.outputs.extent()}, {"p", "o"},
+        [&](NewBlock*, const Exprs& numbers, const Exprs& others) {
+          Exprs at = numbers;
+          at.insert(at.end(), others.begin(), others.end());
+          return ir::BufferLoadNode::Make(sums_, at);
+        },
+        true);
+  }
+
+  // Where they belong.
+  void MakeResult() {
+    NewBlock block(block_ + "_result");
+    ir::VarMap values;
+    auto add = [&](const FusedAxes& fused) {
+      Expr at = 0;
+      for (const BlockIter* axis : fused.axes) {
+        Expr var = block.Add(axis->var.name(), arith::AsInt64(axis->extent), IterKind::kSpatial);
+        at = at * arith::AsInt64(axis->extent) + var;
+        values[axis->var.node()] =
+            axis->var.dtype() == var.dtype() ? var : ir::CastNode::Make(axis->var.dtype(), var);
+      }
+      return at;
+    };
+    FusedAxes positions;
+    for (const Window& window : conv_.windows) positions.axes.push_back(window.position);
+    Expr tile = add(conv_.images), output = add(conv_.outputs);
+    add(positions);
+    Exprs at;
+    for (const Window& window : conv_.windows) {
+      Expr position = arith::AsInt64(values[window.position->var.node()]);
+      tile = tile * window.tiles + ir::FloorDiv(position, Expr(m_));
+      at.push_back(ir::FloorMod(position, Expr(m_)));
+    }
+    at.insert(at.begin(), analyzer_.Simplify(tile));
+    at.push_back(analyzer_.Simplify(output));
+    Exprs place;
+    for (const Expr& index : conv_.place) place.push_back(ir::Substitute(index, values));
+    Expr value = ir::BufferLoadNode::Make(results_, at);
+    if (conv_.initial.get()) value = ir::Substitute(conv_.initial, values) + value;
+    Store(block, conv_.result, place, value);
+  }
+
+  const Convolution& conv_;
+  std::string block_;
+  const Schedule::Names& made_;
+  int64_t m_;
+  DataType dtype_;
+  arith::Analyzer analyzer_;
+  Expr per_image_ = 1, tiles_, image_count_;  // tiles of an image, of all, images that these are of
+  Exprs points_;
+  Buffer image_, left_, right_, sums_, results_;
+};
+
+}  // namespace
+
+Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int64_t multiple,
+                                   Names names) {
+  Names args = {block_name, std::to_string(m)};
+  if (multiple != 1) args.push_back(std::to_string(multiple));
+  return Do("winograd", args, [&]() -> Names {
+    const BlockNode* block = FindBlock(block_name);
+    if (m < 2) Refuse("tiles are of at least two results along an axis");
+    if (multiple < 1) Refuse("the number of tiles is a multiple of one or more");
+    Convolution conv = ReadConvolution(block, m);
+    Nest nest = NestOf(function_->body, block);
+    if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
+      Refuse("block " + block_name + " does not run over all of its axes");
+    CheckMayReassociate(block, "products are combined");
+    conv.result = SoleResult(block);
+    Names made;
+    for (const char* what : {"image", "left", "right", "sums", "tiles"})
+      made.push_back(block_name + "_" + what);
+    for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
+    Transformer transformer(conv, block_name, made, m, multiple, conv.image.dtype());
+    transformer.Run();
+    for (const Buffer& buffer : transformer.buffers) {
+      CheckNewBuffer(buffer->name);
+      CheckNewBlock(buffer->name);
+    }
+    CheckNewBlock(block_name + "_result");
+    SetBody(ReplaceByRow(function_->body, nest.top().get(), transformer.row, transformer.buffers));
+    for (const Stmt& stmt : transformer.row)
+      for (const BlockNode* one : BlocksIn(stmt)) facts_[one->name] = {true, true, true};
+    return made;
+  });
+}
+
+}  // namespace tern::schedule
