@@ -48,6 +48,25 @@ Expr NewBlock::Add(const std::string& axis, const FusedAxes& axes, IterKind kind
   return var;
 }
 
+Expr NewBlock::AddRows(const std::string& axis, int64_t rows, int64_t length) {
+  Expr binding;
+  for (auto [suffix, extent] : {std::pair("_row", rows), std::pair("", length)}) {
+    loops_.vars.emplace_back(name_ + "_" + axis + suffix);
+    loops_.extents.emplace_back(extent);
+    binding = binding.get() ? binding * Expr(length) + loops_.vars.back() : loops_.vars.back();
+  }
+  Var var("v" + axis);
+  iters_.push_back({Expr(rows * length), binding, var, IterKind::kSpatial});
+  return var;
+}
+
+Expr NewBlock::AddAround(const std::string& axis, const BlockIter& old, const Var& loop) {
+  Var var("v" + axis);
+  iters_.push_back({old.extent, loop, var, old.kind});
+  values[old.var.node()] = var;
+  return var;
+}
+
 Stmt NewBlock::Finish(Stmt init, Stmt body) const {
   return loops_.Around(BlockNode::Make(name_, iters_, std::move(init), std::move(body)));
 }

@@ -33,6 +33,10 @@ class NewBlock {
   tir::Expr Add(const std::string& axis, const tir::Expr& extent, tir::IterKind kind);
   // In the place of old ones.
   tir::Expr Add(const std::string& axis, const FusedAxes& axes, tir::IterKind kind);
+  // One axis, in two loops: every so many elements begin a row.
+  tir::Expr AddRows(const std::string& axis, int64_t rows, int64_t length);
+  // In a loop that there is around the block.
+  tir::Expr AddAround(const std::string& axis, const tir::BlockIter& old, const tir::Var& loop);
   tir::Stmt Finish(tir::Stmt init, tir::Stmt body) const;
 
   ir::VarMap values;  // of the old axes

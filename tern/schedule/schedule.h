@@ -118,6 +118,12 @@ class Schedule {
   // transformed tiles, the transformed weights, the sums of products, the tiles of the result;
   // those given, or block_image, block_left, block_right, block_sums, block_tiles.
   Names Winograd(const std::string& block, int64_t m, int64_t multiple = 1, Names names = {});
+  // A reduction over windows of known sizes reads a copy of the image with its border, in which the
+  // last dimensions are one: a window is at the next place for the next position. All places are
+  // computed, those between the rows too, and as many more as make a multiple. Returns the names of
+  // the copy and of the result, which is copied to where it belongs: those given, or block_image,
+  // block_sums.
+  Names FlattenWindows(const std::string& block, int64_t multiple, Names names = {});
 
   // ---- Parts as units (tensorize.cc)
 

@@ -87,6 +87,8 @@ const std::map<std::string, Primitive>& Primitives() {
       {"compute_at", {2, 2, kAny, [](S s, T t) { s->ComputeAt(t.args[0], t.args[1], t.results); }}},
       {"decompose_reduction",
        {2, 2, 1, [](S s, T t) { s->DecomposeReduction(t.args[0], t.args[1], First(t.results)); }}},
+      {"flatten_windows",
+       {2, 2, 2, [](S s, T t) { s->FlattenWindows(t.args[0], Number(t.args[1]), t.results); }}},
       {"fuse", {2, kAny, 1, [](S s, T t) { s->Fuse(t.args, First(t.results)); }}},
       {"im2col", {1, 1, 3, [](S s, T t) { s->Im2col(t.args[0], t.results); }}},
       {"inline", {1, 1, 0, [](S s, T t) { s->Inline(t.args[0]); }}},

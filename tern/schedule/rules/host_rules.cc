@@ -217,6 +217,7 @@ bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFact
 void RegisterHostRules() {
   RegisterHostMatmulRules();
   RegisterHostReductionRules();
+  RegisterHostWindowRules();
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",

@@ -227,7 +227,8 @@ class Partitioner : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind == ForKind::kSerial && arith::IsIndexType(node->var.dtype()))
+    bool is_plain = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kVectorized;
+    if (is_plain && arith::IsIndexType(node->var.dtype()))
       if (Stmt pieces = Partition(node)) return pieces;
     return AnalyzedMutator::MutateNode(node, self);
   }
@@ -272,12 +273,12 @@ class Partitioner : public AnalyzedMutator {
 
   Stmt MakePieces(const ForNode* node, const std::array<Expr, 4>& ends,
                   const std::array<Decider*, 3>& deciders) {
-    if (!Pays(ends)) return {};
+    if (!Pays(node, ends)) return {};
     std::vector<Stmt> pieces;
     for (size_t i = 0; i < deciders.size(); ++i) {
       Expr extent = Simple(Minus(ends[i + 1], ends[i]));
       if (analyzer_.Bounds(extent).hi <= 0 || SameValue(ends[i + 1], ends[i])) continue;
-      Stmt piece = node->With(ends[i], extent, deciders[i]->Mutate(node->body));
+      Stmt piece = Piece(node, ends[i], extent, deciders[i]->Mutate(node->body));
       if (i == 1)
         piece = AnalyzedMutator::MutateNode(piece.As<ForNode>(), piece);  // loops inside of it
       else
@@ -287,11 +288,19 @@ class Partitioner : public AnalyzedMutator {
     return SeqNode::Make(std::move(pieces), node->span);
   }
 
-  bool Pays(const std::array<Expr, 4>& ends) const {
+  // One iteration is no vector.
+  static Stmt Piece(const ForNode* node, const Expr& start, const Expr& extent, const Stmt& body) {
+    if (node->for_kind == ForKind::kVectorized && ir::IsConst(extent, 1))
+      return ForNode::Make(node->var, start, extent, ForKind::kSerial, body, "", node->span);
+    return node->With(start, extent, body);
+  }
+
+  // Vectors have sizes that are known.
+  bool Pays(const ForNode* node, const std::array<Expr, 4>& ends) const {
     std::array<const int64_t*, 4> constants;
     for (size_t i = 0; i < ends.size(); ++i) {
       constants[i] = ir::AsConstInt(ends[i]);
-      if (!constants[i]) return true;
+      if (!constants[i]) return node->for_kind == ForKind::kSerial;
     }
     return (*constants[2] - *constants[1]) * 2 >= *constants[3] - *constants[0];
   }

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions and pooling on hosts: windows are read where they are, in a copy of the image with
+// its border in which the next position is the next element, so that positions are vectors; tiles
+// of results stay in registers. The numbers of one result are combined in the order written.
+#include <algorithm>
+#include <limits>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/product.h"
+#include "tern/tir/transform/vectorize_loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// What a core of the last years does in a cycle; a sum is ready for the next product some cycles
+// later.
+constexpr double kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
+// Rows of weights that are read side by side: their places in a cache may be of one set, which has
+// room for so many.
+constexpr int64_t kMostRows = 8;
+// Vectors of results that have no rows.
+constexpr int64_t kMostVectors = 8;
+// Steps of windows that are written out, where there are no more products in them.
+constexpr int64_t kMostProducts = 96;
+// As many parts as any number of threads up to 16 have about the same of.
+constexpr int64_t kParts = 32;
+
+// Results that stay in registers: rows, which have weights of their own, and vectors of positions.
+struct Tile {
+  int64_t rows = 1, vectors = 1, lanes = 1;
+
+  int64_t columns() const { return vectors * lanes; }
+  // Vectors lie anywhere in memory, so that one is most often of two lines of the cache.
+  double StepCycles() const {
+    auto r = static_cast<double>(rows), v = static_cast<double>(vectors);
+    return std::max({r * v / kProductsPerCycle, (r + 2 * v) / kLoadsPerCycle, kProductLatency});
+  }
+  // Of tiles that take the same time, the one that loads less is better.
+  double Cycles(int64_t all_rows, int64_t all_columns) const {
+    int64_t panels = (all_columns + columns() - 1) / columns();
+    double loads = static_cast<double>(rows + 2 * vectors) / static_cast<double>(rows * vectors);
+    return StepCycles() * static_cast<double>(all_rows / rows * panels) * (1 + loads / 16);
+  }
+};
+
+// Of those that divide the rows, and are all in registers, the one that takes the fewest cycles.
+Tile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
+  Tile best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t vectors = 1; vectors <= kMostVectors; ++vectors)
+    for (int64_t r = 1; r <= std::min(rows, kMostRows); ++r) {
+      Tile tile{r, vectors, lanes};
+      if (rows % r != 0 || r * vectors + vectors + 1 > registers) continue;
+      double cycles = tile.Cycles(rows, columns);
+      if (cycles >= least) continue;
+      least = cycles;
+      best = tile;
+    }
+  return best;
+}
+
+// A block over windows, as it is flattened: its loops.
+struct Windows {
+  std::string row;     // of results that have weights of their own; "" for none
+  std::string column;  // of positions
+  int64_t rows = 1, columns = 0;
+  Names others, sums, windows;  // of the result; of the reduction, outside of windows and inside
+  int64_t window_steps = 1;
+};
+
+Windows Describe(const Schedule& schedule, const std::string& block, const std::string& image) {
+  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+  auto read = std::find_if(info.accesses.begin(), info.accesses.end(),
+                           [&](const BlockAccess& access) { return access.buffer->name == image; });
+  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block));
+  Windows windows;
+  for (size_t a = 0; a < info.axes.size(); ++a) {
+    const BlockAxis& axis = info.axes[a];
+    bool is_around = std::any_of(nest.around.begin(), nest.around.end(), [&](const ForNode* loop) {
+      return loop->var.name() == axis.loop;
+    });
+    if (is_around) continue;
+    const int64_t* known = ir::AsConstInt(axis.extent);
+    int64_t extent = known ? *known : 0;
+    bool in_image = std::count(read->axes.begin(), read->axes.end(), a) > 0;
+    bool in_place = ir::UsesVar(read->indices.back(), axis.var.node());
+    if (axis.kind != IterKind::kSpatial) {
+      (in_place ? windows.windows : windows.sums).push_back(axis.loop);
+      if (in_place) windows.window_steps *= extent;
+    } else if (in_place) {
+      windows.column = axis.loop;
+      windows.columns = extent;
+    } else if (!in_image && extent > windows.rows) {
+      if (!windows.row.empty()) windows.others.push_back(windows.row);
+      windows.row = axis.loop;
+      windows.rows = extent;
+    } else {
+      windows.others.push_back(axis.loop);
+    }
+  }
+  return windows;
+}
+
+class HostWindows {
+ public:
+  HostWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts)
+      : schedule_(*schedule),
+        block_(block.name),
+        result_(block.accesses[0].buffer),
+        facts_(facts) {}
+
+  bool Run() {
+    int64_t lanes = facts_.vector_bytes / result_->dtype.bytes();
+    if (lanes < 2) return false;
+    Schedule probe = schedule_;
+    Names made = probe.FlattenWindows(block_, 1);
+    windows_ = Describe(probe, block_, made[0]);
+    tile_ = ChooseTile(windows_.rows, windows_.columns, lanes, facts_.vector_registers);
+    if (windows_.rows > kMostRows && tile_.rows < kMostRows / 2) return false;
+
+    int64_t work = WorkOf(schedule_, block_);
+    schedule_.FlattenWindows(block_, tile_.columns(), made);
+    windows_ = Describe(schedule_, block_, made[0]);
+    InlineMakers(&schedule_, made[0]);
+    std::string out = made[1], reader = SoleReader(schedule_, out, result_);
+    if (!reader.empty()) schedule_.ReverseInline(reader);
+    Reduce(made[1]);
+    ParallelizeOuter(&schedule_, block_, work, facts_);
+    for (const std::string& block : {made[0], out}) {
+      Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
+      if (nest.around.empty())
+        ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), facts_);
+    }
+    FillRows(made[0]);
+    VectorizeRow(out);
+    return true;
+  }
+
+ private:
+  std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+
+  void Reduce(const std::string& sums) {
+    std::string copy = schedule_.CacheWrite(block_, sums, "local", Name("tile"));
+    Names order = Around(block_, windows_.others), inner;
+    Names columns = {Name("jo"), Name("jv"), Name("ji")}, rows = {Name("io"), Name("ii")};
+    schedule_.Split(At(windows_.column), {tile_.vectors, tile_.lanes}, columns);
+    order.push_back(At(columns[0]));
+    if (!windows_.row.empty()) {
+      schedule_.Split(At(windows_.row), {tile_.rows}, rows);
+      order.push_back(At(rows[0]));
+      inner.push_back(rows[1]);
+    }
+    std::string outer = order.back();
+    Names steps = windows_.sums;
+    steps.insert(steps.end(), windows_.windows.begin(), windows_.windows.end());
+    for (const std::string& loop : steps) order.push_back(At(loop));
+    inner.insert(inner.end(), {columns[1], columns[2]});
+    for (const std::string& loop : inner) order.push_back(At(loop));
+    schedule_.Reorder(order);
+    Names made = schedule_.ReverseComputeAt(copy, outer);
+    std::string init = schedule_.DecomposeReduction(block_, At(steps[0]), Name("init"));
+    for (const std::string& block : {init, block_}) {
+      schedule_.Vectorize(LoopOf(block, inner.back()));
+      for (size_t i = inner.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(block, inner[i]));
+    }
+    if (windows_.window_steps * tile_.rows * tile_.vectors <= kMostProducts)
+      for (const std::string& loop : windows_.windows) schedule_.Unroll(At(loop));
+    Store(copy, made);
+  }
+
+  // A tile of results is written as vectors.
+  void Store(const std::string& copy, const Names& made) {
+    Names names = {Name("cv"), Name("ci")};
+    schedule_.Split(LoopOf(copy, made.back()), {tile_.lanes}, names);
+    schedule_.Vectorize(LoopOf(copy, names[1]));
+    schedule_.Unroll(LoopOf(copy, names[0]));
+    for (size_t i = made.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(copy, made[i]));
+  }
+
+  // Every phase is filled on its own: where its border is, is known then.
+  void FillRows(const std::string& image) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, image));
+    Names blocks = {image};
+    for (const BlockAxis& axis : info.axes) {
+      const int64_t* extent = ir::AsConstInt(axis.extent);
+      bool is_phase = !axis.loop.empty() && extent && info.accesses.size() > 1 &&
+                      ir::UsesVar(info.accesses[1].indices.back(), axis.var.node());
+      if (is_phase) blocks = Cut(image, axis.loop, *extent, 1);
+    }
+    for (const std::string& block : blocks) VectorizeRow(block);
+  }
+
+  // The innermost loop becomes vectors, as few as there can be.
+  void VectorizeRow(const std::string& block) {
+    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
+    int64_t extent = *ir::AsConstInt(nest.loops.back()->extent);
+    int64_t parts = (extent + kMaxLanes - 1) / kMaxLanes, size = (extent + parts - 1) / parts;
+    if (size < kMinLanes) return;
+    for (const std::string& part : Cut(block, nest.loops.back()->var.name(), extent, size)) {
+      nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, part));
+      schedule_.Vectorize(LoopOf(part, nest.loops.back()->var.name()));
+    }
+  }
+
+  // A loop around a block becomes several of no more iterations than `size`. Their blocks.
+  Names Cut(const std::string& block, std::string loop, int64_t extent, int64_t size) {
+    Names blocks = {block};
+    for (; extent > size; extent -= size) {
+      loop = schedule_.Partition(LoopOf(blocks.back(), loop), size)[1];
+      blocks.push_back(blocks.back() + "_1");
+    }
+    return blocks;
+  }
+
+  Schedule& schedule_;
+  std::string block_;
+  Buffer result_;
+  const MachineFacts& facts_;
+  Windows windows_;
+  Tile tile_;
+};
+
+bool ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  DataType dtype = block.accesses[0].buffer->dtype;
+  bool is_plain =
+      std::all_of(block.accesses.begin(), block.accesses.end(),
+                  [&](const BlockAccess& access) { return access.buffer->dtype == dtype; });
+  if (!is_plain || (!dtype.is_float() && dtype != DataType::Int(32))) return false;
+  return HostWindows(schedule, block, facts).Run();
+}
+
+}  // namespace
+
+void RegisterHostWindowRules() {
+  RegisterRule({.name = "reduce_windows",
+                .description =
+                    "windows lie one after the other in a copy of the image; positions are vectors",
+                .kinds = {BlockKind::kConvolution, BlockKind::kPooling},
+                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+                .priority = 28,
+                .apply = ReduceWindows});
+}
+
+}  // namespace tern::schedule
