@@ -2,6 +2,7 @@
 //
 // The steps that move a block into a loop of another one.
 #include <algorithm>
+#include <set>
 
 #include "tern/arith/linear_sum.h"
 #include "tern/schedule/nest.h"
@@ -169,8 +170,12 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
                     analyzer.CanProve(made[d].extent == arith::AsInt64(buffer->shape[d])));
   for (const Access& access : AccessesOf(AsStmt(block), buffer)) {
     if (access.store) continue;
+    std::set<const BlockIter*> used;
     for (size_t d = 0; d < made.size(); ++d) {
       const BlockIter* axis = AxisOf(block, access.indices[d]);
+      if (axis && !used.insert(axis).second)
+        Refuse("block " + block->name + " accesses " + buffer->name +
+               " at the same axis in two dimensions");
       if (!axis && whole[d] && !UsesAxes(block, access.indices[d])) continue;
       if (!axis)
         Refuse("block " + block->name + " reads " + buffer->name + " at an index that is no axis");

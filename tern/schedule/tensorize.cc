@@ -221,7 +221,9 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
     name = Or(name, block->name + "_o");
     CheckNewBlock(name);
     Facts facts = FactsOf(block);
-    if (!facts.regular || !facts.bounded)
+    // A part of what is no reduction may have tiles, too.
+    bool known = facts.bounded || (!block->predicate && !block->init);
+    if (!facts.regular || !known)
       Refuse("block " + block->name + " does not run over all of its axes");
     auto first = std::find(nest.loops.begin(), nest.loops.end(), loop);
     std::vector<const ForNode*> inside(first, nest.loops.end()), outside = nest.around;

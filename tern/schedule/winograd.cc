@@ -4,6 +4,7 @@
 // multiplied number by number, which makes a product of matrices for each number of a tile, and the
 // sums are transformed back.
 #include <algorithm>
+#include <map>
 
 #include "tern/ir/structural.h"
 #include "tern/schedule/cook_toom.h"
@@ -151,6 +152,10 @@ Convolution ReadConvolution(const BlockNode* block, int64_t m) {
   return conv;
 }
 
+Expr As(DataType dtype, const Expr& expr) {
+  return expr.dtype() == dtype ? expr : ir::CastNode::Make(dtype, expr);
+}
+
 // Makes the blocks.
 class Transformer {
  public:
@@ -209,8 +214,7 @@ class Transformer {
       const Window& window = conv_.windows[k];
       shape.push_back(analyzer_.Simplify(window.tiles * Expr(m_) + Expr(window.size - 1)));
       at.push_back(block.Add(Numbered("s", k), shape.back(), IterKind::kSpatial));
-      block.values[window.at.node()] = ir::CastNode::Make(window.at.dtype(), at.back());
-      if (window.at.dtype() == at.back().dtype()) block.values[window.at.node()] = at.back();
+      block.values[window.at.node()] = As(window.at.dtype(), at.back());
       Expr there =
           analyzer_.Simplify(arith::AsInt64(window.position->extent) + Expr(window.size - 1));
       if (!analyzer_.CanProve(there == shape.back())) inside = And(inside, at.back() < there);
@@ -247,7 +251,8 @@ class Transformer {
     Exprs places(rank());
     for (size_t k = rank(); k-- > 0;) {
       const Expr& tiles = conv_.windows[k].tiles;
-      places[k] = (k == 0 ? rest : ir::FloorMod(rest, tiles)) * Expr(m_) + numbers[k];
+      Expr first = (k == 0 ? rest : ir::FloorMod(rest, tiles)) * Expr(m_);
+      places[k] = ir::IsConst(numbers[k], 0) ? first : first + numbers[k];
       rest = ir::FloorDiv(rest, tiles);
     }
     at.insert(at.end(), places.begin(), places.end());
@@ -311,9 +316,7 @@ class Transformer {
           conv_.outputs.Take(others[1], &block->values);
           for (size_t k = 0; k < rank(); ++k) {
             const Var& inside = conv_.windows[k].inside->var;
-            block->values[inside.node()] = inside.dtype() == numbers[k].dtype()
-                                               ? numbers[k]
-                                               : ir::CastNode::Make(inside.dtype(), numbers[k]);
+            block->values[inside.node()] = As(inside.dtype(), numbers[k]);
           }
           return ir::Substitute(conv_.weights, block->values);
         });
@@ -354,27 +357,39 @@ class Transformer {
         true);
   }
 
+  // The dimension of the result that an axis is first found in.
+  size_t DimensionOf(const BlockIter* axis) const {
+    size_t d = 0;
+    while (d < conv_.place.size() && !UsesAxis(conv_.place[d], *axis)) ++d;
+    return d;
+  }
+
   // Where they belong.
   void MakeResult() {
+    std::vector<const BlockIter*> axes = conv_.images.axes;
+    axes.insert(axes.end(), conv_.outputs.axes.begin(), conv_.outputs.axes.end());
+    for (const Window& window : conv_.windows) axes.push_back(window.position);
+    std::stable_sort(axes.begin(), axes.end(), [&](const BlockIter* a, const BlockIter* b) {
+      return DimensionOf(a) < DimensionOf(b);
+    });
     NewBlock block(block_ + "_result");
+    std::map<const BlockIter*, Expr> here;
     ir::VarMap values;
-    auto add = [&](const FusedAxes& fused) {
+    for (const BlockIter* axis : axes) {
+      std::string name = axis->var.name();
+      if (name.size() > 1 && name[0] == 'v') name.erase(0, 1);
+      here[axis] = block.Add(name, arith::AsInt64(axis->extent), IterKind::kSpatial);
+      values[axis->var.node()] = As(axis->var.dtype(), here[axis]);
+    }
+    auto fuse = [&](const FusedAxes& fused) {
       Expr at = 0;
-      for (const BlockIter* axis : fused.axes) {
-        Expr var = block.Add(axis->var.name(), arith::AsInt64(axis->extent), IterKind::kSpatial);
-        at = at * arith::AsInt64(axis->extent) + var;
-        values[axis->var.node()] =
-            axis->var.dtype() == var.dtype() ? var : ir::CastNode::Make(axis->var.dtype(), var);
-      }
+      for (const BlockIter* axis : fused.axes) at = at * arith::AsInt64(axis->extent) + here[axis];
       return at;
     };
-    FusedAxes positions;
-    for (const Window& window : conv_.windows) positions.axes.push_back(window.position);
-    Expr tile = add(conv_.images), output = add(conv_.outputs);
-    add(positions);
+    Expr tile = fuse(conv_.images), output = fuse(conv_.outputs);
     Exprs at;
     for (const Window& window : conv_.windows) {
-      Expr position = arith::AsInt64(values[window.position->var.node()]);
+      const Expr& position = here[window.position];
       tile = tile * window.tiles + ir::FloorDiv(position, Expr(m_));
       at.push_back(ir::FloorMod(position, Expr(m_)));
     }

@@ -13,6 +13,7 @@ namespace tern::schedule {
 void RegisterHostRules();
 void RegisterHostMatmulRules();     // by RegisterHostRules
 void RegisterHostReductionRules();  // by RegisterHostRules
+void RegisterHostWinogradRules();   // by RegisterHostRules
 void RegisterHostWindowRules();     // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();  // by RegisterDeviceRules

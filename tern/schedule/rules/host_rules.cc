@@ -218,6 +218,7 @@ void RegisterHostRules() {
   RegisterHostMatmulRules();
   RegisterHostReductionRules();
   RegisterHostWindowRules();
+  RegisterHostWinogradRules();
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",
