@@ -3,6 +3,7 @@
 // Functions, types, memory and statements; expressions are in codegen_llvm_expr.cc.
 #include "tern/codegen/llvm/codegen_llvm.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Verifier.h>
 
@@ -178,7 +179,39 @@ llvm::Value* CodeGenLLVM::ElementPointers(const Access& access, DataType element
   return builder_.CreateInBoundsGEP(MemoryType(element), access.base, access.index);
 }
 
+// Of every other element: two vectors that overlap, so that nothing is read behind the last one.
+llvm::Value* CodeGenLLVM::LoadEveryOther(const ir::BufferLoadNode* node, llvm::Value* first) {
+  constexpr int kVectorBytes = 64;
+  DataType element = node->buffer->dtype;
+  llvm::Value* base = Emit(node->buffer->data);
+  llvm::MDNode* tag = MemoryTag(node->buffer);
+  llvm::SmallVector<llvm::Value*> parts;
+  int lanes = node->dtype.lanes(), done = 0;
+  for (int count = kVectorBytes / element.bytes(); done < lanes; count /= 2) {
+    for (; done + count <= lanes; done += count) {
+      auto load = [&](int at) {
+        llvm::Value* index = builder_.CreateNSWAdd(
+            first, llvm::ConstantInt::get(first->getType(), static_cast<uint64_t>(2 * done + at)));
+        return Load(element.with_lanes(count),
+                    builder_.CreateInBoundsGEP(MemoryType(element), base, index), tag);
+      };
+      if (count == 1) {
+        parts.push_back(builder_.CreateVectorSplat(1, load(0)));
+        continue;
+      }
+      llvm::SmallVector<int> mask;
+      for (int i = 0; i < count; ++i) mask.push_back(2 * i < count ? 2 * i : 2 * i + 1);
+      llvm::Value* half = load(0);
+      parts.push_back(builder_.CreateShuffleVector(half, load(count - 1), mask));
+    }
+  }
+  return llvm::concatenateVectors(builder_, parts);
+}
+
 llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
+  const auto* ramp = node->indices[0].As<ir::RampNode>();
+  if (ramp && ir::IsConst(ramp->stride, 2) && !node->dtype.is_scalable())
+    return LoadEveryOther(node, Emit(ramp->base));
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;
   if (access.contiguous) return Load(node->dtype, ElementPointer(access, element, 0), access.tag);

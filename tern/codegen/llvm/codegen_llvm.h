@@ -146,6 +146,7 @@ class CodeGenLLVM {
     llvm::Value* index;  // a scalar if contiguous, else one per lane
     llvm::MDNode* tag;   // of the buffer's memory
   };
+  llvm::Value* LoadEveryOther(const ir::BufferLoadNode* node, llvm::Value* first);
   Access EmitAccess(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
   llvm::Value* ElementPointer(const Access& access, DataType element, int lane);
   // Of all lanes of an access that is not contiguous, as a vector.

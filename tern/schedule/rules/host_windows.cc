@@ -29,7 +29,7 @@ constexpr int64_t kMostRows = 8;
 // Vectors of results that have no rows.
 constexpr int64_t kMostVectors = 8;
 // Steps of windows that are written out, where there are no more products in them.
-constexpr int64_t kMostProducts = 96;
+constexpr int64_t kMostProducts = 256;
 // As many parts as any number of threads up to 16 have about the same of.
 constexpr int64_t kParts = 32;
 
@@ -73,7 +73,6 @@ struct Windows {
   std::string column;  // of positions
   int64_t rows = 1, columns = 0;
   Names others, sums, windows;  // of the result; of the reduction, outside of windows and inside
-  int64_t window_steps = 1;
 };
 
 Windows Describe(const Schedule& schedule, const std::string& block, const std::string& image) {
@@ -94,7 +93,6 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
     bool in_place = ir::UsesVar(read->indices.back(), axis.var.node());
     if (axis.kind != IterKind::kSpatial) {
       (in_place ? windows.windows : windows.sums).push_back(axis.loop);
-      if (in_place) windows.window_steps *= extent;
     } else if (in_place) {
       windows.column = axis.loop;
       windows.columns = extent;
@@ -172,9 +170,22 @@ class HostWindows {
       schedule_.Vectorize(LoopOf(block, inner.back()));
       for (size_t i = inner.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(block, inner[i]));
     }
-    if (windows_.window_steps * tile_.rows * tile_.vectors <= kMostProducts)
-      for (const std::string& loop : windows_.windows) schedule_.Unroll(At(loop));
+    UnrollWindows();
     Store(copy, made);
+  }
+
+  // Where in a window a step is, is known then.
+  void UnrollWindows() {
+    int64_t products = tile_.rows * tile_.vectors;
+    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block_));
+    for (size_t i = windows_.windows.size(); i-- > 0;) {
+      auto loop = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* l) {
+        return l->var.name() == windows_.windows[i];
+      });
+      products *= *ir::AsConstInt((*loop)->extent);
+      if (products > kMostProducts) return;
+      schedule_.Unroll(At(windows_.windows[i]));
+    }
   }
 
   // A tile of results is written as vectors.

@@ -65,6 +65,7 @@ class LimitFinder : public StmtVisitor {
   void VisitLet(const T* node) {
     inner_.insert(node->var.node());
     analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
+    if (std::is_same_v<T, LetStmtNode> && node->value.dtype() == DataType::Bool()) AddCondition(node->value);
     VisitChildren(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -205,6 +206,14 @@ class Decider : public StmtMutator {
     const auto* both = condition.As<ir::AndNode>();
     if (!both) return Mutate(condition);
     return ir::AndNode::Make(Decide(both->a), Decide(both->b), both->span);
+  }
+  // A condition may have been given a name.
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    if (node->value.dtype() != DataType::Bool()) return MutateChildren(node, self);
+    Expr value = arith::Analyzer().Simplify(Decide(node->value));
+    Stmt body = Mutate(node->body);
+    if (ir::AsConstInt(value)) return Substitute(body, {{node->var.node(), value}});
+    return LetStmtNode::Make(node->var, value, body, node->span);
   }
   Stmt MutateNode(const IfThenElseNode* node, const Stmt&) override {
     Stmt then_case = Mutate(node->then_case);

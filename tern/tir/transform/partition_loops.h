@@ -6,11 +6,12 @@
 
 namespace tern::tir {
 
-// A serial loop whose body asks, in the condition of an `if` or of a value, whether something
-// linear in its variable is below or above a bound runs in up to three loops: before, inside and
-// after the range in which all those comparisons hold. There they are `true`. The tail of a split
-// loop and the borders of a padded one are apart then, and the main part has no condition. Where
-// the range is constant it must be at least half of the loop. The loops before and after are not
+// A loop, serial or vectorized, whose body asks, in the condition of an `if` or of a value (or in a
+// definition of type bool, which stands for one), whether something linear in its variable is below
+// or above a bound runs in up to three loops: before, inside and after the range in which all those
+// comparisons hold. There they are `true`. The tail of a split loop and the borders of a padded one
+// are apart then, and the main part has no condition. Where the range is constant, as it must be
+// for vectors, it has to be at least half of the loop. The loops before and after are not
 // partitioned again, so that code grows by two bodies per loop of a nest. Loops stay as they are
 // that contain a block, a barrier, a thread loop, shared memory or more than a thousand nodes.
 PrimFunc PartitionLoops(const PrimFunc& function);
