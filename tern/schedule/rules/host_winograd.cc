@@ -200,7 +200,7 @@ class HostWinograd {
   // Each tile of the products reads them one after the other.
   void TransformWeights() {
     const std::string& block = made_[2];
-    std::string from, to, size = std::to_string(plan_.columns());
+    std::string from, size = std::to_string(plan_.columns());
     for (int64_t k = 0; k < plan_.shape.rank(); ++k) from += "d" + std::to_string(k) + ", ";
     Names loops = LoopsOf(block);
     std::string channel = loops[loops.size() - 2];

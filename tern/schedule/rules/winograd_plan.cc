@@ -95,9 +95,8 @@ double FarCycles(int64_t bytes, const MachineFacts& facts) {
 double CyclesOf(const WinogradPlan& plan, const MachineFacts& facts, bool constant) {
   const WinogradShape& shape = plan.shape;
   auto tiles = static_cast<double>(plan.tiles());
-  double steps = static_cast<double>(shape.all_points() * shape.channels) * tiles /
-                 static_cast<double>(plan.rows) *
-                 static_cast<double>(shape.outputs / plan.columns());
+  int64_t panels = shape.outputs / plan.columns(), row_tiles = plan.tiles() / plan.rows;
+  auto steps = static_cast<double>(shape.all_points() * shape.channels * row_tiles * panels);
   // Of tiles that take the same time, the one that loads less is better.
   double loads =
       static_cast<double>(plan.rows + plan.vectors) / static_cast<double>(plan.rows * plan.vectors);
@@ -114,7 +113,7 @@ double CyclesOf(const WinogradPlan& plan, const MachineFacts& facts, bool consta
       2 * FarCycles(plan.block * shape.tile_bytes(), facts) * static_cast<double>(plan.blocks());
   // Each number of the weights by itself.
   if (!constant)
-    cycles += kCopyCycles * static_cast<double>(shape.weights_bytes() / shape.bytes) +
+    cycles += kCopyCycles * static_cast<double>(shape.weights_count()) +
               FarCycles(shape.weights_bytes(), facts);
   return cycles;
 }

@@ -24,7 +24,8 @@ struct WinogradShape {
   // Of a window, and how many tiles there are along its axis.
   int64_t Window(int64_t k) const { return points[k] + 1 - m; }
   int64_t TilesAlong(int64_t k) const { return (image[k + 1] + 1 - Window(k)) / m; }
-  int64_t weights_bytes() const { return all_points() * channels * outputs * bytes; }
+  int64_t weights_count() const { return all_points() * channels * outputs; }
+  int64_t weights_bytes() const { return weights_count() * bytes; }
   int64_t tile_bytes() const { return all_points() * (channels + outputs) * bytes; }
 };
 
