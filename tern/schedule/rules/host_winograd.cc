@@ -92,9 +92,10 @@ class HostWinograd {
 
   void Multiply() {
     Names loops = LoopsIn(block_), tile(loops.end() - 3, loops.end());
-    std::string step = loops[loops.size() - 4];
+    std::string last = loops[loops.size() - 4],
+                step = part_.empty() ? last : loops[loops.size() - 5];
     std::string init = schedule_.DecomposeReduction(block_, At(step), Name("init"));
-    if (!part_.empty()) MultiplyPart(step);
+    if (!part_.empty()) MultiplyPart(last);
     WriteOut(block_, tile);
     WriteOut(init, tile);
   }
@@ -108,15 +109,17 @@ class HostWinograd {
     schedule_.Split(At(loops[rank + 1]), {plan_.vectors, plan_.lanes}, outputs);
     Names order = {tiles[0]};
     order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
-    order.insert(order.end(),
-                 {outputs[0], tiles[1], loops.back(), tiles[2], outputs[1], outputs[2]});
+    // The weights of a part of the channels stay in the first cache while tiles go by.
+    order.insert(order.end(), {outputs[0], tiles[1], loops.back()});
+    if (!part_.empty()) std::swap(order[order.size() - 2], order.back());
+    order.insert(order.end(), {tiles[2], outputs[1], outputs[2]});
     schedule_.Reorder(Around(block_, order));
   }
 
   // The sums of a part of the channels, which are in registers until they are added to the others.
-  void MultiplyPart(const std::string& step) {
+  void MultiplyPart(const std::string& around) {
     const std::string& part = part_;
-    schedule_.ComputeAt(part, At(step));
+    schedule_.ComputeAt(part, At(around));
     schedule_.SetScope(part, "local");
     Names loops = LoopsIn(part);
     // Tiles, where there are several, outputs and steps.
