@@ -31,18 +31,30 @@ std::optional<LinearSum> Replace(const LinearSum& sum, size_t first, size_t seco
   return result;
 }
 
-// Upper and lower digits next to each other: s // 4 % 3 * 4c + s % 4 * c is s % 12 * c.
+// Whether two numbers surely leave the same remainder.
+bool AreCongruent(const Expr& a, const Expr& b, int64_t divisor) {
+  auto difference = LinearSum::OfSameType(a), other = LinearSum::OfSameType(b);
+  if (!difference || !other || difference->dtype != other->dtype || !difference->Add(*other, -1))
+    return false;
+  return difference->constant % divisor == 0 &&
+         std::all_of(difference->terms.begin(), difference->terms.end(),
+                     [&](const Term& term) { return term.coefficient % divisor == 0; });
+}
+
+// Upper and lower digits next to each other: s // 4 % 3 * 4c + s % 4 * c is s % 12 * c. The lower
+// ones may be those of a number that differs in the upper ones: (i * 9 + 1) // 4 * 4 + (i + 1) % 4.
 std::optional<LinearSum> Join(const LinearSum& sum, size_t upper, size_t lower,
                               const std::vector<SplitTerm>& splits) {
   const SplitTerm &high = splits[upper], &low = splits[lower];
   int64_t scale = sum.terms[lower].coefficient;
   if (low.extent == 0 || Times(low.lower, low.extent) != high.lower ||
       Times(scale, low.extent) != sum.terms[upper].coefficient ||
-      !StructuralEqual(high.source, low.source))
+      !(StructuralEqual(high.source, low.source) ||
+        (low.lower == 1 && AreCongruent(high.source, low.source, low.extent))))
     return {};
   auto extent = Times(high.extent, low.extent);
   if (!extent) return {};
-  return Replace(sum, upper, lower, SplitTerm{low.source, low.lower, *extent}.ToExpr(), scale);
+  return Replace(sum, upper, lower, SplitTerm{high.source, low.lower, *extent}.ToExpr(), scale);
 }
 
 // All digits less the upper ones: s * c - s // 4 * 4c is s % 4 * c.

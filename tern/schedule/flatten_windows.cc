@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tern/arith/linear_sum.h"
+#include "tern/ir/structural.h"
 #include "tern/schedule/new_block.h"
 #include "tern/schedule/schedule.h"
 
@@ -271,15 +272,21 @@ class WindowFlattener {
     }
     return at;
   }
-  // Rows behind the last window are not in the image, whatever its border.
+  // Elements behind the last window are not in the image, whatever is said of its border.
   Expr InsideAt(const std::vector<Expr>& at) const {
-    Expr inside;
-    for (const Expr& condition : image_.conditions)
-      inside = And(inside, ConditionAt(image_, condition, at));
+    arith::Analyzer analyzer;
+    std::vector<Expr> conditions;
+    auto add = [&](const Expr& condition) {
+      conditions.push_back(analyzer.Simplify(condition));
+      for (size_t i = 0; i + 1 < conditions.size(); ++i)
+        if (ir::StructuralEqual(conditions[i], conditions.back())) return conditions.pop_back();
+    };
+    for (const Expr& condition : image_.conditions) add(ConditionAt(image_, condition, at));
     for (size_t d = 0; d < at.size(); ++d)
-      if (d == 0 || image_.conditions.empty())
-        inside = And(inside, at[d] < image_.load->buffer->shape[image_.others() + d]);
-    return arith::Analyzer().Simplify(inside);
+      add(at[d] < image_.load->buffer->shape[image_.others() + d]);
+    Expr inside;
+    for (const Expr& condition : conditions) inside = And(inside, condition);
+    return inside;
   }
 
   // The reduction over windows that begin one element after the other.

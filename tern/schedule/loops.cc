@@ -2,6 +2,8 @@
 //
 // The steps that change loops and leave blocks where they are.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "tern/ffi/text.h"
 #include "tern/schedule/nest.h"
@@ -202,21 +204,27 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
       return ForNode::Make(var, min, count, ForKind::kSerial, body, "", loop->span,
                            loop->annotations);
     };
-    for (const BlockNode* block : BlocksIn(loop->body)) {
-      CheckNewBlock(block->name + "_1");
-      // Neither of them is the whole; what they are on their own is not followed.
-      facts_[block->name] = {FactsOf(block).regular, false, false};
-      facts_[block->name + "_1"] = facts_[block->name];
-    }
     struct Renamer : StmtMutator {
       using StmtMutator::MutateNode;
       Stmt MutateNode(const BlockNode* node, const Stmt&) override {
         auto copy = ffi::Make<BlockNode>(*node);
-        copy->name += "_1";
+        copy->name = names.at(node->name);
         return Stmt(copy);
       }
-    };
-    Stmt rest = Renamer().Mutate(CopyWithFreshDefs(loop->body, {{loop->var.node(), second}}));
+      std::map<std::string, std::string> names;
+    } renamer;
+    std::set<std::string> taken;
+    for (const BlockNode* block : BlocksIn(function_->body)) taken.insert(block->name);
+    for (const BlockNode* block : BlocksIn(loop->body)) {
+      std::string& other = renamer.names[block->name];
+      for (int number = 1; other.empty() || taken.count(other); ++number)
+        other = block->name + "_" + std::to_string(number);
+      taken.insert(other);
+      // Neither of them is the whole; what they are on their own is not followed.
+      facts_[block->name] = {FactsOf(block).regular, false, false};
+      facts_[other] = facts_[block->name];
+    }
+    Stmt rest = renamer.Mutate(CopyWithFreshDefs(loop->body, {{loop->var.node(), second}}));
     Stmt both = SeqNode::Make(
         {part(first, loop->min, head, Substitute(loop->body, {{loop->var.node(), first}})),
          part(second, arith::Analyzer().Simplify(loop->min + head), tail, rest)});

@@ -27,9 +27,13 @@ Expr FusedAxes::extent() const {
 
 void FusedAxes::Take(const Expr& at, ir::VarMap* values) const {
   Expr rest = at;
+  size_t first = 0;  // whose value is what is left
+  while (first + 1 < axes.size() && ir::IsConst(axes[first]->extent, 1)) ++first;
   for (size_t i = axes.size(); i-- > 0;) {
-    Expr value = i == 0 ? rest : ir::FloorMod(rest, axes[i]->extent);
-    (*values)[axes[i]->var.node()] = value;
+    Expr& value = (*values)[axes[i]->var.node()];
+    value = i < first    ? ir::MakeConst(axes[i]->var.dtype(), 0)
+            : i == first ? rest
+                         : ir::FloorMod(rest, axes[i]->extent);
     rest = ir::FloorDiv(rest, axes[i]->extent);
   }
 }

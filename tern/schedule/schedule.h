@@ -49,7 +49,8 @@ class Schedule {
   // are.
   void Reorder(const Names& loops);
   // The first `at` iterations of a loop and the rest become two loops, one after the other. Returns
-  // their names: those given, or i_0, i_1; blocks in the second are called name_1.
+  // their names: those given, or i_0, i_1; blocks in the second are called name_1, or with the next
+  // number that is free.
   Names Partition(const std::string& loop, int64_t at, Names names = {});
   // How a loop runs. All but Unroll need iterations that are independent; the threads of a block
   // may also share a reduction.

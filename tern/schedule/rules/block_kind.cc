@@ -183,9 +183,11 @@ class Describer {
     return Describe({load->buffer, load->indices, false});
   }
 
-  // The spatial and the reduction axis of an index like y * 2 + dy - 1.
+  // The spatial and the reduction axis of an index like y * 2 + dy - 1; of a window of one element,
+  // as in y * 2, there is no second one.
   struct Window {
-    size_t position, inside;
+    size_t position;
+    std::optional<size_t> inside;
   };
   std::optional<Window> WindowOf(const Expr& index) const {
     std::optional<size_t> position, inside;
@@ -198,19 +200,19 @@ class Describer {
       if (found || !linear || linear->coefficient == 0) return {};
       found = a;
     }
-    if (!position || !inside) return {};
-    return Window{*position, *inside};
+    if (!position || index.get() == info_.axes[*position].var.get()) return {};
+    return Window{*position, inside};
   }
 
-  // Notes the axes of the windows of an access; whether there are any, and its other indices are
-  // axes.
-  bool NoteWindows(const BlockAccess& access) {
+  // Notes the axes of the windows of an access; whether there are any, of one element too where
+  // that is said, and its other indices are axes.
+  bool NoteWindows(const BlockAccess& access, bool of_one) {
     bool any = false;
     for (const Expr& index : access.indices) {
       if (std::optional<Window> window = WindowOf(index)) {
-        any = true;
+        any |= of_one || window->inside;
         info_.axes[window->position].role = AxisRole::kPosition;
-        info_.axes[window->inside].role = AxisRole::kWindow;
+        if (window->inside) info_.axes[*window->inside].role = AxisRole::kWindow;
         continue;
       }
       for (size_t a = 0; a < info_.axes.size(); ++a)
@@ -244,7 +246,7 @@ class Describer {
       return BlockKind::kReduction;
     }
     const ir::BufferLoadNode* load = Factor(value);
-    if (load && NoteWindows(AccessOf(load))) return BlockKind::kPooling;
+    if (load && NoteWindows(AccessOf(load), false)) return BlockKind::kPooling;
     ForgetRoles();
     return BlockKind::kReduction;
   }
@@ -278,7 +280,7 @@ class Describer {
 
   bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {
     ForgetRoles();
-    if (!weights.by_axes || !NoteWindows(image)) return false;
+    if (!weights.by_axes || !NoteWindows(image, true)) return false;
     for (size_t i = 0; i < info_.axes.size(); ++i) {
       BlockAxis& axis = info_.axes[i];
       bool in_image = Contains(image, i), in_weights = Contains(weights, i);

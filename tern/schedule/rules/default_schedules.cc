@@ -30,7 +30,7 @@ std::string WhyNot(const PrimFunc& function) {
   return names.empty() ? "it has no blocks" : "";
 }
 
-// As it is now; the name alone where it is gone.
+// As it is now; without a name where it is gone.
 BlockInfo FindInfo(const Schedule& schedule, const BlockInfo& block) {
   for (const BlockNode* node : BlocksIn(schedule.function()->body))
     if (node->name == block.name) {
@@ -60,7 +60,9 @@ void ApplyToBlocks(Schedule* schedule, const MachineFacts& facts,
   for (BlockInfo block : blocks) {
     if (done.count(block.name)) continue;
     block.members.clear();
-    results->push_back(ApplyRules(schedule, FindInfo(*schedule, block), facts));
+    // It may have become a part of another one.
+    if (BlockInfo info = FindInfo(*schedule, block); !info.name.empty())
+      results->push_back(ApplyRules(schedule, info, facts));
   }
 }
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/product.h"
+#include "tern/tir/transform/flatten_buffers.h"
 
 namespace tern::schedule {
 
@@ -22,6 +24,8 @@ using Names = Schedule::Names;
 // What a core of the last years does in a cycle; a sum is ready for the next product some cycles
 // later.
 constexpr int64_t kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
+// Of the right factor, from the second cache.
+constexpr int64_t kBytesPerCycle = 24;
 // A sum, a vector of the right factor and a number of the left one.
 constexpr int64_t kLeastRegisters = 3;
 // Rows of the left factor that are read side by side: their places in a cache may be of one set,
@@ -53,19 +57,18 @@ struct Tile {
   int64_t rows = 0, vectors = 0, lanes = 0;
 
   int64_t columns() const { return vectors * lanes; }
-  // Cycles for one step of the sum.
-  static double StepCycles(int64_t rows, int64_t vectors) {
+  // Cycles for one step of the sum, with elements of so many bytes.
+  double StepCycles(int64_t bytes) const {
     return std::max({static_cast<double>(rows * vectors) / kProductsPerCycle,
                      static_cast<double>(rows + vectors) / kLoadsPerCycle,
+                     static_cast<double>(columns() * bytes) / kBytesPerCycle,
                      static_cast<double>(kProductLatency)});
   }
-  // For one step of the whole product; the last rows are a smaller tile.
-  double Cycles(int64_t all_rows, int64_t all_columns) const {
-    int64_t tiles = all_rows / rows, rest = all_rows % rows,
+  // For one step of the whole product, which is one of whole tiles.
+  double Cycles(int64_t all_rows, int64_t all_columns, int64_t bytes) const {
+    int64_t tiles = RoundUp(all_rows, rows) / rows,
             panels = RoundUp(all_columns, columns()) / columns();
-    double panel = static_cast<double>(tiles) * StepCycles(rows, vectors);
-    if (rest > 0) panel += StepCycles(rest, vectors);
-    return panel * static_cast<double>(panels);
+    return static_cast<double>(tiles * panels) * StepCycles(bytes);
   }
 };
 
@@ -79,7 +82,8 @@ Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes
     for (int64_t rows = 1; rows <= std::min(most, product.rows); ++rows) {
       Tile tile{rows, vectors, lanes};
       double loads = static_cast<double>(rows + vectors) / static_cast<double>(rows * vectors);
-      double cycles = tile.Cycles(product.rows, product.columns) * (1 + loads / 16);
+      double cycles =
+          tile.Cycles(product.rows, product.columns, product.right.bytes()) * (1 + loads / 8);
       if (cycles >= least) continue;
       least = cycles;
       best = tile;
@@ -93,6 +97,9 @@ Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes
 struct Plan {
   Tile tile;
   bool pack = false;  // the right factor
+  // Columns of the right factor stay in the first cache while rows go by; else rows of the left one
+  // do.
+  bool columns_first = false;
   // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
   // thread has a block of both.
   int64_t block_columns = 0, block_rows = 0;
@@ -123,20 +130,32 @@ bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t la
   return true;
 }
 
-// `gathered`: the right factor has to be copied anyhow.
-Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, bool gathered) {
+// How the right factor lies in memory.
+enum class Right {
+  kPlain,     // as it is indexed
+  kInRows,    // elsewhere, but columns side by side
+  kGathered,  // anywhere, so that it has to be copied
+};
+
+Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, Right right) {
+  bool gathered = right == Right::kGathered;
   Plan plan;
   int64_t right_bytes = product.columns * product.steps * product.right.bytes();
-  if (!gathered && right_bytes > facts.l2_bytes && ChooseStreams(product, facts, lanes, &plan))
+  if (right == Right::kPlain && right_bytes > facts.l2_bytes &&
+      ChooseStreams(product, facts, lanes, &plan))
     return plan;
   plan.tile = ChooseTile(product, facts, lanes);
   const Tile& tile = plan.tile;
   int64_t rows = RoundUp(product.rows, tile.rows),
           columns = RoundUp(product.columns, tile.columns());
-  // Columns that are no neighbours in memory are no vectors.
-  plan.pack = gathered || product.right.sum_is_last() || product.columns != columns ||
-              (rows / tile.rows >= kPackUses && right_bytes > facts.l1_bytes);
+  // Columns that are no neighbours in memory are no vectors; where these are read again by many
+  // rows, from a cache, they should lie in one place.
   int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
+  bool fits =
+      right == Right::kInRows ? panel_bytes <= facts.l1_bytes / 2 : right_bytes <= facts.l1_bytes;
+  plan.pack = gathered || product.right.sum_is_last() || product.columns != columns ||
+              (rows / tile.rows >= kPackUses && !fits);
+  plan.columns_first = right == Right::kInRows && !plan.pack;
   int64_t panels = columns / tile.columns();
   plan.block_columns =
       tile.columns() * EvenPart(panels, std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1));
@@ -169,7 +188,8 @@ class HostMatmul {
     SplitLoops();
     if (plan_.pack) schedule_.ComputeAt(packed, At(Name("jb")));
     Names out;
-    if (!reader.empty()) out = schedule_.ReverseComputeAt(reader, At(Name("jo")));
+    if (!reader.empty())
+      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.columns_first ? "io" : "jo")));
     std::string init = schedule_.DecomposeReduction(
         block_, plan_.block_steps ? At(Name("lo")) : At(product_.sum), Name("init"));
     for (const std::string& block : {init, block_}) {
@@ -206,7 +226,8 @@ class HostMatmul {
       schedule_.Split(At(product_.sum), {plan_.block_steps}, {Name("lo"), Name("li")});
       loops.push_back("lo");
     }
-    loops.insert(loops.end(), {"io", "jo"});
+    loops.insert(loops.end(),
+                 {plan_.columns_first ? "jo" : "io", plan_.columns_first ? "io" : "jo"});
     Names order = Around(block_, product_.batch);
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     order.push_back(plan_.block_steps ? At(Name("li")) : At(product_.sum));
@@ -304,14 +325,14 @@ bool IsPlain(const Product& product) {
 }
 
 bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
-                 bool gathered) {
+                 Right right) {
   std::optional<Product> product = ProductOf(*schedule, block);
   if (!product || !IsPlain(*product)) return false;
   int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
   bool empty = product->rows == 0 || product->steps == 0;
   if (empty || lanes < 2 || product->columns < lanes || facts.vector_registers < kLeastRegisters)
     return false;
-  Plan plan = ChoosePlan(*product, facts, lanes, gathered);
+  Plan plan = ChoosePlan(*product, facts, lanes, right);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
@@ -331,15 +352,31 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
 }
 
 bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  return PackProduct(schedule, block, facts, false);
+  return PackProduct(schedule, block, facts, Right::kPlain);
+}
+
+// Whether what a block copies, [step, column], has the columns side by side.
+bool IsInRows(const Schedule& schedule, const std::string& copy) {
+  const BlockNode* block = FindBlockNamed(schedule, copy);
+  const auto* store = block->body.As<BufferStoreNode>();
+  const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
+  if (!load || !load->buffer->strides.empty()) return false;
+  arith::Analyzer analyzer;
+  for (const BlockIter& iter : block->iters)
+    analyzer.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
+  auto place = arith::AsLinear(analyzer.Simplify(FlatIndex(load->buffer, load->indices)),
+                               block->iters.back().var.node());
+  return place && place->coefficient == 1;
 }
 
 // Rows, columns or steps of several axes, and windows: these are gathered while they are packed.
 bool PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::string left = schedule->Im2col(block.name)[0];
-  if (!PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, true))
+  Names made = schedule->Im2col(block.name);
+  Right right = IsInRows(*schedule, made[1]) ? Right::kInRows : Right::kGathered;
+  if (!PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, right))
     return false;
-  Try(schedule, [&](Schedule* attempt) { attempt->Inline(left); });
+  for (const std::string& factor : {made[0], made[1]})
+    Try(schedule, [&](Schedule* attempt) { attempt->Inline(factor); });
   return true;
 }
 

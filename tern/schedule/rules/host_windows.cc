@@ -226,10 +226,18 @@ class HostWindows {
   Names Cut(const std::string& block, std::string loop, int64_t extent, int64_t size) {
     Names blocks = {block};
     for (; extent > size; extent -= size) {
-      loop = schedule_.Partition(LoopOf(blocks.back(), loop), size)[1];
-      blocks.push_back(blocks.back() + "_1");
+      Names parts = {FreshLoopName(schedule_, loop + "_0"), FreshLoopName(schedule_, loop + "_1")};
+      schedule_.Partition(LoopOf(blocks.back(), loop), size, parts);
+      loop = parts[1];
+      blocks.push_back(BlockBelow(loop));
     }
     return blocks;
+  }
+
+  std::string BlockBelow(const std::string& loop) const {
+    for (const ForNode* other : LoopsIn(schedule_.function()->body))
+      if (other->var.name() == loop) return BlocksIn(other->body)[0]->name;
+    return "";
   }
 
   Schedule& schedule_;

@@ -7,10 +7,10 @@
 #include <map>
 #include <unordered_set>
 
-#include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -24,7 +24,9 @@ struct Access {
 // What the body of a loop touches.
 class BodyScan : public StmtVisitor {
  public:
-  explicit BodyScan(const ForNode* loop) : loop_(loop) { Visit(loop->body); }
+  BodyScan(const ForNode* loop, const arith::Analyzer& known) : loop_(loop), ranges_(known) {
+    Visit(loop->body);
+  }
 
   bool independent(bool distinct) const {
     if (has_other_effects_) return false;
@@ -42,12 +44,24 @@ class BodyScan : public StmtVisitor {
   using StmtVisitor::Visit;
   using StmtVisitor::VisitNode;
 
-  // In one dimension all accesses have one index, which differs from iteration to iteration. Then
-  // what two iterations touch differs in that dimension.
+  // Indices may say more of the place in memory together than each for itself: i // n and i % n.
   bool AccessedApart(const std::vector<Access>& accesses) const {
     const Access& first = accesses[0];
     for (const Access& access : accesses)
       if (access.buffer != first.buffer) return false;
+    if (ApartInOneDimension(accesses)) return true;
+    if (first.indices.size() < 2 || !first.buffer->strides.empty()) return false;
+    std::vector<Access> flat;
+    for (const Access& access : accesses)
+      flat.push_back(
+          {access.buffer, {ranges_.Simplify(FlatIndex(Buffer(access.buffer), access.indices))}});
+    return ApartInOneDimension(flat);
+  }
+
+  // In one dimension all accesses have one index, which differs from iteration to iteration. Then
+  // what two iterations touch differs in that dimension.
+  bool ApartInOneDimension(const std::vector<Access>& accesses) const {
+    const Access& first = accesses[0];
     for (size_t d = 0; d < first.indices.size(); ++d) {
       auto expected = arith::AsLinear(first.indices[d], loop_->var.node());
       if (!expected || expected->coefficient == 0) continue;
@@ -150,7 +164,7 @@ class BodyScan : public StmtVisitor {
   bool has_other_effects_ = false;
   ir::VarMap lets_;  // definitions that are linear in the loop's variable
   std::unordered_set<const ir::Node*> varying_;
-  arith::Analyzer ranges_;                                  // of the loops inside
+  arith::Analyzer ranges_;                                  // of variables, also of loops inside
   ir::VarMap starts_;                                       // 0 for each of them
   std::map<const VarNode*, std::vector<Access>> accesses_;  // by address
   std::unordered_set<const VarNode*> written_;              // addresses
@@ -159,8 +173,8 @@ class BodyScan : public StmtVisitor {
 
 }  // namespace
 
-bool IterationsAreIndependent(const ForNode* loop, bool distinct) {
-  return BodyScan(loop).independent(distinct);
+bool IterationsAreIndependent(const ForNode* loop, bool distinct, const arith::Analyzer& known) {
+  return BodyScan(loop, known).independent(distinct);
 }
 
 }  // namespace tern::tir

@@ -24,15 +24,6 @@ Expr NumElements(const Buffer& buffer) {
   return arith::Analyzer().Simplify(size);
 }
 
-Buffer Flatten(const Buffer& buffer) {
-  auto flat = ffi::Make<BufferNode>(*buffer);
-  flat->shape = {NumElements(buffer)};
-  flat->strides = {};
-  flat->offset = {};
-  if (buffer->offset) flat->alignment = 0;  // it was that of an element inside
-  return Buffer(flat.get());
-}
-
 // ---- Of an index, which may be a vector.
 
 Expr Widen(const Expr& scalar, DataType dtype) {
@@ -64,7 +55,7 @@ class Flattener : public StmtMutator {
     std::vector<Buffer> declared;
     for (const Param& param : function->params) {
       if (!param.is_tensor() || IsFlat(param.buffer)) continue;
-      declared.push_back(Flatten(param.buffer));
+      declared.push_back(FlatView(param.buffer));
       new_buffers_[param.buffer.get()] = declared.back();
     }
     Stmt body = Mutate(function->body);
@@ -78,7 +69,7 @@ class Flattener : public StmtMutator {
 
   Buffer MutateDef(const BufferDef& buffer) override {
     if (IsFlat(buffer)) return StmtMutator::MutateDef(buffer);
-    Buffer flat = Flatten(buffer);
+    Buffer flat = FlatView(buffer);
     // Between strides, nothing is less than no element.
     if (!buffer->strides.empty() && !ir::AsConstInt(flat->shape[0])) {
       auto copy = ffi::Make<BufferNode>(*flat);
@@ -116,6 +107,15 @@ Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
   }
   if (!flat) flat = Expr(0);
   return buffer->offset ? Shift(flat, buffer->offset) : flat;
+}
+
+Buffer FlatView(const Buffer& buffer) {
+  auto flat = ffi::Make<BufferNode>(*buffer);
+  flat->shape = {NumElements(buffer)};
+  flat->strides = {};
+  flat->offset = {};
+  if (buffer->offset) flat->alignment = 0;  // it was that of an element inside
+  return Buffer(flat.get());
 }
 
 PrimFunc FlattenBuffers(const PrimFunc& function) { return Flattener().Run(function); }

@@ -15,6 +15,9 @@ PrimFunc FlattenBuffers(const PrimFunc& function);
 // elements that are next to each other stay a ramp, which code generators look for.
 Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices);
 
+// The same memory as one row of elements.
+Buffer FlatView(const Buffer& buffer);
+
 }  // namespace tern::tir
 
 #endif  // TERN_TIR_TRANSFORM_FLATTEN_BUFFERS_H_

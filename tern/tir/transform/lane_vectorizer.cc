@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/lane_vectorizer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
 
 LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
-                               FaultAnalysis faults)
-    : loop_(loop), lanes_(lanes), kind_(kind), faults_(std::move(faults)) {}
+                               FaultAnalysis faults, const arith::Analyzer& analyzer)
+    : loop_(loop), lanes_(lanes), kind_(kind), faults_(std::move(faults)), analyzer_(analyzer) {}
 
 Stmt LaneVectorizer::Run() {
   Stmt result = VectorizeOrSerialize(loop_->body);
-  return any_vector_ ? result : Stmt();
+  if (!any_vector_) return {};
+  for (const auto& [buffer, view] : views_) result = DeclBufferNode::Make(view, result, view->span);
+  return result;
 }
 
 // ---- Expressions ----
@@ -120,19 +124,36 @@ Expr LaneVectorizer::VectorizeNode(const ir::CallNode* node) {
 }
 
 Expr LaneVectorizer::VectorizeNode(const ir::BufferLoadNode* node) {
-  std::vector<Expr> indices = VectorizeIndices(node->indices);
-  return indices.empty() ? Expr() : ir::BufferLoadNode::Make(node->buffer, indices, node->span);
+  Place place = VectorizePlace(node->buffer, node->indices);
+  return place.indices.empty() ? Expr()
+                               : ir::BufferLoadNode::Make(place.buffer, place.indices, node->span);
 }
 
-std::vector<Expr> LaneVectorizer::VectorizeIndices(const std::vector<Expr>& indices) {
-  std::vector<Expr> result;
+LaneVectorizer::Place LaneVectorizer::VectorizePlace(const Buffer& buffer,
+                                                     const std::vector<Expr>& indices) {
+  Place result{buffer, {}};
   for (const Expr& index : indices) {
-    Expr value = Vectorize(index);
-    bool last = result.size() + 1 == indices.size();
-    if (!value || (!last && !value.dtype().is_scalar())) return {};
-    result.push_back(value);
+    bool last = result.indices.size() + 1 == indices.size();
+    if (!last && DependsOnLane(index)) return FlattenPlace(buffer, indices);
+    result.indices.push_back(Vectorize(index));
+    if (!result.indices.back()) return {};
   }
   return result;
+}
+
+LaneVectorizer::Place LaneVectorizer::FlattenPlace(const Buffer& buffer,
+                                                   const std::vector<Expr>& indices) {
+  // Kernels get tensors by the buffers that they use.
+  bool is_kernel = kind_ && kind_->role == target::Role::kDevice;
+  if (is_kernel || !buffer->strides.empty()) return {};
+  std::vector<Expr> linear;
+  for (const Expr& index : indices) linear.push_back(ir::Substitute(index, linear_));
+  Expr ramp = AsRamp(analyzer_.Simplify(FlatIndex(buffer, linear)));
+  if (!ramp || !ramp.As<ir::RampNode>()) return {};
+  auto view = std::find_if(views_.begin(), views_.end(),
+                           [&](const auto& known) { return known.first.same(buffer); });
+  if (view == views_.end()) view = views_.insert(view, {buffer, FlatView(buffer)});
+  return {view->second, {ramp}};
 }
 
 std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
@@ -178,12 +199,12 @@ Stmt LaneVectorizer::Vectorize(const Stmt& stmt) {
 }
 
 Stmt LaneVectorizer::VectorizeNode(const BufferStoreNode* node) {
-  std::vector<Expr> indices = VectorizeIndices(node->indices);
+  auto [buffer, indices] = VectorizePlace(node->buffer, node->indices);
   Expr value = Widen(node->value);
   if (indices.empty() || indices.back().dtype().is_scalar() || !value) return {};
-  if (!IfTaken(ir::BufferLoadNode::Make(node->buffer, indices, node->span))) return {};
+  if (!IfTaken(ir::BufferLoadNode::Make(buffer, indices, node->span))) return {};
   any_vector_ = true;
-  return BufferStoreNode::Make(node->buffer, indices, value, node->span);
+  return BufferStoreNode::Make(buffer, indices, value, node->span);
 }
 
 Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "tern/arith/analyzer.h"
 #include "tern/ir/mutator.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/fault_analysis.h"
@@ -16,9 +17,9 @@ namespace tern::tir {
 class LaneVectorizer {
  public:
   // `kind` is what code is generated for; null: any vector is fine.
-  // `faults` knows what is in scope, the loop's variable too.
+  // `faults` and `analyzer` know what is in scope, the loop's variable too.
   LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
-                 FaultAnalysis faults);
+                 FaultAnalysis faults, const arith::Analyzer& analyzer);
 
   // Code that does what the loop does, given that its iterations are independent: what has no
   // vector form runs in serial loops over the lanes. Null where nothing has a vector form.
@@ -64,9 +65,16 @@ class LaneVectorizer {
   Expr AsRamp(const Expr& expr);
   // `expr` as a vector: repeated where it is a scalar.
   Expr Widen(const Expr& expr);
-  // The indices of all lanes, the last one a vector where they differ; empty where there is no such
-  // form.
-  std::vector<Expr> VectorizeIndices(const std::vector<Expr>& indices);
+  // The elements of all lanes: the last index is a vector where they differ. Indices are empty
+  // where there is no such form.
+  struct Place {
+    Buffer buffer;
+    std::vector<Expr> indices;
+  };
+  Place VectorizePlace(const Buffer& buffer, const std::vector<Expr>& indices);
+  // Neighbours in memory whose indices do not say so, as in X[i // n, i % n]: the buffer is seen as
+  // one row.
+  Place FlattenPlace(const Buffer& buffer, const std::vector<Expr>& indices);
   // `expr`, or null where the target does not take it.
   Expr IfTaken(Expr expr) const;
 
@@ -85,8 +93,10 @@ class LaneVectorizer {
   int lanes_;
   const target::TargetKind* kind_;
   FaultAnalysis faults_;
-  ir::VarMap linear_;    // variables that are linear in the loop's, as such expressions
-  ir::VarMap vectors_;   // other variables that depend on the lane, as vectors
+  const arith::Analyzer& analyzer_;
+  ir::VarMap linear_;   // variables that are linear in the loop's, as such expressions
+  ir::VarMap vectors_;  // other variables that depend on the lane, as vectors
+  std::vector<std::pair<Buffer, Buffer>> views_;  // buffers that are seen as one row, as such
   int vector_lets_ = 0;  // definitions of vector type around the statement at hand
   bool any_vector_ = false;
 };

@@ -65,7 +65,10 @@ class LimitFinder : public StmtVisitor {
   void VisitLet(const T* node) {
     inner_.insert(node->var.node());
     analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
-    if (std::is_same_v<T, LetStmtNode> && node->value.dtype() == DataType::Bool()) AddCondition(node->value);
+    if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value))
+      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    if (std::is_same_v<T, LetStmtNode> && node->value.dtype() == DataType::Bool())
+      AddCondition(node->value);
     VisitChildren(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -124,8 +127,8 @@ class LimitFinder : public StmtVisitor {
   std::optional<Limit> FindLimit(const Expr& a, const Expr& b, bool strict) const {
     DataType dtype = loop_->var.dtype();
     if (a.dtype() != dtype) return {};
-    auto left = arith::AsLinear(a, loop_->var.node()),
-         right = arith::AsLinear(b, loop_->var.node());
+    auto left = arith::AsLinear(ir::Substitute(a, lets_), loop_->var.node()),
+         right = arith::AsLinear(ir::Substitute(b, lets_), loop_->var.node());
     if (!left || !right) return {};
     auto slope = arith::FoldInt(NodeKind::kSub, right->coefficient, left->coefficient);
     constexpr int64_t kMaxSlope = std::numeric_limits<int32_t>::max();
@@ -186,6 +189,7 @@ class LimitFinder : public StmtVisitor {
   std::vector<Limit> limits_;
   std::unordered_set<const ir::ExprNode*> spoiled_;
   std::unordered_set<const VarNode*> inner_;
+  ir::VarMap lets_;  // those of them that are definitions of indices
   bool is_special_ = false;
   int nodes_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/vectorize_loops.h"
 
+#include "tern/arith/linear.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analyzed_mutator.h"
@@ -97,24 +98,35 @@ class Vectorizer : public AnalyzedMutator {
     Var start(node->var.name() + "_start", node->var.dtype(), node->span);
     Stmt serial = ForNode::Make(node->var, fixed ? node->min : start, node->extent,
                                 ForKind::kSerial, Mutate(node->body), "", node->span);
-    const auto* loop = serial.As<ForNode>();
     Stmt result;
-    if ((!kind_ || kind_->vectors) && IterationsAreIndependent(loop, distinct_)) {
-      faults_.BindLoop(loop);
-      result = LaneVectorizer(loop, lanes, kind_, faults_).Run();
+    if (!kind_ || kind_->vectors) {
+      result = Vectorize(serial.As<ForNode>(), lanes);
+      // Indices may be seen to be neighbours by what was computed of them before.
+      if (Stmt whole = result ? Stmt() : Substitute(serial, lets_); whole && !whole.same(serial))
+        result = Vectorize(whole.As<ForNode>(), lanes);
     }
     if (!result) result = serial;
     return fixed ? result : LetStmtNode::Make(start, node->min, result, node->span);
   }
 
+  // Null where there is no vector code.
+  Stmt Vectorize(const ForNode* loop, int lanes) {
+    if (!IterationsAreIndependent(loop, distinct_, analyzer_)) return {};
+    faults_.BindLoop(loop);
+    return LaneVectorizer(loop, lanes, kind_, faults_, analyzer_).Run();
+  }
+
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     faults_.BindLet(node->var, node->value);
+    if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value))
+      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
     return MutateChildren(node, self);
   }
 
   const target::TargetKind* kind_;
   bool distinct_;
   FaultAnalysis faults_;
+  ir::VarMap lets_;  // definitions of indices
 };
 
 }  // namespace
