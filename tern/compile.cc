@@ -12,6 +12,7 @@
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/extern_kernel.h"
@@ -21,6 +22,7 @@
 #include "tern/tir/math/functions.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/passes.h"
+#include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/visitor.h"
 
 namespace tern {
@@ -181,11 +183,75 @@ ir::IRModule LowerAlike(const ir::IRModule& module, const target::Target& target
   return ir::RunPasses(module, LoweringPasses(target, options), checked);
 }
 
+tir::PrimFunc WithoutAttr(const tir::PrimFunc& function, const char* key) {
+  auto copy = ffi::Make<tir::PrimFuncNode>(*function);
+  copy->attrs.erase(key);
+  return tir::PrimFunc(copy);
+}
+
+// A function of a host, compiled as it was written, and its parts, scheduled as those of one whose
+// constants cost nothing.
+std::vector<ir::BaseFunc> SplitFunction(const tir::PrimFunc& function, const target::Target& target,
+                                        const CompileOptions& options) {
+  std::vector<std::string> passes = {"apply_schedules", "split_preparation"};
+  if (options.default_schedules) passes.insert(passes.begin(), "default_schedules");
+  ir::IRModule split = ir::RunPasses(
+      ir::IRModule::Make({function.WithAttr(tir::attr::kTarget, target)}), passes, {});
+  bool names_target = function->attrs.count(tir::attr::kTarget) > 0;
+  tir::PrimFunc whole = WithoutAttr(function, tir::attr::kConstants);
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, base] : split->functions) {
+    tir::PrimFunc part = tir::AsPrimFunc(base);
+    if (name != function->name) {
+      functions.emplace_back(names_target ? part : WithoutAttr(part, tir::attr::kTarget));
+      continue;
+    }
+    for (const char* kept : {tir::attr::kPrepare, tir::attr::kPrepared})
+      if (auto it = part->attrs.find(kept); it != part->attrs.end())
+        whole = whole.WithAttr(kept, it->second);
+  }
+  functions.emplace_back(whole);
+  return functions;
+}
+
+std::string TextAttr(const tir::PrimFunc& function, const char* key) {
+  auto it = function->attrs.find(key);
+  return it == function->attrs.end() ? "" : it->second.As<std::string>();
+}
+
 }  // namespace
 
-ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
-                   const CompileOptions& options) {
+ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
+                             const CompileOptions& options) {
   Initialize();
+  auto has_constants = [](const auto& entry) {
+    return entry.second->attrs.count(tir::attr::kConstants) > 0;
+  };
+  if (!target->kind->lowered ||
+      std::none_of(module->functions.begin(), module->functions.end(), has_constants))
+    return module;
+  tir::Verify(module);
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& entry : module->functions) {
+    if (!has_constants(entry)) {
+      functions.push_back(entry.second);
+      continue;
+    }
+    tir::PrimFunc function = tir::AsPrimFunc(entry.second);
+    target::Target own = TargetOf(function, target);
+    if (options.prepare_constants && !own->is_device()) {
+      for (const ir::BaseFunc& part : SplitFunction(function, own, options))
+        functions.push_back(part);
+    } else {
+      functions.emplace_back(WithoutAttr(function, tir::attr::kConstants));
+    }
+  }
+  return ir::IRModule::Make(functions);
+}
+
+ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
+                   const CompileOptions& options) {
+  ir::IRModule module = WithPreparation(written, target, options);
   // Those of one target pass through its passes together, with the kernels that are given as code.
   std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> groups;
   groups[target->str()].first = target;
@@ -239,7 +305,9 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
   return root;
 }
 
-runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target) {
+runtime::ArtifactMeta DescribeModule(const ir::IRModule& written, const target::Target& target,
+                                     const CompileOptions& options) {
+  ir::IRModule module = WithPreparation(written, target, options);
   runtime::ArtifactMeta meta;
   meta.target = target->str();
   meta.hosts = {HostOf(target)->str()};
@@ -251,6 +319,8 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::T
     runtime::FunctionInfo info{name, {}};
     if (const std::string& device = TargetOf(function, target)->kind->device; device != meta.device)
       info.device = device;
+    info.prepare = TextAttr(function, tir::attr::kPrepare);
+    info.prepared = TextAttr(function, tir::attr::kPrepared);
     for (const tir::Param& param : function->params) {
       runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
       if (param.is_tensor()) {

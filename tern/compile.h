@@ -23,7 +23,16 @@ struct CompileOptions : ir::PassOptions {
   bool bounds_checks = false;
   // Functions without a schedule get one by the rules of the target (default_schedules).
   bool default_schedules = true;
+  // Functions of hosts with constants are compiled in two parts too (WithPreparation).
+  bool prepare_constants = true;
 };
+
+// The module as Compile takes it: functions of hosts that say which of their parameters
+// are constant have beside them, where that is of use, a function that makes what they need of
+// these and one that does the rest (split_preparation), both scheduled. No function says what is
+// constant any more, so that doing it again adds nothing.
+ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
+                             const CompileOptions& options = {});
 
 // Lowers every function of `module` and generates code: the host module, with the device modules as
 // imports. A function is for `target`, unless it names another device itself (attr::kTarget).
@@ -38,8 +47,10 @@ ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
 std::vector<std::string> LoweringPasses(const target::Target& target,
                                         const CompileOptions& options = {});
 
-// How the functions of a module, as written, are called once compiled for `target`.
-runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target);
+// How the functions of a module are called once compiled for `target`: as they are written, and
+// those that WithPreparation adds.
+runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target,
+                                     const CompileOptions& options = {});
 
 }  // namespace tern
 

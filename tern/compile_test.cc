@@ -5,6 +5,7 @@
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/ffi/registry.h"
+#include "tern/runtime/prepared_function.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/interpreter/interpreter.h"
 #include "tern/tir/text.h"
@@ -173,6 +174,84 @@ TEST_F(CompileTest, DescribesFunctions) {
   ASSERT_EQ(meta.functions.size(), 1u);
   EXPECT_EQ(meta.functions[0], expected);
   EXPECT_EQ(meta.device, "cpu");
+}
+
+// What a caller does with constants, by hand and by Prepare.
+class ConstantsTest : public CompileTest {
+ protected:
+  void SetUp() override {
+    CompileTest::SetUp();
+    ir::IRModule program = tir::ParseModule("t.tir", R"(
+      func f(A: float32[n], B: float32[n], s: float32, C: float32[n]) attrs {constants = ["B"]} {
+        alloc T: float32[n, 2]
+        for i in 0..n { T[i, 0] = B[i] * 10 }
+        for i in 0..n { T[i, 1] = B[i] * 100 }
+        for i in 0..n { C[i] = A[i] + T[i, 0] + T[i, 1] * s }
+      }
+      func plain(A: float32[n]) { A[0] = 7 })");
+    target::Target target = target::Target::DefaultHost();
+    meta_ = DescribeModule(program, target);
+    module_ = codegen::LoadLinkable(Compile(program, target));
+    std::fill_n(a_.as<float>(), 3, 1.0f);
+    std::fill_n(b_.as<float>(), 3, 2.0f);
+  }
+  template <class... T>
+  ffi::Function PrepareWith(const std::string& name, T&&... args) {
+    std::vector<ffi::Any> all{ffi::Any(args)...};
+    std::vector<ffi::AnyView> views(all.begin(), all.end());
+    return Prepare(module_, meta_, meta_.Get(name), views);
+  }
+
+  runtime::ArtifactMeta meta_;
+  ffi::Module module_;
+  Tensor a_ = Float({3}), b_ = Float({3}), c_ = Float({3});
+};
+
+TEST_F(ConstantsTest, AreDescribed) {
+  std::vector<std::string> texts;
+  for (const runtime::FunctionInfo& info : meta_.functions)
+    texts.push_back((meta_.IsPart(info) ? "part " : "") + SignatureText(info));
+  EXPECT_EQ(texts, (std::vector<std::string>{
+                       "f(A: float32[n], B: float32[n], s: float32, C: float32[n] (written)), or "
+                       "f_prepare once, then f_prepared",
+                       "part f_prepare(B: float32[n], T: float32[n, 2] (written))",
+                       "part f_prepared(A: float32[n], T: float32[n, 2], s: float32, C: "
+                       "float32[n] (written))",
+                       "plain(A: float32[n] (written))"}));
+}
+
+TEST_F(ConstantsTest, ArePreparedOnce) {
+  ffi::Function f = PrepareWith("f", a_, b_, 0.5, c_);
+  std::fill_n(b_.as<float>(), 3, 77.0f);  // nobody looks at it any more
+  f(a_, b_, 0.5, c_);
+  EXPECT_EQ(c_.as<float>()[2], 1 + 20 + 100);
+  f(a_, b_, 2.0, c_);
+  EXPECT_EQ(c_.as<float>()[2], 1 + 20 + 400);
+  PrepareWith("plain", a_)(a_);
+  EXPECT_EQ(a_.as<float>()[0], 7);
+}
+
+TEST_F(ConstantsTest, AreChecked) {
+  auto error_of = [](auto&& body) -> std::string {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.kind() + ": " + error.message();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error_of([&] { PrepareWith("f", a_, b_); }),
+            "TypeError: f: expected 4 arguments, got 2");
+  EXPECT_EQ(error_of([&] { PrepareWith("f", a_, 1, 0.5, c_); }),
+            "TypeError: f: argument B is no tensor of 1 axes");
+  EXPECT_EQ(error_of([&] { PrepareWith("f", a_, Tensor::Empty({3}, DataType::Int(8)), 0.5, c_); }),
+            "TypeError: f_prepare: argument 0 (B): expected float32 tensor of rank 1, got int8 "
+            "tensor of shape (3,) on cpu:0");
+  ffi::Function f = PrepareWith("f", a_, b_, 0.5, c_);
+  EXPECT_EQ(ErrorOf(f, a_, b_, 0.5), "TypeError: f: expected 4 arguments, got 3");
+  EXPECT_EQ(ErrorOf(f, Float({4}), Float({4}), 0.5, Float({4})),
+            "ValueError: f_prepared: argument 1 (T): expected extent 0 to be n = 4, got float32 "
+            "tensor of shape (3, 2) on cpu:0");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
+#include "tern/runtime/prepared_function.h"
 
 namespace tern::tools {
 namespace {
@@ -63,15 +64,30 @@ double ParseNumber(const std::string& option, const std::string& text) {
 
 const runtime::FunctionInfo& FindEntry(const runtime::ArtifactMeta& meta, const std::string& name) {
   std::vector<std::string> names;
+  const runtime::FunctionInfo* whole = nullptr;
+  int count = 0;
   for (const runtime::FunctionInfo& function : meta.functions) {
-    if (function.name == name || (name.empty() && meta.functions.size() == 1)) return function;
+    if (function.name == name) return function;
     names.push_back(function.name);
+    if (meta.IsPart(function)) continue;
+    whole = &function;
+    ++count;
   }
+  if (name.empty() && count == 1) return *whole;
   if (name.empty())
     TERN_THROW(ValueError) << "--entry is needed: the functions are " << ffi::Join(names);
   TERN_THROW(ValueError) << "there is no function " << name << ffi::DidYouMean(name, names)
                          << "; the functions are " << ffi::Join(names);
   return meta.functions.front();
+}
+
+ffi::Function PreparingFunction(const ffi::Module& module, const runtime::ArtifactMeta& meta,
+                                const runtime::FunctionInfo& info) {
+  return ffi::Function::FromPacked(
+      [=, prepared = ffi::Function()](ffi::Args args) mutable -> ffi::Any {
+        if (!prepared) prepared = runtime::Prepare(module, meta, info, args);
+        return prepared.CallPacked(args);
+      });
 }
 
 runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime::RunResult& result,

@@ -21,8 +21,12 @@ std::pair<std::string, std::string> SplitAssignment(const std::string& option,
 int64_t ParseInteger(const std::string& option, const std::string& text);
 double ParseNumber(const std::string& option, const std::string& text);
 
-// The function of that name; the only one where `name` is empty. Throws with the names there are.
+// The function of that name; the only one, but for its parts, where `name` is empty. Throws with
+// the names there are.
 const runtime::FunctionInfo& FindEntry(const runtime::ArtifactMeta& meta, const std::string& name);
+// A function whose first call prepares what it needs of the constant tensors among its arguments.
+ffi::Function PreparingFunction(const ffi::Module& module, const runtime::ArtifactMeta& meta,
+                                const runtime::FunctionInfo& info);
 // The tensor of parameter `name` after a run. Throws with the tensors there are; `option` stands in
 // the message.
 runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime::RunResult& result,

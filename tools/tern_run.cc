@@ -30,6 +30,7 @@ Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its t
   --seed N            of the random inputs (0)
   --batch CALLS       makes the calls in the file CALLS: on each line the words of a command line as above, with tabs between
                       them. Says "call 1 begins", then "call 1 ok" or "call 1 failed: why", and so on
+  --prepare           prepares what the function needs of constant tensors before, once
   --help              this text
 
 Exit code: 0, 1 where a check or a call of a batch fails, 2 on a mistake or an error.
@@ -40,12 +41,12 @@ struct Options {
   runtime::RunOptions run;
   std::vector<std::pair<std::string, std::string>> outputs, checks;
   double tolerance = 1e-5;
-  bool help = false;
+  bool help = false, prepare = false;
 };
 
 using Setter = void (*)(const std::string& option, const std::string& value, Options* options);
 
-// Every option but --help takes a value.
+// Every option but --help and --prepare takes a value.
 const std::map<std::string, Setter>& Setters() {
   static const std::map<std::string, Setter> setters = {
       {"--entry", [](const std::string&, const std::string& value,
@@ -97,6 +98,10 @@ Options ParseWords(const std::vector<std::string>& words) {
       options.help = true;
       return options;
     }
+    if (word == "--prepare") {
+      options.prepare = true;
+      continue;
+    }
     if (!word.starts_with("-")) {
       TERN_CHECK(options.file.empty())
           << "two files are given: " << options.file << " and " << word;
@@ -138,8 +143,10 @@ bool RunCall(const Options& options, Loaded* loaded) {
   loaded->Open(options.file);
   const runtime::FunctionInfo& entry = FindEntry(loaded->meta(), options.entry);
   const std::string& device = loaded->meta().DeviceOf(entry);
-  runtime::RunResult result =
-      runtime::RunFunction(loaded->module()->GetFunction(entry.name), entry, device, options.run);
+  ffi::Function function = options.prepare
+                               ? PreparingFunction(loaded->module(), loaded->meta(), entry)
+                               : loaded->module()->GetFunction(entry.name);
+  runtime::RunResult result = runtime::RunFunction(function, entry, device, options.run);
   std::puts(SummaryLine(entry, device + ":0", result).c_str());
   if (options.run.repeat > 1) std::puts(TimesLine(options.run.repeat, result).c_str());
   for (const auto& [name, path] : options.outputs)

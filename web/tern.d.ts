@@ -91,7 +91,7 @@ export class Module {
   /** The shaders by the names of their kernels. */
   readonly shaders: Map<string, string>;
   /** The section `meta` of the file. */
-  readonly meta: { target: string; device: string; hosts: string[]; functions: { name: string; params: Param[]; device?: string }[] };
+  readonly meta: { target: string; device: string; hosts: string[]; functions: { name: string; params: Param[]; device?: string; prepare?: string; prepared?: string }[] };
   /** A function by its name; says what there is where there is none. */
   get(name: string): TernFunction;
 }

@@ -4,7 +4,8 @@
 
 def signature(case):
     params = ", ".join(f"{t.name}: {t.dtype}[{', '.join(map(str, t.shape))}]" for t in case.tensors)
-    return f"func {case.kind}({params}) attrs {{reassociate = true}}"
+    constants = ", ".join(f'"{t.name}"' for t in case.tensors if t.role == "const")
+    return f"func {case.kind}({params}) attrs {{reassociate = true" + (f", constants = [{constants}]}}" if constants else "}")
 
 
 def block(name, axes, body, init=None):

@@ -1,81 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tern: the case names a compiled file (file=x.so). Tensors are bound to parameters by name. Where
-// the file has a function `prepare`, it is called once, before the time is taken, on constant
-// tensors; what it writes are parameters of the other function.
+// Tern: the case names a compiled file (file=x.so) with one function. Tensors are bound to
+// parameters by name; what the function needs of constant ones is prepared before the time is
+// taken.
 #include "bench/cpu/worker.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/prepared_function.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/thread_pool.h"
 
 namespace tern::bench {
 namespace {
 
-using runtime::Tensor;
-
-class Bindings {
- public:
-  Bindings(const Case& the_case, const Buffers& buffers) {
-    for (const TensorSpec& spec : the_case.tensors()) {
-      // Borrowed: the buffers outlive what is called.
-      runtime::TensorMemory memory{.data = {buffers.Get(spec.name), [](void*) {}},
-                                   .bytes = spec.bytes()};
-      tensors_[spec.name] = Tensor(ffi::Make<runtime::TensorObj>(
-          spec.shape, *DataType::Parse(spec.dtype), TernDevice{kTernDeviceCpu, 0},
-          runtime::TensorLayout{}, memory));
-    }
+// The one function of a file that is no part of another.
+const runtime::FunctionInfo& FindFunction(const runtime::ArtifactMeta& meta) {
+  const runtime::FunctionInfo* found = nullptr;
+  for (const runtime::FunctionInfo& function : meta.functions) {
+    if (meta.IsPart(function)) continue;
+    if (found) throw std::runtime_error("more than one function");
+    found = &function;
   }
+  if (!found) throw std::runtime_error("no function to run");
+  return *found;
+}
 
-  // The arguments of a call; tensors that nobody gave are made.
-  std::vector<ffi::Any> Bind(const runtime::FunctionInfo& function) {
-    std::vector<ffi::Any> args;
-    for (const runtime::ParamInfo& param : function.params) {
-      Tensor& tensor = tensors_[param.name];
-      if (!tensor.get()) tensor = Make(function, param);
-      args.emplace_back(tensor);
-    }
-    return args;
+// Borrowed: the buffers outlive what is called.
+runtime::Tensor Bind(const Case& the_case, const Buffers& buffers, const std::string& name) {
+  for (const TensorSpec& spec : the_case.tensors()) {
+    if (spec.name != name) continue;
+    runtime::TensorMemory memory{.data = {buffers.Get(name), [](void*) {}}, .bytes = spec.bytes()};
+    return {ffi::Make<runtime::TensorObj>(spec.shape, *DataType::Parse(spec.dtype),
+                                          TernDevice{kTernDeviceCpu, 0}, runtime::TensorLayout{},
+                                          memory)};
   }
-
- private:
-  static Tensor Make(const runtime::FunctionInfo& function, const runtime::ParamInfo& param) {
-    if (!param.is_output)
-      throw std::runtime_error("the case has no tensor for " + param.name + " of " +
-                               runtime::SignatureText(function));
-    std::vector<int64_t> shape;
-    for (const std::string& extent : param.shape) shape.push_back(std::stoll(extent));
-    return Tensor::Empty(shape, param.dtype);
-  }
-
-  std::map<std::string, Tensor> tensors_;
-};
-
-void Call(const ffi::Function& function, const std::vector<ffi::Any>& args) {
-  std::vector<ffi::AnyView> views(args.begin(), args.end());
-  function.CallPacked(views);
+  throw std::runtime_error("the case has no tensor " + name);
 }
 
 std::vector<Variant> PrepareTern(const Case& the_case, const Buffers& buffers) {
   runtime::Artifact artifact = runtime::Artifact::Open(the_case.Text("file"));
   ffi::Module module = artifact.Load();
-  Bindings bindings(the_case, buffers);
-  const runtime::FunctionInfo* main = nullptr;
-  bool is_prepared = false;
-  for (const runtime::FunctionInfo& function : artifact.meta().functions) {
-    if (function.name == "prepare") {
-      Call(module->GetFunction("prepare"), bindings.Bind(function));
-      is_prepared = true;
-    } else {
-      if (main) throw std::runtime_error("more than one function beside 'prepare'");
-      main = &function;
-    }
-  }
-  if (!main) throw std::runtime_error("no function to run");
-  std::vector<ffi::Any> args = bindings.Bind(*main);
-  ffi::Function function = module->GetFunction(main->name);
+  const runtime::FunctionInfo& info = FindFunction(artifact.meta());
+  std::vector<ffi::Any> args;
+  for (const runtime::ParamInfo& param : info.params)
+    args.emplace_back(Bind(the_case, buffers, param.name));
   std::vector<ffi::AnyView> views(args.begin(), args.end());
+  ffi::Function function = runtime::Prepare(module, artifact.meta(), info, views);
   auto call = [module, function, args, views] { function.CallPacked(views); };
-  return {{is_prepared ? "prepared" : "plain", call}};
+  return {{info.prepare.empty() ? "plain" : "prepared", call}};
 }
 
 }  // namespace

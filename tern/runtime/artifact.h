@@ -39,6 +39,9 @@ struct FunctionInfo {
   std::string name;
   std::vector<ParamInfo> params;
   std::string device = {};  // the kind whose tensors it takes, where that is not the module's
+  // The function that makes what this one needs of constant tensors, and the one that, given that,
+  // does the rest; parameters of one name are the same. Or both "". See prepared_function.h.
+  std::string prepare = {}, prepared = {};
 
   friend bool operator==(const FunctionInfo&, const FunctionInfo&) = default;
 };
@@ -61,6 +64,10 @@ struct ArtifactMeta {
   std::vector<Import> imports;    // all modules below the root
   std::vector<int> root_imports;  // those that the host code imports itself
 
+  // Throws where there is no such function.
+  const FunctionInfo& Get(const std::string& function) const;
+  // Whether a function is a part of another, as FunctionInfo says.
+  bool IsPart(const FunctionInfo& function) const;
   // The kind whose tensors a function takes.
   const std::string& DeviceOf(const FunctionInfo& function) const {
     return function.device.empty() ? device : function.device;

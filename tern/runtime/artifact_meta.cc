@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 
 #include "tern/ffi/json.h"
@@ -59,8 +60,25 @@ FunctionInfo ReadFunction(const ValueReader& value) {
     function.device = value.Field("device").Text();
     if (function.device.empty()) value.Fail("the device is empty");
   }
-  value.ExpectOnly({"name", "params", "device"});
+  if (value.Has("prepare") || value.Has("prepared")) {
+    function.prepare = value.Field("prepare").Text();
+    function.prepared = value.Field("prepared").Text();
+  }
+  value.ExpectOnly({"name", "params", "device", "prepare", "prepared"});
   return function;
+}
+
+// The parts of a function are functions, and have no parts themselves.
+void CheckParts(const ArtifactMeta& meta) {
+  for (const FunctionInfo& function : meta.functions) {
+    if (function.prepare.empty() && function.prepared.empty()) continue;
+    for (const std::string& part : {function.prepare, function.prepared})
+      TERN_CHECK(std::any_of(
+          meta.functions.begin(), meta.functions.end(),
+          [&](const FunctionInfo& other) { return other.name == part && other.prepare.empty(); }))
+          << "meta.functions: " << function.name << " is prepared by '" << part
+          << "', which is no function";
+  }
 }
 
 std::vector<int> ReadIndices(const ValueReader& value, size_t count) {
@@ -93,6 +111,19 @@ void CheckTree(const ArtifactMeta& meta) {
 
 }  // namespace
 
+const FunctionInfo& ArtifactMeta::Get(const std::string& function) const {
+  for (const FunctionInfo& info : functions)
+    if (info.name == function) return info;
+  TERN_THROW(ValueError) << "there is no function " << function;
+}
+
+bool ArtifactMeta::IsPart(const FunctionInfo& function) const {
+  return std::any_of(functions.begin(), functions.end(), [&](const FunctionInfo& whole) {
+    return !function.name.empty() &&
+           (whole.prepare == function.name || whole.prepared == function.name);
+  });
+}
+
 std::string SignatureText(const FunctionInfo& function) {
   std::string text = function.name + "(";
   for (size_t i = 0; i < function.params.size(); ++i) {
@@ -104,7 +135,9 @@ std::string SignatureText(const FunctionInfo& function) {
     text += param.strides.empty() ? "]" : "] strides(" + ffi::Join(param.strides) + ")";
     if (param.is_output) text += " (written)";
   }
-  return text + ")" + (function.device.empty() ? "" : " on " + function.device);
+  text += ")" + (function.device.empty() ? "" : " on " + function.device);
+  if (function.prepare.empty()) return text;
+  return text + ", or " + function.prepare + " once, then " + function.prepared;
 }
 
 std::string WriteMeta(const ArtifactMeta& meta) {
@@ -115,6 +148,10 @@ std::string WriteMeta(const ArtifactMeta& meta) {
     ffi::Map map =
         ffi::MakeMap({{"name", function.name}, {"params", ffi::MakeArray(std::move(params))}});
     if (!function.device.empty()) map->items["device"] = function.device;
+    if (!function.prepare.empty()) {
+      map->items["prepare"] = function.prepare;
+      map->items["prepared"] = function.prepared;
+    }
     functions.push_back(map);
   }
   for (const ArtifactMeta::Import& import : meta.imports)
@@ -145,6 +182,7 @@ ArtifactMeta ReadMeta(std::string_view json) {
       if (meta.functions[i].name == meta.functions.back().name)
         item.Fail("a second function named " + meta.functions.back().name);
   }
+  CheckParts(meta);
   std::vector<ValueReader> imports = value.Field("imports").Items();
   for (const ValueReader& item : imports) {
     ArtifactMeta::Import import{item.Field("kind").Text(),

@@ -155,6 +155,10 @@ TEST_F(ArtifactTest, SealingIsRepeatable) {
 TEST(ArtifactMeta, RoundTrips) {
   ArtifactMeta meta = TestMeta();
   meta.functions[0].params[1].strides = {"s"};
+  meta.functions.push_back({"add_prepare", {}});
+  meta.functions.push_back({"add_prepared", {}});
+  meta.functions[0].prepare = "add_prepare";
+  meta.functions[0].prepared = "add_prepared";
   std::string text = WriteMeta(meta);
   EXPECT_EQ(WriteMeta(ReadMeta(text)), text);
   EXPECT_EQ(ReadMeta(text).functions, meta.functions);
@@ -198,6 +202,16 @@ TEST(ArtifactMeta, FieldsAreChecked) {
   EXPECT_EQ(
       MetaError([](ArtifactMeta* meta) { meta->functions[0].params[0].strides = {"n", "1"}; }),
       "meta.functions[0].params[0]: there are 2 strides for 1 axes");
+  auto prepared_by = [](const char* prepare, const char* prepared) {
+    return MetaError([=](ArtifactMeta* meta) {
+      meta->functions[0].prepare = prepare;
+      meta->functions[0].prepared = prepared;
+    });
+  };
+  EXPECT_EQ(prepared_by("nobody", "add"),
+            "meta.functions: add is prepared by 'nobody', which is no function");
+  EXPECT_EQ(prepared_by("add", "add"),
+            "meta.functions: add is prepared by 'add', which is no function");
   EXPECT_EQ(ErrorOf([] { ReadMeta("{}"); }), "meta: field \"tern_version\" is missing");
   EXPECT_EQ(ErrorOf([] { ReadMeta("[]"); }), "meta: expected Map, got Array");
   ffi::Any value = ffi::ParseJson(WriteMeta(TestMeta()));

@@ -50,7 +50,7 @@ struct RunOptions {
   int64_t offset = 0;
   uint64_t seed = 0;
   int repeat = 1;
-  bool bounds_checks = false, default_schedules = true;
+  bool bounds_checks = false, default_schedules = true, prepare = false;
 };
 int Run(const RunOptions& options);
 

@@ -35,8 +35,11 @@ void Compile(const CompileOptions& options) {
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
   std::vector<target::Target> targets = TargetsOf(options);
+  // Machines differ in what they prepare, and functions are described once for all.
+  compile_options.prepare_constants = targets.size() == 1;
+  module = WithPreparation(module, targets[0], compile_options);
   std::vector<ffi::Module> compiled;
-  runtime::ArtifactMeta meta = DescribeModule(module, targets[0]);
+  runtime::ArtifactMeta meta = DescribeModule(module, targets[0], compile_options);
   meta.hosts.clear();
   for (const target::Target& target : targets) {
     compiled.push_back(tern::Compile(module, target, compile_options));

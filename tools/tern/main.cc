@@ -64,6 +64,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("--seed", options->seed, "of the random inputs");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
+  command->add_flag("--prepare", options->prepare, "prepare constant tensors first, once");
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 

@@ -50,11 +50,12 @@ Program Load(const RunOptions& options) {
                               ? target::Target::DefaultHost()
                               : target::Target::Parse(options.target, options.host);
   program.source = tir::ParseFile(options.input);
-  program.meta = DescribeModule(program.source, target);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
-  program.module = codegen::LoadLinkable(tern::Compile(program.source, target, compile_options));
+  ir::IRModule module = WithPreparation(program.source, target, compile_options);
+  program.meta = DescribeModule(module, target, compile_options);
+  program.module = codegen::LoadLinkable(tern::Compile(module, target, compile_options));
   program.where = target->is_device() ? program.meta.device + ":0" : target->kind->name;
   return program;
 }
@@ -89,7 +90,8 @@ std::vector<Comparison> Check(const std::string& check, const Program& program,
 // Prints what came of one function; returns whether it is right as far as was asked.
 bool RunOne(const RunOptions& options, const Program& program, const runtime::FunctionInfo& info,
             const runtime::RunOptions& run) {
-  ffi::Function function = program.module->GetFunction(info.name);
+  ffi::Function function = options.prepare ? PreparingFunction(program.module, program.meta, info)
+                                           : program.module->GetFunction(info.name);
   runtime::RunResult result =
       runtime::RunFunction(function, info, program.meta.DeviceOf(info), run);
   std::string where = info.device.empty() ? program.where : info.device + ":0";
@@ -119,6 +121,7 @@ int Run(const RunOptions& options) {
       << "--check interp needs the .tir file, not a compiled one";
   runtime::RunOptions run = MakeRunOptions(options);
   std::vector<runtime::FunctionInfo> chosen = program.meta.functions;
+  std::erase_if(chosen, [&](const auto& function) { return program.meta.IsPart(function); });
   if (!options.entry.empty()) chosen = {FindEntry(program.meta, options.entry)};
   bool right = true;
   for (const runtime::FunctionInfo& info : chosen)

@@ -119,6 +119,15 @@ std::string BoundMap() {
   return ffi::WriteJson(ffi::Any(KernelMapToValue(artifact.fmap)));
 }
 
+// Of a function in two parts.
+std::string PreparedMeta() {
+  ArtifactMeta meta = TestMeta();
+  meta.functions.push_back({"a", {}});
+  meta.functions[0].prepare = "call";
+  meta.functions[0].prepared = "a";
+  return WriteMeta(meta);
+}
+
 // What the fuzzers of the C++ readers start from.
 void AsAnything(const std::string& bytes) {
   AsContainer(bytes);
@@ -143,13 +152,17 @@ void Main(uint32_t seed) {
   std::mt19937 random(seed);
   ByteReader reader(module, "module");
   reader.Sized();
-  std::string map(reader.Sized()), bound = BoundMap();
+  std::string map(reader.Sized()), bound = BoundMap(), prepared = PreparedMeta();
+  AsArtifact(File(prepared, module));
+  std::string number = "\"dynamic_shared_bytes\":24", flag = "\"dynamic_shared_bytes\":true";
+  AsArtifact(File(meta, WithMap(std::string(map).replace(map.find(number), number.size(), flag))));
   for (int i = 0; i < 1200; ++i) {
     AsArtifact(File(Mutated(meta, &random), module));
     AsArtifact(File(meta, Mutated(module, &random)));
     AsArtifact(File(meta, WithMap(Mutated(map, &random))));
     AsArtifact(File(meta, WithMap(Mutated(bound, &random), /*fmt=*/{})));
   }
+  for (int i = 0; i < 1200; ++i) AsArtifact(File(Mutated(prepared, &random), module));
 }
 
 }  // namespace

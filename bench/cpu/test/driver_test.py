@@ -50,7 +50,7 @@ class DriverTest(unittest.TestCase):
         done = measure(self.folder, "--peers", "", "--kernels", os.path.join(HERE, "wrong"), "--cases", "softmax|^matmul|transpose", "--threads", "1")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("Tern is WRONG: off by", done.stdout)
-        self.assertIn("the case has no tensor for D of matmul(", done.stdout)
+        self.assertIn("the case has no tensor D", done.stdout)
         self.assertIn("Tern has no right result of matmul.5x19x7, rows.softmax.3x17\n", done.stderr)
         self.assertNotIn("wrong", self.results()["rows.transpose.9x9", 1]["peers"]["tern"])
 

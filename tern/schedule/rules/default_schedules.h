@@ -11,10 +11,11 @@ namespace tern::schedule {
 
 // The rules that are for every host (host_rules.cc), and for every device (device_rules.cc).
 void RegisterHostRules();
-void RegisterHostMatmulRules();     // by RegisterHostRules
-void RegisterHostReductionRules();  // by RegisterHostRules
-void RegisterHostWinogradRules();   // by RegisterHostRules
-void RegisterHostWindowRules();     // by RegisterHostRules
+void RegisterHostMatmulRules();      // by RegisterHostRules
+void RegisterHostReductionRules();   // by RegisterHostRules
+void RegisterHostDotProductRules();  // by RegisterHostRules
+void RegisterHostWindowRules();      // by RegisterHostRules
+void RegisterHostWinogradRules();    // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
 

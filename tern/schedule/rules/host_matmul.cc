@@ -35,6 +35,9 @@ constexpr int64_t kMostRows = 8;
 constexpr int64_t kPackUses = 4;
 // Rows of the right factor that are read side by side where it is not packed.
 constexpr int64_t kStreams = 16;
+// Places of a packed factor that are read side by side where it comes from memory: what fetches
+// ahead follows each of them to the end of a page.
+constexpr int64_t kPackedStreams = 4;
 // Columns, and rows, that one thread takes at least.
 constexpr int64_t kStreamColumns = 2048, kLeastRows = 48, kLeastColumns = 48;
 // As many parts as any number of threads up to 16 have about the same of.
@@ -96,7 +99,10 @@ Tile ChooseTile(const Product& product, const MachineFacts& facts, int64_t lanes
 // How one product is computed.
 struct Plan {
   Tile tile;
-  bool pack = false;  // the right factor
+  bool pack = false;       // the right factor
+  bool ahead = false;      // before any call, all of it: it is constant
+  bool pack_left = false;  // the left factor, ahead
+  int64_t streams = 1;  // of the packed factor: the steps of a tile are dealt out to so many places
   // Columns of the right factor stay in the first cache while rows go by; else rows of the left one
   // do.
   bool columns_first = false;
@@ -109,18 +115,31 @@ struct Plan {
   int64_t panels() const { return block_columns / tile.columns(); }
 };
 
+// So few rows, of a right factor that is not in the cache, that memory is what counts.
+bool IsBoundByMemory(const Product& product, const MachineFacts& facts) {
+  return product.rows <= std::min((facts.vector_registers - 2) / 2, kMostRows) &&
+         product.columns * product.steps * product.right.bytes() > facts.l2_bytes;
+}
+
+// All rows, and as many columns as it takes that a sum is added to some cycles after the last time.
+Tile ChooseFlatTile(const Product& product, int64_t lanes) {
+  Tile tile{product.rows, 2, lanes};
+  while (tile.rows * tile.vectors < kProductsPerCycle * kProductLatency &&
+         product.columns % (2 * tile.columns()) == 0)
+    tile.vectors *= 2;
+  return tile;
+}
+
 // The right factor is used for a few rows alone: it is read as it lies in memory, many rows of it
-// at a time, and the sums stay in the cache.
-bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t lanes, Plan* plan) {
-  int64_t most = std::min((facts.vector_registers - 2) / 2, kMostRows);
-  bool fits = product.rows <= most && !product.right.sum_is_last() &&
+// at a time, and the sums stay in the cache. One that could be packed ahead is only read so where
+// that is the first cache.
+bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t lanes, bool constant,
+                   Plan* plan) {
+  bool fits = IsBoundByMemory(product, facts) && !product.right.sum_is_last() &&
               product.steps % kStreams == 0 && product.columns % (2 * lanes) == 0;
-  if (!fits) return false;
-  plan->tile = {product.rows, 2, lanes};
-  // A sum is added to some cycles after the last time.
-  while (plan->tile.rows * plan->tile.vectors < kProductsPerCycle * kProductLatency &&
-         product.columns % (2 * plan->tile.columns()) == 0)
-    plan->tile.vectors *= 2;
+  int64_t sums = product.rows * product.columns * product.right.bytes();
+  if (!fits || (constant && sums > facts.l1_bytes / 2)) return false;
+  plan->tile = ChooseFlatTile(product, lanes);
   plan->block_rows = product.rows;
   plan->block_columns = product.columns;
   while (facts.threads != 1 && plan->block_columns > kStreamColumns &&
@@ -137,14 +156,18 @@ enum class Right {
   kGathered,  // anywhere, so that it has to be copied
 };
 
-Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, Right right) {
-  bool gathered = right == Right::kGathered;
+// `constant`: to copy the right factor costs nothing.
+Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, Right right,
+                bool constant) {
   Plan plan;
   int64_t right_bytes = product.columns * product.steps * product.right.bytes();
-  if (right == Right::kPlain && right_bytes > facts.l2_bytes &&
-      ChooseStreams(product, facts, lanes, &plan))
-    return plan;
-  plan.tile = ChooseTile(product, facts, lanes);
+  if (right == Right::kPlain && ChooseStreams(product, facts, lanes, constant, &plan)) return plan;
+  plan.ahead = constant;
+  plan.tile = constant && IsBoundByMemory(product, facts) && product.columns % (2 * lanes) == 0
+                  ? ChooseFlatTile(product, lanes)
+                  : ChooseTile(product, facts, lanes);
+  if (constant && right_bytes > facts.l2_bytes && product.steps % kPackedStreams == 0)
+    plan.streams = kPackedStreams;
   const Tile& tile = plan.tile;
   int64_t rows = RoundUp(product.rows, tile.rows),
           columns = RoundUp(product.columns, tile.columns());
@@ -153,14 +176,14 @@ Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes
   int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
   bool fits =
       right == Right::kInRows ? panel_bytes <= facts.l1_bytes / 2 : right_bytes <= facts.l1_bytes;
-  plan.pack = gathered || product.right.sum_is_last() || product.columns != columns ||
-              (rows / tile.rows >= kPackUses && !fits);
+  plan.pack = right == Right::kGathered || constant || product.right.sum_is_last() ||
+              product.columns != columns || (rows / tile.rows >= kPackUses && !fits);
   plan.columns_first = right == Right::kInRows && !plan.pack;
   int64_t panels = columns / tile.columns();
   plan.block_columns =
       tile.columns() * EvenPart(panels, std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1));
   plan.block_rows = rows;
-  // Each block packs the factor again.
+  // Each block packs the factor again, unless that was done ahead.
   while (facts.threads != 1 && (columns / plan.block_columns) * (rows / plan.block_rows) < kParts) {
     int64_t row_tiles = plan.block_rows / tile.rows, panels_there = plan.panels();
     int64_t half_rows = EvenPart(row_tiles, row_tiles / 2) * tile.rows,
@@ -183,28 +206,33 @@ class HostMatmul {
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    std::string packed = plan_.pack ? CopyRight() : "";
+    std::string packed = plan_.pack ? Copy(product_.right, Name("packed")) : "";
+    if (plan_.pack_left) PackLeft();
     std::string reader = plan_.block_steps ? "" : MakeLocal();
     SplitLoops();
-    if (plan_.pack) schedule_.ComputeAt(packed, At(Name("jb")));
+    if (plan_.pack && !plan_.ahead) schedule_.ComputeAt(packed, At(Name("jb")));
     Names out;
     if (!reader.empty())
       out = schedule_.ReverseComputeAt(reader, At(Name(plan_.columns_first ? "io" : "jo")));
     std::string init = schedule_.DecomposeReduction(
-        block_, plan_.block_steps ? At(Name("lo")) : At(product_.sum), Name("init"));
+        block_, SplitsSum() ? At(Name("lo")) : At(product_.sum), Name("init"));
     for (const std::string& block : {init, block_}) {
       schedule_.Unroll(LoopOf(block, Name("ii")));
       schedule_.Unroll(LoopOf(block, Name("jv")));
       schedule_.Vectorize(LoopOf(block, Name("ji")));
     }
+    if (plan_.streams > 1) schedule_.Unroll(At(Name("li")));
     if (plan_.pack) Pack(packed);
     if (!reader.empty()) Store(reader, out);
     ParallelizeOuter(&schedule_, block_, work, facts_);
+    if (plan_.ahead) ParallelizeOuter(&schedule_, packed, WorkOf(schedule_, packed), facts_);
   }
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
   std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+
+  bool SplitsSum() const { return plan_.block_steps > 0 || plan_.streams > 1; }
 
   // The sums of a tile are in a buffer of their own. The block that takes them from there.
   std::string MakeLocal() {
@@ -221,65 +249,59 @@ class HostMatmul {
                     {Name("ib"), Name("io"), Name("ii")});
     schedule_.Split(At(product_.column), {plan_.panels(), tile.vectors, tile.lanes},
                     {Name("jb"), Name("jo"), Name("jv"), Name("ji")});
-    Names loops = {"ib", "jb"};
-    if (plan_.block_steps) {
-      schedule_.Split(At(product_.sum), {plan_.block_steps}, {Name("lo"), Name("li")});
-      loops.push_back("lo");
-    }
-    loops.insert(loops.end(),
-                 {plan_.columns_first ? "jo" : "io", plan_.columns_first ? "io" : "jo"});
-    Names order = Around(block_, product_.batch);
+    if (SplitsSum())
+      schedule_.Split(At(product_.sum), {plan_.block_steps ? plan_.block_steps : plan_.streams},
+                      {Name("lo"), Name("li")});
+    Names order = Around(block_, product_.batch), loops = {"ib", "jb", "io", "jo"};
+    if (plan_.columns_first) std::swap(loops[2], loops[3]);
+    if (SplitsSum()) loops.insert(loops.begin() + (plan_.block_steps ? 2 : 4), "lo");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
-    order.push_back(plan_.block_steps ? At(Name("li")) : At(product_.sum));
+    order.push_back(SplitsSum() ? At(Name("li")) : At(product_.sum));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
     schedule_.Reorder(order);
   }
 
   // What is computed only to be multiplied is computed on the way.
-  std::string CopyRight() {
-    std::string copy = schedule_.CacheRead(block_, product_.right.name, "global", Name("packed"));
+  std::string Copy(const Factor& factor, const std::string& name) {
+    std::string copy = schedule_.CacheRead(block_, factor.name, "global", name);
     InlineMakers(&schedule_, copy);
     return copy;
   }
 
-  // The loops of a copy, one for each dimension; "" where it copies a single place of it.
-  Names LoopsOfCopy(const std::string& copy) const {
-    const BlockNode* block = FindBlockNamed(schedule_, copy);
-    Nest nest = NestOf(schedule_.function()->body, block);
-    Names loops;
-    for (const BlockIter& iter : block->iters) {
-      auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
-        return ir::UsesVar(iter.binding, loop->var.node());
-      });
-      loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
-    }
-    return loops;
+  // The rows of a tile are side by side.
+  void PackLeft() {
+    std::string copy = Copy(product_.left, Name("left_packed"));
+    PutTilesInRow(copy, product_.left, plan_.tile.rows, 1);
+    ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), facts_);
   }
 
-  // Each step of a tile is behind the one before.
-  void PutPanelsInRow(const std::string& copy) {
-    const Factor& factor = product_.right;
-    std::string from, to, own = "d" + std::to_string(factor.own_dim),
-                          size = std::to_string(plan_.tile.columns());
+  // Each step of a tile, of so many rows or columns, is behind the one before; or in the next of
+  // some places.
+  void PutTilesInRow(const std::string& copy, const Factor& factor, int64_t tile, int64_t places) {
+    std::string from, to, own = "d" + std::to_string(factor.own_dim), size = std::to_string(tile),
+                          step = "d" + std::to_string(factor.sum_dim),
+                          count = std::to_string(places);
+    if (places > 1) step = step + " % " + count + ", " + step + " // " + count;
     for (size_t d = 0; d < factor.rank; ++d) {
       std::string dim = "d" + std::to_string(d);
       from += (d ? ", " : "") + dim;
       if (d != factor.own_dim && d != factor.sum_dim) to += dim + ", ";
     }
     schedule_.TransformLayout(
-        copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", d" +
-                              std::to_string(factor.sum_dim) + ", " + own + " % " + size + ")"));
+        copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", " + step +
+                              ", " + own + " % " + size + ")"));
   }
 
   void Pack(const std::string& copy) {
     const Factor& factor = product_.right;
-    Names loops = LoopsOfCopy(copy), order;
-    PutPanelsInRow(copy);
+    Names loops = LoopsOfAxes(schedule_, copy), order;
+    PutTilesInRow(copy, factor, plan_.tile.columns(), plan_.streams);
     for (size_t d = 0; d < factor.rank; ++d)
       if (d != factor.own_dim && d != factor.sum_dim && !loops[d].empty())
         order.push_back(loops[d]);
     if (loops[factor.own_dim].empty()) Refuse("one column is no vector");
     Names names = {copy + "_o", copy + "_v", copy + "_i"}, steps = {copy + "_so", copy + "_si"};
+    if (factor.sum_is_last() && Transpose(copy, loops, order, names, steps)) return;
     schedule_.Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
                     names);
     const std::string& sum = loops[factor.sum_dim];
@@ -297,6 +319,24 @@ class HostMatmul {
     if (factor.sum_is_last() ||
         !Try(&schedule_, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(copy, names[2])); }))
       schedule_.Unroll(LoopOf(copy, names[2]));
+  }
+
+  // Columns that lie along the sum are turned over in registers, a vector of vectors at a time.
+  // Only where there are whole ones.
+  bool Transpose(const std::string& copy, const Names& loops, Names order, const Names& names,
+                 const Names& steps) {
+    const Factor& factor = product_.right;
+    const std::string& sum = loops[factor.sum_dim];
+    if (sum.empty() || factor.dtype != DataType::Float(32)) return false;
+    order.insert(order.end(), {names[0], steps[0], names[1], steps[1], names[2]});
+    return Try(&schedule_, [&](Schedule* attempt) {
+      attempt->Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
+                     names);
+      attempt->Split(LoopOf(copy, sum), {plan_.tile.lanes}, steps);
+      attempt->Reorder(Around(copy, order));
+      attempt->Tensorize(LoopOf(copy, steps[1]),
+                         "f32_transpose_" + std::to_string(plan_.tile.lanes));
+    });
   }
 
   // The results of a tile are written as vectors.
@@ -332,7 +372,12 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   bool empty = product->rows == 0 || product->steps == 0;
   if (empty || lanes < 2 || product->columns < lanes || facts.vector_registers < kLeastRegisters)
     return false;
-  Plan plan = ChoosePlan(*product, facts, lanes, right);
+  bool constant = IsConstant(*schedule, product->right.name);
+  Plan plan = ChoosePlan(*product, facts, lanes, right, constant);
+  // A larger one comes from memory while it is used, better from as many places as there are rows.
+  int64_t left_bytes = product->rows * product->steps * product->left.bytes();
+  plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
+                   IsConstant(*schedule, product->left.name);
   bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
@@ -344,8 +389,8 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
     std::string left = product->left.name;
     product = ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
     if (!product) return false;
-    // The rows that there are not are no copy's.
-    if (product->left.name != left) schedule->Inline(product->left.name);
+    // The rows that there are not are no copy's, unless all are copied.
+    if (product->left.name != left && !plan.pack_left) schedule->Inline(product->left.name);
   }
   HostMatmul(schedule, block.name, *product, plan, facts).Run();
   return true;

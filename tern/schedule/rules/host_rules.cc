@@ -217,6 +217,7 @@ bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFact
 void RegisterHostRules() {
   RegisterHostMatmulRules();
   RegisterHostReductionRules();
+  RegisterHostDotProductRules();
   RegisterHostWindowRules();
   RegisterHostWinogradRules();
   using K = BlockKind;

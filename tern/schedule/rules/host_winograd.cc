@@ -8,6 +8,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/product.h"
 #include "tern/schedule/rules/turn_tiles.h"
 #include "tern/schedule/rules/winograd_plan.h"
 
@@ -266,10 +267,22 @@ class HostWinograd {
   std::string part_;  // the block of the sums of a part of the channels; "" where that is all
 };
 
+// Whether what has the outputs, and no positions, is the same for every call.
+bool HasConstantWeights(const Schedule& schedule, const BlockInfo& block) {
+  return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
+    return !access.store && !access.buffer.same(block.accesses[0].buffer) &&
+           std::none_of(
+               access.axes.begin(), access.axes.end(),
+               [&](size_t axis) { return block.axes[axis].role == AxisRole::kPosition; }) &&
+           IsConstant(schedule, access.buffer->name);
+  });
+}
+
 bool UseMinimalFilters(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   int64_t lanes = facts.vector_bytes / block.accesses[0].buffer->dtype.bytes();
   if (lanes < 2) return false;
-  WinogradPlan plan = ChooseWinogradPlan(*schedule, block.name, facts, lanes, false);
+  WinogradPlan plan =
+      ChooseWinogradPlan(*schedule, block.name, facts, lanes, HasConstantWeights(*schedule, block));
   if (!(plan.cycles < DirectConvolutionCycles(block, facts, lanes))) return false;
   HostWinograd(schedule, block.name, plan, facts).Run();
   return true;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/rules/inline_producers.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
+
+#include "tern/tir/analysis/preparation.h"
 
 namespace tern::schedule {
 namespace {
@@ -29,6 +34,37 @@ bool ShouldInline(const BlockInfo& producer, const std::vector<BlockInfo>& block
   return reads == 1 || (reads > 1 && producer.operations <= kCheap);
 }
 
+// Elements of a buffer times their size; nothing where that is not known.
+std::optional<int64_t> BytesOf(const tir::Buffer& buffer) {
+  int64_t bytes = buffer->dtype.bytes();
+  for (const ir::Expr& extent : buffer->shape) {
+    const int64_t* number = ir::AsConstInt(extent);
+    if (!number) return {};
+    bytes *= *number;
+  }
+  return bytes;
+}
+
+// Whether a block makes something of constants alone for one that does not: it is done ahead, and
+// then only read, unless what it makes is larger than what it is made of.
+bool IsDoneAhead(const BlockInfo& producer, const std::vector<BlockInfo>& blocks,
+                 const tir::Preparation& preparation) {
+  const tir::Buffer& buffer = producer.accesses[0].buffer;
+  if (!preparation.IsConstant(buffer)) return false;
+  bool has_reader = std::any_of(blocks.begin(), blocks.end(), [&](const BlockInfo& block) {
+    return !preparation.IsConstant(block.accesses[0].buffer) &&
+           std::any_of(block.accesses.begin(), block.accesses.end(),
+                       [&](const BlockAccess& access) { return access.buffer.same(buffer); });
+  });
+  std::map<const ir::BufferNode*, std::optional<int64_t>> read;
+  for (const BlockAccess& access : producer.accesses)
+    if (!access.store) read.emplace(access.buffer.get(), BytesOf(access.buffer));
+  int64_t bytes = 0;
+  for (const auto& [one, size] : read) bytes += size.value_or(0);
+  std::optional<int64_t> made = BytesOf(buffer);
+  return has_reader && made && *made <= bytes;
+}
+
 }  // namespace
 
 void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results) {
@@ -37,8 +73,10 @@ void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results) {
   while (changed) {
     changed = false;
     std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function());
+    tir::Preparation preparation(schedule->function());
     for (const BlockInfo& block : blocks) {
       if (refused.count(block.name) || !ShouldInline(block, blocks)) continue;
+      if (IsDoneAhead(block, blocks, preparation)) continue;
       try {
         schedule->Inline(block.name);
       } catch (const Error& error) {

@@ -6,6 +6,7 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/tir/analysis/preparation.h"
 
 namespace tern::schedule {
 
@@ -42,11 +43,22 @@ std::string MakerOf(const Schedule& schedule, const Buffer& buffer) {
   return "";
 }
 
+// Made ahead, and for other blocks too: these would have to make it at every call.
+bool IsMadeForOthers(const Schedule& schedule, const std::string& block, const Buffer& buffer) {
+  if (!IsConstant(schedule, buffer->name)) return false;
+  int readers = 0;
+  for (const BlockNode* other : BlocksIn(schedule.function()->body))
+    for (const BlockAccess& access : DescribeBlock(other).accesses)
+      readers += !access.store && access.buffer.same(buffer) && other->name != block;
+  return readers > 0;
+}
+
 // A block that computes something that another one reads; "" for none.
 std::string MakerOfOperand(const Schedule& schedule, const std::string& block) {
-  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses)
-    if (std::string maker = access.store ? "" : MakerOf(schedule, access.buffer); !maker.empty())
-      return maker;
+  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
+    std::string maker = access.store ? "" : MakerOf(schedule, access.buffer);
+    if (!maker.empty() && !IsMadeForOthers(schedule, block, access.buffer)) return maker;
+  }
   return "";
 }
 
@@ -97,6 +109,29 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
   if (product.left.name.empty() || product.right.name.empty()) return {};
   Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
   return nest.around.empty() ? std::optional(product) : std::nullopt;
+}
+
+bool IsConstant(const Schedule& schedule, const std::string& buffer) {
+  const PrimFunc& function = schedule.function();
+  Preparation preparation(function);
+  for (const Param& param : function->params)
+    if (param.is_tensor() && param.name() == buffer) return preparation.IsConstant(param.buffer);
+  const std::vector<Buffer>& made = preparation.made();
+  return std::any_of(made.begin(), made.end(),
+                     [&](const Buffer& one) { return one->name == buffer; });
+}
+
+Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block);
+  Nest nest = NestOf(schedule.function()->body, node);
+  Schedule::Names loops;
+  for (const BlockIter& iter : node->iters) {
+    auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
+      return ir::UsesVar(iter.binding, loop->var.node());
+    });
+    loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
+  }
+  return loops;
 }
 
 std::string SoleReader(const Schedule& schedule, const std::string& block, const Buffer& result) {

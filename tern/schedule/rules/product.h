@@ -36,6 +36,14 @@ struct Product {
 // Nothing where sizes are not known, or an operand is written in a way that is not looked for.
 std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block);
 
+// Whether a tensor or buffer holds the same at every call (tern/tir/analysis/preparation.h): what
+// is made of it by a block in no loop of others is made ahead, once.
+bool IsConstant(const Schedule& schedule, const std::string& buffer);
+
+// The loops of a block's nest, one for each axis; "" where it has a single value there. Of a copy
+// the axes are the dimensions.
+Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block);
+
 // A block that computes element by element with the result of another, which nothing else reads: it
 // can be done to a tile while that is in registers. "" for none.
 std::string SoleReader(const Schedule& schedule, const std::string& block,

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/verify.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
+#include "tern/ffi/containers.h"
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/preparation.h"
+#include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
+#include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -34,6 +39,7 @@ class Verifier : public StmtVisitor {
           Report(param.buffer->span, "parameter " + param.buffer->name +
                                          " cannot have an offset: a tensor brings its own");
       }
+    CheckConstants(function);
     Visit(function->body);
   }
 
@@ -42,6 +48,39 @@ class Verifier : public StmtVisitor {
   using StmtVisitor::VisitNode;
 
   void Report(const Span& span, const std::string& message) { diagnostics_->Add(span, message); }
+
+  void CheckConstants(const PrimFunc& function) {
+    auto it = function->attrs.find(attr::kConstants);
+    // Later, parameters are others.
+    if (it == function->attrs.end() || !CallingConventionOf(function).empty()) return;
+    auto names = it->second.TryAs<ffi::Array>();
+    auto is_text = [](const ffi::Any& name) { return name.TryAs<std::string>().has_value(); };
+    if (!names || !std::all_of((*names)->begin(), (*names)->end(), is_text))
+      return Report(function->span, "the attribute constants of " + function->name +
+                                        " is no list of names, as in [\"B\"]");
+    WrittenMemory written = FindWrittenMemory(module_, function);
+    for (const std::string& name : ConstantsOf(function)) CheckConstant(function, written, name);
+    for (const std::string& part : {PrepareName(function->name), PreparedName(function->name)})
+      if (auto other = module_->functions.find(part); other != module_->functions.end())
+        Report(other->second->span, "the name " + part + " is needed for a part of " +
+                                        function->name + ", which has constants");
+  }
+  void CheckConstant(const PrimFunc& function, const WrittenMemory& written,
+                     const std::string& name) {
+    std::vector<std::string> tensors;
+    for (const Param& param : function->params) {
+      if (!param.is_tensor()) continue;
+      tensors.push_back(param.name());
+      if (param.name() != name) continue;
+      if (written.stored.count(param.var.node()) || written.given.count(param.var.node()))
+        Report(param.buffer->span, "the constant " + name + " is written by " + function->name +
+                                       ", or given to others, who may write");
+      return;
+    }
+    Report(function->span, "the constant " + name + " is no tensor among the parameters of " +
+                               function->name + ffi::DidYouMean(name, tensors) + "; these are " +
+                               (tensors.empty() ? "none" : ffi::Join(tensors)));
+  }
 
   // Extents and strides that are plain variables are defined by their tensor.
   void DefineExtents(const Buffer& buffer) {

@@ -39,6 +39,7 @@
 #include "tern/tir/transform/serialize_threads.h"
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
+#include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/transform/unroll_loops.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
@@ -122,6 +123,8 @@ void RegisterPasses() {
   per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
   per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
   ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
+  ir::RegisterPass({"split_preparation", "what is made of constants is a function of its own",
+                    SplitPreparation});
   ir::RegisterPass({"unroll_loops",
                     "unrolled loops are straight code",
                     [](const ir::IRModule& module, const ir::PassValues& values) {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tern/compile.h"
+#include "tern/runtime/prepared_function.h"
 #include "tern/runtime/runner.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/interpreter/interpreter.h"
@@ -64,6 +65,34 @@ INSTANTIATE_TEST_SUITE_P(Passes, KeepsResults,
                                            "remove_dead_code", "rewrite_unsafe_selects",
                                            "scalarize_vectors", "unroll_loops", "vectorize_loops"),
                          [](const auto& info) { return std::string(info.param); });
+
+// What is prepared once, and the rest, are the whole.
+TEST(SplitPreparation, PartsAreTheWhole) {
+  Initialize();
+  ir::IRModule before = ParseFile(TERN_IR_TESTS "/split_preparation.tir");
+  target::Target interpreter = target::Target::Parse("interp");
+  ir::IRModule split = ir::RunPasses(before, {"split_preparation"}, {});
+  runtime::ArtifactMeta meta = DescribeModule(split, interpreter);
+  ffi::Module module = Compile(split, interpreter);
+  int count = 0;
+  for (const runtime::FunctionInfo& function : meta.functions) {
+    if (function.prepare.empty()) continue;
+    ++count;
+    for (int64_t dim : {1, 7}) {
+      std::vector<Tensor> expected = Outcome(before, function, dim);
+      std::map<std::string, int64_t> dims;
+      std::vector<ffi::Any> args = MakeArguments(function, {.default_dim = dim, .seed = 1}, &dims);
+      std::vector<ffi::AnyView> views(args.begin(), args.end());
+      Prepare(module, meta, function, views).CallPacked(views);
+      for (size_t i = 0; i < args.size(); ++i)
+        EXPECT_EQ(std::memcmp(expected[i]->data(), args[i].As<Tensor>()->data(),
+                              expected[i]->num_bytes()),
+                  0)
+            << "tensor " << i << " of " << function.name << ", extents " << dim;
+    }
+  }
+  EXPECT_EQ(count, 5);
+}
 
 }  // namespace
 }  // namespace tern::tir
