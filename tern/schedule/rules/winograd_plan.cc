@@ -97,9 +97,10 @@ double CyclesOf(const WinogradPlan& plan, const MachineFacts& facts, bool consta
   auto tiles = static_cast<double>(plan.tiles());
   int64_t panels = shape.outputs / plan.columns(), row_tiles = plan.tiles() / plan.rows;
   auto steps = static_cast<double>(shape.all_points() * shape.channels * row_tiles * panels);
-  // Of tiles that take the same time, the one that loads less is better.
-  double loads =
-      static_cast<double>(plan.rows + plan.vectors) / static_cast<double>(plan.rows * plan.vectors);
+  // Of tiles that take the same time, the one that loads less is better: a vector of weights is
+  // more than a number of the image.
+  double loads = static_cast<double>(plan.rows + 2 * plan.vectors) /
+                 static_cast<double>(plan.rows * plan.vectors);
   double cycles = steps * StepCycles(plan.rows, plan.vectors) * (1 + loads / 16);
   auto lanes = static_cast<double>(plan.lanes);
   cycles += tiles * static_cast<double>(shape.channels) / lanes * TransformCycles(shape, false);
