@@ -50,25 +50,35 @@ class Machine:
     def error(self, case, path):
         return float(self.worker.ask(f"check {path} {SAMPLES} {words(case, 'data')}"))
 
+    def measure(self, what, threads):
+        """Operations or bytes a second now; the most there ever were, and how, are kept."""
+        key = f"{what} {threads}"
+        rate, _, how = self.worker.ask(key).partition(" ")
+        if float(rate) >= self.peaks.get(key, {"rate": 0})["rate"]:
+            self.peaks[key] = {"rate": float(rate), "how": how}
+        return float(rate)
+
     def peak(self, what, threads):
-        """Operations or bytes a second, and how."""
         key = f"{what} {threads}"
         if key not in self.peaks:
-            rate, _, how = self.worker.ask(key).partition(" ")
-            self.peaks[key] = {"rate": float(rate), "how": how}
+            self.measure(what, threads)
         return self.peaks[key]
+
+    def arithmetic(self, case, threads):
+        """That of a case's type, or of float32 where there is no instruction for it."""
+        own = f"arithmetic {case.dtype}"
+        return own if self.peak(own, threads)["rate"] else "arithmetic float32"
 
     def bandwidth(self, size, threads):
         """Of what was measured: fewer bytes are not slower than more of them."""
         keys = [(key.split(), peak["rate"]) for key, peak in self.peaks.items()]
         return max(rate for (what, of, on), rate in keys if what == "memory" and int(of) >= size and int(on) == threads)
 
-    def limit(self, case, threads):
-        """The least seconds that a case can take: its arithmetic, or moving its tensors once from where they fit."""
+    def limit(self, case, threads, arithmetic):
+        """The least seconds that a case can take: its arithmetic, at so many operations a second, or moving its tensors once from where they fit."""
         size = 1 << max(16, case.bytes.bit_length() - 1)
         self.peak(f"memory {size}", threads)
         seconds = case.bytes / self.bandwidth(size, threads)
-        arithmetic = self.peak(f"arithmetic {case.dtype}", threads)["rate"] or self.peak("arithmetic float32", threads)["rate"]
         return max(seconds, case.operations / arithmetic)
 
 
@@ -128,9 +138,14 @@ def measure(case, peers, machine, options, threads, folder):
             results[name] = prepare(case, name, worker, machine, options, threads, folder)
         except Unavailable as reason:
             reasons[name] = str(reason)
-    rounds, start = 0, time.monotonic()
+    # The clock of a machine may move: what it is compared with is measured in the same rounds.
+    rounds, start, peak, loaded = 0, time.monotonic(), 0, 0
+    arithmetic = machine.arithmetic(case, threads)
     while more_rounds(rounds, time.monotonic() - start, options.rounds, results.values()):
         rounds += 1
+        peak = max(peak, machine.measure(arithmetic, threads))
+        if case.group == "matmul":
+            loaded = max(loaded, machine.measure("arithmetic float32-loaded", threads))
         for name, result in list(results.items()):
             try:
                 result["times"].append(float(peers.workers[name].ask(f"run {options.seconds}").split()[0]))
@@ -140,7 +155,7 @@ def measure(case, peers, machine, options, threads, folder):
     for result in results.values():
         result["seconds"] = min(result["times"])
     return {"case": case.name, "group": case.group, "threads": threads, "operations": case.operations, "bytes": case.bytes,
-            "limit": machine.limit(case, threads), "peers": results, "cannot": reasons}
+            "peak": peak, "loaded_peak": loaded, "limit": machine.limit(case, threads, peak), "peers": results, "cannot": reasons}
 
 
 def parse():
@@ -214,7 +229,7 @@ def run(options, chosen):
             peers.close()
     # Again, with all that was measured since.
     for result, case in zip(data["results"], len(options.threads) * chosen):
-        result["limit"] = machine.limit(case, result["threads"])
+        result["limit"] = machine.limit(case, result["threads"], result["peak"])
     data["peaks"] = machine.peaks
     machine.worker.close()
     return data

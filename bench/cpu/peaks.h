@@ -15,7 +15,8 @@ struct Peak {
   std::string how;        // the instruction, or what was done to the memory
 };
 
-// Products of `dtype` (float32, bfloat16, uint8), summed in 32 bits, on so many threads.
+// Products of `dtype` (float32, bfloat16, uint8), summed in 32 bits, on so many threads: on
+// registers, or, of "float32-loaded", on numbers from the first cache.
 Peak ArithmeticPeak(const std::string& dtype, int threads);
 
 // Over so many bytes, those of all threads together: reading, or copying one half to the other

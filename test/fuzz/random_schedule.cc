@@ -98,7 +98,7 @@ class ProgramWriter {
     Array x = PickArray(2);
     const std::vector<std::string>& shape = x.shape;
     std::string here = result + "[v0, v1] = ", at = x.name + "[v0, v1]";
-    switch (random_->Below(11)) {
+    switch (random_->Below(12)) {
       case 0:
         return Add({result, shape}, Nest(name, shape, {}, here + at + " * int32(3) - int32(1)"));
       case 1:
@@ -167,6 +167,17 @@ class ProgramWriter {
                        Axis(0, "spatial", shape[0], row) + ", " +
                        Axis(1, "spatial", shape[1], loop) + ") where " + row + " < " + shape[0] +
                        " {\n" + here + at + " - int32(v0)\n}\n}\n");
+      }
+      case 10: {
+        // Windows, with a border of zeros.
+        std::string row = "v0 + v2 - 1", column = "v1 + v3 * 2 - 2";
+        return Add(
+            {result, shape},
+            Nest(name, shape, {"3", "2"},
+                 here + result + "[v0, v1] + select(" + row + " >= 0 && " + row + " < " + shape[0] +
+                     " && " + column + " >= 0 && " + column + " < " + shape[1] + ", " + x.name +
+                     "[" + row + ", " + column + "], int32(0)) * int32(v3 + 1)",
+                 here + "int32(0)"));
       }
       case 7:
         // Over both of its axes, with another one.
@@ -246,7 +257,7 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
   std::vector<std::string> maps = {
       "(i, j) -> (j, i)",       "(i, j) -> (i // 2, j, i % 2)", "(i, j) -> (i, j // 3, j % 3)",
       "(i) -> (i // 4, i % 4)", "(i, j) -> (i * 7 + j)",        "(i, j) -> (i + j, i)"};
-  switch (random->Below(22)) {
+  switch (random->Below(23)) {
     case 0:
     case 1:
       return call("split", {loop(), number(4)});
@@ -294,6 +305,8 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
                               : call("blockize", {loop()});
     case 20:
       return call("rfactor", {loop()});
+    case 21:
+      return call("flatten_windows", {block(), number(8)});
     default:
       return random->OneIn(2) ? call("pad_einsum", {block(), number(4), number(4), number(4)})
                               : call("pipeline", {loop(), "0", "1"});
