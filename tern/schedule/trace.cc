@@ -117,6 +117,12 @@ const std::map<std::string, Primitive>& Primitives() {
        {2, 2, 0, [](S s, T t) { s->TransformLayout(t.args[0], IndexMap::Parse(t.args[1])); }}},
       {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
       {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
+      {"winograd",
+       {2, 3, 5,
+        [](S s, T t) {
+          s->Winograd(t.args[0], Number(t.args[1]), t.args.size() > 2 ? Number(t.args[2]) : 1,
+                      t.results);
+        }}},
   };
   return primitives;
 }
