@@ -93,6 +93,8 @@ TEST(SimplifyKernels, Im2col) {
   q in 0..3136                                        | q // 56 * 56 + q % 56                     | q
   q in 0..3136                                        | q - q // 56 * 56                          | q % 56
   q in 0..h * w                                       | q // w * w + q % w                        | q
+  jo in 0..49, ji in 0..16                            | (jo * 64 + 16 + ji) // 56 * 56 + (jo * 8 + 16 + ji) % 56 | jo * 64 + ji + 16
+  jo in 0..49, ji in 0..16                            | (jo * 64 + ji) // 56 * 56 + (jo * 9 + ji) % 56 | (jo * 64 + ji) // 56 * 56 + (jo * 9 + ji) % 56
   b in 0..n, q in 0..49                               | (b * 49 + q) // 7 % 7                     | q // 7
   b in 0..n, q in 0..49                               | (b * 49 + q) // 49 * 49                   | b * 49
   )");

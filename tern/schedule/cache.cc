@@ -84,6 +84,19 @@ Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
   return {loops.Around(Stmt(block)), predicate.get() != nullptr};
 }
 
+// What a parameter does not have is not read, though a border may look so.
+void ClipTo(const Buffer& buffer, std::vector<Range>* ranges) {
+  for (size_t d = 0; d < ranges->size(); ++d) {
+    Range& range = (*ranges)[d];
+    const int64_t *min = ir::AsConstInt(range.min), *extent = ir::AsConstInt(range.extent),
+                  *size = ir::AsConstInt(buffer->shape[d]);
+    if (!min || !extent || !size) continue;
+    int64_t first = std::clamp<int64_t>(*min, 0, *size),
+            end = std::clamp<int64_t>(*min + *extent, first, *size);
+    range = {Expr(first), Expr(end - first)};
+  }
+}
+
 }  // namespace
 
 Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool writes) const {
@@ -119,6 +132,7 @@ Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool write
     Refuse("what block " + block->name + (writes ? " writes of " : " reads of ") + buffer->name +
            " is no box, or not known");
   result.ranges = box->ranges;
+  if (is_there) ClipTo(buffer, &result.ranges);
   for (Range& range : result.ranges)
     if (!arith::ProveLessEqual(analyzer, Expr(0), range.extent))
       range.extent = ir::MaxNode::Make(range.extent, Expr(0));

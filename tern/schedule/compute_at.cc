@@ -2,6 +2,7 @@
 //
 // The steps that move a block into a loop of another one.
 #include <algorithm>
+#include <set>
 
 #include "tern/arith/linear_sum.h"
 #include "tern/schedule/nest.h"
@@ -160,20 +161,33 @@ Expr ConditionOutside(const BlockNode* block, const std::vector<const ForNode*>&
   return outside;
 }
 
-// The axes of a block at which it reads a buffer run over what was made of it.
+// The axes of a block at which it reads a buffer run over what was made of it. Where all of a
+// dimension was made, it may be read at any place.
 void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<Range>& made,
                const arith::Analyzer& analyzer, std::map<const VarNode*, Range>* boxes) {
-  std::vector<const BlockIter*> axes = AxesOf(block, buffer, false);
-  for (size_t d = 0; d < axes.size(); ++d) {
-    if (!axes[d])
-      Refuse("block " + block->name + " reads " + buffer->name + " at an index that is no axis");
-    if (axes[d]->kind != IterKind::kSpatial)
-      Refuse("block " + block->name + " reduces " + buffer->name +
-             ", of which an iteration makes a part");
-    auto [it, fresh] = boxes->emplace(axes[d]->var.node(), made[d]);
-    if (!fresh && !(analyzer.CanProve(it->second.min == made[d].min) &&
-                    analyzer.CanProve(it->second.extent == made[d].extent)))
-      Refuse("block " + block->name + " reads different parts of what the loop makes");
+  std::vector<bool> whole;
+  for (size_t d = 0; d < made.size(); ++d)
+    whole.push_back(analyzer.CanProve(made[d].min == Expr(0)) &&
+                    analyzer.CanProve(made[d].extent == arith::AsInt64(buffer->shape[d])));
+  for (const Access& access : AccessesOf(AsStmt(block), buffer)) {
+    if (access.store) continue;
+    std::set<const BlockIter*> used;
+    for (size_t d = 0; d < made.size(); ++d) {
+      const BlockIter* axis = AxisOf(block, access.indices[d]);
+      if (axis && !used.insert(axis).second)
+        Refuse("block " + block->name + " accesses " + buffer->name +
+               " at the same axis in two dimensions");
+      if (!axis && whole[d] && !UsesAxes(block, access.indices[d])) continue;
+      if (!axis)
+        Refuse("block " + block->name + " reads " + buffer->name + " at an index that is no axis");
+      if (axis->kind != IterKind::kSpatial)
+        Refuse("block " + block->name + " reduces " + buffer->name +
+               ", of which an iteration makes a part");
+      auto [it, fresh] = boxes->emplace(axis->var.node(), made[d]);
+      if (!fresh && !(analyzer.CanProve(it->second.min == made[d].min) &&
+                      analyzer.CanProve(it->second.extent == made[d].extent)))
+        Refuse("block " + block->name + " reads different parts of what the loop makes");
+    }
   }
 }
 
@@ -182,6 +196,13 @@ Stmt Before(const Stmt& stmt, const Stmt& body) {
   if (const auto* allocation = body.As<AllocateNode>())
     return AllocateNode::Make(allocation->buffer, Before(stmt, allocation->body), allocation->span);
   return SeqNode::Make({stmt, body}, body.span());
+}
+
+// The same behind it.
+Stmt Behind(const Stmt& body, const Stmt& stmt) {
+  if (const auto* allocation = body.As<AllocateNode>())
+    return AllocateNode::Make(allocation->buffer, Behind(allocation->body, stmt), allocation->span);
+  return SeqNode::Make({body, stmt}, body.span());
 }
 
 // A buffer of shared memory that is allocated in a loop has the part of it that an iteration needs:
@@ -384,7 +405,7 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
     CheckVisible(between.to_b, moved.stmt, "block " + block_name);
     CheckMayMove(function_, between, nest.top(), read);
     SetBody(FillLoop(Remove(function_->body, nest.top().get()), loop,
-                     SeqNode::Make({loop->body, moved.stmt}, loop->span), read));
+                     Behind(loop->body, moved.stmt), read));
     return moved.loops;
   });
 }

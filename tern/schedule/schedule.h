@@ -116,6 +116,12 @@ class Schedule {
   // buffers of the left factor, of the right one and of the result, which is copied to where it
   // belongs: those given, or block_left, block_right, block_sums.
   Names Im2col(const std::string& block, Names names = {});
+  // A convolution whose windows move by one is computed in tiles of m results along each window, by
+  // Winograd's minimal filters: fewer products, other roundings. The number of tiles is extended to
+  // a multiple. Returns the names of buffers and blocks: the image by channels with its border, its
+  // transformed tiles, the transformed weights, the sums of products, the tiles of the result;
+  // those given, or block_image, block_left, block_right, block_sums, block_tiles.
+  Names Winograd(const std::string& block, int64_t m, int64_t multiple = 1, Names names = {});
   // A reduction over windows of known sizes reads a copy of the image with its border, in which the
   // last dimensions are one: a window is at the next place for the next position. All places are
   // computed, those between the rows too, and as many more as make a multiple. Returns the names of

@@ -11,6 +11,8 @@
 #include "tern/schedule/schedule.h"
 #include "tern/schedule/tensor_intrinsic.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::schedule {
 
@@ -59,7 +61,8 @@ class Matcher {
  public:
   struct Place {
     Buffer buffer;
-    std::vector<Expr> offsets;  // of the program's buffer, whose last dimensions are the described
+    std::vector<Expr> offsets;  // of the program's buffer, in every dimension
+    std::vector<size_t> dims;   // of it that are the described, in their order
   };
 
   Matcher(std::vector<const ForNode*> inner) : inner_(std::move(inner)) {}
@@ -94,20 +97,30 @@ class Matcher {
     arith::Analyzer analyzer;
     for (const ForNode* loop : inner_) analyzer.BindRange(loop->var, loop->min, loop->extent);
     std::vector<Expr> offsets;
-    for (size_t d = 0; d < at.size(); ++d) {
-      Expr offset = arith::AsInt64(at[d]);
-      size_t leading = at.size() - indices.size();
-      if (d >= leading)
-        offset = offset - arith::AsInt64(ir::Substitute(indices[d - leading], vars_));
+    for (const Expr& index : at) offsets.push_back(arith::AsInt64(index));
+    std::vector<size_t> dims = DimensionsOf(at, indices.size());
+    for (size_t i = 0; i < dims.size(); ++i)
+      offsets[dims[i]] = offsets[dims[i]] - arith::AsInt64(ir::Substitute(indices[i], vars_));
+    for (Expr& offset : offsets) {
       offset = analyzer.Simplify(offset);
       if (UsesAnyOf(offset, inner_)) return false;
-      offsets.push_back(offset);
     }
-    auto [it, fresh] = places_.emplace(described.get(), Place{buffer, offsets});
+    auto [it, fresh] = places_.emplace(described.get(), Place{buffer, offsets, dims});
     if (fresh) return true;
-    if (!it->second.buffer.same(buffer)) return false;
+    if (!it->second.buffer.same(buffer) || it->second.dims != dims) return false;
     return std::equal(offsets.begin(), offsets.end(), it->second.offsets.begin(),
                       [&](const Expr& a, const Expr& b) { return analyzer.CanProve(a == b); });
+  }
+
+  // The dimensions along which the loops run, where these are as many; else the last ones.
+  std::vector<size_t> DimensionsOf(const std::vector<Expr>& at, size_t count) const {
+    std::vector<size_t> dims;
+    for (size_t d = 0; d < at.size(); ++d)
+      if (UsesAnyOf(at[d], inner_)) dims.push_back(d);
+    if (dims.size() == count) return dims;
+    dims.clear();
+    for (size_t d = at.size() - count; d < at.size(); ++d) dims.push_back(d);
+    return dims;
   }
 
   bool MatchExpr(const Expr& described, const Expr& program) {
@@ -158,6 +171,22 @@ Expr StrideOf(const Buffer& buffer, size_t dimension) {
   return arith::Analyzer().Simplify(stride);
 }
 
+bool GivesAddress(const PrimFunc& function, const Buffer& buffer) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::CallNode* node) override {
+      if (node->name == intrinsic::kAddressOf)
+        found |= node->args[0].As<ir::BufferLoadNode>()->buffer.same(buffer);
+      VisitChildren(node);
+    }
+    Buffer buffer;
+    bool found = false;
+  } scan;
+  scan.buffer = buffer;
+  scan.Visit(function->body);
+  return scan.found;
+}
+
 // The implementation, on the memory that was matched.
 Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
   std::map<const BufferNode*, Matcher::Place> places;
@@ -167,22 +196,24 @@ Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
     const Buffer& own = intrinsic.implementation->params[i].buffer;
     if (!match.Knows(described)) continue;
     const Matcher::Place& place = match.PlaceOf(described);
-    size_t leading = place.buffer->shape.size() - own->shape.size();
     for (size_t d = 0; d < own->strides.size(); ++d) {
-      Expr stride = StrideOf(place.buffer, leading + d);
+      Expr stride = StrideOf(place.buffer, place.dims[d]);
       if (const auto* var = own->strides[d].As<VarNode>())
         strides[var] = stride;
       else if (!arith::Analyzer().CanProve(stride == own->strides[d]))
         Refuse("elements of " + place.buffer->name + " do not lie as those of the intrinsic");
     }
+    // The tile of an address is one of the last dimensions.
+    size_t leading = place.buffer->shape.size() - own->shape.size();
+    for (size_t d = 0; d < own->shape.size(); ++d)
+      if (place.dims[d] != leading + d && GivesAddress(intrinsic.implementation, own))
+        Refuse("the last dimensions of " + place.buffer->name + " are not those of the intrinsic");
     places[own.get()] = place;
   }
   auto at = [&](const Matcher::Place& place, const std::vector<Expr>& indices) {
-    std::vector<Expr> result;
-    size_t leading = place.offsets.size() - indices.size();
-    for (size_t d = 0; d < place.offsets.size(); ++d)
-      result.push_back(d < leading ? place.offsets[d]
-                                   : Shifted(indices[d - leading], place.offsets[d]));
+    std::vector<Expr> result = place.offsets;
+    for (size_t i = 0; i < indices.size(); ++i)
+      result[place.dims[i]] = Shifted(indices[i], place.offsets[place.dims[i]]);
     return result;
   };
   AccessRewrite rewrite;
@@ -217,7 +248,9 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
     name = Or(name, block->name + "_o");
     CheckNewBlock(name);
     Facts facts = FactsOf(block);
-    if (!facts.regular || !facts.bounded)
+    // A part of what is no reduction may have tiles, too.
+    bool known = facts.bounded || (!block->predicate && !block->init);
+    if (!facts.regular || !known)
       Refuse("block " + block->name + " does not run over all of its axes");
     auto first = std::find(nest.loops.begin(), nest.loops.end(), loop);
     std::vector<const ForNode*> inside(first, nest.loops.end()), outside = nest.around;

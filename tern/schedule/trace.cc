@@ -124,6 +124,12 @@ const std::map<std::string, Primitive>& Primitives() {
       {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
       {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
       {"widen", {2, 2, 0, [](S s, T t) { s->Widen(t.args[0], TypeNamed(t.args[1])); }}},
+      {"winograd",
+       {2, 3, 5,
+        [](S s, T t) {
+          s->Winograd(t.args[0], Number(t.args[1]), t.args.size() > 2 ? Number(t.args[2]) : 1,
+                      t.results);
+        }}},
   };
   return primitives;
 }

@@ -15,6 +15,7 @@ void RegisterHostMatmulRules();      // by RegisterHostRules
 void RegisterHostReductionRules();   // by RegisterHostRules
 void RegisterHostDotProductRules();  // by RegisterHostRules
 void RegisterHostWindowRules();      // by RegisterHostRules
+void RegisterHostWinogradRules();    // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
 

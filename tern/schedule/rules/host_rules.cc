@@ -219,6 +219,7 @@ void RegisterHostRules() {
   RegisterHostReductionRules();
   RegisterHostDotProductRules();
   RegisterHostWindowRules();
+  RegisterHostWinogradRules();
   using K = BlockKind;
   RegisterRule({.name = "join_rows",
                 .description = "blocks over the same rows are computed row by row",

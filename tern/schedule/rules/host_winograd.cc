@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions on hosts by Winograd's minimal filters, where that takes fewer cycles by a model of
+// the machine. All is computed along channels: vectors of them are transformed in registers, and
+// the products of a block of tiles stay in the second cache.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/product.h"
+#include "tern/schedule/rules/turn_tiles.h"
+#include "tern/schedule/rules/winograd_plan.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// Numbers that are added up before they are added to others: shorter sums have smaller errors.
+constexpr int64_t kSumPart = 64;
+
+class HostWinograd {
+ public:
+  HostWinograd(Schedule* schedule, std::string block, const WinogradPlan& plan,
+               const MachineFacts& facts)
+      : schedule_(*schedule), block_(std::move(block)), plan_(plan), facts_(facts) {}
+
+  void Run() {
+    int64_t work = WorkOf(schedule_, block_);
+    made_ = schedule_.Winograd(block_, plan_.shape.m, plan_.block);
+    SplitProducts();
+    TransformBack();
+    Multiply();
+    TransformImage();
+    TransformWeights();
+    if (plan_.apart)
+      for (const std::string& block : {made_[1], made_[4]}) Parallelize(block);
+    ParallelizeOuter(&schedule_, block_, work, facts_);
+    MoveImage();
+    MoveResult();
+  }
+
+ private:
+  std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+  Names LoopsOf(const std::string& block) const {
+    Names loops;
+    for (const BlockAxis& axis : DescribeBlock(FindBlockNamed(schedule_, block)).axes)
+      loops.push_back(axis.loop);
+    return loops;
+  }
+  // All sizes are known.
+  void Parallelize(const std::string& block) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
+    int64_t work = info.operations;
+    for (const BlockAxis& axis : info.axes) work *= *ir::AsConstInt(axis.extent);
+    ParallelizeOuter(&schedule_, block, work, facts_);
+  }
+
+  // A loop becomes vectors.
+  std::string SplitVectors(const std::string& block, const std::string& loop) {
+    Names names = {FreshLoopName(schedule_, loop + "_v"), FreshLoopName(schedule_, loop + "_l")};
+    schedule_.Split(LoopOf(block, loop), {plan_.lanes}, names);
+    return names[0];
+  }
+  // Loops that end with one of vectors are straight code.
+  void WriteOut(const std::string& block, const Names& loops) {
+    for (size_t i = 0; i + 1 < loops.size(); ++i) schedule_.Unroll(LoopOf(block, loops[i]));
+    schedule_.Vectorize(LoopOf(block, loops.back()));
+  }
+
+  // ---- Products
+
+  // The loops of the sums, of all channels or of parts of them.
+  void SplitProducts() {
+    int64_t part = kSumPart;
+    while (plan_.shape.channels % part != 0) --part;
+    if (plan_.shape.channels > part) {
+      Names loops = LoopsOf(block_), names = {Name("co"), Name("ci")};
+      schedule_.Split(At(loops.back()), {part}, names);
+      part_ = schedule_.Rfactor(At(names[0]), Name("part"));
+      SplitSums();
+    } else {
+      std::string sums = schedule_.CacheWrite(block_, made_[3], "local", Name("tile"));
+      SplitSums();
+      WriteTile(sums, schedule_.ReverseComputeAt(sums, At(Name("po"))));
+    }
+  }
+
+  void Multiply() {
+    Names loops = LoopsIn(block_), tile(loops.end() - 3, loops.end());
+    std::string last = loops[loops.size() - 4],
+                step = part_.empty() ? last : loops[loops.size() - 5];
+    std::string init = schedule_.DecomposeReduction(block_, At(step), Name("init"));
+    if (!part_.empty()) MultiplyPart(last);
+    WriteOut(block_, tile);
+    WriteOut(init, tile);
+  }
+
+  // From the blocks of tiles to the lanes of vectors.
+  void SplitSums() {
+    Names loops = LoopsOf(block_), tiles = {Name("pb"), Name("po"), Name("pi")},
+          outputs = {Name("oo"), Name("ov"), Name("ol")};
+    size_t rank = plan_.shape.points.size();
+    schedule_.Split(At(loops[rank]), {plan_.block / plan_.rows, plan_.rows}, tiles);
+    schedule_.Split(At(loops[rank + 1]), {plan_.vectors, plan_.lanes}, outputs);
+    Names order = {tiles[0]};
+    order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
+    // The weights of a part of the channels stay in the first cache while tiles go by.
+    order.insert(order.end(), {outputs[0], tiles[1], loops.back()});
+    if (!part_.empty()) std::swap(order[order.size() - 2], order.back());
+    order.insert(order.end(), {tiles[2], outputs[1], outputs[2]});
+    schedule_.Reorder(Around(block_, order));
+  }
+
+  // The sums of a part of the channels, which are in registers until they are added to the others.
+  void MultiplyPart(const std::string& around) {
+    const std::string& part = part_;
+    schedule_.ComputeAt(part, At(around));
+    schedule_.SetScope(part, "local");
+    Names loops = LoopsIn(part);
+    // Tiles, where there are several, outputs and steps.
+    Names vectors = {Name("qv"), Name("ql")};
+    std::string sum = loops.back();
+    schedule_.Split(LoopOf(part, loops[loops.size() - 2]), {plan_.lanes}, vectors);
+    Names order = {sum}, tile;
+    if (loops.size() > 2) tile.push_back(loops[0]);
+    tile.insert(tile.end(), vectors.begin(), vectors.end());
+    order.insert(order.end(), tile.begin(), tile.end());
+    schedule_.Reorder(Around(part, order));
+    std::string init = schedule_.DecomposeReduction(part, LoopOf(part, sum), Name("part_init"));
+    WriteOut(part, tile);
+    WriteOut(init, tile);
+  }
+
+  // The loops right around a block, outermost first.
+  Names LoopsIn(const std::string& block) const {
+    Names loops;
+    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
+    for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
+    return loops;
+  }
+
+  void WriteTile(const std::string& block, const Names& made) {
+    Names names = {Name("tv"), Name("tl")}, all(made.begin(), made.end() - 1);
+    schedule_.Split(LoopOf(block, made.back()), {plan_.lanes}, names);
+    all.insert(all.end(), names.begin(), names.end());
+    WriteOut(block, all);
+  }
+
+  // ---- Transformations
+
+  // Vectors of channels of a tile go through one window after the other in registers. `outer`:
+  // loops around, `inner`: those of the points or results, and that of the vectors, which are
+  // outside or inside of the others.
+  void TransformInRegisters(const std::string& block, const Names& outer, const Names& inner,
+                            bool vectors_outside = false) {
+    std::string vectors = SplitVectors(block, inner.back());
+    Names order = outer, tile(inner.begin(), inner.end() - 1);
+    order.insert(vectors_outside ? order.begin() : order.end(), vectors);
+    std::string around = order.back();
+    tile.push_back(LanesOf(block));
+    order.insert(order.end(), tile.begin(), tile.end());
+    schedule_.Reorder(Around(block, order));
+    for (int64_t k = plan_.shape.rank() - 1; k-- > 0;) {
+      std::string stage = block + "_" + std::to_string(k);
+      Names made = schedule_.ComputeAt(stage, LoopOf(block, around));
+      schedule_.SetScope(stage, "local");
+      WriteOut(stage, made);
+    }
+    WriteOut(block, tile);
+  }
+  // The innermost loop.
+  std::string LanesOf(const std::string& block) const { return LoopsIn(block).back(); }
+
+  void TransformImage() {
+    Names loops = plan_.apart ? LoopsOf(made_[1]) : schedule_.ComputeAt(made_[1], At(Name("pb")));
+    // Points, tiles unless there is one, channels.
+    size_t rank = plan_.shape.points.size();
+    Names outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
+        inner(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
+    inner.push_back(loops.back());
+    TransformInRegisters(made_[1], outer, inner);
+  }
+
+  void TransformBack() {
+    const std::string& block = made_[4];
+    Names loops = LoopsOf(block);
+    if (!plan_.apart) {
+      for (int64_t k = 0; k + 1 < plan_.shape.rank(); ++k)
+        schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
+      loops = schedule_.ReverseComputeAt(block, At(Name("pb")));
+    }
+    size_t rank = plan_.shape.points.size(), several = loops.size() - rank - 1;
+    Names outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
+        inner(loops.begin() + static_cast<std::ptrdiff_t>(several), loops.end());
+    TransformInRegisters(block, outer, inner);
+  }
+
+  // Each tile of the products reads them one after the other.
+  void TransformWeights() {
+    const std::string& block = made_[2];
+    std::string from, size = std::to_string(plan_.columns());
+    for (int64_t k = 0; k < plan_.shape.rank(); ++k) from += "d" + std::to_string(k) + ", ";
+    Names loops = LoopsOf(block);
+    std::string channel = loops[loops.size() - 2];
+    Names inner(loops.begin(), loops.end() - 2);
+    inner.push_back(loops.back());
+    // Weights of one output are neighbours.
+    TransformInRegisters(block, {channel}, inner, true);
+    Parallelize(block);
+    schedule_.TransformLayout(block, IndexMap::Parse("(" + from + "c, o) -> (" + from + "o // " +
+                                                     size + ", c, o % " + size + ")"));
+  }
+
+  // ---- Layouts
+
+  // The last axis of a block, where it is one of vectors.
+  void VectorizeLast(const std::string& block) {
+    Try(&schedule_, [&](Schedule* attempt) {
+      std::string loop = LoopsOf(block).back();
+      Names names = {FreshLoopName(*attempt, loop + "_v"), FreshLoopName(*attempt, loop + "_l")};
+      attempt->Split(LoopOf(block, loop), {plan_.lanes}, names);
+      attempt->Vectorize(LoopOf(block, names[1]));
+    });
+  }
+
+  // The image is turned to vectors of channels first, then gets its border.
+  void MoveImage() {
+    const std::string& block = made_[0];
+    std::string turned = TurnChannels(&schedule_, block, Name("turned"));
+    if (!turned.empty()) TurnTiles(&schedule_, turned, facts_);
+    VectorizeLast(block);
+    Parallelize(block);
+  }
+
+  // Tiles lie beside each other as in the result.
+  void MoveResult() {
+    const WinogradShape& shape = plan_.shape;
+    std::string from = "(p, ", places, m = std::to_string(shape.m);
+    int64_t behind = 1;
+    for (int64_t k = shape.rank(); k-- > 0;) {
+      std::string i = "i" + std::to_string(k), along = std::to_string(shape.TilesAlong(k));
+      std::string tile = "p // " + std::to_string(behind) + " % " + along;
+      places = tile + " * " + m + " + " + i + ", " + places;
+      behind *= shape.TilesAlong(k);
+    }
+    for (int64_t k = 0; k < shape.rank(); ++k) from += "i" + std::to_string(k) + ", ";
+    schedule_.TransformLayout(
+        made_[4],
+        IndexMap::Parse(from + "o) -> (p // " + std::to_string(behind) + ", " + places + "o)"));
+    std::string result = block_ + "_result";
+    if (TurnTiles(&schedule_, result, facts_)) return;
+    VectorizeLast(result);
+    Parallelize(result);
+  }
+
+  Schedule& schedule_;
+  std::string block_;
+  const WinogradPlan& plan_;
+  const MachineFacts& facts_;
+  Names made_;
+  std::string part_;  // the block of the sums of a part of the channels; "" where that is all
+};
+
+// Whether what has the outputs, and no positions, is the same for every call.
+bool HasConstantWeights(const Schedule& schedule, const BlockInfo& block) {
+  return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
+    return !access.store && !access.buffer.same(block.accesses[0].buffer) &&
+           std::none_of(
+               access.axes.begin(), access.axes.end(),
+               [&](size_t axis) { return block.axes[axis].role == AxisRole::kPosition; }) &&
+           IsConstant(schedule, access.buffer->name);
+  });
+}
+
+bool UseMinimalFilters(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  int64_t lanes = facts.vector_bytes / block.accesses[0].buffer->dtype.bytes();
+  if (lanes < 2) return false;
+  WinogradPlan plan =
+      ChooseWinogradPlan(*schedule, block.name, facts, lanes, HasConstantWeights(*schedule, block));
+  if (!(plan.cycles < DirectConvolutionCycles(block, facts, lanes))) return false;
+  HostWinograd(schedule, block.name, plan, facts).Run();
+  return true;
+}
+
+}  // namespace
+
+void RegisterHostWinogradRules() {
+  RegisterRule({.name = "minimal_filters",
+                .description =
+                    "convolutions whose windows move by one, by Winograd's filters where that is "
+                    "faster; needs reassociate",
+                .kinds = {BlockKind::kConvolution},
+                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+                .priority = 29,
+                .apply = UseMinimalFilters});
+}
+
+}  // namespace tern::schedule

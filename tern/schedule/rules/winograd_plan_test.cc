@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/winograd_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tern/compile.h"
+#include "tern/tir/text.h"
+
+namespace tern::schedule {
+namespace {
+
+using namespace tern::tir;
+
+// One image, a border of one, windows of 3 x 3.
+PrimFunc Conv(int64_t channels, int64_t outputs, int64_t size) {
+  Initialize();
+  std::string c = std::to_string(channels), o = std::to_string(outputs), n = std::to_string(size);
+  std::string text = "func conv(X: float32[" + c + ", " + n + ", " + n + "], W: float32[" + o +
+                     ", " + c + ", 3, 3], Y: float32[" + o + ", " + n + ", " + n +
+                     "]) attrs {reassociate = true} {\n";
+  text += "for o in 0.." + o + ", y in 0.." + n + ", x in 0.." + n + ", c in 0.." + c +
+          ", dy in 0..3, dx in 0..3 {\n";
+  text += "block conv(vo: spatial(" + o + ") = o, vy: spatial(" + n + ") = y, vx: spatial(" + n +
+          ") = x, vc: reduce(" + c + ") = c, vdy: reduce(3) = dy, vdx: reduce(3) = dx) {\n";
+  text += "init { Y[vo, vy, vx] = 0 }\nlet row = vy + vdy - 1\nlet column = vx + vdx - 1\n";
+  text += "Y[vo, vy, vx] = Y[vo, vy, vx] + select(row >= 0 && row < " + n +
+          " && column >= 0 && column < " + n + ", X[vc, row, column], 0) * W[vo, vc, vdy, vdx]\n";
+  text += "}\n}\n}\n";
+  return AsPrimFunc(ParseModule("test.tir", text)->functions.begin()->second);
+}
+
+MachineFacts Machine(int64_t threads = 1) {
+  MachineFacts facts;
+  facts.vector_bytes = 64;
+  facts.vector_registers = 32;
+  facts.l1_bytes = 48 << 10;
+  facts.l2_bytes = 2 << 20;
+  facts.threads = threads;
+  return facts;
+}
+
+constexpr int64_t kLanes = 16;
+
+WinogradPlan PlanOf(const PrimFunc& function, bool constant, int64_t threads = 1) {
+  return ChooseWinogradPlan(Schedule(function), "conv", Machine(threads), kLanes, constant);
+}
+double DirectOf(const PrimFunc& function) {
+  return DirectConvolutionCycles(DescribeBlocks(function).at(0), Machine(), kLanes);
+}
+
+TEST(WinogradPlan, LargeImagesHaveLargeTiles) {
+  PrimFunc function = Conv(64, 64, 56);
+  WinogradPlan plan = PlanOf(function, false);
+  EXPECT_EQ(plan.shape.m, 4);
+  EXPECT_EQ(plan.shape.tiles, 14 * 14);
+  EXPECT_LT(plan.cycles, DirectOf(function) / 2);
+  // What is made of a block is in the second cache.
+  EXPECT_GT(plan.blocks(), 1);
+  EXPECT_LE(plan.block * plan.shape.tile_bytes(), Machine().l2_bytes / 2);
+  EXPECT_EQ(plan.tiles(), plan.shape.tiles);
+}
+
+// Weights that are read from afar: with larger tiles there are more of them.
+TEST(WinogradPlan, ManyWeightsHaveSmallTiles) {
+  PrimFunc function = Conv(512, 512, 7);
+  WinogradPlan plan = PlanOf(function, true);
+  EXPECT_EQ(plan.shape.m, 2);
+  EXPECT_LT(plan.cycles, DirectOf(function));
+  EXPECT_GT(PlanOf(function, false).cycles, DirectOf(function));
+}
+
+TEST(WinogradPlan, FewChannelsAreNotWorthIt) {
+  PrimFunc function = Conv(16, 16, 8);
+  EXPECT_GT(PlanOf(function, false).cycles, DirectOf(function));
+}
+
+TEST(WinogradPlan, ThreadsHaveBlocksUnlessThereAreFewTiles) {
+  WinogradPlan many = PlanOf(Conv(64, 64, 56), true, 0);
+  EXPECT_FALSE(many.apart);
+  EXPECT_GE(many.blocks(), 8);
+  EXPECT_TRUE(PlanOf(Conv(256, 256, 14), true, 0).apart);
+}
+
+TEST(WinogradPlan, ChannelsAreVectors) {
+  EXPECT_EQ(PlanOf(Conv(24, 64, 56), false).block, 0);
+  EXPECT_EQ(PlanOf(Conv(64, 24, 56), false).block, 0);
+}
+
+}  // namespace
+}  // namespace tern::schedule
