@@ -176,13 +176,6 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
   }
 }
 
-// A statement before another one, inside of its allocations, so that all of a row is seen as one.
-Stmt Before(const Stmt& stmt, const Stmt& body) {
-  if (const auto* allocation = body.As<AllocateNode>())
-    return AllocateNode::Make(allocation->buffer, Before(stmt, allocation->body), allocation->span);
-  return SeqNode::Make({stmt, body}, body.span());
-}
-
 // A buffer of shared memory that is allocated in a loop has the part of it that an iteration needs:
 // later, threads could not agree on where it starts. Another part stays as it is.
 Stmt ShrinkShared(const Stmt& root, const ForNode* loop, const Buffer& buffer,
