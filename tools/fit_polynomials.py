@@ -77,9 +77,10 @@ def add(name, f, low, high, terms32, terms64, weight=lambda x: 1, by=fit):
     FITS.append((name, f, mpf(low), mpf(high), terms32, terms64, weight, by))
 
 
-# exp(r) = 1 + r + r^2 * P(r)
-add("Exp", safe(lambda r: (exp(r) - 1 - r) / r**2, mpf(1) / 2), -half_ln2 * 1.01, half_ln2 * 1.01, 6, 11,
-    lambda r: r**2)
+# exp(r) = 1 + r + r^2 * P(r), |r| <= ln(2) for float32, ln(2) / 2 else
+exp_rest = safe(lambda r: (exp(r) - 1 - r) / r**2, mpf(1) / 2)
+add("Exp", exp_rest, -half_ln2 * 2.01, half_ln2 * 2.01, 6, 0, lambda r: r**2 * exp_rest(r) / exp(r), best)
+add("Exp", exp_rest, -half_ln2 * 1.01, half_ln2 * 1.01, 0, 11, lambda r: r**2)
 # 2^r = 1 + r * P(r)
 add("Exp2Of", safe(lambda r: (exp(r * log(2)) - 1) / r, log(2)), -0.505, 0.505, 6, 13, lambda r: r)
 # log(1 + f) = 2 atanh(s), s = f / (2 + f): 2 atanh(s) = 2 s + s * z * P(z), z = s^2
@@ -97,12 +98,14 @@ add("Atan", safe(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3), 0, t
 add("Asin", safe(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6), 0, mpf(1) / 4, 6, 13, lambda z: z)
 # tanh(x) = x + x^3 * P(x^2), |x| <= 5/8
 add("Tanh", safe(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3), 0, mpf(25) / 64, 6, 12, lambda z: z)
+# 1 - erf(x) = 2^(x * P(x)), 0 <= x <= 4
+add("ErfcRate", safe(lambda x: log(erfc(x)) / log(2) / x, -2 / sqrt(pi) / log(2)), 0, 4, 9, 0,
+    safe(lambda x: -log(erfc(x)) * erfc(x) / erf(x), mpf(1)), best)
 # erf(x) = x + x * P(x^2), |x| <= 1
 erf_ratio = safe(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1)
 erf_weight = safe(lambda z: 1 - sqrt(z) / erf(sqrt(z)), 1 - sqrt(pi) / 2)
-add("ErfSmall", erf_ratio, 0, 1, 8, 14, erf_weight)
-# 1 - erf(x) = exp(-P(x - c)), 1 <= x <= 4 and c = 5/2 for float32, 1 <= x <= 6 and c = 3 for float64
-add("ErfLarge", lambda t, c=mpf(5) / 2: -log(erfc(t + c)), -1.5, 1.5, 9, 0, lambda t: -log(erfc(t + 2.5)) * erfc(t + 2.5))
+add("ErfSmall", erf_ratio, 0, 1, 0, 14, erf_weight)
+# 1 - erf(x) = exp(-P(x - 3)), 1 <= x <= 6
 add("ErfLarge", lambda t, c=3: -log(erfc(t + c)), -2, 3, 0, 25, lambda t: -log(erfc(t + 3)) * erfc(t + 3))
 # The same in fewer terms, for machines with a power of two: |x| <= 0.92, and 1 - erf(x) = 2^-P(x) for 0.92 <= x <= 4
 add("ErfShort", erf_ratio, 0, mpf(0.92)**2, 6, 0, erf_weight, best)

@@ -191,14 +191,7 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
   }
 }
 
-// A statement before another one, inside of its allocations, so that all of a row is seen as one.
-Stmt Before(const Stmt& stmt, const Stmt& body) {
-  if (const auto* allocation = body.As<AllocateNode>())
-    return AllocateNode::Make(allocation->buffer, Before(stmt, allocation->body), allocation->span);
-  return SeqNode::Make({stmt, body}, body.span());
-}
-
-// The same behind it.
+// A statement behind another one, inside of its allocations.
 Stmt Behind(const Stmt& body, const Stmt& stmt) {
   if (const auto* allocation = body.As<AllocateNode>())
     return AllocateNode::Make(allocation->buffer, Behind(allocation->body, stmt), allocation->span);

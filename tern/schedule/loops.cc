@@ -186,6 +186,92 @@ void Schedule::Reorder(const Names& loops) {
   });
 }
 
+namespace {
+
+std::set<std::string> BlockNames(const Stmt& stmt) {
+  std::set<std::string> names;
+  for (const BlockNode* block : BlocksIn(stmt)) names.insert(block->name);
+  return names;
+}
+
+// name_1, or with the next number that is free.
+std::string NextName(const std::string& name, const std::set<std::string>& taken) {
+  int number = 1;
+  while (taken.count(name + "_" + std::to_string(number))) ++number;
+  return name + "_" + std::to_string(number);
+}
+
+// The axis of a reduction that a loop of known length is bound to by itself, from its start, where
+// all steps of the one block below run; else none.
+std::optional<size_t> ReducedAxis(const ForNode* loop) {
+  std::vector<const BlockNode*> blocks = BlocksIn(loop->body);
+  if (blocks.size() != 1 || blocks[0]->predicate.get() || !ir::IsConst(loop->min, 0)) return {};
+  std::optional<size_t> axis;
+  for (size_t i = 0; i < blocks[0]->iters.size(); ++i) {
+    const BlockIter& iter = blocks[0]->iters[i];
+    if (!ir::UsesVar(iter.binding, loop->var.node())) continue;
+    bool own = !axis && iter.kind == IterKind::kReduce && iter.binding.get() == loop->var.get() &&
+               ir::AsConstInt(iter.extent);
+    if (!own) return {};
+    axis = i;
+  }
+  return axis;
+}
+
+// The steps of a block from `first` on, `count` of them, as a reduction of their own. One that does
+// not begin at 0 goes on with what is there.
+class SomeSteps : public StmtMutator {
+ public:
+  SomeSteps(std::string name, size_t axis, int64_t first, int64_t count)
+      : name_(std::move(name)), axis_(axis), first_(first), count_(count) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const BlockNode* node, const Stmt&) override {
+    auto copy = CopyBlock(node);
+    BlockIter& iter = copy->iters[axis_];
+    iter.extent = ir::IntImmNode::Make(iter.var.dtype(), count_);
+    if (first_ == 0) return Stmt(copy);
+    copy->name = name_;
+    copy->init = {};
+    Expr offset = ir::IntImmNode::Make(iter.var.dtype(), first_);
+    copy->body = Substitute(copy->body, {{iter.var.node(), iter.var + offset}});
+    return Stmt(copy);
+  }
+
+  std::string name_;
+  size_t axis_;
+  int64_t first_, count_;
+};
+
+}  // namespace
+
+bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, int64_t at, const Names& names) {
+  const BlockNode* block = BlocksIn(loop->body)[0];
+  Facts facts = FactsOf(block);
+  Nest nest = NestOf(function_->body, block);
+  bool apart = facts.regular && facts.bounded && facts.whole && nest.Has(loop);
+  for (size_t i = 0; apart && nest.loops[i] != loop; ++i) {
+    AxisUse use = UseOf(block, nest.loops[i]->var.node());
+    apart = nest.loops[i]->for_kind == ForKind::kSerial && use.spatial && !use.reduce && !use.other;
+  }
+  if (!apart) return false;
+  Stmt top = nest.top();
+  std::string second = NextName(block->name, BlockNames(function_->body));
+  auto part = [&](size_t i, int64_t first, int64_t count) {
+    Var var(names[i], loop->var.dtype(), loop->span);
+    Stmt body = SomeSteps(second, axis, first, count).Mutate(loop->body);
+    Stmt steps = ForNode::Make(var, loop->min, Constant(loop, count), ForKind::kSerial,
+                               Substitute(body, {{loop->var.node(), var}}), "", loop->span,
+                               loop->annotations);
+    return CopyWithFreshDefs(Replace(top, loop, steps));
+  };
+  int64_t rest = *ir::AsConstInt(loop->extent) - at;
+  facts_[second] = facts;
+  SetBody(Replace(function_->body, top.get(), SeqNode::Make({part(0, 0, at), part(1, at, rest)})));
+  return true;
+}
+
 Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names names) {
   return Do("partition", Texts(name, {at}), [&] {
     const ForNode* loop = FindLoop(name);
@@ -195,6 +281,8 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
     const int64_t* extent = ir::AsConstInt(loop->extent);
     if (at < 1 || (extent && at >= *extent))
       Refuse("the loop is not longer than " + std::to_string(at) + ", or that is no length");
+    std::optional<size_t> axis = extent ? ReducedAxis(loop) : std::nullopt;
+    if (axis && PartitionSteps(loop, *axis, at, names)) return names;
     Expr point = Constant(loop, at);
     Expr head = extent ? point : ir::MinNode::Make(point, loop->extent);
     Expr tail = arith::Analyzer().Simplify(loop->extent - head);
@@ -213,12 +301,10 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
       }
       std::map<std::string, std::string> names;
     } renamer;
-    std::set<std::string> taken;
-    for (const BlockNode* block : BlocksIn(function_->body)) taken.insert(block->name);
+    std::set<std::string> taken = BlockNames(function_->body);
     for (const BlockNode* block : BlocksIn(loop->body)) {
       std::string& other = renamer.names[block->name];
-      for (int number = 1; other.empty() || taken.count(other); ++number)
-        other = block->name + "_" + std::to_string(number);
+      other = NextName(block->name, taken);
       taken.insert(other);
       // Neither of them is the whole; what they are on their own is not followed.
       facts_[block->name] = {FactsOf(block).regular, false, false};
@@ -233,14 +319,13 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
   });
 }
 
-// What lower_thread_reductions needs, as far as it can be told here.
-void Schedule::CheckReducibleByThreads(const BlockNode* block) const {
+// What lower_thread_reductions and vectorize_loops need, as far as it can be told here.
+void Schedule::CheckIsUpdate(const BlockNode* block, const std::string& by) const {
   std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
   if (!update)
-    Refuse("block " + block->name +
-           " is no update that threads can combine: S = S op f with op one of +, *, min, max, && "
-           "and ||");
-  if (update->store->buffer->dtype.is_float()) CheckMayReassociate(block, "threads would combine");
+    Refuse("block " + block->name + " is no update that " + by +
+           " can combine: S = S op f with op one of +, *, min, max, && and ||");
+  if (update->store->buffer->dtype.is_float()) CheckMayReassociate(block, by + " would combine");
 }
 
 void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axis) {
@@ -248,7 +333,9 @@ void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axi
   if (kind == ForKind::kUnrolled) {
     if (!ir::AsConstInt(loop->extent)) Refuse("the extent of " + Called(loop) + " is not constant");
   } else if (axis.starts_with("threadIdx.") && RoleOf(loop) == Role::kReduction) {
-    CheckReducibleByThreads(BlocksIn(loop->body)[0]);
+    CheckIsUpdate(BlocksIn(loop->body)[0], "threads");
+  } else if (kind == ForKind::kVectorized && RoleOf(loop) == Role::kReduction) {
+    CheckIsUpdate(BlocksIn(loop->body)[0], "lanes");
   } else {
     CheckIndependent(loop);
   }

@@ -153,6 +153,12 @@ Stmt ReplaceByRow(const Stmt& root, const StmtNode* old, std::vector<Stmt> row,
   return Replace(root, around, all);
 }
 
+Stmt Before(const Stmt& stmt, const Stmt& body) {
+  if (const auto* allocation = body.As<AllocateNode>())
+    return AllocateNode::Make(allocation->buffer, Before(stmt, allocation->body), allocation->span);
+  return SeqNode::Make({stmt, body}, body.span());
+}
+
 Stmt Remove(const Stmt& root, const StmtNode* stmt) { return Remover(stmt).Mutate(root); }
 
 Stmt WrapLoops(const std::vector<const ForNode*>& loops, Stmt body) {
@@ -463,12 +469,32 @@ Between FindBetween(const Stmt& root, const StmtNode* a, const std::string& a_na
   return between;
 }
 
-void CheckMayMove(const PrimFunc& function, const Between& between, const Stmt& moved,
+namespace {
+
+// What runs between a statement, the last of the path, and the end (or before it, from the start)
+// of the first of the path.
+void AddPassed(const Path& way, bool forward, std::vector<Stmt>* passed) {
+  for (size_t i = 0; i + 1 < way.size(); ++i) {
+    Stmt stmt = AsStmt(way[i]);
+    // The next iteration comes to all of it.
+    if (stmt.As<ForNode>() || stmt.As<WhileNode>())
+      return passed->push_back(Remove(stmt, way.back()));
+    const auto* row = stmt.As<SeqNode>();
+    if (!row) continue;
+    bool behind = false;
+    for (const Stmt& other : row->stmts) {
+      bool here = other.get() == way[i + 1];
+      if (!here && behind == forward) passed->push_back(other);
+      behind |= here;
+    }
+  }
+}
+
+// Refuses where one of the statements writes what `moved` reads, or touches what it writes.
+void CheckMayPass(const MemoryEffects& effects, const std::vector<Stmt>& passed, const Stmt& moved,
                   const std::vector<Buffer>& known) {
-  MemoryEffects effects(function);
   if (effects.WritesOf(moved).anything) Refuse("it has an effect other than on memory");
-  for (size_t i = between.first; i <= between.last; ++i) {
-    Stmt other = Remove(between.row->stmts[i], moved.get());
+  for (const Stmt& other : passed) {
     MemoryEffects::Writes writes = effects.WritesOf(other);
     if (writes.anything) Refuse("there is an effect other than on memory on the way");
     for (const Access& access : AccessesOf(moved)) {
@@ -484,6 +510,32 @@ void CheckMayMove(const PrimFunc& function, const Between& between, const Stmt& 
           Refuse(access.buffer->name + ", which it writes, is read on the way");
     }
   }
+}
+
+// What the statement, one of the two ends, would come past.
+std::vector<Stmt> PassedBy(const Between& between, const Stmt& moved) {
+  std::vector<Stmt> passed;
+  bool forward = between.to_a.back() == moved.get();
+  size_t own = forward ? between.first : between.last;
+  AddPassed(forward ? between.to_a : between.to_b, forward, &passed);
+  for (size_t i = between.first; i <= between.last; ++i)
+    if (i != own) passed.push_back(between.row->stmts[i]);
+  return passed;
+}
+
+}  // namespace
+
+void CheckMayMove(const PrimFunc& function, const Between& between, const Stmt& moved,
+                  const std::vector<Buffer>& known) {
+  CheckMayPass(MemoryEffects(function), PassedBy(between, moved), moved, known);
+}
+
+void CheckMayComeTo(const PrimFunc& function, const Between& between, const Stmt& moved) {
+  std::vector<Stmt> passed(between.row->stmts.begin() + between.first + 1,
+                           between.row->stmts.begin() + between.last);
+  AddPassed(between.to_a, true, &passed);
+  AddPassed(between.to_b, false, &passed);
+  CheckMayPass(MemoryEffects(function), passed, moved, {});
 }
 
 void CheckVisible(const Path& way, const Stmt& moved, const std::string& name) {

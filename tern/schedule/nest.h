@@ -40,10 +40,12 @@ Nest NestOf(const tir::Stmt& root, const tir::BlockNode* block);
 tir::Stmt AsStmt(const tir::StmtNode* node);
 
 tir::Stmt Replace(const tir::Stmt& root, const tir::StmtNode* old, const tir::Stmt& replacement);
-// Several statements in the place of one that stands in no loop, and memory for what they hand on,
-// around the whole row, so that statements behind them may read it too.
+// Several statements in the place of one, and memory for what they hand on, around the whole row
+// that it stands in, so that statements behind them may read it too.
 tir::Stmt ReplaceByRow(const tir::Stmt& root, const tir::StmtNode* old, std::vector<tir::Stmt> row,
                        const std::vector<tir::Buffer>& buffers);
+// A statement before another one, inside of its allocations, so that all of a row is seen as one.
+tir::Stmt Before(const tir::Stmt& stmt, const tir::Stmt& body);
 // Without a statement, and without what holds nothing else.
 tir::Stmt Remove(const tir::Stmt& root, const tir::StmtNode* stmt);
 // The loops around another body, outermost first.
@@ -134,10 +136,12 @@ struct Between {
 Between FindBetween(const tir::Stmt& root, const tir::StmtNode* a, const std::string& a_name,
                     const tir::StmtNode* b, const std::string& b_name);
 
-// Refuses where a statement of the row other than `moved` writes what `moved` reads, or touches
-// what it writes; but for the `known` buffers, which the caller looks after.
+// Refuses where a statement that `moved`, one of the two ends, comes past writes what `moved`
+// reads, or touches what it writes; but for the `known` buffers, which the caller looks after.
 void CheckMayMove(const tir::PrimFunc& function, const Between& between, const tir::Stmt& moved,
                   const std::vector<tir::Buffer>& known);
+// The same where `moved`, the first of the two, comes to stand right before the other one.
+void CheckMayComeTo(const tir::PrimFunc& function, const Between& between, const tir::Stmt& moved);
 // Refuses where `moved` uses something that is defined on the way from the row to it.
 void CheckVisible(const Path& way, const tir::Stmt& moved, const std::string& name);
 // Refuses where a buffer carries values from one run of the row to the next, or beyond.

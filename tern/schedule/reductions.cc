@@ -116,13 +116,15 @@ class Factored {
         name_(name),
         reduction_(ReductionLoops(nest)),
         part_("v" + loop->var.name(), loop->var.dtype()) {
-    std::vector<Expr> shape = {arith::Analyzer().Simplify(loop->extent)};
-    at_ = {part_};
+    std::vector<Expr> shape;
     for (const BlockIter& iter : nest.block->iters)
       if (iter.kind == IterKind::kSpatial) {
         shape.push_back(iter.extent);
         at_.push_back(iter.var);
       }
+    // The parts of a result lie side by side.
+    shape.push_back(arith::Analyzer().Simplify(loop->extent));
+    at_.push_back(part_);
     results_ = BufferNode::Make(name, update.store->buffer->dtype, shape);
     for (const ForNode* outer : nest.loops)
       if (!IsIn(reduction_, outer)) spatial_.push_back(outer);
@@ -181,10 +183,9 @@ class Factored {
   ffi::Ref<BlockNode> Partial() const {
     auto partial = CopyBlock(nest_.block);
     partial->name = name_;
-    partial->iters = {{loop_->extent, loop_->var, part_, IterKind::kSpatial}};
     ir::VarMap axes = {{loop_->var.node(), part_}}, values;
-    for (const BlockIter& iter : nest_.block->iters)
-      if (iter.kind == IterKind::kSpatial) partial->iters.push_back(iter);
+    std::erase_if(partial->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
+    partial->iters.push_back({loop_->extent, loop_->var, part_, IterKind::kSpatial});
     for (const ForNode* step : reduction_) {
       if (step == loop_) continue;
       Var axis("v" + step->var.name(), step->var.dtype());
@@ -246,8 +247,7 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     bool apart = factored.HasEmptyParts();
     std::vector<Stmt> row = {factored.Parts(!apart), factored.Whole()};
     if (apart) row.insert(row.begin(), factored.Begin());
-    SetBody(Replace(function_->body, nest.top().get(),
-                    AllocateNode::Make(factored.results(), SeqNode::Make(std::move(row)))));
+    SetBody(ReplaceByRow(function_->body, nest.top().get(), std::move(row), {factored.results()}));
     facts_[name] = {true, !apart, !apart};
     if (apart) facts_[name + "_init"] = {true, false, false};
     return {name};

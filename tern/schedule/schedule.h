@@ -37,7 +37,7 @@ class Schedule {
   const tir::PrimFunc& function() const { return function_; }
   const Trace& trace() const { return trace_; }
 
-  // ---- Loops (loops.cc)
+  // ---- Loops (loops.cc, merge.cc)
 
   // A loop becomes a nest of one more than there are factors, the innermost of the last factor; the
   // outermost is as long as it takes. Where the extent is no multiple, the iterations beyond it do
@@ -50,10 +50,14 @@ class Schedule {
   void Reorder(const Names& loops);
   // The first `at` iterations of a loop and the rest become two loops, one after the other. Returns
   // their names: those given, or i_0, i_1; blocks in the second are called name_1, or with the next
-  // number that is free.
+  // number that is free. Both parts of a reduction of a known number of steps are reductions, which
+  // other steps take.
   Names Partition(const std::string& loop, int64_t at, Names names = {});
-  // How a loop runs. All but Unroll need iterations that are independent; the threads of a block
-  // may also share a reduction.
+  // Two loops of the same length, one behind the other, become one that does both: the second. An
+  // iteration of it may not touch what later ones of the first write, nor write what they read.
+  void Merge(const std::string& first, const std::string& second);
+  // How a loop runs. All but Unroll need iterations that are independent; the threads of a block,
+  // and the lanes of a vector, may also share a reduction.
   void Parallel(const std::string& loop);
   void Vectorize(const std::string& loop);
   void Unroll(const std::string& loop);
@@ -170,10 +174,14 @@ class Schedule {
   Role RoleOf(const tir::ForNode* loop) const;
   // Throws unless the iterations may run in any order, and at the same time.
   void CheckIndependent(const tir::ForNode* loop) const;
-  void CheckReducibleByThreads(const tir::BlockNode* block) const;
+  // That threads, or lanes of a vector, can share a reduction.
+  void CheckIsUpdate(const tir::BlockNode* block, const std::string& by) const;
   void CheckMayReassociate(const tir::BlockNode* block, const std::string& what) const;
   void CheckMayReorder(const std::vector<const tir::ForNode*>& nest,
                        const std::vector<const tir::ForNode*>& order) const;
+  // A loop along an axis of a reduction, with the nest around it: the second part goes on where the
+  // first ends. Whether it could.
+  bool PartitionSteps(const tir::ForNode* loop, size_t axis, int64_t at, const Names& names);
   void SetKind(const tir::ForNode* loop, tir::ForKind kind, const std::string& axis = "");
   // The one buffer that a block writes, which nothing else writes.
   tir::Buffer SoleResult(const tir::BlockNode* block) const;

@@ -98,6 +98,7 @@ const std::map<std::string, Primitive>& Primitives() {
       {"fuse", {2, kAny, 1, [](S s, T t) { s->Fuse(t.args, First(t.results)); }}},
       {"im2col", {1, 1, 3, [](S s, T t) { s->Im2col(t.args[0], t.results); }}},
       {"inline", {1, 1, 0, [](S s, T t) { s->Inline(t.args[0]); }}},
+      {"merge", {2, 2, 0, [](S s, T t) { s->Merge(t.args[0], t.args[1]); }}},
       {"pad_einsum", {2, kAny, 0, [](S s, T t) { s->PadEinsum(t.args[0], Numbers(t.args, 1)); }}},
       {"parallel", {1, 1, 0, [](S s, T t) { s->Parallel(t.args[0]); }}},
       {"partition",

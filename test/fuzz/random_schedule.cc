@@ -257,7 +257,7 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
   std::vector<std::string> maps = {
       "(i, j) -> (j, i)",       "(i, j) -> (i // 2, j, i % 2)", "(i, j) -> (i, j // 3, j % 3)",
       "(i) -> (i // 4, i % 4)", "(i, j) -> (i * 7 + j)",        "(i, j) -> (i + j, i)"};
-  switch (random->Below(23)) {
+  switch (random->Below(24)) {
     case 0:
     case 1:
       return call("split", {loop(), number(4)});
@@ -310,6 +310,8 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
       return call("rfactor", {loop()});
     case 21:
       return call("flatten_windows", {block(), number(8)});
+    case 22:
+      return call("merge", {loop(), loop()});
     default:
       return random->OneIn(2) ? call("pad_einsum", {block(), number(4), number(4), number(4)})
                               : call("pipeline", {loop(), "0", "1"});

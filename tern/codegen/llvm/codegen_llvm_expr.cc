@@ -110,6 +110,15 @@ Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr&
 }
 
 Value* CodeGenLLVM::FloatBinary(NodeKind kind, Value* a, Value* b) {
+  // Vectors are what a schedule made: their sums are as many, and in the order, that it chose.
+  // Products in another order overflow elsewhere, of which the functions of tern/tir/math take
+  // care.
+  llvm::IRBuilderBase::FastMathFlagGuard guard(builder_);
+  if (a->getType()->isVectorTy() || (kind != NodeKind::kAdd && kind != NodeKind::kSub)) {
+    llvm::FastMathFlags flags = builder_.getFastMathFlags();
+    flags.setAllowReassoc(false);
+    builder_.setFastMathFlags(flags);
+  }
   switch (kind) {
     case NodeKind::kAdd:
       return builder_.CreateFAdd(a, b);

@@ -52,9 +52,10 @@ void ApplyToBlocks(Schedule* schedule, const MachineFacts& facts,
   for (const BlockInfo& block : blocks) {
     if (block.members.empty()) continue;
     RuleResult result = ApplyRules(schedule, block, facts);
-    if (result.rule.empty()) continue;
-    done.insert(block.name);
-    done.insert(block.members.begin(), block.members.end());
+    if (!result.rule.empty()) {
+      done.insert(block.name);
+      done.insert(block.members.begin(), block.members.end());
+    }
     results->push_back(std::move(result));
   }
   for (BlockInfo block : blocks) {

@@ -35,7 +35,7 @@ class DotProducts {
         lanes_(lanes),
         columns_(columns) {
     const BlockAccess& result = block.accesses[0];
-    while (block.axes[result.axes[column_dim_ - 1]].role != AxisRole::kColumn) ++column_dim_;
+    while (block.axes[result.axes[column_dim_]].role != AxisRole::kColumn) ++column_dim_;
   }
 
   void Run() {
@@ -61,15 +61,16 @@ class DotProducts {
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
   std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
 
-  // Elsewhere in memory: lanes, the first dimension, and columns are the last two.
+  // Elsewhere in memory: lanes, the last dimension, and columns are the last two.
   void PutLast(const std::string& buffer, size_t rank, bool columns_last) {
-    std::string from, to, column = "d" + std::to_string(column_dim_);
+    std::string from, to, column = "d" + std::to_string(column_dim_),
+                          lane = "d" + std::to_string(rank - 1);
     for (size_t d = 0; d < rank; ++d) {
       std::string dim = "d" + std::to_string(d);
       from += (d ? ", " : "") + dim;
-      if (d != 0 && d != column_dim_) to += dim + ", ";
+      if (d + 1 != rank && d != column_dim_) to += dim + ", ";
     }
-    to += columns_last ? "d0, " + column : column + ", d0";
+    to += columns_last ? lane + ", " + column : column + ", " + lane;
     schedule_.TransformLayout(buffer, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
   }
 
@@ -77,21 +78,21 @@ class DotProducts {
   void Copy(const std::string& sums, const std::string& parts) {
     Names loops = LoopsOfAxes(schedule_, sums), order = {Name("sg")};
     schedule_.Split(LoopOf(sums, loops[column_dim_]), {columns_}, {Name("sg"), Name("sj")});
-    for (size_t d = 1; d < loops.size(); ++d)
+    for (size_t d = 0; d + 1 < loops.size(); ++d)
       if (d != column_dim_ && !loops[d].empty()) order.push_back(loops[d]);
-    order.insert(order.end(), {Name("sj"), loops[0]});
+    order.insert(order.end(), {Name("sj"), loops.back()});
     schedule_.Reorder(Around(sums, order));
     schedule_.ComputeAt(parts, LoopOf(sums, Name("sg")));
     for (size_t i = 1; i + 1 < order.size(); ++i) schedule_.Unroll(LoopOf(sums, order[i]));
-    schedule_.Vectorize(LoopOf(sums, loops[0]));
+    schedule_.Vectorize(LoopOf(sums, loops.back()));
     PutLast(sums, loops.size(), false);
   }
 
   // They stay in registers while the whole sum goes by.
   void Add(const std::string& parts) {
     Names loops = LoopsOfAxes(schedule_, parts), inner;
-    const std::string &lane = loops.front(), &step = loops.back();
-    for (size_t a = 1; a + 1 < loops.size(); ++a)
+    const std::string &lane = loops[loops.size() - 2], &step = loops.back();
+    for (size_t a = 0; a + 2 < loops.size(); ++a)
       if (!loops[a].empty()) inner.push_back(loops[a]);
     Names order = {step};
     order.insert(order.end(), inner.begin(), inner.end());
@@ -107,19 +108,19 @@ class DotProducts {
 
   void Turn(const std::string& turned) {
     Names loops = LoopsOfAxes(schedule_, turned), order;
-    for (size_t d = 1; d < loops.size(); ++d)
+    for (size_t d = 0; d + 1 < loops.size(); ++d)
       if (d != column_dim_ && !loops[d].empty()) order.push_back(loops[d]);
-    order.insert(order.end(), {loops[0], loops[column_dim_]});
+    order.insert(order.end(), {loops.back(), loops[column_dim_]});
     schedule_.Reorder(Around(turned, order));
     PutLast(turned, loops.size(), true);
-    schedule_.Tensorize(LoopOf(turned, loops[0]), "f32_transpose_" + std::to_string(lanes_));
+    schedule_.Tensorize(LoopOf(turned, loops.back()), "f32_transpose_" + std::to_string(lanes_));
   }
 
   Schedule& schedule_;
   std::string block_;
   const Product& product_;
   int64_t lanes_, columns_;
-  size_t column_dim_ = 1;  // of what is summed in parts, whose first dimension are the lanes
+  size_t column_dim_ = 0;  // of what is summed in parts, whose last dimension are the lanes
 };
 
 bool SumAlongMemory(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {

@@ -47,10 +47,10 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   steps.extent = *extent;
   steps.loop = loops->reduce.back();
   if (!loops->spatial.empty()) steps.row = loops->spatial.back();
-  // No tail: the code for it would take longer than is gained.
-  if (steps.extent % steps.lanes != 0) return {};
-  while (steps.vectors < kVectors && steps.extent % (2 * steps.vectors * steps.lanes) == 0)
-    steps.vectors *= 2;
+  // As many vectors as leave no tail, or else as there should be.
+  auto fits = [&](int64_t vectors) { return steps.extent % (vectors * steps.lanes) == 0; };
+  while (steps.vectors < kVectors && fits(2 * steps.vectors)) steps.vectors *= 2;
+  if (!fits(1) && steps.extent >= kVectors * steps.lanes) steps.vectors = kVectors;
   return steps;
 }
 
@@ -62,10 +62,23 @@ struct PartLoops {
 PartLoops LoopsOfPart(const Schedule& schedule, const std::string& part) {
   BlockInfo info = DescribeBlock(FindBlockNamed(schedule, part));
   PartLoops loops;
-  loops.parts = info.axes[0].loop;
   for (const BlockAxis& axis : info.axes)
-    if (axis.kind == IterKind::kReduce) loops.steps.push_back(axis.loop);
+    if (axis.kind == IterKind::kReduce)
+      loops.steps.push_back(axis.loop);
+    else
+      loops.parts = axis.loop;
   return loops;
+}
+
+// The loop over the vectors of a block's parts, where there are several: "" else.
+std::string VectorsOf(const Schedule& schedule, const std::string& part) {
+  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, part));
+  std::vector<const ForNode*> loops = nest.around;
+  loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
+  if (loops.size() < 2) return "";
+  const ForNode* before_lanes = loops[loops.size() - 2];
+  bool several = UseOf(nest.block, before_lanes->var.node()).spatial;
+  return several ? before_lanes->var.name() : "";
 }
 
 // The parts are vectors.
@@ -77,19 +90,32 @@ void VectorizeParts(Schedule* schedule, const std::string& part, int64_t lanes) 
   order.push_back(LoopOf(part, split.inner));
   schedule->Reorder(order);
   std::string init = schedule->DecomposeReduction(part, order[0]);
-  for (const std::string& block : {init, part}) {
-    if (!split.outer.empty()) schedule->Unroll(LoopOf(block, split.outer));
-    schedule->Vectorize(LoopOf(block, split.inner));
-  }
+  if (!split.outer.empty()) schedule->Unroll(LoopOf(init, split.outer));
+  for (const std::string& block : {init, part}) schedule->Vectorize(LoopOf(block, split.inner));
+}
+
+// The block in a loop that has one.
+std::string BlockOf(const Schedule& schedule, const std::string& loop) {
+  for (const ForNode* node : LoopsIn(schedule.function()->body))
+    if (node->var.name() == loop) return BlocksIn(node->body)[0]->name;
+  Refuse("there is no loop " + loop);
 }
 
 VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Steps& steps) {
   VectorReduction result;
   result.block = block;
   result.width = steps.lanes;
+  result.vectors = steps.vectors;
+  std::string loop = steps.loop;
+  if (int64_t tail = steps.extent % (steps.vectors * steps.lanes); tail != 0) {
+    std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
+    loop = FreshLoopName(*schedule, steps.loop + "_f");
+    schedule->Partition(LoopOf(block, steps.loop), steps.extent - tail, {loop, rest});
+    result.rest = BlockOf(*schedule, rest);
+  }
   std::string outer = FreshLoopName(*schedule, steps.loop + "_o");
   result.last = FreshLoopName(*schedule, steps.loop + "_i");
-  schedule->Split(LoopOf(block, steps.loop), {steps.vectors * steps.lanes}, {outer, result.last});
+  schedule->Split(LoopOf(block, loop), {steps.vectors * steps.lanes}, {outer, result.last});
   result.parts =
       schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
   schedule->SetScope(result.parts, "local");
@@ -104,16 +130,20 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   return result;
 }
 
-// All of a reduction, in the rows of its block.
-bool ReduceInRows(Schedule* schedule, const BlockInfo& block, const Steps& steps,
-                  const MachineFacts& facts) {
-  std::optional<VectorReduction> reduction = FactorVectors(schedule, block.name, facts);
-  if (!reduction) return false;
-  Names made = reduction->made();
-  for (size_t i = made.size(); i-- > 0 && !steps.row.empty();)
-    schedule->ComputeAt(made[i], LoopOf(block.name, steps.row));
-  Vectorize(schedule, *reduction);
-  return true;
+// All of a reduction, in the rows of its last block, whose name is returned; "" where it is none.
+std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  Names blocks, rows;
+  std::vector<VectorReduction> reductions = FactorAll(schedule, block.name, facts, &blocks);
+  if (reductions.empty()) return "";
+  std::string last = blocks.back();
+  blocks.pop_back();
+  std::optional<LoopsByKind> loops =
+      SortLoops(*schedule, DescribeBlock(FindBlockNamed(*schedule, last)));
+  if (loops) rows = Around(last, loops->spatial);
+  if (!rows.empty()) ComputeInRows(schedule, blocks, rows);
+  for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
+  for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
+  return last;
 }
 
 bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
@@ -122,9 +152,9 @@ bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   int64_t work = WorkOf(*schedule, block.name);
   if (!steps->row.empty() || facts.threads == 1 || steps->extent < 2 * kPartSteps ||
       steps->extent % kPartSteps != 0) {
-    if (!ReduceInRows(schedule, block, *steps, facts)) return false;
-    ParallelizeOuter(schedule, block.name, work, facts);
-    return true;
+    std::string last = ReduceInRows(schedule, block, facts);
+    if (!last.empty()) ParallelizeOuter(schedule, last, work, facts);
+    return !last.empty();
   }
   // One sum: parts of it are rows.
   std::string outer = FreshLoopName(*schedule, steps->loop + "_p"),
@@ -134,7 +164,7 @@ bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
       schedule->Rfactor(LoopOf(block.name, outer), FreshBlockName(*schedule, block.name + "_rows"));
   BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, rows));
   std::optional<Steps> row_steps = StepsOf(*schedule, info, facts);
-  if (!row_steps || !ReduceInRows(schedule, info, *row_steps, facts)) return false;
+  if (!row_steps || ReduceInRows(schedule, info, facts).empty()) return false;
   schedule->Parallel(LoopOf(rows, row_steps->row));
   return true;
 }
@@ -153,13 +183,65 @@ std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::stri
   return done ? std::optional(result) : std::nullopt;
 }
 
+std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
+                                       const MachineFacts& facts, Names* blocks) {
+  std::vector<VectorReduction> reductions;
+  std::string rest = block;
+  while (!rest.empty()) {
+    std::optional<VectorReduction> reduction = FactorVectors(schedule, rest, facts);
+    if (reduction)
+      for (const std::string& made : reduction->made()) blocks->push_back(made);
+    blocks->push_back(rest);
+    rest = reduction ? reduction->rest : "";
+    if (reduction) reductions.push_back(std::move(*reduction));
+  }
+  return reductions;
+}
+
+void ComputeInRows(Schedule* schedule, const Names& blocks, const Names& rows) {
+  for (size_t i = blocks.size(); i-- > 0;) {
+    if (Try(schedule, [&](Schedule* attempt) { attempt->ComputeAt(blocks[i], rows.back()); }))
+      continue;
+    // What writes a tensor, or goes on with what others wrote, computes all of it.
+    for (const std::string& row : rows) {
+      Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, blocks[i]));
+      if (nest.loops.empty()) Refuse("block " + blocks[i] + " has no loop for every row axis");
+      schedule->Merge(LoopOf(blocks[i], nest.loops[0]->var.name()), row);
+    }
+  }
+}
+
 void Vectorize(Schedule* schedule, const VectorReduction& reduction) {
   for (const std::string& block : reduction.made())
     VectorizeParts(schedule, block, reduction.width);
   if (!reduction.lanes.empty())
     schedule->Unroll(LoopOf(reduction.lanes, LoopsOfPart(*schedule, reduction.lanes).steps[0]));
   schedule->DecomposeReduction(reduction.block, LoopOf(reduction.block, reduction.last));
-  schedule->Unroll(LoopOf(reduction.block, reduction.last));
+  schedule->Vectorize(LoopOf(reduction.block, reduction.last));
+}
+
+void UnrollVectors(Schedule* schedule, const VectorReduction& reduction) {
+  std::string vectors = VectorsOf(*schedule, reduction.parts);
+  if (!vectors.empty()) schedule->Unroll(LoopOf(reduction.parts, vectors));
+}
+
+bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::string& loop,
+                     const VectorReduction& reduction) {
+  Buffer result = DescribeBlock(FindBlockNamed(*schedule, block)).accesses[0].buffer;
+  Names steps = LoopsOfPart(*schedule, reduction.parts).steps;
+  if (steps.size() != 1 || !Touches(AsStmt(FindBlockNamed(*schedule, reduction.parts)), result))
+    return false;
+  return Try(schedule, [&](Schedule* attempt) {
+    std::string outer = FreshLoopName(*attempt, loop + "_o"),
+                vectors = FreshLoopName(*attempt, loop + "_v"),
+                lanes = FreshLoopName(*attempt, loop + "_i");
+    attempt->Split(LoopOf(block, loop), {reduction.vectors, reduction.width},
+                   {outer, vectors, lanes});
+    attempt->Vectorize(LoopOf(block, lanes));
+    attempt->Merge(LoopOf(block, outer), LoopOf(reduction.parts, steps[0]));
+    std::string parts = VectorsOf(*attempt, reduction.parts);
+    if (!parts.empty()) attempt->Merge(LoopOf(block, vectors), LoopOf(reduction.parts, parts));
+  });
 }
 
 void RegisterHostReductionRules() {

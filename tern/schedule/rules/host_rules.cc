@@ -164,8 +164,10 @@ bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
 
 // ---- Rows of several blocks
 
-// The innermost loop around one of the blocks of a row, where it is the contiguous axis's.
-void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFacts& facts) {
+// The innermost loop around one of the blocks of a row becomes one of vectors where it is the
+// contiguous axis's: that of a reduction which reads what is computed, or its own.
+void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFacts& facts,
+                    const std::vector<VectorReduction>& reductions) {
   const BlockNode* node = FindBlockNamed(*schedule, name);
   BlockInfo block = DescribeBlock(node);
   std::optional<size_t> axis = FindVectorAxis(block);
@@ -174,6 +176,8 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
   std::string loop = nest.loops.back()->var.name();
   int64_t lanes = LanesFor(block, *axis, facts, 2);
   if (block.axes[*axis].loop != loop || lanes == 0) return;
+  for (const VectorReduction& reduction : reductions)
+    if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
   Try(schedule, [&](Schedule* attempt) {
     Lanes split = SplitLanes(attempt, name, loop, lanes);
     attempt->Vectorize(LoopOf(name, split.inner));
@@ -189,17 +193,18 @@ bool JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& fa
   std::vector<VectorReduction> reductions;
   for (const std::string& name : block.members) {
     work += WorkOf(*schedule, name);
-    if (std::optional<VectorReduction> reduction = FactorVectors(schedule, name, facts)) {
-      for (const std::string& made : reduction->made()) all.push_back(made);
-      reductions.push_back(std::move(*reduction));
-    } else {
-      others.push_back(name);
-    }
-    all.push_back(name);
+    std::vector<VectorReduction> made = FactorAll(schedule, name, facts, &all);
+    if (made.empty()) others.push_back(name);
+    reductions.insert(reductions.end(), made.begin(), made.end());
   }
-  for (size_t i = all.size(); i-- > 0;) schedule->ComputeAt(all[i], LoopOf(block.name, row));
-  for (const std::string& name : others) VectorizeInRow(schedule, name, facts);
+  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
+  Schedule::Names rows;
+  for (size_t i = 0; i < block.rows.size(); ++i)
+    rows.push_back(LoopOf(block.name, nest.loops[i]->var.name()));
+  ComputeInRows(schedule, all, rows);
   for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
+  for (const std::string& name : others) VectorizeInRow(schedule, name, facts, reductions);
+  for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
   ParallelizeOuter(schedule, block.name, work, facts);
   return true;
 }

@@ -9,9 +9,9 @@
 
 namespace tern::tir::math {
 
-// 0.02
-inline const std::vector<double> kExp32 = {0x1p-1,       0x1.555556p-3, 0x1.5554e4p-5,
-                                           0x1.1110ep-7, 0x1.6d492p-10, 0x1.a12a42p-13};
+// 0.35
+inline const std::vector<double> kExp32 = {0x1.00000cp-1, 0x1.55550cp-3,  0x1.5549d2p-5,
+                                           0x1.1128bcp-7, 0x1.71ca0ap-10, 0x1.9b3caep-13};
 // 0.01
 inline const std::vector<double> kExp64 = {0x1p-1,
                                            0x1.5555555555557p-3,
@@ -79,20 +79,16 @@ inline const std::vector<double> kTanh64 = {
     -0x1.5555555555555p-2,  0x1.11111111110a8p-3,  -0x1.ba1ba1ba0f126p-5,  0x1.664f487e0a749p-6,
     -0x1.226e3473dce5cp-7,  0x1.d6d39ae3905e2p-9,  -0x1.7d9f6f23e8682p-10, 0x1.3526e9ed54da1p-11,
     -0x1.f243823c8c981p-13, 0x1.8445870f6fe41p-14, -0x1.05bbdae896297p-15, 0x1.b33642a122cddp-18};
-// 0.03
-inline const std::vector<double> kErfSmall32 = {0x1.06eba8p-3,  -0x1.812746p-2, 0x1.ce2f08p-4,
-                                                -0x1.b829c8p-6, 0x1.562a6p-8,   -0x1.bccf66p-11,
-                                                0x1.d8875p-14,  -0x1.445f48p-17};
+// 0.09
+inline const std::vector<double> kErfcRate32 = {-0x1.a0be84p+0, -0x1.d63ec4p-1,  -0x1.2fabe4p-3,
+                                                0x1.c4b954p-6,  0x1.e52116p-13,  -0x1.3b387ep-9,
+                                                0x1.dea68ep-11, -0x1.63e854p-13, 0x1.c00b3ap-17};
 // 0.10
 inline const std::vector<double> kErfSmall64 = {
     0x1.06eba8214db69p-3,  -0x1.812746b0379e7p-2,  0x1.ce2f21a042bdep-4,  -0x1.b82ce312889bap-6,
     0x1.565bcd0e6502dp-8,  -0x1.c02db3feeb579p-11, 0x1.f9a326c233146p-14, -0x1.f4d2561aeafd4p-17,
     0x1.b9e6509b9867dp-20, -0x1.5f6d925a0bc7ap-23, 0x1.fc4356498c2d9p-27, -0x1.4e607b41a6416p-30,
     0x1.7f072188e194dp-34, -0x1.29b9f1b3df556p-38};
-// 0.21
-inline const std::vector<double> kErfLarge32 = {0x1.f3a2dcp+2,   0x1.569252p+2,  0x1.e3460ap-1,
-                                                0x1.63d00cp-7,   -0x1.1bcf88p-9, 0x1.b887c8p-12,
-                                                -0x1.442efcp-14, 0x1.bec71ap-17, -0x1.b7783p-20};
 // 0.13
 inline const std::vector<double> kErfLarge64 = {
     0x1.570d36cb51ca6p+3,   0x1.9370b35013ba5p+2,   0x1.ea2f933642f81p-1,   0x1.e5bee8dd0b557p-8,

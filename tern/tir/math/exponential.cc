@@ -10,34 +10,43 @@ constexpr double kLog2E = 1.4426950408889634;
 
 bool IsFloat32(const Expr& x) { return x.dtype().bits() == 32; }
 
-// x clamped to where the result is neither infinite nor zero, and a bit beyond.
+// x clamped to where the result is neither infinite nor zero, and a bit beyond. NaN stays NaN.
 Expr Clamp(const Expr& x, double low, double high) {
-  return Max(Min(x, Const(x, high)), Const(x, low));
+  return Max(Const(x, low), Min(Const(x, high), x));
 }
 
-// x = n * ln(2) + rest with |rest| <= ln(2) / 2; n is an integer of the size of x.
-struct Reduced {
-  Expr rest, n;
+// The nearest integer n of `x * scale`, as a float and with `offset` in the low bits of another.
+struct Whole {
+  Expr n, shifted;
 };
-Reduced ReduceByLn2(Lets& let, const Expr& x) {
+Whole RoundToWhole(Lets& let, const Expr& x, double scale, double offset) {
+  Expr base = Const(x, FormatOf(x.dtype()).to_integer + offset);
+  Expr shifted = let((scale == 1 ? x : x * Const(x, scale)) + base);
+  return {let(shifted - base), shifted};
+}
+
+// x - n * ln(2) * times
+Expr RestOfLn2(Lets& let, const Expr& x, const Expr& n, double times = 1) {
   // n * high is exact: n has at most 11 bits.
   bool single = IsFloat32(x);
-  double high = single ? 0x1.62ep-1 : 0x1.62e42feep-1;
-  double low = single ? 0x1.0bfbe8e7bcd5ep-15 : 0x1.a39ef35793c76p-33;
-  Expr to_integer = Const(x, FormatOf(x.dtype()).to_integer);
-  Expr shifted = let(x * Const(x, kLog2E) + to_integer);
-  Expr whole = let(shifted - to_integer);
-  return {let((x - whole * Const(x, high)) - whole * Const(x, low)),
-          let(IntegerInLowBits(shifted, to_integer))};
+  double high = times * (single ? 0x1.62ep-1 : 0x1.62e42feep-1);
+  double low = times * (single ? 0x1.0bfbe8e7bcd5ep-15 : 0x1.a39ef35793c76p-33);
+  return let((x - n * Const(x, high)) - n * Const(x, low));
 }
 
-// x * 2^n in two steps, so that the result may be subnormal or infinite.
-Expr Scale(Lets& let, const Expr& x, const Expr& n) {
-  Expr half = let(ShiftRight(n, 1));
-  return x * PowerOfTwo(x.dtype(), half) * PowerOfTwo(x.dtype(), n - half);
+// 2^n of the exponent, n + bias, in the low bits.
+Expr PowerOfBits(DataType dtype, const Expr& bits) {
+  return Reinterpret(dtype, ShiftLeft(bits, FormatOf(dtype).mantissa_bits));
 }
 
-// exp(r) - 1 for |r| <= ln(2) / 2
+// x * 2^n in two steps, so that the result may be subnormal or infinite. `shifted` is n with twice
+// the bias.
+Expr Scale(Lets& let, const Expr& x, const Expr& shifted) {
+  Expr bits = let(Bits(shifted)), half = let(ShiftRight(bits, 1));
+  return x * PowerOfBits(x.dtype(), half) * PowerOfBits(x.dtype(), bits - half);
+}
+
+// exp(r) - 1 for |r| <= ln(2) / 2, and for float32 |r| <= ln(2)
 Expr SmallExpm1(const Expr& r) { return r + r * r * Polynomial(r, IsFloat32(r) ? kExp32 : kExp64); }
 
 // |x| > kLarge: exp(x) / 2 without overflow where the result has none.
@@ -49,29 +58,48 @@ Expr HalfOfLargeExp(Lets& let, const Expr& magnitude) {
 
 }  // namespace
 
-Expr Exp(const Expr& x) {
+namespace {
+
+// x = 2 n ln(2) + rest: 2^n twice, so that the result may be subnormal or infinite, takes fewer
+// instructions than two powers and a shorter polynomial.
+Expr ExpOfFloat32(const Expr& x) {
   Lets let;
-  Expr clamped = let(IsFloat32(x) ? Clamp(x, -105, 89) : Clamp(x, -750, 710));
-  auto [rest, n] = ReduceByLn2(let, clamped);
-  return let.In(Select(x != x, x, Scale(let, SmallExpm1(rest) + Const(x, 1), n)));
+  Expr clamped = let(Clamp(x, -105, 89));
+  auto [n, shifted] = RoundToWhole(let, clamped, kLog2E / 2, FormatOf(x.dtype()).bias);
+  Expr rest = RestOfLn2(let, clamped, n, 2), one = Const(x, 1);
+  Expr small = (Polynomial(rest, kExp32) * rest + one) * rest + one;
+  Expr power = let(PowerOfBits(x.dtype(), Bits(shifted)));
+  return let.In(small * power * power);
 }
+
+Expr ExpOfFloat64(const Expr& x) {
+  Lets let;
+  Expr clamped = let(Clamp(x, -750, 710));
+  auto [n, shifted] = RoundToWhole(let, clamped, kLog2E, 2 * FormatOf(x.dtype()).bias);
+  Expr rest = RestOfLn2(let, clamped, n);
+  return let.In(Scale(let, SmallExpm1(rest) + Const(x, 1), shifted));
+}
+
+}  // namespace
+
+Expr Exp(const Expr& x) { return IsFloat32(x) ? ExpOfFloat32(x) : ExpOfFloat64(x); }
 
 Expr Exp2(const Expr& x) {
   Lets let;
   Expr clamped = let(IsFloat32(x) ? Clamp(x, -152, 129) : Clamp(x, -1080, 1025));
-  Expr to_integer = Const(x, FormatOf(x.dtype()).to_integer);
-  Expr shifted = let(clamped + to_integer);
-  Expr rest = let(clamped - (shifted - to_integer));
-  Expr n = let(IntegerInLowBits(shifted, to_integer));
+  auto [n, shifted] = RoundToWhole(let, clamped, 1, 2 * FormatOf(x.dtype()).bias);
+  Expr rest = let(clamped - n);
   Expr power = rest * Polynomial(rest, IsFloat32(x) ? kExp2Of32 : kExp2Of64) + Const(x, 1);
-  return let.In(Select(x != x, x, Scale(let, power, n)));
+  return let.In(Scale(let, power, shifted));
 }
 
 // 2^n * (exp(r) - 1) + (2^n - 1): nothing cancels.
 Expr Expm1(const Expr& x) {
   Lets let;
-  auto [rest, n] = ReduceByLn2(let, let(Clamp(x, -50, kLarge)));
-  Expr power = let(PowerOfTwo(x.dtype(), n));
+  Expr clamped = let(Clamp(x, -50, kLarge));
+  auto [n, shifted] = RoundToWhole(let, clamped, kLog2E, FormatOf(x.dtype()).bias);
+  Expr power = let(PowerOfBits(x.dtype(), Bits(shifted)));
+  Expr rest = RestOfLn2(let, clamped, n);
   Expr small = power * SmallExpm1(rest) + (power - Const(x, 1));
   // Zeros and NaN are their own results.
   return let.In(Select(Less(Const(x, kLarge), x), Call("exp", {x}),
@@ -115,19 +143,35 @@ Expr Tanh(const Expr& x) {
   return let.In(Call("copysign", {result, x}));
 }
 
-Expr Erf(const Expr& x) {
+namespace {
+
+// 1 - 2^y = (1 - 2^n) - 2^n * (2^(y - n) - 1) with y = log2(1 - erf(x)): nothing cancels. What is
+// clamped differs from 1 by less than it shows.
+Expr ErfOfFloat32(const Expr& x) {
   Lets let;
-  bool single = IsFloat32(x);
-  double most = single ? 4 : 6, center = single ? 2.5 : 3;
+  Expr magnitude = let(Min(Const(x, 4), Call("abs", {x})));
+  Expr y = let(magnitude * Polynomial(magnitude, kErfcRate32));
+  auto [n, shifted] = RoundToWhole(let, y, 1, FormatOf(x.dtype()).bias);
+  Expr rest = let(y - n), power = let(PowerOfBits(x.dtype(), Bits(shifted)));
+  Expr small = rest * Polynomial(rest, kExp2Of32);
+  return let.In(Call("copysign", {(Const(x, 1) - power) - power * small, x}));
+}
+
+Expr ErfOfFloat64(const Expr& x) {
+  constexpr double kMost = 6, kCenter = 3;
+  Lets let;
   Expr magnitude = let(Call("abs", {x}));
   Expr square = let(magnitude * magnitude);
-  Expr small = magnitude + magnitude * Polynomial(square, single ? kErfSmall32 : kErfSmall64);
+  Expr small = magnitude + magnitude * Polynomial(square, kErfSmall64);
   // 1 - erf(x) = exp(-P(x - center)); what is clamped differs from 1 by less than it shows.
-  Expr t = let(Min(magnitude, Const(x, most)) - Const(x, center));
-  Expr exponent = Polynomial(t, single ? kErfLarge32 : kErfLarge64);
-  Expr large = Const(x, 1) - Call("exp", {Const(x, -1) * exponent});
+  Expr t = let(Min(Const(x, kMost), magnitude) - Const(x, kCenter));
+  Expr large = Const(x, 1) - Call("exp", {Const(x, -1) * Polynomial(t, kErfLarge64)});
   Expr result = Select(Less(magnitude, Const(x, 1)), small, large);
-  return let.In(Select(x != x, x, Call("copysign", {result, x})));
+  return let.In(Call("copysign", {result, x}));
 }
+
+}  // namespace
+
+Expr Erf(const Expr& x) { return IsFloat32(x) ? ErfOfFloat32(x) : ErfOfFloat64(x); }
 
 }  // namespace tern::tir::math

@@ -42,11 +42,6 @@ const FloatFormat& FormatOf(DataType dtype) {
   return dtype.bits() == 32 ? kFloat32 : kFloat64;
 }
 
-Expr IntegerInLowBits(const Expr& sum, const Expr& base) {
-  DataType integer = IntOf(sum.dtype());
-  return Reinterpret(integer, sum) - Reinterpret(integer, base);
-}
-
 Expr PowerOfTwo(DataType dtype, const Expr& n) {
   const FloatFormat& format = FormatOf(dtype);
   return Reinterpret(dtype, ShiftLeft(n + Const(n, format.bias), format.mantissa_bits));

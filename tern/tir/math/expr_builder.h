@@ -75,8 +75,6 @@ struct FloatFormat {
 };
 const FloatFormat& FormatOf(DataType dtype);
 
-// The integer that was added to `base`, FloatFormat::to_integer, of the size of the float.
-Expr IntegerInLowBits(const Expr& sum, const Expr& base);
 // 2^n, n an integer of the size of `dtype` in the range of its normal exponents.
 Expr PowerOfTwo(DataType dtype, const Expr& n);
 

@@ -24,6 +24,44 @@ Stmt LaneVectorizer::Run() {
   return result;
 }
 
+Stmt LaneVectorizer::RunReduction(const ReductionUpdate& update) {
+  std::vector<std::pair<Var, Expr>> lets;
+  for (const LetStmtNode* let : update.lets) {
+    std::optional<Definition> definition = Define(let->var, let->value);
+    if (!definition) return {};
+    if (definition->var) lets.emplace_back(definition->var, definition->value);
+  }
+  Expr value = Widen(update.value);
+  Expr total = value ? CombineLanes(update.op, value, &lets) : Expr();
+  if (!total) return {};
+  const BufferStoreNode* store = update.store;
+  Expr so_far = ir::BufferLoadNode::Make(store->buffer, store->indices, store->span);
+  Stmt result = BufferStoreNode::Make(store->buffer, store->indices,
+                                      CombineValues(update.op, so_far, total), store->span);
+  for (size_t i = lets.size(); i-- > 0;)
+    result = LetStmtNode::Make(lets[i].first, lets[i].second, result, store->span);
+  return result;
+}
+
+Expr LaneVectorizer::CombineLanes(NodeKind op, Expr vector,
+                                  std::vector<std::pair<Var, Expr>>* halves) const {
+  if ((lanes_ & (lanes_ - 1)) != 0) return {};
+  for (int64_t half = lanes_ / 2; half > 0; half /= 2) {
+    halves->emplace_back(Var("lanes", vector.dtype(), vector.span()), vector);
+    std::vector<int64_t> low, high;
+    for (int64_t lane = 0; lane < half; ++lane) {
+      low.push_back(lane);
+      high.push_back(half + lane);
+    }
+    const Var& all = halves->back().first;
+    Expr a = IfTaken(ir::ShuffleNode::Make({all}, low)),
+         b = IfTaken(ir::ShuffleNode::Make({all}, high));
+    vector = a.get() && b.get() ? IfTaken(CombineValues(op, a, b)) : Expr();
+    if (!vector) return {};
+  }
+  return vector;
+}
+
 // ---- Expressions ----
 
 bool LaneVectorizer::DependsOnLane(const Expr& expr) const {

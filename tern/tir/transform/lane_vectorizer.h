@@ -10,6 +10,7 @@
 #include "tern/ir/mutator.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/fault_analysis.h"
+#include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::tir {
@@ -24,6 +25,9 @@ class LaneVectorizer {
   // Code that does what the loop does, given that its iterations are independent: what has no
   // vector form runs in serial loops over the lanes. Null where nothing has a vector form.
   Stmt Run();
+  // The same of a loop that is a reduction, S = S op value, in any order: halves of the vector are
+  // combined until it is one value. Null where there is no vector form.
+  Stmt RunReduction(const ReductionUpdate& update);
 
  private:
   // The value in all lanes: a scalar where it is the same in all of them, null where it has no
@@ -75,6 +79,8 @@ class LaneVectorizer {
   // Neighbours in memory whose indices do not say so, as in X[i // n, i % n]: the buffer is seen as
   // one row.
   Place FlattenPlace(const Buffer& buffer, const std::vector<Expr>& indices);
+  // All lanes of a vector of 2^n combined, in `halves` by what is defined there.
+  Expr CombineLanes(NodeKind op, Expr vector, std::vector<std::pair<Var, Expr>>* halves) const;
   // `expr`, or null where the target does not take it.
   Expr IfTaken(Expr expr) const;
 

@@ -4,6 +4,7 @@
 #include "tern/arith/linear.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
+#include "tern/tir/analysis/memory_effects.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
@@ -34,10 +35,23 @@ const ffi::Any* LanesWanted(const ForNode* node) {
   return it == node->annotations.end() ? nullptr : &it->second;
 }
 
+// Whether the values that a reduction combines may be combined in another order. A sum of integers
+// that may not overflow could, on the way.
+bool OrderIsFree(const ReductionUpdate& update, bool reassociate) {
+  DataType dtype = update.store->buffer->dtype;
+  bool sums = update.op == NodeKind::kAdd || update.op == NodeKind::kMul;
+  if (dtype.is_float()) return reassociate;
+  return !sums || dtype.is_uint() || dtype.bits() < 32;
+}
+
 class Vectorizer : public AnalyzedMutator {
  public:
   Vectorizer(const PrimFunc& function, const target::TargetKind* kind)
-      : kind_(kind), distinct_(TensorsAreDistinct(function)), faults_(function) {}
+      : kind_(kind),
+        distinct_(TensorsAreDistinct(function)),
+        reassociate_(HasFlag(function, attr::kReassociate)),
+        effects_(function),
+        faults_(function) {}
 
  private:
   using AnalyzedMutator::MutateNode;
@@ -109,11 +123,36 @@ class Vectorizer : public AnalyzedMutator {
     return fixed ? result : LetStmtNode::Make(start, node->min, result, node->span);
   }
 
+  // What a loop does where it is a reduction to one element, in any order, and nothing else.
+  std::optional<ReductionUpdate> FindReduction(const ForNode* loop) const {
+    std::optional<ReductionUpdate> update = FindReductionUpdate(loop->body);
+    if (!update || !OrderIsFree(*update, reassociate_)) return {};
+    const BufferStoreNode* store = update->store;
+    const VarNode* place = effects_.PlaceOf(store->buffer);
+    if (!place) return {};
+    std::vector<Expr> values = {update->value};
+    for (const LetStmtNode* let : update->lets) values.push_back(let->value);
+    bool apart = true;
+    for (const Expr& value : values)
+      ir::ForEachExpr(value, [&](const Expr& expr) {
+        const auto* load = expr.As<ir::BufferLoadNode>();
+        apart &= !load || effects_.PlaceOf(load->buffer) != place;
+      });
+    for (const Expr& index : store->indices) {
+      apart &= !ir::UsesVar(index, loop->var.node());
+      for (const LetStmtNode* let : update->lets) apart &= !ir::UsesVar(index, let->var.node());
+    }
+    return apart ? update : std::nullopt;
+  }
+
   // Null where there is no vector code.
   Stmt Vectorize(const ForNode* loop, int lanes) {
-    if (!IterationsAreIndependent(loop, distinct_, analyzer_)) return {};
     faults_.BindLoop(loop);
-    return LaneVectorizer(loop, lanes, kind_, faults_, analyzer_).Run();
+    if (IterationsAreIndependent(loop, distinct_, analyzer_))
+      return LaneVectorizer(loop, lanes, kind_, faults_, analyzer_).Run();
+    std::optional<ReductionUpdate> update = FindReduction(loop);
+    if (!update) return {};
+    return LaneVectorizer(loop, lanes, kind_, faults_, analyzer_).RunReduction(*update);
   }
 
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
@@ -124,7 +163,8 @@ class Vectorizer : public AnalyzedMutator {
   }
 
   const target::TargetKind* kind_;
-  bool distinct_;
+  bool distinct_, reassociate_;
+  MemoryEffects effects_;
   FaultAnalysis faults_;
   ir::VarMap lets_;  // definitions of indices
 };

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/access_regions.h"
+#include "tern/tir/analysis/memory_effects.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+std::string Called(const ForNode* loop) { return "loop " + loop->var.name(); }
+
+void CheckIsPlain(const ForNode* loop) {
+  if (loop->for_kind != ForKind::kSerial)
+    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; merge it before");
+  if (!loop->annotations.empty()) Refuse(Called(loop) + " has annotations");
+}
+
+// Whether one box begins behind the end of the other, in some dimension.
+bool AreApart(const AccessRegion& a, const AccessRegion& b, const arith::Analyzer& analyzer) {
+  for (size_t d = 0; d < a.ranges.size(); ++d) {
+    const Range &x = a.ranges[d], &y = b.ranges[d];
+    if (arith::ProveLessEqual(analyzer, x.min + x.extent, y.min) ||
+        arith::ProveLessEqual(analyzer, y.min + y.extent, x.min))
+      return true;
+  }
+  return false;
+}
+
+// What iterations of two loops do to memory, seen from outside of both.
+class Iterations {
+ public:
+  Iterations(const PrimFunc& function, const ForNode* first, const ForNode* second,
+             arith::Analyzer analyzer)
+      : effects_(function), analyzer_(std::move(analyzer)) {
+    // An iteration of the first loop that comes later than this one of the second.
+    Var later("later", second->var.dtype());
+    analyzer_.BindRange(second->var, second->min, second->extent);
+    analyzer_.Bind(later, {0, arith::ConstBounds::kPosInf});
+    Expr one = ir::IntImmNode::Make(second->var.dtype(), 1);
+    first_ = FindAccessRegions(
+        OpenBlocks(Substitute(first->body, {{first->var.node(), second->var + one + later}})),
+        analyzer_);
+    second_ = FindAccessRegions(OpenBlocks(second->body), analyzer_);
+    for (const ForNode* loop : {first, second})
+      if (effects_.WritesOf(loop->body).anything)
+        Refuse(Called(loop) + " has an effect other than on memory");
+  }
+
+  // Refuses where one of the second loop touches what a later one of the first writes, or writes
+  // what that reads.
+  void CheckIndependent() const {
+    for (const AccessRegion& write : first_.writes) {
+      Check(write, second_.writes);
+      Check(write, second_.reads);
+    }
+    for (const AccessRegion& read : first_.reads) Check(read, second_.writes);
+    if (!first_.opaque.empty() || !second_.opaque.empty())
+      Refuse("memory is accessed in ways that are not followed");
+  }
+
+  // Buffers that both touch.
+  std::vector<Buffer> Shared() const {
+    std::vector<Buffer> shared;
+    for (const auto* regions : {&first_.writes, &first_.reads})
+      for (const AccessRegion& region : *regions)
+        if ((second_.Reads(region.buffer) || second_.Writes(region.buffer)) &&
+            std::none_of(shared.begin(), shared.end(),
+                         [&](const Buffer& other) { return other.same(region.buffer); }))
+          shared.push_back(region.buffer);
+    return shared;
+  }
+
+ private:
+  void Check(const AccessRegion& region, const std::vector<AccessRegion>& others) const {
+    for (const AccessRegion& other : others) {
+      if (effects_.PlaceOf(other.buffer) != effects_.PlaceOf(region.buffer)) continue;
+      if (!effects_.PlaceOf(other.buffer) || !other.buffer.same(region.buffer))
+        Refuse("the memory of " + region.buffer->name + " may be reached in other ways");
+      if (!AreApart(region, other, analyzer_))
+        Refuse(
+            "it cannot be told that an iteration of the second loop does nothing to what later "
+            "ones of the first access of " +
+            region.buffer->name);
+    }
+  }
+
+  MemoryEffects effects_;
+  arith::Analyzer analyzer_;
+  AccessRegions first_, second_;
+};
+
+// Refuses where a loop or a condition is around one of the two alone.
+void CheckIsBeside(const Path& way, const ForNode* loop) {
+  for (const StmtNode* node : way)
+    if (node != loop && node->kind != NodeKind::kSeq && node->kind != NodeKind::kAllocate)
+      Refuse(Called(loop) + " does not stand beside the other one");
+}
+
+}  // namespace
+
+void Schedule::Merge(const std::string& first_name, const std::string& second_name) {
+  Do("merge", {first_name, second_name}, [&]() -> Names {
+    const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
+    Between between = FindBetween(function_->body, first, Called(first), second, Called(second));
+    CheckIsPlain(first);
+    CheckIsPlain(second);
+    CheckIsBeside(between.to_a, first);
+    CheckIsBeside(between.to_b, second);
+    arith::Analyzer analyzer = AnalyzerAt(function_, between.outside);
+    if (first->var.dtype() != second->var.dtype() ||
+        !analyzer.CanProve(first->min == second->min) ||
+        !analyzer.CanProve(first->extent == second->extent))
+      Refuse("the loops do not run over the same numbers, as far as can be told");
+    CheckVisible(between.to_a, AsStmt(first), Called(first));
+    CheckMayComeTo(function_, between, AsStmt(first));
+    Iterations iterations(function_, first, second, analyzer);
+    iterations.CheckIndependent();
+    Stmt body = Before(Substitute(first->body, {{first->var.node(), second->var}}), second->body);
+    SetBody(FillLoop(Remove(function_->body, first), second, body, iterations.Shared()));
+    return {};
+  });
+}
+
+}  // namespace tern::schedule
