@@ -10,6 +10,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/product.h"
+#include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::schedule {
@@ -20,46 +21,33 @@ namespace {
 
 using Names = Schedule::Names;
 
-// What a core of the last years does in a cycle; a sum is ready for the next product some cycles
-// later.
-constexpr double kProductsPerCycle = 2, kLoadsPerCycle = 2, kProductLatency = 4;
-// Rows of weights that are read side by side: their places in a cache may be of one set, which has
-// room for so many.
-constexpr int64_t kMostRows = 8;
 // Vectors of results that have no rows.
 constexpr int64_t kMostVectors = 8;
 // Steps of windows that are written out, where there are no more products in them.
 constexpr int64_t kMostProducts = 256;
-// As many parts as any number of threads up to 16 have about the same of.
-constexpr int64_t kParts = 32;
 
-// Results that stay in registers: rows, which have weights of their own, and vectors of positions.
-struct Tile {
-  int64_t rows = 1, vectors = 1, lanes = 1;
+// Cycles of all steps at one place of a window. Vectors lie anywhere in memory, so that one is most
+// often of two lines of the cache; of tiles that take the same time, the one that loads less is
+// better.
+double CyclesOf(const RegisterTile& tile, int64_t rows, int64_t columns) {
+  auto r = static_cast<double>(tile.rows), v = static_cast<double>(tile.vectors);
+  double step = std::max({r * v / kProductsPerCycle, (r + 2 * v) / kLoadsPerCycle,
+                          static_cast<double>(kProductLatency)});
+  auto tiles =
+      static_cast<double>(rows / tile.rows * RoundUp(columns, tile.columns()) / tile.columns());
+  return step * tiles * (1 + (r + 2 * v) / (r * v) / 16);
+}
 
-  int64_t columns() const { return vectors * lanes; }
-  // Vectors lie anywhere in memory, so that one is most often of two lines of the cache.
-  double StepCycles() const {
-    auto r = static_cast<double>(rows), v = static_cast<double>(vectors);
-    return std::max({r * v / kProductsPerCycle, (r + 2 * v) / kLoadsPerCycle, kProductLatency});
-  }
-  // Of tiles that take the same time, the one that loads less is better.
-  double Cycles(int64_t all_rows, int64_t all_columns) const {
-    int64_t panels = (all_columns + columns() - 1) / columns();
-    double loads = static_cast<double>(rows + 2 * vectors) / static_cast<double>(rows * vectors);
-    return StepCycles() * static_cast<double>(all_rows / rows * panels) * (1 + loads / 16);
-  }
-};
-
-// Of those that divide the rows, and are all in registers, the one that takes the fewest cycles.
-Tile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
-  Tile best;
+// Rows, which have weights of their own, and vectors of positions: of those that divide the rows,
+// and are all in registers, the tile that takes the fewest cycles.
+RegisterTile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
+  RegisterTile best{1, 1, lanes};
   double least = std::numeric_limits<double>::infinity();
   for (int64_t vectors = 1; vectors <= kMostVectors; ++vectors)
-    for (int64_t r = 1; r <= std::min(rows, kMostRows); ++r) {
-      Tile tile{r, vectors, lanes};
+    for (int64_t r = 1; r <= std::min(rows, kMostTileRows); ++r) {
+      RegisterTile tile{r, vectors, lanes};
       if (rows % r != 0 || r * vectors + vectors + 1 > registers) continue;
-      double cycles = tile.Cycles(rows, columns);
+      double cycles = CyclesOf(tile, rows, columns);
       if (cycles >= least) continue;
       least = cycles;
       best = tile;
@@ -122,7 +110,7 @@ class HostWindows {
     Names made = probe.FlattenWindows(block_, 1);
     windows_ = Describe(probe, block_, made[0]);
     tile_ = ChooseTile(windows_.rows, windows_.columns, lanes, facts_.vector_registers);
-    if (windows_.rows > kMostRows && tile_.rows < kMostRows / 2) return false;
+    if (windows_.rows > kMostTileRows && tile_.rows < kMostTileRows / 2) return false;
 
     int64_t work = WorkOf(schedule_, block_);
     schedule_.FlattenWindows(block_, tile_.columns(), made);
@@ -245,7 +233,7 @@ class HostWindows {
   Buffer result_;
   const MachineFacts& facts_;
   Windows windows_;
-  Tile tile_;
+  RegisterTile tile_;
 };
 
 bool ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
