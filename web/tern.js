@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tern in the browser: runs .tern files on WebGPU, and their host code as WebAssembly. docs/web.md is the manual, tern.d.ts has the types.
+// Tern in the browser: .tern files on WebGPU, their host code as WebAssembly. docs/web.md is the manual.
 import { Module } from "./src/module.js";
 
 export { Artifact } from "./src/artifact.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// .tern files (docs/artifact_format.md): what stands in them, read and checked as tern/runtime does.
+// .tern files (docs/artifact_format.md), read and checked as tern/runtime does.
 import { ByteReader, Container, isContainer } from "./container.js";
 import { isHandle } from "./dtype.js";
 import { check, runtimeError, TernError } from "./error.js";
@@ -31,27 +31,20 @@ const readNamed = (what, read) => (list) => {
   });
 };
 
-const readFunction = (value) => {
-  const part = value.has("prepare") || value.has("prepared") ? { prepare: "text", prepared: "text" } : {};
-  return value.record({ name: nonEmpty(value, "name"), params: readNamed("parameter", readParam), "device?": nonEmpty(value, "device"), ...part });
-};
+const readFunction = (value) => value.record({
+  name: nonEmpty(value, "name"), params: readNamed("parameter", readParam), "device?": nonEmpty(value, "device"),
+  ...(value.has("prepare") || value.has("prepared")) && { prepare: "text", prepared: "text" } });
 
-// The parts of a function are functions, and have no parts themselves.
-function checkParts(functions) {
-  for (const { name, prepare, prepared } of functions) {
-    if (!prepare && !prepared) continue;
-    for (const part of [prepare, prepared])
-      check(functions.some((other) => other.name === part && !other.prepare), () => `meta.functions: ${name} is prepared by '${part}', which is no function`);
-  }
-  return functions;
-}
+// Parts of a function are functions without parts.
+const checkParts = (all) => all.forEach(({ name, prepare: a, prepared: b }) => (a || b) && [a, b].forEach((part) => check(
+  all.some((one) => one.name === part && !one.prepare), () => `meta.functions: ${name} is prepared by '${part}', which is no function`))) || all;
 
 const readIndices = (count) => (list) => list.items((item) => {
   const index = item.int(0n, kMaxInt);
   return index < count ? index : item.fail(`import ${index} of ${count}`);
 });
 
-// From the root every import is reached, and reached once: no cycle, nothing shared, nothing lost.
+// From the root every import is reached once: no cycle, nothing shared or lost.
 function checkTree({ imports, root_imports: pending }) {
   const reached = new Set();
   for (pending = [...pending]; pending.length;) {
@@ -118,12 +111,10 @@ function readKernel(value) {
   });
 }
 
-// A value that was taken for a number is written as one; the one flag of fmap is `rows`.
-const asWritten = (value, key) => {
-  if (Array.isArray(value)) return value.map((item) => asWritten(item));
-  if (value instanceof Map) return new Map([...value].map(([name, item]) => [name, asWritten(item, name)]));
-  return typeof value === "boolean" && key !== "rows" ? BigInt(value) : value;
-};
+// A flag that was taken for a number is written as one.
+const asWritten = (value, key) => (Array.isArray(value) ? value.map((item) => asWritten(item))
+  : value instanceof Map ? new Map([...value].map(([name, item]) => [name, asWritten(item, name)]))
+    : value === !!value && key !== "rows" ? BigInt(value) : value);
 
 function readDeviceModule(kind, bytes) {
   const what = `the saved ${kind} module`, reader = new ByteReader(bytes, what), first = reader.sized();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Containers of docs/artifact_format.md. What tern/runtime/container.cc refuses is refused here, with the same words.
+// Containers of docs/artifact_format.md, refused as tern/runtime/container.cc does.
 import { check, runtimeError } from "./error.js";
 import { bytesToChars } from "./json.js";
 
@@ -63,7 +63,7 @@ export class Container {
     return container;
   }
 
-  // There is one legal layout, so every byte outside the sections is known.
+  // There is one layout: every byte outside the sections is known.
   #readTable(bytes, table, count) {
     const reader = new ByteReader(table, "the container's table");
     let end = kHeaderSize + table.length, last = "";

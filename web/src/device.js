@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A WebGPU device: its memory, its pipelines, and the commands that wait to be submitted.
+// A WebGPU device: memory, pipelines, commands that wait to be submitted.
 import { check, runtimeError } from "./error.js";
 import { DeviceMemory, Workspace } from "./memory.js";
 import { Place } from "./tensor.js";
 
 const kScalarsBytes = 65536, kFeatures = ["shader-f16", "subgroups"], kLimits = /^max(Buffer|Storage|Compute)/;
 
-/** Commands of one submission. Scalars of all its launches go over in one write. */
+/** Commands of one submission. Scalars of all launches go over at once. */
 class Commands {
   #gpu;
   #encoder = null;
@@ -79,7 +79,7 @@ export class Device extends Place {
     if (this.#lost) throw runtimeError(`the WebGPU device was lost: ${this.#lost}; tern.init() gives a new one`);
   }
 
-  /** Of {name, wgsl, layout, entries, constants}, at once, for a launch that waits for it. */
+  /** Of {name, wgsl, layout, entries, constants}, at once. */
   makePipeline({ wgsl, layout, constants }, make = "createComputePipeline") {
     const compute = { module: this.gpu.createShaderModule({ code: wgsl }), entryPoint: "main", constants };
     return [this.gpu[make]({ layout: this.gpu.createPipelineLayout({ bindGroupLayouts: [layout] }), compute }), compute.module];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Data types as DLPack numbers them, the typed arrays that hold them, and narrow floats.
+// Data types as DLPack numbers them, their typed arrays, narrow floats.
 import { typeError } from "./error.js";
 
 const kInt = 0, kUInt = 1, kFloat = 2, kHandle = 3, kBool = 6, kMaxLanes = 32767;
 
-// By name: the code, the bits, and the array that holds elements as they are.
+// By name: the code, the bits, and the array of elements as they are.
 const kScalars = {
   bool: [kBool, 8, Uint8Array], handle: [kHandle, 64],
   int4: [kInt, 4], int8: [kInt, 8, Int8Array], int16: [kInt, 16, Int16Array], int32: [kInt, 32, Int32Array], int64: [kInt, 64, BigInt64Array],
@@ -40,7 +40,7 @@ export const typeName = (code, bits) =>
 export const isFloat = ({ code }) => ![kInt, kUInt, kHandle, kBool].includes(code);
 export const isHandle = ({ code }) => code === kHandle;
 
-/** Whether an integer of that type can have the value, a BigInt. 64 bits hold every bit pattern. */
+/** Whether an integer type has the value, a BigInt; 64 bits hold every pattern. */
 export function fits({ code, bits }, value) {
   if (code === kBool) return value === 0n || value === 1n;
   return bits === 64 || value === (code === kUInt ? BigInt.asUintN : BigInt.asIntN)(bits, value);
@@ -52,7 +52,7 @@ export function typeOfArray(array) {
   return Object.hasOwn(kScalars, name) ? name : tensorType(array.constructor.name).name;
 }
 
-// Floats of 8 and 16 bits: mantissa bits, exponent bias, the bits of the largest number, of infinity (or what stands for it) and of NaN.
+// Narrow floats: mantissa bits, exponent bias, the bits of the largest number, of infinity and of NaN.
 const kNarrow = {
   float16: [10, 15, 0x7bff, 0x7c00, 0x7e00], bfloat16: [7, 127, 0x7f7f, 0x7f80, 0x7fc0],
   float8_e4m3fn: [3, 7, 0x7e, 0x7f, 0x7f], float8_e5m2: [2, 15, 0x7b, 0x7c, 0x7e],

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The WebAssembly module that Tern compiled: its memory has values as in docs/abi.md and tern/ffi/abi_layout.h, and this is its
-// environment.
+// The environment of the WebAssembly module that Tern compiled; values as in docs/abi.md.
 import { typeName } from "./dtype.js";
 import { runtimeError, TernError } from "./error.js";
 import { bytesToText } from "./json.js";
@@ -98,7 +97,7 @@ export class HostCode {
     return { type: kTensorView, pointer };
   }
 
-  // An exception must not cross the functions' frames: they would not give back their part of the stack.
+  // An exception must not cross the functions' frames, which have parts of the stack.
   #guard(body, failed) {
     try {
       return body();
@@ -127,7 +126,7 @@ export class HostCode {
     };
   }
 
-  // Each buffer is copied once, so that tensors which share it still do. Gives the address of a tensor's memory.
+  // The address of a tensor's memory. Buffers are copied once: tensors which share one still do.
   #copyIn(tensors) {
     const pieces = new Map();
     for (const { buffer, byteOffset, byteLength } of tensors.map(({ memory }) => memory)) {
@@ -141,7 +140,7 @@ export class HostCode {
     return ({ buffer, byteOffset }) => pieces.get(buffer).address + byteOffset - pieces.get(buffer).begin;
   }
 
-  /** `args` are BigInts, Numbers (floats), booleans, null and tensors, of which it writes `outputs`; `device` runs kernels. */
+  /** `args` are BigInts, Numbers, booleans, null and tensors, of which it writes `outputs`. */
   call(name, args, outputs, device) {
     this.#top = this.#exports.__heap_base.value;
     this.#error = null;

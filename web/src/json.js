@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// JSON as Tern's C++ reader takes it: no key twice, integers apart from floats. Objects become Maps, integers BigInts, floats Numbers.
+// JSON as Tern's C++ reader takes it: no key twice. Objects become Maps, integers BigInts, floats Numbers.
 import { TernError } from "./error.js";
 
 const kMaxDepth = 100, kEscapes = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 const kFromUtf8 = new TextDecoder(), kToUtf8 = new TextEncoder();
 
-/** One character for each byte, so that texts are ordered as their bytes are. */
+/** One character for each byte: texts are ordered as bytes are. */
 export const bytesToChars = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 export const bytesToText = (bytes) => kFromUtf8.decode(bytes);
 const textToChars = (text) => bytesToChars(kToUtf8.encode(text));
@@ -100,7 +100,7 @@ export function readJson(bytes) {
   return document;
 }
 
-/** As Tern writes what readJson gives: keys in the order of their bytes, no white space. */
+/** As Tern writes it: keys in the order of their bytes, no white space. */
 export function writeJson(value) {
   const escape = (c) => c < " " && c !== "\n" ? `\\u00${c.charCodeAt(0).toString(16).padStart(2, "0")}` : JSON.stringify(c).slice(1, -1);
   if (typeof value === "string") return `"${value.replace(/["\\\0-\x1f]/g, escape)}"`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// WebGPU kernels (docs/webgpu.md): their pipelines, and what a launch puts into the commands of a device.
+// WebGPU kernels (docs/webgpu.md): pipelines, and what a launch puts into the commands.
 import { fits, isFloat, isHandle, parseType } from "./dtype.js";
 import { check, runtimeError, TernError, typeError } from "./error.js";
 
@@ -14,7 +14,7 @@ function convert(type, value) {
   return typeof value === "bigint" && fits(type, value) ? value : null;
 }
 
-/** What a launch says: {args, grid, block}. tern/runtime/kernel_launch.cc has the same checks. */
+/** {args, grid, block} of a launch; checked as in tern/runtime/kernel_launch.cc. */
 function readLaunch(name, { args, launch_tags: tags }, values, describe) {
   const types = [...args, ...tags.map(() => kUint32)], grid = [1, 1, 1], block = [1, 1, 1];
   if (values.length !== 1 + types.length)
@@ -100,7 +100,7 @@ export class Kernel {
     pass.dispatchWorkgroups(...blocks);
   }
 
-  // A dimension of a grid has a limit; blocks beyond it are further rows, where the kernel knows of them.
+  // Blocks beyond the limit of a dimension are further rows, where the kernel knows of them.
   #rowsOf([x, y, z]) {
     const most = this.#device.gpu.limits.maxComputeWorkgroupsPerDimension, rows = Math.ceil(x / most);
     const blocks = rows > 1 && this.info.bindings.rows ? [Math.ceil(x / rows), y * rows, z] : [x, y, z];
@@ -108,7 +108,7 @@ export class Kernel {
     return blocks;
   }
 
-  // WebGPU refuses a buffer that is written and bound twice: tensors that are only read are copied.
+  // WebGPU refuses a buffer that is written and bound twice: those only read are copied.
   #separate(memories) {
     const isRead = (i) => this.info.bindings.tensors[i].access === "read", { commands, workspace } = this.#device, copies = new Map();
     const written = memories.filter((_, i) => !isRead(i));

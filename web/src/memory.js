@@ -60,7 +60,7 @@ export class DeviceMemory {
   }
 }
 
-/** Temporary memory. Work is queued in the order of the calls, so what is given back can be used again at once. */
+/** Temporary memory. Work is queued in order: what is given back can be used again at once. */
 export class Workspace {
   #device;
   #idle = [];
@@ -86,7 +86,7 @@ export class Workspace {
     this.#used.delete(id);
   }
 
-  /** At the end of a call, of which nothing stays. Buffers are kept for the next. */
+  /** At the end of a call. Buffers are kept for the next. */
   giveBackAll() {
     for (const id of [...this.#used.keys()]) this.giveBack(id);
     let total = this.#idle.reduce((sum, { size }) => sum + size, 0);

@@ -11,7 +11,7 @@ function checkNumbers(numbers, what, least) {
   return Object.freeze([...numbers]);
 }
 
-/** The elements as bytes, and their type: those of a typed array, or numbers that are converted. */
+/** The elements, of a typed array or converted, as bytes, and their type. */
 function elementsOf(values, dtype) {
   const isArray = Array.isArray(values);
   check(isArray || ArrayBuffer.isView(values), () => "expected a typed array or an array of numbers");
@@ -98,7 +98,7 @@ export class Place {
   #device;
   #allocate;
 
-  /** `allocate` makes memory of as many bytes, with those that it is given in it. */
+  /** `allocate` makes memory of so many bytes, or with those in it. */
   constructor(device, allocate) {
     this.#device = device;
     this.#allocate = allocate;

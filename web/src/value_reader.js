@@ -12,7 +12,7 @@ export function describeValue(value) {
   return Array.isArray(value) ? "Array" : "Map";
 }
 
-/** A value that came from a file, and the path that led to it ("meta.functions[0].name"): every access checks. */
+/** A value of a file, and its path ("meta.functions[0].name"): every access checks. */
 export class ValueReader {
   constructor(path, value) {
     this.path = path;
@@ -34,7 +34,7 @@ export class ValueReader {
     if (!this.has(key)) this.fail(`field "${key}" is missing`);
     return new ValueReader(`${this.path}.${key}`, this.value.get(key));
   }
-  /** Fields, each read by the method of a name or by a function; one whose name ends in "?" may be missing. There may be no others. */
+  /** Fields, each read by a method or a function; one whose name ends in "?" may be missing. */
   record(readers) {
     const result = {}, known = Object.entries(readers).map(([key, read]) => {
       const name = key.replace("?", "");
