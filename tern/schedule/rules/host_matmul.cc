@@ -116,7 +116,7 @@ Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes
               product.columns != columns || (rows / tile.rows >= kPackUses && !fits);
   plan.columns_first = right == Right::kInRows && !plan.pack;
   ProductBlocks blocks = ChooseBlocks(rows, columns, tile.rows, tile.columns(),
-                                      product.steps * product.right.bytes(), facts);
+                                      product.steps * product.right.bytes(), facts, true);
   plan.block_rows = blocks.rows;
   plan.block_columns = blocks.columns;
   return plan;
@@ -148,7 +148,7 @@ class HostMatmul {
     if (plan_.streams > 1) schedule_.Unroll(At(Name("li")));
     if (plan_.pack) Pack(packed);
     if (!reader.empty()) Store(reader, out);
-    ParallelizeOuter(&schedule_, block_, work, facts_);
+    if (facts_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
     if (plan_.ahead) ParallelizeOuter(&schedule_, packed, WorkOf(schedule_, packed), facts_);
   }
 
@@ -157,6 +157,23 @@ class HostMatmul {
   std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
 
   bool SplitsSum() const { return plan_.block_steps > 0 || plan_.streams > 1; }
+
+  // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
+  // joined: the last rows could not be told from others then.
+  void RunInParallel(int64_t work, const std::string& packed) {
+    int64_t row_blocks = product_.rows / plan_.block_rows,
+            column_blocks = product_.columns / plan_.block_columns;
+    bool by_rows = row_blocks > column_blocks;
+    const std::string loop = At(Name(by_rows ? "ib" : "jb"));
+    bool several = product_.batch.empty() && std::max(row_blocks, column_blocks) > 1;
+    if (!several || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
+      return ParallelizeOuter(&schedule_, block_, work, facts_);
+    if (!by_rows || packed.empty() || plan_.ahead) return;
+    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, packed));
+    Try(&schedule_, [&](Schedule* attempt) {
+      attempt->Parallel(LoopOf(packed, nest.loops.front()->var.name()));
+    });
+  }
 
   // The sums of a tile are in a buffer of their own. The block that takes them from there.
   std::string MakeLocal() {
@@ -176,7 +193,7 @@ class HostMatmul {
     if (SplitsSum())
       schedule_.Split(At(product_.sum), {plan_.block_steps ? plan_.block_steps : plan_.streams},
                       {Name("lo"), Name("li")});
-    Names order = Around(block_, product_.batch), loops = {"ib", "jb", "io", "jo"};
+    Names order = Around(block_, product_.batch), loops = {"jb", "ib", "io", "jo"};
     if (plan_.columns_first) std::swap(loops[2], loops[3]);
     if (SplitsSum()) loops.insert(loops.begin() + (plan_.block_steps ? 2 : 4), "lo");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));

@@ -64,22 +64,30 @@ RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers
 }
 
 ProductBlocks ChooseBlocks(int64_t rows, int64_t columns, int64_t tile_rows, int64_t tile_columns,
-                           int64_t column_bytes, const MachineFacts& facts) {
+                           int64_t column_bytes, const MachineFacts& facts, bool rows_first) {
   int64_t panels = columns / tile_columns, panel_bytes = tile_columns * column_bytes;
   int64_t most = std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1);
   ProductBlocks blocks{rows, tile_columns * EvenPart(panels, most)};
-  // Each block packs the factor again, unless that was done ahead.
-  while (facts.threads != 1 && (columns / blocks.columns) * (rows / blocks.rows) < kParts) {
-    int64_t row_tiles = blocks.rows / tile_rows, panels_there = blocks.columns / tile_columns;
-    int64_t half_rows = EvenPart(row_tiles, row_tiles / 2) * tile_rows,
-            half_columns = EvenPart(panels_there, panels_there / 2) * tile_columns;
-    if (row_tiles > 1 && half_rows >= kLeastRows && blocks.rows >= blocks.columns)
-      blocks.rows = half_rows;
-    else if (panels_there > 1 && half_columns >= kLeastColumns)
-      blocks.columns = half_columns;
-    else
-      break;
+  if (facts.threads == 1) return blocks;
+  auto half = [](int64_t* size, int64_t tile, int64_t least) {
+    int64_t tiles = *size / tile, part = EvenPart(tiles, tiles / 2) * tile;
+    if (tiles < 2 || part < least) return false;
+    *size = part;
+    return true;
+  };
+  auto half_rows = [&] { return half(&blocks.rows, tile_rows, kLeastRows); };
+  auto half_columns = [&] { return half(&blocks.columns, tile_columns, kLeastColumns); };
+  if (rows_first) {
+    while (rows / blocks.rows < kParts && half_rows()) continue;
+    while (rows / blocks.rows < kParts / 2 && columns / blocks.columns < kParts && half_columns())
+      continue;
+    if (columns / blocks.columns >= rows / blocks.rows) blocks.rows = rows;
+    return blocks;
   }
+  // Each block packs the factor again, unless that was done ahead.
+  while ((columns / blocks.columns) * (rows / blocks.rows) < kParts &&
+         ((blocks.rows >= blocks.columns && half_rows()) || half_columns()))
+    continue;
   return blocks;
 }
 

@@ -42,9 +42,10 @@ struct ProductBlocks {
 };
 
 // Of a product whose rows and columns are multiples of a tile's; `column_bytes` are those of the
-// right factor.
+// right factor. `rows_first`: threads share the rows of a block of columns where there are enough.
 ProductBlocks ChooseBlocks(int64_t rows, int64_t columns, int64_t tile_rows, int64_t tile_columns,
-                           int64_t column_bytes, const MachineFacts& facts);
+                           int64_t column_bytes, const MachineFacts& facts,
+                           bool rows_first = false);
 
 }  // namespace tern::schedule
 

@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "tern/arith/linear.h"
+#include "tern/arith/linear_sum.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
-#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -50,12 +50,24 @@ class BodyScan : public StmtVisitor {
     for (const Access& access : accesses)
       if (access.buffer != first.buffer) return false;
     if (ApartInOneDimension(accesses)) return true;
-    if (first.indices.size() < 2 || !first.buffer->strides.empty()) return false;
-    std::vector<Access> flat;
-    for (const Access& access : accesses)
-      flat.push_back(
-          {access.buffer, {ranges_.Simplify(FlatIndex(Buffer(access.buffer), access.indices))}});
-    return ApartInOneDimension(flat);
+    if (!first.buffer->strides.empty()) return false;
+    for (size_t joined = 2; joined <= first.indices.size(); ++joined) {
+      std::vector<Access> flat;
+      for (const Access& access : accesses) flat.push_back(JoinLast(access, joined));
+      if (ApartInOneDimension(flat)) return true;
+    }
+    return false;
+  }
+
+  // An access whose last indices are one, that of the element in the memory of these dimensions.
+  Access JoinLast(const Access& access, size_t joined) const {
+    size_t kept = access.indices.size() - joined;
+    Access result{access.buffer, {access.indices.begin(), access.indices.begin() + kept}};
+    Expr flat = arith::AsInt64(access.indices[kept]);
+    for (size_t d = kept + 1; d < access.indices.size(); ++d)
+      flat = flat * arith::AsInt64(access.buffer->shape[d]) + arith::AsInt64(access.indices[d]);
+    result.indices.push_back(ranges_.Simplify(flat));
+    return result;
   }
 
   // In one dimension all accesses have one index, which differs from iteration to iteration. Then

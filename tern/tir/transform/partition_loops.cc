@@ -97,7 +97,12 @@ class LimitFinder : public StmtVisitor {
     if (node->name == ir::kIfThenElse) AddCondition(node->args[0]);
     VisitChildren(node);
   }
+  static bool IsFalse(const Expr& condition) {
+    const auto* both = condition.As<ir::AndNode>();
+    return both ? IsFalse(both->a) || IsFalse(both->b) : ir::IsConst(condition, 0);
+  }
   void AddCondition(const Expr& condition) {
+    if (IsFalse(condition)) return;
     if (const auto* both = condition.As<ir::AndNode>()) {
       AddCondition(both->a);
       AddCondition(both->b);
@@ -292,10 +297,10 @@ class Partitioner : public AnalyzedMutator {
       Expr extent = Simple(Minus(ends[i + 1], ends[i]));
       if (analyzer_.Bounds(extent).hi <= 0 || SameValue(ends[i + 1], ends[i])) continue;
       Stmt piece = Piece(node, ends[i], extent, deciders[i]->Mutate(node->body));
-      if (i == 1)
-        piece = AnalyzedMutator::MutateNode(piece.As<ForNode>(), piece);  // loops inside of it
-      else
-        piece = CopyWithFreshDefs(piece);
+      if (i != 1) piece = CopyWithFreshDefs(piece);
+      // Loops inside of it; of the others, where there is one iteration.
+      if (i == 1 || ir::IsConst(extent, 1))
+        piece = AnalyzedMutator::MutateNode(piece.As<ForNode>(), piece);
       pieces.push_back(std::move(piece));
     }
     return SeqNode::Make(std::move(pieces), node->span);

@@ -11,9 +11,10 @@ namespace tern::tir {
 // or above a bound runs in up to three loops: before, inside and after the range in which all those
 // comparisons hold. There they are `true`. The tail of a split loop and the borders of a padded one
 // are apart then, and the main part has no condition. Where the range is constant, as it must be
-// for vectors, it has to be at least half of the loop. The loops before and after are not
-// partitioned again, so that code grows by two bodies per loop of a nest. Loops stay as they are
-// that contain a block, a barrier, a thread loop, shared memory or more than a thousand nodes.
+// for vectors, it has to be at least half of the loop. What is inside of the loops before and after
+// is partitioned again where they have one iteration; else code would grow by two bodies per loop
+// of a nest, for little. Loops stay as they are that contain a block, a barrier, a thread loop,
+// shared memory or more than a thousand nodes.
 PrimFunc PartitionLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -157,8 +157,10 @@ class Vectorizer : public AnalyzedMutator {
 
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     faults_.BindLet(node->var, node->value);
-    if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value))
+    if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value)) {
       lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+      analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
+    }
     return MutateChildren(node, self);
   }
 
