@@ -191,7 +191,8 @@ llvm::Value* CodeGenLLVM::LoadEveryOther(const ir::BufferLoadNode* node, llvm::V
     for (; done + count <= lanes; done += count) {
       auto load = [&](int at) {
         llvm::Value* index = builder_.CreateNSWAdd(
-            first, llvm::ConstantInt::get(first->getType(), static_cast<uint64_t>(2 * done + at)));
+            first, llvm::ConstantInt::get(first->getType(), 2 * static_cast<uint64_t>(done) +
+                                                                static_cast<uint64_t>(at)));
         return Load(element.with_lanes(count),
                     builder_.CreateInBoundsGEP(MemoryType(element), base, index), tag);
       };

@@ -33,9 +33,8 @@ double CyclesOf(const RegisterTile& tile, int64_t rows, int64_t columns) {
   auto r = static_cast<double>(tile.rows), v = static_cast<double>(tile.vectors);
   double step = std::max({r * v / kProductsPerCycle, (r + 2 * v) / kLoadsPerCycle,
                           static_cast<double>(kProductLatency)});
-  auto tiles =
-      static_cast<double>(rows / tile.rows * RoundUp(columns, tile.columns()) / tile.columns());
-  return step * tiles * (1 + (r + 2 * v) / (r * v) / 16);
+  int64_t tiles = rows / tile.rows * (RoundUp(columns, tile.columns()) / tile.columns());
+  return step * static_cast<double>(tiles) * (1 + (r + 2 * v) / (r * v) / 16);
 }
 
 // Rows, which have weights of their own, and vectors of positions: of those that divide the rows,

@@ -185,7 +185,7 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::unique_ptr<llvm::Module> module_;  // until the code is finished
   mutable Code code_;
   mutable bool uses_tiles_ = false;  // once it is finished
-  mutable std::string ffi_host_;  // an object, when it was asked for
+  mutable std::string ffi_host_;     // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
 };
