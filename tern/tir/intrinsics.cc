@@ -171,9 +171,10 @@ void CheckTile(const Args& args) {
     const auto* word = args[i].As<ir::StringImmNode>();
     bool writes = word && word->value == "write" && i > 1 && i + 1 == args.size();
     if ((!extent || *extent < 1) && !writes)
-      TERN_THROW(TypeError) << intrinsic::kAddressOf
-                            << " takes extents of a tile that are constants from 1 on, and \"write\" "
-                               "behind them, as in address_of(A[i, j], 16, 16, \"write\")";
+      TERN_THROW(TypeError)
+          << intrinsic::kAddressOf
+          << " takes extents of a tile that are constants from 1 on, and \"write\" "
+             "behind them, as in address_of(A[i, j], 16, 16, \"write\")";
   }
 }
 

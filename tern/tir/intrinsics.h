@@ -17,8 +17,9 @@ namespace tern::tir {
 //                                                 threads; made by outline_parallel_loops
 // call_packed("name", argument...)                calls a function of the global registry, on hosts
 // call_extern<dtype>("symbol", argument...)       calls a C function; void without a type
-// address_of(A[i], extent...)                     the address of an element, or of a tile's first one
-// alloc_workspace(env, type, id, bytes, alignment) memory of that device for the time of the call,
+// address_of(A[i], extent...)                     the address of an element, or of a tile's first
+// one alloc_workspace(env, type, id, bytes, alignment) memory of that device for the time of the
+// call,
 //                                                 or null; made by lower_allocations
 // free_workspace(env, type, id, p)                gives it back
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes
