@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
 #include "tern/ir/structural.h"
 #include "tern/schedule/new_block.h"
@@ -118,6 +119,13 @@ std::optional<ImageRead> FindImage(const BlockNode* block, const Expr& value) {
     found.border = select->false_value;
   });
   if (!found.load) return {};
+  // Elsewhere it would be another value.
+  if (found.border.get() && !arith::IsFixed(found.border))
+    Refuse("the border of " + found.load->buffer->name + " is read or computed by a call");
+  for (const BlockIter& iter : block->iters)
+    if (found.border.get() && UsesAxis(found.border, iter))
+      Refuse("the border of " + found.load->buffer->name + " differs along axis " +
+             iter.var.name());
   return found;
 }
 
