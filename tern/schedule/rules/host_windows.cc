@@ -4,7 +4,6 @@
 // its border in which the next position is the next element, so that positions are vectors; tiles
 // of results stay in registers. The numbers of one result are combined in the order written.
 #include <algorithm>
-#include <limits>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -40,18 +39,11 @@ double CyclesOf(const RegisterTile& tile, int64_t rows, int64_t columns) {
 // Rows, which have weights of their own, and vectors of positions: of those that divide the rows,
 // and are all in registers, the tile that takes the fewest cycles.
 RegisterTile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
-  RegisterTile best{1, 1, lanes};
-  double least = std::numeric_limits<double>::infinity();
-  for (int64_t vectors = 1; vectors <= kMostVectors; ++vectors)
-    for (int64_t r = 1; r <= std::min(rows, kMostTileRows); ++r) {
-      RegisterTile tile{r, vectors, lanes};
-      if (rows % r != 0 || r * vectors + vectors + 1 > registers) continue;
-      double cycles = CyclesOf(tile, rows, columns);
-      if (cycles >= least) continue;
-      least = cycles;
-      best = tile;
-    }
-  return best;
+  return CheapestTile(rows, kMostVectors, lanes, [&](const RegisterTile& tile) {
+    bool fits = rows % tile.rows == 0 &&
+                tile.rows * tile.vectors + tile.vectors + 1 <= std::max(registers, kLeastRegisters);
+    return fits ? CyclesOf(tile, rows, columns) : kNoTile;
+  });
 }
 
 // A block over windows, as it is flattened: its loops.

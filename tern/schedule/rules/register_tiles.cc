@@ -2,7 +2,6 @@
 #include "tern/schedule/rules/register_tiles.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tern::schedule {
 namespace {
@@ -41,26 +40,31 @@ double Cycles(const RegisterTile& tile, int64_t rows, int64_t columns, int64_t b
 
 int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
 
-RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
-                                int64_t bytes, bool all_left) {
+RegisterTile CheapestTile(int64_t rows, int64_t vectors, int64_t lanes,
+                          const std::function<double(const RegisterTile&)>& cycles) {
   RegisterTile best;
-  double least = std::numeric_limits<double>::infinity();
-  for (int64_t vectors = 1; vectors * lanes < columns + lanes; ++vectors) {
-    int64_t room =
-        all_left ? (registers - vectors) / (vectors + 1) : (registers - 1 - vectors) / vectors;
-    int64_t most = std::min(room, kMostTileRows);
-    for (int64_t tile_rows = 1; tile_rows <= std::min(most, rows); ++tile_rows) {
-      RegisterTile tile{tile_rows, vectors, lanes};
-      double loads =
-          static_cast<double>(tile_rows + vectors) / static_cast<double>(tile_rows * vectors);
-      double cycles = Cycles(tile, rows, columns, bytes) * (1 + loads / 8);
-      if (cycles >= least) continue;
-      least = cycles;
+  double least = kNoTile;
+  for (int64_t v = 1; v <= vectors; ++v)
+    for (int64_t r = 1; r <= std::min(rows, kMostTileRows); ++r) {
+      RegisterTile tile{r, v, lanes};
+      double needed = cycles(tile);
+      if (needed >= least) continue;
+      least = needed;
       best = tile;
     }
-    if (most < 1) break;
-  }
   return best;
+}
+
+RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
+                                int64_t bytes, bool all_left) {
+  int64_t vectors = std::min(RoundUp(columns, lanes) / lanes, registers);
+  return CheapestTile(rows, vectors, lanes, [&](const RegisterTile& tile) {
+    int64_t left = all_left ? tile.rows : 1;
+    if (tile.rows * tile.vectors + tile.vectors + left > registers) return kNoTile;
+    double loads = static_cast<double>(tile.rows + tile.vectors) /
+                   static_cast<double>(tile.rows * tile.vectors);
+    return Cycles(tile, rows, columns, bytes) * (1 + loads / 8);
+  });
 }
 
 ProductBlocks ChooseBlocks(int64_t rows, int64_t columns, int64_t tile_rows, int64_t tile_columns,

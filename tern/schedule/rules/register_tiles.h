@@ -5,6 +5,9 @@
 #ifndef TERN_SCHEDULE_RULES_REGISTER_TILES_H_
 #define TERN_SCHEDULE_RULES_REGISTER_TILES_H_
 
+#include <functional>
+#include <limits>
+
 #include "tern/schedule/rules/machine_facts.h"
 
 namespace tern::schedule {
@@ -28,6 +31,12 @@ struct RegisterTile {
 
   int64_t columns() const { return vectors * lanes; }
 };
+
+// Of tiles of up to so many rows (and kMostTileRows) and vectors the one that takes the fewest
+// cycles; of equals the first, with the fewest vectors. Nothing where all are kNoTile.
+inline constexpr double kNoTile = std::numeric_limits<double>::infinity();
+RegisterTile CheapestTile(int64_t rows, int64_t vectors, int64_t lanes,
+                          const std::function<double(const RegisterTile&)>& cycles);
 
 // Of those whose sums, with a row of vectors and one left factor, or those of all rows, are in
 // registers, the one that takes the fewest cycles; of equals the one that loads least. `bytes` are
