@@ -41,11 +41,12 @@ std::vector<Step> CompileOnce(const std::string& file, const std::string& text,
   lap("lower");
   ffi::Module compiled = Compile(module, target);
   lap("lower again, and write the code generator's form");
-  compiled->InspectSource("");
-  lap("optimise, make machine code");
-  if (auto* linkable = dynamic_cast<const codegen::LinkableModule*>(compiled.get()))
+  if (auto* linkable = dynamic_cast<const codegen::LinkableModule*>(compiled.get())) {
+    linkable->MakeFile(".o");
+    lap("optimise, make machine code");
     linkable->LinkSharedObject("");
-  lap("link");
+    lap("link");
+  }
   return steps;
 }
 

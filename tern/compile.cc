@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "tern/codegen/device_hooks.h"
+#include "tern/codegen/parallel_for.h"
 #include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
@@ -171,16 +172,40 @@ target::Target TargetOf(const tir::PrimFunc& function, const target::Target& tar
   return target::Target::Parse(own->str(), HostOf(target)->str());
 }
 
-// Functions of one target.
-ir::IRModule LowerAlike(const ir::IRModule& module, const target::Target& target,
-                        const CompileOptions& options) {
+// Functions of one target, with the kernels that are given as code. What becomes of a function
+// depends on that function and on those kernels alone, so functions pass through on several
+// threads.
+std::vector<ir::BaseFunc> LowerAlike(const std::vector<ir::BaseFunc>& group,
+                                     const target::Target& target, const CompileOptions& options) {
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): debug builds change it
   ir::PassOptions checked = options;
 #ifndef NDEBUG
   if (!checked.verify)
     checked.verify = [](const ir::IRModule& between, const std::string&) { tir::Verify(between); };
 #endif
-  return ir::RunPasses(module, LoweringPasses(target, options), checked);
+  std::vector<std::string> passes = LoweringPasses(target, options);
+  std::vector<ir::BaseFunc> functions, kernels, lowered;
+  for (const ir::BaseFunc& function : group)
+    (tir::AsExternKernel(function) ? kernels : functions).push_back(function);
+  // Whoever looks at the module between passes wants to see all of it.
+  bool is_watched = options.verify || options.print || options.timing;
+  if (is_watched || functions.size() < 2) {
+    ir::IRModule module = ir::RunPasses(ir::IRModule::Make(group), passes, checked);
+    for (const auto& [name, function] : module->functions) lowered.push_back(function);
+    return lowered;
+  }
+  ir::IRModule::Make(group);  // no name is there twice
+  std::vector<ir::IRModule> modules(functions.size());
+  codegen::ParallelFor(functions.size(), [&](size_t i) {
+    std::vector<ir::BaseFunc> alone = kernels;
+    alone.push_back(functions[i]);
+    modules[i] = ir::RunPasses(ir::IRModule::Make(alone), passes, checked);
+  });
+  lowered = kernels;
+  for (const ir::IRModule& module : modules)
+    for (const auto& [name, function] : module->functions)
+      if (!tir::AsExternKernel(function)) lowered.push_back(function);
+  return lowered;
 }
 
 tir::PrimFunc WithoutAttr(const tir::PrimFunc& function, const char* key) {
@@ -224,28 +249,32 @@ std::string TextAttr(const tir::PrimFunc& function, const char* key) {
 ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
                              const CompileOptions& options) {
   Initialize();
-  auto has_constants = [](const auto& entry) {
-    return entry.second->attrs.count(tir::attr::kConstants) > 0;
+  auto has_constants = [](const ir::BaseFunc& function) {
+    return function->attrs.count(tir::attr::kConstants) > 0;
   };
   if (!target->kind->lowered ||
-      std::none_of(module->functions.begin(), module->functions.end(), has_constants))
+      std::none_of(module->functions.begin(), module->functions.end(),
+                   [&](const auto& entry) { return has_constants(entry.second); }))
     return module;
   tir::Verify(module);
-  std::vector<ir::BaseFunc> functions;
-  for (const auto& entry : module->functions) {
-    if (!has_constants(entry)) {
-      functions.push_back(entry.second);
-      continue;
+  std::vector<ir::BaseFunc> written;
+  for (const auto& [name, function] : module->functions) written.push_back(function);
+  std::vector<std::vector<ir::BaseFunc>> parts(written.size());
+  codegen::ParallelFor(written.size(), [&](size_t i) {
+    if (!has_constants(written[i])) {
+      parts[i] = {written[i]};
+      return;
     }
-    tir::PrimFunc function = tir::AsPrimFunc(entry.second);
+    tir::PrimFunc function = tir::AsPrimFunc(written[i]);
     target::Target own = TargetOf(function, target);
-    if (options.prepare_constants && !own->is_device()) {
-      for (const ir::BaseFunc& part : SplitFunction(function, own, options))
-        functions.push_back(part);
-    } else {
-      functions.emplace_back(WithoutAttr(function, tir::attr::kConstants));
-    }
-  }
+    if (options.prepare_constants && !own->is_device())
+      parts[i] = SplitFunction(function, own, options);
+    else
+      parts[i] = {WithoutAttr(function, tir::attr::kConstants)};
+  });
+  std::vector<ir::BaseFunc> functions;
+  for (const std::vector<ir::BaseFunc>& part : parts)
+    functions.insert(functions.end(), part.begin(), part.end());
   return ir::IRModule::Make(functions);
 }
 
@@ -269,8 +298,8 @@ ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
   std::vector<ir::BaseFunc> lowered;
   for (const auto& [text, group] : groups) {
     if (group.second.empty()) continue;
-    ir::IRModule alike = LowerAlike(ir::IRModule::Make(group.second), group.first, options);
-    for (const auto& [name, function] : alike->functions) lowered.push_back(function);
+    for (const ir::BaseFunc& function : LowerAlike(group.second, group.first, options))
+      lowered.push_back(function);
   }
   return ir::IRModule::Make(lowered);
 }

@@ -58,7 +58,7 @@ void AddListeners(llvm::orc::LLJIT* jit) {
 
 }  // namespace
 
-Jit::Jit(const std::string& object) {
+Jit::Jit(const std::vector<std::string>& objects) {
   // The object is machine code already: the builder is there for the triple alone.
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
   jit_ = Check(llvm::orc::LLJITBuilder()
@@ -84,7 +84,8 @@ Jit::Jit(const std::string& object) {
       {{jit_->mangleAndIntern("memcpy"), symbol(static_cast<Copy>(std::memcpy))},
        {jit_->mangleAndIntern("memmove"), symbol(static_cast<Copy>(std::memmove))},
        {jit_->mangleAndIntern("memset"), symbol(static_cast<Fill>(std::memset))}})));
-  Check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tern")));
+  for (const std::string& object : objects)
+    Check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tern")));
 }
 
 Jit::~Jit() = default;

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm::orc {
 class LLJIT;
@@ -16,10 +17,10 @@ namespace tern::backend::cpu {
 
 class Jit {
  public:
-  // `object` is relocatable; it finds memcpy, memmove and memset here, and nothing else. It is
-  // linked when something is first looked up. A debugger is told of it where it has debug
+  // `objects` are relocatable; they find memcpy, memmove and memset here, and nothing else. Each is
+  // linked when something of it is first looked up. A debugger is told of it where it has debug
   // information; with TERN_JIT_PERF=1 in the environment, `perf inject --jit` is too.
-  explicit Jit(const std::string& object);
+  explicit Jit(const std::vector<std::string>& objects);
   ~Jit();
 
   // The address of a symbol; throws where there is none or it cannot be linked.

@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 
+#include <llvm/Config/llvm-config.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "tern/backend/cpu/codegen/ffi_host.h"
 #include "tern/backend/cpu/codegen/llvm/codegen_cpu.h"
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 #include "tern/backend/cpu/codegen/llvm/wasm.h"
+#include "tern/codegen/build_id.h"
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_target.h"
+#include "tern/codegen/parallel_for.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/host_module.h"
+#include "tern/runtime/program_cache.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/text.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::backend::cpu {
 namespace {
@@ -66,15 +76,109 @@ std::string FfiHostObject(const LLVMTarget& target, const std::vector<std::strin
   return target.Emit(module.get(), LLVMTarget::Output::kObject);
 }
 
+using Functions = std::vector<tir::PrimFunc>;
+
+// LLVM IR, in a context of its own, so that several can be worked on at once.
+struct IRCode {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+IRCode GenerateIR(const LLVMTarget& machine, const target::Target& target,
+                  const Functions& functions) {
+  IRCode code{std::make_unique<llvm::LLVMContext>(), nullptr};
+  CodeGenCPU codegen(*code.context, machine);
+  if (target->attrs.at("g").As<bool>()) codegen.EnableDebugInfo();
+  for (const tir::PrimFunc& function : functions) codegen.AddFunction(function);
+  code.module = codegen.Finish();
+  return code;
+}
+
+// A packed function, with the bodies of its parallel loops, as a relocatable object. Units know
+// nothing of each other: they are compiled on several threads, and found in the cache one by one.
+class Unit {
+ public:
+  Unit(const target::Target& target, Functions functions)
+      : target_(target), functions_(std::move(functions)) {}
+
+  // From the cache, or else LLVM IR, so that what LLVM cannot be told is an error at once.
+  void Start() {
+    machine_.emplace(target_);
+    if (std::optional<runtime::ProgramCache> cache = Cache()) {
+      key_ = Key();
+      if (std::optional<std::string> found = cache->Find(key_); found && !found->empty()) {
+        uses_tiles_ = found->front() == kUsesTiles;
+        object_ = found->substr(1);
+        return;
+      }
+    }
+    ir_ = GenerateIR(*machine_, target_, functions_);
+  }
+
+  // Optimises and generates machine code, once.
+  void Finish() {
+    if (!ir_.module) return;
+    uses_tiles_ = ir_.module->getNamedValue(runtime::kUsesTiles) != nullptr;
+    machine_->Optimize(ir_.module.get());
+    object_ = machine_->Emit(ir_.module.get(), LLVMTarget::Output::kObject);
+    ir_.module.reset();  // before its context
+    ir_.context.reset();
+    if (std::optional<runtime::ProgramCache> cache = Cache(); cache && !key_.empty())
+      cache->Store(key_, (uses_tiles_ ? kUsesTiles : kUsesNoTiles) + object_);
+  }
+
+  const std::string& object() const { return object_; }
+  bool uses_tiles() const { return uses_tiles_; }
+
+ private:
+  // What stands before an object in the cache.
+  static constexpr char kUsesTiles = 'T', kUsesNoTiles = '-';
+
+  // Debug information has lines of the source, which the text of a function does not show.
+  std::optional<runtime::ProgramCache> Cache() const {
+    if (target_->attrs.at("g").As<bool>()) return std::nullopt;
+    return runtime::ProgramCache::FromEnvironment();
+  }
+
+  // Of all that the object depends on; "" where it is not known which build this is.
+  std::string Key() const {
+    static const std::string tern = codegen::BuildId();
+    static const std::string llvm =
+        codegen::BuildIdOf(reinterpret_cast<const void*>(&llvm::sys::getHostCPUName));
+    if (tern.empty()) return "";
+    std::string text;
+    for (const tir::PrimFunc& function : functions_) text += tir::Print(function);
+    const llvm::TargetMachine& machine = machine_->machine();
+    return runtime::ProgramCache::KeyOf("llvm.object",
+                                        {{"tir", text},
+                                         {"target", target_->str()},
+                                         {"triple", machine_->triple()},
+                                         {"cpu", machine_->cpu()},
+                                         {"features", machine.getTargetFeatureString()},
+                                         {"tern", tern},
+                                         {"llvm", LLVM_VERSION_STRING},
+                                         {"llvm build", llvm}});
+  }
+
+  target::Target target_;
+  Functions functions_;
+  std::optional<LLVMTarget> machine_;
+  std::string key_;
+  IRCode ir_;  // from Start to Finish, where the cache has nothing
+  std::string object_;
+  bool uses_tiles_ = false;
+};
+
 // The code is optimised and made machine code when it is first asked for.
 class LLVMModule : public codegen::LinkableModule {
  public:
-  LLVMModule(LLVMTarget target, std::vector<std::string> names,
-             std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module)
-      : target_(std::move(target)),
+  LLVMModule(const target::Target& target, std::vector<std::string> names, Functions functions,
+             std::vector<Unit> units)
+      : described_(target),
+        target_(target),
         names_(std::move(names)),
-        context_(std::move(context)),
-        module_(std::move(module)),
+        functions_(std::move(functions)),
+        units_(std::move(units)),
         env_(runtime::MakeEnv(this)) {}
 
   std::string kind() const override { return "llvm"; }
@@ -103,10 +207,9 @@ class LLVMModule : public codegen::LinkableModule {
   }
 
   std::string InspectSource(std::string_view format) const override {
-    std::scoped_lock lock(mutex_);
-    if (format.empty() || format == "ll") return Finished().ir;
-    if (format != "asm") return ModuleObj::InspectSource(format);
-    return target_.EmitText(Finished().ir, LLVMTarget::Output::kAssembly);
+    if (format.empty() || format == "ll") return MakeFile(".ll");
+    if (format == "asm") return MakeFile(".s");
+    return ModuleObj::InspectSource(format);
   }
 
   std::vector<codegen::FileFormat> FileFormats() const override {
@@ -117,12 +220,18 @@ class LLVMModule : public codegen::LinkableModule {
   }
   std::string MakeFile(std::string_view ending) const override {
     std::scoped_lock lock(mutex_);
-    const Code& code = Finished();
-    if (ending == ".ll") return code.ir;
-    if (ending == ".bc") return target_.EmitText(code.ir, LLVMTarget::Output::kBitcode);
-    if (ending == ".s") return target_.EmitText(code.ir, LLVMTarget::Output::kAssembly);
+    if (ending == ".o" && units_.size() == 1) return Objects()[0];
+    // One file of all functions.
+    if (ir_.empty()) {
+      IRCode code = GenerateIR(target_, described_, functions_);
+      target_.Optimize(code.module.get());
+      llvm::raw_string_ostream(ir_) << *code.module;
+    }
+    if (ending == ".ll") return ir_;
+    if (ending == ".bc") return target_.EmitText(ir_, LLVMTarget::Output::kBitcode);
+    if (ending == ".s") return target_.EmitText(ir_, LLVMTarget::Output::kAssembly);
     TERN_ICHECK(ending == ".o") << ending;
-    return code.object;
+    return target_.EmitText(ir_, LLVMTarget::Output::kObject);
   }
 
   std::string LinkSharedObject(std::string_view section) const override {
@@ -131,10 +240,11 @@ class LLVMModule : public codegen::LinkableModule {
     TERN_CHECK(target_.arch().linker != Linker::kNone)
         << "Tern does not link for " << triple() << "; it makes objects for it (.o)";
     if (target_.arch().linker == Linker::kWasm)
-      return LinkWasm(target_, Finished().object, names_, section);
+      return LinkWasm(target_, Objects(), names_, section);
     // Made once: LLVM does not promise the same bytes twice in one process.
     if (ffi_host_.empty()) ffi_host_ = FfiHostObject(target_, names_);
-    std::vector<std::string> objects = {Finished().object, ffi_host_};
+    std::vector<std::string> objects = Objects();
+    objects.push_back(ffi_host_);
     if (!section.empty()) {
       objects.push_back(SectionObject(target_, section));
     }
@@ -142,20 +252,15 @@ class LLVMModule : public codegen::LinkableModule {
   }
 
  private:
-  struct Code {
-    std::string ir, object;
-  };
   // With the mutex held.
-  const Code& Finished() const {
-    if (module_) {
-      uses_tiles_ = module_->getNamedValue(runtime::kUsesTiles) != nullptr;
-      target_.Optimize(module_.get());
-      llvm::raw_string_ostream(code_.ir) << *module_;
-      code_.object = target_.Emit(module_.get(), LLVMTarget::Output::kObject);
-      module_.reset();
-      context_.reset();
-    }
-    return code_;
+  void Finish() const {
+    codegen::ParallelFor(units_.size(), [this](size_t i) { units_[i].Finish(); });
+  }
+  std::vector<std::string> Objects() const {
+    Finish();
+    std::vector<std::string> objects;
+    for (const Unit& unit : units_) objects.push_back(unit.object());
+    return objects;
   }
 
   void CheckRunsHere() const {
@@ -171,40 +276,65 @@ class LLVMModule : public codegen::LinkableModule {
   Jit& GetJit() {
     std::scoped_lock lock(mutex_);
     if (!jit_) {
-      const std::string& object = Finished().object;
-      if (uses_tiles_) runtime::AskForTiles();
-      jit_ = std::make_unique<Jit>(object);
+      std::vector<std::string> objects = Objects();
+      if (std::any_of(units_.begin(), units_.end(), std::mem_fn(&Unit::uses_tiles)))
+        runtime::AskForTiles();
+      jit_ = std::make_unique<Jit>(objects);
     }
     return *jit_;
   }
 
-  mutable std::mutex mutex_;  // of the code, the target's machine, and of making the JIT
+  mutable std::mutex mutex_;  // of the units, the target's machine, and of making the JIT
+  target::Target described_;
   LLVMTarget target_;
   std::vector<std::string> names_;
-  mutable std::unique_ptr<llvm::LLVMContext> context_;
-  mutable std::unique_ptr<llvm::Module> module_;  // until the code is finished
-  mutable Code code_;
-  mutable bool uses_tiles_ = false;  // once it is finished
+  Functions functions_;
+  mutable std::vector<Unit> units_;  // in the order of names
+  mutable std::string ir_;           // of all functions, when it was asked for
   mutable std::string ffi_host_;     // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
 };
 
+// The bodies of the parallel loops of a function, by name.
+class ParallelBodies : public tir::StmtVisitor {
+ public:
+  static std::vector<std::string> Of(const tir::PrimFunc& function) {
+    ParallelBodies bodies;
+    bodies.VisitFunction(function);
+    return bodies.names_;
+  }
+
+ private:
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == tir::intrinsic::kParallelFor)
+      names_.push_back(node->args[1].As<ir::StringImmNode>()->value);
+    VisitChildren(node);
+  }
+
+  std::vector<std::string> names_;
+};
+
 }  // namespace
 
-ffi::Module BuildLLVM(const ir::IRModule& functions, const target::Target& target) {
-  LLVMTarget llvm_target(target);
-  auto context = std::make_unique<llvm::LLVMContext>();
-  CodeGenCPU codegen(*context, llvm_target);
-  if (target->attrs.at("g").As<bool>()) codegen.EnableDebugInfo();
+ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) {
   std::vector<std::string> names;
-  for (const auto& [name, function] : functions->functions) {
-    codegen.AddFunction(tir::AsPrimFunc(function));
-    if (tir::CallingConventionOf(tir::AsPrimFunc(function)) == "packed") names.push_back(name);
+  Functions functions;
+  std::vector<Unit> units;
+  for (const auto& [name, base] : module->functions) {
+    tir::PrimFunc function = tir::AsPrimFunc(base);
+    functions.push_back(function);
+    if (tir::CallingConventionOf(function) != "packed") continue;
+    names.push_back(name);
+    Functions unit = {function};
+    for (const std::string& body : ParallelBodies::Of(function))
+      unit.push_back(tir::AsPrimFunc(module->functions.at(body)));
+    units.emplace_back(target, std::move(unit));
   }
-  std::unique_ptr<llvm::Module> module = codegen.Finish();
-  return ffi::Module(ffi::Make<LLVMModule>(std::move(llvm_target), std::move(names),
-                                           std::move(context), std::move(module)));
+  codegen::ParallelFor(units.size(), [&](size_t i) { units[i].Start(); });
+  return ffi::Module(
+      ffi::Make<LLVMModule>(target, std::move(names), std::move(functions), std::move(units)));
 }
 
 }  // namespace tern::backend::cpu

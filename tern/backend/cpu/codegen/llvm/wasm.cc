@@ -59,11 +59,13 @@ std::string Leb128(size_t value) {
 
 }  // namespace
 
-std::string LinkWasm(const codegen::LLVMTarget& target, const std::string& object,
+std::string LinkWasm(const codegen::LLVMTarget& target, const std::vector<std::string>& objects,
                      const std::vector<std::string>& functions, std::string_view section) {
   std::vector<std::string> symbols = {kEnv, "__heap_base"};
   for (const std::string& name : functions) symbols.push_back(TERN_SYMBOL_PREFIX + name);
-  std::string module = codegen::LinkWasmModule({object, EnvObject(target)}, symbols);
+  std::vector<std::string> linked = objects;
+  linked.push_back(EnvObject(target));
+  std::string module = codegen::LinkWasmModule(linked, symbols);
   if (section.empty()) return module;
   std::string_view name = runtime::kContainerSection;
   std::string payload = Leb128(name.size()) + std::string(name) + std::string(section);

@@ -17,7 +17,7 @@ namespace tern::backend::cpu {
 
 // Links an object that defines `functions` (TERN_SYMBOL_PREFIX symbols). `section` becomes the
 // custom section runtime::kContainerSection; none where it is empty.
-std::string LinkWasm(const codegen::LLVMTarget& target, const std::string& object,
+std::string LinkWasm(const codegen::LLVMTarget& target, const std::vector<std::string>& objects,
                      const std::vector<std::string>& functions, std::string_view section);
 
 }  // namespace tern::backend::cpu
