@@ -115,7 +115,7 @@ bool Nest::Has(const ForNode* loop) const {
 
 Nest NestOf(const Stmt& root, const BlockNode* block) {
   Path path = PathTo(root, block);
-  Nest nest{block, {}, {}};
+  Nest nest{root, block, {}, {}};
   size_t top = path.size() - 1;
   while (top > 0 && path[top - 1]->kind == NodeKind::kFor) --top;
   for (size_t i = 0; i + 1 < path.size(); ++i)

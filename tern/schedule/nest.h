@@ -26,8 +26,10 @@ using Path = std::vector<const tir::StmtNode*>;
 // From the root to a statement, both included; empty where it is not there.
 Path PathTo(const tir::Stmt& root, const tir::StmtNode* stmt);
 
-// A block and the loops around it that hold nothing else, outermost first.
+// A block and the loops around it that hold nothing else, outermost first. It keeps the statement
+// that it is of: a step that replaces the function's body leaves it valid, and out of date.
 struct Nest {
+  tir::Stmt root;
   const tir::BlockNode* block = nullptr;
   std::vector<const tir::ForNode*> loops;
   std::vector<const tir::ForNode*> around;  // the loops around these
@@ -51,7 +53,8 @@ tir::Stmt Remove(const tir::Stmt& root, const tir::StmtNode* stmt);
 // The loops around another body, outermost first.
 tir::Stmt WrapLoops(const std::vector<const tir::ForNode*>& loops, tir::Stmt body);
 
-// Every loop and block of a statement, in the order of the text.
+// Every loop and block of a statement, in the order of the text. They live as long as that does:
+// of a schedule's function until the next step.
 std::vector<const tir::ForNode*> LoopsIn(const tir::Stmt& stmt);
 std::vector<const tir::BlockNode*> BlocksIn(const tir::Stmt& stmt);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/compile.h"
+#include "tern/schedule/nest.h"
 #include "tern/schedule/tensor_intrinsic.h"
 #include "tern/tir/text.h"
 
@@ -36,6 +37,16 @@ TEST(Schedule, NamesWhatItMakes) {
   EXPECT_EQ(schedule.Split("i", {4}), (std::vector<std::string>{"i_0", "i_1"}));
   EXPECT_EQ(schedule.Fuse({"j", "l"}), "j_l_fused");
   EXPECT_EQ(schedule.trace().str(), "i_0, i_1 = split(i, 4)\nj_l_fused = fuse(j, l)\n");
+}
+
+// Rules look at nests between steps.
+TEST(Schedule, ANestOutlivesTheStepsThatReplaceIt) {
+  Schedule schedule(Parse(kMatmul));
+  Nest nest = NestOf(schedule.function()->body, BlocksIn(schedule.function()->body)[0]);
+  for (const char* loop : {"i", "j", "l"}) schedule.Unroll(loop);
+  EXPECT_FALSE(nest.root.same(schedule.function()->body));
+  EXPECT_EQ(*ir::AsConstInt(nest.loops.at(2)->extent), 5);
+  EXPECT_EQ(nest.block->name, "matmul");
 }
 
 TEST(Schedule, RefusesWhatTextCannotSay) {

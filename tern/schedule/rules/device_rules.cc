@@ -166,9 +166,11 @@ void SpreadRow(Schedule* schedule, const std::string& name, const std::string& l
   std::string rest = loop;
   if (lanes > 1) {
     Lanes split = SplitLanes(schedule, name, loop, lanes);
-    schedule->Vectorize(LoopOf(name, split.inner));
-    if (split.outer.empty()) return;
-    rest = split.outer;
+    // A row of one vector is left to threads by its elements: no thread but one may write it.
+    if (!split.outer.empty()) {
+      schedule->Vectorize(LoopOf(name, split.inner));
+      rest = split.outer;
+    }
   }
   Lanes split = SplitLanes(schedule, name, rest, threads);
   schedule->Bind(LoopOf(name, split.inner), kThreadX);
@@ -282,6 +284,24 @@ Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
   return kept;
 }
 
+// Whether the sizes of buffers are known, and shared memory has room for all of them.
+bool FitShared(const Schedule& schedule, const Schedule::Names& buffers,
+               const MachineFacts& facts) {
+  constexpr int64_t kForResults = 1024;
+  int64_t all = kForResults;
+  for (const std::string& name : buffers) {
+    const Buffer& buffer = FindAllocation(schedule.function()->body, name)->buffer;
+    int64_t bytes = buffer->dtype.bytes();
+    for (const Expr& extent : buffer->shape) {
+      const int64_t* known = ir::AsConstInt(extent);
+      if (!known) return false;
+      bytes *= *known;
+    }
+    all += bytes;
+  }
+  return all <= facts.shared_bytes;
+}
+
 // A row is one block's: read once, reduced by its threads, and written.
 bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row = RowLoop(*schedule, block);
@@ -293,9 +313,11 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
   Schedule::Names members = InlineElements(schedule, block), all = members, copies;
   all.push_back(block.name);
   KeepRows(schedule, all, block.rows.size(), facts, length, &copies);
+  Schedule::Names shared = copies;
   for (const std::string& name : members) {
     BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
-    schedule->SetScope(info.accesses[0].buffer->name, "shared");
+    shared.push_back(info.accesses[0].buffer->name);
+    schedule->SetScope(shared.back(), "shared");
   }
   Schedule::Names rows;
   Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
@@ -305,6 +327,8 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
   for (size_t i = members.size(); i-- > 0;)
     schedule->ComputeAt(members[i], LoopOf(block.name, row));
   for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
+  // Which row it is of several dynamic axes cannot be told: all of them would be computed.
+  if (!FitShared(*schedule, shared, facts)) return false;
 
   int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
   all.insert(all.begin(), copies.begin(), copies.end());

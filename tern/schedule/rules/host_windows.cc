@@ -52,6 +52,7 @@ struct Windows {
   std::string column;  // of positions
   int64_t rows = 1, columns = 0;
   Names others, sums, windows;  // of the result; of the reduction, outside of windows and inside
+  std::vector<int64_t> sizes;   // of the windows
 };
 
 Windows Describe(const Schedule& schedule, const std::string& block, const std::string& image) {
@@ -72,6 +73,7 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
     bool in_place = ir::UsesVar(read->indices.back(), axis.var.node());
     if (axis.kind != IterKind::kSpatial) {
       (in_place ? windows.windows : windows.sums).push_back(axis.loop);
+      if (in_place) windows.sizes.push_back(extent);
     } else if (in_place) {
       windows.column = axis.loop;
       windows.columns = extent;
@@ -156,12 +158,8 @@ class HostWindows {
   // Where in a window a step is, is known then.
   void UnrollWindows() {
     int64_t products = tile_.rows * tile_.vectors;
-    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block_));
     for (size_t i = windows_.windows.size(); i-- > 0;) {
-      auto loop = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* l) {
-        return l->var.name() == windows_.windows[i];
-      });
-      products *= *ir::AsConstInt((*loop)->extent);
+      products *= windows_.sizes[i];
       if (products > kMostProducts) return;
       schedule_.Unroll(At(windows_.windows[i]));
     }

@@ -19,7 +19,7 @@ inline constexpr int64_t kParallelOperations = 1 << 16;
 // Outer loops are joined until there are as many iterations for the threads.
 inline constexpr int64_t kParallelIterations = 64;
 
-// Refuses where there is none.
+// Refuses where there is none. It lives until the next step.
 const tir::BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name);
 // A loop around a block, so that no other is meant.
 std::string LoopOf(const std::string& block, const std::string& loop);

@@ -66,7 +66,12 @@ RuleResult ApplyRules(Schedule* schedule, const BlockInfo& block, const MachineF
         result.passed_over.push_back(rule->name + ": declined");
         continue;
       }
-    } catch (const Error& error) {
+    } catch (Error& error) {
+      // Anything else is a bug of the rule, which another one would hide.
+      if (error.kind() != "ScheduleError") {
+        error.AddContext("asking schedule rule " + rule->name + " for block " + block.name);
+        throw;
+      }
       result.passed_over.push_back(rule->name + ": " + error.message());
       continue;
     }

@@ -22,8 +22,9 @@ struct Rule {
   // For which machines; null: all.
   std::function<bool(const MachineFacts&)> fits;
   int priority = 0;  // higher ones are asked first; of equals the one registered first
-  // Does the steps, and says whether it did: where it returns false, or throws, the function is as
-  // it was and the next rule is asked. Steps that it refuses by themselves throw ScheduleError.
+  // Does the steps, and says whether it did: where it returns false, or a step throws
+  // ScheduleError, the function is as it was and the next rule is asked. Other errors are bugs of
+  // the rule, and go to the caller.
   std::function<bool(Schedule*, const BlockInfo&, const MachineFacts&)> apply;
 };
 

@@ -67,15 +67,11 @@ TEST(Rule, HighestPriorityIsAskedFirst) {
   EXPECT_TRUE(result.passed_over.empty());
 }
 
-TEST(Rule, OneThatThrowsOrDeclinesChangesNothing) {
-  auto throws = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
+TEST(Rule, OneThatRefusesOrDeclinesChangesNothing) {
+  auto refuses = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
     schedule->Unroll("i");
     schedule->Split("nowhere", {4});
     return true;
-  };
-  auto fails = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) -> bool {
-    schedule->Unroll("i");
-    TERN_THROW(ValueError) << "a bug of the rule";
   };
   auto declines = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
     schedule->Unroll("i");
@@ -83,18 +79,16 @@ TEST(Rule, OneThatThrowsOrDeclinesChangesNothing) {
   };
   Schedule schedule(Parse(kAdd));
   PrimFunc before = schedule.function();
-  RegisterRule(RuleFor(2, "test_throws", 3, throws));
-  RegisterRule(RuleFor(2, "test_fails", 2, fails));
+  RegisterRule(RuleFor(2, "test_refuses", 3, refuses));
   RegisterRule(RuleFor(2, "test_declines", 1, declines));
   RuleResult result = Apply(&schedule, Imaginary(2));
   EXPECT_EQ(result.rule, "");
   EXPECT_TRUE(schedule.function().same(before));
   EXPECT_TRUE(schedule.trace().steps.empty());
-  ASSERT_EQ(result.passed_over.size(), 3u);
-  EXPECT_EQ(result.passed_over[0].rfind("test_throws: split(nowhere, 4): there is no loop", 0), 0u)
+  ASSERT_EQ(result.passed_over.size(), 2u);
+  EXPECT_EQ(result.passed_over[0].rfind("test_refuses: split(nowhere, 4): there is no loop", 0), 0u)
       << result.passed_over[0];
-  EXPECT_EQ(result.passed_over[1], "test_fails: a bug of the rule");
-  EXPECT_EQ(result.passed_over[2], "test_declines: declined");
+  EXPECT_EQ(result.passed_over[1], "test_declines: declined");
   // The next one is asked.
   RegisterRule(RuleFor(2, "test_last", 0, [](Schedule* schedule, const BlockInfo& block, auto&) {
     schedule->Parallel(block.name + ".i");
@@ -102,6 +96,21 @@ TEST(Rule, OneThatThrowsOrDeclinesChangesNothing) {
   }));
   EXPECT_EQ(Apply(&schedule, Imaginary(2)).rule, "test_last");
   EXPECT_EQ(schedule.trace().str(), "parallel(add.i)\n");
+}
+
+TEST(Rule, BugsOfARuleAreNotHiddenByTheNext) {
+  RegisterRule(RuleFor(5, "test_fails", 2, [](Schedule*, const BlockInfo&, auto&) -> bool {
+    TERN_THROW(ValueError) << "a bug of the rule";
+  }));
+  RegisterRule(RuleFor(5, "test_next", 1, [](auto...) { return true; }));
+  Schedule schedule(Parse(kAdd));
+  try {
+    Apply(&schedule, Imaginary(5));
+    FAIL() << "it was passed over";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "a bug of the rule\n  while asking schedule rule test_fails for block add");
+  }
 }
 
 TEST(Rule, KindsAreThoseAskedFor) {

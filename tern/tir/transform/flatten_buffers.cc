@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/flatten_buffers.h"
 
+#include <numeric>
+
 #include "tern/arith/analyzer.h"
 #include "tern/tir/visitor.h"
 
@@ -114,7 +116,13 @@ Buffer FlatView(const Buffer& buffer) {
   flat->shape = {NumElements(buffer)};
   flat->strides = {};
   flat->offset = {};
-  if (buffer->offset) flat->alignment = 0;  // it was that of an element inside
+  // It was that of an element inside; the first one has what of it the way between keeps.
+  if (buffer->offset) {
+    const int64_t* offset = ir::AsConstInt(buffer->offset);
+    int64_t bytes = buffer->dtype.bytes();
+    flat->alignment = offset ? std::gcd(buffer->alignment, *offset * bytes) : 0;
+    if (flat->alignment <= bytes) flat->alignment = 0;
+  }
   return Buffer(flat.get());
 }
 

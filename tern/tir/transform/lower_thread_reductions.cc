@@ -365,7 +365,10 @@ class KernelLowerer : public StmtMutator {
       Expr at_start = value == ir::MakeConst(value.dtype(), 0);
       first = first ? first && at_start : at_start;
     }
-    if (block->predicate) first = first && ir::Substitute(block->predicate, bindings);
+    if (block->predicate) {
+      Expr predicate = ir::Substitute(ir::Substitute(block->predicate, bindings), lets_);
+      first = first && ir::Substitute(predicate, start);
+    }
 
     const Buffer& result = update.store->buffer;
     std::vector<Expr> indices;

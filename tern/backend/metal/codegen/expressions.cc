@@ -49,6 +49,14 @@ bool TakesVector(const ir::Expr& expr) {
     return ramp && ir::IsConst(ramp->stride, 1);
   }
   if (const auto* call = expr.As<ir::CallNode>()) return TakesVectorCall(call);
+  // Of conversions of narrow floats the language has one; the others are written for scalars.
+  if (const auto* cast = expr.As<ir::CastNode>()) {
+    DataType from = cast->value.dtype().element(), to = dtype.element();
+    DataType half = DataType::Float(16), single = DataType::Float(32);
+    bool has_narrow = from.is_narrow_float() || to.is_narrow_float();
+    if (has_narrow && !(from == half && to == single) && !(from == single && to == half))
+      return false;
+  }
   // Wrapping, and the choice between numbers, are written for scalars.
   if (kind == NodeKind::kMin || kind == NodeKind::kMax) return false;
   bool computes = kind >= NodeKind::kAdd && kind <= NodeKind::kMax;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/fuzz/check_kernel.h"
+
+#include "tern/codegen/load_linkable.h"
+#include "tern/compile.h"
+#include "tern/ir/pass.h"
+#include "tern/tir/analysis/verify.h"
+#include "tern/tir/function.h"
+#include "tools/run_report.h"
+#include "tools/tern/reference.h"
+
+namespace tern::fuzz {
+namespace {
+
+// A device may lack a type; nothing else may be wrong with these kernels.
+bool LacksType(const Error& error) {
+  return error.message().find("has values of ") != std::string::npos;
+}
+
+class Checker {
+ public:
+  Checker(const RandomKernel& kernel, const ir::IRModule& module, Refusals* refusals,
+          std::string* stage)
+      : kernel_(kernel), module_(module), refusals_(*refusals), stage_(*stage) {}
+
+  void Run(const KernelTargets& targets) {
+    stage_ = "verify";
+    tir::Verify(module_);
+    stage_ = "interpret";
+    info_ = DescribeModule(module_, target::Target::Parse("interp")).functions.at(0);
+    expected_ = tools::RunReference(module_, info_, kernel_.arguments);
+    for (const target::Target& target : targets.interpreted) CheckInterpreted(target);
+    for (const target::Target& target : targets.compiled) {
+      stage_ = "compiling for " + target->str();
+      Compile(target);
+    }
+    for (const target::Target& target : targets.run) CheckRun(target);
+  }
+
+ private:
+  // What the rules made of it, before code is generated: the same to the last bit, but for sums
+  // that may be reassociated.
+  void CheckInterpreted(const target::Target& target) {
+    stage_ = "scheduling for " + target->str();
+    ir::IRModule bound = tir::MapFunctions(module_, [&](const tir::PrimFunc& function) {
+      return function.WithAttr(tir::attr::kTarget, target);
+    });
+    std::vector<std::string> passes = {"default_schedules"};
+    if (target->is_device())
+      passes.insert(passes.end(), {"bind_threads", "pipeline_loops", "lower_thread_reductions",
+                                   "hoist_thread_loops", "lower_warp_memory", "insert_barriers"});
+    ir::IRModule scheduled = ir::RunPasses(bound, passes);
+    tir::Verify(scheduled);
+    stage_ = "scheduled for " + target->str();
+    Compare(tools::RunReference(scheduled, info_, kernel_.arguments),
+            kernel_.reassociates ? kernel_.tolerance : 0);
+  }
+
+  // Nothing where a device cannot.
+  std::optional<ffi::Module> Compile(const target::Target& target) {
+    try {
+      return tern::Compile(module_, target);
+    } catch (const Error& error) {
+      if (!target->is_device() || !LacksType(error)) throw;
+      ++refusals_[target->kind->name + ": " + error.message()];
+      return std::nullopt;
+    }
+  }
+
+  void CheckRun(const target::Target& target) {
+    stage_ = "compiling for " + target->str();
+    std::optional<ffi::Module> compiled = Compile(target);
+    if (!compiled) return;
+    stage_ = "loading what was compiled for " + target->str();
+    ffi::Module loaded = codegen::LoadLinkable(*compiled);
+    bool exact = !target->is_device() && !kernel_.reassociates && !kernel_.calls_math;
+    double tolerance = exact ? 0 : kernel_.tolerance;
+    stage_ = "compiled for " + target->str();
+    Compare(runtime::RunFunction(loaded->GetFunction(info_.name), info_, target->kind->device,
+                                 kernel_.arguments),
+            tolerance);
+    // The two parts of a function with constants.
+    runtime::ArtifactMeta meta = DescribeModule(module_, target);
+    if (meta.functions.size() == 1) return;
+    stage_ = "prepared for " + target->str();
+    for (const runtime::FunctionInfo& info : meta.functions)
+      if (info.name == info_.name)
+        Compare(runtime::RunFunction(tools::PreparingFunction(loaded, meta, info), info,
+                                     target->kind->device, kernel_.arguments),
+                tolerance);
+  }
+
+  void Compare(const runtime::RunResult& actual, double tolerance) const {
+    for (tools::Comparison& output : tools::CompareResults(info_, actual, expected_)) {
+      if (output.tolerance > 0) output.tolerance = tolerance;  // integers are exact
+      TERN_CHECK(output.within()) << tools::ErrorLine(output.name, output.error, output.tolerance);
+    }
+  }
+
+  const RandomKernel& kernel_;
+  const ir::IRModule& module_;
+  Refusals& refusals_;
+  std::string& stage_;
+  runtime::FunctionInfo info_;
+  runtime::RunResult expected_;
+};
+
+}  // namespace
+
+std::optional<Failure> CheckKernel(const RandomKernel& kernel, const ir::IRModule& module,
+                                   const KernelTargets& targets, Refusals* refusals,
+                                   std::string* stage) {
+  try {
+    Checker(kernel, module, refusals, stage).Run(targets);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return Failure{*stage, error.kind() + ": " + error.what()};
+  }
+}
+
+}  // namespace tern::fuzz
