@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options of the sanitizers, for the test programs that are built with them.
+// Options of the sanitizers, for the programs that are built with them.
 
-// Too large an allocation fails as it does without sanitizers.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+// Too large an allocation fails as it does without sanitizers. What is found ends the program by a
+// signal, so that no test takes it for an error that is expected.
+extern "C" const char* __asan_default_options() {
+  return "allocator_may_return_null=1:abort_on_error=1";
+}
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1:abort_on_error=1"; }
 
 // What drivers and the libraries they load leave behind is not ours.
 extern "C" const char* __lsan_default_suppressions() {
