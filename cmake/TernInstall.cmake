@@ -18,6 +18,9 @@ function(tern_install_component component)
 endfunction()
 
 tern_install_headers(Runtime ffi runtime)
+# But for the tests that every plugin passes, and what they include: for backends out of the tree.
+install(FILES ${PROJECT_SOURCE_DIR}/tern/runtime/test_data/device_plugin_test.h ${PROJECT_SOURCE_DIR}/tern/runtime/test_data/test_environment.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern/runtime/test_data COMPONENT Runtime)
 tern_install_component(Runtime)
 if(TERN_COMPILER)
   tern_install_headers(Compiler ir arith target tir schedule codegen)

@@ -24,6 +24,7 @@ refused "Tern has no component Nosuch; it has Runtime and Compiler" \
 # The backend.
 quietly "$cmake" -S "$directory/out_of_tree_backend" -B "$directory/emu" -DCMAKE_PREFIX_PATH="$prefix"
 quietly "$cmake" --build "$directory/emu"
+expect "[  PASSED  ]" "$directory/emu/emu_test"
 refused "unknown target 'emu'" "$tern" run "$directory/add.tir" -t emu
 refused "unknown function emu.mac" "$tern" opt "$directory/out_of_tree_backend/mac.tir"
 

@@ -7,6 +7,7 @@
 #define TOOLS_TERN_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct CtsOptions {
   std::string target, host, filter, runner, image_runner, export_folder;
   std::vector<std::string> known_gaps, programs;
   bool full = false, list = false, verbose = false, compile_only = false;
+  int timeout = 300;  // seconds for a case; 0: no limit
+  // The words of the command line, with which another process can be started, and the first case
+  // that this one runs where it is such a process.
+  std::vector<std::string> words;
+  std::optional<size_t> worker;
 };
 int Cts(const CtsOptions& options);
 

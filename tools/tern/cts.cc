@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <span>
+#include <utility>
 
 #include "tern/compile.h"
 #include "tern/runtime/device.h"
@@ -19,6 +21,7 @@
 #include "tools/tern/cts/cases.h"
 #include "tools/tern/cts/executor.h"
 #include "tools/tern/cts/export_suite.h"
+#include "tools/tern/cts/worker.h"
 #include "tools/tern/reference.h"
 
 namespace tern::tools {
@@ -37,18 +40,17 @@ std::string Count(int count, const char* one, const char* several) {
   return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
+// Null where the cases run on this machine, by the runtime.
 std::unique_ptr<Executor> MakeExecutor(const target::Target& target, const CtsOptions& options) {
   const std::string &runner = options.runner, &image_runner = options.image_runner;
   TERN_CHECK(runner.empty() || image_runner.empty())
       << "cts: --runner and --image-runner are two ways to run the same calls; give one";
-  if (!image_runner.empty()) return MakeImageExecutor(image_runner);
-  if (target::HasPlainApi(target)) return MakePlainExecutor(target->GetString("cc", ""), runner);
-  if (!runner.empty()) return MakeCommandExecutor(runner);
-  const std::string& device = target->kind->device;
-  TERN_CHECK(options.compile_only || !target->is_device() || runtime::FindDeviceKind(device))
-      << "cts: " << runtime::WhyPluginAbsent(device)
-      << "; --runner and --image-runner run the cases elsewhere, --compile-only compiles them";
-  return MakeLocalExecutor();
+  if (options.compile_only) return nullptr;
+  if (!image_runner.empty()) return MakeImageExecutor(image_runner, options.timeout);
+  if (target::HasPlainApi(target))
+    return MakePlainExecutor(target->GetString("cc", ""), runner, options.timeout);
+  if (!runner.empty()) return MakeCommandExecutor(runner, options.timeout);
+  return nullptr;
 }
 
 class Suite {
@@ -73,15 +75,15 @@ class Suite {
     Select();
     if (options_.list) return 0;
     if (!options_.export_folder.empty()) return Export();
+    if (options_.worker) {
+      Work(*options_.worker);
+      return 0;
+    }
     executor_ = MakeExecutor(target_, options_);
-    auto take = [&](const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
-      return options_.compile_only ? 0 : executor_->Add(compiled, meta);
-    };
-    for (Selected& variant : selected_) Compile(&variant, take);
-    if (options_.compile_only)
-      JudgeCompiled();
+    if (executor_)
+      RunByExecutor();
     else
-      RunAll();
+      RunByWorker();
     double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::printf("conformance of %s, %s suite, %.1f s\n%d passed, %d failed, %s\n",
@@ -158,7 +160,7 @@ class Suite {
       Compile(&variant, take);
       for (const Case& suite_case : variant.cases) {
         if (FindGap(suite_case.name) || !variant.error.empty()) {
-          Judge(suite_case.name, variant.error.empty() ? "not exported" : variant.error);
+          Judge(suite_case.name, {variant.error.empty() ? "not exported" : variant.error});
           continue;
         }
         for (const runtime::FunctionInfo& function : variant.meta.functions)
@@ -176,38 +178,99 @@ class Suite {
     return failed_ ? 1 : 0;
   }
 
-  // Nothing is known of gaps: most of them show when a case runs.
-  void JudgeCompiled() {
-    gaps_.clear();
+  // What is run can end the process that runs it: that is another one, of this program.
+  void RunByWorker() {
+    // Nothing is known of gaps: most of them show when a case runs.
+    if (options_.compile_only) gaps_.clear();
+    std::vector<const Case*> cases;
     for (const Selected& variant : selected_)
-      for (const Case& suite_case : variant.cases) Judge(suite_case.name, variant.error);
+      for (const Case& suite_case : variant.cases) cases.push_back(&suite_case);
+    auto command = [&](size_t first) {
+      std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string()};
+      words.insert(words.end(), options_.words.begin(), options_.words.end());
+      words.push_back("--worker=" + std::to_string(first));
+      return words;
+    };
+    std::vector<CallReport> reports =
+        RunCalls({"the process", command, options_.timeout}, cases.size());
+    for (size_t i = 0; i < cases.size(); ++i) Judge(cases[i]->name, reports[i]);
   }
 
-  void RunAll() {
-    std::vector<Call> calls;
-    for (const Selected& variant : selected_)
-      if (variant.error.empty())
-        for (const Case& suite_case : variant.cases)
-          for (const runtime::FunctionInfo& function : variant.meta.functions)
-            calls.push_back({variant.program, &function, &suite_case.run});
-    std::vector<Outcome> outcomes = executor_->Run(calls);
-    TERN_ICHECK(outcomes.size() == calls.size());
-    const Outcome* next = outcomes.data();
-    for (const Selected& variant : selected_) {
+  // In that process: the cases from `first` on.
+  void Work(size_t first) {
+    CallReporter reporter;
+    const std::string& device = target_->kind->device;
+    if (!options_.compile_only && target_->is_device() && !runtime::FindDeviceKind(device)) {
+      reporter.Refuse("cts: " + runtime::WhyPluginAbsent(device) +
+                      "; --runner and --image-runner run the cases elsewhere, --compile-only "
+                      "compiles them");
+      return;
+    }
+    executor_ = MakeLocalExecutor();
+    for (Selected& variant : selected_) {
+      bool is_compiled = false;
       for (const Case& suite_case : variant.cases) {
-        if (!variant.error.empty()) {
-          Judge(suite_case.name, variant.error);
+        if (first > 0) {
+          --first;
           continue;
         }
-        std::string mistake;
-        double largest = 0;
-        for (const runtime::FunctionInfo& function : variant.meta.functions) {
-          if (mistake.empty()) mistake = Compare(variant, suite_case, function, *next, &largest);
-          ++next;
-        }
-        Judge(suite_case.name, mistake, largest);
+        reporter.Begin();
+        if (!std::exchange(is_compiled, true)) CompileForExecutor(&variant);
+        reporter.End(
+            variant.error.empty() && !options_.compile_only
+                ? ReportOf(variant, suite_case, executor_->Run(CallsOf(variant, suite_case)))
+                : CallReport{.error = variant.error});
       }
     }
+  }
+
+  void RunByExecutor() {
+    std::vector<Call> calls;
+    for (Selected& variant : selected_) {
+      CompileForExecutor(&variant);
+      for (const Case& suite_case : variant.cases)
+        for (const Call& call : CallsOf(variant, suite_case)) calls.push_back(call);
+    }
+    std::vector<Outcome> outcomes = executor_->Run(calls);
+    TERN_ICHECK(outcomes.size() == calls.size());
+    std::span<const Outcome> rest = outcomes;
+    for (const Selected& variant : selected_) {
+      for (const Case& suite_case : variant.cases) {
+        size_t count = CallsOf(variant, suite_case).size();
+        Judge(suite_case.name, variant.error.empty()
+                                   ? ReportOf(variant, suite_case, rest.first(count))
+                                   : CallReport{.error = variant.error});
+        rest = rest.subspan(count);
+      }
+    }
+  }
+
+  void CompileForExecutor(Selected* variant) {
+    Compile(variant, [&](const ffi::Module& compiled, const runtime::ArtifactMeta& meta) {
+      return options_.compile_only ? 0 : executor_->Add(compiled, meta);
+    });
+  }
+
+  // None where the variant could not be compiled.
+  static std::vector<Call> CallsOf(const Selected& variant, const Case& suite_case) {
+    std::vector<Call> calls;
+    if (variant.error.empty())
+      for (const runtime::FunctionInfo& function : variant.meta.functions)
+        calls.push_back({variant.program, &function, &suite_case.run});
+    return calls;
+  }
+
+  static CallReport ReportOf(const Selected& variant, const Case& suite_case,
+                             std::span<const Outcome> outcomes) {
+    double largest = 0;
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      std::string mistake =
+          Compare(variant, suite_case, variant.meta.functions[i], outcomes[i], &largest);
+      if (!mistake.empty()) return {.error = mistake};
+    }
+    char text[48];
+    std::snprintf(text, sizeof text, "largest error %.3g", largest);
+    return {.note = text};
   }
 
   // What is wrong with the outcome of a call, or ""; and the largest of the errors before and its.
@@ -237,11 +300,14 @@ class Suite {
   }
 
   // A case on the list of known gaps must be wrong, all others right.
-  void Judge(const std::string& name, const std::string& mistake, double largest = 0) {
+  void Judge(const std::string& name, const CallReport& report) {
     const target::KnownGap* known = FindGap(name);
+    const std::string& mistake = report.error;
     if (!known && mistake.empty()) {
       ++passed_;
-      if (options_.verbose) std::printf("ok    %s: largest error %.3g\n", name.c_str(), largest);
+      if (options_.verbose)
+        std::printf("ok    %s: %s\n", name.c_str(),
+                    report.note.empty() ? "compiled" : report.note.c_str());
     } else if (known && !mistake.empty()) {
       ++gaps_met_;
       if (options_.verbose)

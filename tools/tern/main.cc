@@ -105,8 +105,9 @@ void AddTargets(CLI::App* app) {
       ->callback(Targets);
 }
 
-void AddCts(CLI::App* app, int* exit_code) {
+void AddCts(CLI::App* app, std::vector<std::string> words, int* exit_code) {
   auto options = std::make_shared<CtsOptions>();
+  options->words = std::move(words);
   CLI::App* command = app->add_subcommand("cts", "run the conformance suite on a target");
   command->add_option("target", options->target, kTargetHelp)->required();
   command->add_option("--host", options->host, kHostHelp);
@@ -114,7 +115,7 @@ void AddCts(CLI::App* app, int* exit_code) {
   command->add_option("--runner", options->runner,
                       "command that runs the compiled files, as in \"qemu-aarch64 -L DIR "
                       "tern-run\", or the program of "
-                      "plain functions, an emulator (default: this process, this machine)");
+                      "plain functions, an emulator (default: this program, on this machine)");
   command->add_option("--image-runner", options->image_runner,
                       "command that runs the compiled files on arguments as they lie in memory, as "
                       "in \"node wasm_runner.mjs\"");
@@ -124,6 +125,11 @@ void AddCts(CLI::App* app, int* exit_code) {
   command->add_option(
       "--known-gap", options->known_gaps,
       "\"PATTERN: REASON\": cases that must fail, beside those that the target lists");
+  command
+      ->add_option("--timeout", options->timeout,
+                   "seconds for a case, after which it has failed; 0: no limit (default: 300)")
+      ->check(CLI::Range(0, 1000000));
+  command->add_option("--worker", options->worker, "")->group("");  // for the suite itself
   command->add_option("--program", options->programs,
                       ".tir files with cases, instead of those of the suite");
   command->add_flag("--full", options->full, "all cases, not only those of the smoke tier");
@@ -158,7 +164,7 @@ int Main(int argc, char** argv) {
   AddInspect(&app);
   AddOpt(&app);
   AddTargets(&app);
-  AddCts(&app, &exit_code);
+  AddCts(&app, {argv + 1, argv + argc}, &exit_code);
   try {
     if (argc == 1) {
       std::fputs(app.help().c_str(), stdout);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of the plugin boundary.
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "runtime/plugin.h"
 #include "tern/runtime/plugin_sdk.h"
@@ -20,14 +22,20 @@ int Count(int32_t* count) {
   return 0;
 }
 
-int Describe(int32_t, void* sink, TernPropertySink emit) {
+void CheckDevice(int32_t id) {
+  TERN_CHECK(id == 0) << "no such device: emu:" << id << "; there is one";
+}
+
+int Describe(int32_t id, void* sink, TernPropertySink emit) {
   return Guard([&] {
+    CheckDevice(id);
     TernAny name = TextValue("emulated device"), driver = TextValue("1.0"),
-            threads = IntValue(kMaxThreads),
+            threads = IntValue(kMaxThreads), shared = IntValue(kMaxSharedMemory),
             memory = IntValue(static_cast<int64_t>(DeviceMemory().size()));
     emit(sink, "name", &name);
     emit(sink, "driver", &driver);
     emit(sink, "max_threads", &threads);
+    emit(sink, "max_shared_memory", &shared);
     emit(sink, "memory", &memory);
   });
 }
@@ -39,8 +47,9 @@ int Detect(int32_t, void* sink, TernPropertySink emit) {
   });
 }
 
-int Alloc(int32_t, uint64_t bytes, uint64_t, void** out) {
+int Alloc(int32_t id, uint64_t bytes, uint64_t, void** out) {
   return Guard([&] {
+    CheckDevice(id);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the device
     *out = reinterpret_cast<void*>(DeviceMemory().Allocate(bytes));
   });
@@ -70,11 +79,43 @@ int CreateStream(int32_t, void** out) {
 }
 int IgnoreStream(int32_t, void*) { return 0; }
 
+int MemoryInfo(int32_t, uint64_t* free_bytes, uint64_t* total_bytes) {
+  *free_bytes = DeviceMemory().free();
+  *total_bytes = DeviceMemory().size();
+  return 0;
+}
+
+// And an event is the time at which it was recorded.
+using Clock = std::chrono::steady_clock;
+using Event = std::optional<Clock::time_point>;
+
+int CreateEvent(int32_t, void** out) {
+  return Guard([&] { *out = new Event; });
+}
+int DestroyEvent(int32_t, void* event) {
+  delete static_cast<Event*>(event);
+  return 0;
+}
+int RecordEvent(int32_t, void* event, void*) {
+  *static_cast<Event*>(event) = Clock::now();
+  return 0;
+}
+int WaitEvent(int32_t, void*, void*) { return 0; }
+int Elapsed(int32_t, void* start, void* stop, double* seconds) {
+  return Guard([&] {
+    const Event &from = *static_cast<Event*>(start), &to = *static_cast<Event*>(stop);
+    TERN_CHECK(from && to) << "an event that was never recorded has no time";
+    *seconds = std::chrono::duration<double>(*to - *from).count();
+  });
+}
+
 using Program = std::map<std::string, Kernel>;
 
-int Load(int32_t, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
+int Load(int32_t id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
   return Guard([&] {
-    TERN_CHECK(std::string(fmt) == "emu") << "emu runs code of format emu, not " << fmt;
+    CheckDevice(id);
+    TERN_CHECK(std::string(fmt) == "emu")
+        << "the emu runtime does not take programs in format " << fmt << ": emu is legal";
     auto program = std::make_unique<Program>();
     for (int32_t i = 0; i < num_blobs; ++i)
       (*program)[blobs[i].name] = ReadKernel(blobs[i].name, {blobs[i].data, blobs[i].size});
@@ -127,6 +168,13 @@ const TernDeviceApi kDeviceApi = {.size = sizeof(TernDeviceApi),
                                   .create_stream = CreateStream,
                                   .destroy_stream = IgnoreStream,
                                   .synchronize = IgnoreStream,
+                                  .memory_info = MemoryInfo,
+                                  .create_event = CreateEvent,
+                                  .destroy_event = DestroyEvent,
+                                  .record_event = RecordEvent,
+                                  .wait_event = WaitEvent,
+                                  .synchronize_event = IgnoreStream,
+                                  .elapsed = Elapsed,
                                   .detect = Detect};
 
 const TernKernelLoader kKernelLoader = {.size = sizeof(TernKernelLoader),

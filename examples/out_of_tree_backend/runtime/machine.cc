@@ -338,6 +338,11 @@ void Memory::Free(uint64_t address) {
   live_[place] = false;
 }
 
+uint64_t Memory::free() {
+  std::lock_guard lock(mutex_);
+  return kBytes - used_;
+}
+
 char* Memory::At(uint64_t address, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   uint64_t place = (address >> kAllocationShift) - 1, offset = address & kOffsetMask;

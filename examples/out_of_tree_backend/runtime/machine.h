@@ -21,6 +21,7 @@ class Memory {
   char* At(uint64_t address, uint64_t bytes);
 
   uint64_t size() const { return kBytes; }
+  uint64_t free();
 
  private:
   static constexpr uint64_t kBytes = uint64_t{1} << 30;

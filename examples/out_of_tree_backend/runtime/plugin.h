@@ -11,6 +11,7 @@ namespace emu {
 
 inline constexpr int32_t kDeviceType = 12;  // DLPack's for extension devices
 inline constexpr uint32_t kMaxThreads = 1024;
+inline constexpr int64_t kMaxSharedMemory = 65536;
 
 extern const TernDeviceApi kDeviceApi;
 extern const TernKernelLoader kKernelLoader;

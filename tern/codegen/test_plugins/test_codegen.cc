@@ -2,6 +2,7 @@
 //
 // A code generator from outside that makes modules of nothing, and those that must be refused, one
 // per macro of the list in CMakeLists.txt.
+#include "tern/codegen/kernel_info.h"
 #include "tern/codegen/plugin_sdk.h"
 #include "tern/runtime/device_module.h"
 
@@ -40,7 +41,8 @@ target::TargetKind Kind() {
 
 ffi::Module Build(const ir::IRModule& module, const target::Target&) {
   runtime::DeviceArtifact artifact{.kind = kName, .fmt = kName, .payload = {{"", "nothing"}}};
-  for (const auto& [name, function] : module->functions) artifact.fmap[name] = {};
+  for (const auto& [name, function] : module->functions)
+    artifact.fmap[name] = codegen::DescribeKernel(tir::AsPrimFunc(function));
   return runtime::CreateDeviceModule(std::move(artifact));
 }
 

@@ -4,6 +4,7 @@
 #include "tern/tir/interpreter/machine.h"
 
 #include <algorithm>
+#include <new>
 
 #include "tern/ffi/text.h"
 #include "tern/runtime/tensor.h"
@@ -251,7 +252,9 @@ std::unique_ptr<Machine::Piece> Machine::NewPiece(int64_t size, int64_t alignmen
                                                   ScopeOwner owner) {
   auto aligned = static_cast<size_t>(std::max(alignment, kAlignment));
   size_t space = size + aligned;
-  auto owned = std::make_unique_for_overwrite<char[]>(space);
+  // The `new` of sanitizers ends the process where this one returns null.
+  std::unique_ptr<char[]> owned(new (std::nothrow) char[space]);
+  if (!owned) throw std::bad_alloc();
   void* start = owned.get();
   char* data = static_cast<char*>(std::align(aligned, size, start, space));
   auto piece = std::make_unique<Piece>(

@@ -42,20 +42,20 @@ class Executor {
 // In this process, on this machine's devices.
 std::unique_ptr<Executor> MakeLocalExecutor();
 // By another program: `command --batch FILE`, where each line of FILE is a call as the command line
-// of tern-run says it, with tabs between its words (tools/tern_run.cc). Where it crashes, the call
-// that it was in has failed, and it is started again for the rest.
-std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command);
+// of tern-run says it, with tabs between its words (tools/tern_run.cc). It is a worker (worker.h),
+// with so many seconds for a call.
+std::unique_ptr<Executor> MakeCommandExecutor(const std::string& command, int timeout);
 // The same for a program that makes no arguments: each line of FILE is a JSON object with the
 // compiled `module` (a file), the `function`, and `args`: {int: "5"},
 // {float: 0.5}, and tensors {memory, dtype, shape, strides, byte_offset}, where `memory` is a file
 // of bytes. It writes the bytes after the call to the same files.
-std::unique_ptr<Executor> MakeImageExecutor(const std::string& command);
+std::unique_ptr<Executor> MakeImageExecutor(const std::string& command, int timeout);
 // For plain functions (target::HasPlainApi): makes one C program of all of them and the calls, with
 // `compiler`, a command, and runs it by `emulator`, a command that takes the program's file as its
-// last argument; where it is empty, the program runs here. The program reads its inputs from a file
-// and writes what it has to another, with stdio.
+// last argument; where it is empty, the program runs here. The program is a worker that reads its
+// inputs from a file and writes what it has to another, with stdio.
 std::unique_ptr<Executor> MakePlainExecutor(const std::string& compiler,
-                                            const std::string& emulator);
+                                            const std::string& emulator, int timeout);
 
 }  // namespace tern::tools
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "tern/ffi/dtype.h"
 #include "tern/runtime/file_bytes.h"
 #include "tools/tern/cts/executor.h"
+#include "tools/tern/cts/worker.h"
 
 namespace tern::tools {
 namespace {
@@ -18,19 +18,27 @@ namespace {
 constexpr uint64_t kAlignment = 64;  // of tensors
 constexpr const char* kFlags = "-std=c99 -pedantic -Wall -Wextra -Werror -O2";
 
-// The program around the functions: for each call it reads the memory of the tensors, calls, and
-// writes the returned number and the memory. What a crash leaves is the results before it.
+// The program around the functions, a worker: for each call it reads the memory of the tensors,
+// calls, and writes the memory. Memory of a call has the same place in both files.
 constexpr const char* kMain = R"(
 int main(void) {{
   FILE* in = fopen("inputs.bin", "rb");
-  FILE* out = fopen("outputs.bin", "wb");
-  if (!in || !out) return 2;
-  for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); ++i) {{
-    if (fread(memory, 1, calls[i].bytes, in) != calls[i].bytes) return 3;
+  FILE* out = fopen("outputs.bin", "r+b");
+  FILE* start = fopen("first.txt", "r");
+  unsigned long first = 0;
+  if (!in || !out || !start || fscanf(start, "%lu", &first) != 1) return 2;
+  for (unsigned long i = first; i < sizeof(calls) / sizeof(*calls); ++i) {{
+    printf("call %lu begins\n", i - first + 1);
+    fflush(stdout);
+    if (fseek(in, calls[i].place, SEEK_SET) != 0 || fread(memory, 1, calls[i].bytes, in) != calls[i].bytes) return 3;
     int32_t status = calls[i].call();
-    if (fwrite(&status, 1, 4, out) != 4) return 4;
-    if (fwrite(memory, 1, calls[i].bytes, out) != calls[i].bytes) return 4;
-    fflush(out);
+    if (fseek(out, calls[i].place, SEEK_SET) != 0 || fwrite(memory, 1, calls[i].bytes, out) != calls[i].bytes || fflush(out) != 0)
+      return 4;
+    if (status != 0)
+      printf("call %lu failed: the function returned %ld\n", i - first + 1, (long)status);
+    else
+      printf("call %lu ok\n", i - first + 1);
+    fflush(stdout);
   }}
   return fclose(out) == 0 ? 0 : 4;
 }}
@@ -71,8 +79,8 @@ std::vector<std::string> NamesBehind(const std::string& declaration, size_t coun
 
 class PlainExecutor : public Executor {
  public:
-  PlainExecutor(const std::string& compiler, const std::string& emulator)
-      : compiler_(compiler.empty() ? "cc" : compiler), emulator_(emulator) {}
+  PlainExecutor(const std::string& compiler, const std::string& emulator, int timeout)
+      : compiler_(compiler.empty() ? "cc" : compiler), emulator_(emulator), timeout_(timeout) {}
 
   size_t Add(const ffi::Module& compiled, const runtime::ArtifactMeta& meta) override {
     const auto* module = dynamic_cast<const codegen::LinkableModule*>(compiled.get());
@@ -92,13 +100,15 @@ class PlainExecutor : public Executor {
     std::string inputs;
     for (const Prepared& call : prepared) inputs += MemoryBefore(call);
     runtime::WriteFile(directory.File("inputs.bin"), inputs);
-    runtime::WriteFile(directory.File("outputs.bin"), "");
-    int status =
-        Shell(directory, emulator_.empty() ? "./program" : emulator_ + " program", "run.log");
-    return ReadOutcomes(calls, prepared, runtime::ReadFile(directory.File("outputs.bin")),
-                        status == 0 ? "the program did not come to this call"
-                                    : "the program ended in or before this call with status " +
-                                          std::to_string(status));
+    runtime::WriteFile(directory.File("outputs.bin"), inputs);
+    auto command = [&](size_t first) -> std::vector<std::string> {
+      runtime::WriteFile(directory.File("first.txt"), std::to_string(first));
+      return {"/bin/sh", "-c",
+              "cd '" + directory.path() + "' && exec " +
+                  (emulator_.empty() ? "./program" : emulator_ + " program") + " 2>&1 </dev/null"};
+    };
+    std::vector<CallReport> reports = RunCalls({"the program", command, timeout_}, calls.size());
+    return ReadOutcomes(calls, prepared, reports, runtime::ReadFile(directory.File("outputs.bin")));
   }
 
  private:
@@ -175,68 +185,66 @@ class PlainExecutor : public Executor {
   }
 
   static std::string CallTable(const std::vector<Prepared>& calls) {
-    uint64_t bytes = kAlignment;
+    uint64_t bytes = kAlignment, place = 0;
     std::string functions, table;
     for (size_t i = 0; i < calls.size(); ++i) {
       bytes = std::max(bytes, calls[i].bytes);
       functions +=
           fmt::format("static int32_t Call{}(void) {{ return {}; }}\n", i, calls[i].expression);
-      table += fmt::format("  {{Call{}, {}}},\n", i, calls[i].bytes);
+      table += fmt::format("  {{Call{}, {}, {}}},\n", i, calls[i].bytes, place);
+      place += calls[i].bytes;
     }
     return fmt::format(
         "\nstatic uint8_t memory[{}] __attribute__((aligned({})));\n\n{}\n"
-        "static const struct {{\n  int32_t (*call)(void);\n  size_t bytes;\n}} calls[] = "
+        "static const struct {{\n  int32_t (*call)(void);\n  size_t bytes;\n  long place;\n}} "
+        "calls[] = "
         "{{\n{}}};\n",
         bytes, kAlignment, functions, table);
   }
 
-  // The exit status, or 128 + the signal, of a command that runs in the directory.
+  // The exit status of a command that runs in the directory.
   static int Shell(const codegen::TemporaryDirectory& directory, const std::string& command,
                    const std::string& log) {
     std::string line =
         "cd '" + directory.path() + "' && " + command + " >" + log + " 2>&1 </dev/null";
-    int status = std::system(line.c_str());  // NOLINT(bugprone-command-processor)
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return std::system(line.c_str());  // NOLINT(bugprone-command-processor)
   }
 
   static std::vector<Outcome> ReadOutcomes(const std::vector<Call>& calls,
                                            const std::vector<Prepared>& prepared,
-                                           std::string_view output, const std::string& missing) {
+                                           const std::vector<CallReport>& reports,
+                                           const std::string& output) {
     std::vector<Outcome> outcomes;
-    for (size_t i = 0; i < calls.size(); ++i) {
+    uint64_t place = 0;
+    for (size_t i = 0; i < calls.size(); place += prepared[i++].bytes) {
       Outcome& outcome = outcomes.emplace_back();
-      int32_t status = 0;
-      if (output.size() < sizeof(status) + prepared[i].bytes) {
-        outcome.error = missing;
-        output = {};
-        continue;
-      }
-      std::memcpy(&status, output.data(), sizeof(status));
-      output.remove_prefix(sizeof(status));
-      if (status != 0) outcome.error = "the function returned " + std::to_string(status);
+      outcome.error = reports[i].error;
+      if (!outcome.error.empty()) continue;
+      TERN_CHECK(output.size() - place >= prepared[i].bytes) << "the program shortened its results";
       for (size_t k = 0; k < prepared[i].tensors.size(); ++k) {
         runtime::Tensor tensor = prepared[i].tensors[k];
         if (tensor && StorageBytes(tensor) > 0)
-          std::memcpy(tensor->data(), output.data() + prepared[i].places[k], StorageBytes(tensor));
+          std::memcpy(tensor->data(), output.data() + place + prepared[i].places[k],
+                      StorageBytes(tensor));
         if (tensor && !runtime::KeptUnused(tensor))
           outcome.error = "memory before or between the elements of " +
                           calls[i].function->params[k].name + " was changed";
         outcome.args.push_back(tensor);
       }
-      output.remove_prefix(prepared[i].bytes);
     }
     return outcomes;
   }
 
   std::string compiler_, emulator_;
+  int timeout_;
   std::vector<Program> programs_;
 };
 
 }  // namespace
 
 std::unique_ptr<Executor> MakePlainExecutor(const std::string& compiler,
-                                            const std::string& emulator) {
-  return std::make_unique<PlainExecutor>(compiler, emulator);
+                                            const std::string& emulator, int timeout) {
+  return std::make_unique<PlainExecutor>(compiler, emulator, timeout);
 }
 
 }  // namespace tern::tools
