@@ -3,6 +3,7 @@
 
 #include "tern/codegen/backend_registrar.h"
 #include "tern/codegen/plugin_interface.h"
+#include "tern/runtime/plugin_boundary.h"
 #include "tern/runtime/plugin_loader.h"
 
 namespace tern::codegen {
@@ -26,8 +27,8 @@ void LoadLibrary(const std::string& name, const std::string& path) {
     entry(registrar);
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {
-    throw Error("RuntimeError", error.what());
+  } catch (...) {
+    runtime::ThrowForeign("tern_codegen_plugin");
   }
   registrar.Commit();
 }

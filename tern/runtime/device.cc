@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/device.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,43 @@
 
 namespace tern::runtime {
 namespace {
+
+// More than any machine has: whoever goes through all devices comes to an end.
+constexpr int32_t kMaxDevices = 1024;
+
+std::string PropertyName(const char* name) {
+  TERN_CHECK(name && *name) << "a property has no name";
+  return name;
+}
+
+// Numbers and texts: of nothing else could be told whether it is what it says.
+ffi::Any PropertyValue(const char* name, const TernAny* value) {
+  TERN_CHECK(value) << "property " << name << " has no value";
+  bool is_valid = false;
+  switch (value->type_index) {
+    case kTernInt:
+    case kTernBool:
+      is_valid = true;
+      break;
+    case kTernFloat:
+      is_valid = std::isfinite(value->v_float);
+      break;
+    case kTernRawStr:
+      is_valid = value->v_str != nullptr;
+      break;
+    case kTernSmallStr:
+      is_valid = value->small_len < sizeof value->v_small;
+      break;
+    case kTernStr:
+      is_valid = value->v_obj != nullptr;
+      break;
+    default:
+      break;
+  }
+  TERN_CHECK(is_valid) << "property " << name << " is neither a finite number nor a text: type "
+                       << value->type_index;
+  return ffi::Any(ffi::AnyView(*value));
+}
 
 class DeviceKinds {
  public:
@@ -29,7 +67,7 @@ class DeviceKinds {
     return nullptr;
   }
 
-  void Add(const std::string& name, const TernDeviceApi* api) {
+  void Add(const std::string& name, const TernDeviceApi* api, DriverRef driver) {
     std::unique_lock lock(mutex_);
     for (const auto& kind : kinds_) {
       TERN_CHECK(kind->name() != name) << "device kind " << name << " is already registered";
@@ -37,7 +75,7 @@ class DeviceKinds {
           << "device kind " << name << ": device type " << api->device_type
           << " is already that of " << kind->name();
     }
-    kinds_.push_back(std::make_unique<DeviceKind>(name, api));
+    kinds_.push_back(std::make_unique<DeviceKind>(name, api, std::move(driver)));
   }
 
   std::vector<const DeviceKind*> All() {
@@ -48,7 +86,7 @@ class DeviceKinds {
   }
 
  private:
-  DeviceKinds() { Add("cpu", CpuDeviceApi()); }
+  DeviceKinds() { Add("cpu", CpuDeviceApi(), nullptr); }
 
   std::shared_mutex mutex_;
   std::vector<std::unique_ptr<DeviceKind>> kinds_;
@@ -65,16 +103,13 @@ const DeviceKind* FindLoaded(int32_t device_type) {
 
 }  // namespace
 
-template <class Member>
-Member DeviceKind::Optional(Member TernDeviceApi::* member) const {
-  const Member* place = &(api_->*member);
-  auto end = reinterpret_cast<const char*>(place + 1) - reinterpret_cast<const char*>(api_);
-  return end <= static_cast<ptrdiff_t>(api_->size) ? *place : nullptr;
-}
-
 int32_t DeviceKind::Count() const {
   int32_t count = 0;
-  ffi::CheckCall(api_->device_count(&count));
+  Call("device_count", api_.device_count, &count);
+  if (count == 0 && driver_) driver_->Leave();
+  if (count < 0 || count > kMaxDevices)
+    TERN_THROW(RuntimeError) << "the " << name_ << " runtime says that it has " << count
+                             << " devices; 0 to " << kMaxDevices << " can be";
   return count;
 }
 
@@ -82,139 +117,155 @@ void DeviceKind::CheckPresent() const {
   if (Count() > 0) return;
   std::string reason;
   try {
-    ffi::CheckCall(api_->describe(0, nullptr, [](void*, const char*, const TernAny*) {}));
+    Call("describe", api_.describe, 0, nullptr, [](void*, const char*, const TernAny*) {});
   } catch (const Error& error) {
     reason = std::string(": ") + error.what();
   }
+  if (driver_) driver_->Leave();
   TERN_CHECK(false) << "there is no " << name_ << " device on this machine" << reason;
 }
 
-ffi::Map DeviceKind::Collect(int32_t device_id, Emitter emitter) const {
+void DeviceKind::CheckNumber(int32_t device_id) const {
+  if (device_id == 0) return;
   int32_t count = Count();
-  TERN_CHECK(device_id >= 0 && device_id < count)
-      << "no such device: " << name_ << ":" << device_id << "; there "
-      << (count == 1 ? "is 1 " : "are " + std::to_string(count) + " ") << name_
-      << (count == 1 ? " device" : " devices");
+  TERN_CHECK(device_id > 0 && device_id < count)
+      << "no such device: " << name_ << ":" << device_id << "; "
+      << (count == 1 ? "there is one " + name_ + " device: " + name_ + ":0"
+                     : "there are " + std::to_string(count) + " " + name_ + " devices");
+}
+
+ffi::Map DeviceKind::Collect(int32_t device_id, Emitter emitter, const char* member) const {
+  CheckNumber(device_id);
+  CheckPresent();
   struct Sink {
     ffi::Map properties = ffi::MakeMap();
     std::exception_ptr failure;  // kept here: nothing may be thrown through the plugin
   } sink;
-  int code = emitter(device_id, &sink, [](void* raw, const char* name, const TernAny* value) {
+  Call(member, emitter, device_id, &sink, [](void* raw, const char* name, const TernAny* value) {
     auto* sink = static_cast<Sink*>(raw);
     try {
-      sink->properties->items[name] = ffi::Any(ffi::AnyView(*value));
+      if (!sink->failure) sink->properties->items[PropertyName(name)] = PropertyValue(name, value);
     } catch (...) {
       sink->failure = std::current_exception();
     }
   });
-  ffi::CheckCall(code);
-  if (sink.failure) std::rethrow_exception(sink.failure);
+  if (sink.failure)
+    WithContext("asking the " + name_ + " runtime for " + member + " of device " +
+                    std::to_string(device_id),
+                [&] { std::rethrow_exception(sink.failure); });
   return sink.properties;
 }
 
 ffi::Map DeviceKind::Describe(int32_t device_id) const {
-  return Collect(device_id, api_->describe);
+  return Collect(device_id, api_.describe, "describe");
 }
 
 ffi::Map DeviceKind::Detect(int32_t device_id) const {
-  // A plugin of before there were detectors has a shorter table.
-  auto detector = Optional(&TernDeviceApi::detect);
-  if (!detector)
+  if (!api_.detect)
     TERN_THROW(RuntimeError) << "the " << name_
                              << " runtime has no detector: give the target's attributes";
-  return Collect(device_id, detector);
+  return Collect(device_id, api_.detect, "detect");
 }
 
 void* DeviceKind::Alloc(int32_t device_id, uint64_t bytes, uint64_t alignment) const {
+  CheckNumber(device_id);
   void* memory = nullptr;
-  ffi::CheckCall(api_->alloc(device_id, bytes, alignment, &memory));
+  Call("alloc", api_.alloc, device_id, bytes, alignment, &memory);
+  if (!memory && bytes > 0)
+    TERN_THROW(MemoryError) << "the " << name_ << " runtime gave no memory for " << bytes
+                            << " bytes, and no reason";
   return memory;
 }
 
 void DeviceKind::Free(int32_t device_id, void* memory) const {
-  ffi::CheckCall(api_->free(device_id, memory));
+  Call("free", api_.free, device_id, memory);
 }
 
-void DeviceKind::Copy(const TernCopy& copy) const { ffi::CheckCall(api_->copy(&copy)); }
+void DeviceKind::Copy(const TernCopy& copy) const { Call("copy", api_.copy, &copy); }
 
 void DeviceKind::Synchronize(int32_t device_id, void* stream) const {
-  ffi::CheckCall(api_->synchronize(device_id, stream));
+  Call("synchronize", api_.synchronize, device_id, stream);
 }
 
 void* DeviceKind::AllocHost(int32_t device_id, uint64_t bytes) const {
-  auto function = Optional(&TernDeviceApi::alloc_host);
-  if (!function) {
-    constexpr uint64_t kAlignment = 64;  // as of all tensors
-    void* memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
-    if (!memory) TERN_THROW(MemoryError) << "there is no memory for " << bytes << " bytes";
-    return memory;
-  }
+  CheckNumber(device_id);
   void* memory = nullptr;
-  ffi::CheckCall(function(device_id, bytes, &memory));
+  if (api_.alloc_host) {
+    Call("alloc_host", api_.alloc_host, device_id, bytes, &memory);
+  } else {
+    constexpr uint64_t kAlignment = 64;  // as of all tensors
+    memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  }
+  if (!memory) TERN_THROW(MemoryError) << "there is no memory for " << bytes << " bytes";
   return memory;
 }
 
 void DeviceKind::FreeHost(int32_t device_id, void* memory) const {
-  if (auto function = Optional(&TernDeviceApi::free_host))
-    ffi::CheckCall(function(device_id, memory));
+  if (api_.alloc_host)
+    Call("free_host", api_.free_host, device_id, memory);
   else
     std::free(memory);
 }
 
-bool DeviceKind::HasEvents() const { return Optional(&TernDeviceApi::create_event) != nullptr; }
+bool DeviceKind::HasEvents() const { return api_.create_event != nullptr; }
 
-template <class Member>
-Member DeviceKind::EventMember(Member TernDeviceApi::* member) const {
-  Member function = Optional(member);
-  if (!function) TERN_THROW(RuntimeError) << "the " << name_ << " runtime has no events";
-  return function;
+void DeviceKind::CheckEvents() const {
+  if (!HasEvents()) TERN_THROW(RuntimeError) << "the " << name_ << " runtime has no events";
 }
 
 DeviceKind::MemoryInfo DeviceKind::Memory(int32_t device_id) const {
-  auto function = Optional(&TernDeviceApi::memory_info);
-  if (!function)
+  if (!api_.memory_info)
     TERN_THROW(RuntimeError) << "the " << name_ << " runtime does not tell how much memory "
                              << "there is";
+  CheckNumber(device_id);
   MemoryInfo info{};
-  ffi::CheckCall(function(device_id, &info.free_bytes, &info.total_bytes));
+  Call("memory_info", api_.memory_info, device_id, &info.free_bytes, &info.total_bytes);
   return info;
 }
 
 void* DeviceKind::CreateStream(int32_t device_id) const {
+  CheckNumber(device_id);
   void* stream = nullptr;
-  ffi::CheckCall(api_->create_stream(device_id, &stream));
+  Call("create_stream", api_.create_stream, device_id, &stream);
   return stream;
 }
 
 void DeviceKind::DestroyStream(int32_t device_id, void* stream) const {
-  ffi::CheckCall(api_->destroy_stream(device_id, stream));
+  Call("destroy_stream", api_.destroy_stream, device_id, stream);
 }
 
 void* DeviceKind::CreateEvent(int32_t device_id) const {
+  CheckEvents();
+  CheckNumber(device_id);
   void* event = nullptr;
-  ffi::CheckCall(EventMember(&TernDeviceApi::create_event)(device_id, &event));
+  Call("create_event", api_.create_event, device_id, &event);
   return event;
 }
 
 void DeviceKind::DestroyEvent(int32_t device_id, void* event) const {
-  ffi::CheckCall(EventMember(&TernDeviceApi::destroy_event)(device_id, event));
+  CheckEvents();
+  Call("destroy_event", api_.destroy_event, device_id, event);
 }
 
 void DeviceKind::RecordEvent(int32_t device_id, void* event, void* stream) const {
-  ffi::CheckCall(EventMember(&TernDeviceApi::record_event)(device_id, event, stream));
+  CheckEvents();
+  Call("record_event", api_.record_event, device_id, event, stream);
 }
 
 void DeviceKind::WaitEvent(int32_t device_id, void* event, void* stream) const {
-  ffi::CheckCall(EventMember(&TernDeviceApi::wait_event)(device_id, event, stream));
+  CheckEvents();
+  Call("wait_event", api_.wait_event, device_id, event, stream);
 }
 
 void DeviceKind::SynchronizeEvent(int32_t device_id, void* event) const {
-  ffi::CheckCall(EventMember(&TernDeviceApi::synchronize_event)(device_id, event));
+  CheckEvents();
+  Call("synchronize_event", api_.synchronize_event, device_id, event);
 }
 
 double DeviceKind::SecondsBetween(int32_t device_id, void* start, void* stop) const {
+  CheckEvents();
   double seconds = 0;
-  ffi::CheckCall(EventMember(&TernDeviceApi::elapsed)(device_id, start, stop, &seconds));
+  Call("elapsed", api_.elapsed, device_id, start, stop, &seconds);
   return seconds;
 }
 
@@ -225,9 +276,6 @@ const DeviceKind* FindDeviceKind(std::string_view name) {
 
 const DeviceKind& GetDeviceKind(std::string_view name) {
   if (const DeviceKind* kind = FindDeviceKind(name)) return *kind;
-  if (IsPluginLoaded(name))
-    TERN_THROW(RuntimeError) << "the " << name
-                             << " runtime is loaded but has no device of that kind";
   throw Error("RuntimeError", WhyPluginAbsent(name));
 }
 
@@ -245,8 +293,8 @@ const DeviceKind& GetDeviceKind(int32_t device_type) {
 
 std::vector<const DeviceKind*> LoadedDeviceKinds() { return DeviceKinds::Global().All(); }
 
-void RegisterDeviceKind(const std::string& name, const TernDeviceApi* api) {
-  DeviceKinds::Global().Add(name, api);
+void RegisterDeviceKind(const std::string& name, const TernDeviceApi* api, DriverRef driver) {
+  DeviceKinds::Global().Add(name, api, std::move(driver));
 }
 
 std::string DeviceName(TernDevice device) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tern/ffi/containers.h"
-#include "tern/runtime/plugin_api.h"
+#include "tern/runtime/plugin_boundary.h"
 
 namespace tern::runtime {
 
@@ -18,11 +18,13 @@ namespace tern::runtime {
 // side raised.
 class DeviceKind {
  public:
-  DeviceKind(std::string name, const TernDeviceApi* api) : name_(std::move(name)), api_(api) {}
+  // The table may be older than ours. `driver` is null for devices that a fork copies.
+  DeviceKind(std::string name, const TernDeviceApi* api, DriverRef driver)
+      : name_(std::move(name)), api_(WholeTable(api)), driver_(std::move(driver)) {}
 
   const std::string& name() const { return name_; }
-  int32_t device_type() const { return api_->device_type; }
-  // 0 where the driver is absent.
+  int32_t device_type() const { return api_.device_type; }
+  // 0 where the driver is absent. Throws where the plugin says a number that no machine has.
   int32_t Count() const;
   // Throws where there is none, with the plugin's reason.
   void CheckPresent() const;
@@ -62,16 +64,20 @@ class DeviceKind {
  private:
   using Emitter = int (*)(int32_t device_id, void* sink, TernPropertySink emit);
   // What the emitter says of a device that there is.
-  ffi::Map Collect(int32_t device_id, Emitter emitter) const;
-  // A member that a plugin's table may be too old, and so too small, to have; null then.
-  template <class Member>
-  Member Optional(Member TernDeviceApi::* member) const;
+  ffi::Map Collect(int32_t device_id, Emitter emitter, const char* member) const;
+  // Throws unless there is that device. Of the first one the plugin knows better why there is none.
+  void CheckNumber(int32_t device_id) const;
   // Throws where the device has no events.
-  template <class Member>
-  Member EventMember(Member TernDeviceApi::* member) const;
+  void CheckEvents() const;
+  // Calls a function of the table and throws what it raised.
+  template <class... Params, class... Args>
+  void Call(const char* member, int (*function)(Params...), Args... args) const {
+    CallPlugin(name_, driver_, member, function, args...);
+  }
 
   std::string name_;
-  const TernDeviceApi* api_;
+  TernDeviceApi api_;
+  DriverRef driver_;
 };
 
 // Kinds live as long as the process. `FindDeviceKind` tries the plugin of that name; null where it
@@ -84,7 +90,7 @@ const DeviceKind& GetDeviceKind(std::string_view name);
 const DeviceKind& GetDeviceKind(int32_t device_type);
 std::vector<const DeviceKind*> LoadedDeviceKinds();
 // For the plugin loader; throws if the name or the type is taken.
-void RegisterDeviceKind(const std::string& name, const TernDeviceApi* api);
+void RegisterDeviceKind(const std::string& name, const TernDeviceApi* api, DriverRef driver = {});
 
 // "cpu:0"
 std::string DeviceName(TernDevice device);

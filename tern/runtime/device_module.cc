@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/device_module.h"
 
-#include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 
+#include "tern/ffi/environment.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/kernel_launch.h"
 #include "tern/runtime/plugin.h"
@@ -21,7 +22,7 @@ constexpr const char* kDisassemblePrefix = "disassemble.";
 
 struct KernelLoaders {
   std::shared_mutex mutex;
-  std::map<std::string, const TernKernelLoader*, std::less<>> loaders;
+  std::map<std::string, std::unique_ptr<const KernelLoader>, std::less<>> loaders;
 };
 
 KernelLoaders& Loaders() {
@@ -29,10 +30,7 @@ KernelLoaders& Loaders() {
   return *loaders;
 }
 
-bool FallbackIsForced() {
-  const char* value = std::getenv("TERN_FORCE_FALLBACK");
-  return value && std::string_view(value) == "1";
-}
+bool FallbackIsForced() { return environment::Flag("TERN_FORCE_FALLBACK", false); }
 
 // Kernels that say how they are bound are for browsers.
 std::string OtherRuntime(const KernelInfo& info) {
@@ -45,7 +43,7 @@ class DeviceModuleObj : public ffi::ModuleObj {
       : artifact_(std::move(artifact)), is_forced_fallback_(is_forced_fallback) {}
 
   ~DeviceModuleObj() override {
-    for (const auto& [device_id, program] : programs_) program.loader->unload(program.handle);
+    for (const auto& [device_id, program] : programs_) program.loader->Unload(program.handle);
   }
 
   std::string kind() const override { return artifact_.kind; }
@@ -64,18 +62,18 @@ class DeviceModuleObj : public ffi::ModuleObj {
     auto it = artifact_.fmap.find(name);
     if (it == artifact_.fmap.end()) return {};
     if (is_forced_fallback_)
-      TERN_THROW(RuntimeError)
-          << "the " << artifact_.kind
-          << " runtime is not loaded: TERN_FORCE_FALLBACK=1 forced the fallback";
-    const TernKernelLoader* loader = FindOrLoad();
+      TERN_THROW(RuntimeError) << "the " << artifact_.kind
+                               << " runtime is not loaded: TERN_FORCE_FALLBACK forced the fallback";
+    const KernelLoader* loader = FindOrLoad();
     if (!loader)
       throw Error("RuntimeError", WhyPluginAbsent(artifact_.kind) + OtherRuntime(it->second));
     ffi::Ref<DeviceModuleObj> self(this);
     return ffi::Function::FromPacked(
         [self, loader, &name = it->first, &info = it->second](ffi::Args args) {
           PackedLaunch launch(name, info, args);
+          loader->CheckProcess();
           if (!launch.is_empty())
-            launch.Run(loader, self->Kernel(loader, launch.device_id(), name),
+            launch.Run(*loader, self->Kernel(loader, launch.device_id(), name),
                        self->StreamOf(launch.device_id()));
           return ffi::Any();
         });
@@ -103,13 +101,13 @@ class DeviceModuleObj : public ffi::ModuleObj {
 
  private:
   struct Program {
-    const TernKernelLoader* loader;
+    const KernelLoader* loader;
     void* handle;
     std::map<std::string, void*, std::less<>> kernels;
   };
 
-  const TernKernelLoader* FindOrLoad() const {
-    if (const TernKernelLoader* loader = FindKernelLoader(artifact_.kind)) return loader;
+  const KernelLoader* FindOrLoad() const {
+    if (const KernelLoader* loader = FindKernelLoader(artifact_.kind)) return loader;
     return TryLoadPlugin(artifact_.kind) ? FindKernelLoader(artifact_.kind) : nullptr;
   }
 
@@ -122,22 +120,16 @@ class DeviceModuleObj : public ffi::ModuleObj {
 
   // The kernel on that device. The program is made at the first use; nothing is remembered of a
   // failure, so the next use tries again.
-  void* Kernel(const TernKernelLoader* loader, int32_t device_id, const std::string& name) {
+  void* Kernel(const KernelLoader* loader, int32_t device_id, const std::string& name) {
     std::lock_guard lock(mutex_);
     auto program = programs_.find(device_id);
     if (program == programs_.end()) {
-      std::vector<TernBlob> blobs;
-      for (const auto& [blob_name, blob] : artifact_.payload)
-        blobs.push_back({blob_name.c_str(), blob.data(), blob.size()});
-      void* handle = nullptr;
-      ffi::CheckCall(loader->load(device_id, artifact_.fmt.c_str(), blobs.data(),
-                                  static_cast<int32_t>(blobs.size()), &handle));
+      void* handle = loader->Load(device_id, artifact_.fmt, artifact_.payload);
       program = programs_.emplace(device_id, Program{loader, handle, {}}).first;
     }
     auto kernel = program->second.kernels.find(name);
     if (kernel == program->second.kernels.end()) {
-      void* handle = nullptr;
-      ffi::CheckCall(loader->get_kernel(program->second.handle, name.c_str(), &handle));
+      void* handle = loader->GetKernel(program->second.handle, name);
       kernel = program->second.kernels.emplace(name, handle).first;
     }
     return kernel->second;
@@ -232,10 +224,12 @@ ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes) {
   return MakeModule(LoadDeviceArtifact(std::move(kind), bytes));
 }
 
-void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* loader) {
+void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* table,
+                          DriverRef driver) {
   {
+    auto loader = std::make_unique<const KernelLoader>(kind, table, std::move(driver));
     std::unique_lock lock(Loaders().mutex);
-    TERN_CHECK(Loaders().loaders.try_emplace(kind, loader).second)
+    TERN_CHECK(Loaders().loaders.try_emplace(kind, std::move(loader)).second)
         << "kernel loader " << kind << " is already registered";
   }
   std::string create = kCreatePrefix + kind, load = kLoadPrefix + kind;
@@ -258,10 +252,10 @@ void UnregisterKernelLoader(const std::string& kind) {
   ffi::RemoveGlobal(kLoadPrefix + kind);
 }
 
-const TernKernelLoader* FindKernelLoader(std::string_view kind) {
+const KernelLoader* FindKernelLoader(std::string_view kind) {
   std::shared_lock lock(Loaders().mutex);
   auto it = Loaders().loaders.find(kind);
-  return it == Loaders().loaders.end() ? nullptr : it->second;
+  return it == Loaders().loaders.end() ? nullptr : it->second.get();
 }
 
 }  // namespace tern::runtime

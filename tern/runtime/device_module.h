@@ -11,7 +11,7 @@
 
 #include "tern/ffi/module.h"
 #include "tern/runtime/device_artifact.h"
-#include "tern/runtime/plugin_api.h"
+#include "tern/runtime/kernel_loader.h"
 
 namespace tern::runtime {
 
@@ -25,10 +25,11 @@ ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes);
 
 // For the plugin loader: makes `ffi.Module.create.<kind>` and `ffi.Module.load_from_bytes.<kind>`.
 // A function of either name that is already there stays: a backend may bring its own.
-void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* loader);
+void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* loader,
+                          DriverRef driver);
 void UnregisterKernelLoader(const std::string& kind);
 // Null where no loaded plugin has one.
-const TernKernelLoader* FindKernelLoader(std::string_view kind);
+const KernelLoader* FindKernelLoader(std::string_view kind);
 
 }  // namespace tern::runtime
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tern/ffi/registry.h"
+#include "tern/runtime/device.h"
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_artifact.h"
@@ -71,6 +72,26 @@ TEST_F(DeviceModuleTest, AFailedRealisationIsTriedAgain) {
     EXPECT_EQ(ErrorOf([&] { fill(0, data->data(), 1, 1.0, 1, 1); }), "the toy driver is on strike");
   }
   fill(0, data->data(), 1, 1.0, 1, 1);
+}
+
+// The file is there, and loads: what lacks is said, not that it was not found.
+TEST_F(DeviceModuleTest, APluginMayHaveNoKernels) {
+  DeviceArtifact artifact = ToyArtifact();
+  artifact.kind = "empty";
+  EXPECT_EQ(ErrorOf([&] {
+              LoadDeviceModule("empty", SaveDeviceArtifact(artifact))->GetFunction("fill");
+            }),
+            "the empty runtime is loaded, but brings nothing of that kind");
+  EXPECT_EQ(ErrorOf([] { GetDeviceKind("empty"); }),
+            "the empty runtime is loaded, but brings nothing of that kind");
+}
+
+TEST_F(DeviceModuleTest, TheCacheIsTurnedOnOrOffByAWord) {
+  ffi::Function fill = CreateDeviceModule(ToyArtifact())->GetFunction("fill");
+  Tensor data = OnToy(1);
+  ScopedVariable wrong("TERN_CACHE", "maybe");
+  EXPECT_EQ(ErrorOf([&] { fill(0, data->data(), 1, 1.0, 1, 1); }),
+            "TERN_CACHE is 'maybe'; expected 0, 1, true, false, on or off");
 }
 
 TEST_F(DeviceModuleTest, ChecksItsArguments) {
@@ -140,14 +161,19 @@ TEST_F(DeviceModuleTest, RealisationByManyThreadsSurvivesFailures) {
 
 TEST_F(DeviceModuleTest, ForcedFallbackSavesTheSameBytes) {
   ffi::Module real = CreateDeviceModule(ToyArtifact());
-  ScopedVariable force("TERN_FORCE_FALLBACK", "1");
+  {
+    ScopedVariable wrong("TERN_FORCE_FALLBACK", "yes");
+    EXPECT_EQ(ErrorOf([] { CreateDeviceModule(ToyArtifact()); }),
+              "TERN_FORCE_FALLBACK is 'yes'; expected 0, 1, true, false, on or off");
+  }
+  ScopedVariable force("TERN_FORCE_FALLBACK", "true");
   ffi::Module fallback = CreateDeviceModule(ToyArtifact());
   EXPECT_EQ(fallback->SaveToBytes(), real->SaveToBytes());
   EXPECT_EQ(fallback->kind(), "toy");
   EXPECT_EQ(fallback->properties(), ffi::ModuleObj::kSerializable);
   EXPECT_EQ(fallback->InspectSource(""), real->InspectSource(""));
   EXPECT_EQ(ErrorOf([&] { fallback->GetFunction("fill"); }),
-            "the toy runtime is not loaded: TERN_FORCE_FALLBACK=1 forced the fallback");
+            "the toy runtime is not loaded: TERN_FORCE_FALLBACK forced the fallback");
   EXPECT_FALSE(fallback->GetFunction("nosuch"));
   EXPECT_TRUE(LoadDeviceModule("toy", fallback->SaveToBytes())->GetFunction("fill"))
       << "loading never yields a fallback";

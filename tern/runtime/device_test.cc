@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "tern/runtime/cpu_device.h"
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/test_data/test_environment.h"
 
@@ -33,7 +34,58 @@ TEST(Device, HostMemoryIsAligned) {
 
 TEST(Device, WrongNumberSaysHowManyThereAre) {
   EXPECT_EQ(ErrorOf([] { GetDeviceKind("cpu").Describe(3); }),
-            "no such device: cpu:3; there is 1 cpu device");
+            "no such device: cpu:3; there is one cpu device: cpu:0");
+}
+
+TEST(Device, OnlyTheDevicesThereAreCanBeUsed) {
+  const DeviceKind& cpu = GetDeviceKind("cpu");
+  std::string error = "no such device: cpu:7; there is one cpu device: cpu:0";
+  EXPECT_EQ(ErrorOf([&] { cpu.Alloc(7, 8, 8); }), error);
+  EXPECT_EQ(ErrorOf([&] { cpu.AllocHost(7, 8); }), error);
+  EXPECT_EQ(ErrorOf([&] { cpu.Memory(7); }), error);
+  EXPECT_EQ(ErrorOf([&] { cpu.CreateStream(7); }), error);
+  EXPECT_EQ(ErrorOf([&] { cpu.CreateEvent(7); }), error);
+  EXPECT_EQ(ErrorOf([&] { cpu.Alloc(-1, 8, 8); }),
+            "no such device: cpu:-1; there is one cpu device: cpu:0");
+}
+
+// A device that is used before the process is forked, after it, or both.
+TEST(Device, OfAParentCannotBeUsed) {
+  static TernDeviceApi api = *CpuDeviceApi();
+  static int32_t count;
+  count = 0;
+  api.device_count = [](int32_t* number) {
+    *number = count;
+    return 0;
+  };
+  api.device_type = 61;
+  RegisterDeviceKind("forked", &api, std::make_shared<DriverProcess>());
+  const DeviceKind& kind = GetDeviceKind("forked");
+  auto use = [&] { return ErrorOf([&] { kind.Free(0, kind.Alloc(0, 8, 8)); }); };
+
+  EXPECT_EQ(kind.Count(), 0);  // there is nothing that a child could not use
+  EXPECT_EQ(InForkedChild(use), "no error") << "the parent has not used it";
+  count = 1;
+  void* memory = kind.Alloc(0, 8, 8);
+  EXPECT_EQ(InForkedChild(use), ForkedDeviceError("forked"));
+  EXPECT_EQ(InForkedChild([&] { return InForkedChild(use); }), ForkedDeviceError("forked"));
+  EXPECT_EQ(InForkedChild([&] { return ErrorOf([&] { kind.Free(0, memory); }); }),
+            ForkedDeviceError("forked"));
+  EXPECT_EQ(use(), "no error") << "the parent goes on";
+  kind.Free(0, memory);
+}
+
+TEST(Device, TheHostIsThereInAForkedChild) {
+  const DeviceKind& cpu = GetDeviceKind("cpu");
+  void* memory = cpu.Alloc(0, 8, 8);
+  EXPECT_EQ(InForkedChild([&] {
+              return ErrorOf([&] {
+                cpu.Free(0, memory);
+                cpu.Free(0, cpu.Alloc(0, 8, 8));
+              });
+            }),
+            "no error");
+  cpu.Free(0, memory);
 }
 
 TEST(Device, KindsComeWithTheirPlugin) {
@@ -45,7 +97,7 @@ TEST(Device, KindsComeWithTheirPlugin) {
   EXPECT_EQ(toy.Describe(1)->Find("name")->As<std::string>(), "toy device");
   EXPECT_EQ(DeviceName({99, 1}), "toy:1");
   EXPECT_EQ(ErrorOf([&] { toy.Describe(2); }), "no such device: toy:2; there are 2 toy devices");
-  EXPECT_EQ(ErrorOf([&] { toy.Alloc(5, 1, 1); }), "no such device: toy:5; there are 2");
+  EXPECT_EQ(ErrorOf([&] { toy.Alloc(5, 1, 1); }), "no such device: toy:5; there are 2 toy devices");
 }
 
 TEST(Device, KindsAreFoundByTheirType) {

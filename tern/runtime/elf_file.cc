@@ -6,11 +6,14 @@
 namespace tern::runtime {
 namespace {
 
-// Offsets of the ELF-64 file header and section header (System V ABI, chapter 4).
-constexpr uint64_t kHeaderSize = 64, kSectionHeaderSize = 64;
+// Offsets of the ELF-64 file header, section header and program header (System V ABI, chapters 4
+// and 5).
+constexpr uint64_t kHeaderSize = 64, kSectionHeaderSize = 64, kSegmentHeaderSize = 56;
 constexpr uint64_t kClass = 4, kData = 5, kMachine = 18;
 constexpr uint64_t kSectionTable = 40, kSectionEntrySize = 58, kSectionCount = 60,
                    kNameSection = 62;
+constexpr uint64_t kSegmentTable = 32, kSegmentEntrySize = 54, kSegmentCount = 56;
+constexpr uint64_t kSegmentOffset = 8, kSegmentFileSize = 32;
 constexpr uint64_t kSectionType = 4, kSectionOffset = 24, kSectionSize = 32;
 constexpr uint32_t kTypeNoBits = 8;
 constexpr uint16_t kExtendedIndex = 0xffff;
@@ -70,6 +73,29 @@ uint16_t HostElfMachine() {
 #else
 #error "add this machine's ELF code, here and in kMachines"
 #endif
+}
+
+uint16_t CheckElfExtent(uint64_t size, const std::function<std::string(uint64_t, uint64_t)>& read) {
+  std::string header = read(0, kHeaderSize);
+  uint16_t machine = ElfMachine(header);
+  auto check = [size](const char* what, uint64_t offset, uint64_t bytes) {
+    TERN_CHECK(offset <= size && bytes <= size - offset)
+        << "the file is truncated: " << what << " of the ELF file has " << bytes
+        << " bytes at offset " << offset << ", and the file " << size;
+  };
+  uint64_t segments = At<uint64_t>(header, kSegmentTable),
+           table_bytes = At<uint16_t>(header, kSegmentCount) * kSegmentHeaderSize;
+  TERN_CHECK(table_bytes > 0 && At<uint16_t>(header, kSegmentEntrySize) == kSegmentHeaderSize)
+      << "the ELF file has no segments to load";
+  check("the table of segments", segments, table_bytes);
+  std::string table = read(segments, table_bytes);
+  TERN_CHECK(table.size() == table_bytes) << "the ELF file's segments cannot be read";
+  for (uint64_t at = 0; at < table_bytes; at += kSegmentHeaderSize)
+    check("a segment", At<uint64_t>(table, at + kSegmentOffset),
+          At<uint64_t>(table, at + kSegmentFileSize));
+  check("the table of sections", At<uint64_t>(header, kSectionTable),
+        At<uint16_t>(header, kSectionCount) * kSectionHeaderSize);
+  return machine;
 }
 
 std::optional<ElfSection> FindElfSection(std::string_view bytes, std::string_view name) {

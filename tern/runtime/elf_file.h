@@ -6,6 +6,7 @@
 #define TERN_RUNTIME_ELF_FILE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ uint16_t ElfMachine(std::string_view bytes);
 std::string ElfMachineName(uint16_t machine);
 // Of the machine this runs on.
 uint16_t HostElfMachine();
+
+// Before a file of `size` bytes is mapped: throws unless its segments and its section table lie
+// within it, as those of a truncated file do not. `read` gives bytes from an offset on, fewer where
+// the file ends. Returns the machine.
+uint16_t CheckElfExtent(uint64_t size,
+                        const std::function<std::string(uint64_t offset, uint64_t bytes)>& read);
 
 struct ElfSection {
   uint64_t offset = 0, size = 0;

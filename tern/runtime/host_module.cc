@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 
+#include "tern/ffi/environment.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/thread_pool.h"
@@ -159,8 +160,7 @@ class LibraryModuleObj : public ffi::ModuleObj {
 int AnonymousFile() {
   int file = memfd_create("tern host code", MFD_CLOEXEC);
   if (file >= 0 || errno != ENOSYS) return file;
-  const char* directory = std::getenv("TMPDIR");
-  std::string path = std::string(directory ? directory : "/tmp") + "/tern-XXXXXX";
+  std::string path = environment::TemporaryDirectory() + "/tern-XXXXXX";
   file = mkostemp(path.data(), O_CLOEXEC);
   if (file >= 0) unlink(path.c_str());
   return file;

@@ -120,11 +120,13 @@ std::string PackedLaunch::Sizes() const {
   return out.str();
 }
 
-void PackedLaunch::Run(const TernKernelLoader* loader, void* kernel, void* stream) {
+void PackedLaunch::Run(const KernelLoader& loader, void* kernel, void* stream) {
   launch_.stream = stream;
-  if (loader->launch(kernel, &launch_) == 0) return;
-  Error error = ffi::TakeRaised();
-  throw Error(error.kind(), "kernel " + name_ + ": " + Sizes() + ": " + error.message());
+  try {
+    loader.Launch(kernel, launch_);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "kernel " + name_ + ": " + Sizes() + ": " + error.message());
+  }
 }
 
 }  // namespace tern::runtime

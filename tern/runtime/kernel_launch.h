@@ -9,7 +9,7 @@
 
 #include "tern/ffi/function.h"
 #include "tern/runtime/device_artifact.h"
-#include "tern/runtime/plugin_api.h"
+#include "tern/runtime/kernel_loader.h"
 
 namespace tern::runtime {
 
@@ -41,7 +41,7 @@ class PackedLaunch {
   // Whether an extent is zero: there is nothing to do.
   bool is_empty() const;
   // On a stream of the device. An error names the kernel and the sizes.
-  void Run(const TernKernelLoader* loader, void* kernel, void* stream);
+  void Run(const KernelLoader& loader, void* kernel, void* stream);
 
  private:
   void SetExtent(const std::string& tag, const ffi::AnyView& value);

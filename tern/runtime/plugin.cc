@@ -17,18 +17,33 @@ std::string KeyOf(const char* kind, const TernBlob* parts, int32_t num_parts) {
   return ProgramCache::KeyOf(kind, named);
 }
 
+// Nothing may be thrown through the plugin, and without a cache it goes as well. What is wrong with
+// the environment was said when the kernel loader was called.
+std::optional<std::string> FindCached(const char* kind, const TernBlob* parts,
+                                      int32_t num_parts) noexcept {
+  try {
+    auto cache = ProgramCache::FromEnvironment();
+    return cache ? cache->Find(KeyOf(kind, parts, num_parts)) : std::nullopt;
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
 int FindProgram(const char* kind, const TernBlob* parts, int32_t num_parts, void* sink,
                 void (*emit)(void* sink, const char* data, uint64_t size)) {
-  auto cache = ProgramCache::FromEnvironment();
-  auto found = cache ? cache->Find(KeyOf(kind, parts, num_parts)) : std::nullopt;
+  std::optional<std::string> found = FindCached(kind, parts, num_parts);
   if (found) emit(sink, found->data(), found->size());
   return found.has_value();
 }
 
 void StoreProgram(const char* kind, const TernBlob* parts, int32_t num_parts, const char* data,
-                  uint64_t size) {
-  if (auto cache = ProgramCache::FromEnvironment())
-    cache->Store(KeyOf(kind, parts, num_parts), {data, size});
+                  uint64_t size) noexcept {
+  try {
+    if (auto cache = ProgramCache::FromEnvironment())
+      cache->Store(KeyOf(kind, parts, num_parts), {data, size});
+  } catch (...) {
+    return;  // as in FindCached
+  }
 }
 
 const TernHostApi& HostApi() {
@@ -49,7 +64,13 @@ const TernHostApi& HostApi() {
 
 void Initialise(TernPluginEntry entry) {
   StagedRegistrations staged;
-  ffi::CheckCall(entry(&HostApi(), staged.registrar()));
+  int code = 0;
+  try {
+    code = entry(&HostApi(), staged.registrar());
+  } catch (...) {
+    ThrowForeign(TERN_PLUGIN_ENTRY);
+  }
+  ffi::CheckCall(code);
   staged.Commit();
 }
 

@@ -21,7 +21,7 @@ bool IsPluginLoaded(std::string_view name);
 std::vector<std::string> LoadAllPlugins();
 
 // "the NAME runtime is not loaded: libtern_runtime_NAME.so was not found in DIR, DIR...", or why it
-// was refused.
+// was refused, or that it is loaded and has not what was looked for.
 std::string WhyPluginAbsent(std::string_view name);
 
 }  // namespace tern::runtime

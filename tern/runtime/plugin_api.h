@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The boundary between the runtime and a backend's plugin, in C. A plugin is a shared object that
-// exports `tern_plugin`; it links against nothing of Tern and no C++ type crosses. Every structure
-// starts with {size, version} and only ever grows at the end, so an older plugin runs in a newer
-// runtime.
-// Version 2 added memory_info and the events to TernDeviceApi, version 3 the cache to TernHostApi,
-// version 4 arg_is_memory to TernLaunch.
+// exports `tern_plugin`; it links against nothing of Tern and no C++ type crosses.
+//
+// An older plugin runs in a newer runtime. The tables start with {size, version}:
+//   - version is that of the header that the plugin was compiled with. A plugin that is newer than
+//     the runtime is refused.
+//   - size is that of the table in that header. The runtime reads no further; members that the
+//     table is too small for count as NULL.
+// Tables, TernCopy and TernLaunch only ever grow at the end, with a new version. The others never
+// change. test_plugins/boundary has the header of each version, and the tests run plugins that are
+// built with them.
+// Version 2 added memory_info, the events and detect to TernDeviceApi, version 3 the cache to
+// TernHostApi and alloc_host to TernDeviceApi, version 4 arg_is_memory to TernLaunch.
 //
 // A plugin supplies what only it can know: a device (memory, copies, streams) and a kernel loader
 // (make a program of a payload, launch a kernel). Modules, serialization, lazy loading and locking
 // are the runtime's, once for all.
 //
-// All functions that return int return 0, or -1 after TernHostApi::set_error.
+// All functions that return int return 0, or -1 after TernHostApi::set_error. None may throw; what
+// a plugin written in C++ throws nevertheless is taken for an error where it can be.
+//
+// In a forked child the runtime calls no function of a plugin whose functions were called before
+// the fork: a driver does not survive it.
 #ifndef TERN_RUNTIME_PLUGIN_API_H_
 #define TERN_RUNTIME_PLUGIN_API_H_
 
@@ -60,11 +71,14 @@ typedef struct TernCopy {
   void* stream;  // NULL: the default stream
 } TernCopy;
 
-// Receives one property of a device; the strings and the value are borrowed.
+// Receives one property of a device: an integer, a bool, a finite float or a text. The strings and
+// the value are borrowed.
 typedef void (*TernPropertySink)(void* sink, const char* name, const TernAny* value);
 
-// A device kind. No function may be called before the driver is there except device_count, which
-// reports 0 devices where the driver is absent and an error where it is broken.
+// A device kind. Devices have the numbers from 0 on, at most 1024 of them; a number of one that is
+// not there comes to the plugin only as 0. No function may be called before the driver is there
+// except device_count, which reports 0 devices where the driver is absent and an error where it is
+// broken.
 typedef struct TernDeviceApi {
   uint32_t size;
   uint32_t version;
@@ -73,6 +87,7 @@ typedef struct TernDeviceApi {
   // Emits what is known of a live device: "name" (string), "driver" (string) and the target
   // attributes of its kind.
   int (*describe)(int32_t device_id, void* sink, TernPropertySink emit);
+  // Not NULL, unless for 0 bytes.
   int (*alloc)(int32_t device_id, uint64_t bytes, uint64_t alignment, void** out);
   int (*free)(int32_t device_id, void* memory);
   // One side at least is this device; the other is this device or the host. May return before the

@@ -3,28 +3,34 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
-#include "tern/ffi/error.h"
+#include "tern/ffi/environment.h"
 #include "tern/runtime/elf_file.h"
+#include "tern/runtime/plugin_boundary.h"
 
 namespace tern::runtime {
 namespace {
 
-bool AutoloadIsOff() {
-  const char* value = std::getenv("TERN_BACKEND_AUTOLOAD");
-  return value && std::string_view(value) == "0";
-}
+bool AutoloadIsOff() { return !environment::Flag("TERN_BACKEND_AUTOLOAD", true); }
 
 // The dynamic linker says "cannot open shared object file" of a library for another machine; this
-// says which.
+// says which. Of one that is cut off it says nothing, and the process is ended by SIGBUS.
 void CheckElf(const std::string& path) {
+  std::error_code failed;
+  TERN_CHECK(std::filesystem::is_regular_file(path, failed)) << "not a file";
+  uint64_t size = std::filesystem::file_size(path, failed);
   std::ifstream file(path, std::ios::binary);
-  TERN_CHECK(file) << "cannot be read";
-  char buffer[64];
-  file.read(buffer, sizeof buffer);
-  uint16_t machine = ElfMachine(std::string_view(buffer, static_cast<size_t>(file.gcount())));
+  TERN_CHECK(file && !failed) << "cannot be read";
+  uint16_t machine = CheckElfExtent(size, [&](uint64_t offset, uint64_t bytes) {
+    std::string read(bytes, '\0');
+    file.seekg(static_cast<std::streamoff>(offset));
+    file.read(read.data(), static_cast<std::streamsize>(bytes));
+    read.resize(static_cast<size_t>(file.gcount()));
+    file.clear();
+    return read;
+  });
   TERN_CHECK(machine == HostElfMachine())
       << "built for " << ElfMachineName(machine) << ", this machine is "
       << ElfMachineName(HostElfMachine());
@@ -65,9 +71,12 @@ void PluginLoader::Initialise(std::string_view name, const Candidate& candidate)
   auto place = loading_.emplace(name).first;
   try {
     candidate.load();
-  } catch (...) {
+  } catch (const Error&) {
     loading_.erase(place);
     throw;
+  } catch (...) {
+    loading_.erase(place);
+    ThrowForeign("loading it");
   }
   loading_.erase(place);
   refused_.erase(candidate.place);
@@ -119,13 +128,15 @@ std::vector<std::string> PluginLoader::LoadAll() {
 }
 
 std::string PluginLoader::WhyAbsent(std::string_view name) {
-  std::string start = "the " + std::string(name) + " " + what_ + " is not loaded: ";
+  std::string library = "the " + std::string(name) + " " + what_,
+              start = library + " is not loaded: ";
   if (!IsPluginName(name)) return start + "that is not a backend's name";
   std::lock_guard lock(mutex_);
+  if (loaded_.contains(name)) return library + " is loaded, but brings nothing of that kind";
   for (const Candidate& candidate : Candidates(name, true))
     if (auto it = refused_.find(candidate.place); it != refused_.end())
       return start + candidate.place + ": " + it->second;
-  if (AutoloadIsOff()) return start + "TERN_BACKEND_AUTOLOAD=0 turns the search off";
+  if (AutoloadIsOff()) return start + "TERN_BACKEND_AUTOLOAD turns the search off";
   return start + PluginNotFound(part_, name);
 }
 

@@ -55,7 +55,8 @@ class PluginLoader {
   bool IsLoaded(std::string_view name);
   // Tries all there are, and returns the names of those that are loaded.
   std::vector<std::string> LoadAll();
-  // "the NAME runtime is not loaded: ...": what was not found and where, or why it was refused.
+  // "the NAME runtime is not loaded: ...": what was not found and where, or why it was refused. Or
+  // that it is loaded, and what was looked for is not in it.
   std::string WhyAbsent(std::string_view name);
 
  private:

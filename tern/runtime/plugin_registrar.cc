@@ -11,7 +11,8 @@
 namespace tern::runtime {
 namespace {
 
-// A table may be larger and older than ours, never newer, nor smaller than those of its version.
+// A table may be as old as the first version, and so as small; what it has is told by its size. It
+// may not be newer than ours. After the header there are members of the size of a pointer.
 template <class Table>
 void CheckTable(const char* what, const std::string& kind, const Table* table,
                 size_t size_of_version_1 = sizeof(Table)) {
@@ -19,9 +20,9 @@ void CheckTable(const char* what, const std::string& kind, const Table* table,
   TERN_CHECK(table->version >= 1 && table->version <= TERN_PLUGIN_API_VERSION)
       << what << " " << kind << ": made for version " << table->version
       << " of the plugin API; this runtime offers version " << TERN_PLUGIN_API_VERSION;
-  size_t least = table->version == 1 ? size_of_version_1 : sizeof(Table);
-  TERN_CHECK(table->size >= least) << what << " " << kind << ": the table has " << table->size
-                                   << " bytes; at least " << least << " expected";
+  TERN_CHECK(table->size >= size_of_version_1 && table->size % sizeof(void*) == 0)
+      << what << " " << kind << ": the table has " << table->size << " bytes; a multiple of "
+      << sizeof(void*) << " from " << size_of_version_1 << " on is expected";
 }
 
 void CheckPresent(const char* what, const std::string& kind, const char* member, bool present) {
@@ -74,37 +75,39 @@ StagedRegistrations::StagedRegistrations() {
   };
 }
 
-void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* api) {
+void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* table) {
   std::string kind = NameOf("device kind", raw_kind);
-  CheckTable("device kind", kind, api, TERN_DEVICE_API_MIN_SIZE);
+  CheckTable("device kind", kind, table, TERN_DEVICE_API_MIN_SIZE);
+  const TernDeviceApi api = WholeTable(table);
   auto present = [&](const char* member, bool is) {
     CheckPresent("device kind", kind, member, is);
   };
-  present("device_count", api->device_count);
-  present("describe", api->describe);
-  present("alloc", api->alloc);
-  present("free", api->free);
-  present("copy", api->copy);
-  present("create_stream", api->create_stream);
-  present("destroy_stream", api->destroy_stream);
-  present("synchronize", api->synchronize);
-  if (api->version >= 2 && api->create_event) {
-    present("destroy_event", api->destroy_event);
-    present("record_event", api->record_event);
-    present("wait_event", api->wait_event);
-    present("synchronize_event", api->synchronize_event);
-    present("elapsed", api->elapsed);
+  present("device_count", api.device_count);
+  present("describe", api.describe);
+  present("alloc", api.alloc);
+  present("free", api.free);
+  present("copy", api.copy);
+  present("create_stream", api.create_stream);
+  present("destroy_stream", api.destroy_stream);
+  present("synchronize", api.synchronize);
+  if (api.create_event) {
+    present("destroy_event", api.destroy_event);
+    present("record_event", api.record_event);
+    present("wait_event", api.wait_event);
+    present("synchronize_event", api.synchronize_event);
+    present("elapsed", api.elapsed);
   }
+  if (api.alloc_host) present("free_host", api.free_host);
   for (const DeviceKind* taken : LoadedDeviceKinds()) {
     TERN_CHECK(taken->name() != kind) << "device kind " << kind << " is already registered";
-    TERN_CHECK(taken->device_type() != api->device_type)
-        << "device kind " << kind << ": device type " << api->device_type << " is already that of "
+    TERN_CHECK(taken->device_type() != api.device_type)
+        << "device kind " << kind << ": device type " << api.device_type << " is already that of "
         << taken->name();
   }
   for (const Device& staged : devices_)
-    TERN_CHECK(staged.kind != kind && staged.api->device_type != api->device_type)
+    TERN_CHECK(staged.kind != kind && staged.api->device_type != api.device_type)
         << "device kind " << kind << " is registered twice";
-  devices_.push_back({std::move(kind), api});
+  devices_.push_back({std::move(kind), table});
 }
 
 void StagedRegistrations::AddKernelLoader(const char* raw_kind, const TernKernelLoader* loader) {
@@ -127,8 +130,7 @@ void StagedRegistrations::AddFunction(const char* raw_name, TernSafeCall call, v
   std::string name = NameOf("function", raw_name);
   TERN_CHECK(call) << "function " << name << " is null";
   TERN_CHECK(!ffi::FindGlobal(name)) << "global function " << name << " is already registered";
-  for (const Named& staged : functions_)
-    TERN_CHECK(staged.name != name) << "function " << name << " is registered twice";
+  TERN_CHECK(function_names_.insert(name).second) << "function " << name << " is registered twice";
   functions_.push_back({std::move(name), ForeignFunction(call, handle)});
 }
 
@@ -140,9 +142,9 @@ void StagedRegistrations::Commit() {
     for (; functions < functions_.size(); ++functions)
       ffi::RegisterGlobal(functions_[functions].name, functions_[functions].function);
     for (; loaders < loaders_.size(); ++loaders)
-      RegisterKernelLoader(loaders_[loaders].kind, loaders_[loaders].loader);
+      RegisterKernelLoader(loaders_[loaders].kind, loaders_[loaders].loader, driver_);
     for (; devices < devices_.size(); ++devices)
-      RegisterDeviceKind(devices_[devices].kind, devices_[devices].api);
+      RegisterDeviceKind(devices_[devices].kind, devices_[devices].api, driver_);
   } catch (const Error&) {
     // Everything was checked when it was staged, so another thread took a name since. Devices come
     // last: none of a failed plugin is ever visible.

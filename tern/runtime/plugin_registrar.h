@@ -6,11 +6,12 @@
 #define TERN_RUNTIME_PLUGIN_REGISTRAR_H_
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tern/ffi/function.h"
-#include "tern/runtime/plugin_api.h"
+#include "tern/runtime/plugin_boundary.h"
 
 namespace tern::runtime {
 
@@ -50,9 +51,11 @@ class StagedRegistrations {
   };
 
   TernRegistrar registrar_{};
+  const DriverRef driver_ = std::make_shared<DriverProcess>();
   std::vector<Device> devices_;
   std::vector<Loader> loaders_;
   std::vector<Named> functions_;
+  std::set<std::string> function_names_;
   std::optional<Error> refusal_;
 };
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 
+#include "tern/ffi/environment.h"
 #include "tern/ffi/json.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/file_bytes.h"
@@ -39,20 +39,8 @@ void AddOnce(std::string directory, std::vector<std::string>* path) {
   path->push_back(std::move(directory));
 }
 
-std::vector<std::string> SplitPath(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    size_t end = std::min(text.find(':'), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+// These say which code is loaded.
+std::string Variable(const char* name) { return environment::TrustedText(name).value_or(""); }
 
 std::string RuntimeDirectory() {
   Dl_info info{};
@@ -115,7 +103,7 @@ bool IsPluginName(std::string_view name) {
 
 std::vector<std::string> PluginSearchPath() {
   std::vector<std::string> path;
-  for (std::string& directory : SplitPath(Variable("TERN_BACKEND_PATH")))
+  for (std::string& directory : environment::SplitList(Variable("TERN_BACKEND_PATH")))
     AddOnce(std::move(directory), &path);
   AddOnce(RuntimeDirectory(), &path);
   return path;
@@ -126,7 +114,7 @@ std::vector<std::string> ManifestPath() {
               system = Variable("XDG_DATA_DIRS");
   if (user.empty() && !home.empty()) user = home + "/.local/share";
   if (system.empty()) system = "/usr/local/share:/usr/share";
-  std::vector<std::string> bases = SplitPath(system), path;
+  std::vector<std::string> bases = environment::SplitList(system), path;
   bases.insert(bases.begin(), user);
   for (const std::string& base : bases)
     if (base.starts_with("/")) AddOnce((fs::path(base) / "tern/backends").string(), &path);

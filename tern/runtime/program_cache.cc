@@ -7,10 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 
-#include "tern/ffi/error.h"
+#include "tern/ffi/environment.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/sha256.h"
 
@@ -25,12 +24,10 @@ constexpr size_t kHashBytes = 32;
 constexpr const char* kEnding = ".bin";
 // Files that nobody finished are removed with the others.
 constexpr const char* kTemporary = ".tmp";
-constexpr uint64_t kDefaultMegabytes = 1024;
+constexpr int64_t kDefaultMegabytes = 1024, kMaxMegabytes = int64_t{1} << 40;
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+// What lies there is run.
+std::string Variable(const char* name) { return environment::TrustedText(name).value_or(""); }
 
 std::string Directory() {
   if (std::string given = Variable("TERN_CACHE_DIR"); !given.empty()) return given;
@@ -69,12 +66,11 @@ bool WriteNew(const std::string& path, std::string_view head, std::string_view h
 }  // namespace
 
 std::optional<ProgramCache> ProgramCache::FromEnvironment() {
-  if (Variable("TERN_CACHE") == "0") return std::nullopt;
-  std::string directory = Directory(), megabytes = Variable("TERN_CACHE_MB");
-  if (directory.empty()) return std::nullopt;
-  uint64_t limit =
-      megabytes.empty() ? kDefaultMegabytes : std::strtoull(megabytes.c_str(), nullptr, 10);
-  return ProgramCache(std::move(directory), limit << 20);
+  bool is_on = environment::Flag("TERN_CACHE", true);
+  int64_t megabytes = environment::Number("TERN_CACHE_MB", 0, kMaxMegabytes, kDefaultMegabytes);
+  std::string directory = Directory();
+  if (!is_on || directory.empty()) return std::nullopt;
+  return ProgramCache(std::move(directory), static_cast<uint64_t>(megabytes) << 20);
 }
 
 std::string ProgramCache::KeyOf(std::string_view kind, const Parts& parts) {

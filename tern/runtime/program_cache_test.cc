@@ -99,8 +99,13 @@ TEST(ProgramCache, TheEnvironmentSaysWhere) {
     ScopedVariable homeless("HOME", "");
     EXPECT_FALSE(ProgramCache::FromEnvironment());
   }
-  ScopedVariable off("TERN_CACHE", "0");
-  EXPECT_FALSE(ProgramCache::FromEnvironment());
+  {
+    ScopedVariable off("TERN_CACHE", "off");
+    EXPECT_FALSE(ProgramCache::FromEnvironment());
+  }
+  ScopedVariable much("TERN_CACHE_MB", "much");
+  EXPECT_EQ(ErrorOf([] { ProgramCache::FromEnvironment(); }),
+            "TERN_CACHE_MB is 'much'; expected a number from 0 to 1099511627776");
 }
 
 TEST(ProgramCache, APlaceThatCannotBeWrittenIsNoError) {

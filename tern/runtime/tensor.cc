@@ -13,15 +13,29 @@ namespace {
 // What vector loads and device copies like best.
 constexpr uint64_t kAlignment = 64;
 
+// A device that fails to take memory back has been lost, or is that of a parent process; whoever
+// uses it next is told.
+template <class F>
+void Quietly(F&& give_back) {
+  try {
+    give_back();
+  } catch (const Error&) {
+  }
+}
+
 // Gives memory back to its device.
 struct DeviceFree {
   TernDevice device;
   void operator()(void* memory) const {
-    try {
-      GetDeviceKind(device.type).Free(device.id, memory);
-    } catch (const Error&) {
-      // A device that fails to take memory back has been lost; whoever uses it next is told.
-    }
+    Quietly([&] { GetDeviceKind(device.type).Free(device.id, memory); });
+  }
+};
+
+struct HostFree {
+  const DeviceKind& kind;
+  int32_t id;
+  void operator()(void* memory) const {
+    Quietly([&] { kind.FreeHost(id, memory); });
   }
 };
 
@@ -148,7 +162,7 @@ Tensor Tensor::EmptyPageLocked(std::vector<int64_t> shape, DataType dtype, TernD
         << "a tensor of shape " << ffi::ShapeText(shape) << " has no size";
   const DeviceKind& kind = GetDeviceKind(device.type);
   std::shared_ptr<void> data(kind.AllocHost(device.id, static_cast<uint64_t>(bytes)),
-                             [&kind, id = device.id](void* memory) { kind.FreeHost(id, memory); });
+                             HostFree{kind, device.id});
   return Tensor(ffi::Make<TensorObj>(std::move(shape), dtype, TernDevice{kTernDeviceCpu, 0},
                                      TensorLayout{},
                                      TensorMemory{std::move(data), static_cast<uint64_t>(bytes)}));

@@ -16,7 +16,7 @@
 #include <optional>
 #include <thread>
 
-#include "tern/ffi/error.h"
+#include "tern/ffi/environment.h"
 
 namespace tern::runtime {
 namespace {
@@ -32,13 +32,8 @@ std::optional<cpu_set_t> AllowedCpus() {
 }
 
 int CountThreads() {
-  if (const char* text = std::getenv("TERN_NUM_THREADS"); text && *text) {
-    char* end = nullptr;
-    int64_t number = std::strtol(text, &end, 10);
-    TERN_CHECK(*end == 0 && number >= 1 && number <= kMaxThreads)
-        << "TERN_NUM_THREADS is '" << text << "'; expected a number from 1 to " << kMaxThreads;
+  if (int64_t number = environment::Number("TERN_NUM_THREADS", 1, kMaxThreads, 0))
     return static_cast<int>(number);
-  }
   std::optional<cpu_set_t> allowed = AllowedCpus();
   int count =
       allowed ? CPU_COUNT(&*allowed) : static_cast<int>(std::thread::hardware_concurrency());

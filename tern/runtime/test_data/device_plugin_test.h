@@ -16,6 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -207,10 +209,39 @@ TYPED_TEST_P(DevicePluginTest, WhatTheProgramIsNotIsSaid) {
       << error;
 }
 
+// Not that it waits for threads that only the parent has, nor that the parent's work is disturbed.
+TYPED_TEST_P(DevicePluginTest, AForkedChildIsToldAtOnce) {
+  ffi::Module module = CreateDeviceModule(TypeParam::VectorAdd());
+  ffi::Function add = module->GetFunction("vector_add");
+  this->ExpectAdds(module);
+  const TernDevice device = this->DeviceAt(0);
+  Tensor a = this->OnDevice(3, 0);
+  auto stream = std::make_unique<Stream>(device);
+  std::string told = ForkedDeviceError(TypeParam::kKind);
+  EXPECT_EQ(InForkedChild([&] {
+              std::string errors;
+              for (const std::function<void()>& use : std::vector<std::function<void()>>{
+                       [&] { this->kind().Count(); }, [&] { this->kind().Describe(0); },
+                       [&] { this->OnDevice(3, 0); }, [&] { this->ValuesOf(a); },
+                       [&] { stream->Synchronize(); }, [&] { this->Add(add, a, a, a, 3, 1.0); }})
+                if (std::string error = ErrorOf(use); error != told) errors += error + "\n";
+              // They are the parent's, and not given back.
+              a = {};
+              stream.reset();
+              add = {};
+              module = {};
+              return errors;
+            }),
+            "");
+  EXPECT_EQ(this->ValuesOf(a), (std::vector<double>{0, 1, 2}));
+  this->ExpectAdds(module);
+}
+
 REGISTER_TYPED_TEST_SUITE_P(DevicePluginTest, DescribesItsDevices, RunsAKernelSavesAndLoadsIt,
                             AModuleRunsOnEachDevice, ThreadsShareAModule, CopiesWithOffsets,
                             CopiesBetweenDevices, StreamsAndEvents, FreedWhileInUse, ManyLaunches,
-                            EmptyLaunchesDoNothing, WhatTheProgramIsNotIsSaid);
+                            EmptyLaunchesDoNothing, WhatTheProgramIsNotIsSaid,
+                            AForkedChildIsToldAtOnce);
 
 }  // namespace tern::runtime
 

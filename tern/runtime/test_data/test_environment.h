@@ -2,6 +2,7 @@
 #ifndef TERN_RUNTIME_TEST_DATA_TEST_ENVIRONMENT_H_
 #define TERN_RUNTIME_TEST_DATA_TEST_ENVIRONMENT_H_
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -62,6 +63,36 @@ inline std::string ErrorOf(const std::function<void()>& body) {
     return error.what();
   }
   return "no error";
+}
+
+// What `body` says in a forked child of this process; how the child ended where that was not well.
+inline std::string InForkedChild(const std::function<std::string()>& body) {
+  constexpr unsigned kSeconds = 60;  // for a child that hangs
+  int ends[2];
+  if (pipe(ends) != 0) throw Error("RuntimeError", "no pipe");
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(kSeconds);
+    std::string text = body();
+    bool is_written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    _exit(is_written ? 0 : 1);  // what runs at the end of a process is the parent's
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[256];
+  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0 ? text : "the child ended with status " + std::to_string(status);
+}
+
+// What a forked child is told that touches a device of its parent.
+inline std::string ForkedDeviceError(const std::string& kind) {
+  return "cannot use " + kind +
+         " devices: this process was forked after its parent had used them, and a driver does not "
+         "survive a fork; use them first in the child, or start the child by exec";
 }
 
 }  // namespace tern::runtime

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plugins that must be refused, one per value of TERN_BREAKAGE.
+#include <stdexcept>
+#include <string>
+
 #include "tern/runtime/plugin_sdk.h"
 
 namespace {
@@ -32,11 +35,26 @@ int Function(void*, const TernAny*, int32_t, TernAny*) { return 0; }
 #define TERN_TAKEN_NAME 4  // and it does not look at the refusal
 #define TERN_SMALL_TABLE 5
 #define TERN_SILENT_FAILURE 6  // returns -1 without an error
+#define TERN_THROWS 7          // and an exception that only this library has
+#define TERN_THROWS_NUMBER 8
+#define TERN_ODD_TABLE 9        // ends in the middle of a member
+#define TERN_MANY_FUNCTIONS 10  // and one of them twice
 
-#if TERN_BREAKAGE == TERN_SILENT_FAILURE
-extern "C"
-    __attribute__((visibility("default"))) int tern_plugin(const TernHostApi*, TernRegistrar*) {
+#if TERN_BREAKAGE >= TERN_SILENT_FAILURE && TERN_BREAKAGE <= TERN_THROWS_NUMBER
+namespace {
+struct OwnException : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int tern_plugin(const TernHostApi*,
+                                                                  TernRegistrar*) {
   (void)device, (void)Function;
+#if TERN_BREAKAGE == TERN_THROWS
+  throw OwnException("the licence has expired");
+#elif TERN_BREAKAGE == TERN_THROWS_NUMBER
+  throw 42;
+#endif
   return -1;
 }
 #else
@@ -57,6 +75,14 @@ TERN_PLUGIN(host, registrar) {
 #elif TERN_BREAKAGE == TERN_SMALL_TABLE
   device.size = TERN_DEVICE_API_MIN_SIZE - 8;
   Check(registrar->add_device(registrar, "broken", &device));
+#elif TERN_BREAKAGE == TERN_ODD_TABLE
+  device.size = TERN_DEVICE_API_MIN_SIZE + 4;
+  Check(registrar->add_device(registrar, "broken", &device));
+#elif TERN_BREAKAGE == TERN_MANY_FUNCTIONS
+  for (int i = 0; i < 100000; ++i)
+    Check(registrar->add_function(registrar, ("broken.f" + std::to_string(i)).c_str(), Function,
+                                  nullptr));
+  Check(registrar->add_function(registrar, "broken.f7", Function, nullptr));
 #endif
 }
 #endif

@@ -7,14 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <sstream>
 
 #include "tern/codegen/temporary_directory.h"
 #include "tern/codegen/undefined_symbols.h"
-#include "tern/ffi/error.h"
+#include "tern/ffi/environment.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/file_bytes.h"
 
@@ -36,6 +35,9 @@ struct Outcome {
 // Runs a program, found in PATH, in `directory`, with its output in files there. No shell is
 // involved.
 Outcome RunProgram(const std::vector<std::string>& words, const TemporaryDirectory& directory) {
+  bool has_directory = words[0].find('/') != std::string::npos;
+  std::string program = has_directory ? words[0] : environment::FindProgram(words[0]);
+  if (program.empty()) return {.spawn_error = ENOENT};
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -49,7 +51,7 @@ Outcome RunProgram(const std::vector<std::string>& words, const TemporaryDirecto
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, kStderr, O_WRONLY | O_CREAT | O_TRUNC,
                                    0600);
   pid_t pid = 0;
-  int spawn_error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  int spawn_error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (spawn_error != 0) return {.spawn_error = spawn_error};
 
@@ -70,14 +72,6 @@ std::string JoinWords(const std::vector<std::string>& words) {
   return text;
 }
 
-bool IsInPath(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(path ? path : "");
-  for (std::string directory; std::getline(directories, directory, ':');)
-    if (access((directory + "/" + program).c_str(), X_OK) == 0) return true;
-  return false;
-}
-
 // Runs the compiler and returns what it printed; throws with what it complained about.
 std::string RunCompiler(const std::vector<std::string>& words,
                         const TemporaryDirectory& directory) {
@@ -96,10 +90,9 @@ std::string RunCompiler(const std::vector<std::string>& words,
 }  // namespace
 
 CCompiler::CCompiler(std::string_view command) : command_(SplitWords(command)) {
-  const char* from_environment = std::getenv("CC");
-  if (command_.empty() && from_environment) command_ = SplitWords(from_environment);
+  if (command_.empty()) command_ = SplitWords(environment::TrustedText("CC").value_or(""));
   for (const char* candidate : {"cc", "gcc", "clang"})
-    if (command_.empty() && IsInPath(candidate)) command_ = {candidate};
+    if (command_.empty() && !environment::FindProgram(candidate).empty()) command_ = {candidate};
   if (command_.empty())
     TERN_THROW(RuntimeError)
         << "there is no C compiler: none of cc, gcc and clang is in PATH; install one, or set CC";

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tern/ffi/environment.h"
+
 namespace tern::cuda::standin {
 namespace {
 
@@ -30,7 +32,7 @@ __attribute__((destructor)) void ReportAtExit() {
   std::string leaks = driver.Leaks();
   if (!leaks.empty())
     std::fprintf(stderr, "stand-in cuda: at the end there are still\n%s", leaks.c_str());
-  if ((!leaks.empty() || driver.has_misuse) && NumberOf("TERN_STANDIN_STRICT", 0)) {
+  if ((!leaks.empty() || driver.has_misuse) && environment::Flag("TERN_STANDIN_STRICT", false)) {
     std::fflush(nullptr);
     _exit(97);
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/hexagon/runtime/device.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <sstream>
 
 #include "tern/backend/hexagon/runtime/plugin.h"
 #include "tern/backend/hexagon/runtime/process_transport.h"
+#include "tern/ffi/environment.h"
 #include "tern/runtime/plugin_sdk.h"
 
 namespace tern::hexagon {
@@ -25,19 +24,6 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-// Of a program that is named without a directory; "" where there is none.
-std::string FindInPath(const std::string& program) {
-  if (program.find('/') != std::string::npos)
-    return access(program.c_str(), X_OK) == 0 ? program : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(path ? path : "");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    std::string file = (directory.empty() ? "." : directory) + "/" + program;
-    if (access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
-}
-
 // What "-cpu v67" says.
 int VersionIn(const std::vector<std::string>& command) {
   for (size_t i = 0; i + 1 < command.size(); ++i)
@@ -49,15 +35,15 @@ int VersionIn(const std::vector<std::string>& command) {
 }  // namespace
 
 Runner FindRunner() {
-  const char* given = std::getenv("TERN_HEXAGON_RUNNER");
+  std::optional<std::string> given = environment::TrustedText("TERN_HEXAGON_RUNNER");
   Runner runner;
-  runner.command = Words(given ? given : kDefaultRunner);
+  runner.command = Words(given.value_or(kDefaultRunner));
   std::string program = runner.command.empty() ? "" : runner.command[0];
-  std::string path = program.empty() ? "" : FindInPath(program);
+  std::string path = program.empty() ? "" : environment::FindProgram(program);
   if (path.empty()) {
     runner.command.clear();
     runner.missing =
-        given ? "TERN_HEXAGON_RUNNER='" + std::string(given) + "' is no program that can be run"
+        given ? "TERN_HEXAGON_RUNNER='" + *given + "' is no program that can be run"
               : program +
                     " was not found in PATH; it comes with QEMU (Debian's package qemu-user), "
                     "or TERN_HEXAGON_RUNNER names it with its arguments";
@@ -69,12 +55,12 @@ Runner FindRunner() {
 }
 
 std::chrono::milliseconds TimeLimit() {
-  const char* text = std::getenv("TERN_HEXAGON_TIMEOUT");
+  std::optional<std::string> text = environment::Text("TERN_HEXAGON_TIMEOUT");
   if (!text) return std::chrono::milliseconds(static_cast<int64_t>(kDefaultSeconds * 1000));
   char* end = nullptr;
-  double seconds = std::strtod(text, &end);
-  if (end == text || *end || !(seconds > 0) || seconds > 1e6)
-    TERN_THROW(ValueError) << "TERN_HEXAGON_TIMEOUT='" << text
+  double seconds = std::strtod(text->c_str(), &end);
+  if (end == text->c_str() || *end || !(seconds > 0) || seconds > 1e6)
+    TERN_THROW(ValueError) << "TERN_HEXAGON_TIMEOUT='" << *text
                            << "': expected seconds, more than 0 and up to 1000000";
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }

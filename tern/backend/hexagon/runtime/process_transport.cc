@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,6 +14,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "tern/ffi/error.h"
@@ -57,6 +60,37 @@ int FileWith(std::string_view bytes) {
 
 }  // namespace
 
+// All there are in this process, for forked children to forget. A child that kept its copy of a
+// connection could talk into its parent's, and the executor would not end with the parent.
+class Transports {
+ public:
+  // Leaked, as those who use it may be.
+  static Transports& Get() {
+    static auto* transports = new Transports;
+    return *transports;
+  }
+  void Add(ProcessTransport* transport) {
+    std::scoped_lock lock(mutex_);
+    all_.insert(transport);
+  }
+  void Remove(ProcessTransport* transport) {
+    std::scoped_lock lock(mutex_);
+    all_.erase(transport);
+  }
+
+ private:
+  Transports() {
+    pthread_atfork([] { Get().mutex_.lock(); }, [] { Get().mutex_.unlock(); },
+                   [] {
+                     for (ProcessTransport* transport : Get().all_) transport->Forget();
+                     Get().mutex_.unlock();
+                   });
+  }
+
+  std::mutex mutex_;
+  std::set<ProcessTransport*> all_;
+};
+
 ProcessTransport::ProcessTransport(std::vector<std::string> command, std::string_view program,
                                    std::chrono::milliseconds limit)
     : command_(std::move(command)), limit_(limit) {
@@ -77,11 +111,18 @@ ProcessTransport::ProcessTransport(std::vector<std::string> command, std::string
   posix_spawn_file_actions_destroy(&actions);
   if (errno != 0) ThrowSystem("cannot run " + command_[0]);
   socket_ = std::exchange(mine.number, -1);
+  Transports::Get().Add(this);
 }
 
 ProcessTransport::~ProcessTransport() {
+  Transports::Get().Remove(this);
   End();
-  close(socket_);
+  if (socket_ >= 0) close(socket_);
+}
+
+void ProcessTransport::Forget() {
+  if (socket_ >= 0) close(socket_);
+  socket_ = process_ = -1;
 }
 
 std::string ProcessTransport::End() {

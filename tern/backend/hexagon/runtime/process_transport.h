@@ -14,7 +14,7 @@
 namespace tern::hexagon {
 
 // A process of this machine, by its standard input and output. It ends with this object at the
-// latest.
+// latest. It belongs to the process that started it: in a forked child this object has none.
 class ProcessTransport : public Transport {
  public:
   // Runs `command`, a program with its path and its arguments, and one more, which is the path of a
@@ -29,6 +29,9 @@ class ProcessTransport : public Transport {
   void Receive(void* data, size_t bytes) override;
 
  private:
+  friend class Transports;
+  // In a forked child: leaves the process and the connection to the parent.
+  void Forget();
   // Waits until the socket is ready, or throws at the deadline.
   void Wait(short events, std::chrono::steady_clock::time_point deadline);
   // Ends the process. What became of it: "it ended with status 1".

@@ -2,8 +2,11 @@
 //
 // A process at the other end of a transport: one that talks in pieces, dies, hangs or is not there.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "tern/backend/hexagon/runtime/process_transport.h"
@@ -51,6 +54,26 @@ TEST(HexagonTransport, FileWithTheProgram) {
   std::string text(7, ' ');
   transport.Receive(text.data(), text.size());
   EXPECT_EQ(text, "program");
+}
+
+// A forked child neither talks into its parent's connection nor ends the process at its other end.
+TEST(HexagonTransport, ForkedChildHasNone) {
+  auto transport =
+      std::make_unique<ProcessTransport>(std::vector<std::string>{"/bin/cat"}, "", 20s);
+  pid_t child = fork();
+  if (child == 0) {
+    std::string error = ErrorOf([&] { transport->Send("wrong", 5); });
+    transport.reset();
+    _exit(error == "the executor (/bin/cat) is gone: it has ended" ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::string text = "right";
+  transport->Send(text.data(), text.size());
+  text = "     ";
+  transport->Receive(text.data(), text.size());
+  EXPECT_EQ(text, "right");
 }
 
 TEST(HexagonTransport, DeadProcess) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tern/backend/metal/test/metal_objects.h"
+#include "tern/ffi/environment.h"
 
 namespace tern::metal::standin {
 namespace {
@@ -103,8 +104,8 @@ void RegisterDeviceMethods(Class* device) {
       "currentAllocatedSize", +[](Object* self, const char*) { return Self(self)->allocated; });
   device->Add(
       "supportsFamily:", +[](Object*, const char*, long family) {
-        const char* old = std::getenv("TERN_STANDIN_METAL2");
-        return (family >= 1001 && family <= 1007) || (family == 5001 && !old);
+        bool is_old = environment::Flag("TERN_STANDIN_METAL2", false);
+        return (family >= 1001 && family <= 1007) || (family == 5001 && !is_old);
       });
   device->Add("newBufferWithLength:options:", NewBuffer);
   device->Add("newBufferWithBytes:length:options:", NewBufferWithBytes);

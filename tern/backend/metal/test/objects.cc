@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tern/ffi/environment.h"
+
 namespace tern::metal::standin {
 namespace {
 
@@ -23,8 +25,7 @@ __attribute__((destructor)) void ReportAtExit() {
   std::string leaks = Runtime::Get().Leaks();
   if (leaks.empty()) return;
   std::fprintf(stderr, "stand-in metal: at the end there are still\n%s", leaks.c_str());
-  const char* strict = std::getenv("TERN_STANDIN_STRICT");
-  if (!strict || std::string(strict) == "0") return;
+  if (!environment::Flag("TERN_STANDIN_STRICT", false)) return;
   std::fflush(nullptr);
   _exit(97);
 }

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "tern/ffi/error.h"
+#include "tern/ffi/environment.h"
 
 namespace tern::backend::cpu {
 namespace {
@@ -30,10 +30,7 @@ T Check(llvm::Expected<T> expected) {
   return std::move(*expected);
 }
 
-bool PerfIsAsked() {
-  const char* asked = std::getenv("TERN_JIT_PERF");
-  return asked && std::string_view(asked) == "1";
-}
+bool PerfIsAsked() { return environment::Flag("TERN_JIT_PERF", false); }
 
 // Plugins of the linker that tell others of what was linked.
 void AddListeners(llvm::orc::LLJIT* jit) {

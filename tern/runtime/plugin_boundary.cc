@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/plugin_boundary.h"
+
+#include <pthread.h>
+
+namespace tern::runtime {
+namespace {
+
+// Counts the forks between the first process and this one, from 1.
+std::atomic<uint32_t> generation{1};
+
+void CountForks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++generation; });
+  TERN_ICHECK(registered == 0) << "pthread_atfork";
+}
+
+}  // namespace
+
+void ThrowForeign(const std::string& where) {
+  std::string thrown;
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    thrown = std::string(": ") + error.what();
+  } catch (...) {
+    thrown = " what is no std::exception";
+  }
+  throw Error("RuntimeError", where + " threw" + thrown);
+}
+
+DriverProcess::DriverProcess() { CountForks(); }
+
+bool DriverProcess::IsInherited() const {
+  uint32_t owner = owner_.load(std::memory_order_relaxed);
+  return owner != kNobody && owner != generation.load(std::memory_order_relaxed);
+}
+
+void DriverProcess::Enter(const std::string& kind) {
+  uint32_t owner = owner_.load(std::memory_order_relaxed),
+           self = generation.load(std::memory_order_relaxed);
+  if (owner == self) return;
+  if (owner == kNobody &&
+      (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed) || owner == self))
+    return;
+  TERN_THROW(RuntimeError)
+      << "cannot use " << kind
+      << " devices: this process was forked after its parent had used them, and a driver does not "
+         "survive a fork; use them first in the child, or start the child by exec";
+}
+
+}  // namespace tern::runtime
