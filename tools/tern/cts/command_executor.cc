@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "tern/codegen/temporary_directory.h"
@@ -130,10 +129,9 @@ std::vector<Outcome> BatchExecutor::Run(const std::vector<Call>& calls) {
 size_t BatchExecutor::RunFrom(size_t first, const std::vector<Call>& calls,
                               std::vector<Outcome>* outcomes) {
   std::string batch = directory_.File("batch");
-  std::ofstream file(batch);
-  for (size_t i = first; i < calls.size(); ++i) file << Line(i, calls[i]) << "\n";
-  file.close();
-  TERN_CHECK(file) << "cannot write " << batch;
+  std::string lines;
+  for (size_t i = first; i < calls.size(); ++i) lines += Line(i, calls[i]) + "\n";
+  runtime::WriteFile(batch, lines);
 
   CommandOutput output(command_ + " --batch '" + batch + "'");
   size_t begun = first, done = first;  // behind the last call that was begun, and that ended
