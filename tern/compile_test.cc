@@ -210,7 +210,7 @@ class ConstantsTest : public CompileTest {
 TEST_F(ConstantsTest, AreDescribed) {
   std::vector<std::string> texts;
   for (const runtime::FunctionInfo& info : meta_.functions)
-    texts.push_back((meta_.IsPart(info) ? "part " : "") + SignatureText(info));
+    texts.push_back((meta_.PartNames().contains(info.name) ? "part " : "") + SignatureText(info));
   EXPECT_EQ(texts, (std::vector<std::string>{
                        "f(A: float32[n], B: float32[n], s: float32, C: float32[n] (written)), or "
                        "f_prepare once, then f_prepared",

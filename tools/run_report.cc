@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "tern/ffi/escape_text.h"
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/prepared_function.h"
@@ -64,20 +65,23 @@ double ParseNumber(const std::string& option, const std::string& text) {
 
 const runtime::FunctionInfo& FindEntry(const runtime::ArtifactMeta& meta, const std::string& name) {
   std::vector<std::string> names;
+  const std::set<std::string> parts = meta.PartNames();
   const runtime::FunctionInfo* whole = nullptr;
   int count = 0;
   for (const runtime::FunctionInfo& function : meta.functions) {
     if (function.name == name) return function;
     names.push_back(function.name);
-    if (meta.IsPart(function)) continue;
+    if (parts.contains(function.name)) continue;
     whole = &function;
     ++count;
   }
   if (name.empty() && count == 1) return *whole;
   if (name.empty())
-    TERN_THROW(ValueError) << "--entry is needed: the functions are " << ffi::Join(names);
-  TERN_THROW(ValueError) << "there is no function " << name << ffi::DidYouMean(name, names)
-                         << "; the functions are " << ffi::Join(names);
+    TERN_THROW(ValueError) << "--entry is needed: the functions are "
+                           << ffi::Escaped(ffi::Join(names));
+  TERN_THROW(ValueError) << "there is no function " << name
+                         << ffi::Escaped(ffi::DidYouMean(name, names) + "; the functions are " +
+                                         ffi::Join(names));
   return meta.functions.front();
 }
 
@@ -98,8 +102,10 @@ runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime:
     if (function.params[i].name == name) return result.args[i];
     names.push_back(function.params[i].name);
   }
-  TERN_THROW(ValueError) << option << ": " << function.name << " has no tensor " << name
-                         << ffi::DidYouMean(name, names) << "; it has " << ffi::Join(names);
+  TERN_THROW(ValueError) << option << ": " << ffi::Escaped(function.name) << " has no tensor "
+                         << name
+                         << ffi::Escaped(ffi::DidYouMean(name, names) + "; it has " +
+                                         ffi::Join(names));
   return {};
 }
 
@@ -115,7 +121,7 @@ std::string SummaryLine(const runtime::FunctionInfo& function, const std::string
     out << "  " << param.name << ": " << Shape(result.args[i]->shape()) << " " << param.dtype.str()
         << " sum=" << Sum(result.args[i]);
   }
-  return out.str();
+  return ffi::Escaped(out.str());
 }
 
 std::string TimesLine(int calls, const runtime::RunResult& result) {

@@ -13,9 +13,10 @@ namespace {
 
 // The one function of a file that is no part of another.
 const runtime::FunctionInfo& FindFunction(const runtime::ArtifactMeta& meta) {
+  const std::set<std::string> parts = meta.PartNames();
   const runtime::FunctionInfo* found = nullptr;
   for (const runtime::FunctionInfo& function : meta.functions) {
-    if (meta.IsPart(function)) continue;
+    if (parts.contains(function.name)) continue;
     if (found) throw std::runtime_error("more than one function");
     found = &function;
   }

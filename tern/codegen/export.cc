@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/codegen/export.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -17,6 +11,7 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/container.h"
+#include "tern/runtime/file_bytes.h"
 
 namespace tern::codegen {
 namespace {
@@ -148,48 +143,12 @@ std::string MakeTar(const LinkableModule& host, const runtime::ArtifactMeta& met
   return WriteTar(files);
 }
 
-[[noreturn]] void ThrowUnwritable(const std::string& path) {
-  TERN_THROW(RuntimeError) << path << ": cannot be written: " << std::strerror(errno);
-}
-
-// A file beside the final one, which takes its place when all of it is there.
-class PendingFile {
- public:
-  explicit PendingFile(std::string path)
-      : path_(std::move(path)), name_(path_ + "." + std::to_string(getpid()) + ".tmp") {
-    // Open to whom the umask allows, executable as libraries are.
-    file_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0777);
-    if (file_ < 0) ThrowUnwritable(path_);
-  }
-  ~PendingFile() {
-    if (file_ >= 0) close(file_);
-    if (!name_.empty()) unlink(name_.c_str());
-  }
-  PendingFile(const PendingFile&) = delete;
-
-  void Write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      ssize_t written = write(file_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) ThrowUnwritable(path_);
-      bytes.remove_prefix(static_cast<size_t>(written));
-    }
-  }
-  void Finish() {
-    int file = std::exchange(file_, -1);
-    if (close(file) != 0 || std::rename(name_.c_str(), path_.c_str()) != 0) ThrowUnwritable(path_);
-    name_.clear();
-  }
-
- private:
-  std::string path_, name_;
-  int file_;
-};
-
 void WriteFiles(const std::vector<std::pair<std::string, std::string>>& files) {
-  std::vector<std::unique_ptr<PendingFile>> pending;
+  // Open to whom the umask allows, executable as libraries are.
+  constexpr mode_t kMode = 0777;
+  std::vector<std::unique_ptr<runtime::PendingFile>> pending;
   for (const auto& [path, bytes] : files) {
-    pending.push_back(std::make_unique<PendingFile>(path));
+    pending.push_back(std::make_unique<runtime::PendingFile>(path, kMode));
     pending.back()->Write(bytes);
   }
   for (const auto& file : pending) file->Finish();

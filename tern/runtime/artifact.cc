@@ -2,7 +2,9 @@
 #include "tern/runtime/artifact.h"
 
 #include <algorithm>
+#include <new>
 
+#include "tern/ffi/escape_text.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/elf_file.h"
@@ -21,10 +23,11 @@ constexpr std::string_view kHostPrefix = "host.";
 std::string TripleOf(uint16_t machine) { return ElfMachineName(machine) + "-linux-gnu"; }
 
 // Where the wrapped container lies in a shared object.
-ElfSection SealedSection(std::string_view bytes) {
-  std::optional<ElfSection> section = FindElfSection(bytes, kContainerSection);
+ElfSection SealedSection(std::string_view bytes, const NeedBytes& need = nullptr) {
+  std::optional<ElfSection> section = FindElfSection(bytes, kContainerSection, need);
   TERN_CHECK(section) << "not a Tern artifact: a shared object without a section "
                       << kContainerSection;
+  if (need) need(section->offset, std::min<uint64_t>(section->size, kSealSize));
   TERN_CHECK(section->size >= kSealSize &&
              bytes.substr(section->offset, kSealMagic.size()) == kSealMagic)
       << "not a Tern artifact: its section " << kContainerSection << " has no seal";
@@ -36,28 +39,47 @@ std::string SealOf(std::string_view bytes, const ElfSection& section) {
   return Sha256({bytes.substr(0, at), std::string(kHashSize, '\0'), bytes.substr(at + kHashSize)});
 }
 
-// Of a shared object, all of which is read: its seal covers every byte.
-std::string_view FindSealedContainer(std::string_view bytes) {
-  ElfSection section = SealedSection(bytes);
+// Which part of a shared object with another seal is to blame, as far as its container tells.
+std::string AlteredPart(std::string_view container) {
+  try {
+    std::vector<std::string> sections = ContainerReader(container).AlteredSections();
+    if (sections.empty()) return "what lies around its container";
+    return (sections.size() == 1 ? "section " : "sections ") + ffi::Join(sections) +
+           " of its container";
+  } catch (const Error& error) {
+    return "its container (" + error.message() + ")";
+  }
+}
+
+// Of a shared object, all of which is read: its seal covers every byte. Before that the headers
+// are looked at, and must account for what there is.
+std::string_view FindSealedContainer(std::string_view bytes, const NeedBytes& need) {
+  // Some linkers fill the last page.
+  constexpr uint64_t kMostPadding = 1 << 16;
+  ElfSection section = SealedSection(bytes, need);
+  uint64_t extent = ElfExtent(bytes, need);
+  TERN_CHECK(bytes.size() - extent <= kMostPadding)
+      << "the file was altered: it has " << bytes.size() << " bytes, and its ELF headers tell of "
+      << extent;
   std::string_view stored = bytes.substr(section.offset + kSealHash, kHashSize);
   TERN_CHECK(stored.find_first_not_of('\0') != std::string_view::npos)
       << "the file was never sealed";
-  TERN_CHECK(SealOf(bytes, section) == stored)
-      << "the file was altered or truncated: its hash is not the one it was sealed with";
-  return bytes.substr(section.offset + kSealSize, section.size - kSealSize);
+  need(0, bytes.size());
+  std::string_view container = bytes.substr(section.offset + kSealSize, section.size - kSealSize);
+  TERN_CHECK(SealOf(bytes, section) == stored) << "the file was altered or truncated: its hash is "
+                                                  "not the one it was sealed with; altered is "
+                                               << AlteredPart(container);
+  return container;
 }
 
 ContainerReader FindContainer(PartlyReadFile* file) {
   std::string_view bytes = file->bytes();
-  file->Need(0, std::min<size_t>(bytes.size(), kContainerMagic.size()));
-  if (IsElf(bytes)) {
-    file->Need(0, bytes.size());
-    return ContainerReader(FindSealedContainer(bytes));
-  }
+  auto need = [file](uint64_t offset, uint64_t size) { file->Need(offset, size); };
+  need(0, std::min<size_t>(bytes.size(), kContainerMagic.size()));
+  if (IsElf(bytes)) return ContainerReader(FindSealedContainer(bytes, need));
   TERN_CHECK(bytes.starts_with(kContainerMagic))
       << "not a Tern artifact: neither a container (.tern) nor a shared object (.so)";
-  return ContainerReader(bytes,
-                         [file](uint64_t offset, uint64_t size) { file->Need(offset, size); });
+  return ContainerReader(bytes, need);
 }
 
 std::vector<std::string> FunctionNames(const ArtifactMeta& meta) {
@@ -66,13 +88,17 @@ std::vector<std::string> FunctionNames(const ArtifactMeta& meta) {
   return names;
 }
 
-// Puts the path in front of what `body` throws.
+// Puts the path in front of what `body` throws, and makes one line of it: messages have texts of
+// the file in them.
 template <class Body>
-auto NamingPath(const std::string& path, Body&& body) {
+auto NamingPath(const std::string& path, const PartlyReadFile& file, Body&& body) {
   try {
     return body();
   } catch (const Error& error) {
-    throw Error(error.kind(), path + ": " + error.message());
+    throw Error(error.kind(), path + ": " + ffi::Escaped(error.message()));
+  } catch (const std::bad_alloc&) {
+    throw Error("RuntimeError", path + ": there is no memory for what it holds; the file has " +
+                                    std::to_string(file.bytes().size()) + " bytes");
   }
 }
 
@@ -87,12 +113,12 @@ Artifact::Artifact(std::string path, std::shared_ptr<PartlyReadFile> file)
 
 Artifact Artifact::Open(const std::string& path) {
   auto file = std::make_shared<PartlyReadFile>(path);
-  return NamingPath(path, [&] { return Artifact(path, std::move(file)); });
+  return NamingPath(path, *file, [&] { return Artifact(path, file); });
 }
 
 Artifact Artifact::FromBytes(std::string bytes, const std::string& name) {
   auto file = std::make_shared<PartlyReadFile>(name, std::move(bytes));
-  return NamingPath(name, [&] { return Artifact(name, std::move(file)); });
+  return NamingPath(name, *file, [&] { return Artifact(name, file); });
 }
 
 std::vector<std::string> Artifact::hosts() const {
@@ -104,8 +130,19 @@ std::vector<std::string> Artifact::hosts() const {
   return hosts;
 }
 
+void Artifact::Verify() const {
+  std::vector<std::string> altered =
+      NamingPath(path_, *file_, [&] { return container_.AlteredSections(); });
+  bool one = altered.size() == 1;
+  TERN_CHECK(altered.empty()) << path_ << ": " << (one ? "section " : "sections ")
+                              << ffi::Join(altered) << " of the container "
+                              << (one ? "was altered: its hash is"
+                                      : "were altered: their hashes are")
+                              << " wrong";
+}
+
 std::vector<ffi::Module> Artifact::LoadImports() const {
-  return NamingPath(path_, [&] {
+  return NamingPath(path_, *file_, [&] {
     std::vector<ffi::Module> modules;
     for (size_t i = 0; i < meta_.imports.size(); ++i)
       modules.push_back(
@@ -131,7 +168,7 @@ ffi::Module Artifact::Load() const {
     TERN_THROW(RuntimeError) << path_ << " has no host code for this machine, " << triple
                              << "; it has " << (there.empty() ? "none" : ffi::Join(there));
   std::vector<ffi::Module> imports = LoadImports();
-  return NamingPath(path_, [&] {
+  return NamingPath(path_, *file_, [&] {
     // The bytes that were verified are the ones that are mapped: the file may change under us. A
     // debugger finds them as /proc/PID/fd/N.
     std::string_view code = is_shared_object_ ? file_->bytes() : container_.Get(section);

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,8 +67,8 @@ struct ArtifactMeta {
 
   // Throws where there is no such function.
   const FunctionInfo& Get(const std::string& function) const;
-  // Whether a function is a part of another, as FunctionInfo says.
-  bool IsPart(const FunctionInfo& function) const;
+  // The names of functions that are a part of another one, as FunctionInfo says.
+  std::set<std::string> PartNames() const;
   // The kind whose tensors a function takes.
   const std::string& DeviceOf(const FunctionInfo& function) const {
     return function.device.empty() ? device : function.device;
@@ -75,7 +76,8 @@ struct ArtifactMeta {
 };
 
 std::string WriteMeta(const ArtifactMeta& meta);
-// Checks every field, and that the import indices make a tree.
+// Checks every field, and that the import indices make a tree that is not deep. Takes time in
+// proportion to the text, whatever it says.
 ArtifactMeta ReadMeta(std::string_view json);
 
 // The section of an ELF file that holds the container.
@@ -97,6 +99,8 @@ class Artifact {
   // "x86_64-linux-gnu".
   std::vector<std::string> hosts() const;
 
+  // Throws with the names of all sections that were altered, also of those that nobody needs here.
+  void Verify() const;
   // Maps the host code of this machine and makes the module with its imports.
   ffi::Module Load() const;
   // The imported modules alone, to look at.

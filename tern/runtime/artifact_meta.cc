@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "tern/ffi/json.h"
 #include "tern/ffi/text.h"
@@ -50,11 +50,11 @@ FunctionInfo ReadFunction(const ValueReader& value) {
   FunctionInfo function;
   function.name = value.Field("name").Text();
   if (function.name.empty()) value.Fail("the name is empty");
+  std::unordered_set<std::string> names;
   for (const ValueReader& item : value.Field("params").Items()) {
     function.params.push_back(ReadParam(item));
-    for (size_t i = 0; i + 1 < function.params.size(); ++i)
-      if (function.params[i].name == function.params.back().name)
-        item.Fail("a second parameter named " + function.params.back().name);
+    if (!names.insert(function.params.back().name).second)
+      item.Fail("a second parameter named " + function.params.back().name);
   }
   if (value.Has("device")) {
     function.device = value.Field("device").Text();
@@ -70,14 +70,14 @@ FunctionInfo ReadFunction(const ValueReader& value) {
 
 // The parts of a function are functions, and have no parts themselves.
 void CheckParts(const ArtifactMeta& meta) {
+  std::unordered_set<std::string_view> simple;
+  for (const FunctionInfo& function : meta.functions)
+    if (function.prepare.empty()) simple.insert(function.name);
   for (const FunctionInfo& function : meta.functions) {
     if (function.prepare.empty() && function.prepared.empty()) continue;
     for (const std::string& part : {function.prepare, function.prepared})
-      TERN_CHECK(std::any_of(
-          meta.functions.begin(), meta.functions.end(),
-          [&](const FunctionInfo& other) { return other.name == part && other.prepare.empty(); }))
-          << "meta.functions: " << function.name << " is prepared by '" << part
-          << "', which is no function";
+      TERN_CHECK(simple.contains(part)) << "meta.functions: " << function.name
+                                        << " is prepared by '" << part << "', which is no function";
   }
 }
 
@@ -93,17 +93,21 @@ std::vector<int> ReadIndices(const ValueReader& value, size_t count) {
 }
 
 // From the root every import is reached, and reached once: no cycle, nothing shared, nothing lost.
+// Trees are walked by recursion, so their depth is bounded.
 void CheckTree(const ArtifactMeta& meta) {
+  constexpr int kMaxDepth = 100;
   std::vector<bool> reached(meta.imports.size());
-  std::vector<int> pending = meta.root_imports;
-  while (!pending.empty()) {
-    int index = pending.back();
-    pending.pop_back();
-    TERN_CHECK(!reached[static_cast<size_t>(index)])
-        << "meta.imports: import " << index << " is imported twice or imports itself";
-    reached[static_cast<size_t>(index)] = true;
-    const std::vector<int>& below = meta.imports[static_cast<size_t>(index)].imports;
-    pending.insert(pending.end(), below.begin(), below.end());
+  std::vector<int> level = meta.root_imports, below;
+  for (int depth = 1; !level.empty(); ++depth, level.swap(below)) {
+    TERN_CHECK(depth <= kMaxDepth) << "meta.imports: nested deeper than " << kMaxDepth;
+    below.clear();
+    for (int index : level) {
+      auto at = static_cast<size_t>(index);
+      TERN_CHECK(!reached[at]) << "meta.imports: import " << index
+                               << " is imported twice or imports itself";
+      reached[at] = true;
+      below.insert(below.end(), meta.imports[at].imports.begin(), meta.imports[at].imports.end());
+    }
   }
   for (size_t i = 0; i < reached.size(); ++i)
     TERN_CHECK(reached[i]) << "meta.imports: import " << i << " is not reached from the root";
@@ -117,11 +121,11 @@ const FunctionInfo& ArtifactMeta::Get(const std::string& function) const {
   TERN_THROW(ValueError) << "there is no function " << function;
 }
 
-bool ArtifactMeta::IsPart(const FunctionInfo& function) const {
-  return std::any_of(functions.begin(), functions.end(), [&](const FunctionInfo& whole) {
-    return !function.name.empty() &&
-           (whole.prepare == function.name || whole.prepared == function.name);
-  });
+std::set<std::string> ArtifactMeta::PartNames() const {
+  std::set<std::string> names;
+  for (const FunctionInfo& function : functions)
+    if (!function.prepare.empty()) names.insert({function.prepare, function.prepared});
+  return names;
 }
 
 std::string SignatureText(const FunctionInfo& function) {
@@ -176,11 +180,11 @@ ArtifactMeta ReadMeta(std::string_view json) {
   meta.target = value.Field("target").Text();
   for (const ValueReader& item : value.Field("hosts").Items()) meta.hosts.push_back(item.Text());
   meta.device = value.Field("device").Text();
+  std::unordered_set<std::string> names;
   for (const ValueReader& item : value.Field("functions").Items()) {
     meta.functions.push_back(ReadFunction(item));
-    for (size_t i = 0; i + 1 < meta.functions.size(); ++i)
-      if (meta.functions[i].name == meta.functions.back().name)
-        item.Fail("a second function named " + meta.functions.back().name);
+    if (!names.insert(meta.functions.back().name).second)
+      item.Fail("a second function named " + meta.functions.back().name);
   }
   CheckParts(meta);
   std::vector<ValueReader> imports = value.Field("imports").Items();

@@ -2,8 +2,14 @@
 #include "tern/runtime/artifact.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <random>
 
 #include "tern/ffi/json.h"
+#include "tern/runtime/byte_stream.h"
 #include "tern/runtime/elf_file.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/tensor.h"
@@ -15,6 +21,11 @@ namespace {
 
 std::string OtherTriple() {
   return HostElfMachine() == 62 ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+}
+
+// The same file, with other bytes.
+void Overwrite(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 class ArtifactTest : public testing::Test {
@@ -92,7 +103,7 @@ TEST_F(ArtifactTest, LoadsWhatIsInMemory) {
 TEST_F(ArtifactTest, MapsWhatItVerified) {
   std::string path = Write("m.so", Sealed());
   Artifact artifact = Artifact::Open(path);
-  WriteFile(path, "replaced after it was opened");
+  Overwrite(path, "replaced after it was opened");
   ExpectAdds(artifact.Load());
 }
 
@@ -234,7 +245,7 @@ TEST_F(ArtifactTest, OnlyWhatIsUsedIsRead) {
   EXPECT_EQ(find()[find().size() / 2], '\0');
   EXPECT_EQ(container.Get("source.0.toy")[1 << 19], 'x');
   // What was verified stays, whatever becomes of the file.
-  WriteFile(path, "gone");
+  Overwrite(path, "gone");
   EXPECT_EQ(container.Get("source.0.toy")[1 << 19], 'x');
 }
 
@@ -243,9 +254,145 @@ TEST_F(ArtifactTest, AFileThatIsCutWhileItIsReadIsAnError) {
   writer.Add("source.0.toy", std::string(1 << 20, 'x'));
   std::string path = Write("m.tern", writer.Finish());
   Artifact artifact = Artifact::Open(path);
-  WriteFile(path, "gone");
+  Overwrite(path, "gone");
   EXPECT_EQ(ErrorOf([&] { artifact.container().Get("source.0.toy"); }),
             "section source.0.toy of the container was altered: its hash is wrong");
+}
+
+// A header in a file that is large and empty is refused by what it says, at once.
+TEST_F(ArtifactTest, AHeaderIsNotWorthGigabytes) {
+  constexpr uint64_t kBytes = uint64_t{12} << 30;
+  std::string header = Sealed();
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  std::string path = Write("m.so", header);
+  if (truncate(path.c_str(), kBytes) != 0) GTEST_SKIP() << "the file system has no such files";
+  EXPECT_EQ(OpenError(path), path +
+                                 ": the file was altered: it has 12884901888 bytes, and its ELF "
+                                 "headers tell of " +
+                                 std::to_string(ElfExtent(header)));
+  // The header alone: its section table is all zero.
+  path = Write("n.so", header.substr(0, 64));
+  ASSERT_EQ(truncate(path.c_str(), kBytes), 0);
+  EXPECT_NE(OpenError(path), "no error");
+  // A table of 10 GB.
+  std::string container = TestContainer().Finish().substr(0, 64), number;
+  AppendLe<uint64_t>(uint64_t{10} << 30, &number);
+  AppendLe<uint64_t>(kBytes, &number);
+  path = Write("m.tern", container.replace(16, 16, number));
+  ASSERT_EQ(truncate(path.c_str(), kBytes), 0);
+  EXPECT_EQ(OpenError(path),
+            path + ": the container's table has 10737418240 bytes, which 2 sections do not take");
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10) << "kilobytes";
+}
+
+TEST_F(ArtifactTest, OnlyFilesAreOpened) {
+  for (const std::string& path : {std::string("/dev/zero"), directory_.path()})
+    EXPECT_NE(OpenError(path).find("and a file is expected"), std::string::npos) << OpenError(path);
+}
+
+TEST_F(ArtifactTest, SaysWhichSectionWasAltered) {
+  std::string bytes = Sealed();
+  ElfSection section = *FindElfSection(bytes, kContainerSection);
+  auto altered = [&](uint64_t at) {
+    std::string changed = bytes;
+    changed[at] ^= 1;
+    std::string error = OpenError(Write("m.so", changed)), text = "; altered is ";
+    size_t found = error.find(text);
+    return found == std::string::npos ? error : error.substr(found + text.size());
+  };
+  EXPECT_EQ(altered(section.offset + section.size - 1), "section module.0 of its container");
+  EXPECT_EQ(altered(section.offset + 64 + 60),
+            "its container (the container's table was altered: its hash is wrong)");
+  EXPECT_EQ(altered(section.offset + 60), "what lies around its container");
+
+  bytes = TernFile({HostTriple()});
+  ContainerReader reader(bytes);
+  for (const auto& part : reader.sections()) {
+    std::string changed = bytes, path = directory_.File("m.tern");
+    changed[static_cast<size_t>(part.bytes.data() - bytes.data()) + part.bytes.size() / 2] ^= 1;
+    Write("m.tern", changed);
+    EXPECT_EQ(ErrorOf([&] { Artifact::Open(path).Verify(); }),
+              path + ": section " + part.name + " of the container was altered: its hash is wrong");
+  }
+}
+
+// Whoever looks at a file and whoever runs it refuse the same ones.
+TEST_F(ArtifactTest, VerifyingAndLoadingAgree) {
+  std::mt19937 random(1);
+  for (const std::string& bytes : {Sealed(), TernFile({HostTriple()})})
+    for (int i = 0; i < 100; ++i) {
+      std::string changed = bytes;
+      for (auto count = random() % 3 + 1; count > 0; --count)
+        changed[random() % changed.size()] ^= static_cast<char>(1 << random() % 8);
+      if (random() % 8 == 0) changed.resize(random() % changed.size());
+      std::string verified = ErrorOf([&] {
+        Artifact artifact = Artifact::FromBytes(changed, "m");
+        artifact.Verify();
+        artifact.LoadImports();
+      });
+      EXPECT_EQ(verified == "no error",
+                ErrorOf([&] { LoadModuleFromBytes(changed, "m"); }) == "no error")
+          << i << ": " << verified;
+      EXPECT_NE(verified, "no error") << i;
+    }
+}
+
+TEST_F(ArtifactTest, ErrorsStayOnTheirLine) {
+  ArtifactMeta meta = TestMeta();
+  meta.functions[0].name = meta.functions[1].name = "f\n\x1b[2Jforged: good";
+  ContainerWriter writer;
+  writer.Add("meta", WriteMeta(meta));
+  EXPECT_EQ(ErrorOf([&] { Artifact::FromBytes(writer.Finish(), "m"); }),
+            "m: meta.functions[1]: a second function named f\\u000a\\u001b[2Jforged: good");
+}
+
+// Each took minutes, or the stack, where every one was compared with all others.
+TEST(ArtifactMeta, TakesTimeInProportion) {
+  constexpr int kCount = 100000;
+  ArtifactMeta meta = TestMeta();
+  for (int i = 0; i < kCount; ++i) {
+    std::string name = "a_name_that_others_start_with_too_" + std::to_string(i);
+    meta.functions[0].params.push_back({name, DataType::Int(32)});
+    meta.functions.push_back({name, {}});
+    meta.imports.push_back({"toy", {}});
+    meta.root_imports.push_back(i + 1);
+  }
+  // Half of the functions are parts of the others.
+  size_t half = meta.functions.size() / 2;
+  for (size_t i = 0; i < half; ++i)
+    meta.functions[i].prepare = meta.functions[i].prepared = meta.functions[half + i].name;
+  EXPECT_EQ(ReadMeta(WriteMeta(meta)).PartNames().size(), half);
+}
+
+TEST_F(ArtifactTest, ManyModulesTakeTimeInProportion) {
+  constexpr int kCount = 50000;
+  ArtifactMeta meta = TestMeta();
+  meta.imports.assign(kCount, {"toy", {}});
+  meta.root_imports.clear();
+  ContainerWriter writer;
+  std::string module = SaveDeviceArtifact(ToyArtifact());
+  for (int i = 0; i < kCount; ++i) {
+    meta.root_imports.push_back(i);
+    writer.Add("module." + std::to_string(i), module);
+  }
+  writer.Add("meta", WriteMeta(meta));
+  Artifact artifact = Artifact::Open(Write("m.tern", writer.Finish()));
+  artifact.Verify();
+  EXPECT_EQ(artifact.LoadImports().size(), size_t{kCount});
+}
+
+TEST(ArtifactMeta, ImportsAreNotDeep) {
+  auto chain = [](int count) {
+    return MetaError([=](ArtifactMeta* meta) {
+      meta->imports.assign(static_cast<size_t>(count), {"toy", {}});
+      for (int i = 0; i + 1 < count; ++i) meta->imports[static_cast<size_t>(i)].imports = {i + 1};
+    });
+  };
+  EXPECT_EQ(chain(100), "no error");
+  EXPECT_EQ(chain(101), "meta.imports: nested deeper than 100");
+  EXPECT_EQ(chain(10000), "meta.imports: nested deeper than 100");
 }
 
 }  // namespace

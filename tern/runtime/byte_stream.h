@@ -6,12 +6,16 @@
 #define TERN_RUNTIME_BYTE_STREAM_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "tern/ffi/error.h"
 
 namespace tern::runtime {
+
+// Called before bytes of a file are looked at, with their place, where they are read by and by.
+using NeedBytes = std::function<void(uint64_t offset, uint64_t size)>;
 
 template <class T>
 void AppendLe(T value, std::string* out) {

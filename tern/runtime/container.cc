@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tern/ffi/text.h"
-#include "tern/runtime/byte_stream.h"
 #include "tern/runtime/sha256.h"
 
 namespace tern::runtime {
@@ -16,6 +15,7 @@ constexpr uint64_t kHashedHeaderSize = 32;
 constexpr uint64_t kHashSize = 32;
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kMaxNameSize = 255;
+constexpr uint64_t kEntrySize = 8 + 8 + 8 + kHashSize;  // of the table, without the name
 
 // Sizes read from a file are compared with the file's size before they get here: no overflow.
 uint64_t AlignUp(uint64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
@@ -29,7 +29,7 @@ bool IsLegalName(std::string_view name) {
 
 uint64_t TableSize(const std::map<std::string, std::string>& sections) {
   uint64_t size = 0;
-  for (const auto& [name, bytes] : sections) size += 8 + name.size() + 8 + 8 + kHashSize;
+  for (const auto& [name, bytes] : sections) size += kEntrySize + name.size();
   return size;
 }
 
@@ -73,7 +73,7 @@ std::string_view ContainerReader::Part(uint64_t offset, uint64_t size) const {
   return bytes_.substr(static_cast<size_t>(offset), static_cast<size_t>(size));
 }
 
-ContainerReader::ContainerReader(std::string_view bytes, Need need)
+ContainerReader::ContainerReader(std::string_view bytes, NeedBytes need)
     : bytes_(bytes), need_(std::move(need)) {
   ByteReader header(Part(0, std::min<uint64_t>(kHeaderSize, bytes.size())),
                     "the container's header");
@@ -82,7 +82,7 @@ ContainerReader::ContainerReader(std::string_view bytes, Need need)
   TERN_CHECK(version == kContainerVersion)
       << "container version " << version << " is not supported: this runtime reads version "
       << kContainerVersion;
-  uint32_t count = header.Int<uint32_t>();
+  uint64_t count = header.Int<uint32_t>();
   uint64_t table_size = header.Int<uint64_t>();
   uint64_t total_size = header.Int<uint64_t>();
   std::string_view table_hash = header.Take(kHashSize);
@@ -92,6 +92,10 @@ ContainerReader::ContainerReader(std::string_view bytes, Need need)
       << " bytes expected, " << bytes.size() << " found";
   TERN_CHECK(table_size <= bytes.size() - kHeaderSize)
       << "the container's table ends beyond its end";
+  TERN_CHECK(table_size >= count * (kEntrySize + 1) &&
+             table_size <= count * (kEntrySize + kMaxNameSize))
+      << "the container's table has " << table_size << " bytes, which " << count
+      << " sections do not take";
   std::string_view table_bytes = Part(kHeaderSize, table_size);
   TERN_CHECK(Sha256({bytes.substr(0, kHashedHeaderSize), table_bytes}) == table_hash)
       << "the container's table was altered: its hash is wrong";
@@ -100,7 +104,7 @@ ContainerReader::ContainerReader(std::string_view bytes, Need need)
   // There is one legal layout, so every byte outside the sections is known.
   ByteReader table(table_bytes, "the container's table");
   uint64_t end = kHeaderSize + table_size;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint64_t i = 0; i < count; ++i) {
     Section section;
     section.name = table.Sized();
     uint64_t offset = table.Int<uint64_t>();
@@ -123,26 +127,39 @@ ContainerReader::ContainerReader(std::string_view bytes, Need need)
                                   << " bytes behind its last section";
 }
 
-bool ContainerReader::Has(std::string_view name) const {
-  for (const Section& section : sections_)
-    if (section.name == name) return true;
-  return false;
+const ContainerReader::Section* ContainerReader::Find(std::string_view name) const {
+  auto found = std::lower_bound(
+      sections_.begin(), sections_.end(), name,
+      [](const Section& section, std::string_view key) { return section.name < key; });
+  return found != sections_.end() && found->name == name ? &*found : nullptr;
+}
+
+bool ContainerReader::Has(std::string_view name) const { return Find(name) != nullptr; }
+
+std::optional<std::string_view> ContainerReader::Verified(const Section& section) const {
+  auto offset = static_cast<uint64_t>(section.bytes.data() - bytes_.data());
+  std::string_view bytes = Part(offset, section.bytes.size());
+  return Sha256(bytes) == section.sha256 ? std::optional(bytes) : std::nullopt;
 }
 
 std::string_view ContainerReader::Get(std::string_view name) const {
-  for (const Section& section : sections_) {
-    if (section.name != name) continue;
-    auto offset = static_cast<uint64_t>(section.bytes.data() - bytes_.data());
-    std::string_view bytes = Part(offset, section.bytes.size());
-    TERN_CHECK(Sha256(bytes) == section.sha256)
-        << "section " << name << " of the container was altered: its hash is wrong";
-    return bytes;
+  if (const Section* section = Find(name)) {
+    std::optional<std::string_view> bytes = Verified(*section);
+    TERN_CHECK(bytes) << "section " << name << " of the container was altered: its hash is wrong";
+    return *bytes;
   }
   std::vector<std::string> names;
   for (const Section& section : sections_) names.push_back(section.name);
   TERN_THROW(ValueError) << "the container has no section " << name << "; it has "
                          << ffi::Join(names);
   return {};
+}
+
+std::vector<std::string> ContainerReader::AlteredSections() const {
+  std::vector<std::string> names;
+  for (const Section& section : sections_)
+    if (!Verified(section)) names.push_back(section.name);
+  return names;
 }
 
 }  // namespace tern::runtime

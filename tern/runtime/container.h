@@ -6,11 +6,13 @@
 #ifndef TERN_RUNTIME_CONTAINER_H_
 #define TERN_RUNTIME_CONTAINER_H_
 
-#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tern/runtime/byte_stream.h"
 
 namespace tern::runtime {
 
@@ -35,9 +37,7 @@ class ContainerWriter {
 // nobody asks for stays untouched.
 class ContainerReader {
  public:
-  // `need`, if there is one, is called before bytes are looked at, with their place.
-  using Need = std::function<void(uint64_t offset, uint64_t size)>;
-  explicit ContainerReader(std::string_view bytes, Need need = nullptr);
+  explicit ContainerReader(std::string_view bytes, NeedBytes need = nullptr);
 
   struct Section {
     std::string name;
@@ -48,13 +48,19 @@ class ContainerReader {
   bool Has(std::string_view name) const;
   // Throws where there is none or its hash is wrong.
   std::string_view Get(std::string_view name) const;
+  // Those whose hash is wrong. Reads everything.
+  std::vector<std::string> AlteredSections() const;
 
  private:
+  // Null where there is none.
+  const Section* Find(std::string_view name) const;
+  // Its bytes, if their hash is right.
+  std::optional<std::string_view> Verified(const Section& section) const;
   // The bytes at that place, which are within the container.
   std::string_view Part(uint64_t offset, uint64_t size) const;
 
   std::string_view bytes_;
-  Need need_;
+  NeedBytes need_;
   std::vector<Section> sections_;
 };
 

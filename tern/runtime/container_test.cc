@@ -126,5 +126,31 @@ TEST(Container, WriterRefusesBadNames) {
   EXPECT_THROW(writer.Add(std::string(256, 'x'), ""), Error);
 }
 
+// A table that the number of sections cannot make is not read.
+TEST(Container, TheTableHasTheSizeOfItsSections) {
+  for (auto [count, fits] : {std::pair(1u, true), {2u, true}, {3u, false}, {0u, false}}) {
+    std::string bytes = TwoSections(), number;
+    AppendLe<uint32_t>(count, &number);
+    bool needed = false;
+    std::string error = ErrorOf([&] {
+      ContainerReader(Resealed(bytes.replace(12, 4, number)),
+                      [&](uint64_t offset, uint64_t) { needed = needed || offset >= 64; });
+    });
+    EXPECT_EQ(needed, fits) << count;
+    if (fits) continue;
+    EXPECT_EQ(error, "the container's table has 114 bytes, which " + std::to_string(count) +
+                         " sections do not take");
+  }
+}
+
+TEST(Container, NamesWhatWasAltered) {
+  std::string bytes = TwoSections();
+  EXPECT_TRUE(ContainerReader(bytes).AlteredSections().empty());
+  bytes.back() ^= 1;
+  EXPECT_EQ(ContainerReader(bytes).AlteredSections(), std::vector<std::string>{"b"});
+  bytes[192] ^= 1;
+  EXPECT_EQ(ContainerReader(bytes).AlteredSections(), (std::vector<std::string>{"a", "b"}));
+}
+
 }  // namespace
 }  // namespace tern::runtime

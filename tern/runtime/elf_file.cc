@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/elf_file.h"
 
-#include "tern/runtime/byte_stream.h"
+#include <algorithm>
 
 namespace tern::runtime {
 namespace {
@@ -15,7 +15,7 @@ constexpr uint64_t kSectionTable = 40, kSectionEntrySize = 58, kSectionCount = 6
 constexpr uint64_t kSegmentTable = 32, kSegmentEntrySize = 54, kSegmentCount = 56;
 constexpr uint64_t kSegmentOffset = 8, kSegmentFileSize = 32;
 constexpr uint64_t kSectionType = 4, kSectionOffset = 24, kSectionSize = 32;
-constexpr uint32_t kTypeNoBits = 8;
+constexpr uint32_t kTypeNull = 0, kTypeNoBits = 8;
 constexpr uint16_t kExtendedIndex = 0xffff;
 
 struct Machine {
@@ -39,6 +39,56 @@ template <class T>
 T At(std::string_view bytes, uint64_t offset) {
   return LoadLe<T>(bytes.substr(static_cast<size_t>(offset), sizeof(T)));
 }
+
+// The section headers, all within the file.
+class SectionTable {
+ public:
+  SectionTable(std::string_view bytes, const NeedBytes& need) : bytes_(bytes) {
+    if (need) need(0, std::min<uint64_t>(bytes.size(), kHeaderSize));
+    CheckHeader(bytes);
+    table_ = At<uint64_t>(bytes, kSectionTable);
+    if (table_ == 0) return;
+    TERN_CHECK(At<uint16_t>(bytes, kSectionEntrySize) == kSectionHeaderSize &&
+               table_ <= bytes.size() && bytes.size() - table_ >= kSectionHeaderSize)
+        << "the ELF file's section table is out of bounds";
+    if (need) need(table_, kSectionHeaderSize);
+    // Counts too large for the header stand in section 0.
+    count_ = At<uint16_t>(bytes, kSectionCount);
+    if (count_ == 0) count_ = At<uint64_t>(bytes, table_ + kSectionSize);
+    TERN_CHECK(count_ <= (bytes.size() - table_) / kSectionHeaderSize)
+        << "the ELF file's section table is out of bounds";
+    names_index_ = At<uint16_t>(bytes, kNameSection);
+    if (names_index_ == kExtendedIndex) names_index_ = At<uint32_t>(bytes, table_ + 40);
+    TERN_CHECK(names_index_ < count_) << "the ELF file's section names are out of bounds";
+    if (need) need(table_, count_ * kSectionHeaderSize);
+  }
+
+  uint64_t size() const { return count_; }
+  uint64_t end() const { return table_ + count_ * kSectionHeaderSize; }
+  uint64_t names_index() const { return names_index_; }
+  uint32_t NameOffset(uint64_t index) const { return Field<uint32_t>(index, 0); }
+  bool HasContents(uint64_t index) const {
+    auto type = Field<uint32_t>(index, kSectionType);
+    return type != kTypeNull && type != kTypeNoBits;
+  }
+  ElfSection Contents(uint64_t index) const {
+    ElfSection section{Field<uint64_t>(index, kSectionOffset),
+                       Field<uint64_t>(index, kSectionSize)};
+    TERN_CHECK(HasContents(index) && section.offset <= bytes_.size() &&
+               section.size <= bytes_.size() - section.offset)
+        << "section " << index << " of the ELF file is out of bounds";
+    return section;
+  }
+
+ private:
+  template <class T>
+  T Field(uint64_t index, uint64_t offset) const {
+    return At<T>(bytes_, table_ + index * kSectionHeaderSize + offset);
+  }
+
+  std::string_view bytes_;
+  uint64_t table_ = 0, count_ = 0, names_index_ = 0;
+};
 
 }  // namespace
 
@@ -98,40 +148,31 @@ uint16_t CheckElfExtent(uint64_t size, const std::function<std::string(uint64_t,
   return machine;
 }
 
-std::optional<ElfSection> FindElfSection(std::string_view bytes, std::string_view name) {
-  CheckHeader(bytes);
-  uint64_t table = At<uint64_t>(bytes, kSectionTable);
-  if (table == 0) return std::nullopt;
-  TERN_CHECK(At<uint16_t>(bytes, kSectionEntrySize) == kSectionHeaderSize &&
-             table <= bytes.size() && bytes.size() - table >= kSectionHeaderSize)
-      << "the ELF file's section table is out of bounds";
-  // Counts too large for the header stand in section 0.
-  uint64_t count = At<uint16_t>(bytes, kSectionCount);
-  if (count == 0) count = At<uint64_t>(bytes, table + kSectionSize);
-  TERN_CHECK(count <= (bytes.size() - table) / kSectionHeaderSize)
-      << "the ELF file's section table is out of bounds";
-  uint64_t names_index = At<uint16_t>(bytes, kNameSection);
-  if (names_index == kExtendedIndex) names_index = At<uint32_t>(bytes, table + 40);
-  TERN_CHECK(names_index < count) << "the ELF file's section names are out of bounds";
-
-  auto contents = [&](uint64_t index) {
-    uint64_t header = table + index * kSectionHeaderSize;
-    ElfSection section{At<uint64_t>(bytes, header + kSectionOffset),
-                       At<uint64_t>(bytes, header + kSectionSize)};
-    TERN_CHECK(At<uint32_t>(bytes, header + kSectionType) != kTypeNoBits &&
-               section.offset <= bytes.size() && section.size <= bytes.size() - section.offset)
-        << "section " << index << " of the ELF file is out of bounds";
-    return section;
-  };
-  ElfSection where = contents(names_index);
-  std::string_view names = bytes.substr(where.offset, where.size);
-  for (uint64_t i = 0; i < count; ++i) {
-    uint32_t at = At<uint32_t>(bytes, table + i * kSectionHeaderSize);
-    if (at >= names.size()) continue;
-    std::string_view rest = names.substr(at);
-    if (rest.substr(0, rest.find('\0')) == name) return contents(i);
+std::optional<ElfSection> FindElfSection(std::string_view bytes, std::string_view name,
+                                         const NeedBytes& need) {
+  SectionTable table(bytes, need);
+  if (table.size() == 0) return std::nullopt;
+  ElfSection names = table.Contents(table.names_index());
+  for (uint64_t i = 0; i < table.size(); ++i) {
+    uint64_t at = table.NameOffset(i);
+    // The name, and the zero behind it.
+    if (at >= names.size || names.size - at <= name.size()) continue;
+    if (need) need(names.offset + at, name.size() + 1);
+    std::string_view text = bytes.substr(names.offset + at, name.size() + 1);
+    if (text.starts_with(name) && text.back() == '\0') return table.Contents(i);
   }
   return std::nullopt;
+}
+
+uint64_t ElfExtent(std::string_view bytes, const NeedBytes& need) {
+  SectionTable table(bytes, need);
+  uint64_t end = std::max(kHeaderSize, table.end());
+  for (uint64_t i = 0; i < table.size(); ++i) {
+    if (!table.HasContents(i)) continue;
+    ElfSection section = table.Contents(i);
+    end = std::max(end, section.offset + section.size);
+  }
+  return end;
 }
 
 }  // namespace tern::runtime

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "tern/runtime/byte_stream.h"
+
 namespace tern::runtime {
 
 bool IsElf(std::string_view bytes);
@@ -33,8 +35,11 @@ struct ElfSection {
   uint64_t offset = 0, size = 0;
 };
 // Where the section of that name lies, if the file has one. Every number of the file is checked;
-// throws on those that lie.
-std::optional<ElfSection> FindElfSection(std::string_view bytes, std::string_view name);
+// throws on those that lie. Looks at headers and names alone.
+std::optional<ElfSection> FindElfSection(std::string_view bytes, std::string_view name,
+                                         const NeedBytes& need = nullptr);
+// How many bytes the section table accounts for: where it, or the last section, ends.
+uint64_t ElfExtent(std::string_view bytes, const NeedBytes& need = nullptr);
 
 }  // namespace tern::runtime
 

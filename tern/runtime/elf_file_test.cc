@@ -29,6 +29,22 @@ TEST(ElfFile, FindsSections) {
   EXPECT_FALSE(FindElfSection(bytes, ".nosuch"));
 }
 
+TEST(ElfFile, HeadersTellHowLongItIs) {
+  std::string bytes = Library();
+  EXPECT_EQ(ElfExtent(bytes), bytes.size()) << "linkers put the section table at the end";
+  EXPECT_EQ(ElfExtent(bytes + std::string(1000, 'x')), bytes.size());
+}
+
+TEST(ElfFile, LooksAtHeadersAndNamesAlone) {
+  std::string bytes = Library();
+  uint64_t needed = 0;
+  FindElfSection(bytes, ".tern", [&](uint64_t offset, uint64_t size) {
+    EXPECT_LE(offset + size, bytes.size());
+    needed += size;
+  });
+  EXPECT_LT(needed, bytes.size() / 2);
+}
+
 TEST(ElfFile, RefusesOtherFiles) {
   EXPECT_EQ(ErrorOf([] { ElfMachine("text"); }), "not an ELF file");
   EXPECT_EQ(ErrorOf([] {

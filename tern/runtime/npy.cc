@@ -3,10 +3,12 @@
 // The format: magic, version, length of the header, a Python dictionary literal, the elements.
 #include "tern/runtime/npy.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <new>
 
-#include "tern/runtime/byte_stream.h"
+#include "tern/ffi/escape_text.h"
 #include "tern/runtime/file_bytes.h"
 
 namespace tern::runtime {
@@ -142,8 +144,15 @@ std::vector<int64_t> ColumnMajor(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-Tensor ParseNpy(std::string_view bytes) {
+Tensor ParseNpy(std::string_view bytes, const NeedBytes& need) {
   ByteReader reader(bytes, "the .npy file");
+  auto take = [&](uint64_t size) {
+    std::string_view taken = reader.Take(size);
+    if (need) need(static_cast<uint64_t>(taken.data() - bytes.data()), size);
+    return taken;
+  };
+  // Magic, version, and the length of the header.
+  if (need) need(0, std::min<uint64_t>(bytes.size(), kMagic.size() + 6));
   TERN_CHECK(bytes.starts_with(kMagic)) << "not a .npy file";
   reader.Take(kMagic.size());
   int major = reader.Int<uint8_t>();
@@ -151,16 +160,17 @@ Tensor ParseNpy(std::string_view bytes) {
   TERN_CHECK(major >= 1 && major <= 3)
       << "version " << major << " of the .npy format is not supported";
   uint64_t size = major == 1 ? reader.Int<uint16_t>() : reader.Int<uint32_t>();
-  Header header = HeaderReader(reader.Take(size)).Read();
+  Header header = HeaderReader(take(size)).Read();
   DataType dtype = TypeFromDescr(header.descr);
 
-  // The data is there before memory is asked for, so that a lying header costs nothing.
+  // The file is as long as the header says before memory is asked for: to lie costs nothing.
   uint64_t expected = static_cast<uint64_t>(dtype.bytes());
   for (int64_t extent : header.shape)
     TERN_CHECK(!__builtin_mul_overflow(expected, static_cast<uint64_t>(extent), &expected))
         << "the .npy file's shape is too large";
   std::string_view data = reader.Take(expected);
   reader.ExpectEnd();
+  if (need && expected > 0) need(bytes.size() - expected, expected);
   Tensor tensor =
       Tensor::Empty(header.shape, dtype, {kTernDeviceCpu, 0},
                     {header.fortran_order ? ColumnMajor(header.shape) : std::vector<int64_t>()});
@@ -172,11 +182,14 @@ Tensor ParseNpy(std::string_view bytes) {
 }
 
 Tensor ReadNpy(const std::string& path) {
-  std::string bytes = ReadFile(path);
+  PartlyReadFile file(path);
   try {
-    return ParseNpy(bytes);
+    return ParseNpy(file.bytes(), [&](uint64_t offset, uint64_t size) { file.Need(offset, size); });
   } catch (const Error& error) {
-    throw Error(error.kind(), path + ": " + error.message());
+    throw Error(error.kind(), path + ": " + ffi::Escaped(error.message()));
+  } catch (const std::bad_alloc&) {
+    throw Error("RuntimeError", path + ": there is no memory for its elements; the file has " +
+                                    std::to_string(file.bytes().size()) + " bytes");
   }
 }
 
@@ -203,8 +216,10 @@ void WriteNpy(const std::string& path, const Tensor& tensor) {
   bytes += std::string("\1\0", 2);
   AppendLe<uint16_t>(static_cast<uint16_t>(header.size()), &bytes);
   bytes += header;
-  bytes.append(tensor.as<char>(), tensor->num_bytes());
-  WriteFile(path, bytes);
+  PendingFile file(path);
+  file.Write(bytes);
+  file.Write({tensor.as<char>(), tensor->num_bytes()});
+  file.Finish();
 }
 
 }  // namespace tern::runtime

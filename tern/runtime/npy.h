@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tern/runtime/byte_stream.h"
 #include "tern/runtime/tensor.h"
 
 namespace tern::runtime {
@@ -14,7 +15,7 @@ namespace tern::runtime {
 // Little endian bool, integer and float types; throws on anything else, saying what it found. The
 // tensor is row major, whatever the file is.
 Tensor ReadNpy(const std::string& path);
-Tensor ParseNpy(std::string_view bytes);
+Tensor ParseNpy(std::string_view bytes, const NeedBytes& need = nullptr);
 // The type that values are written as: the own one, or where NumPy lacks that, one that holds them
 // exactly.
 inline DataType TypeInNpy(DataType dtype) {

@@ -2,6 +2,8 @@
 #include "tern/runtime/npy.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/test_data/test_environment.h"
@@ -119,7 +121,23 @@ TEST(Npy, ErrorsNameTheFile) {
   EXPECT_EQ(ErrorOf([&] { ReadNpy(directory.File("y.npy")); }),
             directory.File("y.npy") + ": cannot be opened: No such file or directory");
   EXPECT_EQ(ErrorOf([&] { ReadNpy(directory.path()); }),
-            directory.path() + ": cannot be read: Is a directory");
+            directory.path() + ": cannot be read: it is a directory, and a file is expected");
+}
+
+// Headers are looked at before what follows them.
+TEST(Npy, AHeaderIsNotWorthGigabytes) {
+  TempDirectory directory;
+  std::string path = directory.File("x.npy");
+  WriteFile(path, Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", ""));
+  uint64_t size = std::filesystem::file_size(path);
+  if (truncate(path.c_str(), off_t{12} << 30) != 0) GTEST_SKIP() << "no such files here";
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  EXPECT_EQ(ErrorOf([&] { ReadNpy(path); }), path + ": the .npy file has " +
+                                                 std::to_string((uint64_t{12} << 30) - size - 4) +
+                                                 " bytes too many");
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10) << "kilobytes";
 }
 
 }  // namespace

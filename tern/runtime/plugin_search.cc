@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "tern/ffi/environment.h"
+#include "tern/ffi/escape_text.h"
 #include "tern/ffi/json.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/file_bytes.h"
@@ -83,7 +84,7 @@ std::vector<PluginManifest> ReadManifests() {
       try {
         manifests.push_back(ReadPluginManifest(file));
       } catch (const Error& error) {
-        WarnOnce(file, error.message());
+        WarnOnce(file, ffi::Escaped(error.message()));
       }
     }
   return manifests;
@@ -122,7 +123,7 @@ std::vector<std::string> ManifestPath() {
 }
 
 PluginManifest ReadPluginManifest(const std::string& file) {
-  ffi::Any json = ffi::ParseJson(ReadFile(file));
+  ffi::Any json = ffi::ParseJson(ReadFile(file, kMostTextBytes));
   auto map = json.TryAs<ffi::Map>();
   TERN_CHECK(map) << "a manifest is an object";
   const ffi::Any* version = (*map)->Find("version");

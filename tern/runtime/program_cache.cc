@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 
 #include "tern/ffi/environment.h"
@@ -49,20 +48,6 @@ std::string ReadOwn(const std::string& path) {
   }
 }
 
-bool WriteNew(const std::string& path, std::string_view head, std::string_view hash,
-              std::string_view value) {
-  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (file < 0) return false;
-  bool is_written = true;
-  for (std::string_view part : {head, hash, value})
-    while (is_written && !part.empty()) {
-      ssize_t count = write(file, part.data(), part.size());
-      is_written = count > 0;
-      if (is_written) part.remove_prefix(static_cast<size_t>(count));
-    }
-  return close(file) == 0 && is_written;
-}
-
 }  // namespace
 
 std::optional<ProgramCache> ProgramCache::FromEnvironment() {
@@ -102,17 +87,20 @@ std::optional<std::string> ProgramCache::Find(const std::string& key) const {
 }
 
 void ProgramCache::Store(const std::string& key, std::string_view value) const {
-  static std::atomic<unsigned> count{0};
   std::error_code ignored;
   if (value.size() > max_bytes_) return;
   bool is_new = fs::create_directories(directory_, ignored);
   if (is_new) chmod(directory_.c_str(), S_IRWXU);
-  std::string temporary = directory_ + "/" + key + "." + std::to_string(getpid()) + "." +
-                          std::to_string(count++) + kTemporary;
-  if (WriteNew(temporary, kMagic, Sha256({key, value}), value) &&
-      rename(temporary.c_str(), PathOf(key).c_str()) == 0)
-    return Trim();
-  unlink(temporary.c_str());
+  try {
+    PendingFile file(PathOf(key), S_IRUSR | S_IWUSR);
+    file.Write(kMagic);
+    file.Write(Sha256({key, value}));
+    file.Write(value);
+    file.Finish();
+  } catch (const Error&) {
+    return;  // there is no room for it: it will be made again
+  }
+  Trim();
 }
 
 void ProgramCache::Trim() const {

@@ -15,9 +15,17 @@
 namespace tern::tir {
 namespace {
 
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of a text; nobody writes more
+
 std::string ReadFile(const std::filesystem::path& path) {
+  // Before it is opened: pipes wait for a writer, and devices may have no end.
+  std::error_code failed;
+  TERN_CHECK(std::filesystem::is_regular_file(path, failed)) << "cannot read " << path.string();
+  uint64_t size = std::filesystem::file_size(path, failed);
+  TERN_CHECK(size <= kMostBytes) << "cannot read " << path.string() << ": it has " << size
+                                 << " bytes, and at most " << kMostBytes << " are expected";
   std::ifstream file(path, std::ios::binary);
-  TERN_CHECK(file && std::filesystem::is_regular_file(path)) << "cannot read " << path.string();
+  TERN_CHECK(file) << "cannot read " << path.string();
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -96,7 +96,8 @@ class Suite {
   void Select() {
     std::vector<Variant> variants;
     for (const std::string& path : options_.programs)
-      Append(std::filesystem::path(path).stem().string(), runtime::ReadFile(path), &variants);
+      Append(std::filesystem::path(path).stem().string(),
+             runtime::ReadFile(path, runtime::kMostTextBytes), &variants);
     size_t given = variants.size();
     for (const SuiteFile& file : SuiteFiles()) Append(file.name, file.text, &variants);
     CheckGaps(variants);

@@ -71,8 +71,9 @@ tir::PrimFunc OnlyFunction(const ir::IRModule& module, const char* flag) {
 }
 
 ir::IRModule WithTrace(const ir::IRModule& module, const std::string& path) {
-  schedule::Trace trace = WithContext(
-      "reading " + path, [&] { return schedule::Trace::Parse(runtime::ReadFile(path)); });
+  schedule::Trace trace = WithContext("reading " + path, [&] {
+    return schedule::Trace::Parse(runtime::ReadFile(path, runtime::kMostTextBytes));
+  });
   OnlyFunction(module, "--replay");
   return tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
     return schedule::WithSchedule(function, trace);

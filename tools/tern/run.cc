@@ -121,7 +121,9 @@ int Run(const RunOptions& options) {
       << "--check interp needs the .tir file, not a compiled one";
   runtime::RunOptions run = MakeRunOptions(options);
   std::vector<runtime::FunctionInfo> chosen = program.meta.functions;
-  std::erase_if(chosen, [&](const auto& function) { return program.meta.IsPart(function); });
+  std::erase_if(chosen, [parts = program.meta.PartNames()](const runtime::FunctionInfo& function) {
+    return parts.contains(function.name);
+  });
   if (!options.entry.empty()) chosen = {FindEntry(program.meta, options.entry)};
   bool right = true;
   for (const runtime::FunctionInfo& info : chosen)

@@ -4,11 +4,11 @@
 import { ByteReader, Container, isContainer } from "./container.js";
 import { isHandle } from "./dtype.js";
 import { check, runtimeError, TernError } from "./error.js";
-import { bytesToChars, bytesToText, readJson, writeJson } from "./json.js";
+import { bytesToChars, bytesToText, escaped, readJson, writeJson } from "./json.js";
 import { describeValue, ValueReader } from "./value_reader.js";
 
 const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
-const kLaunchTags = ["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "shared.dynamic"];
+const kLaunchTag = /^((block|thread)Idx\.[xyz]|shared\.dynamic)$/;
 
 const nonEmpty = (value, what) => (item) => item.text() || value.fail(`the ${what} is empty`);
 
@@ -36,8 +36,13 @@ const readFunction = (value) => value.record({
   ...(value.has("prepare") || value.has("prepared")) && { prepare: "text", prepared: "text" } });
 
 // Parts of a function are functions without parts.
-const checkParts = (all) => all.forEach(({ name, prepare: a, prepared: b }) => (a || b) && [a, b].forEach((part) => check(
-  all.some((one) => one.name === part && !one.prepare), () => `meta.functions: ${name} is prepared by '${part}', which is no function`))) || all;
+function checkParts(all) {
+  const simple = new Set(all.filter((one) => !one.prepare).map((one) => one.name));
+  for (const { name, prepare: a, prepared: b } of all)
+    for (const part of a || b ? [a, b] : [])
+      check(simple.has(part), () => `meta.functions: ${name} is prepared by '${part}', which is no function`);
+  return all;
+}
 
 const readIndices = (count) => (list) => list.items((item) => {
   const index = item.int(0n, kMaxInt);
@@ -45,13 +50,14 @@ const readIndices = (count) => (list) => list.items((item) => {
 });
 
 // From the root every import is reached once: no cycle, nothing shared or lost.
-function checkTree({ imports, root_imports: pending }) {
+function checkTree({ imports, root_imports: level }) {
   const reached = new Set();
-  for (pending = [...pending]; pending.length;) {
-    const index = pending.pop();
-    check(!reached.has(index), () => `meta.imports: import ${index} is imported twice or imports itself`);
-    reached.add(index);
-    pending.push(...imports[index].imports);
+  for (let depth = 0; level.length; level = level.flatMap((index) => imports[index].imports)) {
+    check(depth++ < 100, () => "meta.imports: nested deeper than 100");
+    for (const index of level) {
+      check(!reached.has(index), () => `meta.imports: import ${index} is imported twice or imports itself`);
+      reached.add(index);
+    }
   }
   imports.forEach((_, i) => check(reached.has(i), () => `meta.imports: import ${i} is not reached from the root`));
 }
@@ -97,7 +103,7 @@ function readBindings(value, numTensors, numScalars) {
 
 function readKernel(value) {
   const tags = new Set(), tag = (item) => {
-    if (!kLaunchTags.includes(item.text()))
+    if (!kLaunchTag.test(item.text()))
       item.fail(`expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z and shared.dynamic, got ${item.value}`);
     if (tags.has(item.value)) item.fail(`${item.value} stands twice`);
     tags.add(item.value);
@@ -156,13 +162,12 @@ export class Artifact {
     try {
       return await body();
     } catch (error) {
-      throw error instanceof TernError ? new TernError(error.kind, `${this.name}: ${error.message}`) : error;
+      throw error instanceof TernError ? new TernError(error.kind, `${this.name}: ${escaped(error.message)}`) : error;
     }
   }
 
   get hosts() {
-    return this.#container.sections.map(({ name }) => name).filter((name) => name.startsWith(kHostPrefix))
-      .map((name) => name.slice(kHostPrefix.length));
+    return this.#container.names.filter((name) => name.startsWith(kHostPrefix)).map((name) => name.slice(kHostPrefix.length));
   }
 
   readImports() {

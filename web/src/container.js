@@ -4,7 +4,7 @@
 import { check, runtimeError } from "./error.js";
 import { bytesToChars } from "./json.js";
 
-const kMagic = "\x7fTERN\r\n\x1a", kVersion = 1, kAlignment = 64, kHeaderSize = 64, kHashSize = 32, kMaxNameSize = 255;
+const kMagic = "\x7fTERN\r\n\x1a", kVersion = 1, kAlignment = 64, kHeaderSize = 64, kHashSize = 32, kMaxNameSize = 255, kEntrySize = 56;
 
 /** Little-endian integers and length-prefixed bytes; trusts no length. */
 export class ByteReader {
@@ -44,23 +44,23 @@ async function hashIs(bytes, expected) {
 }
 
 export class Container {
-  sections = [];
+  #byName = new Map();
 
   static async open(bytes) {
     const header = new ByteReader(bytes.subarray(0, kHeaderSize), "the container's header");
-    check(bytesToChars(header.take(kMagic.length)) === kMagic, () => "not a Tern container");
+    check(isContainer(header.take(kMagic.length)), () => "not a Tern container");
     const version = header.uint32();
     check(version === kVersion, () => `container version ${version} is not supported: this runtime reads version ${kVersion}`);
     const count = header.uint32(), tableSize = header.uint64(), totalSize = header.uint64(), hash = header.take(kHashSize);
     check(totalSize === BigInt(bytes.length), () => `the container is ${
       bytes.length < totalSize ? "truncated" : "followed by other bytes"}: ${totalSize} bytes expected, ${bytes.length} found`);
     check(tableSize <= bytes.length - kHeaderSize, () => "the container's table ends beyond its end");
+    check(tableSize >= count * (kEntrySize + 1) && tableSize <= count * (kEntrySize + kMaxNameSize),
+          () => `the container's table has ${tableSize} bytes, which ${count} sections do not take`);
     const end = kHeaderSize + Number(tableSize), hashed = new Uint8Array(bytes.subarray(kHashSize, end));
     hashed.set(bytes.subarray(0, kHashSize));
     check(await hashIs(hashed, hash), () => "the container's table was altered: its hash is wrong");
-    const container = new Container();
-    container.#readTable(bytes, bytes.subarray(kHeaderSize, end), count);
-    return container;
+    return new Container().#readTable(bytes, bytes.subarray(kHeaderSize, end), count);
   }
 
   // There is one layout: every byte outside the sections is known.
@@ -77,16 +77,21 @@ export class Container {
       check(bytes.subarray(end, start).every((byte) => byte === 0),
             () => `the bytes before section ${name} of the container are not zero`);
       last = name, end = start + Number(size);
-      this.sections.push({ name, bytes: bytes.subarray(start, end), hash });
+      this.#byName.set(name, { bytes: bytes.subarray(start, end), hash });
     }
     reader.expectEnd();
     check(end === bytes.length, () => `the container has ${bytes.length - end} bytes behind its last section`);
+    return this;
+  }
+
+  get names() {
+    return [...this.#byName.keys()];
   }
 
   /** The section's bytes, verified. */
   async get(name) {
-    const section = this.sections.find((candidate) => candidate.name === name);
-    check(section, () => `the container has no section ${name}; it has ${this.sections.map((other) => other.name).join(", ")}`);
+    const section = this.#byName.get(name);
+    check(section, () => `the container has no section ${name}; it has ${this.names.join(", ") || "none"}`);
     check(await hashIs(section.bytes, section.hash), () => `section ${name} of the container was altered: its hash is wrong`);
     return section.bytes;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A WebGPU device: memory, pipelines, commands that wait to be submitted.
 import { check, runtimeError } from "./error.js";
 import { DeviceMemory, Workspace } from "./memory.js";
 import { Place } from "./tensor.js";
@@ -30,7 +29,7 @@ class Commands {
   }
 
   copy(from, to, bytes) {
-    this.#encoder ??= this.#gpu.createCommandEncoder();
+    this.pass();
     this.#endPass();
     this.#encoder.copyBufferToBuffer(from.buffer, 0, to.buffer, 0, bytes);
   }
@@ -74,7 +73,6 @@ export class Device extends Place {
     });
   }
 
-  /** Throws where the device can do no more. */
   check() {
     if (this.#lost) throw runtimeError(`the WebGPU device was lost: ${this.#lost}; tern.init() gives a new one`);
   }
@@ -85,7 +83,7 @@ export class Device extends Place {
     return [this.gpu[make]({ layout: this.gpu.createPipelineLayout({ bindGroupLayouts: [layout] }), compute }), compute.module];
   }
 
-  /** A promise of it. Each is compiled once. */
+  /** A promise of it. */
   pipeline(description) {
     const { wgsl, entries, constants } = description, key = JSON.stringify([wgsl, entries, constants]);
     if (!this.#pipelines.has(key)) this.#pipelines.set(key, this.#compile(description));

@@ -7,7 +7,7 @@ const kInt = 0, kUInt = 1, kFloat = 2, kHandle = 3, kBool = 6, kMaxLanes = 32767
 
 // By name: the code, the bits, and the array of elements as they are.
 const kScalars = {
-  bool: [kBool, 8, Uint8Array], handle: [kHandle, 64],
+  __proto__: null, bool: [kBool, 8, Uint8Array], handle: [kHandle, 64],
   int4: [kInt, 4], int8: [kInt, 8, Int8Array], int16: [kInt, 16, Int16Array], int32: [kInt, 32, Int32Array], int64: [kInt, 64, BigInt64Array],
   uint4: [kUInt, 4], uint8: [kUInt, 8, Uint8Array], uint16: [kUInt, 16, Uint16Array], uint32: [kUInt, 32, Uint32Array],
   uint64: [kUInt, 64, BigUint64Array],
@@ -19,7 +19,7 @@ const kScalars = {
 /** {name, code, bits, lanes} of a type's name; null where it is none. */
 export function parseType(name) {
   const [, scalar, vector, scalable, lanes = "1"] = /^([^x]*)(x(vscalex)?([1-9][0-9]*))?$/.exec(name) ?? [];
-  if (!scalar || !Object.hasOwn(kScalars, scalar)) return null;
+  if (!kScalars[scalar]) return null;
   const [code, bits, array] = kScalars[scalar], count = Number(lanes);
   if (vector && (count < 2 || count > kMaxLanes || !array)) return null;
   return { name, code, bits, lanes: scalable ? -count : count };
@@ -27,13 +27,12 @@ export function parseType(name) {
 
 /** Of a tensor's elements: with `bytes` and `array`. */
 export function tensorType(name) {
-  const array = Object.hasOwn(kScalars, name) && kScalars[name][2];
+  const array = kScalars[name]?.[2];
   if (array) return { ...parseType(name), bytes: array.BYTES_PER_ELEMENT, array };
   const legal = Object.keys(kScalars).filter((other) => kScalars[other][2]);
   throw typeError(`${name} is no type of a tensor's elements; there are ${legal.join(", ")}`);
 }
 
-/** Of DLPack's numbers, for messages. */
 export const typeName = (code, bits) =>
   Object.keys(kScalars).find((name) => kScalars[name][0] === code && kScalars[name][1] === bits) ?? `type(${code}, ${bits})`;
 
@@ -46,10 +45,9 @@ export function fits({ code, bits }, value) {
   return bits === 64 || value === (code === kUInt ? BigInt.asUintN : BigInt.asIntN)(bits, value);
 }
 
-/** The type whose elements a typed array holds. */
 export function typeOfArray(array) {
   const name = array.constructor.name.toLowerCase().replace(/^big|clamped|array$/g, "");
-  return Object.hasOwn(kScalars, name) ? name : tensorType(array.constructor.name).name;
+  return kScalars[name] ? name : tensorType(array.constructor.name).name;
 }
 
 // Narrow floats: mantissa bits, exponent bias, the bits of the largest number, of infinity and of NaN.

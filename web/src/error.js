@@ -12,7 +12,9 @@ export class TernError extends Error {
 export const runtimeError = (message) => new TernError("RuntimeError", message);
 export const typeError = (message) => new TernError("TypeError", message);
 
-/** For mistakes of the user. The message is made when it is needed. */
+export const shapeText = (shape) => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+
+/** For mistakes of the user. */
 export function check(condition, message) {
   if (!condition) throw new TernError("ValueError", message());
 }

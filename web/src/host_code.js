@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The environment of the WebAssembly module that Tern compiled; values as in docs/abi.md.
+// Host code is a WebAssembly module; values as in docs/abi.md.
 import { typeName } from "./dtype.js";
-import { runtimeError, TernError } from "./error.js";
+import { runtimeError, shapeText, TernError } from "./error.js";
 import { bytesToText } from "./json.js";
 import { describeValue } from "./value_reader.js";
 
@@ -82,8 +82,7 @@ export class HostCode {
     const view = this.#view, at = value.pointer, shapeAt = view.getUint32(at + 20, true);
     const shape = Array.from({ length: view.getInt32(at + 12, true) }, (_, i) => view.getBigInt64(shapeAt + 8 * i, true));
     const device = Object.keys(kDevices).find((name) => kDevices[name] === view.getInt32(at + 4, true));
-    return `${typeName(view.getUint8(at + 16), view.getUint8(at + 17))} tensor of shape (${shape.join(", ")}${
-      shape.length === 1 ? "," : ""}) on ${device}:0`;
+    return `${typeName(view.getUint8(at + 16), view.getUint8(at + 17))} tensor of shape ${shapeText(shape)} on ${device}:0`;
   }
 
   #writeTensor(tensor, data) {

@@ -100,9 +100,13 @@ export function readJson(bytes) {
   return document;
 }
 
+const unicode = (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** On one line. */
+export const escaped = (text) => text.replace(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, unicode);
+
 /** As Tern writes it: keys in the order of their bytes, no white space. */
 export function writeJson(value) {
-  const escape = (c) => c < " " && c !== "\n" ? `\\u00${c.charCodeAt(0).toString(16).padStart(2, "0")}` : JSON.stringify(c).slice(1, -1);
+  const escape = (c) => c < " " && c !== "\n" ? unicode(c) : JSON.stringify(c).slice(1, -1);
   if (typeof value === "string") return `"${value.replace(/["\\\0-\x1f]/g, escape)}"`;
   if (Array.isArray(value)) return `[${value.map(writeJson).join()}]`;
   if (!(value instanceof Map)) return String(value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// WebGPU kernels (docs/webgpu.md): pipelines, and what a launch puts into the commands.
+// WebGPU kernels (docs/webgpu.md).
 import { fits, isFloat, isHandle, parseType } from "./dtype.js";
 import { check, runtimeError, TernError, typeError } from "./error.js";
 

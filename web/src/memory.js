@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory of a WebGPU device: of tensors, and temporary.
 import { check, runtimeError } from "./error.js";
 
 const kWord = 4, kGranule = 16, kMaxIdle = 256 << 20;
@@ -64,7 +63,7 @@ export class DeviceMemory {
 export class Workspace {
   #device;
   #idle = [];
-  #used = new Map();
+  used = new Map();
 
   constructor(device) {
     this.#device = device;
@@ -73,22 +72,18 @@ export class Workspace {
   take(bytes) {
     const i = this.#idle.findIndex(({ size }) => size >= bytes && size <= 2 * Math.max(bytes, kGranule));
     const memory = i < 0 ? new DeviceMemory(this.#device, bytes) : this.#idle.splice(i, 1)[0];
-    this.#used.set(memory.id, memory);
+    this.used.set(memory.id, memory);
     return memory;
   }
 
-  find(id) {
-    return this.#used.get(id);
-  }
-
   giveBack(id) {
-    if (this.#used.has(id)) this.#idle.push(this.#used.get(id));
-    this.#used.delete(id);
+    if (this.used.has(id)) this.#idle.push(this.used.get(id));
+    this.used.delete(id);
   }
 
   /** At the end of a call. Buffers are kept for the next. */
   giveBackAll() {
-    for (const id of [...this.#used.keys()]) this.giveBack(id);
+    for (const id of [...this.used.keys()]) this.giveBack(id);
     let total = this.#idle.reduce((sum, { size }) => sum + size, 0);
     while (total > kMaxIdle) {
       total -= this.#idle[0].size;

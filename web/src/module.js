@@ -92,7 +92,7 @@ export class Module {
       handleOf: (memory) => (memories.set(memory.id, memory), memory.id),
       allocate: (bytes) => workspace.take(bytes).id,
       free: (id) => workspace.giveBack(id),
-      launch: (name, given, describe) => this.#find(name).launch(given, describe, (id) => memories.get(id) ?? workspace.find(id)),
+      launch: (name, given, describe) => this.#find(name).launch(given, describe, (id) => memories.get(id) ?? workspace.used.get(id)),
     });
     try {
       return device ? device.batch(run) : run();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { fromFloats, isNarrowFloat, tensorType, toFloats, typeOfArray } from "./dtype.js";
-import { check, typeError } from "./error.js";
+import { check, shapeText, typeError } from "./error.js";
 
 const sizeOf = (shape) => shape.reduce((a, b) => a * b, 1);
-const shapeText = (shape) => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
 
 function checkNumbers(numbers, what, least) {
   check(Array.isArray(numbers) && numbers.every((n) => Number.isSafeInteger(n) && n >= least),

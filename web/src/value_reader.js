@@ -7,7 +7,10 @@ export function describeValue(value) {
   if (value === null) return "none";
   if (typeof value === "bigint") return `int ${value}`;
   if (typeof value === "boolean") return `bool ${value}`;
-  if (typeof value === "number") return `float ${Number(value.toPrecision(6))}`;
+  if (typeof value === "number") {
+    const [digits, sign, power] = value.toExponential(5).split(/e(.)/);
+    return `float ${power > (sign < "-" ? 5 : 4) ? `${+digits}e${sign}${power.padStart(2, 0)}` : +value.toPrecision(6)}`;
+  }
   if (typeof value === "string") return `string "${value.length <= 40 ? value : `${value.slice(0, 40)}...`}"`;
   return Array.isArray(value) ? "Array" : "Map";
 }

@@ -15,7 +15,7 @@ async function verdictOf(what, bytes) {
   try {
     if (what === "artifact") return await (await Artifact.open(bytes, "m")).readImports(), "";
     const container = await Container.open(bytes);
-    for (const { name } of container.sections) await container.get(name);
+    for (const name of container.names) await container.get(name);
     return "";
   } catch (error) {
     if (!(error instanceof TernError)) throw error;

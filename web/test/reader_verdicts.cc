@@ -60,8 +60,9 @@ void Damage(const std::string& bytes, const std::function<void(const std::string
 }
 
 void ForgeNumbers(const std::string& bytes) {
-  // The table size, the total size, and the first section's name length, offset and size.
-  for (size_t at : {size_t{16}, size_t{24}, size_t{64}, size_t{73}, size_t{81}})
+  // The number of sections, the table size, the total size, and the first section's name length,
+  // offset and size.
+  for (size_t at : {size_t{12}, size_t{16}, size_t{24}, size_t{64}, size_t{73}, size_t{81}})
     for (uint64_t value : {uint64_t{0}, uint64_t{2}, uint64_t{255}, uint64_t{1} << 53,
                            uint64_t{1} << 63, ~uint64_t{0}, ~uint64_t{63}}) {
       std::string number;
@@ -80,10 +81,11 @@ std::string File(const std::string& meta, const std::string& module) {
 // With pieces put in, left out and written twice. Pieces are those that JSON is made of.
 std::string Mutated(const std::string& text, std::mt19937* random) {
   static const char* const kPieces[] = {
-      "\"",      "{",       "}",    "[",    "]",    ",",     ":",        "0",
-      "1",       "-",       ".5",   "e9",   "e999", " ",     "\\",       "\\n",
-      "\\u0041", "\\ud83d", "true", "null", "\n",   "\"a\"", "\"a\":1,", "99999999999999999999",
-      "float33"};
+      "\"",      "{",       "}",       "[",     "]",           ",",
+      ":",       "0",       "1",       "-",     ".5",          "e9",
+      "e999",    " ",       "\\",      "\\n",   "\\u0041",     "\\ud83d",
+      "true",    "null",    "\n",      "\"a\"", "\"a\":1,",    "99999999999999999999",
+      "float33", "\\u001b", "\\u202e", "\xff",  "\xe2\x80\xae"};
   auto below = [&](size_t n) { return static_cast<size_t>((*random)() % n); };
   size_t at = below(text.size() + 1), size = std::min(below(12), text.size() - at);
   std::string piece = kPieces[below(std::size(kPieces))];
@@ -128,6 +130,32 @@ std::string PreparedMeta() {
   return WriteMeta(meta);
 }
 
+// Modules one below the other.
+std::string DeepMeta(int depth) {
+  ArtifactMeta meta = TestMeta();
+  meta.imports.assign(static_cast<size_t>(depth), {"toy", {}});
+  for (int i = 0; i + 1 < depth; ++i) meta.imports[static_cast<size_t>(i)].imports = {i + 1};
+  return WriteMeta(meta);
+}
+
+// So many of everything that comparing each with all others shows, and more modules than a function
+// takes arguments.
+std::string LongMeta() {
+  constexpr int kFunctions = 8192, kModules = 1 << 17;
+  ArtifactMeta meta = TestMeta();
+  for (int i = 0; i < kFunctions; ++i) {
+    meta.functions[1].params.push_back({"p" + std::to_string(i), DataType::Int(32)});
+    meta.functions.push_back({"f" + std::to_string(i), {}});
+    meta.functions.push_back({"w" + std::to_string(i), {}});
+    meta.functions.back().prepare = meta.functions.back().prepared = "f" + std::to_string(i);
+  }
+  for (int i = 1; i <= kModules; ++i) {
+    meta.imports.push_back({"toy", {}});
+    meta.imports[0].imports.push_back(i);
+  }
+  return WriteMeta(meta);
+}
+
 // What the fuzzers of the C++ readers start from.
 void AsAnything(const std::string& bytes) {
   AsContainer(bytes);
@@ -154,6 +182,8 @@ void Main(uint32_t seed) {
   reader.Sized();
   std::string map(reader.Sized()), bound = BoundMap(), prepared = PreparedMeta();
   AsArtifact(File(prepared, module));
+  for (int depth : {100, 101}) AsArtifact(File(DeepMeta(depth), module));
+  AsArtifact(File(LongMeta(), module));
   std::string number = "\"dynamic_shared_bytes\":24", flag = "\"dynamic_shared_bytes\":true";
   AsArtifact(File(meta, WithMap(std::string(map).replace(map.find(number), number.size(), flag))));
   for (int i = 0; i < 1200; ++i) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
-#include <fstream>
 
 #include "tern/codegen/temporary_directory.h"
 #include "tern/ffi/json.h"
@@ -70,11 +69,6 @@ std::vector<Outcome> BatchExecutor::Run(const std::vector<Call>& calls) {
 // The calls from `first` on; returns the file.
 std::string BatchExecutor::WriteBatch(size_t first, const std::vector<Call>& calls) {
   std::string batch = directory_.File("batch");
-  std::ofstream file(batch);
-  for (size_t i = first; i < calls.size(); ++i) file << Line(i, calls[i]) << "\n";
-  file.close();
-  TERN_CHECK(file) << "cannot write " << batch;
-  return batch;
 }
 
 std::string BatchExecutor::ResultFile(size_t call, size_t param, const char* ending) const {
