@@ -12,8 +12,10 @@
 namespace tern {
 
 // Of "KIND" or "KIND:NUMBER", as in "x:0": the target kind whose functions take tensors of that
-// device, with the attributes that the plugin's detector says. Throws where the plugin is absent,
-// where it has no detector, and where there is no such device.
+// device, with the attributes that the plugin's detector says. A code generator may have its own,
+// as the global function target.detect.<kind>, from the number of a device to a map: that of "cpu"
+// says mcpu and the features of this machine. Throws where the plugin is absent, where there is no
+// detector, and where there is no such device.
 target::Target DetectTarget(std::string_view device);
 
 }  // namespace tern

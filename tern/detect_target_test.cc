@@ -71,5 +71,22 @@ TEST(DetectTarget, NoDetectorIsAnotherError) {
   EXPECT_EQ(ErrorOf([] { DetectTarget("nosuch"); }).find("the nosuch runtime is not loaded: "), 0u);
 }
 
+// This machine's, spelt out: the same as what `native` stands for.
+TEST(DetectTarget, OfTheHost) {
+  target::Target target = DetectTarget("cpu");
+  EXPECT_EQ(target->kind->name, target::Target::DefaultHost()->kind->name);
+  EXPECT_EQ(DetectTarget("cpu:0")->str(), target->str());
+  EXPECT_EQ(ErrorOf([] { DetectTarget("cpu:7"); }),
+            "no such device: cpu:7; there is one cpu device: cpu:0");
+  if (target->kind->attrs.count("mcpu") == 0) return;  // its compiler knows
+  EXPECT_NE(target->GetString("mcpu"), "native");
+  EXPECT_NE(target->GetString("mcpu"), "generic");
+  target::Machine detected = target::DescribeMachine(target),
+                  native = target::DescribeMachine(target::Target::Parse("llvm -mcpu=native"));
+  EXPECT_EQ(detected.vector_bytes, native.vector_bytes);
+  EXPECT_EQ(detected.l1_bytes, native.l1_bytes);
+  EXPECT_EQ(detected.l2_bytes, native.l2_bytes);
+}
+
 }  // namespace
 }  // namespace tern

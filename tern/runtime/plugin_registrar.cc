@@ -25,6 +25,13 @@ void CheckTable(const char* what, const std::string& kind, const Table* table,
       << sizeof(void*) << " from " << size_of_version_1 << " on is expected";
 }
 
+// Few are compared with few.
+constexpr size_t kMaxKinds = 64;
+
+void CheckRoom(const char* what, size_t already) {
+  TERN_CHECK(already < kMaxKinds) << "more than " << kMaxKinds << " " << what << " are registered";
+}
+
 void CheckPresent(const char* what, const std::string& kind, const char* member, bool present) {
   TERN_CHECK(present) << what << " " << kind << ": " << member << " is null";
 }
@@ -78,6 +85,7 @@ StagedRegistrations::StagedRegistrations() {
 void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* table) {
   std::string kind = NameOf("device kind", raw_kind);
   CheckTable("device kind", kind, table, TERN_DEVICE_API_MIN_SIZE);
+  CheckRoom("device kinds", devices_.size());
   const TernDeviceApi api = WholeTable(table);
   auto present = [&](const char* member, bool is) {
     CheckPresent("device kind", kind, member, is);
@@ -113,6 +121,7 @@ void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* t
 void StagedRegistrations::AddKernelLoader(const char* raw_kind, const TernKernelLoader* loader) {
   std::string kind = NameOf("kernel loader", raw_kind);
   CheckTable("kernel loader", kind, loader);
+  CheckRoom("kernel loaders", loaders_.size());
   auto present = [&](const char* member, bool is) {
     CheckPresent("kernel loader", kind, member, is);
   };

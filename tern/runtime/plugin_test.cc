@@ -105,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenPlugin{"throws", "tern_plugin threw: the licence has expired"},
         BrokenPlugin{"throws_number", "tern_plugin threw what is no std::exception"},
         // Looking for each among all the others would take minutes.
+        BrokenPlugin{"many_kinds", "more than 64 device kinds are registered"},
         BrokenPlugin{"many_functions", "function broken.f7 is registered twice"},
         BrokenPlugin{"silent_failure",
                      "bug in Tern or a plugin: a call failed without saying why; please report it"},

@@ -59,6 +59,7 @@ void PrintKind(const target::TargetKind& kind) {
   std::printf("    codegen    %s\n",
               kind.unavailable.empty() ? "yes" : ("no: " + kind.unavailable).c_str());
   if (kind.role == target::Role::kDevice) PrintDevices(kind.device);
+  if (kind.name == target::Target::DefaultHost()->kind->name) PrintDetected(kind.device + ":0");
   for (const auto& [name, spec] : kind.attrs)
     std::printf("    attribute  %s\n", AttrText(name, spec).c_str());
   for (const target::KnownGap& gap : kind.known_gaps)

@@ -39,6 +39,7 @@ int Function(void*, const TernAny*, int32_t, TernAny*) { return 0; }
 #define TERN_THROWS_NUMBER 8
 #define TERN_ODD_TABLE 9        // ends in the middle of a member
 #define TERN_MANY_FUNCTIONS 10  // and one of them twice
+#define TERN_MANY_KINDS 11
 
 #if TERN_BREAKAGE >= TERN_SILENT_FAILURE && TERN_BREAKAGE <= TERN_THROWS_NUMBER
 namespace {
@@ -83,6 +84,13 @@ TERN_PLUGIN(host, registrar) {
     Check(registrar->add_function(registrar, ("broken.f" + std::to_string(i)).c_str(), Function,
                                   nullptr));
   Check(registrar->add_function(registrar, "broken.f7", Function, nullptr));
+#elif TERN_BREAKAGE == TERN_MANY_KINDS
+  static TernDeviceApi devices[65];
+  for (int32_t i = 0; i < 65; ++i) {
+    devices[i] = device;
+    devices[i].device_type = 1000 + i;
+    Check(registrar->add_device(registrar, ("broken" + std::to_string(i)).c_str(), &devices[i]));
+  }
 #endif
 }
 #endif

@@ -108,6 +108,10 @@ void RegisterC() {
     return tir::IsWideFloat(dtype) && !target::HasPlainApi(target::CurrentTarget());
   });
   ffi::RegisterGlobal("target.build.c", ffi::Function::FromTyped("target.build.c", BuildC));
+  // What machine it is, its compiler knows.
+  ffi::RegisterGlobal("target.detect.c", ffi::Function::FromTyped("target.detect.c", [](int64_t) {
+                        return ffi::MakeMap();
+                      }));
 }
 
 }  // namespace tern::backend::cpu

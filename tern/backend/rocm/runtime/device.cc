@@ -19,7 +19,6 @@ int Count(int32_t* count) {
   return Guard([&] { *count = Driver::Get().count(); });
 }
 
-// Nothing that stays the same from version to version of HIP says the architecture.
 int Describe(int32_t device, void* sink, TernPropertySink emit) {
   return Guard([&] {
     Driver::Get().CheckDevice(device);
@@ -40,6 +39,15 @@ int Describe(int32_t device, void* sink, TernPropertySink emit) {
     number("num_cores", Attribute(device, hip::kMultiprocessorCount));
     number("warp_size", Attribute(device, hip::kWarpSize));
     number("memory", memory);
+  });
+}
+
+int Detect(int32_t device, void* sink, TernPropertySink emit) {
+  return Guard([&] {
+    Driver::Get().CheckDevice(device);
+    std::string arch = Architecture(device);
+    TernAny any = plugin::TextValue(arch.c_str());
+    emit(sink, "arch", &any);
   });
 }
 
@@ -195,6 +203,7 @@ const TernDeviceApi kDeviceApi = {
     .wait_event = WaitEvent,
     .synchronize_event = SynchronizeEvent,
     .elapsed = Elapsed,
+    .detect = Detect,
 };
 
 }  // namespace tern::rocm

@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+#include <vector>
+
 namespace tern::rocm {
 namespace hip {
 namespace {
@@ -21,6 +24,8 @@ Functions FindFunctions(void* library) {
 #undef TERN_HIP_FIND
   functions.GetErrorString =
       reinterpret_cast<const char* (*)(Result)>(Find(library, "hipGetErrorString"));
+  functions.GetDevicePropertiesR0600 =
+      reinterpret_cast<Result (*)(void*, int)>(dlsym(library, kGetProperties));
   return functions;
 }
 
@@ -85,6 +90,23 @@ std::string DeviceName(int32_t device) {
   char text[256] = {};
   Check(Hip().DeviceGetName(text, sizeof text, device), "hipDeviceGetName");
   return text;
+}
+
+std::string Architecture(int32_t device) {
+  if (!Hip().GetDevicePropertiesR0600)
+    TERN_THROW(RuntimeError) << "HIP " << Driver::Get().version()
+                             << " does not say the architecture of a device; HIP 6 and later do. "
+                                "Give the target's -arch";
+  std::vector<char> properties(hip::kPropertiesRoom);
+  Check(Hip().GetDevicePropertiesR0600(properties.data(), device), hip::kGetProperties);
+  const char* field = properties.data() + hip::kArchitectureOffset;
+  std::string name(field, strnlen(field, hip::kArchitectureBytes));
+  name = name.substr(0, name.find(':'));
+  if (!name.starts_with("gfx") ||
+      name.find_first_not_of("0123456789abcdef", 3) != std::string::npos)
+    TERN_THROW(RuntimeError) << "HIP " << Driver::Get().version() << " says that rocm:" << device
+                             << " is no gfx architecture. Give the target's -arch";
+  return name;
 }
 
 int Attribute(int32_t device, int attribute) {

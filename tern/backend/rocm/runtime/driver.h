@@ -37,6 +37,8 @@ class Driver {
 inline const hip::Functions& Hip() { return Driver::Get().functions(); }
 
 std::string DeviceName(int32_t device);
+// "gfx90a", without the features that may follow it. Throws where HIP does not tell.
+std::string Architecture(int32_t device);
 int Attribute(int32_t device, int attribute);
 
 // A device is current while this lives, and what was current before is so again afterwards.

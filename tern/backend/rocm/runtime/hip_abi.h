@@ -69,7 +69,15 @@ struct Functions {
   TERN_HIP_FUNCTIONS(TERN_HIP_DECLARE)
 #undef TERN_HIP_DECLARE
   const char* (*GetErrorString)(Result) = nullptr;
+  // Since HIP 6, whose name says which layout of the properties it fills in: later versions keep
+  // it. Null before, where the one name had several layouts.
+  Result (*GetDevicePropertiesR0600)(void*, int) = nullptr;
 };
+
+// Of that layout: what is used of it, and more room than it has.
+inline constexpr const char* kGetProperties = "hipGetDevicePropertiesR0600";
+inline constexpr size_t kArchitectureOffset = 1160, kArchitectureBytes = 256,
+                        kPropertiesBytes = 1472, kPropertiesRoom = 4096;
 
 }  // namespace tern::rocm::hip
 

@@ -151,6 +151,17 @@ TERN_FAKE hipDeviceGetName(char* text, int size, int device) {
   });
 }
 
+// As for HIP 6 and later; all of the layout is written.
+TERN_FAKE hipGetDevicePropertiesR0600(void* properties, int device) {
+  return Call("hipGetDevicePropertiesR0600", [&](FakeHip& driver) {
+    if (device < 0 || device >= driver.devices()) return hip::kInvalidDevice;
+    std::memset(properties, 0xff, hip::kPropertiesBytes);
+    std::snprintf(static_cast<char*>(properties) + hip::kArchitectureOffset,
+                  hip::kArchitectureBytes, "%s:sramecc+:xnack-", driver.architecture().c_str());
+    return hip::kSuccess;
+  });
+}
+
 TERN_FAKE hipDeviceGetAttribute(int* value, int attribute, int device) {
   return Call("hipDeviceGetAttribute", [&](FakeHip& driver) {
     bool is_grid = attribute >= hip::kMaxGridDimX && attribute < hip::kMaxGridDimX + 3;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "tern/backend/cpu/codegen/llvm/host_cpu.h"
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 #include "tern/backend/cpu/codegen/llvm_kind.h"
 #include "tern/backend/cpu/schedule/dot_instructions.h"
@@ -29,6 +30,13 @@ void KeepWithFeature(const char* intrinsic, const char* codegen::HostArch::* fea
   });
 }
 
+// Those of this machine, where the system knows them.
+void SetCaches(int64_t* l1_bytes, int64_t* l2_bytes) {
+  // 0 or -1: not known.
+  if (int64_t bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0) *l1_bytes = bytes;
+  if (int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) *l2_bytes = bytes;
+}
+
 // Of this machine's CPU the sizes of the caches are known too.
 target::Machine KnownMachine(const target::Target& target) {
   codegen::LLVMTarget described(target);
@@ -39,11 +47,20 @@ target::Machine KnownMachine(const target::Target& target) {
     machine.vector_bytes = 64;
     machine.vector_registers = 32;
   }
-  if (target->GetString("mcpu") != "native") return machine;
-  // 0 or -1: not known.
-  if (int64_t bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0) machine.l1_bytes = bytes;
-  if (int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) machine.l2_bytes = bytes;
+  if (target->GetString("mcpu") == "native") SetCaches(&machine.l1_bytes, &machine.l2_bytes);
   return machine;
+}
+
+// The target of this very machine.
+ffi::Map DetectLLVM(int64_t) {
+  HostCpu cpu = DescribeHostCpu();
+  ffi::Map attributes = ffi::MakeMap({{"mcpu", cpu.name}});
+  if (!cpu.features.empty()) attributes->items["mattr"] = cpu.features;
+  int64_t l1_bytes = 0, l2_bytes = 0;
+  SetCaches(&l1_bytes, &l2_bytes);
+  if (l1_bytes > 0) attributes->items["l1_bytes"] = l1_bytes;
+  if (l2_bytes > 0) attributes->items["l2_bytes"] = l2_bytes;
+  return attributes;
 }
 
 // Rules ask often, and a machine of LLVM's takes time to make.
@@ -88,6 +105,8 @@ void RegisterLLVM() {
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
   ffi::RegisterGlobal("target.build.llvm",
                       ffi::Function::FromTyped("target.build.llvm", BuildLLVM));
+  ffi::RegisterGlobal("target.detect.llvm",
+                      ffi::Function::FromTyped("target.detect.llvm", DetectLLVM));
 }
 
 }  // namespace tern::backend::cpu
