@@ -28,11 +28,11 @@ struct CtsOptions {
 };
 int Cts(const CtsOptions& options);
 
-// What is in a compiled file. Nothing of it is executed.
+// What is in a compiled file. Nothing of it is executed. Fails where any of it was altered.
 struct InspectOptions {
   std::string input, format;
 };
-void Inspect(const InspectOptions& options);
+int Inspect(const InspectOptions& options);
 
 // Text IR in, passes, text IR out.
 struct OptOptions {

@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "tern/compile.h"
 #include "tern/ffi/text.h"
+#include "tools/finish_output.h"
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
@@ -68,12 +70,12 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 
-void AddInspect(CLI::App* app) {
+void AddInspect(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file");
   command->add_option("input", options->input, "x.so or x.tern")->required();
   command->add_option("--format", options->format, "print the source of this format only");
-  command->callback([options] { Inspect(*options); });
+  command->callback([options, exit_code] { *exit_code = Inspect(*options); });
 }
 
 void AddOpt(CLI::App* app) {
@@ -155,7 +157,7 @@ int Main(int argc, char** argv) {
   int exit_code = 0;
   AddCompile(&app);
   AddRun(&app, &exit_code);
-  AddInspect(&app);
+  AddInspect(&app, &exit_code);
   AddOpt(&app);
   AddTargets(&app);
   AddCts(&app, &exit_code);
@@ -173,9 +175,11 @@ int Main(int argc, char** argv) {
   } catch (const Error& error) {
     // Diagnostics carry their own "file:line:col: error:".
     bool located = std::strstr(error.what(), ": error: ") != nullptr;
-    std::fprintf(stderr, "%s%s\n", located ? "" : "tern: error: ", error.what());
+    std::fprintf(stderr, "%s%s\n", located ? "" : "tern: error: ", ErrorText(error).c_str());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "tern: error: there is not enough memory\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tern: error: %s\n", error.what());
+    std::fprintf(stderr, "tern: error: %s\n", ErrorText(error).c_str());
   }
   return 2;
 }
@@ -183,4 +187,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tern::tools
 
-int main(int argc, char** argv) { return tern::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tern::tools::FinishOutput("tern", tern::tools::Main(argc, argv));
+}
