@@ -15,6 +15,7 @@ namespace tern::tools {
 // A .tir file to a file of the format that the output's ending names.
 struct CompileOptions {
   std::string input, output, target;
+  std::string postproc, compile_hook;  // shared libraries, or ""
   std::vector<std::string> hosts;
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };

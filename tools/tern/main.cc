@@ -38,6 +38,11 @@ void AddCompile(CLI::App* app) {
                    "file to write, by its ending: .so, .tern, .a, .tar, .o, or a form of the "
                    "target's code (.c, .ll, .s, .bc)")
       ->required();
+  command->add_option("--postproc", options->postproc,
+                      "shared library whose tern_postproc changes the code of the device "
+                      "(docs/hooks.md)");
+  command->add_option("--compile-hook", options->compile_hook,
+                      "shared library whose tern_compile compiles the code of the device");
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
