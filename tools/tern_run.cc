@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <new>
 #include <optional>
 #include <sstream>
 
 #include "tern/runtime/npy.h"
+#include "tools/finish_output.h"
 #include "tools/run_report.h"
 
 namespace tern::tools {
@@ -33,7 +35,7 @@ Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its t
   --prepare           prepares what the function needs of constant tensors before, once
   --help              this text
 
-Exit code: 0, 1 where a check or a call of a batch fails, 2 on a mistake or an error.
+Exit code: 0, 1 where a check or a call of a batch fails or the output cannot be written, 2 on a mistake or an error.
 )";
 
 struct Options {
@@ -211,15 +213,15 @@ int Run(const Options& options) {
 }  // namespace tern::tools
 
 int main(int argc, char** argv) {
+  int status = 2;
   try {
     tern::tools::Options options = tern::tools::ParseWords({argv + 1, argv + argc});
-    if (options.help) {
-      std::fputs(tern::tools::kHelp, stdout);
-      return 0;
-    }
-    return tern::tools::Run(options);
+    if (options.help) std::fputs(tern::tools::kHelp, stdout);
+    status = options.help ? 0 : tern::tools::Run(options);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "tern-run: error: there is not enough memory\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tern-run: error: %s\n", error.what());
-    return 2;
+    std::fprintf(stderr, "tern-run: error: %s\n", tern::tools::ErrorText(error).c_str());
   }
+  return tern::tools::FinishOutput("tern-run", status);
 }

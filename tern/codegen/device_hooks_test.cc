@@ -46,6 +46,17 @@ TEST(DeviceHooks, HooksSeeTheTarget) {
   EXPECT_EQ(CompileByHook("hooktest", "code"), "compiled code");
 }
 
+TEST(DeviceHooks, KindsWithoutTheirOwnShareOne) {
+  auto returns = [](const char* text) {
+    return ffi::Function::FromTyped("hook", [=](ffi::Bytes code) { return text + code.data; });
+  };
+  ScopedGlobal all("tern.callback.postproc", returns("general "));
+  EXPECT_EQ(PostProcess("hooktest", std::string("a\0b", 3), CodeForm::kBinary),
+            std::string("general a\0b", 11));
+  ScopedGlobal own("tern.callback.hooktest.postproc", returns("own "));
+  EXPECT_EQ(PostProcess("hooktest", "code", CodeForm::kBinary), "own code");
+}
+
 TEST(DeviceHooks, OutsideOfCompilationThereIsNoTarget) {
   Initialize();
   EXPECT_EQ(ffi::GetGlobal("target.Current")().TryAs<target::Target>(), std::nullopt);

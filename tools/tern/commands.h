@@ -16,6 +16,7 @@ namespace tern::tools {
 // A .tir file to a file of the format that the output's ending names.
 struct CompileOptions {
   std::string input, output, target;
+  std::string postproc, compile_hook;  // shared libraries, or ""
   std::vector<std::string> hosts;
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
@@ -34,11 +35,11 @@ struct CtsOptions {
 };
 int Cts(const CtsOptions& options);
 
-// What is in a compiled file. Nothing of it is executed.
+// What is in a compiled file. Nothing of it is executed. Fails where any of it was altered.
 struct InspectOptions {
   std::string input, format;
 };
-void Inspect(const InspectOptions& options);
+int Inspect(const InspectOptions& options);
 
 // Text IR in, passes, text IR out.
 struct OptOptions {

@@ -3,6 +3,7 @@
 // tern compile: a .tir file to a file that the runtime loads, or that another tool takes.
 #include "tern/compile.h"
 
+#include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
@@ -27,6 +28,27 @@ std::vector<target::Target> TargetsOf(const CompileOptions& options) {
   return targets;
 }
 
+struct NamedHook {
+  std::string option, path;
+  std::unique_ptr<codegen::HookLibrary> library;
+};
+
+std::vector<NamedHook> LoadHooks(const CompileOptions& options) {
+  using Part = codegen::HookLibrary::Part;
+  std::vector<NamedHook> hooks;
+  auto load = [&](const char* option, Part part, const std::string& path) {
+    if (path.empty()) return;
+    try {
+      hooks.push_back({option, path, std::make_unique<codegen::HookLibrary>(part, path)});
+    } catch (const Error& error) {
+      throw Error(error.kind(), std::string(option) + " " + error.message());
+    }
+  };
+  load("--postproc", Part::kPostproc, options.postproc);
+  load("--compile-hook", Part::kCompile, options.compile_hook);
+  return hooks;
+}
+
 }  // namespace
 
 void Compile(const CompileOptions& options) {
@@ -38,6 +60,7 @@ void Compile(const CompileOptions& options) {
   // Machines differ in what they prepare, and functions are described once for all.
   compile_options.prepare_constants = targets.size() == 1;
   module = WithPreparation(module, targets[0], compile_options);
+  std::vector<NamedHook> hooks = LoadHooks(options);
   std::vector<ffi::Module> compiled;
   runtime::ArtifactMeta meta = DescribeModule(module, targets[0], compile_options);
   meta.hosts.clear();
@@ -45,6 +68,10 @@ void Compile(const CompileOptions& options) {
     compiled.push_back(tern::Compile(module, target, compile_options));
     meta.hosts.push_back((target->is_device() ? target->host : target)->str());
   }
+  for (const NamedHook& hook : hooks)
+    TERN_CHECK(hook.library->calls() > 0)
+        << hook.option << " " << hook.path << ": nothing asked for it: target " << targets[0]->str()
+        << " makes no code of a device that this hook is for (docs/hooks.md)";
   codegen::Export(compiled, std::move(meta), options.output, {options.keep_source});
 }
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tern inspect: what is in a compiled file. Nothing of it is executed.
+// tern inspect: what is in a compiled file. Nothing of it is executed, all of it is verified, and
+// what it says of itself stays on its line.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <set>
 
+#include "tern/ffi/escape_text.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/sha256.h"
@@ -21,6 +27,7 @@ struct Source {
 std::vector<Source> SourcesOf(const runtime::Artifact& artifact,
                               const std::vector<ffi::Module>& modules) {
   std::vector<Source> sources;
+  std::set<std::pair<std::string, std::string>> kept;
   constexpr std::string_view kPrefix = "source.", kHost = "host.";
   for (const runtime::ContainerReader::Section& section : artifact.container().sections()) {
     if (!section.name.starts_with(kPrefix)) continue;
@@ -30,19 +37,19 @@ std::vector<Source> SourcesOf(const runtime::Artifact& artifact,
     whose = whose.starts_with(kHost) ? "host " + whose.substr(kHost.size()) : "module " + whose;
     sources.push_back(
         {whose, name.substr(dot + 1), std::string(artifact.container().Get(section.name))});
+    kept.emplace(whose, sources.back().format);
   }
   for (size_t i = 0; i < modules.size(); ++i)
     for (const std::string& format : modules[i]->SourceFormats()) {
       std::string whose = "module " + std::to_string(i);
-      bool kept = false;
-      for (const Source& source : sources)
-        kept = kept || (source.whose == whose && source.format == format);
-      if (!kept) sources.push_back({whose, format, modules[i]->InspectSource(format)});
+      if (!kept.contains({whose, format}))
+        sources.push_back({whose, format, modules[i]->InspectSource(format)});
     }
   return sources;
 }
 
-// Those of one format, each below its name where there are several.
+// Those of one format, each below its name where there are several: as they are, for other
+// programs, but to a terminal.
 void PrintSources(const std::string& path, const std::vector<Source>& sources,
                   const std::string& format) {
   std::vector<const Source*> wanted;
@@ -53,25 +60,31 @@ void PrintSources(const std::string& path, const std::vector<Source>& sources,
   }
   if (wanted.empty())
     TERN_THROW(ValueError) << path << " has no source of format '" << format << "'; it has "
-                           << (known.empty() ? "none" : ffi::Join(known));
+                           << ffi::Escaped(ffi::Join(known));
   for (const Source* source : wanted) {
     if (wanted.size() > 1) std::printf("== %s\n", source->whose.c_str());
-    std::fwrite(source->text.data(), 1, source->text.size(), stdout);
+    std::string text = isatty(STDOUT_FILENO) ? ffi::Escaped(source->text, true) : source->text;
+    std::fwrite(text.data(), 1, text.size(), stdout);
   }
+}
+
+// A line of what the file says.
+void PrintLine(const char* what, const std::string& text) {
+  std::printf("%-10s %s\n", what, ffi::Escaped(text).c_str());
 }
 
 void PrintHead(const runtime::Artifact& artifact) {
   const runtime::ArtifactMeta& meta = artifact.meta();
   std::printf("%s: %s of format %u, made by Tern %s\n", artifact.path().c_str(),
               artifact.is_shared_object() ? "shared library" : "container",
-              runtime::kContainerVersion, meta.tern_version.c_str());
-  std::printf("abi        %lld\n", static_cast<long long>(meta.abi_version));
-  std::printf("target     %s\n", meta.target.c_str());
-  std::printf("device     %s\n", meta.device.c_str());
-  for (const std::string& host : meta.hosts) std::printf("host       %s\n", host.c_str());
-  std::printf("host code  %s\n", ffi::Join(artifact.hosts()).c_str());
+              runtime::kContainerVersion, ffi::Escaped(meta.tern_version).c_str());
+  PrintLine("abi", std::to_string(meta.abi_version));
+  PrintLine("target", meta.target);
+  PrintLine("device", meta.device);
+  for (const std::string& host : meta.hosts) PrintLine("host", host);
+  PrintLine("host code", ffi::Join(artifact.hosts()));
   for (const runtime::FunctionInfo& function : meta.functions)
-    std::printf("function   %s\n", runtime::SignatureText(function).c_str());
+    PrintLine("function", runtime::SignatureText(function));
 }
 
 void PrintSections(const runtime::Artifact& artifact) {
@@ -93,23 +106,52 @@ std::string ReadableForm(const ffi::Module& module) {
   }
 }
 
-}  // namespace
+// Set off from the lines that say what was found.
+void PrintIndented(std::string_view text) {
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    std::printf(line.empty() ? "\n" : "  %s\n", line.c_str());
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
 
-void Inspect(const InspectOptions& options) {
-  runtime::Artifact artifact = runtime::Artifact::Open(options.input);
-  std::vector<ffi::Module> modules = artifact.LoadImports();
-  std::vector<Source> sources = SourcesOf(artifact, modules);
-  if (!options.format.empty()) return PrintSources(options.input, sources, options.format);
+void Show(const runtime::Artifact& artifact, const std::vector<ffi::Module>& modules,
+          const std::vector<Source>& sources) {
   PrintHead(artifact);
   PrintSections(artifact);
   for (const Source& source : sources)
-    std::printf("source     %s, %s: %zu bytes\n", source.whose.c_str(), source.format.c_str(),
-                source.text.size());
+    PrintLine("source", source.whose + ", " + source.format + ": " +
+                            std::to_string(source.text.size()) + " bytes");
   for (const ffi::Module& module : modules) {
-    std::printf("\nmodule     %s, kernels: %s\n", module->kind().c_str(),
-                ffi::Join(module->FunctionNames()).c_str());
-    if (std::string text = ReadableForm(module); !text.empty()) std::printf("\n%s", text.c_str());
+    std::printf("\n");
+    PrintLine("module", module->kind() + ", kernels: " + ffi::Join(module->FunctionNames()));
+    if (std::string text = ReadableForm(module); !text.empty()) {
+      std::printf("\n");
+      PrintIndented(ffi::Escaped(text, /*keep_lines=*/true));
+    }
   }
+}
+
+}  // namespace
+
+int Inspect(const InspectOptions& options) {
+  std::optional<runtime::Artifact> artifact;
+  std::vector<ffi::Module> modules;
+  try {
+    artifact = runtime::Artifact::Open(options.input);
+    artifact->Verify();
+    modules = artifact->LoadImports();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "tern: error: %s\n", error.what());
+    return 1;
+  }
+  std::vector<Source> sources = SourcesOf(*artifact, modules);
+  if (options.format.empty())
+    Show(*artifact, modules, sources);
+  else
+    PrintSources(options.input, sources, options.format);
+  return 0;
 }
 
 }  // namespace tern::tools

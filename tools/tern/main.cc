@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "tern/compile.h"
 #include "tern/ffi/text.h"
+#include "tools/finish_output.h"
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
@@ -36,6 +38,11 @@ void AddCompile(CLI::App* app) {
                    "file to write, by its ending: .so, .tern, .a, .tar, .o, or a form of the "
                    "target's code (.c, .ll, .s, .bc)")
       ->required();
+  command->add_option("--postproc", options->postproc,
+                      "shared library whose tern_postproc changes the code of the device "
+                      "(docs/hooks.md)");
+  command->add_option("--compile-hook", options->compile_hook,
+                      "shared library whose tern_compile compiles the code of the device");
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
@@ -68,12 +75,12 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 
-void AddInspect(CLI::App* app) {
+void AddInspect(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file");
   command->add_option("input", options->input, "x.so or x.tern")->required();
   command->add_option("--format", options->format, "print the source of this format only");
-  command->callback([options] { Inspect(*options); });
+  command->callback([options, exit_code] { *exit_code = Inspect(*options); });
 }
 
 void AddOpt(CLI::App* app) {
@@ -161,7 +168,7 @@ int Main(int argc, char** argv) {
   int exit_code = 0;
   AddCompile(&app);
   AddRun(&app, &exit_code);
-  AddInspect(&app);
+  AddInspect(&app, &exit_code);
   AddOpt(&app);
   AddTargets(&app);
   AddCts(&app, {argv + 1, argv + argc}, &exit_code);
@@ -179,9 +186,11 @@ int Main(int argc, char** argv) {
   } catch (const Error& error) {
     // Diagnostics carry their own "file:line:col: error:".
     bool located = std::strstr(error.what(), ": error: ") != nullptr;
-    std::fprintf(stderr, "%s%s\n", located ? "" : "tern: error: ", error.what());
+    std::fprintf(stderr, "%s%s\n", located ? "" : "tern: error: ", ErrorText(error).c_str());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "tern: error: there is not enough memory\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tern: error: %s\n", error.what());
+    std::fprintf(stderr, "tern: error: %s\n", ErrorText(error).c_str());
   }
   return 2;
 }
@@ -189,4 +198,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tern::tools
 
-int main(int argc, char** argv) { return tern::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tern::tools::FinishOutput("tern", tern::tools::Main(argc, argv));
+}

@@ -58,6 +58,15 @@ target::TargetKind GpuKind(const char* name) {
   return kind;
 }
 
+std::string CompiledFormat(const std::string& code) {
+  // An ELF file, or several of them, packed.
+  bool is_binary = code.starts_with(
+                       "\x7f"
+                       "ELF") ||
+                   code.starts_with("\x50\xed\x55\xba");
+  return is_binary ? "cubin" : "ptx";
+}
+
 bool HasTensorCores(const target::Target& target) {
   return ArchitectureNumber(target) >= kFirstWithAsyncCopies;
 }

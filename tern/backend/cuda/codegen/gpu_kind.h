@@ -15,6 +15,8 @@ inline constexpr int64_t kMostStaticShared = 48 << 10;
 bool StoresFloat(DataType dtype);
 // A kind of code for these machines: what they are like, whatever makes the code.
 target::TargetKind GpuKind(const char* name);
+// What a compiler other than ours made: "cubin", or "ptx" where it is a text.
+std::string CompiledFormat(const std::string& code);
 // Whether there are matrices of both types, from shared memory, and copies to it.
 bool HasTensorCores(const target::Target& target);
 // The kind's code generator takes operations on matrices and asynchronous copies where the machine

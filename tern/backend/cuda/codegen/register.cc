@@ -21,14 +21,20 @@ void RegisterCodegen();
 
 namespace {
 
-// What the target asks for: the source itself, or what NVRTC or whoever stands in for it makes.
-std::string Emit(const std::string& source, const target::Target& target) {
+struct Code {
+  std::string format, bytes;
+};
+
+// What a hook makes of the source, or else what the target asks for: the source itself, or what
+// NVRTC makes of it.
+Code Emit(const std::string& source, const target::Target& target) {
   std::string format = target->GetString("emit"), arch = target->GetString("arch");
-  if (format == "cuda") return source;
-  if (auto code = codegen::CompileByHook("cuda", source)) return *code;
+  if (auto code = codegen::CompileByHook("cuda", source))
+    return {format == "cuda" ? CompiledFormat(*code) : format, *code};
+  if (format == "cuda") return {format, source};
   auto output = format == "ptx" ? tern::cuda::NvrtcOutput::kPtx : tern::cuda::NvrtcOutput::kCubin;
   try {
-    return tern::cuda::CompileSource(source, arch, output);
+    return {format, tern::cuda::CompileSource(source, arch, output)};
   } catch (const Error& error) {
     throw Error(error.kind(), "-emit=" + format + ": " + error.message());
   }
@@ -38,10 +44,11 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   CodeGenCuda gen;
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
   std::string source = codegen::PostProcess("cuda", gen.Finish());
+  Code code = Emit(source, target);
   return runtime::CreateDeviceModule({.kind = "cuda",
-                                      .fmt = target->GetString("emit"),
+                                      .fmt = code.format,
                                       .fmap = gen.kernels(),
-                                      .payload = {{"", Emit(source, target)}},
+                                      .payload = {{"", code.bytes}},
                                       .source = {{"cuda", source}}});
 }
 

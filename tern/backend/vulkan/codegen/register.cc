@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The target kind `vulkan`.
+#include <cstring>
+
 #include "tern/backend/vulkan/codegen/disassemble.h"
 #include "tern/backend/vulkan/codegen/kernel_writer.h"
+#include "tern/backend/vulkan/common/spirv.h"
+#include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
@@ -17,11 +21,24 @@ namespace {
 
 constexpr int32_t kDeviceTypeVulkan = 7;  // DLPack's
 
+// What hooks make of a kernel's SPIR-V.
+std::string ChangedByHooks(const std::string& kernel, std::string code) {
+  using codegen::CodeForm;
+  code = codegen::PostProcess("vulkan", code, CodeForm::kBinary);
+  code = codegen::CompileByHook("vulkan", code, CodeForm::kBinary).value_or(code);
+  uint32_t magic = 0;
+  if (code.size() >= sizeof magic) std::memcpy(&magic, code.data(), sizeof magic);
+  TERN_CHECK(magic == spirv::kMagic && code.size() % sizeof magic == 0)
+      << "kernel " << kernel << ": what a hook made of its code, " << code.size()
+      << " bytes, is no SPIR-V";
+  return code;
+}
+
 ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   runtime::DeviceArtifact artifact{.kind = "vulkan", .fmt = "spv"};
   for (const auto& [name, function] : module->functions) {
     KernelWriter writer(tir::AsPrimFunc(function), target);
-    artifact.payload[name] = writer.Write();
+    artifact.payload[name] = ChangedByHooks(name, writer.Write());
     artifact.fmap[name] = writer.info();
   }
   return runtime::CreateDeviceModule(std::move(artifact));

@@ -32,10 +32,11 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   llvm::raw_string_ostream(ir) << *code;
   std::string ptx =
       codegen::PostProcess(kNvptx, machine.Emit(code.get(), LLVMTarget::Output::kAssembly));
+  auto compiled = codegen::CompileByHook(kNvptx, ptx);
   return runtime::CreateDeviceModule({.kind = "cuda",
-                                      .fmt = "ptx",
+                                      .fmt = compiled ? CompiledFormat(*compiled) : "ptx",
                                       .fmap = gen.kernels(),
-                                      .payload = {{"", ptx}},
+                                      .payload = {{"", compiled.value_or(ptx)}},
                                       .source = {{"ll", ir}, {"ptx", ptx}}});
 }
 

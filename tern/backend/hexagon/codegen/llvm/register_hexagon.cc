@@ -11,6 +11,7 @@
 #include "tern/backend/hexagon/codegen/llvm/builtins.h"
 #include "tern/backend/hexagon/codegen/llvm/codegen_hexagon.h"
 #include "tern/backend/hexagon/schedule/hvx_rules.h"
+#include "tern/codegen/device_hooks.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/registry.h"
@@ -77,18 +78,21 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
   std::unique_ptr<llvm::Module> code = gen.Finish();
   machine.Optimize(code.get());
+  std::string ir = TextOf(*code), changed = codegen::PostProcess("hexagon", ir);
+  if (changed != ir) code = machine.Parse(ir = changed, context);
   // Code generation changes the module: each form is made of a copy.
   auto emit = [&](Output output) { return machine.Emit(llvm::CloneModule(*code).get(), output); };
   std::string object = emit(Output::kObject);
-  return runtime::CreateDeviceModule(
-      {.kind = "hexagon",
-       .fmt = "so",
-       .fmap = gen.kernels(),
-       .payload = {{"", codegen::LinkDeviceObject({object, Builtins(target)}, "hexagonelf", true)}},
-       .source = {{"asm", emit(Output::kAssembly)},
-                  {"bc", emit(Output::kBitcode)},
-                  {"ll", TextOf(*code)},
-                  {"obj", object}}});
+  std::optional<std::string> program = codegen::CompileByHook("hexagon", ir);
+  if (!program) program = codegen::LinkDeviceObject({object, Builtins(target)}, "hexagonelf", true);
+  return runtime::CreateDeviceModule({.kind = "hexagon",
+                                      .fmt = "so",
+                                      .fmap = gen.kernels(),
+                                      .payload = {{"", *program}},
+                                      .source = {{"asm", emit(Output::kAssembly)},
+                                                 {"bc", emit(Output::kBitcode)},
+                                                 {"ll", ir},
+                                                 {"obj", object}}});
 }
 
 }  // namespace

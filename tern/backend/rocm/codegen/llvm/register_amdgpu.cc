@@ -7,6 +7,7 @@
 #include "tern/backend/rocm/codegen/rocm_kind.h"
 #include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/backend/rocm/schedule/matrix_cores.h"
+#include "tern/codegen/device_hooks.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/registry.h"
@@ -44,12 +45,17 @@ ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   machine.Optimize(code.get(), LLVMTarget::Loops::kOfThreads);
   std::string ir;
   llvm::raw_string_ostream(ir) << *code;
-  std::string object = machine.Emit(code.get(), LLVMTarget::Output::kObject);
+  std::string changed = codegen::PostProcess(kRocm, ir);
+  if (changed != ir) code = machine.Parse(ir = changed, context);
+  std::optional<std::string> program = codegen::CompileByHook(kRocm, ir);
+  if (!program)
+    program = codegen::LinkDeviceObject({machine.Emit(code.get(), LLVMTarget::Output::kObject)},
+                                        "elf64_amdgpu");
   return runtime::CreateDeviceModule(
       {.kind = kRocm,
        .fmt = "hsaco",
        .fmap = gen.kernels(),
-       .payload = {{"", codegen::LinkDeviceObject({object}, "elf64_amdgpu")}},
+       .payload = {{"", *program}},
        .source = {{"ll", ir}, {"asm", machine.EmitText(ir, LLVMTarget::Output::kAssembly)}}});
 }
 
