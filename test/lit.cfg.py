@@ -20,7 +20,7 @@ config.test_exec_root = os.path.join(build, "test", "lit")
 config.environment["TERN_CACHE"] = "0"
 config.environment["POCL_CACHE_DIR"] = os.path.join(config.test_exec_root, "pocl-cache")
 config.environment["MESA_SHADER_CACHE_DISABLE"] = "true"
-for name in ("TERN_UPDATE_GOLDEN", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("TERN_UPDATE_GOLDEN", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "MALLOC_PERTURB_", "GLIBC_TUNABLES"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
