@@ -12,9 +12,15 @@
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
+
+Machine::Machine(const ir::IRModule& module)
+    : module_(MapFunctions(module, [](const PrimFunc& function) {
+        return InitializeEmptyReductions(function, false);
+      })) {}
 
 void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   auto it = module_->functions.find(name);

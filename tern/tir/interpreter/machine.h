@@ -24,7 +24,7 @@ namespace tern::tir {
 
 class Machine {
  public:
-  explicit Machine(ir::IRModule module) : module_(std::move(module)) {}
+  explicit Machine(const ir::IRModule& module);
 
   void Call(const std::string& function, const std::vector<ffi::Any>& args);
 

@@ -7,6 +7,7 @@
 #include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/analysis/warp_size.h"
@@ -365,7 +366,13 @@ class KernelLowerer : public StmtMutator {
       Expr at_start = value == ir::MakeConst(value.dtype(), 0);
       first = first ? first && at_start : at_start;
     }
-    if (block->predicate) first = first && ir::Substitute(block->predicate, bindings);
+    // Conditions on steps do not keep the result from being initialised.
+    Expr predicate = KeepConjuncts(block->predicate, [&](const Expr& part) {
+      return !AnyExpr(part, [&](const Expr& e) {
+        return IsReduced(e, block, update) || start.count(e.As<VarNode>());
+      });
+    });
+    if (predicate) first = first && ir::Substitute(predicate, bindings);
 
     const Buffer& result = update.store->buffer;
     std::vector<Expr> indices;

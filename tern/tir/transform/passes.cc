@@ -13,6 +13,7 @@
 #include "tern/tir/transform/hoist_invariants.h"
 #include "tern/tir/transform/hoist_thread_loops.h"
 #include "tern/tir/transform/infer_block_regions.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/insert_barriers.h"
 #include "tern/tir/transform/legalize_compute.h"
@@ -81,6 +82,8 @@ void RegisterPasses() {
                HoistThreadLoops);
   per_function("infer_block_regions", "every block says what it reads and writes",
                InferBlockRegions);
+  per_function("initialize_empty_reductions", "reductions without a step have their init",
+               [](const PrimFunc& function) { return InitializeEmptyReductions(function, true); });
   per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
   per_function("insert_barriers", "threads wait before they touch what others wrote",
                InsertBarriers);
