@@ -63,6 +63,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
   if (!target->kind->lowered) return {"verify"};
   bool is_plain = target::HasPlainApi(target->is_device() ? target->host : target);
   std::vector<std::string> passes = {"verify",
+                                     "verify_faults",
                                      "apply_schedules",
                                      "bind_threads",
                                      "initialize_empty_reductions",

@@ -3,6 +3,7 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/analysis/verify_faults.h"
 #include "tern/tir/analysis/verify_limits.h"
 #include "tern/tir/transform/canonicalize_loops.h"
 #include "tern/tir/transform/compact_allocations.h"
@@ -140,6 +141,10 @@ void RegisterPasses() {
   per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
+                      return module;
+                    }});
+  ir::RegisterPass({"verify_faults", "nothing surely faults", [](const ir::IRModule& module) {
+                      VerifyFaults(module);
                       return module;
                     }});
   ir::RegisterPass({"verify_limits", "the targets take all of it", [](const ir::IRModule& module) {
