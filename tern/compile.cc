@@ -64,8 +64,10 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
   if (!target->kind->lowered) return {"verify"};
   bool is_plain = target::HasPlainApi(target->is_device() ? target->host : target);
   std::vector<std::string> passes = {"verify",
+                                     "verify_faults",
                                      "apply_schedules",
                                      "bind_threads",
+                                     "initialize_empty_reductions",
                                      "pipeline_loops",
                                      "lower_thread_reductions",
                                      "lower_virtual_threads",

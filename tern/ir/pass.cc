@@ -149,6 +149,21 @@ void CheckPrintAfter(const std::vector<std::string>& print_after, const std::vec
   }
 }
 
+// Programs have their types checked where they are read or built: an expression with wrong types
+// that appears in a pass is made by that pass.
+IRModule RunStep(const Step& step, const IRModule& module) {
+  try {
+    return step.pass->run(module, step.values);
+  } catch (const Error& error) {
+    if (error.kind() != "TypeError") throw;
+    Error internal("InternalError",
+                   "bug in Tern, please report it: pass " + step.pass->name +
+                       " makes an expression with wrong types: " + error.message());
+    for (const std::string& context : error.context()) internal.AddContext(context);
+    throw internal;
+  }
+}
+
 }  // namespace
 
 IRModule RunPasses(IRModule module, const std::vector<std::string>& passes,
@@ -162,9 +177,10 @@ IRModule RunPasses(IRModule module, const std::vector<std::string>& passes,
   };
 
   if (options.verify) options.verify(module, "");
-  for (const auto& [pass, values] : steps) {
+  for (const Step& step : steps) {
+    const Pass* pass = step.pass;
     auto start = std::chrono::steady_clock::now();
-    module = WithContext("running pass " + pass->name, [&] { return pass->run(module, values); });
+    module = WithContext("running pass " + pass->name, [&] { return RunStep(step, module); });
     if (options.timing)
       options.timing->emplace_back(
           pass->name,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tern/ir/expr.h"
+
 namespace tern::ir {
 namespace {
 
@@ -38,6 +40,12 @@ void RegisterTestPasses() {
           {"mode", "plain", "a word", nullptr}}});
     RegisterPass({"test_throw", "",
                   [](const IRModule&) -> IRModule { TERN_THROW(ValueError) << "no good"; }});
+    RegisterPass({"test_types", "", [](const IRModule& module) {
+                    WithContext("in function f", [] {
+                      return AddNode::Make(Expr(1), IntImmNode::Make(DataType::Int(32), 1));
+                    });
+                    return module;
+                  }});
     return true;
   }();
   (void)once;
@@ -62,6 +70,20 @@ TEST(Pass, ErrorsSayWhichPassRan) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "no good\n  while running pass test_throw");
+  }
+}
+
+TEST(Pass, ExpressionsWithWrongTypesAreItsOwnMistake) {
+  RegisterTestPasses();
+  try {
+    RunPasses(IRModule::Make({}), {"test_types"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), "InternalError");
+    EXPECT_STREQ(error.what(),
+                 "bug in Tern, please report it: pass test_types makes an expression with wrong "
+                 "types: operands of Add have different types: int64 and int32\n  while in "
+                 "function f\n  while running pass test_types");
   }
 }
 

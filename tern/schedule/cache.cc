@@ -115,8 +115,8 @@ Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool write
     for (const BlockIter& iter : block->iters) {
       Expr zero = ir::IntImmNode::Make(iter.var.dtype(), 0), extent = iter.extent;
       if (writes && iter.kind == IterKind::kReduce && !analyzer.CanProve(zero < extent)) {
-        // A reduction of nothing writes nothing.
-        result.condition = And(result.condition, zero < extent);
+        // A reduction of nothing writes what its init does.
+        if (!block->init) result.condition = And(result.condition, zero < extent);
         extent = ir::IntImmNode::Make(iter.var.dtype(), 1);
       }
       stmt = ForNode::Make(iter.var, zero, extent, ForKind::kSerial, stmt);

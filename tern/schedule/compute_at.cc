@@ -105,12 +105,12 @@ void CheckFinished(const BlockNode* block, const Path& way, const ForNode* loop)
   }
 }
 
-// Reduction loops of a block run once, where it is not sure that they run; `condition` says so.
+// Reduction loops of a block run once, where it is not sure that they run: without a step there is
+// the init.
 class RunOnce : public StmtMutator {
  public:
   RunOnce(const BlockNode* block, std::vector<const ForNode*> inside)
       : block_(block), inside_(std::move(inside)) {}
-  Expr condition;
 
  private:
   using StmtMutator::MutateNode;
@@ -119,7 +119,6 @@ class RunOnce : public StmtMutator {
     if (!UseOf(block_, node->var.node()).reduce || UsesAnyOf(node->extent, inside_) ||
         arith::Analyzer().CanProve(zero < node->extent))
       return MutateChildren(node, self);
-    condition = And(condition, zero < node->extent);
     return node->With(node->min, ir::IntImmNode::Make(node->var.dtype(), 1), Mutate(node->body));
   }
 
@@ -127,16 +126,14 @@ class RunOnce : public StmtMutator {
   std::vector<const ForNode*> inside_;
 };
 
-// The box of its result that a block makes in an iteration of a loop, as if its predicate held;
-// where nothing is made `condition` does not hold.
+// The box of its result that a block makes in an iteration of a loop, as if its predicate held.
 std::vector<Range> MadeBy(const ForNode* loop, const BlockNode* block, const Buffer& buffer,
-                          const arith::Analyzer& analyzer, Expr* condition) {
+                          const arith::Analyzer& analyzer) {
   RunOnce once(block, LoopsIn(loop->body));
   AccessRegions regions = FindAccessRegions(once.Mutate(OpenBlocks(loop->body)), analyzer);
   const AccessRegion* made = regions.Writes(buffer);
   if (!made || !made->exact || regions.opaque.count(buffer->data.node()))
     Refuse("an iteration of loop " + loop->var.name() + " makes no box of " + buffer->name);
-  *condition = And(*condition, once.condition);
   return made->ranges;
 }
 
@@ -385,8 +382,7 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
         Refuse("block " + writer->name + " does not run over all of its axes");
       CheckFinished(writer, between.to_a, loop);
       SoleResult(writer);
-      JoinBoxes(block, buffer, MadeBy(loop, writer, buffer, analyzer, &condition), analyzer,
-                &boxes);
+      JoinBoxes(block, buffer, MadeBy(loop, writer, buffer, analyzer), analyzer, &boxes);
       condition = And(condition, ConditionOutside(writer, LoopsIn(loop->body), analyzer));
       read.push_back(buffer);
     }

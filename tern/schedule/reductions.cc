@@ -6,6 +6,7 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 
 namespace tern::schedule {
@@ -37,17 +38,18 @@ bool IsIn(const std::vector<const ForNode*>& loops, const ForNode* loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
-// That all of the loops run, as far as it is not sure.
-Expr Runs(const std::vector<const ForNode*>& loops) {
-  Expr all;
-  for (const ForNode* loop : loops) {
-    Expr runs = ir::IntImmNode::Make(loop->extent.dtype(), 0) < loop->extent;
-    if (!arith::Analyzer().CanProve(runs)) all = And(all, runs);
-  }
-  return all;
+// The condition, as far as it is not on steps of the reduction.
+Expr ConditionElsewhere(const BlockNode* block, const std::vector<const ForNode*>& reduction) {
+  return KeepConjuncts(block->predicate, [&](const Expr& part) {
+    bool on_axis =
+        std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
+          return iter.kind == IterKind::kReduce && ir::UsesVar(part, iter.var.node());
+        });
+    return !on_axis && !UsesAnyOf(part, reduction);
+  });
 }
 
-// Runs at the first iteration of every reduction loop, over the other axes.
+// Runs once for all iterations of the reduction loops, over the other axes.
 ffi::Ref<BlockNode> FirstOnly(const BlockNode* block, const std::string& name, const Stmt& body,
                               const std::vector<const ForNode*>& reduction) {
   auto copy = CopyBlock(block);
@@ -60,7 +62,7 @@ ffi::Ref<BlockNode> FirstOnly(const BlockNode* block, const std::string& name, c
     if (iter.kind == IterKind::kReduce)
       starts[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
   copy->body = Substitute(body, starts);
-  if (copy->predicate) copy->predicate = ir::Substitute(copy->predicate, starts);
+  copy->predicate = ConditionElsewhere(block, reduction);
   return copy;
 }
 
@@ -92,8 +94,6 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
       if (iter.kind == IterKind::kReduce && UsesAnyOf(iter.binding, nest.around))
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
     auto init = FirstOnly(block, name, block->init, reduction);
-    // Without a step nothing is initialised.
-    init->predicate = And(init->predicate, Runs(reduction));
     Stmt before = CopyWithFreshDefs(WrapLoops(others, Stmt(init)));
     Stmt after = WrapLoops(inside, block->With({}, block->body));
     SetBody(Replace(function_->body, loop, SeqNode::Make({before, after}, loop->span)));
@@ -128,8 +128,7 @@ class Factored {
     results_ = BufferNode::Make(name, update.store->buffer->dtype, shape);
     for (const ForNode* outer : nest.loops)
       if (!IsIn(reduction_, outer)) spatial_.push_back(outer);
-    for (const Expr& condition : Conjuncts(nest.block->predicate))
-      if (!UsesAnyOf(condition, reduction_)) elsewhere_ = And(elsewhere_, condition);
+    elsewhere_ = ConditionElsewhere(nest.block, reduction_);
   }
 
   const Buffer& results() const { return results_; }
@@ -162,7 +161,7 @@ class Factored {
     auto whole = CopyBlock(nest_.block);
     std::erase_if(whole->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
     whole->iters.push_back({loop_->extent, loop_->var, part_, IterKind::kReduce});
-    whole->predicate = And(elsewhere_, Runs(reduction_));
+    whole->predicate = elsewhere_;
     ir::VarMap starts;
     for (const BlockIter& iter : nest_.block->iters)
       if (iter.kind == IterKind::kReduce)

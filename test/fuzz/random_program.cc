@@ -184,7 +184,7 @@ class ProgramGenerator {
     };
     for (const Expr& extent : output->shape)
       element.push_back(add_iter(extent, IterKind::kSpatial));
-    // Now and then there is nothing to reduce, and the init must not run.
+    // Now and then there is nothing to reduce, and only the init runs.
     for (int64_t i = random_.Below(3); i > 0; --i)
       add_iter(random_.OneIn(10) ? Expr(0) : MakeExtent(), IterKind::kReduce);
     // In a block only its axes are in scope.

@@ -44,14 +44,15 @@ class LimitVerifier : public StmtVisitor {
 
   void Report(const Span& span, const std::string& message) { diagnostics_->Add(span, message); }
 
-  // An attribute of the target that says how much it has.
-  void CheckLimit(const std::string& name, int64_t needed, const Span& span,
+  // An attribute of the target that says how much it has; false, and a report, where it is less.
+  bool CheckLimit(const std::string& name, int64_t needed, const Span& span,
                   const std::string& unit) {
     auto it = target_->attrs.find(name);
-    if (it == target_->attrs.end() || needed <= it->second.As<int64_t>()) return;
+    if (it == target_->attrs.end() || needed <= it->second.As<int64_t>()) return true;
     Report(span, what_ + " needs " + std::to_string(needed) + " " + unit + ", but " +
                      target_->str() + " has " + name + "=" +
                      std::to_string(it->second.As<int64_t>()));
+    return false;
   }
 
   void CheckThreads() {
@@ -81,16 +82,29 @@ class LimitVerifier : public StmtVisitor {
       Report(node->span, what_ + " allocates " + buffer->name + " in " + buffer->scope + ", but " +
                              kind_.name + " has memory of scope " + ffi::Join(kind_.scopes) +
                              " only");
-    if (IsSharedScope(buffer->scope)) {
-      int64_t bytes = buffer->dtype.bytes();
-      for (const Expr& extent : buffer->shape)
-        if (const int64_t* value = ir::AsConstInt(extent))
-          if (__builtin_mul_overflow(bytes, *value, &bytes))
-            bytes = std::numeric_limits<int64_t>::max();
-      if (__builtin_add_overflow(shared_bytes_, bytes, &shared_bytes_))
-        shared_bytes_ = std::numeric_limits<int64_t>::max();
+    if (IsSharedScope(buffer->scope)) shared_bytes_ = Plus(shared_bytes_, BytesOf(buffer));
+    // What a thread has at once; one report, at what is too much.
+    int64_t outer = local_bytes_;
+    if (is_kernel_ && OwnerOf(buffer->scope) == ScopeOwner::kThread) {
+      local_bytes_ = Plus(local_bytes_, BytesOf(buffer));
+      if (!local_reported_)
+        local_reported_ = !CheckLimit("max_local_memory", local_bytes_, node->span,
+                                      "bytes of local memory in a thread");
     }
     VisitChildren(node);
+    local_bytes_ = outer;
+  }
+  static int64_t BytesOf(const Buffer& buffer) {
+    int64_t bytes = buffer->dtype.bytes();
+    for (const Expr& extent : buffer->shape)
+      if (const int64_t* value = ir::AsConstInt(extent))
+        if (__builtin_mul_overflow(bytes, *value, &bytes))
+          return std::numeric_limits<int64_t>::max();
+    return bytes;
+  }
+  static int64_t Plus(int64_t a, int64_t b) {
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
   }
 
   void VisitNode(const ir::CallNode* node) override {
@@ -162,7 +176,8 @@ class LimitVerifier : public StmtVisitor {
   bool is_kernel_ = false;
   std::string what_;
   std::array<const ForNode*, kNumThreadAxes> loops_{};
-  int64_t shared_bytes_ = 0;
+  int64_t shared_bytes_ = 0, local_bytes_ = 0;
+  bool local_reported_ = false;
 };
 
 }  // namespace

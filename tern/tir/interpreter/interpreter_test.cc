@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tern/compile.h"
@@ -45,6 +46,33 @@ TEST_F(InterpreterTest, BlocksInitialiseAtTheFirstStepOfTheReduction) {
   })",
       {a, sum});
   EXPECT_EQ(sum.as<float>()[0], 6);
+}
+
+TEST_F(InterpreterTest, BlocksInitialiseWhereTheReductionHasNoFirstStep) {
+  Tensor a = Tensor::Empty({2, 0}, DataType::Float(32));
+  // The loops, and what stands in the block's parentheses and behind them.
+  std::pair<const char*, const char*> nests[] = {
+      {"i in 0..2, j in 0..m", "vi: spatial(2) = i, vj: reduce(m) = j)"},
+      {"j in 0..m, i in 0..2", "vi: spatial(2) = i, vj: reduce(m) = j)"},
+      {"i in 0..2, j in 0..0", "vi: spatial(2) = i, vj: reduce(0) = j)"},
+      {"i in 0..2, j in 0..5", "vi: spatial(2) = i, vj: reduce(m) = j) where j < m"},
+      {"f in 0..2 * m", "vi: spatial(2) = f // m, vj: reduce(m) = f % m)"},
+      {"k in 0..3, j in 0..m, i in 0..2",
+       "vi: spatial(2) = i, vk: reduce(3) = k, vj: reduce(m) = j)"},
+      {"i in 0..2 bind(blockIdx.x) { for j in 0..m bind(threadIdx.x)",
+       "vi: spatial(2) = i, vj: reduce(m) = j)"},
+  };
+  for (const auto& [loops, axes] : nests) {
+    Tensor sum = Make(DataType::Float(32), 99, 99, 99);
+    std::string text = std::string("func f(A: float32[2, m], S: float32[3]) { for ") + loops +
+                       " { block s(" + axes + " { init { S[vi] = 7 } S[vi] = S[vi] + A[vi, vj] }";
+    text.append(
+        std::count(text.begin(), text.end(), '{') - std::count(text.begin(), text.end(), '}'), '}');
+    Run(text, {a, sum});
+    EXPECT_EQ(sum.as<float>()[0], 7) << loops;
+    EXPECT_EQ(sum.as<float>()[1], 7) << loops;
+    EXPECT_EQ(sum.as<float>()[2], 99) << loops;
+  }
 }
 
 TEST_F(InterpreterTest, ExtentsMayBeUsedBeforeTheTensorThatDefinesThem) {

@@ -13,9 +13,16 @@
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
+
+Machine::Machine(const ir::IRModule& module)
+    : module_(MapFunctions(
+          module,
+          [](const PrimFunc& function) { return InitializeEmptyReductions(function, false); })),
+      instances_(module_) {}
 
 void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   auto it = module_->functions.find(name);
@@ -257,9 +264,13 @@ std::unique_ptr<Machine::Piece> Machine::NewPiece(int64_t size, int64_t alignmen
   if (!owned) throw std::bad_alloc();
   void* start = owned.get();
   char* data = static_cast<char*>(std::align(aligned, size, start, space));
-  auto piece = std::make_unique<Piece>(
-      Piece{data, ShadowMemory(size, ShadowMemory::Contents::kUninitialised), depth, owner,
-            std::move(owned)});
+  auto piece =
+      std::make_unique<Piece>(Piece{data,
+                                    ShadowMemory(size, ShadowMemory::Contents::kUninitialised),
+                                    depth,
+                                    owner,
+                                    std::move(owned),
+                                    {}});
   pieces_[data] = piece.get();
   return piece;
 }
@@ -359,6 +370,7 @@ char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t
                              << " is read, but nothing was written to it"
                              << (piece->owner == ScopeOwner::kBlock ? "; is a barrier missing?"
                                                                     : "");
+  CheckIndependence(site, lane, piece, place);
   bool reduced = accumulators_ && accumulators_->count(site.buffer->data.node());
   if (depth_ > piece->depth && !reduced) {
     MemoryAccess now = {{task_, EpochOf(*piece)}, &site.span, site.is_write};
@@ -366,6 +378,26 @@ char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t
       ReportRace(site, lane, now, *earlier, piece->owner);
   }
   return piece->data + place;
+}
+
+void Machine::CheckIndependence(const AccessSite& site, int lane, Piece* piece, size_t place) {
+  InstanceId now = frame_->instance;
+  if (piece->writers.empty()) {
+    if (!now || !site.is_write) return;
+    piece->writers.resize(piece->shadow.size());
+  }
+  InstanceId& writer = piece->writers[place];
+  InstanceId earlier = site.is_write ? std::exchange(writer, now) : writer;
+  // Memory of the function may serve one instance after another.
+  if (site.is_write && piece->owned) return;
+  Instances::Difference difference = instances_.Between(now, earlier);
+  if (!difference.axis) return;
+  std::string axis = difference.axis->name;
+  TERN_THROW(RuntimeError) << site.span.str() << ": block " << instances_.BlockOf(now)->name
+                           << " says that its axis " << axis << " is spatial, but "
+                           << (site.is_write ? "writes " : "reads ") << ElementText(site, lane)
+                           << " at " << axis << " = " << difference.now << ", which it wrote at "
+                           << axis << " = " << difference.earlier;
 }
 
 uint32_t Machine::EpochOf(const Piece& piece) const {
@@ -457,7 +489,10 @@ void Machine::RunNode(const ForNode* node) {
 }
 
 void Machine::RunNode(const WhileNode* node) {
-  while (EvalInt(node->condition)) Run(node->body);
+  while (EvalInt(node->condition)) {
+    instances_.BeginRound();
+    Run(node->body);
+  }
 }
 
 void Machine::RunNode(const IfThenElseNode* node) {
@@ -524,17 +559,27 @@ void Machine::EnterRegions(const BlockNode* node) {
   frame_->regions = regions;
 }
 
-void Machine::LeaveRegions() { frame_->regions = nullptr; }
+void Machine::EnterBlock(const BlockNode* node) {
+  EnterRegions(node);
+  frame_->instance =
+      instances_.Begin(node, [&](const VarNode* var) { return frame_->vars.at(var).i(); });
+}
+
+void Machine::LeaveBlock(InstanceId outer) {
+  frame_->regions = nullptr;
+  frame_->instance = outer;
+}
 
 void Machine::RunNode(const BlockNode* node) {
   Instance instance = BindAxes(node);
   if (instance == Instance::kNone) return;
-  EnterRegions(node);
+  InstanceId outer = frame_->instance;
+  EnterBlock(node);
   SetAccumulators(node);
   if (instance == Instance::kFirst && node->init) Run(node->init);
   Run(node->body);
   accumulators_ = nullptr;
-  LeaveRegions();
+  LeaveBlock(outer);
 }
 
 }  // namespace tern::tir

@@ -15,6 +15,7 @@
 #include "tern/runtime/tensor.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/instances.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
@@ -24,7 +25,7 @@ namespace tern::tir {
 
 class Machine {
  public:
-  explicit Machine(ir::IRModule module) : module_(std::move(module)) {}
+  explicit Machine(const ir::IRModule& module);
 
   void Call(const std::string& function, const std::vector<ffi::Any>& args);
 
@@ -35,7 +36,8 @@ class Machine {
     ShadowMemory shadow;
     uint32_t depth;  // of the task it belongs to; only deeper ones can race in it
     ScopeOwner owner;
-    std::unique_ptr<char[]> owned;
+    std::unique_ptr<char[]> owned;    // null: the caller's
+    std::vector<InstanceId> writers;  // of each byte; empty: no block wrote to it
   };
   // A buffer as it stands at run time: extents and strides are numbers.
   struct View {
@@ -59,6 +61,7 @@ class Machine {
     std::unordered_map<const VarNode*, Value> vars;
     std::unordered_map<const BufferNode*, View> views;
     std::shared_ptr<const BlockRegions> regions;  // null where nothing is said
+    InstanceId instance = 0;                      // of the block that runs
   };
   // A thread of a block whose threads wait for each other.
   struct Thread {
@@ -98,6 +101,9 @@ class Machine {
   [[noreturn]] void ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
                                const MemoryAccess& earlier, ScopeOwner owner);
   uint32_t EpochOf(const Piece& piece) const;
+  // Throws where the instance that runs depends on another one of its block, though they differ in
+  // a spatial axis; notes who writes.
+  void CheckIndependence(const AccessSite& site, int lane, Piece* piece, size_t place);
   // Throws where the block that runs does not say that it touches the element.
   void CheckRegions(const AccessSite& site, int lane);
   std::vector<int64_t> EvalIndices(const AccessSite& site, int lane);
@@ -161,8 +167,9 @@ class Machine {
   // Gives the axes their values; says whether there is an instance, and whether it is the first
   // step of the reduction.
   Instance BindAxes(const BlockNode* node);
+  void EnterBlock(const BlockNode* node);
+  void LeaveBlock(InstanceId outer);
   void EnterRegions(const BlockNode* node);
-  void LeaveRegions();
   std::vector<Box> EvalRegions(const std::vector<BufferRegion>& regions);
 
   // ---- threads
@@ -215,6 +222,7 @@ class Machine {
   void RunVirtualTogether(const ForNode* node, const Group& group);
 
   ir::IRModule module_;
+  Instances instances_;
   Frame root_;
   Frame* frame_ = &root_;
 

@@ -269,10 +269,12 @@ void Machine::RunNodeTogether(const AllocateNode* node, const Group& group) {
   if (is_shared) {
     Enter(group[0]);
     std::unique_ptr<Piece>& piece = shared_[node];
-    if (piece)
+    if (piece) {
       piece->shadow.MarkUninitialised();
-    else
+      piece->writers.clear();
+    } else {
       piece = Allocate(node, depth_ - 1);
+    }
   }
   for (Thread* thread : group) {
     Enter(thread);
@@ -375,6 +377,7 @@ void Machine::RunNodeTogether(const ForNode* node, const Group& group) {
       active.push_back(group[t]);
     }
     if (active.empty()) return;
+    instances_.BeginRound();
     RunTogether(node->body, active);
   }
 }
@@ -384,6 +387,7 @@ void Machine::RunNodeTogether(const WhileNode* node, const Group& group) {
     Exchange(node->condition, active);
     active = Filter(active, node->condition);
     if (active.empty()) return;
+    instances_.BeginRound();
     RunTogether(node->body, active);
   }
 }
@@ -402,11 +406,13 @@ void Machine::RunNodeTogether(const IfThenElseNode* node, const Group& group) {
 void Machine::RunNodeTogether(const BlockNode* node, const Group& group) {
   for (const BlockIter& iter : node->iters) Exchange({iter.binding, iter.extent}, group);
   Group first, all;
+  std::vector<InstanceId> outer;
   for (Thread* thread : group) {
     Enter(thread);
     Instance instance = BindAxes(node);
     if (instance == Instance::kNone) continue;
-    EnterRegions(node);
+    outer.push_back(frame_->instance);
+    EnterBlock(node);
     all.push_back(thread);
     if (instance == Instance::kFirst) first.push_back(thread);
   }
@@ -414,9 +420,9 @@ void Machine::RunNodeTogether(const BlockNode* node, const Group& group) {
   if (node->init) RunTogether(node->init, first);
   RunTogether(node->body, all);
   accumulators_ = nullptr;
-  for (Thread* thread : all) {
-    Enter(thread);
-    LeaveRegions();
+  for (size_t i = 0; i < all.size(); ++i) {
+    Enter(all[i]);
+    LeaveBlock(outer[i]);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 
 namespace tern::tir {
 namespace {
@@ -13,7 +14,8 @@ class Canonicalizer : public AnalyzedMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     arith::ConstBounds count = analyzer_.Bounds(node->extent);
-    if (count.hi <= 0 && node->for_kind != ForKind::kThread) return SeqNode::Make({}, node->span);
+    if (count.hi <= 0 && node->for_kind != ForKind::kThread)
+      return ContainsInit(node->body) ? self : SeqNode::Make({}, node->span);
     if (node->for_kind == ForKind::kThread || !arith::IsIndexType(node->var.dtype()))
       return AnalyzedMutator::MutateNode(node, self);
     Expr min = Mutate(node->min);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "tern/arith/analyzer.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/visitor.h"
 
@@ -59,29 +59,18 @@ bool AreReductionLoops(const std::vector<const ForNode*>& loops, const BlockNode
   return regular && !others_inside;
 }
 
-// The init as a block over the other axes; the reduction axes are at 0. It runs where the first
-// iteration of the loops is an instance.
-Stmt InitBlock(const BlockNode* block, const std::vector<const ForNode*>& loops) {
-  std::vector<BlockIter> kept;
-  ir::VarMap starts;
-  for (const ForNode* loop : loops) starts[loop->var.node()] = loop->min;
-  for (const BlockIter& iter : block->iters) {
-    if (iter.kind != IterKind::kReduce)
-      kept.push_back(iter);
-    else
-      starts[iter.var.node()] = ir::MakeConst(iter.var.dtype(), 0);
-  }
-  auto init = ffi::Make<BlockNode>(*block);
-  init->name = block->name + "_init";
-  init->iters = std::move(kept);
-  if (block->predicate) init->predicate = ir::Substitute(block->predicate, starts);
-  init->init = {};
-  for (auto* regions : {&init->reads, &init->writes})
-    for (BufferRegion& region : *regions)
-      for (Range& range : region.ranges)
-        range = {ir::Substitute(range.min, starts), ir::Substitute(range.extent, starts)};
-  init->body = Substitute(block->init, starts);
-  return CopyWithFreshDefs(Stmt(init));
+const BlockNode* DecomposableBlock(const std::vector<const ForNode*>& loops) {
+  const auto* block = loops.empty() ? nullptr : loops.back()->body.As<BlockNode>();
+  return block && block->init && AreReductionLoops(loops, block) ? block : nullptr;
+}
+
+// The condition as far as it is on what is not reduced: the rest says which steps there are.
+Expr SpatialPredicate(const BlockNode* block, const std::vector<const ForNode*>& loops) {
+  Vars reduced;
+  for (const ForNode* loop : loops) reduced.insert(loop->var.get());
+  for (const BlockIter& iter : block->iters)
+    if (iter.kind == IterKind::kReduce) reduced.insert(iter.var.get());
+  return KeepConjuncts(block->predicate, [&](const Expr& part) { return !UsesAny(part, reduced); });
 }
 
 class Decomposer : public StmtMutator {
@@ -89,15 +78,11 @@ class Decomposer : public StmtMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     std::vector<const ForNode*> loops = LoopsAroundBlock(node);
-    const auto* block = loops.empty() ? nullptr : loops.back()->body.As<BlockNode>();
-    if (!block || !block->init || !AreReductionLoops(loops, block))
-      return MutateChildren(node, self);
-    Stmt init = InitBlock(block, loops);
-    for (size_t i = loops.size(); i-- > 0;) {
-      Expr runs = ir::MakeConst(loops[i]->extent.dtype(), 0) < loops[i]->extent;
-      if (!arith::Analyzer().CanProve(runs))
-        init = IfThenElseNode::Make(runs, init, {}, node->span);
-    }
+    const BlockNode* block = DecomposableBlock(loops);
+    if (!block) return MutateChildren(node, self);
+    ir::VarMap starts;
+    for (const ForNode* loop : loops) starts[loop->var.node()] = loop->min;
+    Stmt init = CopyWithFreshDefs(InitBlock(block, starts, SpatialPredicate(block, loops)));
     Stmt update = block->With({}, block->body);
     for (size_t i = loops.size(); i-- > 0;)
       update = loops[i]->With(loops[i]->min, loops[i]->extent, update);
@@ -106,6 +91,30 @@ class Decomposer : public StmtMutator {
 };
 
 }  // namespace
+
+bool IsDecomposable(const ForNode* outermost) {
+  return DecomposableBlock(LoopsAroundBlock(outermost)) != nullptr;
+}
+
+Stmt InitBlock(const BlockNode* block, ir::VarMap starts, const Expr& predicate) {
+  auto init = ffi::Make<BlockNode>(*block);
+  init->name = block->name + "_init";
+  init->iters.clear();
+  for (const BlockIter& iter : block->iters) {
+    if (iter.kind != IterKind::kReduce)
+      init->iters.push_back(iter);
+    else
+      starts[iter.var.node()] = ir::MakeConst(iter.var.dtype(), 0);
+  }
+  init->predicate = predicate ? ir::Substitute(predicate, starts) : Expr();
+  init->init = {};
+  for (auto* regions : {&init->reads, &init->writes})
+    for (BufferRegion& region : *regions)
+      for (Range& range : region.ranges)
+        range = {ir::Substitute(range.min, starts), ir::Substitute(range.extent, starts)};
+  init->body = Substitute(block->init, starts);
+  return Stmt(init);
+}
 
 PrimFunc DecomposeReductions(const PrimFunc& function) {
   return Decomposer().MutateFunction(function);

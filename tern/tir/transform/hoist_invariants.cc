@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "tern/ir/structural.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/fault_analysis.h"
 #include "tern/tir/analysis/memory_effects.h"
 #include "tern/tir/copy_with_fresh_defs.h"
@@ -80,13 +81,6 @@ class ConditionHoister : public StmtMutator {
 
   static Stmt WithBody(const ForNode* loop, const Stmt& body) {
     return loop->With(loop->min, loop->extent, body);
-  }
-  static std::vector<Expr> Conjuncts(const Expr& condition) {
-    const auto* both = condition.As<ir::AndNode>();
-    if (!both) return {condition};
-    std::vector<Expr> parts = Conjuncts(both->a), more = Conjuncts(both->b);
-    parts.insert(parts.end(), more.begin(), more.end());
-    return parts;
   }
   static Expr Join(const std::vector<Expr>& parts) {
     Expr all = parts[0];

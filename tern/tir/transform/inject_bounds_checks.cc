@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/inject_bounds_checks.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "tern/arith/symbolic_bounds.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
@@ -12,6 +15,16 @@ namespace {
 using arith::AsInt64;
 Expr Text(std::string text) { return ir::StringImmNode::Make(std::move(text)); }
 
+// Every lane of an expression, in its own type.
+std::vector<Expr> LanesOf(const Expr& expr) {
+  if (expr.dtype().is_scalar()) return {expr};
+  if (const auto* broadcast = expr.As<ir::BroadcastNode>()) return {broadcast->value};
+  std::vector<Expr> lanes;
+  for (int64_t lane = 0; lane < expr.dtype().lanes(); ++lane)
+    lanes.push_back(ir::ShuffleNode::Make({expr}, {lane}));
+  return lanes;
+}
+
 // The index of every lane that can be outermost.
 std::vector<Expr> ExtremeLanes(const Expr& index) {
   if (index.dtype().is_scalar()) return {AsInt64(index)};
@@ -22,10 +35,8 @@ std::vector<Expr> ExtremeLanes(const Expr& index) {
     Expr base = AsInt64(ramp->base);
     return {base, base + AsInt64(ramp->stride) * steps};
   }
-  if (const auto* broadcast = index.As<ir::BroadcastNode>()) return {AsInt64(broadcast->value)};
-  std::vector<Expr> lanes;
-  for (int64_t lane = 0; lane < index.dtype().lanes(); ++lane)
-    lanes.push_back(AsInt64(ir::ShuffleNode::Make({index}, {lane})));
+  std::vector<Expr> lanes = LanesOf(index);
+  for (Expr& lane : lanes) lane = AsInt64(lane);
   return lanes;
 }
 
@@ -89,6 +100,36 @@ class CheckCollector : public ir::ExprVisitor {
     symbolic_->Leave(mark);
   }
 
+  // Machines stop a process at these, or give any number.
+  template <class T>
+  void VisitDivision(const T* node) {
+    VisitChildren(node);
+    if (node->dtype.is_scalable()) return;
+    std::vector<Expr> dividends = LanesOf(node->a), divisors = LanesOf(node->b);
+    for (size_t lane = 0; lane < std::max(dividends.size(), divisors.size()); ++lane)
+      CheckDivision(dividends[dividends.size() == 1 ? 0 : lane],
+                    divisors[divisors.size() == 1 ? 0 : lane], node->span);
+  }
+  void CheckDivision(const Expr& dividend, const Expr& divisor, const Span& span) {
+    const arith::Analyzer& analyzer = symbolic_->analyzer();
+    arith::ConstBounds by = analyzer.Bounds(symbolic_->Resolve(divisor));
+    DataType dtype = divisor.dtype();
+    if (by.lo <= 0 && by.hi >= 0)
+      Assert(ir::NENode::Make(divisor, ir::MakeConst(dtype, 0)), "ValueError",
+             {Text(span.str() + ": division by zero")}, span);
+    if (!dtype.is_int() || dtype.bits() < 32 || by.lo > -1 || by.hi < -1) return;
+    int64_t least = dtype.bits() == 32 ? std::numeric_limits<int32_t>::min()
+                                       : std::numeric_limits<int64_t>::min();
+    if (analyzer.Bounds(symbolic_->Resolve(dividend)).lo > least) return;
+    Assert(ir::NENode::Make(divisor, ir::MakeConst(dtype, -1)) ||
+               ir::NENode::Make(dividend, ir::MakeConst(dtype, least)),
+           "ValueError", {Text(span.str() + ": " + dtype.str() + " overflow")}, span);
+  }
+  void VisitNode(const ir::TruncDivNode* node) override { VisitDivision(node); }
+  void VisitNode(const ir::TruncModNode* node) override { VisitDivision(node); }
+  void VisitNode(const ir::FloorDivNode* node) override { VisitDivision(node); }
+  void VisitNode(const ir::FloorModNode* node) override { VisitDivision(node); }
+
   void Check(const Buffer& buffer, size_t dimension, const Expr& index, const Span& span) {
     Expr extent = AsInt64(buffer->shape[dimension]);
     if (Provable(index, extent)) return;
@@ -102,13 +143,16 @@ class CheckCollector : public ir::ExprVisitor {
       message.push_back(buffer->shape[d]);
     }
     message.push_back(Text(")"));
-    Expr condition = index >= Expr(0) && index < extent;
+    Assert(index >= Expr(0) && index < extent, "IndexError", std::move(message), span);
+  }
+  // Where what stands around lets the expression be evaluated.
+  void Assert(Expr condition, const char* kind, std::vector<Expr> message, const Span& span) {
     for (size_t i = around_.size(); i-- > 0;) {
       const Around& around = around_[i];
       condition = around.let.get() ? ir::LetNode::Make(around.let, around.value, condition)
                                    : ir::NotNode::Make(around.value) || condition;
     }
-    checks.push_back(AssertNode::Make(condition, "IndexError", std::move(message), span));
+    checks.push_back(AssertNode::Make(condition, kind, std::move(message), span));
   }
   bool Provable(const Expr& index, const Expr& extent) const {
     const arith::Analyzer& analyzer = symbolic_->analyzer();

@@ -7,8 +7,9 @@
 namespace tern::tir {
 
 // Before every statement that accesses memory stand asserts that its indices are inside of the
-// buffers' shapes, except where that is provable. They raise the IndexError that the interpreter
-// raises. Thread loops, which have no asserts, stay as they are. Runs on functions without blocks,
+// buffers' shapes, and before one that divides integers that this neither divides by zero nor
+// overflows, except where that is provable. They raise the errors that the interpreter raises.
+// Thread loops, which have no asserts, stay as they are. Runs on functions without blocks,
 // while buffers have their shapes.
 PrimFunc InjectBoundsChecks(const PrimFunc& function);
 

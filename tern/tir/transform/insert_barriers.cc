@@ -389,6 +389,7 @@ class KernelWalker : public StmtMutator {
     Evaluated value = Evaluate(node->value);
     Stmt before = ReadBefore(value.reads, node->span);
     values_[node->var.node()] = value.value;
+    NoteThreadVar(node->var, node->value);
     return After(before, WithBody(node, self));
   }
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
@@ -449,11 +450,36 @@ class KernelWalker : public StmtMutator {
     return After(ReadBefore({node->value}, node->span), self);
   }
 
+  // ---- divergence
+
+  // A variable whose value follows from the index of the thread.
+  void NoteThreadVar(const Var& var, const Expr& value) {
+    if (!ir::MayFault(value) && FindThreadVar(value)) thread_vars_.insert(var.node());
+  }
+  const VarNode* FindThreadVar(const Expr& expr) const {
+    const VarNode* found = nullptr;
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      if (const auto* var = e.As<VarNode>(); thread_vars_.count(var)) found = var;
+    });
+    return found;
+  }
+
   // Runs `walk`, which the threads may not all run, or not equally often, if `differs`: unless it
-  // has a barrier, which says that they do.
+  // has a barrier, which says that they do. What they read from memory may well be the same, but
+  // not what follows from their index.
   template <class F>
-  auto Controlled(bool differs, const Stmt& stmt, const char* what, F&& walk) {
-    if (!differs || ContainsBarrier(stmt)) return walk();
+  auto Controlled(bool differs, const std::vector<Expr>& decides, const Stmt& stmt,
+                  const char* what, F&& walk) {
+    if (!differs) return walk();
+    if (ContainsBarrier(stmt)) {
+      for (const Expr& expr : decides)
+        if (const VarNode* var = FindThreadVar(expr))
+          TERN_THROW(ValueError) << stmt.span().str() << ": the " << what
+                                 << " depends on the thread (" << var->name
+                                 << "), but a barrier stands in it, which all threads of a block "
+                                    "must come to";
+      return walk();
+    }
     bool outer = std::exchange(divergent_, true);
     auto result = Barred(std::string("the ") + what + " at " + stmt.span().str() +
                              " depends on the thread, so not all threads of a block come to it",
@@ -475,7 +501,7 @@ class KernelWalker : public StmtMutator {
     };
     Stmt then_case, else_case;
     BlockEffects both, otherwise;
-    Controlled(terms_.IsPrivate(condition.value), self, "condition", [&] {
+    Controlled(terms_.IsPrivate(condition.value), {node->condition}, self, "condition", [&] {
       auto known = loads_;
       then_case = branch(node->then_case, condition.value, &both);
       auto after_then = std::exchange(loads_, known);
@@ -528,6 +554,8 @@ class KernelWalker : public StmtMutator {
     bool is_virtual = node->for_kind == ForKind::kThread && IsVirtualThread(node);
     if (node->for_kind == ForKind::kThread && !is_virtual) {
       values_[node->var.node()] = AxisValue(node);
+      bool of_block = ThreadAxisNumber(node->thread) < kNumThreadAxesOfBlock;
+      if (of_block && !ir::IsConst(node->extent, 1)) thread_vars_.insert(node->var.node());
       return WithBody(node, self);
     }
     Evaluated min = Evaluate(node->min), extent = Evaluate(node->extent);
@@ -539,12 +567,13 @@ class KernelWalker : public StmtMutator {
     bool in_order =
         is_virtual || node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kUnrolled;
     Stmt result = Enclosed([&] {
-      return Controlled(differs, self, "number of iterations of the loop", [&] {
-        if (in_order) return walk();
-        return Barred(std::string("it would be in the ") + ForKindName(node->for_kind) +
-                          " loop at " + node->span.str(),
-                      walk);
-      });
+      return Controlled(
+          differs, {node->min, node->extent}, self, "number of iterations of the loop", [&] {
+            if (in_order) return walk();
+            return Barred(std::string("it would be in the ") + ForKindName(node->for_kind) +
+                              " loop at " + node->span.str(),
+                          walk);
+          });
     });
     return After(before, result);
   }
@@ -582,7 +611,7 @@ class KernelWalker : public StmtMutator {
     loads_.clear();
     bool differs = terms_.IsPrivate(Evaluate(node->condition).value);
     return Enclosed([&] {
-      return Controlled(differs, self, "condition of the loop",
+      return Controlled(differs, {node->condition}, self, "condition of the loop",
                         [&] { return MutateLoop(node, self); });
     });
   }
@@ -614,6 +643,7 @@ class KernelWalker : public StmtMutator {
     for (const BlockIter& iter : node->iters) {
       exprs.push_back(iter.binding);
       values_[iter.var.node()] = Evaluate(iter.binding).value;
+      NoteThreadVar(iter.var, iter.binding);
       if (iter.kind != IterKind::kReduce) continue;
       Expr value = values_[iter.var.node()];
       along_threads |= terms_.IsPrivate(value);
@@ -626,7 +656,9 @@ class KernelWalker : public StmtMutator {
     const BlockNode* outer = std::exchange(reduction_, along_threads ? node : reduction_);
     if (predicate) guards_.push_back(predicate);
     Stmt result = Enclosed([&] {
-      return Controlled(predicate.get() && terms_.IsPrivate(predicate), self, "predicate",
+      std::vector<Expr> decides;
+      if (predicate) decides.push_back(node->predicate);
+      return Controlled(predicate.get() && terms_.IsPrivate(predicate), decides, self, "predicate",
                         [&] { return MutateInstance(node, self, first); });
     });
     if (predicate) guards_.pop_back();
@@ -638,8 +670,11 @@ class KernelWalker : public StmtMutator {
     if (node->init) {
       BlockEffects own, *outer = std::exchange(effects_, &own);
       guards_.push_back(first);
-      copy->init = Controlled(terms_.IsPrivate(first), node->init, "start of the reduction",
-                              [&] { return Mutate(node->init); });
+      std::vector<Expr> decides;
+      for (const BlockIter& iter : node->iters)
+        if (iter.kind == IterKind::kReduce) decides.push_back(iter.binding);
+      copy->init = Controlled(terms_.IsPrivate(first), decides, node->init,
+                              "start of the reduction", [&] { return Mutate(node->init); });
       guards_.pop_back();
       effects_ = outer;
       MayNotRun(&own);
@@ -658,6 +693,7 @@ class KernelWalker : public StmtMutator {
   BlockEffects all_, *effects_ = &all_;
   Accesses reads_;  // of the expression at hand
   std::vector<Expr> guards_;
+  std::unordered_set<const VarNode*> thread_vars_;   // that follow from the index of the thread
   std::unordered_map<const VarNode*, Expr> values_;  // of variables that the kernel defines
   std::vector<std::pair<Expr, Var>> loads_;          // what was read, and not written since
   std::unordered_map<const VarNode*, const VarNode*> roots_;  // pointers into other memory

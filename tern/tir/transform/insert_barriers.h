@@ -14,6 +14,8 @@ namespace tern::tir {
 // No barrier is put where the threads of a block may not all come: it goes before the outermost
 // statement that they run differently. Where that does not help, shared memory is an error; global
 // memory, whose elements are often the thread's own in ways that cannot be proven, is left alone.
+// A barrier that is there already, under a condition or in a loop that follows from the index of
+// the thread, is an error.
 PrimFunc InsertBarriers(const PrimFunc& function);
 
 }  // namespace tern::tir

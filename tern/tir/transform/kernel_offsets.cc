@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tern/arith/linear_sum.h"
 #include "tern/target/target.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
@@ -75,13 +76,15 @@ class AccessMover : public StmtMutator {
                                  changed->value, node->span);
   }
 
-  // A ramp stays one: code generators look for it.
+  // A ramp stays one: code generators look for it. Offsets are int64, indices any integers.
   static Expr MoveIndex(const Expr& index, const Expr& offset) {
+    int64_t lanes = index.dtype().lanes();
     if (const auto* ramp = index.As<ir::RampNode>())
-      return ir::RampNode::Make(offset + ramp->base, ramp->stride, index.dtype().lanes());
-    if (!index.dtype().is_scalar())
-      return ir::BroadcastNode::Make(offset, index.dtype().lanes()) + index;
-    return offset + index;
+      return ir::RampNode::Make(offset + arith::AsInt64(ramp->base), arith::AsInt64(ramp->stride),
+                                lanes);
+    if (index.dtype().is_scalar()) return offset + arith::AsInt64(index);
+    Expr wide = ir::CastNode::Make(offset.dtype().with_lanes(static_cast<int>(lanes)), index);
+    return ir::BroadcastNode::Make(offset, lanes) + wide;
   }
 
   // In elements of the buffer, which may be another look at a parameter's memory; null where it is

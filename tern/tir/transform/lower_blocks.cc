@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/lower_blocks.h"
 
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -29,6 +30,8 @@ class BlockLowerer : public StmtMutator {
 
 }  // namespace
 
-PrimFunc LowerBlocks(const PrimFunc& function) { return BlockLowerer().MutateFunction(function); }
+PrimFunc LowerBlocks(const PrimFunc& function) {
+  return BlockLowerer().MutateFunction(InitializeEmptyReductions(function, false));
+}
 
 }  // namespace tern::tir

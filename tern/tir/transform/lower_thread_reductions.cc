@@ -7,6 +7,7 @@
 #include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/analysis/warp_size.h"
@@ -365,10 +366,16 @@ class KernelLowerer : public StmtMutator {
       Expr at_start = value == ir::MakeConst(value.dtype(), 0);
       first = first ? first && at_start : at_start;
     }
-    if (block->predicate) {
-      Expr predicate = ir::Substitute(ir::Substitute(block->predicate, bindings), lets_);
-      first = first && ir::Substitute(predicate, start);
-    }
+    // Conditions on steps do not keep the result from being initialised.
+    Expr predicate =
+        block->predicate ? ir::Substitute(block->predicate, lets_) : block->predicate;
+    predicate = KeepConjuncts(predicate, [&](const Expr& part) {
+      return !AnyExpr(part, [&](const Expr& e) {
+        return IsReduced(e, block, update) || start.count(e.As<VarNode>());
+      });
+    });
+    if (predicate)
+      first = first && ir::Substitute(ir::Substitute(predicate, bindings), start);
 
     const Buffer& result = update.store->buffer;
     std::vector<Expr> indices;

@@ -3,6 +3,7 @@
 
 #include "tern/ir/pass.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/analysis/verify_faults.h"
 #include "tern/tir/analysis/verify_limits.h"
 #include "tern/tir/transform/canonicalize_loops.h"
 #include "tern/tir/transform/compact_allocations.h"
@@ -13,6 +14,7 @@
 #include "tern/tir/transform/hoist_invariants.h"
 #include "tern/tir/transform/hoist_thread_loops.h"
 #include "tern/tir/transform/infer_block_regions.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/inject_bounds_checks.h"
 #include "tern/tir/transform/insert_barriers.h"
 #include "tern/tir/transform/legalize_compute.h"
@@ -81,6 +83,8 @@ void RegisterPasses() {
                HoistThreadLoops);
   per_function("infer_block_regions", "every block says what it reads and writes",
                InferBlockRegions);
+  per_function("initialize_empty_reductions", "reductions without a step have their init",
+               [](const PrimFunc& function) { return InitializeEmptyReductions(function, true); });
   per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
   per_function("insert_barriers", "threads wait before they touch what others wrote",
                InsertBarriers);
@@ -137,6 +141,10 @@ void RegisterPasses() {
   per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
   ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
                       Verify(module);
+                      return module;
+                    }});
+  ir::RegisterPass({"verify_faults", "nothing surely faults", [](const ir::IRModule& module) {
+                      VerifyFaults(module);
                       return module;
                     }});
   ir::RegisterPass({"verify_limits", "the targets take all of it", [](const ir::IRModule& module) {

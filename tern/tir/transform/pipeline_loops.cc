@@ -12,6 +12,7 @@
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/async_copies.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/place_allocations.h"
 
 namespace tern::tir {
@@ -508,7 +509,8 @@ bool IsPipelined(const ForNode* loop) {
 PrimFunc PipelineLoops(const PrimFunc& function) {
   if (!HasPipelinedLoop(function)) return function;
   // What one iteration alone needs is allocated in the loop then, and can have versions.
-  return Pipeliner(TakesAsyncCopies(function)).MutateFunction(PlaceAllocations(function));
+  PrimFunc placed = PlaceAllocations(InitializeEmptyReductions(function, true));
+  return Pipeliner(TakesAsyncCopies(function)).MutateFunction(placed);
 }
 
 }  // namespace tern::tir

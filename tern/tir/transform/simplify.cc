@@ -3,6 +3,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/tir/analyzed_mutator.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 
 namespace tern::tir {
 namespace {
@@ -24,7 +25,8 @@ class StmtSimplifier : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (analyzer_.Bounds(node->extent).hi <= 0) return SeqNode::Make({}, node->span);
+    if (analyzer_.Bounds(node->extent).hi <= 0)
+      return ContainsInit(node->body) ? self : SeqNode::Make({}, node->span);
     return AnalyzedMutator::MutateNode(node, self);
   }
 

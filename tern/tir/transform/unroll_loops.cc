@@ -6,6 +6,7 @@
 #include "tern/arith/analyzer.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -21,6 +22,9 @@ class Unroller : public StmtMutator {
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kUnrolled) return MutateChildren(node, self);
     int64_t extent = ConstantExtent(node);
+    if (extent <= 0 && ContainsInit(node->body))
+      return ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, node->body, "",
+                           node->span);
     int64_t outer_copies = copies_;
     if (extent > max_copies_ / outer_copies)
       TERN_THROW(ValueError) << node->span.str() << ": unrolling loop " << node->var.name()

@@ -51,6 +51,9 @@ target::TargetKind GpuKind(const char* name) {
   // What all architectures from the baseline on have.
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 101376, 0, 232448,
                                                        "bytes of shared memory in a block");
+  // Of every compute capability.
+  kind.attrs["max_local_memory"] = target::IntInRange("max_local_memory", 524288, 0, 524288,
+                                                      "bytes of local memory in a thread");
   kind.has_addresses = true;
   kind.takes_call = [](const ir::CallNode* call) {
     return call->name != tir::intrinsic::kCallExtern;  // there is nothing to link with

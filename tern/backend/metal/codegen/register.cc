@@ -59,6 +59,9 @@ void AddAttrs(target::TargetKind* kind) {
   }
   attrs["max_shared_memory"] =
       target::IntInRange("max_shared_memory", 32768, 0, 65536, "bytes of memory of a threadgroup");
+  // No interface says what a driver takes; drivers for processors have it on their stacks.
+  attrs["max_local_memory"] =
+      target::IntInRange("max_local_memory", 65536, 0, 1 << 24, "bytes of memory of a thread");
   attrs["warp_size"] = target::IntInRange("warp_size", 32, 32, 32,
                                           "lanes of a SIMD-group, if warp operations are used");
   attrs["warp_size"].default_value = {};

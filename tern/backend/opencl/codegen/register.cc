@@ -58,6 +58,9 @@ void RegisterCodegen() {
   }
   kind.attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 1 << 20,
                                                        "bytes of local memory in a work group");
+  // No interface says what a driver takes; drivers for processors have it on their stacks.
+  kind.attrs["max_local_memory"] = target::IntInRange("max_local_memory", 65536, 0, 1 << 24,
+                                                      "bytes of private memory of a work item");
   kind.attrs["fp16"] = target::IntInRange(
       "fp16", 0, 0, 1, "1: the device has cl_khr_fp16, and float16 is computed in");
   kind.tags = {

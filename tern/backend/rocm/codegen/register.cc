@@ -35,6 +35,9 @@ void RegisterCodegen() {
     kind.attrs[axis] = target::IntInRange(axis, 1024, 1, 1024, "threads in a block on one axis");
   kind.attrs["max_shared_memory"] =
       target::IntInRange("max_shared_memory", 65536, 0, 65536, "bytes of shared memory in a block");
+  // Half of what the compiler can address for a lane of 64; spilled registers are there too.
+  kind.attrs["max_local_memory"] =
+      target::IntInRange("max_local_memory", 65536, 0, 131056, "bytes of local memory in a thread");
   kind.attrs["embed_tir"] = {target::AttrSpec::Type::kBool, false,
                              "the code object has the kernels' text besides, for simulators",
                              nullptr};

@@ -58,6 +58,9 @@ void AddAttrs(target::TargetKind* kind) {
   }
   attrs["max_shared_memory"] = target::IntInRange("max_shared_memory", 32768, 0, 1 << 20,
                                                   "bytes of shared memory in a workgroup");
+  // No interface says what a driver takes; drivers for processors have it on their stacks.
+  attrs["max_local_memory"] =
+      target::IntInRange("max_local_memory", 65536, 0, 1 << 24, "bytes of memory of an invocation");
   attrs["max_push_constants"] =
       target::IntInRange("max_push_constants", 128, 0, 4096,
                          "bytes of push constants; scalars that need more are in a buffer");

@@ -40,6 +40,9 @@ void AddAttrs(target::TargetKind* kind) {
       target::IntInRange("max_threads_z", 64, 1, 1024, "invocations in a workgroup on axis z");
   attrs["max_shared_memory"] =
       target::IntInRange("max_shared_memory", 16384, 0, 1 << 20, "bytes of workgroup memory");
+  // What WGSL promises for the variables of a function.
+  attrs["max_local_memory"] =
+      target::IntInRange("max_local_memory", 8192, 0, 8192, "bytes of memory of an invocation");
   attrs["max_buffers"] =
       target::IntInRange("max_buffers", 8, 1, 1024, "storage buffers that a kernel binds");
   attrs["float16"] = {.type = target::AttrSpec::Type::kBool,
