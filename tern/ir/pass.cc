@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tern/ffi/text.h"
+#include "tern/ir/deep_stack.h"
 
 namespace tern::ir {
 namespace {
@@ -161,18 +162,20 @@ IRModule RunPasses(IRModule module, const std::vector<std::string>& passes,
                        [&](const std::string& asked) { return asked == "*" || asked == name; });
   };
 
-  if (options.verify) options.verify(module, "");
-  for (const auto& [pass, values] : steps) {
-    auto start = std::chrono::steady_clock::now();
-    module = WithContext("running pass " + pass->name, [&] { return pass->run(module, values); });
-    if (options.timing)
-      options.timing->emplace_back(
-          pass->name,
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (options.print && prints(pass->name)) options.print(module, pass->name);
-    if (options.verify) options.verify(module, pass->name);
-  }
-  return module;
+  return OnDeepStack([&] {
+    if (options.verify) options.verify(module, "");
+    for (const auto& [pass, values] : steps) {
+      auto start = std::chrono::steady_clock::now();
+      module = WithContext("running pass " + pass->name, [&] { return pass->run(module, values); });
+      if (options.timing)
+        options.timing->emplace_back(
+            pass->name,
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      if (options.print && prints(pass->name)) options.print(module, pass->name);
+      if (options.verify) options.verify(module, pass->name);
+    }
+    return std::move(module);
+  });
 }
 
 }  // namespace tern::ir
