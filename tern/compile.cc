@@ -9,6 +9,7 @@
 #include "tern/codegen/parallel_for.h"
 #include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
+#include "tern/ir/deep_stack.h"
 #include "tern/runtime/device_module.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -123,8 +124,10 @@ ffi::Module Build(const target::Target& target, const std::vector<ir::BaseFunc>&
       << "cannot compile for " << kind.name << ": " << kind.unavailable;
   target::TargetScope scope(target);
   return WithContext("generating code for " + target->str(), [&] {
-    return ffi::GetGlobal("target.build." + kind.name)(ir::IRModule::Make(functions), target)
-        .As<ffi::Module>();
+    return ir::OnDeepStack([&] {
+      return ffi::GetGlobal("target.build." + kind.name)(ir::IRModule::Make(functions), target)
+          .As<ffi::Module>();
+    });
   });
 }
 
@@ -346,7 +349,8 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& written, const target::
   for (const auto& [name, base] : module->functions) {
     if (tir::AsExternKernel(base)) continue;
     tir::PrimFunc function = tir::AsPrimFunc(base);
-    tir::WrittenMemory written = tir::FindWrittenMemory(module, function);
+    tir::WrittenMemory written =
+        ir::OnDeepStack([&] { return tir::FindWrittenMemory(module, function); });
     runtime::FunctionInfo info{name, {}};
     if (const std::string& device = TargetOf(function, target)->kind->device; device != meta.device)
       info.device = device;

@@ -44,7 +44,7 @@ int64_t LeastCostOf(const LinearSum& sum) {
 
 class Simplifier : public ExprMutator {
  public:
-  explicit Simplifier(const Analyzer& analyzer) : analyzer_(&analyzer) {}
+  explicit Simplifier(Analyzer* analyzer) : analyzer_(analyzer) {}
 
   // Results are kept: what is simple is not looked at again.
   Expr Mutate(const Expr& expr) override {
@@ -130,18 +130,24 @@ class Simplifier : public ExprMutator {
   // `expr` where the condition holds, or does not.
   Expr MutateWhere(const Expr& condition, bool holds, const Expr& expr) {
     if (expr.As<IntImmNode>() || expr.As<FloatImmNode>() || expr.As<VarNode>()) return Mutate(expr);
-    if (!own_) {
-      own_ = *analyzer_;
-      analyzer_ = &*own_;
-    }
-    Analyzer::Mark mark = own_->Enter();
-    own_->Assume(holds ? condition : NotNode::Make(condition));
+    Assumption assumption(analyzer_, holds ? condition : NotNode::Make(condition));
     Known outside = std::exchange(known_, {});
     Expr result = Mutate(expr);
     known_ = std::move(outside);
-    own_->Leave(mark);
     return result;
   }
+
+  // What holds during its life. The analyzer is its caller's, which sees it unchanged: a copy would
+  // cost as much as there are variables in scope.
+  struct Assumption {
+    Assumption(Analyzer* analyzer, const Expr& condition)
+        : analyzer(analyzer), mark(analyzer->Enter()) {
+      analyzer->Assume(condition);
+    }
+    ~Assumption() { analyzer->Leave(mark); }
+    Analyzer* analyzer;
+    Analyzer::Mark mark;
+  };
 
   template <class T>
   Expr Binary(const T* node, const Expr& self) {
@@ -355,14 +361,16 @@ class Simplifier : public ExprMutator {
     std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> simple;  // by what it was
   };
 
-  const Analyzer* analyzer_;
-  std::optional<Analyzer> own_;  // once something is assumed
+  Analyzer* analyzer_;
   Known known_;
 };
 
 }  // namespace
 
-Expr Analyzer::Simplify(const Expr& expr) const { return Simplifier(*this).Mutate(expr); }
+// What is assumed on the way is forgotten again.
+Expr Analyzer::Simplify(const Expr& expr) const {
+  return Simplifier(const_cast<Analyzer*>(this)).Mutate(expr);
+}
 
 bool Analyzer::CanProve(const Expr& condition) const { return IsConst(Simplify(condition), 1); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tern/arith/fold.h"
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 
 namespace tern::arith {
@@ -49,9 +50,19 @@ bool IsPlain(const Expr& expr) {
 // ---- What is known.
 
 void SymbolicAnalyzer::Leave(Mark mark) {
-  for (size_t i = mark.vars; i < inner_.size(); ++i) lets_.erase(inner_[i].var);
+  for (size_t i = mark.vars; i < inner_.size(); ++i) {
+    lets_.erase(inner_[i].var);
+    auto places = places_.find(inner_[i].var);
+    places->second.pop_back();
+    if (places->second.empty()) places_.erase(places);
+  }
   inner_.resize(mark.vars);
   facts_.resize(mark.facts);
+}
+
+void SymbolicAnalyzer::Push(Inner inner) {
+  places_[inner.var].push_back(inner_.size());
+  inner_.push_back(std::move(inner));
 }
 
 void SymbolicAnalyzer::EnterRange(const Var& var, const Expr& min, const Expr& extent) {
@@ -63,15 +74,16 @@ void SymbolicAnalyzer::EnterRange(const Var& var, const Expr& min, const Expr& e
     inner.hi = analyzer_.Simplify(AsInt64(first) + AsInt64(count) - Expr(1));
     inner.extent = analyzer_.Simplify(AsInt64(count));
   }
-  inner_.push_back(std::move(inner));
+  Push(std::move(inner));
 }
 
 void SymbolicAnalyzer::EnterLet(const Var& var, const Expr& value) {
   Expr resolved = Resolve(value);
   if (var.dtype().is_integer() && var.dtype().is_scalar())
     analyzer_.Bind(var, analyzer_.Bounds(resolved));
-  inner_.push_back({var.node(), {}, {}, {}});
-  if (IsIndexType(var.dtype()) && IsPlain(resolved)) lets_[var.node()] = resolved;
+  Push({var.node(), {}, {}, {}});
+  if (IsIndexType(var.dtype()) && MayInline(resolved) && IsPlain(resolved))
+    lets_[var.node()] = resolved;
 }
 
 void SymbolicAnalyzer::Assume(const Expr& condition) {
@@ -106,10 +118,8 @@ void SymbolicAnalyzer::AssumeLessEqual(const Expr& a, const Expr& b, int64_t plu
 }
 
 const SymbolicAnalyzer::Inner* SymbolicAnalyzer::Find(const VarNode* var) const {
-  // A variable can be entered again where a part of the program occurs twice.
-  auto it = std::find_if(inner_.rbegin(), inner_.rend(),
-                         [&](const Inner& inner) { return inner.var == var; });
-  return it == inner_.rend() ? nullptr : &*it;
+  auto it = places_.find(var);
+  return it == places_.end() ? nullptr : &inner_[it->second.back()];
 }
 
 bool SymbolicAnalyzer::UsesInner(const Expr& expr) const {

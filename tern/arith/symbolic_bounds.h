@@ -2,6 +2,7 @@
 #ifndef TERN_ARITH_SYMBOLIC_BOUNDS_H_
 #define TERN_ARITH_SYMBOLIC_BOUNDS_H_
 
+#include <unordered_map>
 #include <vector>
 
 #include "tern/arith/analyzer.h"
@@ -60,12 +61,15 @@ class SymbolicAnalyzer {
   ir::Expr BoundOf(const ir::Expr& expr, End end) const;
   ir::Expr ConstantBound(const ir::Expr& expr, End end) const;
   ir::Expr Tighter(const ir::Expr& a, const ir::Expr& b, End end) const;
+  void Push(Inner inner);
   const Inner* InnermostIn(const LinearSum& sum) const;
   const Inner* Find(const ir::VarNode* var) const;
   void AssumeLessEqual(const ir::Expr& a, const ir::Expr& b, int64_t plus);
 
   Analyzer analyzer_;
-  std::vector<Inner> inner_;      // outermost first
+  std::vector<Inner> inner_;  // outermost first
+  // Places in inner_. A variable can be entered again where a part of the program occurs twice.
+  std::unordered_map<const ir::VarNode*, std::vector<size_t>> places_;
   std::vector<LinearSum> facts_;  // each is <= 0
   ir::VarMap lets_;
   mutable bool uses_fact_ = false;  // while the rest of a fact is bounded

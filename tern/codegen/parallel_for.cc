@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tern/ir/deep_stack.h"
 #include "tern/runtime/thread_pool.h"
 #include "tern/target/target.h"
 
@@ -36,10 +37,10 @@ void ParallelFor(size_t count, const std::function<void(size_t)>& body) {
       std::optional<target::TargetScope> scope;
       if (current) scope.emplace(current);
       in_loop = true;
-      work();
+      ir::OnDeepStack(work);
     });
   bool was_in_loop = std::exchange(in_loop, true);
-  work();
+  ir::OnDeepStack(work);
   in_loop = was_in_loop;
   for (std::thread& thread : others) thread.join();
   for (const std::exception_ptr& error : errors)

@@ -10,7 +10,8 @@
 namespace tern::codegen {
 
 // Calls body(0) to body(count - 1), on as many threads as parallel loops have (TERN_NUM_THREADS),
-// and returns when all are done. The current target is that of the caller. All are called, even if
+// and returns when all are done. The current target is that of the caller, the stack a deep one
+// (tern/ir/deep_stack.h). All are called, even if
 // one throws; the exception of the lowest index is thrown then, so that an error does not depend on
 // the number of threads. Calls inside of `body` run on its thread.
 //

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tern/ffi/text.h"
+#include "tern/ir/deep_stack.h"
 
 namespace tern::ir {
 namespace {
@@ -176,19 +177,20 @@ IRModule RunPasses(IRModule module, const std::vector<std::string>& passes,
                        [&](const std::string& asked) { return asked == "*" || asked == name; });
   };
 
-  if (options.verify) options.verify(module, "");
-  for (const Step& step : steps) {
-    const Pass* pass = step.pass;
-    auto start = std::chrono::steady_clock::now();
-    module = WithContext("running pass " + pass->name, [&] { return RunStep(step, module); });
-    if (options.timing)
-      options.timing->emplace_back(
-          pass->name,
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (options.print && prints(pass->name)) options.print(module, pass->name);
-    if (options.verify) options.verify(module, pass->name);
-  }
-  return module;
+  return OnDeepStack([&] {
+    if (options.verify) options.verify(module, "");
+    for (const Step& step : steps) {
+      const std::string& name = step.pass->name;
+      auto start = std::chrono::steady_clock::now();
+      module = WithContext("running pass " + name, [&] { return RunStep(step, module); });
+      if (options.timing)
+        options.timing->emplace_back(
+            name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      if (options.print && prints(name)) options.print(module, name);
+      if (options.verify) options.verify(module, name);
+    }
+    return std::move(module);
+  });
 }
 
 }  // namespace tern::ir

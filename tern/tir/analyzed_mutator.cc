@@ -14,16 +14,20 @@ Buffer AnalyzedMutator::MutateDef(const BufferDef& buffer) {
 
 Stmt AnalyzedMutator::MutateNode(const LetStmtNode* node, const Stmt& self) {
   Expr value = Mutate(node->value);
+  arith::Analyzer::Mark mark = analyzer_.Enter();
   if (value.dtype().is_integer()) analyzer_.Bind(node->var, analyzer_.Bounds(value));
   Stmt body = Mutate(node->body);
+  analyzer_.Leave(mark);
   if (value.same(node->value) && body.same(node->body)) return self;
   return LetStmtNode::Make(node->var, value, body, node->span);
 }
 
 Stmt AnalyzedMutator::MutateNode(const ForNode* node, const Stmt& self) {
   Expr min = Mutate(node->min), extent = Mutate(node->extent);
+  arith::Analyzer::Mark mark = analyzer_.Enter();
   analyzer_.BindRange(node->var, min, extent);
   Stmt body = Mutate(node->body);
+  analyzer_.Leave(mark);
   if (min.same(node->min) && extent.same(node->extent) && body.same(node->body)) return self;
   return node->With(min, extent, body);
 }

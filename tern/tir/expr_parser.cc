@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tern/ffi/text.h"
+#include "tern/ir/depth.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/reserved_words.h"
@@ -66,6 +67,22 @@ std::string ExprParser::ExpectNewName(const char* what) {
   if (Peek().kind == Token::Kind::kIdent && std::find(kReservedWords, end, Peek().text) != end)
     Fail(Peek().span, "'" + Peek().text + "' is a word of the language and cannot be " + what);
   return ExpectIdent(what);
+}
+
+void ExprParser::Define(const std::string& name, Symbol symbol) {
+  auto [it, added] = symbols_.try_emplace(name);
+  hidden_.emplace_back(name, added ? std::nullopt : std::optional(std::move(it->second)));
+  it->second = std::move(symbol);
+}
+
+ExprParser::Scope::~Scope() {
+  for (; parser->hidden_.size() > outside; parser->hidden_.pop_back()) {
+    auto& [name, symbol] = parser->hidden_.back();
+    if (symbol)
+      parser->symbols_[name] = std::move(*symbol);
+    else
+      parser->symbols_.erase(name);
+  }
 }
 
 const ExprParser::Symbol& ExprParser::Lookup(const Token& token) {
@@ -170,7 +187,14 @@ const ExprParser::BinaryOperator* ExprParser::FindOperator(const Token& token) {
   return nullptr;
 }
 
-ExprParser::Value ExprParser::ParseExpr() { return ParseBinary(0); }
+ExprParser::Value ExprParser::ParseExpr() {
+  ExprGuard guard(this);
+  Value value = ParseBinary(0);
+  if (!guard.outermost) return value;
+  if (const ir::ExprNode* deep = ir::FindTooDeep(value.expr))
+    Fail(deep->span, ir::TooDeepMessage());
+  return value;
+}
 
 ExprParser::Value ExprParser::ParseBinary(int level) {
   if (level > kTightestLevel) return ParseUnary();
@@ -264,7 +288,7 @@ ExprParser::Value ExprParser::ParseLetExpr() {
   Expect("=");
   Expr value = ParseExpr().expr;
   Var var(name, value.dtype(), span);
-  symbols_[name] = {var, {}};
+  Define(name, {var, {}});
   Expect("in");
   Expr body = ParseExpr().expr;
   Expect(")");
@@ -285,7 +309,7 @@ ExprParser::Value ExprParser::ParseName() {
   }
   if (Is("(") || (Is("<") && IsTypedCall(token.text))) return ParseCall(token);
   if (in_params_ && !symbols_.count(token.text))
-    symbols_[token.text] = {Var(token.text, DataType::Int(64), span), {}};
+    Define(token.text, {Var(token.text, DataType::Int(64), span), {}});
   const Symbol& symbol = Lookup(token);
   if (symbol.buffer)
     Fail(span, "'" + token.text + "' is a buffer; an element of it is " + token.text + "[...]");

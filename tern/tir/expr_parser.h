@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ class ExprParser {
     bool literal = false;
   };
 
-  // Of nested expressions and statements: text is read by recursion.
+  // Of nested brackets and statements: text is read by recursion. Operators without brackets are
+  // counted by themselves (tern/ir/depth.h).
   static constexpr int kMaxDepth = 256;
 
   explicit ExprParser(const ffi::Ref<const ir::Source>& source)
@@ -91,12 +93,14 @@ class ExprParser {
     Expect(close);
   }
 
+  static std::string TooManyLevels() {
+    return "nested too deeply; the limit is " + std::to_string(kMaxDepth);
+  }
   struct DepthGuard {
     explicit DepthGuard(ExprParser* parser) : parser(parser) {
       if (++parser->depth_ > kMaxDepth) {
         --parser->depth_;
-        parser->Fail(parser->Peek().span,
-                     "nested too deeply; the limit is " + std::to_string(kMaxDepth));
+        parser->Fail(parser->Peek().span, TooManyLevels());
       }
     }
     ~DepthGuard() { --parser->depth_; }
@@ -109,12 +113,17 @@ class ExprParser {
     Var var;        // null where the definition had a mistake: uses are then not reported again
     Buffer buffer;  // null for a scalar
   };
+  void Define(const std::string& name, Symbol symbol);
+  void ForgetSymbols() {
+    symbols_.clear();
+    hidden_.clear();
+  }
   // What is defined during its life goes out of scope with it.
   struct Scope {
-    explicit Scope(ExprParser* parser) : parser(parser), saved(parser->symbols_) {}
-    ~Scope() { parser->symbols_ = std::move(saved); }
+    explicit Scope(ExprParser* parser) : parser(parser), outside(parser->hidden_.size()) {}
+    ~Scope();
     ExprParser* parser;
-    std::map<std::string, Symbol> saved;
+    size_t outside;
   };
 
   const Symbol& Lookup(const Token& token);
@@ -140,13 +149,25 @@ class ExprParser {
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;
+  bool in_expr_ = false;
   // In a parameter list an unknown name is an extent that the tensor defines.
   bool in_params_ = false;
   std::map<std::string, Symbol> symbols_;
+  // What names meant before each definition; nullopt: nothing.
+  std::vector<std::pair<std::string, std::optional<Symbol>>> hidden_;
 
  private:
   struct BinaryOperator;
   static const BinaryOperator* FindOperator(const Token& token);
+
+  struct ExprGuard {
+    explicit ExprGuard(ExprParser* parser) : parser(parser), outermost(!parser->in_expr_) {
+      parser->in_expr_ = true;
+    }
+    ~ExprGuard() { parser->in_expr_ = !outermost; }
+    ExprParser* parser;
+    bool outermost;
+  };
 
   Value ParseBinary(int level);
   Value ParseUnary();

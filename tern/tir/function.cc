@@ -2,6 +2,7 @@
 #include "tern/tir/function.h"
 
 #include "tern/ffi/json.h"
+#include "tern/ir/deep_stack.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/extern_kernel.h"
@@ -223,13 +224,15 @@ class Hasher : public ir::StructuralHasher {
 template <class T>
 uint64_t HashOf(const T& program) {
   Hasher hasher;
-  hasher.Add(program);
+  ir::OnDeepStack([&] { hasher.Add(program); });
   return hasher.hash();
 }
 
 }  // namespace
 
-bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) { return Comparer().Equal(a, b); }
+bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) {
+  return ir::OnDeepStack([&] { return Comparer().Equal(a, b); });
+}
 
 bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b) {
   if (a->functions.size() != b->functions.size()) return false;

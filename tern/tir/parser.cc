@@ -3,6 +3,8 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -93,6 +95,7 @@ class Parser : public ExprParser {
   }
 
   ffi::Any ParseAttrValue() {
+    DepthGuard guard(this);
     const Token& token = Peek();
     if (Accept("true")) return true;
     if (Accept("false")) return false;
@@ -133,7 +136,7 @@ class Parser : public ExprParser {
     Span span = Peek().span;
     Expect("func");
     std::string name = ExpectIdent("the function's name");
-    symbols_.clear();
+    ForgetSymbols();
     std::vector<Param> params = ParseParams();
     ir::Attrs attrs = ParseAttrs();
     Stmt body = ParseBlock();
@@ -186,7 +189,7 @@ class Parser : public ExprParser {
     auto kernel = ffi::Make<ExternKernelNode>();
     kernel->span = Next().span;
     kernel->name = ExpectIdent("the kernel's name");
-    symbols_.clear();
+    ForgetSymbols();
     kernel->params = ParseParams();
     Expect("launch");
     Expect("(");
@@ -256,12 +259,14 @@ class Parser : public ExprParser {
         Buffer buffer = ParseBufferType(name, dtype, span);
         if (symbols_.count(name))
           Fail(span, "'" + name + "' is used as an extent and cannot be a tensor");
-        symbols_[name] = {buffer->data, buffer};
+        Define(name, {buffer->data, buffer});
         params.push_back({buffer->data, buffer});
       } else {
         auto it = symbols_.find(name);
-        if (it == symbols_.end())
-          it = symbols_.emplace(name, Symbol{Var(name, dtype, span), {}}).first;
+        if (it == symbols_.end()) {
+          Define(name, {Var(name, dtype, span), {}});
+          it = symbols_.find(name);
+        }
         if (it->second.var.dtype() != dtype)
           Fail(span,
                "'" + name + "' is used as an extent, so it must be int64, not " + dtype.str());
@@ -281,26 +286,39 @@ class Parser : public ExprParser {
     return ParseStmts();
   }
 
+  // A let, alloc or buffer: what it makes of the rest of its block.
+  struct Definition {
+    std::function<Stmt(Stmt)> around;
+    size_t place;  // among the statements of the block: the first behind it
+    Span rest;     // where that stands
+  };
+
   // Up to and with the closing brace. After a mistake, goes on with the next statement of this
   // level.
   Stmt ParseStmts() {
     Span span = Peek().span;
     std::vector<Stmt> stmts;
+    std::vector<Definition> definitions;
     while (!Is("}")) {
       if (AtEnd()) Unexpected("'}'");
       size_t start = at_;
       try {
-        Stmt stmt = ParseStmt();
-        stmts.push_back(std::move(stmt));
-        if (closed_) {  // a definition whose body was the rest of this block
-          closed_ = false;
-          return SeqNode::Make(std::move(stmts), span);
-        }
+        if (auto around = ParseDefinition())
+          definitions.push_back({std::move(around), stmts.size(), Peek().span});
+        else
+          stmts.push_back(ParseStmt());
       } catch (const Abandon&) {
         Recover(start);
       }
     }
     Next();
+    for (size_t i = definitions.size(); i-- > 0;) {
+      const Definition& definition = definitions[i];
+      auto first = stmts.begin() + static_cast<std::ptrdiff_t>(definition.place);
+      std::vector<Stmt> rest(std::make_move_iterator(first), std::make_move_iterator(stmts.end()));
+      stmts.erase(first, stmts.end());
+      stmts.push_back(definition.around(SeqNode::Make(std::move(rest), definition.rest)));
+    }
     return SeqNode::Make(std::move(stmts), span);
   }
 
@@ -320,11 +338,12 @@ class Parser : public ExprParser {
     return token.text == "{" ? 1 : token.text == "}" ? -1 : 0;
   }
 
-  // The rest of the block as the body of a definition.
-  Stmt RestOfBlock() {
-    Stmt body = ParseStmts();
-    closed_ = true;
-    return body;
+  // Null where another statement stands.
+  std::function<Stmt(Stmt)> ParseDefinition() {
+    if (Is("let")) return ParseLet();
+    if (Is("alloc")) return ParseAlloc();
+    if (Is("buffer")) return ParseDeclBuffer();
+    return {};
   }
 
   Stmt ParseStmt() {
@@ -334,9 +353,6 @@ class Parser : public ExprParser {
     if (Is("for")) return ParseFor();
     if (Is("while")) return ParseWhile();
     if (Is("if")) return ParseIf();
-    if (Is("let")) return ParseLet();
-    if (Is("alloc")) return ParseAlloc();
-    if (Is("buffer")) return ParseDeclBuffer();
     if (Is("assert")) return ParseAssert();
     if (Is("block")) return ParseBlockStmt();
     if (Accept("scope")) return ParseBlock();
@@ -394,7 +410,9 @@ class Parser : public ExprParser {
     std::vector<LoopRange> ranges;
     do {
       ranges.push_back(ParseLoopRange());
-      symbols_[ranges.back().var.name()] = {ranges.back().var, {}};
+      Define(ranges.back().var.name(), {ranges.back().var, {}});
+      if (depth_ + static_cast<int>(ranges.size()) > kMaxDepth)
+        Fail(ranges.back().span, TooManyLevels());
     } while (Accept(","));
     ForKind kind = ForKind::kSerial;
     std::string thread;
@@ -453,7 +471,7 @@ class Parser : public ExprParser {
                    [&] { return IfThenElseNode::Make(condition, then_case, else_case, span); });
   }
 
-  Stmt ParseLet() {
+  std::function<Stmt(Stmt)> ParseLet() {
     Next();
     Span span = Peek().span;
     std::string name = ExpectNewName("a variable's name");
@@ -469,12 +487,12 @@ class Parser : public ExprParser {
       var = Var(name, dtype.value_or(value.dtype()), span);
       if (var.dtype() != value.dtype())
         Fail(span, name + " is " + var.dtype().str() + ", but its value is " + value.dtype().str());
-      symbols_[name] = {var, {}};
+      Define(name, {var, {}});
     } catch (const Abandon&) {
-      symbols_[name] = {};
+      Define(name, {});
       throw;
     }
-    return LetStmtNode::Make(var, value, RestOfBlock(), span);
+    return [=](Stmt rest) { return LetStmtNode::Make(var, value, std::move(rest), span); };
   }
 
   // name: dtype[...], after the word before it. The name is known, as one not to be reported, at
@@ -483,19 +501,19 @@ class Parser : public ExprParser {
     Next();
     Span span = Peek().span;
     std::string name = ExpectNewName("a buffer's name");
-    symbols_[name] = {};
+    Define(name, {});
     Expect(":");
     DataType dtype = ParseDType();
     return ParseBufferType(name, dtype, span);
   }
 
-  Stmt ParseAlloc() {
+  std::function<Stmt(Stmt)> ParseAlloc() {
     Buffer buffer = ParseBufferDefinition();
-    symbols_[buffer->name] = {buffer->data, buffer};
-    return AllocateNode::Make(buffer, RestOfBlock(), buffer->span);
+    Define(buffer->name, {buffer->data, buffer});
+    return [=](Stmt rest) { return AllocateNode::Make(buffer, std::move(rest), buffer->span); };
   }
 
-  Stmt ParseDeclBuffer() {
+  std::function<Stmt(Stmt)> ParseDeclBuffer() {
     Buffer shape = ParseBufferDefinition();
     Expect("at");
     if (Peek().kind != Token::Kind::kIdent) Unexpected("the name of a pointer");
@@ -508,8 +526,8 @@ class Parser : public ExprParser {
     placed->data = data;
     if (under.buffer) placed->scope = under.buffer->scope;
     Buffer buffer(placed.get());
-    symbols_[buffer->name] = {data, buffer};
-    return DeclBufferNode::Make(buffer, RestOfBlock(), buffer->span);
+    Define(buffer->name, {data, buffer});
+    return [=](Stmt rest) { return DeclBufferNode::Make(buffer, std::move(rest), buffer->span); };
   }
 
   // assert condition, Kind, "text", value, ...
@@ -539,7 +557,7 @@ class Parser : public ExprParser {
     CommaList(")", [&] { iters.push_back(ParseBlockIter()); });
     DepthGuard guard(this);
     Scope scope(this);
-    for (const BlockIter& iter : iters) symbols_[iter.var.name()] = {iter.var, {}};
+    for (const BlockIter& iter : iters) Define(iter.var.name(), {iter.var, {}});
     Expr predicate = Accept("where") ? ParseExpr().expr : Expr();
     ir::Attrs annotations = ParseAttrs();
     Expect("{");
@@ -623,7 +641,6 @@ class Parser : public ExprParser {
   }
 
   const std::filesystem::path* directory_;
-  bool closed_ = false;  // the statement just parsed took the closing brace of its block
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "tern/ffi/json.h"
 #include "tern/ffi/text.h"
+#include "tern/ir/deep_stack.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/lexer.h"
 #include "tern/ir/structural.h"
@@ -149,7 +150,7 @@ class Printer {
 
   std::string Unique(const std::string& wanted) {
     std::string base = wanted.empty() ? "v" : wanted, name = base;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    while (!taken_.insert(name).second) name = base + "_" + std::to_string(++numbers_[base]);
     return name;
   }
   const std::string& Name(const VarNode* var) {
@@ -408,6 +409,7 @@ class Printer {
   int indent_ = 0;
   std::unordered_map<const VarNode*, std::string> vars_;
   std::unordered_map<const BufferNode*, std::string> buffers_;
+  std::unordered_map<std::string, int> numbers_;  // the last one of each name
   std::set<std::string, std::less<>> taken_{std::begin(kReservedWords), std::end(kReservedWords)};
 };
 
@@ -422,8 +424,12 @@ std::string PrintModule(const ir::IRModule& module) {
   }
   return text;
 }
-std::string Print(const PrimFunc& function) { return Printer().Function(function); }
-std::string Print(const Stmt& stmt) { return Printer().Statement(stmt); }
+std::string Print(const PrimFunc& function) {
+  return OnDeepStack([&] { return Printer().Function(function); });
+}
+std::string Print(const Stmt& stmt) {
+  return OnDeepStack([&] { return Printer().Statement(stmt); });
+}
 std::string Print(const Expr& expr) { return Printer().Expression(expr); }
 
 }  // namespace tern::tir

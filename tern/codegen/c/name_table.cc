@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/codegen/c/name_table.h"
 
+#include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <sstream>
 
@@ -38,9 +40,24 @@ bool NameTable::IsLegal(std::string_view name) const {
 
 std::string NameTable::Take(std::string_view wanted) {
   std::string base = MakeIdentifier(wanted);
-  std::string name = base;
-  for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
-  return name;
+  if (taken_.insert(base).second) return base;
+  int& number = first_number_.try_emplace(base, 1).first->second;
+  while (true) {
+    std::string name = base + "_" + std::to_string(number++);
+    if (taken_.insert(name).second) return name;
+  }
+}
+
+// It may be a variation of another name.
+void NameTable::Free(const std::string& name) {
+  taken_.erase(name);
+  size_t mark = name.rfind('_');
+  if (mark == std::string::npos) return;
+  auto it = first_number_.find(name.substr(0, mark));
+  if (it == first_number_.end()) return;
+  int number = 0;
+  std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
+  if (number > 0) it->second = std::min(it->second, number);
 }
 
 std::string NameTable::Define(std::string_view wanted) {
@@ -53,7 +70,7 @@ std::string NameTable::DefineOutermost(std::string_view wanted) {
 
 NameTable::Scope::~Scope() {
   auto forget = [this](std::vector<std::string>& names, size_t count) {
-    for (; names.size() > count; names.pop_back()) table_.taken_.erase(names.back());
+    for (; names.size() > count; names.pop_back()) table_.Free(names.back());
   };
   forget(table_.defined_, depth_);
   if (--table_.open_scopes_ == 0) forget(table_.outermost_, 0);

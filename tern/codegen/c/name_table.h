@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace tern::codegen {
@@ -43,10 +44,13 @@ class NameTable {
  private:
   // Takes the first free variation of the name.
   std::string Take(std::string_view wanted);
+  void Free(const std::string& name);
 
   std::set<std::string, std::less<>> taken_;  // reserved words and the names in scope
-  std::vector<std::string> defined_;          // the names in scope, in order
-  std::vector<std::string> outermost_;        // those of DefineOutermost
+  // By name: no variation with a smaller number is free.
+  std::unordered_map<std::string, int> first_number_;
+  std::vector<std::string> defined_;    // the names in scope, in order
+  std::vector<std::string> outermost_;  // those of DefineOutermost
   int open_scopes_ = 0;
 };
 

@@ -55,6 +55,18 @@ TEST(NameTable, AnOutermostNameLastsUntilTheLastScopeEnds) {
   EXPECT_EQ(names.Define("tile"), "tile");
 }
 
+TEST(NameTable, TheFirstFreeNumberIsTakenAgain) {
+  NameTable names;
+  names.Define("i");
+  {
+    NameTable::Scope scope(names);
+    EXPECT_EQ(names.Define("i_1"), "i_1");
+    EXPECT_EQ(names.Define("i"), "i_2");
+  }
+  EXPECT_EQ(names.Define("i"), "i_1");
+  EXPECT_EQ(names.Define("i"), "i_2");
+}
+
 TEST(NameTable, ADerivedNameAvoidsOneThatWasAskedFor) {
   NameTable names;
   EXPECT_EQ(names.Define("i_1"), "i_1");

@@ -12,6 +12,16 @@ namespace tern::codegen {
 namespace {
 
 constexpr uint64_t kMostPaths = 1 << 16;
+// The vectorizer compares all accesses of a loop with each other.
+constexpr size_t kMostAccesses = 512;
+
+bool HasTooManyAccesses(const llvm::Loop& loop) {
+  size_t accesses = 0;
+  for (const llvm::BasicBlock* block : loop.blocks())
+    for (const llvm::Instruction& instruction : *block)
+      accesses += instruction.mayReadOrWriteMemory();
+  return accesses > kMostAccesses;
+}
 
 // Whether some value that is the same in all iterations has more paths to it than that.
 bool HasTooManyPaths(const llvm::Loop& loop, const llvm::LoopInfo& info) {
@@ -39,7 +49,7 @@ llvm::PreservedAnalyses LimitVectorizer::run(llvm::Function& function,
                                              llvm::FunctionAnalysisManager& analyses) {
   const llvm::LoopInfo& info = analyses.getResult<llvm::LoopAnalysis>(function);
   for (llvm::Loop* loop : info.getLoopsInPreorder())
-    if (HasTooManyPaths(*loop, info))
+    if (HasTooManyAccesses(*loop) || HasTooManyPaths(*loop, info))
       llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
   return llvm::PreservedAnalyses::all();
 }

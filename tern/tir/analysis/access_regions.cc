@@ -16,10 +16,15 @@ namespace {
 
 class RegionFinder : public StmtVisitor {
  public:
-  RegionFinder(const arith::Analyzer& analyzer, const BufferNode* wanted)
-      : outside_(analyzer), symbolic_(analyzer), wanted_(wanted) {}
+  RegionFinder(const arith::Analyzer& analyzer, const BufferNode* wanted,
+               const MemoryUses* uses = nullptr)
+      : outside_(analyzer), symbolic_(analyzer), wanted_(wanted), uses_(uses) {}
 
   using StmtVisitor::Visit;
+  void Visit(const Stmt& stmt) override {
+    if (uses_ && uses_->Knows(stmt) && !uses_->Uses(stmt, wanted_->data.node())) return;
+    StmtVisitor::Visit(stmt);
+  }
   AccessRegions regions;
 
  private:
@@ -233,6 +238,7 @@ class RegionFinder : public StmtVisitor {
   const arith::Analyzer& outside_;
   arith::SymbolicAnalyzer symbolic_;
   const BufferNode* wanted_;
+  const MemoryUses* uses_;
   std::vector<const ForNode*> loops_;  // around the access, in the statement
   bool conditional_ = false;           // whether the access may not happen
   std::unordered_set<const BufferNode*> inside_;
@@ -289,9 +295,16 @@ AccessRegions FindAccessRegions(const Expr& expr, const arith::Analyzer& analyze
 }
 
 AccessRegions FindAccessRegions(const Stmt& stmt, const Buffer& buffer,
+                                const arith::Analyzer& analyzer, const MemoryUses* uses) {
+  RegionFinder finder(analyzer, buffer.get(), uses);
+  finder.Visit(stmt);
+  return std::move(finder.regions);
+}
+
+AccessRegions FindAccessRegions(const Expr& expr, const Buffer& buffer,
                                 const arith::Analyzer& analyzer) {
   RegionFinder finder(analyzer, buffer.get());
-  finder.Visit(stmt);
+  finder.Visit(expr);
   return std::move(finder.regions);
 }
 
@@ -306,7 +319,7 @@ class CoverageCheck {
 
   // Whether what is read was written before, in the statement or as `written` says.
   bool Covered(const Stmt& stmt) {
-    if (ReadIsCovered(FindAccessRegions(stmt, analyzer_))) return true;
+    if (ReadIsCovered(FindAccessRegions(stmt, buffer_, analyzer_))) return true;
     size_t before = written_.size();
     bool covered = DispatchStmt(stmt.get(), [this](auto* node) { return CoveredNode(node); });
     written_.resize(before);
@@ -321,14 +334,16 @@ class CoverageCheck {
       return Contains(written, read->ranges, analyzer_);
     });
   }
-  bool Covered(const Expr& expr) const { return ReadIsCovered(FindAccessRegions(expr, analyzer_)); }
+  bool Covered(const Expr& expr) const {
+    return ReadIsCovered(FindAccessRegions(expr, buffer_, analyzer_));
+  }
 
   bool CoveredNode(const StmtNode*) { return false; }
   bool CoveredNode(const SeqNode* node) {
     std::vector<AccessRegion> joined;  // of the statements so far
     for (const Stmt& stmt : node->stmts) {
       if (!Covered(stmt)) return false;
-      AccessRegions regions = FindAccessRegions(stmt, analyzer_);
+      AccessRegions regions = FindAccessRegions(stmt, buffer_, analyzer_);
       const AccessRegion* write = regions.Writes(buffer_);
       if (!write || !write->exact) continue;
       written_.push_back(write->ranges);
@@ -340,7 +355,15 @@ class CoverageCheck {
     }
     return true;
   }
-  bool CoveredNode(const LetStmtNode* node) { return Covered(node->value) && Covered(node->body); }
+  // A chain of lets is asked about as a whole, and about what they are around.
+  bool CoveredNode(const LetStmtNode* node) {
+    while (Covered(node->value)) {
+      const auto* next = node->body.As<LetStmtNode>();
+      if (!next) return Covered(node->body);
+      node = next;
+    }
+    return false;
+  }
   bool CoveredNode(const AllocateNode* node) { return Covered(node->body); }
   bool CoveredNode(const DeclBufferNode* node) { return Covered(node->body); }
   bool CoveredNode(const ForNode* node) {

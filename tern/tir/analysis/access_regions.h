@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tern/arith/int_set.h"
+#include "tern/tir/analysis/memory_uses.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::tir {
@@ -33,8 +34,11 @@ struct AccessRegions {
 // variables outside.
 AccessRegions FindAccessRegions(const Stmt& stmt, const arith::Analyzer& analyzer);
 AccessRegions FindAccessRegions(const Expr& expr, const arith::Analyzer& analyzer);
-// What `stmt` touches of one buffer that may be allocated in it; its extents are constants.
+// What `stmt` touches of one buffer. That may be allocated in it; its extents are constants then.
+// `uses` (may be null) says what need not be looked at.
 AccessRegions FindAccessRegions(const Stmt& stmt, const Buffer& buffer,
+                                const arith::Analyzer& analyzer, const MemoryUses* uses = nullptr);
+AccessRegions FindAccessRegions(const Expr& expr, const Buffer& buffer,
                                 const arith::Analyzer& analyzer);
 
 // Makes `region` part of the box of its buffer in `regions`.

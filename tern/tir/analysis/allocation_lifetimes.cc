@@ -17,41 +17,61 @@ bool SameIndices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
                     [](const Expr& x, const Expr& y) { return ir::StructuralEqual(x, y); });
 }
 
-// A nest of loops, each alone in the other, around one store whose element is another one in every
+// Nests of loops, each alone in the other, around one store whose element is another one in every
 // iteration.
-class ElementwiseNest {
+class ElementwiseNests {
  public:
-  explicit ElementwiseNest(const Stmt& stmt) {
-    const Stmt* inner = &stmt;
-    while (!store_) {
-      if (const auto* loop = inner->As<ForNode>()) {
-        if (loop->for_kind == ForKind::kThread) return;
-        loops_.push_back(loop->var.node());
-        inner = &loop->body;
-      } else if (const auto* let = inner->As<LetStmtNode>()) {
-        lets_.push_back(let->var.node());
-        inner = &let->body;
-      } else if (const auto* branch = inner->As<IfThenElseNode>(); branch && !branch->else_case) {
-        inner = &branch->then_case;
-      } else {
-        store_ = inner->As<BufferStoreNode>();
-        if (!store_) return;
-      }
-    }
-    if (!EachIterationHasItsElement()) store_ = nullptr;
+  // The store of the nest that a statement is; null where it is none.
+  const BufferStoreNode* StoreOf(const Stmt& stmt) {
+    if (!stores_.count(stmt.get())) Classify(stmt);
+    return stores_.at(stmt.get());
   }
 
-  // Null where it is no such nest.
-  const BufferStoreNode* store() const { return store_; }
-
  private:
+  // All statements from this one down to the store, or to where the nest ends without one.
+  void Classify(const Stmt& stmt) {
+    std::vector<const StmtNode*> path = {stmt.get()};
+    while (const Stmt* inner = BodyOf(path.back())) path.push_back(inner->get());
+    const StmtNode* end = path.back();
+    store_ =
+        end->kind == BufferStoreNode::kKind ? static_cast<const BufferStoreNode*>(end) : nullptr;
+    loops_.clear();
+    std::unordered_set<const VarNode*> in_indices;
+    if (store_)
+      for (const Expr& index : store_->indices)
+        ir::ForEachExpr(index, [&](const Expr& e) { in_indices.insert(e.As<VarNode>()); });
+    bool is_nest = store_ && EachIterationHasItsElement();
+    for (size_t i = path.size(); i-- > 0;) {
+      if (const auto* loop = As<ForNode>(path[i])) {
+        loops_.push_back(loop->var.node());
+        is_nest = store_ && EachIterationHasItsElement();
+      } else if (const auto* let = As<LetStmtNode>(path[i]);
+                 let && in_indices.count(let->var.node())) {
+        store_ = nullptr;
+        is_nest = false;
+      }
+      stores_[path[i]] = is_nest ? store_ : nullptr;
+    }
+  }
+
+  template <class T>
+  static const T* As(const StmtNode* node) {
+    return node->kind == T::kKind ? static_cast<const T*>(node) : nullptr;
+  }
+  // What stands alone in the statement; null where a nest ends.
+  static const Stmt* BodyOf(const StmtNode* node) {
+    if (const auto* loop = As<ForNode>(node))
+      return loop->for_kind == ForKind::kThread ? nullptr : &loop->body;
+    if (const auto* let = As<LetStmtNode>(node)) return &let->body;
+    const auto* branch = As<IfThenElseNode>(node);
+    return branch && !branch->else_case ? &branch->then_case : nullptr;
+  }
+
   // Every loop's variable alone moves the index of one dimension, by the lanes of a vector at
   // least.
-  bool EachIterationHasItsElement() {
+  bool EachIterationHasItsElement() const {
     std::unordered_set<const VarNode*> moving(loops_.begin(), loops_.end());
     for (const Expr& index : store_->indices) {
-      for (const VarNode* let : lets_)
-        if (ir::UsesVar(index, let)) return false;
       const auto* ramp = index.As<ir::RampNode>();
       if (!index.dtype().is_scalar() && (!ramp || !ir::IsConst(ramp->stride, 1) || ramp->lanes < 0))
         return false;
@@ -70,7 +90,9 @@ class ElementwiseNest {
     return moving.empty();
   }
 
-  std::vector<const VarNode*> loops_, lets_;
+  std::unordered_map<const StmtNode*, const BufferStoreNode*> stores_;
+  // Of the nest at hand.
+  std::vector<const VarNode*> loops_;
   const BufferStoreNode* store_ = nullptr;
 };
 
@@ -93,7 +115,7 @@ class LifetimeFinder : public StmtVisitor {
   void Visit(const Stmt& stmt) override {
     ++now_;
     int64_t start = now_;
-    bool outermost = !in_nest_ && ElementwiseNest(stmt).store();
+    bool outermost = !in_nest_ && nests_.StoreOf(stmt);
     if (outermost) in_nest_ = true;
     StmtVisitor::Visit(stmt);
     if (!outermost) return;
@@ -188,7 +210,7 @@ class LifetimeFinder : public StmtVisitor {
   // ---- elementwise statements
 
   void NoteInPlace(const Stmt& stmt, int64_t start) {
-    const BufferStoreNode* store = ElementwiseNest(stmt).store();
+    const BufferStoreNode* store = nests_.StoreOf(stmt);
     auto output = lifetime_of_.find(store->buffer->data.node());
     if (output == lifetime_of_.end()) return;
     std::unordered_map<const VarNode*, bool> inputs;  // whether each load is of the stored element
@@ -219,6 +241,7 @@ class LifetimeFinder : public StmtVisitor {
   }
 
   int64_t now_ = 0;
+  ElementwiseNests nests_;
   AllocationLifetimes result_;
   std::unordered_map<const VarNode*, size_t> lifetime_of_;  // by address
   std::vector<size_t> loops_outside_;                       // how many are around each allocation

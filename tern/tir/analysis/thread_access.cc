@@ -2,12 +2,111 @@
 #include "tern/tir/analysis/thread_access.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "tern/arith/linear_sum.h"
 #include "tern/ir/structural.h"
 
 namespace tern::tir {
 
 using arith::IntegerSystem;
+
+namespace {
+
+bool AreEqual(const Expr& a, const Expr& b) { return ir::StructuralEqual(a, b); }
+bool AreEqual(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expr& x, const Expr& y) { return AreEqual(x, y); });
+}
+
+// Whether they differ in nothing but indices and the place.
+bool AreAlike(const ThreadAccess& a, const ThreadAccess& b) {
+  return a.memory == b.memory && a.buffer == b.buffer && a.bytes == b.bytes &&
+         a.is_write == b.is_write && a.reduction == b.reduction && AreEqual(a.guards, b.guards);
+}
+
+void Mix(uint64_t* hash, uint64_t value) { *hash = (*hash ^ value) * 0x9e3779b97f4a7c15 + 1; }
+void Mix(uint64_t* hash, const void* pointer) { Mix(hash, reinterpret_cast<uintptr_t>(pointer)); }
+void Mix(uint64_t* hash, const Expr& expr) { Mix(hash, expr ? ir::StructuralHash(expr) : 0); }
+
+uint64_t HashWithoutIndices(const ThreadAccess& access) {
+  uint64_t hash = access.is_write;
+  Mix(&hash, access.memory);
+  Mix(&hash, access.buffer);
+  Mix(&hash, access.reduction);
+  for (const Expr& guard : access.guards) Mix(&hash, guard);
+  return hash;
+}
+
+// An index as a constant and the rest.
+AccessSet::Group::Constants WithoutConstant(const Expr& index) {
+  auto sum = arith::LinearSum::Of(index);
+  int64_t constant = sum ? std::exchange(sum->constant, 0) : 0;
+  Expr rest = sum ? sum->ToExpr() : Expr();
+  if (!rest) return {index, 0, 0};
+  return {rest, constant, constant};
+}
+
+// Takes in a constant; false where their distance does not fit.
+bool Extend(AccessSet::Group::Constants* constants, int64_t constant) {
+  int64_t distance;
+  int64_t least = std::min(constants->least, constant);
+  int64_t greatest = std::max(constants->greatest, constant);
+  if (__builtin_sub_overflow(greatest, least, &distance)) return false;
+  constants->step = std::gcd(constants->step, constant - constants->least);
+  constants->least = least;
+  constants->greatest = greatest;
+  return true;
+}
+
+}  // namespace
+
+void AccessSet::Add(const ThreadAccess& access) {
+  uint64_t alike = HashWithoutIndices(access), hash = alike;
+  for (const Expr& index : access.indices) Mix(&hash, index);
+  Mix(&hash, access.first_byte);
+  for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
+    const ThreadAccess& other = all_[it->second];
+    if (AreAlike(access, other) && AreEqual(access.indices, other.indices) &&
+        AreEqual(access.first_byte, other.first_byte))
+      return;
+  }
+  size_t place = all_.size();
+  known_.emplace(hash, place);
+  all_.push_back(access);
+
+  Group own;
+  own.members = {place};
+  for (const Expr& index : access.indices) own.indices.push_back(WithoutConstant(index));
+  if (access.first_byte) own.first_byte = WithoutConstant(access.first_byte);
+  for (const auto& index : own.indices) Mix(&alike, index.rest);
+  if (own.first_byte) Mix(&alike, own.first_byte->rest);
+  std::vector<Group>& groups = groups_[access.memory];
+  for (auto [it, end] = group_of_.equal_range(alike); it != end; ++it) {
+    if (it->second >= groups.size()) continue;
+    Group& group = groups[it->second];
+    auto same_rest = [](const auto& a, const auto& b) { return AreEqual(a.rest, b.rest); };
+    if (!AreAlike(access, all_[group.members[0]]) ||
+        group.first_byte.has_value() != own.first_byte.has_value() ||
+        !std::equal(group.indices.begin(), group.indices.end(), own.indices.begin(),
+                    own.indices.end(), same_rest) ||
+        (own.first_byte && !same_rest(*group.first_byte, *own.first_byte)))
+      continue;
+    group.members.push_back(place);
+    for (size_t d = 0; d < own.indices.size(); ++d)
+      group.has_bounds &= Extend(&group.indices[d], own.indices[d].least);
+    if (own.first_byte) group.has_bounds &= Extend(&*group.first_byte, own.first_byte->least);
+    return;
+  }
+  group_of_.emplace(alike, groups.size());
+  groups.push_back(std::move(own));
+}
+
+const std::vector<AccessSet::Group>& AccessSet::GroupsOf(const VarNode* memory) const {
+  static const std::vector<Group> kNone;
+  auto it = groups_.find(memory);
+  return it == groups_.end() ? kNone : it->second;
+}
 
 ThreadTerms::ThreadTerms(const KernelShape& shape) {
   for (int axis = 0; axis < kNumThreadAxes; ++axis) {
@@ -39,8 +138,8 @@ bool ThreadTerms::IsPrivate(const Expr& expr) const {
   return found;
 }
 
-void ThreadTerms::RenameSince(size_t mark, std::vector<ThreadAccess>* accesses,
-                              ir::VarMap renamed) {
+AccessSet ThreadTerms::RenameSince(size_t mark, const AccessSet& accesses, ir::VarMap renamed,
+                                   const Expr& guard) {
   struct Renamer : ir::ExprMutator {
     Renamer(ThreadTerms* terms, size_t mark, ir::VarMap renamed)
         : terms(terms), mark(mark), end(terms->Mark()), renamed(std::move(renamed)) {}
@@ -61,11 +160,29 @@ void ThreadTerms::RenameSince(size_t mark, std::vector<ThreadAccess>* accesses,
     size_t mark, end;
     ir::VarMap renamed;
   } renamer(this, mark, std::move(renamed));
-  for (ThreadAccess& access : *accesses) {
+  AccessSet result;
+  for (ThreadAccess access : accesses.all()) {
     for (auto* exprs : {&access.indices, &access.guards})
       for (Expr& expr : *exprs) expr = renamer.Mutate(expr);
     if (access.first_byte) access.first_byte = renamer.Mutate(access.first_byte);
+    if (guard) access.guards.push_back(guard);
+    result.Add(access);
   }
+  return result;
+}
+
+ThreadAccess ThreadTerms::HullOf(const AccessSet& accesses, const AccessSet::Group& group) {
+  ThreadAccess hull = accesses[group.members[0]];
+  auto any = [&](const AccessSet::Group::Constants& constants) -> Expr {
+    int64_t count = (constants.greatest - constants.least) / constants.step + 1;
+    IntegerSystem::Range range{Expr(0), Expr(count)};
+    Var which = NewVar("which", DataType::Int(64), false, range);
+    return constants.rest + (Expr(constants.least) + which * Expr(constants.step));
+  };
+  for (size_t d = 0; d < hull.indices.size(); ++d)
+    if (group.indices[d].step != 0) hull.indices[d] = any(group.indices[d]);
+  if (group.first_byte && group.first_byte->step != 0) hull.first_byte = any(*group.first_byte);
+  return hull;
 }
 
 namespace {

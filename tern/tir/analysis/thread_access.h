@@ -33,6 +33,39 @@ struct ThreadAccess {
   Span place;
 };
 
+// Accesses in the order in which they were made, equal ones once.
+class AccessSet {
+ public:
+  // Those of one memory that differ in the constants of their indices alone.
+  struct Group {
+    // The constants along a dimension: multiples of `step` from `least` to `greatest`.
+    struct Constants {
+      Expr rest;  // the index without its constant
+      int64_t least, greatest, step = 0;
+    };
+    std::vector<size_t> members;
+    std::vector<Constants> indices;
+    std::optional<Constants> first_byte;
+    bool has_bounds = true;  // of the constants
+  };
+
+  void Add(const ThreadAccess& access);
+  void Add(const AccessSet& other) {
+    for (const ThreadAccess& access : other.all_) Add(access);
+  }
+  void Clear() { *this = {}; }
+
+  const std::vector<ThreadAccess>& all() const { return all_; }
+  const std::vector<Group>& GroupsOf(const VarNode* memory) const;
+  const ThreadAccess& operator[](size_t i) const { return all_[i]; }
+
+ private:
+  std::vector<ThreadAccess> all_;
+  std::unordered_multimap<uint64_t, size_t> known_;  // by hash
+  std::unordered_map<const VarNode*, std::vector<Group>> groups_;
+  std::unordered_multimap<uint64_t, size_t> group_of_;  // places in groups_ of a memory, by hash
+};
+
 // The variables that accesses are expressed in. A private one may have another value in each
 // thread, all others have one value in a block.
 class ThreadTerms {
@@ -46,10 +79,14 @@ class ThreadTerms {
              std::optional<arith::IntegerSystem::Range> range = {});
   bool IsPrivate(const Expr& expr) const;
 
-  // Renames the variables made after `mark` that occur in the accesses, as `renamed` says or to new
-  // ones.
+  // The accesses with the variables made after `mark` renamed, as `renamed` says or to new ones,
+  // and with one more guard, where that is not null.
   size_t Mark() const { return made_.size(); }
-  void RenameSince(size_t mark, std::vector<ThreadAccess>* accesses, ir::VarMap renamed);
+  AccessSet RenameSince(size_t mark, const AccessSet& accesses, ir::VarMap renamed,
+                        const Expr& guard);
+
+  // An access that may be any of a group's: what it does not meet, none of them meets.
+  ThreadAccess HullOf(const AccessSet& accesses, const AccessSet::Group& group);
 
   // Whether it cannot be excluded that two threads of a block touch the same bytes. A store is
   // taken not to race with itself: where no two threads write one element, a thread that reads the

@@ -7,6 +7,8 @@
 
 #include "tern/ffi/containers.h"
 #include "tern/ffi/text.h"
+#include "tern/ir/deep_stack.h"
+#include "tern/ir/depth.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/preparation.h"
@@ -152,6 +154,16 @@ class Verifier : public StmtVisitor {
     VisitChildren(node);
   }
 
+  // Below the limit nothing is looked at.
+  void Visit(const Expr& expr) override {
+    if (expr_depth_ > ir::kMaxExprDepth) {
+      if (!std::exchange(is_too_deep_, true)) Report(expr.span(), ir::TooDeepMessage());
+      return;
+    }
+    ++expr_depth_;
+    StmtVisitor::Visit(expr);
+    --expr_depth_;
+  }
   void Visit(const Stmt& stmt) override {
     const Span* saved = std::exchange(use_span_, &stmt->span);
     Scoped([&] { StmtVisitor::Visit(stmt); });
@@ -295,6 +307,8 @@ class Verifier : public StmtVisitor {
   int real_threads_ = 0;              // those that are not virtual
   const ForNode* at_once_ = nullptr;  // the innermost parallel or vectorized loop around
   bool in_block_ = false;
+  int expr_depth_ = 0;
+  bool is_too_deep_ = false;  // as was reported
   const Span* use_span_ =
       nullptr;  // variables carry the span of their definition; a use is shown at its statement
 };
@@ -305,7 +319,9 @@ void Verify(const ir::IRModule& module) {
   ir::Diagnostics diagnostics;
   for (const auto& [name, function] : module->functions) {
     const ExternKernelNode* kernel = AsExternKernel(function);
-    Verifier(module, &diagnostics).Check(kernel ? kernel->Signature() : AsPrimFunc(function));
+    ir::OnDeepStack([&] {
+      Verifier(module, &diagnostics).Check(kernel ? kernel->Signature() : AsPrimFunc(function));
+    });
   }
   diagnostics.ThrowIfAny("VerifyError");
 }

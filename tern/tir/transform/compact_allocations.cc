@@ -15,6 +15,10 @@ namespace {
 using arith::AsInt64;
 
 class Compacter : public AnalyzedMutator {
+ public:
+  explicit Compacter(const PrimFunc& function) : uses_(function->body) {}
+
+ private:
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
@@ -68,8 +72,8 @@ class Compacter : public AnalyzedMutator {
     if (launch_ && !is_shared && owner != ScopeOwner::kThread) return {};
     // Threads that share memory must agree on where it starts: on nothing but what all of them see.
     const arith::Analyzer& outside = is_shared ? launch_->analyzer : analyzer_;
-    AccessRegions regions = is_shared ? FindAccessRegions(launch_->stmt, buffer, outside)
-                                      : FindAccessRegions(node->body, outside);
+    AccessRegions regions =
+        FindAccessRegions(is_shared ? launch_->stmt : node->body, buffer, outside, &uses_);
     if (regions.opaque.count(buffer->data.node())) return {};
     std::vector<AccessRegion> joined;
     for (const auto* region : {regions.Reads(buffer), regions.Writes(buffer)})
@@ -151,6 +155,7 @@ class Compacter : public AnalyzedMutator {
     Stmt stmt;
     arith::Analyzer analyzer;  // of what is known outside
   };
+  MemoryUses uses_;
   const Launch* launch_ = nullptr;
   bool in_block_ = false;  // in a loop that is not over the blocks of a launch
   std::unordered_map<const BufferNode*, std::vector<Expr>> starts_;  // of compacted buffers
@@ -159,7 +164,7 @@ class Compacter : public AnalyzedMutator {
 }  // namespace
 
 PrimFunc CompactAllocations(const PrimFunc& function) {
-  return Compacter().MutateFunction(function);
+  return Compacter(function).MutateFunction(function);
 }
 
 }  // namespace tern::tir

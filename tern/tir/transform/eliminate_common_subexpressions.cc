@@ -110,29 +110,40 @@ class Binder : public StmtMutator {
       return stmts;
     });
     TakeUsedOnce(&bindings, &used_once_);
+    std::vector<size_t> last = LastUses(bindings);
     size_t next = 0;
-    return SeqNode::Make(Place(stmts, bindings, &next, 0, stmts.size()), body.span());
+    return SeqNode::Make(Place(stmts, bindings, last, &next, 0, stmts.size()), body.span());
+  }
+
+  // For each binding the last statement that uses it, or what is bound until then.
+  std::vector<size_t> LastUses(const std::vector<Binding>& bindings) const {
+    std::vector<size_t> last(bindings.size()), behind(bindings.size());
+    for (size_t i = bindings.size(); i-- > 0;) {
+      last[i] = uses_.at(bindings[i].var.node()).last;
+      size_t k = i + 1;
+      for (; k < bindings.size() && bindings[k].position <= last[i]; k = behind[k])
+        last[i] = std::max(last[i], last[k]);
+      behind[i] = k;
+    }
+    return last;
   }
 
   // The statements from `begin` to `end`, those that use a binding inside of it. `next` is the
   // first binding that has no place yet.
   std::vector<Stmt> Place(const std::vector<Stmt>& stmts, const std::vector<Binding>& bindings,
-                          size_t* next, size_t begin, size_t end) {
+                          const std::vector<size_t>& last, size_t* next, size_t begin, size_t end) {
     std::vector<Stmt> result;
     for (size_t i = begin; i < end;) {
       if (*next == bindings.size() || bindings[*next].position != i) {
         result.push_back(stmts[i++]);
         continue;
       }
-      const Binding& binding = bindings[(*next)++];
-      // As far as the last use of it, and of what is bound until then.
-      size_t last = uses_.at(binding.var.node()).last;
-      for (size_t k = *next; k < bindings.size() && bindings[k].position <= last; ++k)
-        last = std::max(last, uses_.at(bindings[k].var.node()).last);
-      std::vector<Stmt> inner = Place(stmts, bindings, next, i, last + 1);
+      const Binding& binding = bindings[*next];
+      size_t inner_end = last[(*next)++] + 1;
+      std::vector<Stmt> inner = Place(stmts, bindings, last, next, i, inner_end);
       result.push_back(
           LetStmtNode::Make(binding.var, binding.value, SeqNode::Make(inner), stmts[i].span()));
-      i = last + 1;
+      i = inner_end;
     }
     return result;
   }

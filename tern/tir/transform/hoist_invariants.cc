@@ -118,8 +118,10 @@ class ValueExtractor : public StmtMutator {
   using StmtMutator::Mutate;
   Expr Mutate(const Expr& expr) override {
     if (!IsInvariant(expr)) return StmtMutator::Mutate(expr);
-    for (const auto& [var, value] : values)
-      if (ir::StructuralEqual(value, expr)) return var;
+    uint64_t hash = ir::StructuralHash(expr);
+    for (auto [it, end] = places_.equal_range(hash); it != end; ++it)
+      if (ir::StructuralEqual(values[it->second].second, expr)) return values[it->second].first;
+    places_.emplace(hash, values.size());
     values.emplace_back(Var("t", expr.dtype(), expr.span()), expr);
     return values.back().first;
   }
@@ -165,6 +167,7 @@ class ValueExtractor : public StmtMutator {
 
   const LoopScan& scan_;
   const FaultAnalysis& faults_;
+  std::unordered_multimap<uint64_t, size_t> places_;  // in `values`, by hash
 };
 
 class ValueHoister : public StmtMutator {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tern/arith/analyzer.h"
+#include "tern/arith/inline_limit.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/thread_access.h"
@@ -45,29 +46,29 @@ bool ContainsBarrier(const Stmt& stmt) {
 
 // What a statement does to memory of one kind.
 struct Effects {
-  Accesses exposed;      // those that no barrier of the statement comes before
-  Accesses pending;      // those that none comes after
+  AccessSet exposed;     // those that no barrier of the statement comes before
+  AccessSet pending;     // those that none comes after
   bool ordered = false;  // a barrier is on every path through it
 
   void Add(const ThreadAccess& access) {
-    if (!ordered) exposed.push_back(access);
-    pending.push_back(access);
+    if (!ordered) exposed.Add(access);
+    pending.Add(access);
   }
   void AddBarrier() {
-    pending.clear();
+    pending.Clear();
     ordered = true;
   }
   // `next` runs after this.
   void Append(const Effects& next) {
-    if (!ordered) exposed.insert(exposed.end(), next.exposed.begin(), next.exposed.end());
-    if (next.ordered) pending.clear();
-    pending.insert(pending.end(), next.pending.begin(), next.pending.end());
+    if (!ordered) exposed.Add(next.exposed);
+    if (next.ordered) pending.Clear();
+    pending.Add(next.pending);
     ordered |= next.ordered;
   }
   // One of the two runs.
   void Join(const Effects& other) {
-    exposed.insert(exposed.end(), other.exposed.begin(), other.exposed.end());
-    pending.insert(pending.end(), other.pending.begin(), other.pending.end());
+    exposed.Add(other.exposed);
+    pending.Add(other.pending);
     ordered &= other.ordered;
   }
 };
@@ -95,6 +96,48 @@ struct Conflict {
 struct Needs {
   std::optional<Conflict> shared, global;
   bool any() const { return shared || global; }
+};
+
+// What was read, and not written since: the last of it, as variables.
+class KnownLoads {
+ public:
+  // Null where the load is not known.
+  Expr Find(const Expr& load) const {
+    uint64_t hash = ir::StructuralHash(load);
+    for (const Entry& entry : entries_)
+      if (entry.hash == hash && ir::StructuralEqual(entry.load, load)) return entry.var;
+    return {};
+  }
+  // `memory` is all that the load reads, for its indices too.
+  void Add(const Expr& load, const Var& var, std::vector<const VarNode*> memory) {
+    if (entries_.size() == kMaxEntries) entries_.erase(entries_.begin());
+    entries_.push_back({ir::StructuralHash(load), load, var, std::move(memory)});
+  }
+  void Forget(const VarNode* memory) {
+    std::erase_if(entries_, [&](const Entry& entry) {
+      return std::find(entry.memory.begin(), entry.memory.end(), memory) != entry.memory.end();
+    });
+  }
+  // What both know as the same variable.
+  static KnownLoads Both(const KnownLoads& a, const KnownLoads& b) {
+    KnownLoads both;
+    for (const Entry& entry : a.entries_)
+      if (std::any_of(b.entries_.begin(), b.entries_.end(),
+                      [&](const Entry& other) { return other.var.same(entry.var); }))
+        both.entries_.push_back(entry);
+    return both;
+  }
+
+ private:
+  // A bound for the time that finding one takes.
+  static constexpr size_t kMaxEntries = 128;
+  struct Entry {
+    uint64_t hash;
+    Expr load;
+    Var var;
+    std::vector<const VarNode*> memory;
+  };
+  std::vector<Entry> entries_;
 };
 
 class KernelWalker : public StmtMutator {
@@ -134,8 +177,14 @@ class KernelWalker : public StmtMutator {
     auto it = values_.find(node);
     return it == values_.end() ? self : it->second;
   }
+  // What stands for a variable that is defined so.
+  Expr ValueOf(const Var& var, const Expr& value) {
+    return arith::MayInline(value)
+               ? value
+               : terms_.NewVar(var.name(), var.dtype(), terms_.IsPrivate(value));
+  }
   Expr MutateNode(const ir::LetNode* node, const Expr&) override {
-    values_[node->var.node()] = Mutate(node->value);
+    values_[node->var.node()] = ValueOf(node->var, Mutate(node->value));
     return Mutate(node->body);
   }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
@@ -149,14 +198,18 @@ class KernelWalker : public StmtMutator {
     for (const Expr& index : node->indices) indices.push_back(Mutate(index));
     NoteElement(node->buffer, indices, false, node->span, &reads_);
     Expr load = ir::BufferLoadNode::Make(node->buffer, indices);
-    for (const auto& [known, var] : loads_)
-      if (ir::StructuralEqual(known, load)) return var;
+    if (Expr known = loads_.Find(load)) return known;
     const VarNode* memory = RootOf(node->buffer->data.node());
     if (written_ && !written_->count(memory)) return load;  // the same at any time
     bool is_private =
         terms_.IsPrivate(load) || (IsOwned(memory) && private_memory_.count(memory) > 0);
     Var var = terms_.NewVar(node->buffer->name, node->dtype, is_private);
-    loads_.emplace_back(load, var);
+    std::vector<const VarNode*> read;
+    ir::ForEachExpr(load, [&](const Expr& expr) {
+      if (const auto* part = expr.As<ir::BufferLoadNode>())
+        read.push_back(RootOf(part->buffer->data.node()));
+    });
+    loads_.Add(load, var, std::move(read));
     return var;
   }
 
@@ -224,36 +277,46 @@ class KernelWalker : public StmtMutator {
     if (!is_view) access.buffer = buffer.get();
   }
 
-  void ForgetLoads(const VarNode* memory) {
-    std::erase_if(loads_, [&](const auto& entry) {
-      bool reads = false;
-      ir::ForEachExpr(entry.first, [&](const Expr& expr) {
-        const auto* load = expr.As<ir::BufferLoadNode>();
-        reads |= load && RootOf(load->buffer->data.node()) == memory;
-      });
-      return reads;
-    });
-  }
-
   // ---- barriers
 
   Needs NeedsBetween(BlockEffects& earlier, const Accesses& later) {
     Needs needs;
     for (const ThreadAccess& access : later)
-      for (const ThreadAccess& before : earlier.Of(access).pending)
-        NoteConflict(before, access, &needs);
+      NoteConflicts(earlier.Of(access).pending, access, &needs);
     return needs;
   }
   Needs NeedsBetween(BlockEffects& earlier, const BlockEffects& later) {
-    Accesses exposed = later.shared.exposed;
-    exposed.insert(exposed.end(), later.global.exposed.begin(), later.global.exposed.end());
-    return NeedsBetween(earlier, exposed);
+    Needs needs;
+    for (const AccessSet* exposed : {&later.shared.exposed, &later.global.exposed})
+      for (const ThreadAccess& access : exposed->all())
+        NoteConflicts(earlier.Of(access).pending, access, &needs);
+    return needs;
+  }
+  void NoteConflicts(const AccessSet& earlier, const ThreadAccess& later, Needs* needs) {
+    constexpr size_t kFew = 4;
+    for (const AccessSet::Group& group : earlier.GroupsOf(later.memory)) {
+      if (!CanConflict(earlier[group.members[0]], later, *needs)) continue;
+      if (group.members.size() > kFew && group.has_bounds &&
+          !MayMeet(terms_.HullOf(earlier, group), later))
+        continue;
+      for (size_t member : group.members) NoteConflict(earlier[member], later, needs);
+    }
+  }
+  // Whether there is a reason to ask where they are.
+  static bool CanConflict(const ThreadAccess& earlier, const ThreadAccess& later,
+                          const Needs& needs) {
+    bool both_write = earlier.is_write && later.is_write;
+    return !(later.is_shared ? needs.shared : needs.global) &&
+           (earlier.is_write || later.is_write) && (!both_write || later.is_shared);
   }
   void NoteConflict(const ThreadAccess& earlier, const ThreadAccess& later, Needs* needs) {
-    std::optional<Conflict>& found = later.is_shared ? needs->shared : needs->global;
-    bool both_write = earlier.is_write && later.is_write;
-    if (found || (both_write && !later.is_shared) || !terms_.MayMeet(earlier, later)) return;
-    found = Conflict{earlier, later};
+    if (!CanConflict(earlier, later, *needs) || !MayMeet(earlier, later)) return;
+    (later.is_shared ? needs->shared : needs->global) = Conflict{earlier, later};
+  }
+  // Proofs of a kernel are limited in number; what is not proven meets.
+  bool MayMeet(const ThreadAccess& a, const ThreadAccess& b) {
+    constexpr int64_t kMaxProofs = 50'000;
+    return ++proofs_ > kMaxProofs || terms_.MayMeet(a, b);
   }
 
   // The barrier that is needed, or null where none can stand; it orders `effects`.
@@ -352,7 +415,7 @@ class KernelWalker : public StmtMutator {
     for (const ThreadAccess& write : writes) effects_->Of(write).Add(write);
 
     const VarNode* memory = RootOf(node->buffer->data.node());
-    ForgetLoads(memory);
+    loads_.Forget(memory);
     if (is_private && IsOwned(memory)) private_memory_.insert(memory);
     return After(before, store);
   }
@@ -388,7 +451,7 @@ class KernelWalker : public StmtMutator {
     }
     Evaluated value = Evaluate(node->value);
     Stmt before = ReadBefore(value.reads, node->span);
-    values_[node->var.node()] = value.value;
+    values_[node->var.node()] = ValueOf(node->var, value.value);
     NoteThreadVar(node->var, node->value);
     return After(before, WithBody(node, self));
   }
@@ -507,14 +570,7 @@ class KernelWalker : public StmtMutator {
       auto after_then = std::exchange(loads_, known);
       if (node->else_case)
         else_case = branch(node->else_case, ir::NotNode::Make(condition.value), &otherwise);
-      // What is known on both ways.
-      auto is_in = [](const auto& entries, const auto& entry) {
-        return std::any_of(entries.begin(), entries.end(),
-                           [&](const auto& other) { return other.second.same(entry.second); });
-      };
-      auto after_else = std::exchange(loads_, {});
-      for (const auto& entry : known)
-        if (is_in(after_then, entry) && is_in(after_else, entry)) loads_.push_back(entry);
+      loads_ = KnownLoads::Both(KnownLoads::Both(known, after_then), loads_);
       return 0;
     });
     both.Join(otherwise);
@@ -540,10 +596,7 @@ class KernelWalker : public StmtMutator {
         renamed[var.node()] = earlier;
         guard = earlier < var;
       }
-      to->pending = from.pending;
-      terms_.RenameSince(mark, &to->pending, renamed);
-      if (!guard) return;
-      for (ThreadAccess& access : to->pending) access.guards.push_back(guard);
+      to->pending = terms_.RenameSince(mark, from.pending, renamed, guard);
     };
     carry(body.shared, &carried.shared);
     carry(body.global, &carried.global);
@@ -583,13 +636,13 @@ class KernelWalker : public StmtMutator {
     return axis.dtype() == dtype ? axis : ir::CastNode::Make(dtype, axis);
   }
   Stmt MutateLoop(const ForNode* node, const Stmt& self, const Expr& min, const Expr& extent) {
-    loads_.clear();
+    loads_ = {};
     size_t mark = terms_.Mark();
     arith::IntegerSystem::Range range{min, extent};
     Var var = terms_.NewVar(node->var.name(), node->var.dtype(), divergent_, range);
     values_[node->var.node()] = var;
     Stmt body = Mutate(node->body);
-    loads_.clear();
+    loads_ = {};
     BlockEffects carried = Carried(*effects_, mark, var, range);
     BlockEffects start;
     if (Stmt barrier = Barrier(NeedsBetween(carried, *effects_), node->span, &start)) {
@@ -608,7 +661,7 @@ class KernelWalker : public StmtMutator {
   }
 
   Stmt MutateNode(const WhileNode* node, const Stmt& self) override {
-    loads_.clear();
+    loads_ = {};
     bool differs = terms_.IsPrivate(Evaluate(node->condition).value);
     return Enclosed([&] {
       return Controlled(differs, {node->condition}, self, "condition of the loop",
@@ -616,7 +669,7 @@ class KernelWalker : public StmtMutator {
     });
   }
   Stmt MutateLoop(const WhileNode* node, const Stmt& self) {
-    loads_.clear();
+    loads_ = {};
     size_t mark = terms_.Mark();
     Evaluated condition = Evaluate(node->condition);
     ReadBefore(condition.reads, node->span);
@@ -624,7 +677,7 @@ class KernelWalker : public StmtMutator {
     guards_.push_back(condition.value);
     Stmt body = Mutate(node->body);
     guards_.pop_back();
-    loads_.clear();
+    loads_ = {};
     BlockEffects carried = Carried(*effects_, mark, {}, {});
     BlockEffects end;
     if (Stmt barrier = Barrier(NeedsBetween(carried, *effects_), node->span, &end)) {
@@ -642,7 +695,7 @@ class KernelWalker : public StmtMutator {
     Expr first;
     for (const BlockIter& iter : node->iters) {
       exprs.push_back(iter.binding);
-      values_[iter.var.node()] = Evaluate(iter.binding).value;
+      values_[iter.var.node()] = ValueOf(iter.var, Evaluate(iter.binding).value);
       NoteThreadVar(iter.var, iter.binding);
       if (iter.kind != IterKind::kReduce) continue;
       Expr value = values_[iter.var.node()];
@@ -695,12 +748,13 @@ class KernelWalker : public StmtMutator {
   std::vector<Expr> guards_;
   std::unordered_set<const VarNode*> thread_vars_;   // that follow from the index of the thread
   std::unordered_map<const VarNode*, Expr> values_;  // of variables that the kernel defines
-  std::vector<std::pair<Expr, Var>> loads_;          // what was read, and not written since
+  KnownLoads loads_;
   std::unordered_map<const VarNode*, const VarNode*> roots_;  // pointers into other memory
   std::unordered_map<const VarNode*, std::string> scopes_;    // of the kernel's allocations
   std::unordered_map<const BufferNode*, Buffer> views_;
   std::optional<std::string> barred_;  // why no barrier can stand here
   bool divergent_ = false;             // not all threads may come here
+  int64_t proofs_ = 0;                 // that were tried
   const BlockNode* reduction_ = nullptr;
 };
 

@@ -367,15 +367,13 @@ class KernelLowerer : public StmtMutator {
       first = first ? first && at_start : at_start;
     }
     // Conditions on steps do not keep the result from being initialised.
-    Expr predicate =
-        block->predicate ? ir::Substitute(block->predicate, lets_) : block->predicate;
+    Expr predicate = block->predicate ? ir::Substitute(block->predicate, lets_) : block->predicate;
     predicate = KeepConjuncts(predicate, [&](const Expr& part) {
       return !AnyExpr(part, [&](const Expr& e) {
         return IsReduced(e, block, update) || start.count(e.As<VarNode>());
       });
     });
-    if (predicate)
-      first = first && ir::Substitute(ir::Substitute(predicate, bindings), start);
+    if (predicate) first = first && ir::Substitute(ir::Substitute(predicate, bindings), start);
 
     const Buffer& result = update.store->buffer;
     std::vector<Expr> indices;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "tern/arith/analyzer.h"
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/integer_system.h"
 #include "tern/arith/linear_sum.h"
 #include "tern/target/target.h"
@@ -109,9 +110,9 @@ class KernelFacts {
       const auto* call = e.As<ir::CallNode>();
       is_read |= e.As<ir::BufferLoadNode>() || (call && IsWarpOperation(call));
     });
-    if (is_read)
-      read_.insert(var.get());
-    else
+    if (is_read || (!arith::MayInline(resolved) && Differs(resolved)))
+      differ_.insert(var.get());
+    else if (arith::MayInline(resolved))
       values_[var.node()] = resolved;
   }
 
@@ -133,7 +134,7 @@ class KernelFacts {
     bool differs = false;
     ir::ForEachExpr(Resolve(expr), [&](const Expr& e) {
       const auto* call = e.As<ir::CallNode>();
-      differs |= read_.count(e.get()) || e.As<ir::BufferLoadNode>() ||
+      differs |= differ_.count(e.get()) || e.As<ir::BufferLoadNode>() ||
                  (call && (IsWarpOperation(call) || call->name == intrinsic::kLaneIndex));
       for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
         const Expr& index = axes_[axis];
@@ -150,7 +151,7 @@ class KernelFacts {
   std::array<Expr, kNumThreadAxes> extents_;  // of the launch; null: not bound
   std::array<Expr, kNumThreadAxes> axes_;     // the indices, where a loop gives them
   std::unordered_map<const VarNode*, Expr> values_;
-  std::unordered_set<const ir::Node*> read_;  // variables with values from memory
+  std::unordered_set<const ir::Node*> differ_;  // variables that are not in values_
   std::unordered_map<const VarNode*, IntegerSystem::Range> ranges_;
 };
 
@@ -425,6 +426,17 @@ class WarpMemoryLowerer : public StmtMutator {
 }  // namespace
 
 PrimFunc LowerWarpMemory(const PrimFunc& function) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const AllocateNode* node) override {
+      found |= OwnerOf(node->buffer->scope) == ScopeOwner::kWarp;
+      VisitChildren(node);
+    }
+    bool found = false;
+  } finder;
+  finder.Visit(function->body);
+  if (!finder.found) return function;
+
   auto target = function->attrs.find(attr::kTarget);
   if (target != function->attrs.end() && target::WarpSize(target->second.As<target::Target>()) == 0)
     return function;

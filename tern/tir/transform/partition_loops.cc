@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tern/arith/fold.h"
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/analyzed_mutator.h"
@@ -49,13 +50,12 @@ class LimitFinder : public StmtVisitor {
   using StmtVisitor::Visit;
   using StmtVisitor::VisitNode;
 
+  // What is too large to be copied need not be looked at.
   void Visit(const Expr& expr) override {
-    ++nodes_;
-    StmtVisitor::Visit(expr);
+    if (++nodes_ <= kMaxNodes) StmtVisitor::Visit(expr);
   }
   void Visit(const Stmt& stmt) override {
-    ++nodes_;
-    StmtVisitor::Visit(stmt);
+    if (++nodes_ <= kMaxNodes) StmtVisitor::Visit(stmt);
   }
 
   // ---- what is defined inside of the loop
@@ -66,7 +66,8 @@ class LimitFinder : public StmtVisitor {
     inner_.insert(node->var.node());
     analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
     if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value))
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+      if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
+        lets_[node->var.node()] = value;
     if (std::is_same_v<T, LetStmtNode> && node->value.dtype() == DataType::Bool())
       AddCondition(node->value);
     VisitChildren(node);

@@ -11,15 +11,16 @@
 namespace tern::tir {
 namespace {
 
-// Whether a part of a program names the memory of a buffer, under whatever name.
+// Whether a part of a program names the memory of a buffer, under whatever name. What `uses` does
+// not know was made since.
 class UseFinder : public StmtVisitor {
  public:
-  explicit UseFinder(const VarNode* address) : address_(address) {}
+  UseFinder(const MemoryUses& uses, const VarNode* address) : uses_(uses), address_(address) {}
 
   template <class T>
-  static bool Uses(const VarNode* address, const T& part) {
+  static bool Uses(const MemoryUses& uses, const VarNode* address, const T& part) {
     if (!part.get()) return false;
-    UseFinder finder(address);
+    UseFinder finder(uses, address);
     finder.Visit(part);
     return finder.found_;
   }
@@ -28,6 +29,14 @@ class UseFinder : public StmtVisitor {
   using StmtVisitor::Visit;
   using StmtVisitor::VisitNode;
 
+  void Visit(const Stmt& stmt) override {
+    if (found_) return;
+    if (uses_.Knows(stmt))
+      found_ = uses_.Uses(stmt, address_);
+    else
+      StmtVisitor::Visit(stmt);
+  }
+
   void VisitUse(const Buffer& buffer) override { found_ |= buffer->data.node() == address_; }
   void VisitDef(const BufferDef& buffer) override {
     StmtVisitor::VisitDef(buffer);
@@ -35,6 +44,7 @@ class UseFinder : public StmtVisitor {
   }
   void VisitNode(const VarNode* node) override { found_ |= node == address_; }
 
+  const MemoryUses& uses_;
   const VarNode* address_;
   bool found_ = false;
 };
@@ -42,8 +52,10 @@ class UseFinder : public StmtVisitor {
 // Takes one allocation down into a statement that uses it.
 class Sinker {
  public:
-  Sinker(const AllocateNode* allocation, arith::Analyzer analyzer, bool in_launch)
+  Sinker(const AllocateNode* allocation, const MemoryUses& uses, arith::Analyzer analyzer,
+         bool in_launch)
       : allocation_(allocation),
+        uses_(uses),
         address_(allocation->buffer->data.node()),
         is_private_(FindStorageScope(allocation->buffer->scope)->owner == ScopeOwner::kThread),
         is_shared_(!is_private_ && allocation->buffer->scope != "global"),
@@ -58,7 +70,7 @@ class Sinker {
  private:
   template <class T>
   bool Uses(const T& part) const {
-    return UseFinder::Uses(address_, part);
+    return UseFinder::Uses(uses_, address_, part);
   }
 
   // The statement with the allocation inside; null where it has to stand outside.
@@ -138,12 +150,17 @@ class Sinker {
   }
 
   const AllocateNode* allocation_;
+  const MemoryUses& uses_;
   const VarNode* address_;
   bool is_private_, is_shared_, in_launch_;
   arith::Analyzer analyzer_;
 };
 
 class Placer : public AnalyzedMutator {
+ public:
+  explicit Placer(const PrimFunc& function) : uses_(function->body) {}
+
+ private:
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
@@ -163,9 +180,9 @@ class Placer : public AnalyzedMutator {
     bool fixed = std::none_of(allocation->buffer->shape.begin(), allocation->buffer->shape.end(),
                               ir::MayFault);
     // An extent that depends on memory may be another one further down.
-    if (!fixed || !UseFinder::Uses(allocation->buffer->data.node(), allocation->body))
+    if (!fixed || !UseFinder::Uses(uses_, allocation->buffer->data.node(), allocation->body))
       return changed;
-    Stmt placed = Sinker(allocation, analyzer_, in_launch_).Sink(allocation->body);
+    Stmt placed = Sinker(allocation, uses_, analyzer_, in_launch_).Sink(allocation->body);
     const auto* top = placed.As<AllocateNode>();
     bool stayed = top && top->buffer.same(allocation->buffer) && top->body.same(allocation->body);
     return stayed ? changed : placed;
@@ -176,12 +193,15 @@ class Placer : public AnalyzedMutator {
     return AnalyzedMutator::MutateNode(node, self);
   }
 
+  MemoryUses uses_;
   bool in_launch_ = false;
   const StmtNode* fixed_ = nullptr;  // the start of a pipelined loop's body, whose allocations stay
 };
 
 }  // namespace
 
-PrimFunc PlaceAllocations(const PrimFunc& function) { return Placer().MutateFunction(function); }
+PrimFunc PlaceAllocations(const PrimFunc& function) {
+  return Placer(function).MutateFunction(function);
+}
 
 }  // namespace tern::tir
