@@ -103,5 +103,14 @@ TEST_F(ManifestTest, OneThatCannotBeReadIsWarnedAboutOnceAndHidesNoOther) {
   EXPECT_EQ(warning.find("warning", 20), std::string::npos) << warning;
 }
 
+// A manifest that leads to a device has no end.
+TEST(PluginSearch, AManifestIsAFile) {
+  TempDirectory directory;
+  std::string path = directory.File("endless.json");
+  std::filesystem::create_symlink("/dev/zero", path);
+  EXPECT_EQ(ErrorOf([&] { ReadPluginManifest(path); }),
+            path + ": cannot be read: it is a device, and a file is expected");
+}
+
 }  // namespace
 }  // namespace tern::runtime
