@@ -14,6 +14,7 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_target.h"
+#include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/host_module.h"
@@ -70,9 +71,11 @@ std::string FfiHostObject(const LLVMTarget& target, const std::vector<std::strin
 class LLVMModule : public codegen::LinkableModule {
  public:
   LLVMModule(LLVMTarget target, std::vector<std::string> names,
+             std::vector<codegen::ExternCall> extern_calls,
              std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module)
       : target_(std::move(target)),
         names_(std::move(names)),
+        extern_calls_(std::move(extern_calls)),
         context_(std::move(context)),
         module_(std::move(module)),
         env_(runtime::MakeEnv(this)) {}
@@ -97,6 +100,7 @@ class LLVMModule : public codegen::LinkableModule {
   ffi::Function GetFunction(std::string_view name) override {
     if (std::find(names_.begin(), names_.end(), name) == names_.end()) return {};
     CheckRunsHere();
+    codegen::CheckExternCalls(extern_calls_);
     void* entry = GetJit().Lookup(TERN_SYMBOL_PREFIX + std::string(name));
     return runtime::FunctionFromEntry(ffi::Module(ffi::Ref<ffi::ModuleObj>(this)), &env_,
                                       reinterpret_cast<TernEntry>(entry));
@@ -132,6 +136,7 @@ class LLVMModule : public codegen::LinkableModule {
         << "Tern does not link for " << triple() << "; it makes objects for it (.o)";
     if (target_.arch().linker == Linker::kWasm)
       return LinkWasm(target_, Finished().object, names_, section);
+    codegen::CheckExternCalls(extern_calls_);
     // Made once: LLVM does not promise the same bytes twice in one process.
     if (ffi_host_.empty()) ffi_host_ = FfiHostObject(target_, names_);
     std::vector<std::string> objects = {Finished().object, ffi_host_};
@@ -181,6 +186,7 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::mutex mutex_;  // of the code, the target's machine, and of making the JIT
   LLVMTarget target_;
   std::vector<std::string> names_;
+  std::vector<codegen::ExternCall> extern_calls_;
   mutable std::unique_ptr<llvm::LLVMContext> context_;
   mutable std::unique_ptr<llvm::Module> module_;  // until the code is finished
   mutable Code code_;
@@ -204,7 +210,8 @@ ffi::Module BuildLLVM(const ir::IRModule& functions, const target::Target& targe
   }
   std::unique_ptr<llvm::Module> module = codegen.Finish();
   return ffi::Module(ffi::Make<LLVMModule>(std::move(llvm_target), std::move(names),
-                                           std::move(context), std::move(module)));
+                                           codegen::FindExternCalls(functions), std::move(context),
+                                           std::move(module)));
 }
 
 }  // namespace tern::backend::cpu
