@@ -10,6 +10,7 @@
 #include "tern/codegen/plugin.h"
 #include "tern/ffi/registry.h"
 #include "tern/ir/deep_stack.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/runtime/device_module.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -67,6 +68,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
   std::vector<std::string> passes = {"verify",
                                      "verify_faults",
                                      "apply_schedules",
+                                     "verify",  // again: steps are checked one at a time
                                      "bind_threads",
                                      "initialize_empty_reductions",
                                      "pipeline_loops",
@@ -139,7 +141,7 @@ std::vector<ffi::Module> BuildExternKernels(const ir::IRModule& module,
     const tir::ExternKernelNode* kernel = tir::AsExternKernel(function);
     if (!kernel) continue;
     TERN_CHECK(target->is_device() && target->kind->module_kind == kernel->kind)
-        << kernel->span.str() << ": kernel " << name << " is " << kernel->kind
+        << ir::At(kernel->span) << "kernel " << name << " is " << kernel->kind
         << " code, and cannot be part of a module for " << target->str();
     runtime::DeviceArtifact& artifact = artifacts[{kernel->format, kernel->code}];
     artifact.kind = kernel->kind;
@@ -170,7 +172,7 @@ target::Target TargetOf(const tir::PrimFunc& function, const target::Target& tar
   if (it == function->attrs.end() || !target->kind->lowered) return target;
   auto own = it->second.As<target::Target>();
   if (own->str() == target->str() || own->str() == HostOf(target)->str()) return own;
-  TERN_CHECK(own->is_device()) << function->span.str() << ": " << function->name << " is for "
+  TERN_CHECK(own->is_device()) << ir::At(function->span) << function->name << " is for "
                                << own->str() << ", and cannot be part of a module for "
                                << target->str()
                                << ": functions name devices, which share the module's host";

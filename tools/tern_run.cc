@@ -3,6 +3,7 @@
 // tern-run: runs a compiled file. Linked against the runtime alone.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <new>
@@ -188,6 +189,10 @@ std::string RunLine(const std::string& line, Loaded* loaded) {
 
 // Who reads the output knows at any time which call is under way, also if it is the last one.
 int RunBatch(const std::string& path) {
+  // A folder can be opened too, and has no lines.
+  std::error_code ignored;
+  TERN_CHECK(!std::filesystem::is_directory(path, ignored))
+      << path << ": is a folder; --batch expects a file with a call on each line";
   std::ifstream file(path);
   TERN_CHECK(file) << path << ": cannot be opened";
   Loaded loaded;
@@ -200,6 +205,7 @@ int RunBatch(const std::string& path) {
     passed = passed && mistake.empty();
     std::printf(mistake.empty() ? "call %d ok\n" : "call %d failed: %s\n", number, mistake.c_str());
   }
+  TERN_CHECK(!file.bad()) << path << ": cannot be read";
   return passed ? 0 : 1;
 }
 

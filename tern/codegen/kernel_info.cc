@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
@@ -68,7 +69,7 @@ static int64_t SharedBytes(const tir::PrimFunc& kernel, int64_t alignment) {
 bool SharedAtLaunch(const tir::PrimFunc& kernel, int64_t alignment, int64_t most) {
   int64_t bytes = SharedBytes(kernel, alignment);
   TERN_CHECK(bytes <= most || !DynamicShared(kernel))
-      << kernel->span.str() << ": kernel " << kernel->name << " has " << bytes
+      << ir::At(kernel->span) << "kernel " << kernel->name << " has " << bytes
       << " bytes of shared memory; beside memory of scope " << tir::kDynamicShared << " " << most
       << " are allowed";
   return bytes > most;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/visitor.h"
 
@@ -27,11 +28,11 @@ const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
   const auto* load = operand.As<ir::BufferLoadNode>();
   const auto* row = load ? load->indices[0].As<ir::RampNode>() : nullptr;
   TERN_CHECK(row && ir::IsConst(row->stride, 1))
-      << operand.span().str() << ": an operation on matrices takes elements in a row in memory";
+      << ir::At(operand.span()) << "an operation on matrices takes elements in a row in memory";
   constexpr int64_t kMost = 16;
   int64_t bytes = std::min<int64_t>(load->dtype.lanes() * load->dtype.element().bytes(), kMost);
   TERN_CHECK(tir::IsAlignedPlace(load->buffer, {row->base}, bytes, known_))
-      << operand.span().str() << ": it cannot be told that a row of " << load->buffer->name
+      << ir::At(operand.span()) << "it cannot be told that a row of " << load->buffer->name
       << ", an operand of an operation on matrices, starts at a multiple of " << bytes << " bytes";
   return load;
 }

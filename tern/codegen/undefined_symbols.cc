@@ -8,9 +8,57 @@
 
 #include "tern/ffi/error.h"
 #include "tern/ffi/text.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/runtime/elf_file.h"
+#include "tern/tir/extern_kernel.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::codegen {
+namespace {
+
+bool IsPromised(std::string_view symbol) {
+  static const std::set<std::string, std::less<>> kPromised = {"dlopen", "dlsym", "memcpy",
+                                                               "memmove", "memset"};
+  return kPromised.contains(symbol);
+}
+
+class ExternCallFinder : public tir::StmtVisitor {
+ public:
+  ExternCallFinder(std::string function, std::vector<ExternCall>* calls)
+      : function_(std::move(function)), calls_(*calls) {}
+
+ private:
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == tir::intrinsic::kCallExtern)
+      calls_.push_back({node->args[0].As<ir::StringImmNode>()->value, function_, node->span});
+    VisitChildren(node);
+  }
+
+  std::string function_;
+  std::vector<ExternCall>& calls_;
+};
+
+}  // namespace
+
+std::vector<ExternCall> FindExternCalls(const ir::IRModule& module) {
+  std::vector<ExternCall> calls;
+  for (const auto& [name, function] : module->functions)
+    if (!tir::AsExternKernel(function))
+      ExternCallFinder(name, &calls).Visit(tir::AsPrimFunc(function)->body);
+  return calls;
+}
+
+void CheckExternCalls(const std::vector<ExternCall>& calls) {
+  for (const ExternCall& call : calls)
+    if (!IsPromised(call.symbol))
+      TERN_THROW(RuntimeError) << ir::At(call.span) << call.function << " calls the C function "
+                               << call.symbol
+                               << ", which code that the runtime loads cannot have; it may call "
+                                  "memcpy, memmove, memset, dlopen and dlsym. Make an object (.o) "
+                                  "and link it with what defines the function";
+}
 
 std::vector<std::string> UndefinedSymbols(std::string_view shared_object) {
   auto symbols = runtime::FindElfSection(shared_object, ".dynsym");
@@ -30,11 +78,9 @@ std::vector<std::string> UndefinedSymbols(std::string_view shared_object) {
 }
 
 void CheckUndefinedSymbols(std::string_view shared_object) {
-  static const std::set<std::string, std::less<>> kAllowed = {"dlopen", "dlsym", "memcpy",
-                                                              "memmove", "memset"};
   std::vector<std::string> offenders;
   for (const std::string& name : UndefinedSymbols(shared_object))
-    if (!kAllowed.contains(name)) offenders.push_back(name);
+    if (!IsPromised(name)) offenders.push_back(name);
   if (!offenders.empty())
     TERN_THROW(RuntimeError) << "host code needs symbols that the runtime does not promise: "
                              << ffi::Join(offenders)

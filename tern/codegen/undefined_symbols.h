@@ -8,7 +8,20 @@
 #include <string_view>
 #include <vector>
 
+#include "tern/ir/module.h"
+
 namespace tern::codegen {
+
+// A call of a C function by its name (call_extern).
+struct ExternCall {
+  std::string symbol, function;  // what is called, and by whom
+  ir::Span span;
+};
+std::vector<ExternCall> FindExternCalls(const ir::IRModule& module);
+
+// Throws, with the caller and its place, where one calls what is not among the symbols that the
+// process has: memcpy, memmove, memset, dlopen and dlsym.
+void CheckExternCalls(const std::vector<ExternCall>& calls);
 
 // The symbols that an ELF shared object asks the dynamic linker for.
 std::vector<std::string> UndefinedSymbols(std::string_view shared_object);

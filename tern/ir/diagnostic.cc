@@ -10,8 +10,7 @@ namespace {
 
 void RenderOne(const Diagnostic& diagnostic, std::string* out) {
   const Span& span = diagnostic.span;
-  if (span) *out += span.str() + ": ";
-  *out += "error: " + diagnostic.message + "\n";
+  *out += At(span) + "error: " + diagnostic.message + "\n";
   if (!span) return;
   std::string line = span.source->Line(span.line);
   // Tabs are kept under the line, so that the caret stands right whatever their width.
@@ -22,6 +21,8 @@ void RenderOne(const Diagnostic& diagnostic, std::string* out) {
 }
 
 }  // namespace
+
+std::string At(const Span& span) { return span ? span.str() + ": " : ""; }
 
 void Diagnostics::Add(const Span& span, std::string message) {
   if (items_.size() < kMax)

@@ -12,6 +12,9 @@
 
 namespace tern::ir {
 
+// "matmul.tir:3:7: ", which a message follows; "" where the place is not known.
+std::string At(const Span& span);
+
 struct Diagnostic {
   Span span;
   std::string message;

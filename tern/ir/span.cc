@@ -14,7 +14,7 @@ std::string Source::Line(int line) const {
 }
 
 std::string Span::str() const {
-  if (!source) return "<unknown>";
+  if (!source) return "generated code";
   return source->name + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 

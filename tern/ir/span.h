@@ -25,7 +25,7 @@ struct Span {
   int line = 0, column = 0;
 
   explicit operator bool() const { return static_cast<bool>(source); }
-  // "matmul.tir:3:7", or "<unknown>"
+  // "matmul.tir:3:7", or "generated code"; ir::At is for messages that begin with a place
   std::string str() const;
 };
 

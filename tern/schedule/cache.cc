@@ -274,8 +274,10 @@ void Schedule::StorageAlign(const std::string& name, int64_t dimension, int64_t 
        auto rank = static_cast<int64_t>(buffer->shape.size());
        if (dimension < 0 || dimension >= rank)
          Refuse(name + " has " + std::to_string(rank) + " dimensions, counted from 0");
-       if (factor < 1 || offset < 0 || offset >= factor)
-         Refuse("the factor is a number from 1 on, and the offset one below it");
+       CheckFactor("the factor", factor);
+       if (offset < 0 || offset >= factor)
+         Refuse("the offset is " + std::to_string(offset) + "; expected 0 to " +
+                std::to_string(factor - 1) + ", below the factor");
        arith::Analyzer analyzer;
        std::vector<Expr> strides(rank);
        for (int64_t d = rank; d-- > 0;) {

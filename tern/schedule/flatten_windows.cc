@@ -370,8 +370,7 @@ Schedule::Names Schedule::FlattenWindows(const std::string& block_name, int64_t 
   return Do("flatten_windows", {block_name, std::to_string(multiple)}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     Nest nest = NestOf(function_->body, block);
-    if (multiple < 1)
-      Refuse("windows cannot be computed " + std::to_string(multiple) + " at a time");
+    CheckFactor("the multiple", multiple);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     if (!update || !block->init) Refuse("block " + block_name + " is not a reduction with an init");
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
@@ -379,6 +378,7 @@ Schedule::Names Schedule::FlattenWindows(const std::string& block_name, int64_t 
     SoleResult(block);
     std::optional<ImageRead> image = FindImage(block, update->value);
     if (!image) Refuse("block " + block_name + " reads no windows of known sizes");
+    CheckRoundsUp(Expr(image->columns()), multiple);
     Names made = {block_name + "_image", block_name + "_sums"};
     std::copy(names.begin(), names.end(), made.begin());
     for (const std::string& name : made) {

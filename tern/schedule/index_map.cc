@@ -44,13 +44,16 @@ class MapParser : public tir::ExprParser {
   }
 };
 
-// The least common multiple of the numbers by which a variable is divided.
+// The least common multiple of the numbers by which a variable is divided. Refuses one that is no
+// factor.
 int64_t DivisorsOf(const IndexMap& map, const ir::Var& var) {
   int64_t multiple = 1;
   auto note = [&](const Expr& value, const Expr& divisor) {
     const int64_t* number = ir::AsConstInt(divisor);
-    if (number && *number > 0 && ir::UsesVar(value, var.node()))
-      multiple = std::lcm(multiple, *number);
+    if (!number || *number < 1 || !ir::UsesVar(value, var.node())) return;
+    CheckFactor("a divisor of " + var.name(), *number);
+    multiple = std::lcm(multiple, *number);  // of two factors: no overflow
+    CheckFactor("the least common multiple of the divisors of " + var.name(), multiple);
   };
   for (const Expr& index : map.indices)
     ir::ForEachExpr(index, [&](const Expr& e) {
@@ -94,6 +97,7 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
   for (size_t i = 0; i < vars.size(); ++i) {
     Expr unit(DivisorsOf(*this, vars[i]));
     Expr extent = arith::AsInt64(shape[i]);
+    CheckRoundsUp(extent, *ir::AsConstInt(unit));
     if (!ir::IsConst(unit, 1)) extent = outside.Simplify(ir::CeilDiv(extent, unit) * unit);
     ranges.push_back({vars[i], {Expr(0), extent}});
   }

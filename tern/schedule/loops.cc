@@ -78,10 +78,14 @@ Schedule::Names Schedule::Split(const std::string& name, const std::vector<int64
     if (factors.empty()) Refuse("there is no factor");
     names = NamesOr(names, loop->var.name(), factors.size() + 1);
     CheckSerial(loop, "; split it before");
-    int64_t product = 1;
-    for (int64_t factor : factors)
-      if (factor < 1 || __builtin_mul_overflow(product, factor, &product))
-        Refuse("a factor is a number from 1 on");
+    // Half of the type is left for an extent that is not known.
+    int64_t most = std::min(kMaxFactor, LargestOf(loop->var.dtype()) / 2), product = 1;
+    for (int64_t factor : factors) {
+      CheckFactor("the factor", factor, most);
+      if (__builtin_mul_overflow(product, factor, &product) || product > most)
+        Refuse("the product of the factors is beyond " + std::to_string(most));
+    }
+    CheckRoundsUp(loop->extent, product);
     for (const std::string& fresh : names) CheckNewLoop(fresh);
 
     std::vector<Var> vars;
@@ -118,6 +122,7 @@ std::string Schedule::Fuse(const Names& loops, std::string name) {
     name = Or(name, joined + "fused");
     CheckNewLoop(name);
     Expr extent;
+    int64_t count = 1;  // as far as it is static
     for (size_t i = 0; i < nest.size(); ++i) {
       const ForNode* loop = nest[i];
       CheckSerial(loop);
@@ -128,6 +133,12 @@ std::string Schedule::Fuse(const Names& loops, std::string name) {
         if (RangeUses(loop, nest[k]))
           Refuse("the range of " + Called(loop) + " depends on " + Called(nest[k]));
       extent = extent ? extent * loop->extent : loop->extent;
+      Expr simple = arith::Analyzer().Simplify(loop->extent);
+      const int64_t* size = ir::AsConstInt(simple);
+      if (size &&
+          (__builtin_mul_overflow(count, *size, &count) || count > LargestOf(loop->var.dtype())))
+        Refuse("the fused loop would have more iterations than " + loop->var.dtype().str() +
+               " counts, " + std::to_string(LargestOf(loop->var.dtype())));
     }
     Var fused(name, nest[0]->var.dtype(), nest[0]->span);
     ir::VarMap values;
@@ -279,8 +290,11 @@ Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names n
     names = NamesOr(names, loop->var.name(), 2);
     for (const std::string& fresh : names) CheckNewLoop(fresh);
     const int64_t* extent = ir::AsConstInt(loop->extent);
-    if (at < 1 || (extent && at >= *extent))
-      Refuse("the loop is not longer than " + std::to_string(at) + ", or that is no length");
+    int64_t most = extent ? *extent - 1 : LargestOf(loop->var.dtype());
+    if (most < 1)
+      Refuse(Called(loop) + " has " + std::to_string(*extent) +
+             " iterations, which are no two parts");
+    CheckFactor("the length of the first part", at, most);
     std::optional<size_t> axis = extent ? ReducedAxis(loop) : std::nullopt;
     if (axis && PartitionSteps(loop, *axis, at, names)) return names;
     Expr point = Constant(loop, at);
@@ -402,6 +416,10 @@ void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& sta
       Refuse("the body of " + Called(loop) + " has " + std::to_string(count) +
              " statements, each of which has a stage; got " + std::to_string(stages.size()));
     if (IsPipelined(loop)) Refuse(Called(loop) + " is pipelined already");
+    for (int64_t stage : stages)
+      if (stage < 0 || stage > pipeline::kMaxStage)
+        Refuse("stage " + std::to_string(stage) + " is given; expected 0 to " +
+               std::to_string(pipeline::kMaxStage));
     for (int64_t stage : async)
       if (std::find(stages.begin(), stages.end(), stage) == stages.end())
         Refuse("there is no stage " + std::to_string(stage));

@@ -18,6 +18,26 @@ void Refuse(const std::string& why) {
   __builtin_unreachable();
 }
 
+void CheckFactor(const std::string& what, int64_t factor, int64_t most) {
+  if (factor < 1 || factor > most)
+    Refuse(what + " is " + std::to_string(factor) + "; expected 1 to " + std::to_string(most));
+}
+
+int64_t LargestOf(DataType dtype) {
+  int bits = std::min(63, dtype.bits() - (dtype.is_uint() ? 0 : 1));
+  return static_cast<int64_t>((uint64_t{1} << bits) - 1);
+}
+
+void CheckRoundsUp(const Expr& extent, int64_t multiple) {
+  Expr simple = arith::Analyzer().Simplify(extent);
+  const int64_t* size = ir::AsConstInt(simple);
+  int64_t most = LargestOf(extent.dtype());
+  if (size && *size > most - (multiple - 1))
+    Refuse("an extent of " + std::to_string(*size) + ", rounded up to a multiple of " +
+           std::to_string(multiple) + ", is beyond " + extent.dtype().str() + ", which ends at " +
+           std::to_string(most));
+}
+
 // ---- Places
 
 namespace {

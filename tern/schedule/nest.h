@@ -6,6 +6,7 @@
 #define TERN_SCHEDULE_NEST_H_
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,15 @@ namespace tern::schedule {
 
 // Says why a step is not done; Schedule adds which one it was.
 [[noreturn]] void Refuse(const std::string& why);
+
+// Of factors and multiples: with extents of any memory, no index leaves int64.
+inline constexpr int64_t kMaxFactor = std::numeric_limits<int32_t>::max();
+// Refuses a number that is no factor: one below 1, or above `most`.
+void CheckFactor(const std::string& what, int64_t factor, int64_t most = kMaxFactor);
+// The largest number of an integer type, as far as int64 holds it.
+int64_t LargestOf(DataType dtype);
+// Refuses where a static extent, rounded up to a multiple, is beyond its type.
+void CheckRoundsUp(const tir::Expr& extent, int64_t multiple);
 
 // ---- Places
 

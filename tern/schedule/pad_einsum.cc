@@ -94,7 +94,8 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     auto copy = CopyBlock(block);
     for (size_t i = 0; i < factors.size(); ++i) {
       BlockIter& iter = copy->iters[i];
-      if (factors[i] < 1) Refuse("a factor is a number from 1 on");
+      CheckFactor("the factor of axis " + iter.var.name(), factors[i]);
+      CheckRoundsUp(iter.extent, factors[i]);
       if (!iter.binding.As<VarNode>() || iter.var.dtype() != DataType::Int(64))
         Refuse("axis " + iter.var.name() + " is not bound to a loop of its own; pad it first");
       Expr factor(factors[i]);

@@ -6,10 +6,13 @@
 
 #include "tern/arith/iter_map.h"
 #include "tern/ffi/text.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/schedule/nest.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
+#include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::schedule {
@@ -53,6 +56,13 @@ void CheckPipelines(const PrimFunc& function) {
   } catch (const Error& error) {
     Refuse("a loop is pipelined, and could not be any more: " + error.message());
   }
+}
+
+// That each thread has one index along an axis.
+void CheckThreadAxes(const PrimFunc& function) {
+  for (const ForNode* loop : FindReboundAxes(function->body))
+    Refuse("loop " + loop->var.name() + " is in a loop that is bound to " + loop->thread +
+           " already; the loops of a nest are bound to different axes");
 }
 
 template <class Nodes, class F>
@@ -100,6 +110,7 @@ Schedule::Names Schedule::Do(const char* name, const Names& args, const std::fun
   std::map<std::string, Facts> facts = facts_;
   try {
     Names results = f();
+    CheckThreadAxes(function_);
     CheckPipelines(function_);
     trace_.steps.push_back({results, name, args});
     return results;
@@ -232,24 +243,27 @@ Schedule ScheduleOf(const PrimFunc& function) {
   bare->attrs.erase(attr::kScheduleFor);
   if (!HasSchedule(function)) return Schedule(PrimFunc(bare));
   Schedule schedule{PrimFunc(bare)};
-  for (const ffi::Any& step : *it->second.As<ffi::Array>()) {
-    try {
-      schedule.Apply(step.As<std::string>());
-    } catch (const Error& error) {
-      if (error.kind() != "ScheduleError") throw;
-      TERN_THROW(ScheduleError) << function->span.str() << ": the schedule of " << function->name
-                                << " does not apply: " << error.message();
+  std::string name = function->name + (function->span ? " at " + function->span.str() : "");
+  WithContext("applying the schedule of " + name, [&] {
+    for (const ScheduleStep& step : it->second.As<ScheduleSteps>()->steps) {
+      try {
+        schedule.Apply(step.text);
+      } catch (const Error& error) {
+        if (error.kind() != "ScheduleError") throw;
+        TERN_THROW(ScheduleError) << ir::At(step.span) << "the schedule of " << function->name
+                                  << " does not apply: " << error.message();
+      }
     }
-  }
+  });
   return schedule;
 }
 
 PrimFunc ApplySchedule(const PrimFunc& function) { return ScheduleOf(function).function(); }
 
 PrimFunc WithSchedule(const PrimFunc& function, const Trace& trace) {
-  std::vector<ffi::Any> steps;
-  for (const Step& step : trace.steps) steps.emplace_back(step.str());
-  return function.WithAttr(attr::kSchedule, ffi::MakeArray(std::move(steps)));
+  std::vector<ScheduleStep> steps;
+  for (const Step& step : trace.steps) steps.push_back({step.str()});
+  return function.WithAttr(attr::kSchedule, MakeScheduleSteps(std::move(steps)));
 }
 
 }  // namespace tern::schedule

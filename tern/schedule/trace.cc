@@ -43,7 +43,7 @@ int64_t Number(const std::string& text) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    Refuse("expected a number, got " + text);
+    Refuse("expected an integer of 64 bits, got " + text);
   return value;
 }
 

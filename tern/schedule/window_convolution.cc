@@ -116,7 +116,7 @@ WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
     const int64_t* size = ir::AsConstInt(window.inside->extent);
     std::string name = "the window along axis " + window.inside->var.name();
     if (!size || *size < 2) Refuse(name + " is not of two or more, or of how many is not known");
-    if (m + *size - 1 > kMostPoints)
+    if (m > kMostPoints + 1 - *size)
       Refuse(name + " is of " + std::to_string(*size) + ", for which tiles may be of up to " +
              std::to_string(kMostPoints + 1 - *size));
     window.size = *size;

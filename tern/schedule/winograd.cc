@@ -285,7 +285,7 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
   return Do("winograd", args, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     if (m < 2) Refuse("tiles are of at least two results along an axis");
-    if (multiple < 1) Refuse("the number of tiles is a multiple of one or more");
+    CheckFactor("the multiple", multiple);
     WindowConvolution conv = ReadWindowConvolution(block, m);
     Nest nest = NestOf(function_->body, block);
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())

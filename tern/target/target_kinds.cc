@@ -44,11 +44,12 @@ void LookOutside(std::string_view name) {
     kinds.push_back(kind->name);
     for (const auto& [tag, text] : kind->tags) all.push_back(tag);
   }
-  std::string tags = ffi::Join(all);
+  bool has_tags = !all.empty();
   all.insert(all.end(), kinds.begin(), kinds.end());
+  // There are more tags than a message has room for; the near ones are in it.
   TERN_THROW(ValueError) << "unknown target '" << name << "'" << ffi::DidYouMean(name, all)
                          << "; the kinds are: " << ffi::Join(kinds)
-                         << (tags.empty() ? "" : "; the tags are: " + tags);
+                         << (has_tags ? "; `tern targets` lists the tags too" : "");
 }
 
 }  // namespace

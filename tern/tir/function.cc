@@ -6,6 +6,7 @@
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -66,8 +67,12 @@ ir::IRModule MapFunctions(const ir::IRModule& module,
 namespace {
 
 std::string AttrText(const ffi::Any& value) {
-  auto target = value.TryAs<target::Target>();
-  return target ? (*target)->str() : ffi::WriteJson(value);
+  if (auto target = value.TryAs<target::Target>()) return (*target)->str();
+  auto schedule = value.TryAs<ScheduleSteps>();
+  if (!schedule) return ffi::WriteJson(value);
+  std::string text;
+  for (const ScheduleStep& step : (*schedule)->steps) text += step.text + "\n";
+  return text;
 }
 
 class Comparer : public ir::StructuralComparer {

@@ -57,8 +57,8 @@ inline constexpr const char* kDeviceType = "device_type";
 inline constexpr const char* kReassociate = "reassociate";
 // Bool: tensors may overlap that are written; by default they do not, and callers are checked.
 inline constexpr const char* kMayAlias = "may_alias";
-// Array of strings: the steps that make its loops fast (tern/schedule); in the text form a section
-// of its own.
+// ScheduleSteps: the steps that make its loops fast (tern/schedule); in the text form a section of
+// its own.
 inline constexpr const char* kSchedule = "schedule";
 // String: "host", "device" or a target kind, the targets that the schedule is for. Absent: all.
 inline constexpr const char* kScheduleFor = "schedule_for";

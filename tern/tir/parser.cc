@@ -9,8 +9,11 @@
 #include <sstream>
 
 #include "tern/target/target.h"
+#include "tern/tir/attributes.h"
 #include "tern/tir/expr_parser.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/reserved_words.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
 
@@ -112,7 +115,7 @@ class Parser : public ExprParser {
     Unexpected("an attribute's value (a string, an integer, true, false or a list)");
   }
 
-  ir::Attrs ParseAttrs() {
+  ir::Attrs ParseAttrs(AttrPlace place) {
     ir::Attrs attrs;
     if (!Accept("attrs")) return attrs;
     Expect("{");
@@ -124,6 +127,7 @@ class Parser : public ExprParser {
       if (key == attr::kTarget)
         value =
             Located(span, [&] { return ffi::Any(target::Target::Parse(value.As<std::string>())); });
+      Located(span, [&] { CheckAttr(place, key, value); });
       if (!attrs.emplace(key, std::move(value)).second)
         Fail(span, "attribute " + key + " is given twice");
     });
@@ -132,13 +136,19 @@ class Parser : public ExprParser {
 
   // ---- functions
 
+  std::string ExpectFunctionName(const char* what) {
+    const auto* end = std::end(kQualifiers);
+    bool qualifies = std::find(std::begin(kQualifiers), end, Peek().text) != end;
+    return qualifies ? ExpectIdent(what) : ExpectNewName(what);
+  }
+
   PrimFunc ParseFunction() {
     Span span = Peek().span;
     Expect("func");
-    std::string name = ExpectIdent("the function's name");
+    std::string name = ExpectFunctionName("a function's name");
     ForgetSymbols();
     std::vector<Param> params = ParseParams();
-    ir::Attrs attrs = ParseAttrs();
+    ir::Attrs attrs = ParseAttrs(AttrPlace::kFunction);
     Stmt body = ParseBlock();
     return PrimFunc::Make(name, std::move(params), std::move(body), std::move(attrs), span);
   }
@@ -156,16 +166,20 @@ class Parser : public ExprParser {
       Fail(span, "there is no function " + name + " before its schedule");
     if ((*it)->attrs.count(attr::kSchedule)) Fail(span, name + " has a schedule already");
     if (Accept("for")) {
-      bool is_kind = Peek().kind == Token::Kind::kString;
-      std::string machines = is_kind || Is("host") || Is("device") ? Next().text : "";
-      if (machines.empty()) Unexpected("'host', 'device' or the name of a target kind in quotes");
-      *it = AsPrimFunc(*it).WithAttr(attr::kScheduleFor, machines);
+      const Token& targets = Peek();
+      if (targets.kind != Token::Kind::kString && !Is("host") && !Is("device"))
+        Unexpected("'host', 'device' or the name of a target kind in quotes");
+      Located(targets.span, [&] { CheckScheduleFor(targets.text); });
+      *it = AsPrimFunc(*it).WithAttr(attr::kScheduleFor, Next().text);
     }
     Expect("{");
-    std::vector<ffi::Any> steps;
-    while (!Is("}")) steps.push_back(ParseStep());
+    std::vector<ScheduleStep> steps;
+    while (!Is("}")) {
+      Span place = Peek().span;
+      steps.push_back({ParseStep(), place});
+    }
     Expect("}");
-    *it = AsPrimFunc(*it).WithAttr(attr::kSchedule, ffi::MakeArray(std::move(steps)));
+    *it = AsPrimFunc(*it).WithAttr(attr::kSchedule, MakeScheduleSteps(std::move(steps)));
   }
   // The words up to the end of the line, as tern/schedule reads them.
   std::string ParseStep() {
@@ -173,6 +187,9 @@ class Parser : public ExprParser {
     do {
       if (AtEnd()) Unexpected("'}'");
       const Token& token = Next();
+      if (token.kind == Token::Kind::kString)
+        Fail(token.span, "a step takes names and integers, not the string " + Spell(token) +
+                             "; names stand without quotes");
       bool is_word = token.kind != Token::Kind::kPunct;
       if (is_word && !step.empty() && std::isalnum(static_cast<unsigned char>(step.back())))
         step += " ";
@@ -188,7 +205,7 @@ class Parser : public ExprParser {
   ExternKernel ParseKernel() {
     auto kernel = ffi::Make<ExternKernelNode>();
     kernel->span = Next().span;
-    kernel->name = ExpectIdent("the kernel's name");
+    kernel->name = ExpectFunctionName("a kernel's name");
     ForgetSymbols();
     kernel->params = ParseParams();
     Expect("launch");
@@ -429,7 +446,7 @@ class Parser : public ExprParser {
       thread = ParseThreadAxis(true);
       Expect(")");
     }
-    ir::Attrs annotations = ParseAttrs();
+    ir::Attrs annotations = ParseAttrs(AttrPlace::kLoop);
     if ((kind != ForKind::kSerial || !annotations.empty()) && ranges.size() > 1)
       Fail(kind_at,
            "a loop over several variables is serial and has no attrs; write one loop per variable");
@@ -559,7 +576,7 @@ class Parser : public ExprParser {
     Scope scope(this);
     for (const BlockIter& iter : iters) Define(iter.var.name(), {iter.var, {}});
     Expr predicate = Accept("where") ? ParseExpr().expr : Expr();
-    ir::Attrs annotations = ParseAttrs();
+    ir::Attrs annotations = ParseAttrs(AttrPlace::kBlock);
     Expect("{");
     std::vector<BufferRegion> reads, writes;
     if (AcceptWord("reads")) reads = ParseRegions();

@@ -15,6 +15,7 @@
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/reserved_words.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
 
@@ -92,8 +93,8 @@ class Printer {
       bool is_kind = !wanted.empty() && wanted != "host" && wanted != "device";
       if (is_kind) wanted = '"' + wanted + '"';
       out_ += "\nschedule " + function->name + (wanted.empty() ? "" : " for " + wanted) + " {\n";
-      for (const ffi::Any& step : *it->second.As<ffi::Array>())
-        out_ += "  " + step.As<std::string>() + "\n";
+      for (const ScheduleStep& step : it->second.As<ScheduleSteps>()->steps)
+        out_ += "  " + step.text + "\n";
       out_ += "}\n";
     }
     return out_;

@@ -12,6 +12,11 @@ inline constexpr std::string_view kReservedWords[] = {
     "for",   "func",    "if",      "in",    "inf",   "init",     "let",        "parallel", "reduce",
     "scope", "spatial", "strides", "nan",   "true",  "unrolled", "vectorized", "while"};
 
+// Those that only stand behind others, and say how a loop runs or what an axis is: functions may
+// have these names.
+inline constexpr std::string_view kQualifiers[] = {"parallel", "reduce",   "spatial",
+                                                   "strides",  "unrolled", "vectorized"};
+
 }  // namespace tern::tir
 
 #endif  // TERN_TIR_RESERVED_WORDS_H_

@@ -83,7 +83,7 @@ TEST_F(TextTest, ExternalKernelsDifferByWhatTheySay) {
 
 TEST_F(TextTest, RoundTripsStatements) {
   RoundTrip(
-      R"(func f(A: float32[n, m], s: float32, B: int32[n] strides(t), C: bool[]) attrs {x = [1, "a", true], y = -3} {
+      R"(func f(A: float32[n, m], s: float32, B: int32[n] strides(t), C: bool[]) attrs {test.x = [1, "a", true], test.y = -3} {
     let a = n + 1
     let b: float64 = 2
     alloc tmp: float32[4, 4] in local
@@ -162,7 +162,8 @@ TEST_F(TextTest, SurvivesNonsense) {
   // Any prefix and any single deletion of a program parses or is refused with an error; nothing
   // else happens.
   std::string text =
-      "func f(A: float32[n], s: int32) attrs {a = \"x\"} {\n  block b(v: spatial(n) = n - 1) { "
+      "func f(A: float32[n], s: int32) attrs {test.a = \"x\"} {\n  block b(v: spatial(n) = n - 1) "
+      "{ "
       "A[v] = float32(s) * 2.5e3 }\n}";
   for (size_t i = 0; i < text.size(); ++i)
     for (const std::string& mutant : {text.substr(0, i), text.substr(0, i) + text.substr(i + 1)}) {
@@ -223,8 +224,9 @@ TEST_F(TextTest, EqualProgramsHaveOneHash) {
                  "for j in 0..m { let y = B[j]\n u[0] = y\n B[j] = u[0] * r } }"),
             expected);
   EXPECT_NE(hash(program("g(A: float32[n], s: float32)", "1", "0..n", "t[0] * s")), expected);
-  EXPECT_NE(hash(program("f(A: float32[n], s: float32) attrs {note = 1}", "1", "0..n", "t[0] * s")),
-            expected);
+  EXPECT_NE(
+      hash(program("f(A: float32[n], s: float32) attrs {test.note = 1}", "1", "0..n", "t[0] * s")),
+      expected);
   EXPECT_NE(hash(program(head, "2", "0..n", "t[0] * s")), expected);
   EXPECT_NE(hash(program(head, "1", "0..n parallel", "t[0] * s")), expected);
   EXPECT_NE(hash(program(head, "1", "0..n", "x * s")), expected);

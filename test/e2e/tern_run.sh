@@ -68,5 +68,6 @@ cmp -s c.npy "batch one.npy" || fail "the batch wrote something else"
 head -n 1 calls >first
 expect 0 "call 1 ok" --batch first
 expect 2 "tern-run: error: nosuch: cannot be opened" --batch nosuch
+expect 2 "is a folder; --batch expects a file with a call on each line" --batch .
 expect 2 "--batch: the lines of calls name their files" m.so --batch calls
 expect 2 "a tensor cannot have the offset -1" m.so --entry add --dim n=4 --offset -1

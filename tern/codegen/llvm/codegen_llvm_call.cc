@@ -5,6 +5,7 @@
 
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
 
@@ -108,7 +109,7 @@ Value* CodeGenLLVM::EmitExternCall(const ir::CallNode* node) {
   if (!declared)
     declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
   TERN_CHECK(declared->getFunctionType() == type)
-      << node->span.str() << ": " << symbol << " is called with arguments of other types elsewhere";
+      << ir::At(node->span) << symbol << " is called with arguments of other types elsewhere";
   llvm::CallInst* call = builder_.CreateCall(type, declared, args);
   call->setDoesNotThrow();
   // How C passes integers that are smaller than a register.

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "tern/codegen/llvm/codegen_llvm.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/runtime/host_module.h"
 
@@ -85,7 +86,7 @@ void RegisterLLVMIntrinsics() {
 llvm::Value* CodeGenLLVM::EmitLLVMCall(const ir::CallNode* node) {
   const std::string& name = node->args.at(0).As<ir::StringImmNode>()->value;
   auto refuse = [&](const std::string& why) {
-    TERN_THROW(ValueError) << node->span.str() << ": " << name << ": " << why;
+    TERN_THROW(ValueError) << ir::At(node->span) << name << ": " << why;
   };
   llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(name);
   if (id == llvm::Intrinsic::not_intrinsic) refuse("LLVM has no such intrinsic");

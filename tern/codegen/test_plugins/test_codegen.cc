@@ -72,7 +72,6 @@ TERN_CODEGEN_PLUGIN(registrar) {
                              .description = "all on the threads of one block",
                              .apply = [](schedule::Schedule* schedule, const auto& block, auto&) {
                                schedule->Bind(block.axes.at(0).loop, "threadIdx.x");
-                               return true;
                              }});
 #ifdef TERN_FOREIGN_RULE
   registrar.AddLoweringRule("exp", "llvm", [](const ir::CallNode* call) { return call->args[0]; });

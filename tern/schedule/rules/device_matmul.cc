@@ -206,29 +206,36 @@ bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
 }
 
 // Sizes that are no multiples of a tile are extended with zeros, which no array is made for either.
-// Throws where that cannot be done.
-bool TilePaddedMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+// Refuses where that cannot be done.
+void TilePaddedMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   constexpr int64_t kLeast = 24, kSmall = 32, kSide = 64, kSteps = 8;
-  if (TileMatmul(schedule, block, facts)) return true;
+  if (TileMatmul(schedule, block, facts)) return;
   std::vector<int64_t> factors;
   for (const BlockAxis& axis : block.axes) {
     const int64_t* extent = ir::AsConstInt(axis.extent);
     bool sum = axis.role == AxisRole::kSum;
-    if (!extent || (axis.role != AxisRole::kBatch && *extent < (sum ? kSteps : kLeast)))
-      return false;
+    int64_t least = axis.role == AxisRole::kBatch ? 0 : sum ? kSteps : kLeast;
+    if (!extent) Refuse("the extent of axis " + axis.var.name() + " is dynamic");
+    if (*extent < least)
+      Refuse("axis " + axis.var.name() + " has " + std::to_string(*extent) +
+             " elements, and a tile is worth it from " + std::to_string(least) + " on");
     factors.push_back(axis.role == AxisRole::kBatch ? 1
                       : sum                         ? kSteps
                       : *extent > kSide             ? kSide
                                                     : kSmall);
   }
   PadProduct(schedule, block, factors);
-  return TileMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
+  BlockInfo padded = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  RequireProduct(*schedule, padded);
+  if (!TileMatmul(schedule, padded, facts))
+    Refuse("no tile suits " + std::to_string(facts.max_threads) + " threads and " +
+           std::to_string(facts.shared_bytes) + " bytes of shared memory");
 }
 
 // The windows are gathered while they are copied to shared memory: no array of them is made.
-bool TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   schedule->Im2col(block.name);
-  return TilePaddedMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
+  TilePaddedMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
 }
 
 }  // namespace

@@ -25,10 +25,12 @@ const char* const kThreadX = "threadIdx.x";
 const char* const kThreadY = "threadIdx.y";
 const char* const kBlockX = "blockIdx.x";
 
-// A block by itself, in loops along its axes; nothing around.
-bool StandsAlone(const Schedule& schedule, const BlockInfo& block) {
+// The loops of a block by itself, along its axes; refuses where there are others around.
+LoopsByKind RequireAlone(const Schedule& schedule, const BlockInfo& block) {
   Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
-  return nest.around.empty() && SortLoops(schedule, block).has_value();
+  if (!nest.around.empty())
+    Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + block.name);
+  return RequireLoops(schedule, block);
 }
 
 int64_t ConstExtent(const BlockAxis& axis) {
@@ -64,22 +66,22 @@ void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::
 // ---- Elements
 
 // Neighbouring threads have neighbouring vectors.
-bool MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<size_t> axis = FindVectorAxis(block);
-  if (!axis || !StandsAlone(*schedule, block)) return false;
-  Schedule::Names loops = SortLoops(*schedule, block)->spatial;
-  const std::string& loop = block.axes[*axis].loop;
-  int64_t lanes = MoveLanes(block, *axis, facts);
-  if (lanes == 1 || !Contains(loops, loop)) return false;
+void MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  LoopsByKind sorted = RequireAlone(*schedule, block);
+  size_t axis = RequireVectorAxis(block, sorted);
+  Schedule::Names loops = sorted.spatial;
+  const std::string& loop = block.axes[axis].loop;
+  int64_t lanes = MoveLanes(block, axis, facts);
+  if (lanes == 1)
+    Refuse("the contiguous axis " + block.axes[axis].var.name() + " is no multiple of a vector");
   MakeInnermost(schedule, block.name, loop, &loops);
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   loops.pop_back();
   if (!split.outer.empty()) loops.push_back(split.outer);
-  if (loops.empty()) return false;
+  if (loops.empty()) Refuse("all elements are one vector");
   schedule->Vectorize(LoopOf(block.name, split.inner));
   SpreadOverThreads(schedule, block.name, FuseLoops(schedule, block.name, loops),
                     std::min(kThreads, facts.max_threads));
-  return true;
 }
 
 // ---- Transposition
@@ -107,20 +109,23 @@ std::optional<Transposition> FindTransposition(const BlockInfo& block) {
 }
 
 // Tiles are read along their rows and written along their columns, by way of shared memory.
-bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::optional<Transposition> across = FindTransposition(block);
-  if (!across || !StandsAlone(*schedule, block)) return false;
+  if (!across) Refuse("no tensor is read across the contiguous axis of the result");
+  Schedule::Names outer = RequireAlone(*schedule, block).spatial;
   int64_t bytes = across->buffer->dtype.bytes();
   constexpr int64_t kTile = 64;
   int64_t columns = std::min(kThreads, facts.max_threads) / kTile;
   int64_t shared = kTile * (kTile + 1) * bytes;
-  if (!Divides(kTile, block.axes[across->written].extent) ||
-      !Divides(kTile, block.axes[across->read].extent) || shared > facts.shared_bytes ||
-      columns < 1)
-    return false;
+  for (size_t axis : {across->written, across->read})
+    if (!Divides(kTile, block.axes[axis].extent))
+      Refuse("axis " + block.axes[axis].var.name() + " is no static multiple of a tile of " +
+             std::to_string(kTile));
+  if (shared > facts.shared_bytes || columns < 1)
+    Refuse("a tile needs " + std::to_string(shared) + " bytes of shared memory and " +
+           std::to_string(kTile) + " threads");
   const std::string &name = block.name, &written = block.axes[across->written].loop,
                     &read = block.axes[across->read].loop;
-  Schedule::Names outer = SortLoops(*schedule, block)->spatial;
   std::erase(outer, written);
   std::erase(outer, read);
   Lanes w = SplitLanes(schedule, name, written, kTile), r = SplitLanes(schedule, name, read, kTile);
@@ -129,12 +134,12 @@ bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
   Schedule::Names order = outer;
   order.insert(order.end(), {r.inner, w.inner});
   schedule->Reorder(Around(name, order));
-  if (outer.empty()) return false;
+  if (outer.empty()) Refuse("all elements are one tile");
   std::string tile = FuseLoops(schedule, name, outer);
   schedule->Bind(LoopOf(name, tile), kBlockX);
   std::string copy = schedule->CacheRead(name, across->buffer->name, "shared");
   Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
-  if (made.size() != 2) return false;
+  if (made.size() != 2) Refuse("a tile of " + across->buffer->name + " is no matrix");
   // Rows start on different banks.
   int64_t rank = static_cast<int64_t>(across->buffer->shape.size());
   int64_t odd = std::max<int64_t>(1, 4 / bytes);
@@ -147,7 +152,6 @@ bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
     schedule->Bind(LoopOf(part, column), kThreadX);
     if (!rows.outer.empty()) schedule->Unroll(LoopOf(part, rows.outer));
   }
-  return true;
 }
 
 // ---- Rows
@@ -176,8 +180,9 @@ void SpreadRow(Schedule* schedule, const std::string& name, const std::string& l
   schedule->Bind(LoopOf(name, split.inner), kThreadX);
 }
 
-bool MayReassociate(const Schedule& schedule) {
-  return HasFlag(schedule.function(), attr::kReassociate);
+void RequireReassociate(const Schedule& schedule) {
+  if (!HasFlag(schedule.function(), attr::kReassociate))
+    Refuse("threads would sum in another order, and the function does not say reassociate");
 }
 
 // Whether the last index of a buffer is the one axis that a block reduces along.
@@ -197,24 +202,29 @@ std::optional<size_t> ReducedRow(const BlockInfo& block) {
 }
 
 // Threads of a block reduce a row together.
-bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  constexpr int64_t kLeastLength = 64;
   std::optional<size_t> axis = ReducedRow(block);
-  if (!axis || !MayReassociate(*schedule) || !StandsAlone(*schedule, block)) return false;
-  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
+  if (!axis) Refuse("the one reduced axis is not the last one of what is read");
+  RequireReassociate(*schedule);
+  LoopsByKind loops = RequireAlone(*schedule, block);
   int64_t length = ConstExtent(block.axes[*axis]);
-  if (loops->reduce.size() != 1 || loops->spatial.empty() || (length > 0 && length < 64))
-    return false;
+  if (loops.reduce.size() != 1) Refuse("the reduction has no single loop of its own");
+  if (loops.spatial.empty()) Refuse("there is one row alone");
+  if (length > 0 && length < kLeastLength)
+    Refuse("a row has " + std::to_string(length) + " elements; threads share one from " +
+           std::to_string(kLeastLength) + " on");
   // A matrix product has enough results to give each a thread, or a rule of its own.
   for (const BlockAxis& other : block.axes)
-    if (other.role == AxisRole::kColumn && ConstExtent(other) != 1) return false;
-  Schedule::Names order = loops->spatial;
-  order.push_back(loops->reduce[0]);
+    if (other.role == AxisRole::kColumn && ConstExtent(other) != 1)
+      Refuse("it is a matmul, whose results are enough for the threads");
+  Schedule::Names order = loops.spatial;
+  order.push_back(loops.reduce[0]);
   schedule->Reorder(Around(block.name, order));
-  std::string rows = FuseLoops(schedule, block.name, loops->spatial);
+  std::string rows = FuseLoops(schedule, block.name, loops.spatial);
   schedule->Bind(LoopOf(block.name, rows), kBlockX);
-  SpreadRow(schedule, block.name, loops->reduce[0],
+  SpreadRow(schedule, block.name, loops.reduce[0],
             ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts), 1);
-  return true;
 }
 
 // ---- Rows of several blocks
@@ -303,9 +313,10 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers,
 }
 
 // A row is one block's: read once, reduced by its threads, and written.
-bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row = RowLoop(*schedule, block);
-  if (row.empty() || !MayReassociate(*schedule)) return false;
+  if (row.empty()) Refuse("the loops of the rows are not the outer ones");
+  RequireReassociate(*schedule);
   int64_t length = 1;
   for (size_t a = 0; a < block.axes.size(); ++a)
     if (std::count(block.rows.begin(), block.rows.end(), a) == 0)
@@ -336,14 +347,13 @@ bool RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
     const BlockNode* node = FindBlockNamed(*schedule, name);
     BlockInfo info = DescribeBlock(node);
     Nest own = NestOf(schedule->function()->body, node);
-    if (own.loops.empty()) return false;
+    if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
     std::optional<size_t> axis = FindVectorAxis(info);
     std::string loop = own.loops.back()->var.name();
     bool moves = axis && info.axes[*axis].loop == loop && facts.vector_bytes > 0;
     int64_t lanes = moves ? MoveLanes(info, *axis, facts) : 1;
     SpreadRow(schedule, name, loop, threads, lanes);
   }
-  return true;
 }
 
 }  // namespace

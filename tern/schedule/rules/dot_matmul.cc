@@ -76,15 +76,21 @@ int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
   return RoundUp(RoundUp(number, blocks) / blocks, tile);
 }
 
-// `constant`: the right factor is, so that packing it costs nothing.
-std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& product,
-                               const MachineFacts& facts, bool constant) {
+// `constant`: the right factor is, so that packing it costs nothing. Refuses what the instructions
+// do not compute, or no faster.
+Plan ChoosePlan(const DotInstructions& machine, const Product& product, const MachineFacts& facts,
+                bool constant) {
   auto types = std::find_if(machine.types.begin(), machine.types.end(), [&](const DotTypes& types) {
     return types.left == product.left.dtype && types.right == product.right.dtype &&
            types.sum == product.result->dtype && types.fits(facts);
   });
   bool empty = product.rows == 0 || product.columns == 0 || product.steps == 0;
-  if (types == machine.types.end() || empty || facts.vector_registers < kLeastRegisters) return {};
+  if (types == machine.types.end())
+    Refuse("the machine has no such instructions for " + product.left.dtype.str() + " times " +
+           product.right.dtype.str() + " summed in " + product.result->dtype.str());
+  if (empty) Refuse("M, N or K is 0");
+  if (facts.vector_registers < kLeastRegisters)
+    Refuse("there are fewer than " + std::to_string(kLeastRegisters) + " vector registers");
   int64_t bytes = types->wide.value_or(types->right).bytes();
   Plan plan{.types = &*types,
             .tile = ChooseTile(machine, product, facts.vector_registers),
@@ -97,7 +103,11 @@ std::optional<Plan> ChoosePlan(const DotInstructions& machine, const Product& pr
   double padded = static_cast<double>(rows) * static_cast<double>(columns * steps),
          useful = static_cast<double>(product.rows) *
                   static_cast<double>(product.columns * product.steps);
-  if ((product.rows < kLeastUses && !constant) || padded > kMostPadding * useful) return {};
+  if (product.rows < kLeastUses && !constant)
+    Refuse("B would be packed for M = " + std::to_string(product.rows) + " rows; that pays from " +
+           std::to_string(kLeastUses) + " on");
+  if (padded > kMostPadding * useful)
+    Refuse("M, N and K padded to whole tiles are too much more work");
   ProductBlocks blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
   plan.blocks = {EvenBlock(rows, blocks.rows, plan.rows),
                  EvenBlock(columns, blocks.columns, plan.columns)};
@@ -350,37 +360,32 @@ class DotMatmul {
   const MachineFacts& facts_;
 };
 
-bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+void Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
            const DotInstructions& machine) {
-  std::optional<Product> product = ProductOf(*schedule, block);
-  if (!product) return false;
-  std::optional<Plan> plan =
-      ChoosePlan(machine, *product, facts, IsConstant(*schedule, product->right.name));
-  if (!plan) return false;
-  if (product->result->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
+  Product product = RequireProduct(*schedule, block);
+  Plan plan = ChoosePlan(machine, product, facts, IsConstant(*schedule, product.right.name));
+  if (product.result->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(
         "sums of floats are made in another order; the attribute reassociate of the function "
         "says that they may be");
-  const ProductBlocks& blocks = plan->blocks;
-  bool whole = product->rows % blocks.rows == 0 && product->columns % blocks.columns == 0 &&
-               product->steps % plan->steps == 0;
+  const ProductBlocks& blocks = plan.blocks;
+  bool whole = product.rows % blocks.rows == 0 && product.columns % blocks.columns == 0 &&
+               product.steps % plan.steps == 0;
   Names pads;
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
       factors.push_back(axis.role == AxisRole::kRow      ? blocks.rows
                         : axis.role == AxisRole::kColumn ? blocks.columns
-                        : axis.role == AxisRole::kSum    ? plan->steps
+                        : axis.role == AxisRole::kSum    ? plan.steps
                                                          : 1);
-    Names before = {product->left.name, product->right.name};
+    Names before = {product.left.name, product.right.name};
     PadProduct(schedule, block, factors);
-    product = ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
-    if (!product) return false;
-    for (const std::string& name : {product->right.name, product->left.name})
+    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+    for (const std::string& name : {product.right.name, product.left.name})
       if (!Contains(before, name)) pads.push_back(name);
   }
-  DotMatmul(schedule, block.name, *product, *plan, machine, facts).Run(pads);
-  return true;
+  DotMatmul(schedule, block.name, product, plan, machine, facts).Run(pads);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // weights do: every result is a sum along memory. To pack the right factor would take longer.
 #include <algorithm>
 
+#include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/product.h"
@@ -123,23 +124,28 @@ class DotProducts {
   size_t column_dim_ = 0;  // of what is summed in parts, whose last dimension are the lanes
 };
 
-bool SumAlongMemory(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<Product> product = ProductOf(*schedule, block);
+void SumAlongMemory(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  Product product = RequireProduct(*schedule, block);
   int64_t lanes = facts.vector_bytes / 4;
-  if (!product || product->rows > kFewRows || product->rows == 0 || lanes < 4) return false;
-  for (const Factor* factor : {&product->left, &product->right})
-    if (!factor->sum_is_last() || factor->dtype != DataType::Float(32)) return false;
-  bool whole = product->result->dtype == DataType::Float(32) && product->columns > 0 &&
-               product->columns % lanes == 0 && product->steps % lanes == 0;
-  bool pays = product->steps > kCopiesPerCycle * kLaneCycles * product->rows;
+  if (product.rows > kFewRows || product.rows == 0)
+    Refuse("M is " + std::to_string(product.rows) + "; expected 1 to " + std::to_string(kFewRows));
+  if (lanes < 4) Refuse("a vector has fewer than 4 floats");
+  if (product.result->dtype != DataType::Float(32)) Refuse("the result is not float32");
+  for (const Factor* factor : {&product.left, &product.right}) {
+    if (factor->dtype != DataType::Float(32)) Refuse(factor->name + " is not float32");
+    if (!factor->sum_is_last()) Refuse(factor->name + " is not K-contiguous");
+  }
+  if (product.columns == 0 || product.columns % lanes != 0 || product.steps % lanes != 0)
+    Refuse("N or K is no multiple of a vector of " + std::to_string(lanes));
+  if (product.steps <= kCopiesPerCycle * kLaneCycles * product.rows)
+    Refuse("K is so short that packing B costs less");
   // What is packed ahead costs nothing.
-  if (!whole || !pays || IsConstant(*schedule, product->right.name)) return false;
+  if (IsConstant(*schedule, product.right.name)) Refuse("B is constant, and can be prepacked");
   int64_t columns = std::min(kMostColumns, lanes);
-  while (columns > 1 && product->rows * columns + 2 > facts.vector_registers) columns /= 2;
+  while (columns > 1 && product.rows * columns + 2 > facts.vector_registers) columns /= 2;
   int64_t work = WorkOf(*schedule, block.name);
-  DotProducts(schedule, block, *product, lanes, columns).Run();
+  DotProducts(schedule, block, product, lanes, columns).Run();
   ParallelizeOuter(schedule, block.name, work, facts);
-  return true;
 }
 
 }  // namespace

@@ -308,8 +308,8 @@ bool IsPlain(const Product& product) {
 }
 
 // The factors are converted once: the left one before, the right one while it is packed.
-std::optional<Product> WidenFactors(Schedule* schedule, const BlockInfo& block,
-                                    const Product& product, const MachineFacts& facts) {
+Product WidenFactors(Schedule* schedule, const BlockInfo& block, const Product& product,
+                     const MachineFacts& facts) {
   DataType dtype = product.result->dtype;
   for (const Factor& factor : {product.left, product.right}) {
     if (factor.dtype == dtype) continue;
@@ -319,30 +319,44 @@ std::optional<Product> WidenFactors(Schedule* schedule, const BlockInfo& block,
     schedule->Widen(copy, dtype);
     if (factor.is_left) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), facts);
   }
-  return ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+  return RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
 }
 
-bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+// Refuses what is not worth a tile of vectors.
+void CheckTakesVectors(const Product& product, const MachineFacts& facts) {
+  DataType dtype = product.result->dtype;
+  if (!IsComputed(dtype))
+    Refuse("the result is " + dtype.str() + "; expected float32, float64 or int32");
+  int64_t lanes = facts.vector_bytes / dtype.bytes();
+  if (product.rows == 0 || product.steps == 0) Refuse("M or K is 0");
+  if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
+  if (product.columns < lanes)
+    Refuse("N is " + std::to_string(product.columns) + ", less than a vector of " +
+           std::to_string(lanes));
+  if (facts.vector_registers < kLeastRegisters)
+    Refuse("there are fewer than " + std::to_string(kLeastRegisters) + " vector registers");
+  if (!IsPlain(product) && product.rows < kPackUses)
+    Refuse("operands would be converted for M = " + std::to_string(product.rows) +
+           " rows; that pays from " + std::to_string(kPackUses) + " on");
+}
+
+void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
                  Right right) {
-  std::optional<Product> product = ProductOf(*schedule, block);
-  if (!product || !IsComputed(product->result->dtype)) return false;
-  int64_t lanes = facts.vector_bytes / product->result->dtype.bytes();
-  bool empty = product->rows == 0 || product->steps == 0;
-  if (empty || lanes < 2 || product->columns < lanes || facts.vector_registers < kLeastRegisters)
-    return false;
-  if (!IsPlain(*product)) {
-    if (product->rows < kPackUses) return false;
-    product = WidenFactors(schedule, block, *product, facts);
-    if (!product || !IsPlain(*product)) return false;
+  Product product = RequireProduct(*schedule, block);
+  CheckTakesVectors(product, facts);
+  int64_t lanes = facts.vector_bytes / product.result->dtype.bytes();
+  if (!IsPlain(product)) {
+    product = WidenFactors(schedule, block, product, facts);
+    if (!IsPlain(product)) Refuse("an operand could not be converted to the type of the result");
     right = Right::kGathered;
   }
-  bool constant = IsConstant(*schedule, product->right.name);
-  Plan plan = ChoosePlan(*product, facts, lanes, right, constant);
+  bool constant = IsConstant(*schedule, product.right.name);
+  Plan plan = ChoosePlan(product, facts, lanes, right, constant);
   // A larger one comes from memory while it is used, better from as many places as there are rows.
-  int64_t left_bytes = product->rows * product->steps * product->left.bytes();
+  int64_t left_bytes = product.rows * product.steps * product.left.bytes();
   plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
-                   IsConstant(*schedule, product->left.name);
-  bool whole = product->rows % plan.tile.rows == 0 && product->columns % plan.tile.columns() == 0;
+                   IsConstant(*schedule, product.left.name);
+  bool whole = product.rows % plan.tile.rows == 0 && product.columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
@@ -350,18 +364,16 @@ bool PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
                         : axis.role == AxisRole::kColumn ? plan.tile.columns()
                                                          : 1);
     PadProduct(schedule, block, factors);
-    std::string left = product->left.name;
-    product = ProductOf(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
-    if (!product) return false;
+    std::string left = product.left.name;
+    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
     // The rows that there are not are no copy's, unless all are copied.
-    if (product->left.name != left && !plan.pack_left) schedule->Inline(product->left.name);
+    if (product.left.name != left && !plan.pack_left) schedule->Inline(product.left.name);
   }
-  HostMatmul(schedule, block.name, *product, plan, facts).Run();
-  return true;
+  HostMatmul(schedule, block.name, product, plan, facts).Run();
 }
 
-bool PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  return PackProduct(schedule, block, facts, Right::kPlain);
+void PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  PackProduct(schedule, block, facts, Right::kPlain);
 }
 
 // Whether what a block copies, [step, column], has the columns side by side.
@@ -379,14 +391,12 @@ bool IsInRows(const Schedule& schedule, const std::string& copy) {
 }
 
 // Rows, columns or steps of several axes, and windows: these are gathered while they are packed.
-bool PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   Names made = schedule->Im2col(block.name);
   Right right = IsInRows(*schedule, made[1]) ? Right::kInRows : Right::kGathered;
-  if (!PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, right))
-    return false;
+  PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, right);
   for (const std::string& factor : {made[0], made[1]})
     Try(schedule, [&](Schedule* attempt) { attempt->Inline(factor); });
-  return true;
 }
 
 }  // namespace

@@ -130,11 +130,23 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   return result;
 }
 
-// All of a reduction, in the rows of its last block, whose name is returned; "" where it is none.
+// Refuses where there are none.
+Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const MachineFacts& facts) {
+  std::optional<Steps> steps = StepsOf(schedule, block, facts);
+  if (!steps)
+    Refuse("the innermost reduction of block " + block.name +
+           " is not along contiguous memory, inside of all spatial loops, of a static extent of "
+           "two vectors or more");
+  return *steps;
+}
+
+// All of a reduction, in the rows of its last block, whose name is returned.
 std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  // FactorAll leaves what it cannot factor as it is; this says why.
+  Schedule probe = *schedule;
+  DoFactor(&probe, block.name, RequireSteps(*schedule, block, facts));
   Names blocks, rows;
   std::vector<VectorReduction> reductions = FactorAll(schedule, block.name, facts, &blocks);
-  if (reductions.empty()) return "";
   std::string last = blocks.back();
   blocks.pop_back();
   std::optional<LoopsByKind> loops =
@@ -146,27 +158,24 @@ std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const Machi
   return last;
 }
 
-bool ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<Steps> steps = StepsOf(*schedule, block, facts);
-  if (!steps) return false;
+void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  Steps steps = RequireSteps(*schedule, block, facts);
   int64_t work = WorkOf(*schedule, block.name);
-  if (!steps->row.empty() || facts.threads == 1 || steps->extent < 2 * kPartSteps ||
-      steps->extent % kPartSteps != 0) {
+  if (!steps.row.empty() || facts.threads == 1 || steps.extent < 2 * kPartSteps ||
+      steps.extent % kPartSteps != 0) {
     std::string last = ReduceInRows(schedule, block, facts);
-    if (!last.empty()) ParallelizeOuter(schedule, last, work, facts);
-    return !last.empty();
+    return ParallelizeOuter(schedule, last, work, facts);
   }
   // One sum: parts of it are rows.
-  std::string outer = FreshLoopName(*schedule, steps->loop + "_p"),
-              inner = FreshLoopName(*schedule, steps->loop + "_q");
-  schedule->Split(LoopOf(block.name, steps->loop), {kPartSteps}, {outer, inner});
+  std::string outer = FreshLoopName(*schedule, steps.loop + "_p"),
+              inner = FreshLoopName(*schedule, steps.loop + "_q");
+  schedule->Split(LoopOf(block.name, steps.loop), {kPartSteps}, {outer, inner});
   std::string rows =
       schedule->Rfactor(LoopOf(block.name, outer), FreshBlockName(*schedule, block.name + "_rows"));
   BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, rows));
-  std::optional<Steps> row_steps = StepsOf(*schedule, info, facts);
-  if (!row_steps || ReduceInRows(schedule, info, facts).empty()) return false;
-  schedule->Parallel(LoopOf(rows, row_steps->row));
-  return true;
+  Steps row_steps = RequireSteps(*schedule, info, facts);
+  ReduceInRows(schedule, info, facts);
+  schedule->Parallel(LoopOf(rows, row_steps.row));
 }
 
 }  // namespace

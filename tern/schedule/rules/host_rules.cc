@@ -18,22 +18,28 @@ namespace {
 bool IsHost(const MachineFacts& facts) { return !facts.is_device; }
 bool IsHostWithVectors(const MachineFacts& facts) { return facts.is_host_with_vectors(); }
 
+int64_t RequireLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts,
+                     int64_t registers) {
+  int64_t lanes = LanesFor(block, axis, facts, registers);
+  if (lanes == 0)
+    Refuse("fewer than two elements along axis " + block.axes[axis].var.name() +
+           " fit in a vector");
+  return lanes;
+}
+
 // ---- Elements
 
 // The loop along which memory is contiguous becomes the innermost one, of vectors.
-bool VectorizeElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<size_t> axis = FindVectorAxis(block);
-  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
-  if (!axis || !loops) return false;
-  const std::string& loop = block.axes[*axis].loop;
-  int64_t lanes = LanesFor(block, *axis, facts, 2);
-  if (lanes == 0 || !Contains(loops->spatial, loop)) return false;
+void VectorizeElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  size_t axis = RequireVectorAxis(block, loops);
+  const std::string& loop = block.axes[axis].loop;
+  int64_t lanes = RequireLanes(block, axis, facts, 2);
   int64_t work = WorkOf(*schedule, block.name);
-  MakeInnermost(schedule, block.name, loop, &loops->spatial);
+  MakeInnermost(schedule, block.name, loop, &loops.spatial);
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   schedule->Vectorize(LoopOf(block.name, split.inner));
   ParallelizeOuter(schedule, block.name, work, facts);
-  return true;
 }
 
 // The loops of the axes along which what is read, and what is written, is contiguous: two others.
@@ -57,11 +63,15 @@ std::optional<Transposition> TranspositionOf(const Schedule& schedule, const Blo
 
 // Tiles of a vector of vectors are transposed in registers, and of those there are tiles that the
 // first cache has room for.
-bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   constexpr int64_t kTile = 64;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
   int64_t lanes = facts.vector_bytes / 4;
-  if (!axes || lanes < 4) return false;
+  if (!axes)
+    Refuse(
+        "it is no copy of float32 that is contiguous along one axis where it is read "
+        "and along another where it is written");
+  if (lanes < 4) Refuse("a vector has fewer than 4 floats");
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names order;
   for (const BlockAxis& axis : block.axes)
@@ -69,7 +79,9 @@ bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
   Schedule::Names rows, columns;
   for (const BlockAxis& axis : block.axes) {
     if (axis.loop != axes->read && axis.loop != axes->written) continue;
-    if (!Divides(lanes, axis.extent)) return false;
+    if (!Divides(lanes, axis.extent))
+      Refuse("axis " + axis.var.name() + " is no static multiple of a vector of " +
+             std::to_string(lanes));
     Schedule::Names& names = axis.loop == axes->read ? rows : columns;
     for (const char* part : {"_o", "_t", "_i"})
       names.push_back(FreshLoopName(*schedule, axis.loop + part));
@@ -80,7 +92,6 @@ bool TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
   schedule->Reorder(Around(block.name, order));
   ParallelizeOuter(schedule, block.name, work, facts);
   schedule->Tensorize(LoopOf(block.name, rows[2]), "f32_transpose_" + std::to_string(lanes));
-  return true;
 }
 
 // ---- Reductions
@@ -103,18 +114,17 @@ void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& 
   });
 }
 
-bool ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+void ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
                  const Tile& tile) {
-  std::optional<size_t> axis = FindVectorAxis(block);
-  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
-  if (!axis || !loops || loops->reduce.empty()) return false;
-  const std::string& column = block.axes[*axis].loop;
-  int64_t lanes = LanesFor(block, *axis, facts, tile.registers);
-  if (lanes == 0 || !Contains(loops->spatial, column)) return false;
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
+  size_t axis = RequireVectorAxis(block, loops);
+  const std::string& column = block.axes[axis].loop;
+  int64_t lanes = RequireLanes(block, axis, facts, tile.registers);
 
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names outer, inner;
-  for (const std::string& loop : loops->spatial) {
+  for (const std::string& loop : loops.spatial) {
     if (loop == column) continue;
     if (loop != tile.row_loop) {
       outer.push_back(loop);
@@ -129,37 +139,37 @@ bool ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   bool has_outer = !split.outer.empty() || !outer.empty();
   if (!split.outer.empty()) outer.push_back(split.outer);
   Schedule::Names order = outer;
-  order.insert(order.end(), loops->reduce.begin(), loops->reduce.end());
+  order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   order.insert(order.end(), inner.begin(), inner.end());
   order.push_back(split.inner);
   schedule->Reorder(Around(block.name, order));
-  if (has_outer && Divides(lanes, block.axes[*axis].extent))
+  if (has_outer && Divides(lanes, block.axes[axis].extent))
     KeepResults(schedule, block, outer.back());
-  std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops->reduce[0]));
+  std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops.reduce[0]));
   schedule->Vectorize(LoopOf(block.name, split.inner));
   Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });
   for (const std::string& loop : inner) schedule->Unroll(LoopOf(block.name, loop));
   ParallelizeOuter(schedule, block.name, work, facts);
-  return true;
 }
 
-bool VectorizeColumns(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  return ReduceTiles(schedule, block, facts, {"", 1, 2});
+void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  ReduceTiles(schedule, block, facts, {"", 1, 2});
 }
 
 constexpr int64_t kTileRows = 4;
 
-bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row;
   for (const BlockAxis& axis : block.axes)
     if (axis.role == AxisRole::kRow && Divides(kTileRows, axis.extent)) row = axis.loop;
   // Half of the registers hold sums.
   int64_t columns = std::clamp<int64_t>(facts.vector_registers / 2 / kTileRows, 1, 4);
-  std::optional<size_t> column = FindVectorAxis(block);
-  if (row.empty() || !column) return false;
-  int64_t lanes = LanesFor(block, *column, facts, columns);
-  if (lanes == 0 || !Divides(lanes, block.axes[*column].extent)) return false;
-  return ReduceTiles(schedule, block, facts, {row, kTileRows, columns});
+  if (row.empty()) Refuse("M is no static multiple of " + std::to_string(kTileRows));
+  size_t column = RequireVectorAxis(block, RequireLoops(*schedule, block));
+  int64_t lanes = RequireLanes(block, column, facts, columns);
+  if (!Divides(lanes, block.axes[column].extent))
+    Refuse("N is no static multiple of " + std::to_string(lanes));
+  ReduceTiles(schedule, block, facts, {row, kTileRows, columns});
 }
 
 // ---- Rows of several blocks
@@ -185,9 +195,8 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
 }
 
 // All that is done to a row is done while it is in the cache.
-bool JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::string row = RowLoop(*schedule, block);
-  if (row.empty()) return false;
+void JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names all, others = {block.name};
   std::vector<VectorReduction> reductions;
@@ -206,15 +215,13 @@ bool JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& fa
   for (const std::string& name : others) VectorizeInRow(schedule, name, facts, reductions);
   for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
   ParallelizeOuter(schedule, block.name, work, facts);
-  return true;
 }
 
 // ---- Anything
 
-bool RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   if (block.kind != BlockKind::kOpaque)
     ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), facts);
-  return true;
 }
 
 }  // namespace

@@ -96,14 +96,16 @@ class HostWindows {
         result_(block.accesses[0].buffer),
         facts_(facts) {}
 
-  bool Run() {
+  void Run() {
     int64_t lanes = facts_.vector_bytes / result_->dtype.bytes();
-    if (lanes < 2) return false;
+    if (lanes < 2) Refuse("a vector has room for one " + result_->dtype.str() + " alone");
     Schedule probe = schedule_;
     Names made = probe.FlattenWindows(block_, 1);
     windows_ = Describe(probe, block_, made[0]);
     tile_ = ChooseTile(windows_.rows, windows_.columns, lanes, facts_.vector_registers);
-    if (windows_.rows > kMostTileRows && tile_.rows < kMostTileRows / 2) return false;
+    if (windows_.rows > kMostTileRows && tile_.rows < kMostTileRows / 2)
+      Refuse("registers hold tiles of " + std::to_string(tile_.rows) + " channels alone, of " +
+             std::to_string(windows_.rows));
 
     int64_t work = WorkOf(schedule_, block_);
     schedule_.FlattenWindows(block_, tile_.columns(), made);
@@ -120,7 +122,6 @@ class HostWindows {
     }
     FillRows(made[0]);
     VectorizeRow(out);
-    return true;
   }
 
  private:
@@ -225,13 +226,15 @@ class HostWindows {
   RegisterTile tile_;
 };
 
-bool ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   DataType dtype = block.accesses[0].buffer->dtype;
   bool is_plain =
       std::all_of(block.accesses.begin(), block.accesses.end(),
                   [&](const BlockAccess& access) { return access.buffer->dtype == dtype; });
-  if (!is_plain || (!dtype.is_float() && dtype != DataType::Int(32))) return false;
-  return HostWindows(schedule, block, facts).Run();
+  if (!is_plain) Refuse("its tensors are not of one type");
+  if (!dtype.is_float() && dtype != DataType::Int(32))
+    Refuse("it computes with " + dtype.str() + "; expected floats or int32");
+  HostWindows(schedule, block, facts).Run();
 }
 
 }  // namespace

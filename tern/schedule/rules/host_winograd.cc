@@ -4,6 +4,8 @@
 // the machine. All is computed along channels: vectors of them are transformed in registers, and
 // the products of a block of tiles stay in the second cache.
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -278,14 +280,29 @@ bool HasConstantWeights(const Schedule& schedule, const BlockInfo& block) {
   });
 }
 
-bool UseMinimalFilters(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+// As "1.3e+06".
+std::string CyclesText(double cycles) {
+  std::ostringstream text;
+  text << std::setprecision(2) << cycles;
+  return text.str();
+}
+
+void UseMinimalFilters(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   int64_t lanes = facts.vector_bytes / block.accesses[0].buffer->dtype.bytes();
-  if (lanes < 2) return false;
+  if (lanes < 2) Refuse("a vector has room for one element alone");
   WinogradPlan plan =
       ChooseWinogradPlan(*schedule, block.name, facts, lanes, HasConstantWeights(*schedule, block));
-  if (!(plan.cycles < DirectConvolutionCycles(block, facts, lanes))) return false;
+  if (plan.block == 0) {
+    Schedule probe = *schedule;
+    probe.Winograd(block.name, 2);  // says why where the step is refused
+    Refuse("its extents are dynamic, its channels no multiples of a vector of " +
+           std::to_string(lanes) + ", or its windows too large");
+  }
+  double direct = DirectConvolutionCycles(block, facts, lanes);
+  if (!(plan.cycles < direct))
+    Refuse("it is estimated to be no faster: " + CyclesText(plan.cycles) + " cycles, and " +
+           CyclesText(direct) + " without");
   HostWinograd(schedule, block.name, plan, facts).Run();
-  return true;
 }
 
 }  // namespace

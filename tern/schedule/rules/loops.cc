@@ -96,6 +96,20 @@ std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& 
   return result;
 }
 
+LoopsByKind RequireLoops(const Schedule& schedule, const BlockInfo& block) {
+  std::optional<LoopsByKind> loops = SortLoops(schedule, block);
+  if (!loops) Refuse("a loop around block " + block.name + " is not the own loop of an axis");
+  return *loops;
+}
+
+size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops) {
+  std::optional<size_t> axis = FindVectorAxis(block);
+  if (!axis) Refuse("no spatial axis is contiguous in all accesses of block " + block.name);
+  if (!Contains(loops.spatial, block.axes[*axis].loop))
+    Refuse("the contiguous axis " + block.axes[*axis].var.name() + " has no loop of its own");
+  return *axis;
+}
+
 bool Contains(const Schedule::Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }

@@ -33,6 +33,8 @@ struct LoopsByKind {
   Schedule::Names spatial, reduce;
 };
 std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block);
+// Refuses where it has none.
+LoopsByKind RequireLoops(const Schedule& schedule, const BlockInfo& block);
 bool Contains(const Schedule::Names& names, const std::string& name);
 // Loops around a block, so that no others are meant.
 Schedule::Names Around(const std::string& block, const Schedule::Names& loops);
@@ -47,6 +49,8 @@ std::string RowLoop(const Schedule& schedule, const BlockInfo& block);
 // The spatial axis along which neighbours are neighbours in memory: the last of every element that
 // is written, and the last or none of every element that is read.
 std::optional<size_t> FindVectorAxis(const BlockInfo& block);
+// Refuses where there is none, or where its loop is none of the spatial ones.
+size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops);
 // The same of a reduction: the axis that is summed over, along which neighbours are read.
 std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block);
 // How many elements fill `registers` vectors, and no more than the extent; 0: not even two.

@@ -347,15 +347,22 @@ class Scheduler {
   const MatrixInstructions& machine_;
 };
 
-bool Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+void Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
            const MatrixInstructions& machine) {
   std::optional<Product> product = ProductOf(block, facts, machine);
-  if (!product || !tir::HasFlag(schedule->function(), tir::attr::kReassociate)) return false;
+  if (!product)
+    Refuse(
+        "it is no matmul of static sizes, of types that the machine multiplies, summed in "
+        "float32");
+  if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
+    Refuse("matrix instructions sum in another order, and the function does not say reassociate");
   std::string reader = SoleReader(*schedule, block.name, product->result);
   std::optional<Tiles> tiles = ChooseTiles(*product, facts, machine, SharesSums(machine, reader));
-  if (!tiles) return false;
+  if (!tiles)
+    Refuse("no tile divides M = " + std::to_string(product->rows) +
+           ", N = " + std::to_string(product->columns) +
+           " and K = " + std::to_string(product->steps) + " and fits in shared memory");
   Scheduler(schedule, block.name, *product, *tiles, machine).Run(reader);
-  return true;
 }
 
 }  // namespace
@@ -368,7 +375,7 @@ void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
                 .priority = 100,
                 .apply = [instructions](Schedule* schedule, const BlockInfo& block,
                                         const MachineFacts& facts) {
-                  return Apply(schedule, block, facts, instructions);
+                  Apply(schedule, block, facts, instructions);
                 }});
 }
 

@@ -114,6 +114,16 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
   return nest.around.empty() ? std::optional(product) : std::nullopt;
 }
 
+Product RequireProduct(const Schedule& schedule, const BlockInfo& block) {
+  std::optional<Product> product = ProductOf(schedule, block);
+  if (product) return *product;
+  for (const BlockAxis& axis : block.axes)
+    if (!ir::AsConstInt(axis.extent))
+      Refuse("the extent of axis " + axis.var.name() + " is dynamic");
+  Refuse("an operand of block " + block.name +
+         " is not indexed by batch, M, N and K alone, one loop each");
+}
+
 bool IsConstant(const Schedule& schedule, const std::string& buffer) {
   const PrimFunc& function = schedule.function();
   Preparation preparation(function);

@@ -36,6 +36,8 @@ struct Product {
 
 // Nothing where sizes are not known, or an operand is written in a way that is not looked for.
 std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block);
+// Refuses there.
+Product RequireProduct(const Schedule& schedule, const BlockInfo& block);
 
 // Whether a tensor or buffer holds the same at every call (tern/tir/analysis/preparation.h): what
 // is made of it by a block in no loop of others is made ahead, once.

@@ -62,10 +62,7 @@ RuleResult ApplyRules(Schedule* schedule, const BlockInfo& block, const MachineF
   for (const Rule* rule : RulesFor(block.kind, facts)) {
     Schedule attempt = *schedule;
     try {
-      if (!rule->apply(&attempt, block, facts)) {
-        result.passed_over.push_back(rule->name + ": declined");
-        continue;
-      }
+      rule->apply(&attempt, block, facts);
     } catch (Error& error) {
       // Anything else is a bug of the rule, which another one would hide.
       if (error.kind() != "ScheduleError") {

@@ -22,10 +22,10 @@ struct Rule {
   // For which machines; null: all.
   std::function<bool(const MachineFacts&)> fits;
   int priority = 0;  // higher ones are asked first; of equals the one registered first
-  // Does the steps, and says whether it did: where it returns false, or a step throws
-  // ScheduleError, the function is as it was and the next rule is asked. Other errors are bugs of
-  // the rule, and go to the caller.
-  std::function<bool(Schedule*, const BlockInfo&, const MachineFacts&)> apply;
+  // Does the steps. A rule that does not take the block says why (Refuse, tern/schedule/nest.h), as
+  // a step does that is refused: the function is as it was, and the next rule is asked. Other
+  // errors are bugs of the rule, and go to the caller.
+  std::function<void(Schedule*, const BlockInfo&, const MachineFacts&)> apply;
 };
 
 // Throws where the name is taken, or something is missing. Rules live as long as the process.

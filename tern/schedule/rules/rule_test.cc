@@ -6,6 +6,7 @@
 #include "tern/compile.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
 
 namespace tern::schedule {
@@ -35,7 +36,7 @@ MachineFacts Imaginary(int64_t which) {
   return facts;
 }
 Rule RuleFor(int64_t which, std::string name, int priority,
-             std::function<bool(Schedule*, const BlockInfo&, const MachineFacts&)> apply) {
+             std::function<void(Schedule*, const BlockInfo&, const MachineFacts&)> apply) {
   Rule rule;
   rule.name = std::move(name);
   rule.priority = priority;
@@ -51,11 +52,9 @@ RuleResult Apply(Schedule* schedule, const MachineFacts& facts) {
 TEST(Rule, HighestPriorityIsAskedFirst) {
   auto unroll = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
     schedule->Unroll("i");
-    return true;
   };
   auto parallel = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
     schedule->Parallel("i");
-    return true;
   };
   Schedule schedule(Parse(kAdd));
   RegisterRule(RuleFor(1, "test_low", 1, unroll));
@@ -71,11 +70,10 @@ TEST(Rule, OneThatRefusesOrDeclinesChangesNothing) {
   auto refuses = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
     schedule->Unroll("i");
     schedule->Split("nowhere", {4});
-    return true;
   };
   auto declines = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
     schedule->Unroll("i");
-    return false;
+    Refuse("the loop is too short");
   };
   Schedule schedule(Parse(kAdd));
   PrimFunc before = schedule.function();
@@ -88,21 +86,20 @@ TEST(Rule, OneThatRefusesOrDeclinesChangesNothing) {
   ASSERT_EQ(result.passed_over.size(), 2u);
   EXPECT_EQ(result.passed_over[0].rfind("test_refuses: split(nowhere, 4): there is no loop", 0), 0u)
       << result.passed_over[0];
-  EXPECT_EQ(result.passed_over[1], "test_declines: declined");
+  EXPECT_EQ(result.passed_over[1], "test_declines: the loop is too short");
   // The next one is asked.
   RegisterRule(RuleFor(2, "test_last", 0, [](Schedule* schedule, const BlockInfo& block, auto&) {
     schedule->Parallel(block.name + ".i");
-    return true;
   }));
   EXPECT_EQ(Apply(&schedule, Imaginary(2)).rule, "test_last");
   EXPECT_EQ(schedule.trace().str(), "parallel(add.i)\n");
 }
 
 TEST(Rule, BugsOfARuleAreNotHiddenByTheNext) {
-  RegisterRule(RuleFor(5, "test_fails", 2, [](Schedule*, const BlockInfo&, auto&) -> bool {
+  RegisterRule(RuleFor(5, "test_fails", 2, [](Schedule*, const BlockInfo&, auto&) {
     TERN_THROW(ValueError) << "a bug of the rule";
   }));
-  RegisterRule(RuleFor(5, "test_next", 1, [](auto...) { return true; }));
+  RegisterRule(RuleFor(5, "test_next", 1, [](auto...) {}));
   Schedule schedule(Parse(kAdd));
   try {
     Apply(&schedule, Imaginary(5));
@@ -114,7 +111,7 @@ TEST(Rule, BugsOfARuleAreNotHiddenByTheNext) {
 }
 
 TEST(Rule, KindsAreThoseAskedFor) {
-  Rule rule = RuleFor(3, "test_matmul_only", 0, [](auto...) { return true; });
+  Rule rule = RuleFor(3, "test_matmul_only", 0, [](auto...) {});
   rule.kinds = {BlockKind::kMatmul};
   Initialize();
   RegisterRule(rule);
@@ -132,7 +129,7 @@ TEST(Rule, RegistrationIsChecked) {
     }
     return std::string();
   };
-  Rule rule = RuleFor(5, "test_twice", 0, [](auto...) { return true; });
+  Rule rule = RuleFor(5, "test_twice", 0, [](auto...) {});
   EXPECT_EQ(message(rule), "");
   EXPECT_EQ(message(rule), "schedule rule test_twice is already registered");
   rule.name = "";
@@ -193,9 +190,8 @@ func two(A: float32[63], B: float32[63], C: float32[63]) {
   rule.name = "test_bind_first";
   rule.fits = [](const MachineFacts& facts) { return facts.max_threads == 77; };
   rule.apply = [](Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
-    if (block.name != "first") return false;
+    if (block.name != "first") Refuse("it is not the first");
     schedule->Bind("i", "threadIdx.x");
-    return true;
   };
   RegisterRule(rule);
   PrimFunc bound = ApplyDefaultSchedule(
@@ -215,7 +211,7 @@ TEST(DefaultSchedules, SomeFunctionsAreLeftAlone) {
   };
   EXPECT_EQ(why(add), "it has no target");
   PrimFunc bound = add.WithAttr(attr::kTarget, target::Target::Parse("c"));
-  EXPECT_EQ(why(bound.WithAttr(attr::kSchedule, ffi::MakeArray({}))),
+  EXPECT_EQ(why(bound.WithAttr(attr::kSchedule, MakeScheduleSteps({}))),
             "it has a schedule of its own");
   EXPECT_EQ(why(bound.WithAttr(attr::kMayAlias, true)), "its tensors may overlap");
   Schedule schedule(bound);

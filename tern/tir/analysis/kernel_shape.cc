@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/kernel_shape.h"
 
+#include <set>
+
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
@@ -87,10 +90,10 @@ class ShapeFinder : public StmtVisitor {
     } else if (node->for_kind == ForKind::kThread) {
       if (ThreadAxisNumber(node->thread) < kNumThreadAxesOfBlock)
         of_threads_.insert(node->var.node());
-      TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
+      TERN_CHECK(ir::IsConst(node->min, 0)) << ir::At(node->span) << "a thread loop starts at 0";
       ir::ForEachExpr(node->extent, [&](const Expr& expr) {
         if (expr.As<ir::BufferLoadNode>() || defined_.count(expr.get()))
-          TERN_THROW(ValueError) << node->span.str() << ": the extent of " << node->thread
+          TERN_THROW(ValueError) << ir::At(node->span) << "the extent of " << node->thread
                                  << " depends on a value computed in the kernel";
       });
       shape.loops.push_back(node);
@@ -102,6 +105,24 @@ class ShapeFinder : public StmtVisitor {
   std::unordered_set<const void*> defined_;      // variables
   Vars of_threads_, of_virtual_;                 // variables that differ between threads
   std::unordered_set<const VarNode*> of_warps_;  // addresses of their memory
+};
+
+class ReboundAxisFinder : public StmtVisitor {
+ public:
+  std::vector<const ForNode*> found;
+
+ private:
+  using StmtVisitor::VisitNode;
+
+  void VisitNode(const ForNode* node) override {
+    bool bound = node->for_kind == ForKind::kThread;
+    bool first = bound && axes_.insert(node->thread).second;
+    if (bound && !first) found.push_back(node);
+    VisitChildren(node);
+    if (first) axes_.erase(node->thread);
+  }
+
+  std::set<std::string> axes_;  // of the loops around
 };
 
 }  // namespace
@@ -116,6 +137,12 @@ int ThreadAxisNumber(const std::string& axis) {
 bool IsVirtualThread(const ForNode* loop) { return loop->thread.starts_with("vthread."); }
 
 const char* ThreadAxisName(int axis) { return kAxes[axis]; }
+
+std::vector<const ForNode*> FindReboundAxes(const Stmt& stmt) {
+  ReboundAxisFinder finder;
+  finder.Visit(stmt);
+  return finder.found;
+}
 
 KernelShape FindKernelShape(const ForNode* outermost) { return ShapeFinder(outermost).shape; }
 

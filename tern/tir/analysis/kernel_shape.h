@@ -21,6 +21,10 @@ const char* ThreadAxisName(int axis);
 // vthread.x, .y, .z: the iterations of one thread, interleaved.
 bool IsVirtualThread(const ForNode* loop);
 
+// Loops that bind an axis which a loop around them binds already: a thread has one index along it,
+// so that such a nest would run its diagonal alone.
+std::vector<const ForNode*> FindReboundAxes(const Stmt& stmt);
+
 // A thread's place in its launch, by axis.
 using ThreadIndex = std::array<int64_t, kNumThreadAxes>;
 

@@ -2,7 +2,6 @@
 #include "tern/tir/analysis/verify.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_set>
 
 #include "tern/ffi/containers.h"
@@ -13,6 +12,7 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/written_memory.h"
+#include "tern/tir/attributes.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
@@ -41,7 +41,9 @@ class Verifier : public StmtVisitor {
           Report(param.buffer->span, "parameter " + param.buffer->name +
                                          " cannot have an offset: a tensor brings its own");
       }
-    CheckConstants(function);
+    if (CheckAttrs(AttrPlace::kFunction, function->attrs, function->span)) CheckConstants(function);
+    for (const ForNode* loop : FindReboundAxes(function->body))
+      Report(loop->span, "axis " + loop->thread + " is bound by an enclosing loop already");
     Visit(function->body);
   }
 
@@ -51,15 +53,23 @@ class Verifier : public StmtVisitor {
 
   void Report(const Span& span, const std::string& message) { diagnostics_->Add(span, message); }
 
+  // Text was checked when it was read; this is for what was built otherwise.
+  bool CheckAttrs(AttrPlace place, const ir::Attrs& attrs, const Span& span) {
+    bool right = true;
+    for (const auto& [name, value] : attrs) {
+      try {
+        CheckAttr(place, name, value);
+      } catch (const Error& error) {
+        Report(span, error.message());
+        right = false;
+      }
+    }
+    return right;
+  }
+
   void CheckConstants(const PrimFunc& function) {
-    auto it = function->attrs.find(attr::kConstants);
     // Later, parameters are others.
-    if (it == function->attrs.end() || !CallingConventionOf(function).empty()) return;
-    auto names = it->second.TryAs<ffi::Array>();
-    auto is_text = [](const ffi::Any& name) { return name.TryAs<std::string>().has_value(); };
-    if (!names || !std::all_of((*names)->begin(), (*names)->end(), is_text))
-      return Report(function->span, "the attribute constants of " + function->name +
-                                        " is no list of names, as in [\"B\"]");
+    if (!function->attrs.count(attr::kConstants) || !CallingConventionOf(function).empty()) return;
     WrittenMemory written = FindWrittenMemory(module_, function);
     for (const std::string& name : ConstantsOf(function)) CheckConstant(function, written, name);
     for (const std::string& part : {PrepareName(function->name), PreparedName(function->name)})
@@ -200,7 +210,7 @@ class Verifier : public StmtVisitor {
   // launch_kernel("name", argument..., extent...) against what the kernel takes.
   void CheckLaunch(const ir::CallNode* call) {
     const std::string& name = call->args[0].As<ir::StringImmNode>()->value;
-    if (!threads_.empty())
+    if (threads_ > 0)
       Report(call->span, "kernel " + name + " is launched in a thread loop; the host launches");
     auto it = module_->functions.find(name);
     if (it == module_->functions.end()) {
@@ -274,17 +284,18 @@ class Verifier : public StmtVisitor {
   }
   void VisitNode(const ForNode* node) override {
     bool bound = node->for_kind == ForKind::kThread, real = bound && !IsVirtualThread(node);
+    CheckAttrs(AttrPlace::kLoop, node->annotations, node->span);
+    threads_ += bound;
     real_threads_ += real;
     bool at_once = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kVectorized;
     const ForNode* saved = std::exchange(at_once_, at_once ? node : at_once_);
-    if (bound && !threads_.insert(node->thread).second)
-      Report(node->span, "axis " + node->thread + " is bound by an enclosing loop already");
     VisitChildren(node);
     at_once_ = saved;
-    if (bound) threads_.erase(node->thread);
+    threads_ -= bound;
     real_threads_ -= real;
   }
   void VisitNode(const BlockNode* node) override {
+    CheckAttrs(AttrPlace::kBlock, node->annotations, node->span);
     if (in_block_) Report(node->span, "block " + node->name + " is inside another block");
     bool reduces = false;
     for (const BlockIter& iter : node->iters) reduces |= iter.kind == IterKind::kReduce;
@@ -303,9 +314,8 @@ class Verifier : public StmtVisitor {
   std::unordered_set<const BufferNode*> buffers_;
   std::vector<const VarNode*> entered_vars_;  // in the order of definition, to leave scopes again
   std::vector<const BufferNode*> entered_buffers_;
-  std::set<std::string> threads_;     // axes of the loops around
-  int real_threads_ = 0;              // those that are not virtual
-  const ForNode* at_once_ = nullptr;  // the innermost parallel or vectorized loop around
+  int threads_ = 0, real_threads_ = 0;  // thread loops around, and those that are not virtual
+  const ForNode* at_once_ = nullptr;    // the innermost parallel or vectorized loop around
   bool in_block_ = false;
   int expr_depth_ = 0;
   bool is_too_deep_ = false;  // as was reported

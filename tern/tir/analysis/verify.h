@@ -9,7 +9,8 @@ namespace tern::tir {
 // Checks what the node constructors cannot see: that every variable and buffer is in scope where it
 // is used and defined once, that an axis of threads is bound once on any path, that blocks are not
 // nested and their initialisation stands with a reduction, that extents are int64, that constants
-// are tensors which are only read. Throws VerifyError with all mistakes, each at its place.
+// are tensors which are only read, that attributes are known and of their types. Throws VerifyError
+// with all mistakes, each at its place.
 void Verify(const ir::IRModule& module);
 
 }  // namespace tern::tir

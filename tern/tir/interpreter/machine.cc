@@ -7,6 +7,7 @@
 #include <new>
 
 #include "tern/ffi/text.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/extern_kernel.h"
@@ -202,7 +203,7 @@ constexpr int64_t kAlignment = 16;  // of allocations that ask for none
 int64_t Multiply(const BufferNode* buffer, int64_t a, int64_t b) {
   int64_t product;
   if (__builtin_mul_overflow(a, b, &product))
-    TERN_THROW(ValueError) << buffer->span.str() << ": the size of " << buffer->name
+    TERN_THROW(ValueError) << ir::At(buffer->span) << "the size of " << buffer->name
                            << " overflows int64";
   return product;
 }
@@ -214,7 +215,7 @@ Machine::View Machine::MakeView(const BufferNode* buffer) {
   for (const Expr& extent : buffer->shape) {
     view.shape.push_back(EvalInt(extent));
     TERN_CHECK(view.shape.back() >= 0)
-        << buffer->span.str() << ": an extent of " << buffer->name << " is " << view.shape.back();
+        << ir::At(buffer->span) << "an extent of " << buffer->name << " is " << view.shape.back();
   }
   for (const Expr& stride : buffer->strides) view.strides.push_back(EvalInt(stride));
   if (view.strides.empty()) {
@@ -231,9 +232,8 @@ void Machine::Define(const BufferNode* buffer) {
   view.piece = FindPiece(view.data);
   if (buffer->offset) view.data += EvalInt(buffer->offset) * buffer->dtype.bytes();
   if (buffer->alignment && reinterpret_cast<uintptr_t>(view.data) % buffer->alignment != 0)
-    TERN_THROW(ValueError) << buffer->span.str() << ": " << buffer->name
-                           << " is declared as aligned to " << buffer->alignment
-                           << " bytes, but its address is not";
+    TERN_THROW(ValueError) << ir::At(buffer->span) << buffer->name << " is declared as aligned to "
+                           << buffer->alignment << " bytes, but its address is not";
   frame_->views[buffer] = std::move(view);
 }
 
@@ -250,7 +250,7 @@ std::unique_ptr<Machine::Piece> Machine::Allocate(const AllocateNode* node, uint
   try {
     return NewPiece(size, buffer->alignment, depth, OwnerOf(buffer->scope));
   } catch (const std::bad_alloc&) {
-    TERN_THROW(RuntimeError) << node->span.str() << ": there is no memory for " << buffer->name
+    TERN_THROW(RuntimeError) << ir::At(node->span) << "there is no memory for " << buffer->name
                              << ", which needs " << size << " bytes";
   }
 }
@@ -299,21 +299,21 @@ void Machine::Release(const AllocateNode* node, const Piece& piece) {
 const Machine::View& Machine::FindView(const AccessSite& site) const {
   auto it = frame_->views.find(site.buffer.get());
   TERN_CHECK(it != frame_->views.end())
-      << site.span.str() << ": buffer " << site.buffer->name << " is not in scope";
+      << ir::At(site.span) << "buffer " << site.buffer->name << " is not in scope";
   return it->second;
 }
 
 void Machine::AddIndex(const AccessSite& site, const View& view, size_t dimension, int64_t index,
                        int64_t* offset) const {
   if (index < 0 || index >= view.shape[dimension])
-    TERN_THROW(IndexError) << site.span.str() << ": index " << index
+    TERN_THROW(IndexError) << ir::At(site.span) << "index " << index
                            << " is out of bounds in dimension " << dimension << " of "
                            << site.buffer->name << ", whose shape is "
                            << ffi::ShapeText(view.shape);
   int64_t step;
   if (__builtin_mul_overflow(index, view.strides[dimension], &step) ||
       __builtin_add_overflow(*offset, step, offset))
-    TERN_THROW(ValueError) << site.span.str() << ": the offset of an element of "
+    TERN_THROW(ValueError) << ir::At(site.span) << "the offset of an element of "
                            << site.buffer->name << " overflows int64";
 }
 
@@ -346,7 +346,7 @@ void Machine::CheckRegions(const AccessSite& site, int lane) {
   });
   if (said) return;
   const char* verb = site.is_write ? "writes" : "reads";
-  TERN_THROW(RuntimeError) << site.span.str() << ": block " << regions.block->name << " " << verb
+  TERN_THROW(RuntimeError) << ir::At(site.span) << "block " << regions.block->name << " " << verb
                            << " " << ElementText(site, lane) << ", which is not in what it says it "
                            << verb;
 }
@@ -359,14 +359,14 @@ char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t
   // A buffer can be a larger view than the memory under it.
   int64_t size = static_cast<int64_t>(piece->shadow.size()), start = view.data - piece->data;
   if (offset < -(start / bytes) || offset > (size - start) / bytes - 1)
-    TERN_THROW(IndexError) << site.span.str() << ": " << ElementText(site, lane)
+    TERN_THROW(IndexError) << ir::At(site.span) << ElementText(site, lane)
                            << " is outside of the memory under " << site.buffer->name
                            << ", which is " << size << " bytes";
   size_t place = static_cast<size_t>(start + offset * bytes);
   if (site.is_write)
     piece->shadow.MarkInitialised(place, bytes);
   else if (!piece->shadow.IsInitialised(place, bytes))
-    TERN_THROW(RuntimeError) << site.span.str() << ": " << ElementText(site, lane)
+    TERN_THROW(RuntimeError) << ir::At(site.span) << ElementText(site, lane)
                              << " is read, but nothing was written to it"
                              << (piece->owner == ScopeOwner::kBlock ? "; is a barrier missing?"
                                                                     : "");
@@ -410,7 +410,7 @@ void Machine::ReportRace(const AccessSite& site, int lane, const MemoryAccess& n
   const char* missing = owner == ScopeOwner::kWarp    ? "step of the warp"
                         : owner == ScopeOwner::kBlock ? "barrier(\"shared\")"
                                                       : "barrier(\"global\")";
-  TERN_THROW(RuntimeError) << site.span.str() << ": data race on " << ElementText(site, lane)
+  TERN_THROW(RuntimeError) << ir::At(site.span) << "data race on " << ElementText(site, lane)
                            << ": " << tasks_.Describe(now.moment.task)
                            << (now.is_write ? " writes" : " reads") << " it here, "
                            << tasks_.Describe(earlier.moment.task)
@@ -463,7 +463,7 @@ Machine::LoopRange Machine::EvalRange(const ForNode* node) {
   try {
     BinaryLane(NodeKind::kAdd, dtype, min, steps);
   } catch (const Error& error) {
-    TERN_THROW(ValueError) << node->span.str() << ": the values of " << node->var.name()
+    TERN_THROW(ValueError) << ir::At(node->span) << "the values of " << node->var.name()
                            << " overflow " << dtype.str();
   }
   return range;
@@ -529,7 +529,7 @@ Machine::Instance Machine::BindAxes(const BlockNode* node) {
   for (const BlockIter& iter : node->iters) {
     int64_t value = frame_->vars[iter.var.node()].i(), extent = EvalInt(iter.extent);
     if (value < 0 || value >= extent)
-      TERN_THROW(IndexError) << node->span.str() << ": axis " << iter.var.name() << " of block "
+      TERN_THROW(IndexError) << ir::At(node->span) << "axis " << iter.var.name() << " of block "
                              << node->name << " is " << value << ", outside of 0.." << extent;
     if (iter.kind == IterKind::kReduce) first = first && value == 0;
   }

@@ -2,6 +2,7 @@
 //
 // Expressions.
 #include "tern/ffi/registry.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
@@ -17,7 +18,7 @@ void AtPlaceOf(const ir::ExprNode* node, F&& compute) {
   try {
     compute();
   } catch (const Error& error) {
-    TERN_THROW(ValueError) << node->span.str() << ": " << error.message();
+    TERN_THROW(ValueError) << ir::At(node->span) << error.message();
   }
 }
 
@@ -37,7 +38,7 @@ Value Machine::EvalNode(const ir::StringImmNode* node) {
 Value Machine::EvalNode(const VarNode* node) {
   auto it = frame_->vars.find(node);
   TERN_CHECK(it != frame_->vars.end())
-      << node->span.str() << ": variable " << node->name << " has no value";
+      << ir::At(node->span) << "variable " << node->name << " has no value";
   return it->second;
 }
 
@@ -201,7 +202,7 @@ Value Machine::EvalNode(const ir::CallNode* node) {
                : CallRegistry(node, 1);
   if (node->name == intrinsic::kAddressOf) return AddressOf(node);
   if (node->name == intrinsic::kCallExtern)
-    TERN_THROW(RuntimeError) << node->span.str() << ": the interpreter cannot call the C function "
+    TERN_THROW(RuntimeError) << ir::At(node->span) << "the interpreter cannot call the C function "
                              << node->args[0].As<ir::StringImmNode>()->value
                              << "; compile the program instead";
   if (node->name == intrinsic::kIsNull)
@@ -223,7 +224,7 @@ Value Machine::EvalNode(const ir::CallNode* node) {
   }
   if (node->name == intrinsic::kLaneIndex && thread_)
     return Value::Int(node->dtype, thread_->number % warp_size_);
-  TERN_THROW(RuntimeError) << node->span.str() << ": the interpreter cannot call " << node->name;
+  TERN_THROW(RuntimeError) << ir::At(node->span) << "the interpreter cannot call " << node->name;
 }
 
 }  // namespace tern::tir

@@ -3,6 +3,7 @@
 // Parallel loops and thread loops.
 #include <algorithm>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
@@ -43,7 +44,7 @@ Value Machine::LaunchKernel(const ir::CallNode* node, size_t name_at, size_t fir
   const auto* name = node->args[name_at].As<ir::StringImmNode>();
   auto it = module_->functions.find(name->value);
   TERN_CHECK(it != module_->functions.end())
-      << node->span.str() << ": the module has no kernel " << name->value;
+      << ir::At(node->span) << "the module has no kernel " << name->value;
   RefuseExternKernel(it->second);
   PrimFunc kernel = AsPrimFunc(it->second);
   for (size_t i = 0; i < kernel->params.size(); ++i)
@@ -61,7 +62,7 @@ Value Machine::ParallelFor(const ir::CallNode* node) {
   const std::string& name = node->args[1].As<ir::StringImmNode>()->value;
   auto it = module_->functions.find(name);
   TERN_CHECK(it != module_->functions.end())
-      << node->span.str() << ": the module has no function " << name;
+      << ir::At(node->span) << "the module has no function " << name;
   PrimFunc body = AsPrimFunc(it->second);
   std::vector<uint64_t> slots;
   for (size_t i = 3; i < node->args.size(); ++i)
@@ -98,7 +99,7 @@ void Machine::RunKernel(const ForNode* outermost) {
     int64_t extent = std::max<int64_t>(EvalInt(loop->extent), 0);
     int64_t& launched = extents[ThreadAxisNumber(loop->thread)];
     TERN_CHECK(launched == -1 || launched == extent)
-        << loop->span.str() << ": axis " << loop->thread << " has two extents in one kernel, "
+        << ir::At(loop->span) << "axis " << loop->thread << " has two extents in one kernel, "
         << launched << " and " << extent;
     launched = extent;
   }
@@ -109,7 +110,7 @@ void Machine::RunKernel(const ForNode* outermost) {
     if (extents[axis] != -1) team.axes.push_back({ThreadAxisName(axis), 0, extents[axis]});
     extents[axis] = extents[axis] == -1 ? 1 : extents[axis];
     if (__builtin_mul_overflow(num_threads, extents[axis], &num_threads))
-      TERN_THROW(ValueError) << outermost->span.str() << ": the number of threads overflows int64";
+      TERN_THROW(ValueError) << ir::At(outermost->span) << "the number of threads overflows int64";
   }
   if (num_threads == 0) return;
 
@@ -226,7 +227,7 @@ void Machine::ReportDivergence(const ir::Node* place, const std::string& what, c
   while (i < group.size() && group[i] == all[i]) ++i;
   TaskId missing = all[i]->task;
   std::string block = tasks_.DescribeBlock(missing);
-  TERN_THROW(RuntimeError) << place->span.str() << ": divergent " << what << ": " << group.size()
+  TERN_THROW(RuntimeError) << ir::At(place->span) << "divergent " << what << ": " << group.size()
                            << " of " << all.size() << " threads" << of
                            << (block.empty() ? "" : " of block " + block) << " wait here, but "
                            << tasks_.Describe(missing) << " does not come";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Warps: threads of a block that exchange values.
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/interpreter/machine.h"
 #include "tern/tir/intrinsics.h"
@@ -167,8 +168,8 @@ Value MatrixResult(const ir::CallNode* call, int lane, const MatrixArgs& args) {
 void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
   size_t lanes = MatrixLanes(call);
   if (warp.lanes.size() != lanes)
-    TERN_THROW(RuntimeError) << call->span.str() << ": " << call->name << " takes a warp of "
-                             << lanes << " lanes; this one has " << warp.lanes.size();
+    TERN_THROW(RuntimeError) << ir::At(call->span) << call->name << " takes a warp of " << lanes
+                             << " lanes; this one has " << warp.lanes.size();
   MatrixArgs args(warp.lanes.size());
   for (size_t lane = 0; lane < warp.lanes.size(); ++lane) {
     Enter(warp.lanes[lane]);
@@ -193,7 +194,7 @@ Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t
   auto count = static_cast<int64_t>(values.size()), own = static_cast<int64_t>(lane);
   bool direct = call->name == kWarpShuffle;
   if (other < 0 || (direct && other >= count))
-    TERN_THROW(RuntimeError) << call->span.str() << ": " << tasks_.Describe(warp.lanes[lane]->task)
+    TERN_THROW(RuntimeError) << ir::At(call->span) << tasks_.Describe(warp.lanes[lane]->task)
                              << " asks " << call->name << " for "
                              << (direct ? "lane " : "a distance of ") << other << "; the warp has "
                              << count << " lanes";

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tern/arith/analyzer.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/visitor.h"
 
@@ -77,7 +78,7 @@ class Distributor {
   }
 
   [[noreturn]] void Refuse(const Span& span, const std::string& what) const {
-    TERN_THROW(ValueError) << span.str() << ": " << what << " depends on the " << options_.iteration
+    TERN_THROW(ValueError) << ir::At(span) << what << " depends on the " << options_.iteration
                            << " " << loop_->var.name() << ", but a barrier stands in it";
   }
 
@@ -133,9 +134,9 @@ class Distributor {
       // A view of memory that is now larger: it starts at the iteration's part.
       const Buffer& whole = it->second;
       if (whole->dtype != buffer->dtype)
-        TERN_THROW(ValueError) << buffer->span.str() << ": " << buffer->name << " sees "
-                               << whole->name << " as another type; each "
-                               << outer->options_.iteration << " has its own, which needs one type";
+        TERN_THROW(ValueError) << ir::At(buffer->span) << buffer->name << " sees " << whole->name
+                               << " as another type; each " << outer->options_.iteration
+                               << " has its own, which needs one type";
       Expr offset = outer->Position();
       for (size_t d = 1; d < whole->shape.size(); ++d) offset = offset * whole->shape[d];
       auto view = ffi::Make<BufferNode>(*buffer);
@@ -220,8 +221,8 @@ class Distributor {
                               [&](const Expr& extent) { return Depends(extent); });
     if (!fixed || !buffer->strides.empty())
       TERN_THROW(ValueError)
-          << node->span.str() << ": " << buffer->name << " is allocated for each "
-          << options_.iteration << " " << loop_->var.name()
+          << ir::At(node->span) << buffer->name << " is allocated for each " << options_.iteration
+          << " " << loop_->var.name()
           << "; its extents must be the same for all, and it cannot have strides";
     if (options_.is_common(node)) return WithBody(node);
     Buffer larger = Expanded(buffer);
@@ -273,7 +274,7 @@ class Distributor {
   }
   Stmt Enter(const BlockNode* node, const Stmt& self, bool splits) {
     if (splits)
-      TERN_THROW(ValueError) << node->span.str() << ": block " << node->name
+      TERN_THROW(ValueError) << ir::At(node->span) << "block " << node->name
                              << " has a barrier and runs for each " << options_.iteration << " "
                              << loop_->var.name() << "; lower its blocks first";
     return Loop(self);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tern/arith/symbolic_bounds.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -135,7 +136,7 @@ class CheckCollector : public ir::ExprVisitor {
     if (Provable(index, extent)) return;
     // What the interpreter says.
     std::vector<Expr> message = {
-        Text(span.str() + ": index "), WithLets(index),
+        Text(ir::At(span) + "index "), WithLets(index),
         Text(" is out of bounds in dimension " + std::to_string(dimension) + " of " + buffer->name +
              ", whose shape is (")};
     for (size_t d = 0; d < buffer->shape.size(); ++d) {

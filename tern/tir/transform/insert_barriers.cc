@@ -5,6 +5,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/inline_limit.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/thread_access.h"
@@ -338,7 +339,7 @@ class KernelWalker : public StmtMutator {
 
   [[noreturn]] void Refuse(const Conflict& conflict) {
     const std::string& name = conflict.later.memory->name;
-    TERN_THROW(ValueError) << conflict.later.place.str() << ": a thread may "
+    TERN_THROW(ValueError) << ir::At(conflict.later.place) << "a thread may "
                            << (conflict.later.is_write ? "write" : "read") << " an element of "
                            << name << " here that another one "
                            << (conflict.earlier.is_write ? "wrote" : "read") << " at "

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "tern/arith/linear_sum.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
@@ -95,7 +96,7 @@ class AccessMover : public StmtMutator {
     int64_t bytes = buffer->dtype.bytes();
     if (it->second.bytes == bytes) return it->second.offset;
     if (it->second.bytes % bytes)
-      TERN_THROW(ValueError) << buffer->span.str() << ": kernel " << kernel_->name
+      TERN_THROW(ValueError) << ir::At(buffer->span) << "kernel " << kernel_->name
                              << " sees memory of " << it->second.bytes << "-byte elements as "
                              << buffer->dtype.str()
                              << ", whose places cannot be told where a tensor has an offset";

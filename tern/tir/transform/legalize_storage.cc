@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/math/narrow_float.h"
@@ -132,7 +133,7 @@ class StorageLegalizer : public StmtMutator {
   void CheckOperands(const ir::CallNode* node) const {
     for (const Expr& arg : node->args)
       if (IsIllegal(arg.dtype()))
-        TERN_THROW(VerifyError) << node->span.str() << ": " << node->name << " takes "
+        TERN_THROW(VerifyError) << ir::At(node->span) << node->name << " takes "
                                 << arg.dtype().str() << " here, which "
                                 << (target_ ? target_->str() : "a target") << " does not have";
   }

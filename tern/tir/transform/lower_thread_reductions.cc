@@ -5,6 +5,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
@@ -51,7 +52,7 @@ class KernelLowerer : public StmtMutator {
   };
 
   [[noreturn]] static void Refuse(const BlockNode* block, const std::string& why) {
-    TERN_THROW(ValueError) << block->span.str() << ": block " << block->name
+    TERN_THROW(ValueError) << ir::At(block->span) << "block " << block->name
                            << " is reduced along threads, but " << why;
   }
 

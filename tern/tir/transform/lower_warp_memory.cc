@@ -11,6 +11,7 @@
 #include "tern/arith/inline_limit.h"
 #include "tern/arith/integer_system.h"
 #include "tern/arith/linear_sum.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
@@ -175,7 +176,7 @@ class KernelLowerer : public StmtMutator {
   };
 
   [[noreturn]] static void Refuse(const Span& span, const Buffer& buffer, const std::string& why) {
-    TERN_THROW(ValueError) << span.str() << ": " << buffer->name
+    TERN_THROW(ValueError) << ir::At(span) << buffer->name
                            << " is memory of a warp, which is spread over its lanes: " << why;
   }
 

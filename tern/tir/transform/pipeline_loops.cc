@@ -6,6 +6,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
@@ -19,7 +20,7 @@ namespace tern::tir {
 namespace {
 
 [[noreturn]] void Refuse(const ForNode* loop, const Span& span, const std::string& why) {
-  TERN_THROW(ValueError) << span.str() << ": loop " << loop->var.name()
+  TERN_THROW(ValueError) << ir::At(span) << "loop " << loop->var.name()
                          << " cannot be pipelined: " << why;
 }
 
@@ -216,7 +217,10 @@ class LoopPipeliner {
     std::vector<int64_t> sorted = order;
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < count; ++i) {
-      if (stages[i] < 0) Refuse(loop_, body_.stmts[i].span(), "a stage is less than 0");
+      if (stages[i] < 0 || stages[i] > pipeline::kMaxStage)
+        Refuse(loop_, body_.stmts[i].span(),
+               "stage " + std::to_string(stages[i]) + " is given; expected 0 to " +
+                   std::to_string(pipeline::kMaxStage));
       if (sorted[i] != static_cast<int64_t>(i))
         Refuse(loop_, loop_->span,
                std::string(pipeline::kOrder) + " is no permutation of 0.." + std::to_string(count));

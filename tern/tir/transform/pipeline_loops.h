@@ -13,6 +13,8 @@ inline constexpr const char* kStages = "pipeline_stages";  // [int]: a stage for
 inline constexpr const char* kOrder = "pipeline_order";    // [int]: its place among those of a step
 inline constexpr const char* kAsync = "pipeline_async";    // [0]: copies of stage 0 may be late
 inline constexpr const char* kDoubleBuffer = "double_buffer";  // true: the stages are 0, 1, 1, ...
+// Every stage is an iteration more that is under way, with its own versions of memory.
+inline constexpr int64_t kMaxStage = 63;
 }  // namespace pipeline
 
 bool IsPipelined(const ForNode* loop);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
@@ -35,7 +36,7 @@ class KernelScan : public StmtVisitor {
   void VisitNode(const AllocateNode* node) override {
     if (OwnerOf(node->buffer->scope) == ScopeOwner::kWarp)
       TERN_THROW(ValueError)
-          << node->span.str() << ": " << node->buffer->name << " is memory of scope "
+          << ir::At(node->span) << node->buffer->name << " is memory of scope "
           << node->buffer->scope
           << ", which needs the threads of a warp; the target does not have them";
     VisitChildren(node);
@@ -43,7 +44,7 @@ class KernelScan : public StmtVisitor {
   void VisitNode(const ir::CallNode* node) override {
     waits |= node->name == intrinsic::kBarrier;
     if (IsWarpOperation(node) || node->name == intrinsic::kLaneIndex)
-      TERN_THROW(ValueError) << node->span.str() << ": " << node->name
+      TERN_THROW(ValueError) << ir::At(node->span) << node->name
                              << " needs the threads of a warp, which the target does not have";
     VisitChildren(node);
   }

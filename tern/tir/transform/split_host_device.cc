@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
@@ -33,19 +34,19 @@ class KernelScan : public CaptureScan {
   using CaptureScan::VisitDef;
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == intrinsic::kCallPacked)
-      TERN_THROW(ValueError) << node->span.str()
-                             << ": call_packed in a thread loop: a device cannot call functions of "
+      TERN_THROW(ValueError) << ir::At(node->span)
+                             << "call_packed in a thread loop: a device cannot call functions of "
                                 "the host";
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
     const Buffer& buffer = node->buffer;
     if (buffer->scope == "global")
-      TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
+      TERN_THROW(ValueError) << ir::At(node->span) << "a kernel cannot allocate " << buffer->name
                              << " in scope global; allocate it outside of the thread loops";
     for (const Expr& extent : buffer->shape)
       if ((buffer->scope == "local" || buffer->scope == "shared") && !ir::AsConstInt(extent))
-        TERN_THROW(ValueError) << node->span.str() << ": a kernel cannot allocate " << buffer->name
+        TERN_THROW(ValueError) << ir::At(node->span) << "a kernel cannot allocate " << buffer->name
                                << ", whose size is not constant"
                                << (buffer->scope == "shared"
                                        ? "; in scope shared.dynamic the launch gives the size"
@@ -57,9 +58,9 @@ class KernelScan : public CaptureScan {
     if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) {
       auto [it, added] = extents.emplace(node->thread, node->extent);
       if (!added && !ir::StructuralEqual(it->second, node->extent))
-        TERN_THROW(ValueError) << node->span.str() << ": axis " << node->thread
+        TERN_THROW(ValueError) << ir::At(node->span) << "axis " << node->thread
                                << " has two extents in one kernel";
-      TERN_CHECK(ir::IsConst(node->min, 0)) << node->span.str() << ": a thread loop starts at 0";
+      TERN_CHECK(ir::IsConst(node->min, 0)) << ir::At(node->span) << "a thread loop starts at 0";
       CheckKnown(node->extent, "the extent of " + node->thread, node->span);
     }
     VisitChildren(node);
@@ -71,7 +72,7 @@ class KernelScan : public CaptureScan {
     for (const Expr& extent : node->buffer->shape) bytes = extent * bytes;
     CheckKnown(bytes, "the size of " + node->buffer->name, node->span);
     if (!extents.emplace(kDynamicShared, bytes).second)
-      TERN_THROW(ValueError) << node->span.str() << ": " << node->buffer->name
+      TERN_THROW(ValueError) << ir::At(node->span) << node->buffer->name
                              << " is the second allocation in scope shared.dynamic of a kernel; "
                                 "merge_shared_memory makes one of several";
   }
@@ -80,7 +81,7 @@ class KernelScan : public CaptureScan {
   void CheckKnown(const Expr& value, const std::string& what, const Span& span) const {
     ir::ForEachExpr(value, [&](const Expr& expr) {
       if (expr.As<VarNode>() && defined_in_kernel_.count(expr.get()))
-        TERN_THROW(ValueError) << span.str() << ": " << what
+        TERN_THROW(ValueError) << ir::At(span) << what
                                << " depends on a value computed in the kernel";
     });
   }
@@ -174,7 +175,7 @@ class Splitter : public StmtMutator {
   }
 
   [[noreturn]] void RefuseMemory(const Buffer& buffer, const Span& span) {
-    TERN_THROW(ValueError) << span.str() << ": " << buffer->name
+    TERN_THROW(ValueError) << ir::At(span) << buffer->name
                            << " lives on the device, but this access is outside of any thread loop";
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
@@ -185,7 +186,7 @@ class Splitter : public StmtMutator {
   }
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     if (node->buffer->scope != "global")
-      TERN_THROW(ValueError) << node->span.str() << ": " << node->buffer->name
+      TERN_THROW(ValueError) << ir::At(node->span) << node->buffer->name
                              << " is allocated in scope " << node->buffer->scope
                              << " outside of any thread loop; what kernels share is in scope "
                                 "global";

@@ -8,6 +8,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/transform/outline.h"
 
 namespace tern::tir {
@@ -188,7 +189,7 @@ class Splitter {
     ir::Attrs attrs = function_->attrs;
     attrs.erase(attr::kConstants);
     attrs.erase(attr::kScheduleFor);
-    attrs[attr::kSchedule] = ffi::MakeArray({});
+    attrs[attr::kSchedule] = MakeScheduleSteps({});
     PrimFunc part = PrimFunc::Make(name, std::move(params), body, attrs, function_->span);
     return Copier(names_).Copy(part);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tern/arith/analyzer.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
@@ -27,7 +28,7 @@ class Unroller : public StmtMutator {
                            node->span);
     int64_t outer_copies = copies_;
     if (extent > max_copies_ / outer_copies)
-      TERN_THROW(ValueError) << node->span.str() << ": unrolling loop " << node->var.name()
+      TERN_THROW(ValueError) << ir::At(node->span) << "unrolling loop " << node->var.name()
                              << " of extent " << extent << " makes more than " << max_copies_
                              << " copies of its body; split the loop and unroll the inner part";
     copies_ *= std::max<int64_t>(extent, 1);
@@ -46,7 +47,7 @@ class Unroller : public StmtMutator {
     Expr extent = arith::Analyzer().Simplify(node->extent);
     const int64_t* constant = ir::AsConstInt(extent);
     if (!constant)
-      TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
+      TERN_THROW(ValueError) << ir::At(node->span) << "loop " << node->var.name()
                              << " cannot be unrolled: its extent " << Print(extent)
                              << " is not constant";
     return *constant;

@@ -2,6 +2,7 @@
 #include "tern/tir/transform/vectorize_loops.h"
 
 #include "tern/arith/linear.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analysis/memory_effects.h"
@@ -18,12 +19,12 @@ int Lanes(const ForNode* node) {
   Expr extent = arith::Analyzer().Simplify(node->extent);
   const int64_t* lanes = ir::AsConstInt(extent);
   if (!lanes)
-    TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
+    TERN_THROW(ValueError) << ir::At(node->span) << "loop " << node->var.name()
                            << " cannot be vectorized: its extent " << Print(extent)
                            << " is not constant; say how many lanes it is to use, as in `"
                            << node->var.name() << " in 0..n vectorized attrs {lanes = 8}`";
   if (*lanes < kMinLanes || *lanes > kMaxLanes)
-    TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
+    TERN_THROW(ValueError) << ir::At(node->span) << "loop " << node->var.name()
                            << " cannot be vectorized: its extent is " << *lanes << "; expected "
                            << kMinLanes << " to " << kMaxLanes;
   return static_cast<int>(*lanes);
@@ -31,7 +32,7 @@ int Lanes(const ForNode* node) {
 
 // The number of lanes that the loop asks for, or null.
 const ffi::Any* LanesWanted(const ForNode* node) {
-  auto it = node->annotations.find("lanes");
+  auto it = node->annotations.find(attr::kLanes);
   return it == node->annotations.end() ? nullptr : &it->second;
 }
 
@@ -67,7 +68,7 @@ class Vectorizer : public AnalyzedMutator {
   Stmt InSteps(const ForNode* node, const ffi::Any& wanted) {
     auto lanes = wanted.TryAs<int64_t>();
     if (!lanes || *lanes < kMinLanes || *lanes > kMaxLanes)
-      TERN_THROW(ValueError) << node->span.str() << ": loop " << node->var.name()
+      TERN_THROW(ValueError) << ir::At(node->span) << "loop " << node->var.name()
                              << " asks for a number of lanes that is not an integer from "
                              << kMinLanes << " to " << kMaxLanes;
     DataType dtype = node->var.dtype();

@@ -6,6 +6,11 @@
 
 namespace tern::tir {
 
+namespace attr {
+// Int, of a vectorized loop: how many iterations run at once.
+inline constexpr const char* kLanes = "lanes";
+}  // namespace attr
+
 // The extents that a vectorized loop may have.
 inline constexpr int64_t kMinLanes = 2, kMaxLanes = 128;
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tern/backend/cpu/codegen/host_abi.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
@@ -212,7 +213,7 @@ std::string CodeGenCHost::FunctionName(const ir::CallNode* node) {
 
 Code CodeGenCHost::PrintExternCall(const ir::CallNode* node) {
   const std::string& symbol = node->args[0].As<ir::StringImmNode>()->value;
-  TERN_CHECK(IsSymbol(symbol)) << node->span.str() << ": '" << symbol
+  TERN_CHECK(IsSymbol(symbol)) << ir::At(node->span) << "'" << symbol
                                << "' is no name of a C function";
   std::string types, args;
   for (size_t i = 1; i < node->args.size(); ++i) {
@@ -224,7 +225,7 @@ Code CodeGenCHost::PrintExternCall(const ir::CallNode* node) {
       fmt::format("extern {} {}({});\n", result, symbol, types.empty() ? "void" : types);
   std::string& known = externs_[symbol];
   TERN_CHECK(known.empty() || known == declaration)
-      << node->span.str() << ": " << symbol << " is called with arguments of other types elsewhere";
+      << ir::At(node->span) << symbol << " is called with arguments of other types elsewhere";
   known = declaration;
   UseHelper("extern " + symbol, declaration);
   return {symbol + "(" + args + ")"};

@@ -32,6 +32,7 @@ std::string CSourceModule::triple() const { return CCompiler(compiler_).Triple()
 std::string CSourceModule::LinkSharedObject(std::string_view section) const {
   TERN_CHECK(is_packed_)
       << "plain functions are not for the runtime: it calls those of -api=packed";
+  codegen::CheckExternCalls(extern_calls_);
   return CCompiler(compiler_).MakeSharedObject({source_.text, WriteFfiHostC(FunctionNames())},
                                                section);
 }
@@ -71,7 +72,8 @@ namespace {
 ffi::Module BuildC(const ir::IRModule& module, const target::Target& target) {
   bool is_plain = target::HasPlainApi(target);
   return ffi::Module(ffi::Make<CSourceModule>(is_plain ? WritePlainC(module) : WriteC(module),
-                                              target->GetString("cc", ""), !is_plain));
+                                              target->GetString("cc", ""), !is_plain,
+                                              codegen::FindExternCalls(module)));
 }
 
 }  // namespace

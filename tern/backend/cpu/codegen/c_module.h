@@ -9,6 +9,7 @@
 
 #include "tern/backend/cpu/codegen/c_host.h"
 #include "tern/codegen/linkable_module.h"
+#include "tern/codegen/undefined_symbols.h"
 
 namespace tern::backend::cpu {
 
@@ -16,8 +17,12 @@ namespace tern::backend::cpu {
 class CSourceModule : public codegen::LinkableModule {
  public:
   // `compiler` as CCompiler takes it; it is not looked for before something has to be linked.
-  CSourceModule(CSource source, std::string compiler, bool is_packed = true)
-      : source_(std::move(source)), compiler_(std::move(compiler)), is_packed_(is_packed) {}
+  CSourceModule(CSource source, std::string compiler, bool is_packed = true,
+                std::vector<codegen::ExternCall> extern_calls = {})
+      : source_(std::move(source)),
+        compiler_(std::move(compiler)),
+        is_packed_(is_packed),
+        extern_calls_(std::move(extern_calls)) {}
 
   std::string kind() const override { return "c"; }
   uint32_t properties() const override { return kLinkable; }
@@ -39,6 +44,7 @@ class CSourceModule : public codegen::LinkableModule {
   CSource source_;
   std::string compiler_;
   bool is_packed_;
+  std::vector<codegen::ExternCall> extern_calls_;
 };
 
 // Makes the target kind `c` and `target.build.c` known.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
 
 namespace tern::backend::hexagon {
@@ -29,22 +30,23 @@ int64_t RegisterLanes(const BlockInfo& block) {
 
 // The loop along which memory is contiguous becomes the innermost one, of whole registers; which
 // blocks the others are is bind_threads' to say.
-bool FillRegisters(Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
-  std::optional<size_t> axis = FindVectorAxis(block);
-  std::optional<LoopsByKind> loops = SortLoops(*schedule, block);
-  if (!axis || !loops) return false;
-  const std::string& loop = block.axes[*axis].loop;
+void FillRegisters(Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  size_t axis = RequireVectorAxis(block, loops);
+  const std::string& loop = block.axes[axis].loop;
   int64_t lanes = RegisterLanes(block);
-  const int64_t* extent = ir::AsConstInt(block.axes[*axis].extent);
-  if (lanes == 0 || (extent && *extent < lanes) || !Contains(loops->spatial, loop)) return false;
-  if (loops->spatial.back() != loop) {
-    std::erase(loops->spatial, loop);
-    loops->spatial.push_back(loop);
-    schedule->Reorder(Around(block.name, loops->spatial));
+  const int64_t* extent = ir::AsConstInt(block.axes[axis].extent);
+  if (lanes == 0) Refuse("its elements are not integers of one size, up to 32 bits");
+  if (extent && *extent < lanes)
+    Refuse("axis " + block.axes[axis].var.name() + " has " + std::to_string(*extent) +
+           " elements, and a register " + std::to_string(lanes));
+  if (loops.spatial.back() != loop) {
+    std::erase(loops.spatial, loop);
+    loops.spatial.push_back(loop);
+    schedule->Reorder(Around(block.name, loops.spatial));
   }
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   schedule->Vectorize(LoopOf(block.name, split.inner));
-  return true;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "tern/backend/metal/codegen/matrices.h"
 
 #include "tern/arith/linear_sum.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -54,7 +55,7 @@ struct Checker : tir::StmtVisitor {
   }
   void Refuse(const ir::Buffer& buffer, const ir::Span& span) const {
     TERN_CHECK(!matrices.contains(buffer.get()))
-        << span.str() << ": " << buffer->name
+        << ir::At(span) << buffer->name
         << " is a matrix of a SIMD-group, whose elements Metal gives to operations on matrices "
            "alone";
   }
@@ -95,7 +96,7 @@ Expr Matrices::Number(const ir::Buffer& buffer, const Expr& index) const {
   TERN_CHECK(ramp && ir::IsConst(ramp->stride, 1) &&
              known_.Modular(ramp->base).knows_remainder(kElements) &&
              known_.Modular(ramp->base).base % kElements == 0)
-      << index.span().str() << ": a matrix of " << buffer->name
+      << ir::At(index.span()) << "a matrix of " << buffer->name
       << " is two elements of each lane in a row, from a multiple of two on";
   return known_.Simplify(ir::FloorDiv(ramp->base, ir::MakeConst(ramp->base.dtype(), kElements)));
 }
@@ -111,7 +112,7 @@ Expr Matrices::InLane(const Expr& expr, int64_t lane) const {
 
 Matrices::Tile Matrices::TileAt(const ir::Buffer& buffer, const Expr& index) const {
   auto check = [&](bool holds) {
-    TERN_CHECK(holds) << index.span().str() << ": the lanes' places in " << buffer->name
+    TERN_CHECK(holds) << ir::At(index.span()) << "the lanes' places in " << buffer->name
                       << " are not shown to be those of a tile of 8 x 8: lane l of 32, of axis "
                          "threadIdx.x, has the element (l // 4, l % 4 * 2) and the one beside it";
   };

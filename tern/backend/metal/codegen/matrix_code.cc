@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tern/backend/metal/codegen/codegen_metal.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::metal {
@@ -30,8 +31,8 @@ std::string CodeGenMetal::TilePlace(const ir::Buffer& buffer, const Expr& index)
 
 std::string CodeGenMetal::FillMatrix(const std::string& matrix, const Expr& operand) {
   const auto* number = operand.As<ir::BroadcastNode>();
-  TERN_CHECK(number) << operand.span().str()
-                     << ": a matrix is made of elements in memory, or of one number";
+  TERN_CHECK(number) << ir::At(operand.span())
+                     << "a matrix is made of elements in memory, or of one number";
   std::string type = StorageType(operand.dtype().element());
   return fmt::format("{} = make_filled_simdgroup_matrix<{}, 8, 8>({}({}));", matrix, type, type,
                      Print(number->value).text);
@@ -43,12 +44,12 @@ void CodeGenMetal::EmitMatrixStore(const tir::BufferStoreNode* node) {
   auto load = [&](size_t i) { return call->args[i].As<ir::BufferLoadNode>(); };
   auto matrix = [&](const ir::BufferLoadNode* operand) {
     TERN_CHECK(operand && matrices_.Contains(operand->buffer))
-        << call->span.str() << ": the operands of " << call->name << " are matrices";
+        << ir::At(call->span) << "the operands of " << call->name << " are matrices";
     return MatrixName(operand->buffer, operand->indices[0]);
   };
   bool to_matrix = matrices_.Contains(node->buffer);
   if (call->name == kWarpMatrixMultiply8x8) {
-    TERN_CHECK(to_matrix) << call->span.str() << ": what " << call->name << " gives is a matrix";
+    TERN_CHECK(to_matrix) << ir::At(call->span) << "what " << call->name << " gives is a matrix";
     return Line(fmt::format("simdgroup_multiply_accumulate({}, {}, {}, {});",
                             MatrixName(node->buffer, node->indices[0]), matrix(load(1)),
                             matrix(load(2)), matrix(load(0))));
@@ -60,7 +61,7 @@ void CodeGenMetal::EmitMatrixStore(const tir::BufferStoreNode* node) {
   std::string target = MatrixName(node->buffer, node->indices[0]);
   if (!load(0)) return Line(FillMatrix(target, call->args[0]));
   TERN_CHECK(!matrices_.Contains(load(0)->buffer))
-      << call->span.str() << ": a matrix is not moved to another one";
+      << ir::At(call->span) << "a matrix is not moved to another one";
   Line(fmt::format("simdgroup_load({}, {}{}", target,
                    TilePlace(load(0)->buffer, load(0)->indices[0]), rest));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 
+#include <dlfcn.h>
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/Debugging/DebugInfoSupport.h>
 #include <llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h>
@@ -78,7 +79,9 @@ Jit::Jit(const std::vector<std::string>& objects) {
   using Copy = void* (*)(void*, const void*, size_t);
   using Fill = void* (*)(void*, int, size_t);
   Check(jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(
-      {{jit_->mangleAndIntern("memcpy"), symbol(static_cast<Copy>(std::memcpy))},
+      {{jit_->mangleAndIntern("dlopen"), symbol(dlopen)},
+       {jit_->mangleAndIntern("dlsym"), symbol(dlsym)},
+       {jit_->mangleAndIntern("memcpy"), symbol(static_cast<Copy>(std::memcpy))},
        {jit_->mangleAndIntern("memmove"), symbol(static_cast<Copy>(std::memmove))},
        {jit_->mangleAndIntern("memset"), symbol(static_cast<Fill>(std::memset))}})));
   for (const std::string& object : objects)

@@ -20,6 +20,7 @@
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/codegen/parallel_for.h"
+#include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/host_module.h"
@@ -173,12 +174,13 @@ class Unit {
 class LLVMModule : public codegen::LinkableModule {
  public:
   LLVMModule(const target::Target& target, std::vector<std::string> names, Functions functions,
-             std::vector<Unit> units)
+             std::vector<Unit> units, std::vector<codegen::ExternCall> extern_calls)
       : described_(target),
         target_(target),
         names_(std::move(names)),
         functions_(std::move(functions)),
         units_(std::move(units)),
+        extern_calls_(std::move(extern_calls)),
         env_(runtime::MakeEnv(this)) {}
 
   std::string kind() const override { return "llvm"; }
@@ -201,6 +203,7 @@ class LLVMModule : public codegen::LinkableModule {
   ffi::Function GetFunction(std::string_view name) override {
     if (std::find(names_.begin(), names_.end(), name) == names_.end()) return {};
     CheckRunsHere();
+    codegen::CheckExternCalls(extern_calls_);
     void* entry = GetJit().Lookup(TERN_SYMBOL_PREFIX + std::string(name));
     return runtime::FunctionFromEntry(ffi::Module(ffi::Ref<ffi::ModuleObj>(this)), &env_,
                                       reinterpret_cast<TernEntry>(entry));
@@ -241,6 +244,7 @@ class LLVMModule : public codegen::LinkableModule {
         << "Tern does not link for " << triple() << "; it makes objects for it (.o)";
     if (target_.arch().linker == Linker::kWasm)
       return LinkWasm(target_, Objects(), names_, section);
+    codegen::CheckExternCalls(extern_calls_);
     // Made once: LLVM does not promise the same bytes twice in one process.
     if (ffi_host_.empty()) ffi_host_ = FfiHostObject(target_, names_);
     std::vector<std::string> objects = Objects();
@@ -291,6 +295,7 @@ class LLVMModule : public codegen::LinkableModule {
   Functions functions_;
   mutable std::vector<Unit> units_;  // in the order of names
   mutable std::string ir_;           // of all functions, when it was asked for
+  std::vector<codegen::ExternCall> extern_calls_;
   mutable std::string ffi_host_;     // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
@@ -333,8 +338,8 @@ ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) 
     units.emplace_back(target, std::move(unit));
   }
   codegen::ParallelFor(units.size(), [&](size_t i) { units[i].Start(); });
-  return ffi::Module(
-      ffi::Make<LLVMModule>(target, std::move(names), std::move(functions), std::move(units)));
+  return ffi::Module(ffi::Make<LLVMModule>(target, std::move(names), std::move(functions),
+                                           std::move(units), codegen::FindExternCalls(module)));
 }
 
 }  // namespace tern::backend::cpu

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/hexagon/codegen/llvm/codegen_hexagon.h"
 
+#include "tern/ir/diagnostic.h"
+
 namespace tern::backend::hexagon {
 
 constexpr uint64_t kSlotBytes = 8;
@@ -44,7 +46,7 @@ void CodeGenHexagon::EmitThreadLoop(const tir::ForNode* node) {
 }
 
 void CodeGenHexagon::EmitAssert(const tir::AssertNode* node) {
-  TERN_ICHECK(false) << node->span.str() << ": an assert in a kernel";
+  TERN_ICHECK(false) << ir::At(node->span) << "an assert in a kernel";
 }
 
 }  // namespace tern::backend::hexagon
