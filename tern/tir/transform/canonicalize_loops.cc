@@ -15,7 +15,7 @@ class Canonicalizer : public AnalyzedMutator {
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     arith::ConstBounds count = analyzer_.Bounds(node->extent);
     if (count.hi <= 0 && node->for_kind != ForKind::kThread)
-      return ContainsInit(node->body) ? self : SeqNode::Make({}, node->span);
+      return ContainsInit(node->body) ? MutateChildren(node, self) : SeqNode::Make({}, node->span);
     if (node->for_kind == ForKind::kThread || !arith::IsIndexType(node->var.dtype()))
       return AnalyzedMutator::MutateNode(node, self);
     Expr min = Mutate(node->min);

@@ -26,7 +26,7 @@ class StmtSimplifier : public AnalyzedMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (analyzer_.Bounds(node->extent).hi <= 0)
-      return ContainsInit(node->body) ? self : SeqNode::Make({}, node->span);
+      return ContainsInit(node->body) ? MutateChildren(node, self) : SeqNode::Make({}, node->span);
     return AnalyzedMutator::MutateNode(node, self);
   }
 
