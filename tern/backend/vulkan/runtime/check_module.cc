@@ -63,7 +63,7 @@ bool IsKnown(char letter, uint32_t number) {
 
 struct Instruction {
   size_t at = 0;  // in words
-  Op op{};
+  Op op = Op::kFunctionEnd;
   const OpInfo* info = nullptr;  // null: not one of ours
   Words words;                   // all operands
   uint32_t type = 0, result = 0;
