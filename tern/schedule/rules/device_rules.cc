@@ -185,6 +185,11 @@ void RequireReassociate(const Schedule& schedule) {
     Refuse("threads would sum in another order, and the function does not say reassociate");
 }
 
+// Threads may combine what a block reduces: integers in any order.
+void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block) {
+  if (block.accesses[0].buffer->dtype.is_float()) RequireReassociate(schedule);
+}
+
 // Whether the last index of a buffer is the one axis that a block reduces along.
 std::optional<size_t> ReducedRow(const BlockInfo& block) {
   std::optional<size_t> reduced;
@@ -206,7 +211,7 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   constexpr int64_t kLeastLength = 64;
   std::optional<size_t> axis = ReducedRow(block);
   if (!axis) Refuse("the one reduced axis is not the last one of what is read");
-  RequireReassociate(*schedule);
+  RequireAnyOrder(*schedule, block);
   LoopsByKind loops = RequireAlone(*schedule, block);
   int64_t length = ConstExtent(block.axes[*axis]);
   if (loops.reduce.size() != 1) Refuse("the reduction has no single loop of its own");
@@ -225,6 +230,105 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   schedule->Bind(LoopOf(block.name, rows), kBlockX);
   SpreadRow(schedule, block.name, loops.reduce[0],
             ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts), 1);
+}
+
+// ---- Few results of many steps
+
+// The steps of a thread, from which on there is work for several blocks.
+constexpr int64_t kStepsOfThread = 32;
+constexpr int64_t kMaxParts = 256;
+// Where there are more results, each has threads of its own.
+constexpr int64_t kFewResults = 32;
+// Fewer are not worth a barrier.
+constexpr int64_t kManySteps = 64;
+
+// The spatial loops are blocks, the reduction loop threads.
+void ShareSteps(Schedule* schedule, const std::string& name, const Schedule::Names& spatial,
+                const std::string& loop, int64_t threads) {
+  if (!spatial.empty()) schedule->Bind(LoopOf(name, FuseLoops(schedule, name, spatial)), kBlockX);
+  SpreadRow(schedule, name, loop, threads, 1);
+}
+
+// The steps of a loop of the block's, 0 where that is not known.
+int64_t StepsOf(const BlockInfo& block, const std::string& loop) {
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == loop) return ConstExtent(axis);
+  return 0;
+}
+
+// The loop whose steps become threads: the innermost, or the longest where that one is short.
+std::string ThreadLoop(const BlockInfo& block, const Schedule::Names& reduce) {
+  int64_t last = StepsOf(block, reduce.back());
+  if (last == 0 || last >= kManySteps) return reduce.back();
+  return *std::max_element(reduce.begin(), reduce.end(), [&](const auto& a, const auto& b) {
+    return StepsOf(block, a) < StepsOf(block, b);
+  });
+}
+
+// The parts of a reduction, a loop along it: each is made by a block of threads, and the whole by
+// one block of the parts.
+//
+//   for p { for others { for t { S += X } } }
+//   for p bind(blockIdx.x) { for others { for t bind(threadIdx.x) { P[p] += X } } }
+//   for p bind(threadIdx.x) { S += P[p] }
+void ReduceInParts(Schedule* schedule, const std::string& name, const Schedule::Names& spatial,
+                   const std::string& part, int64_t num_parts, const std::string& thread,
+                   int64_t threads, const MachineFacts& facts) {
+  std::string parts =
+      schedule->Rfactor(LoopOf(name, part), FreshBlockName(*schedule, name + "_parts"));
+  Schedule::Names blocks = spatial;
+  blocks.push_back(part);
+  ShareSteps(schedule, parts, blocks, thread, threads);
+  ShareSteps(schedule, name, spatial, part, ThreadsForRow(num_parts, 1, facts));
+}
+
+// Threads of a block, and blocks where there are many steps, share the steps of each result.
+void ReduceAll(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+  RequireAnyOrder(*schedule, block);
+  LoopsByKind loops = RequireAlone(*schedule, block);
+  int64_t results = 1, steps = 1;
+  for (const BlockAxis& axis : block.axes) {
+    if (ir::IsConst(axis.extent, 0)) Refuse("axis " + axis.var.name() + " is empty");
+    (axis.kind == IterKind::kReduce ? steps : results) *= ConstExtent(axis);
+  }
+  if (loops.reduce.empty()) Refuse("it reduces along no loop of its own");
+  if (results == 0 || results > kFewResults)
+    Refuse("there are more than " + std::to_string(kFewResults) +
+           " results, or a dynamic number of them: each has threads of its own");
+  if (steps > 0 && steps < kManySteps)
+    Refuse("a result has " + std::to_string(steps) + " steps; threads share them from " +
+           std::to_string(kManySteps) + " on");
+  std::string thread = ThreadLoop(block, loops.reduce), part;
+  int64_t length = StepsOf(block, thread), parts = 1;
+  int64_t threads = ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts);
+  std::erase(loops.reduce, thread);
+  if (steps < 2 * kStepsOfThread * threads) {
+    // One block does it.
+  } else if (!loops.reduce.empty()) {
+    part = loops.reduce[0];
+    parts = StepsOf(block, part);
+    loops.reduce.erase(loops.reduce.begin());
+  } else if (steps % threads == 0) {
+    // k = (k_o * parts + k_p) * threads + k_t
+    parts = PowerIn(steps / threads, std::min(kMaxParts, steps / (kStepsOfThread * threads)));
+    if (parts > 1) {
+      std::string outer = FreshLoopName(*schedule, thread + "_o"),
+                  inner = FreshLoopName(*schedule, thread + "_t");
+      part = FreshLoopName(*schedule, thread + "_p");
+      schedule->Split(LoopOf(block.name, thread), {parts, threads}, {outer, part, inner});
+      loops.reduce = {outer};
+      thread = inner;
+    }
+  }
+  Schedule::Names order = loops.spatial;
+  if (!part.empty()) order.push_back(part);
+  order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
+  order.push_back(thread);
+  schedule->Reorder(Around(block.name, order));
+  if (part.empty())
+    ShareSteps(schedule, block.name, loops.spatial, thread, threads);
+  else
+    ReduceInParts(schedule, block.name, loops.spatial, part, parts, thread, threads, facts);
 }
 
 // ---- Rows of several blocks
@@ -339,7 +443,8 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
     schedule->ComputeAt(members[i], LoopOf(block.name, row));
   for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
   // Which row it is of several dynamic axes cannot be told: all of them would be computed.
-  if (!FitShared(*schedule, shared, facts)) return false;
+  if (!FitShared(*schedule, shared, facts))
+    Refuse("a row does not fit in shared memory, or its size is dynamic");
 
   int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
   all.insert(all.begin(), copies.begin(), copies.end());
@@ -374,6 +479,12 @@ void RegisterDeviceRules() {
                 .fits = has_shared_memory,
                 .priority = 10,
                 .apply = ReduceRows});
+  RegisterRule({.name = "reduce_all",
+                .description = "threads and blocks of them share the steps of few results",
+                .kinds = {K::kReduction, K::kMatmul},
+                .fits = has_shared_memory,
+                .priority = 5,
+                .apply = ReduceAll});
   RegisterRule({.name = "transpose_tiles",
                 .description = "tiles go through shared memory, so that both sides are rows",
                 .kinds = {K::kInjective},

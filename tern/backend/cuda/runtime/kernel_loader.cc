@@ -8,6 +8,7 @@
 #include "tern/backend/cuda/common/nvrtc.h"
 #include "tern/backend/cuda/runtime/driver.h"
 #include "tern/backend/cuda/runtime/plugin.h"
+#include "tern/runtime/elf_extents.h"
 
 namespace tern::cuda {
 namespace {
@@ -44,6 +45,13 @@ void CheckArguments(const Kernel& kernel, const TernLaunch& launch) {
     if (sizes[i] != launch.arg_sizes[i])
       TERN_THROW(ValueError) << "argument " << i << " of the kernel has " << sizes[i] << " bytes, "
                              << launch.arg_sizes[i] << " are given";
+}
+
+// The driver's compiler reads to the first zero.
+std::string WhyNoPtx(const std::string& code) {
+  size_t last = code.find_last_not_of('\0');
+  if (last == std::string::npos) return "it is empty";
+  return code.find('\0') < last ? "it contains a zero" : "";
 }
 
 // One cu::Module per blob: a whole program, or one kernel's code.
@@ -108,6 +116,8 @@ class Program {
   }
 
   cu::Module FromCode(const std::string& fmt, const std::string& code) {
+    std::string why = fmt == "cubin" ? plugin::WhyNoElf64(code, /*machine=*/0) : WhyNoPtx(code);
+    if (!why.empty()) TERN_THROW(ValueError) << "the " << fmt << " code is damaged: " << why;
     cu::Module module = nullptr;
     if (Load(code, &module) != cu::kSuccess)
       TERN_THROW(RuntimeError) << "cuda:" << device_->number() << " (" << device_->name() << ", "

@@ -164,7 +164,7 @@ TEST_F(CudaTest, WrongArgumentsAndFormatsAreRefused) {
   artifact.fmt = "cubin";
   EXPECT_NE(ErrorOf([&] {
               CreateDeviceModule(artifact)->GetFunction("other")(0);
-            }).find("does not take the cubin code"),
+            }).find("the cubin code is damaged: it is no ELF file"),
             std::string::npos);
 }
 

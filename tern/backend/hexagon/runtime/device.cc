@@ -15,7 +15,7 @@ namespace {
 using plugin::Guard;
 
 constexpr const char* kDefaultRunner = "qemu-hexagon -s 67108864 -cpu v67";
-constexpr double kDefaultSeconds = 300;
+constexpr double kDefaultSeconds = 30;
 
 std::vector<std::string> Words(const std::string& text) {
   std::istringstream stream(text);
@@ -59,9 +59,9 @@ std::chrono::milliseconds TimeLimit() {
   if (!text) return std::chrono::milliseconds(static_cast<int64_t>(kDefaultSeconds * 1000));
   char* end = nullptr;
   double seconds = std::strtod(text->c_str(), &end);
-  if (end == text->c_str() || *end || !(seconds > 0) || seconds > 1e6)
+  if (end == text->c_str() || *end || !(seconds >= 1e-3) || seconds > 1e6)
     TERN_THROW(ValueError) << "TERN_HEXAGON_TIMEOUT='" << *text
-                           << "': expected seconds, more than 0 and up to 1000000";
+                           << "': expected seconds, from 0.001 to 1000000";
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 

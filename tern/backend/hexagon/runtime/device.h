@@ -25,7 +25,8 @@ struct Runner {
 };
 // From TERN_HEXAGON_RUNNER, else the default.
 Runner FindRunner();
-// From TERN_HEXAGON_TIMEOUT, in seconds.
+// How long the executor may take to answer a request: TERN_HEXAGON_TIMEOUT in seconds, else 30.
+// Throws ValueError on text that is no such number.
 std::chrono::milliseconds TimeLimit();
 
 class Device {

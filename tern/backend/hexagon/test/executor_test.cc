@@ -105,6 +105,23 @@ TEST(HexagonExecutor, Errors) {
             "RuntimeError: the executor is dead, by an error before");
 }
 
+TEST(HexagonTimeLimit, FromTheEnvironment) {
+  auto limit_with = [](const char* text) {
+    setenv("TERN_HEXAGON_TIMEOUT", text, 1);
+    std::chrono::milliseconds limit{};
+    std::string error = ErrorOf([&] { limit = TimeLimit(); });
+    unsetenv("TERN_HEXAGON_TIMEOUT");
+    return error == "no error" ? std::to_string(limit.count()) : error;
+  };
+  unsetenv("TERN_HEXAGON_TIMEOUT");
+  EXPECT_EQ(TimeLimit(), 30s);
+  EXPECT_EQ(limit_with("0.5"), "500");
+  EXPECT_EQ(limit_with("1000"), "1000000");
+  for (const char* wrong : {"", "never", "5s", "0", "-1", "0.0001", "nan", "inf", "1e7"})
+    EXPECT_EQ(limit_with(wrong), "ValueError: TERN_HEXAGON_TIMEOUT='" + std::string(wrong) +
+                                     "': expected seconds, from 0.001 to 1000000");
+}
+
 // ---- With an emulator
 
 class HexagonEmulator : public testing::Test {

@@ -6,6 +6,7 @@
 
 #include "tern/backend/rocm/runtime/driver.h"
 #include "tern/backend/rocm/runtime/plugin.h"
+#include "tern/runtime/elf_extents.h"
 
 namespace tern::rocm {
 namespace {
@@ -29,6 +30,9 @@ class Program {
   }
 
   void Add(const TernBlob& blob) {
+    constexpr uint16_t kMachineAmdGpu = 224;
+    if (std::string why = plugin::WhyNoElf64({blob.data, blob.size}, kMachineAmdGpu); !why.empty())
+      TERN_THROW(ValueError) << "the hsaco code is no code object for an AMD GPU: " << why;
     // The library reads 8-byte fields of the file.
     code_.push_back(std::make_unique<uint64_t[]>(blob.size / 8 + 1));
     std::copy_n(blob.data, blob.size, reinterpret_cast<char*>(code_.back().get()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <unordered_set>
 
 #include "tern/codegen/c/usage.h"
@@ -69,7 +70,9 @@ std::string KernelWriter::Write() {
   builder_.BeginBlock(builder_.NewId());
   FindThreads();
   DeclareParams();
+  DeclareLoopSteps();
   Emit(function_->body);
+  CompareSteps();
   builder_.EmitVoid(Op::kReturn, {});
   SetFloatControls();
   Words words = builder_.Finish(function_->name);
@@ -343,30 +346,66 @@ void KernelWriter::EmitThreadLoop(const tir::ForNode* node) {
   Branch(is_there, [&] { Emit(node->body); }, [] {});
 }
 
-void KernelWriter::EmitNode(const tir::ForNode* node) {
-  if (node->for_kind == tir::ForKind::kThread) return EmitThreadLoop(node);
+template <class Body>
+void KernelWriter::EmitLoop(const tir::ForNode* node, const Iterations& iterations, Body&& body) {
   DataType dtype = node->var.dtype();
-  Id type = RegisterType(dtype), min = Emit(node->min);
-  Id end = ir::IsConst(node->min, 0) ? Emit(node->extent)
-                                     : builder_.Emit({Op::kIAdd, type, {min, Emit(node->extent)}});
+  Id type = RegisterType(dtype);
   Id before = builder_.block(), header = builder_.NewId(), test = builder_.NewId(),
-     body = builder_.NewId(), step = builder_.NewId(), after = builder_.NewId(),
+     inside = builder_.NewId(), step = builder_.NewId(), after = builder_.NewId(),
      next = builder_.NewId();
   FallInto(header);
-  Id index = builder_.Emit({Op::kPhi, type, {min, before, next, step}});
+  Id index = builder_.Emit({Op::kPhi, type, {iterations.min, before, next, step}});
   builder_.Name(index, node->var.name());
   builder_.EmitVoid(Op::kLoopMerge, {after, step, kNoFlags});
   FallInto(test);
   Id less = builder_.Emit(
-      {dtype.is_int() ? Op::kSLessThan : Op::kULessThan, builder_.Bool(), {index, end}});
-  builder_.EmitVoid(Op::kBranchConditional, {less, body, after});
-  builder_.BeginBlock(body);
-  Bind(node->var, index);
-  Emit(node->body);
+      {dtype.is_int() ? Op::kSLessThan : Op::kULessThan, builder_.Bool(), {index, iterations.end}});
+  builder_.EmitVoid(Op::kBranchConditional, {less, inside, after});
+  builder_.BeginBlock(inside);
+  body(index);
+  CountSteps(node);
   FallInto(step);
-  builder_.EmitVoid(Op::kIAdd, {type, next, index, builder_.Constant(RegisterBits(dtype), 1)});
+  builder_.EmitVoid(Op::kIAdd,
+                    {type, next, index, builder_.Constant(RegisterBits(dtype), iterations.step)});
   builder_.EmitVoid(Op::kBranch, {header});
   builder_.BeginBlock(after);
+  CountSteps(node);
+}
+
+void KernelWriter::EmitNode(const tir::ForNode* node) {
+  if (node->for_kind == tir::ForKind::kThread) return EmitThreadLoop(node);
+  auto copies = loop_steps_.copies.find(node);
+  if (copies != loop_steps_.copies.end()) return EmitCopies(node, copies->second);
+  Id min = Emit(node->min);
+  Id end =
+      ir::IsConst(node->min, 0)
+          ? Emit(node->extent)
+          : builder_.Emit({Op::kIAdd, RegisterType(node->var.dtype()), {min, Emit(node->extent)}});
+  EmitLoop(node, {min, end, 1}, [&](Id index) {
+    Bind(node->var, index);
+    Emit(node->body);
+  });
+}
+
+void KernelWriter::EmitCopies(const tir::ForNode* node, int64_t copies) {
+  DataType dtype = node->var.dtype();
+  Id type = RegisterType(dtype), min = Emit(node->min);
+  auto plus = [&](Id index, int64_t offset) {
+    return builder_.Emit({Op::kIAdd, type, {index, ConstantOf(dtype, offset)}});
+  };
+  auto emit = [&](Id from, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      Bind(node->var, i == 0 ? from : plus(from, i));
+      Emit(node->body);
+    }
+  };
+  int64_t extent = *ir::AsConstInt(node->extent), rest = extent % copies;
+  if (extent >= 2 * copies)
+    EmitLoop(node, {min, plus(min, extent - rest), static_cast<uint64_t>(copies)},
+             [&](Id index) { emit(index, copies); });
+  else
+    emit(min, extent - rest);
+  if (rest > 0) emit(plus(min, extent - rest), rest);
 }
 
 void KernelWriter::EmitNode(const tir::WhileNode* node) {
@@ -379,9 +418,54 @@ void KernelWriter::EmitNode(const tir::WhileNode* node) {
   builder_.EmitVoid(Op::kBranchConditional, {condition, body, after});
   builder_.BeginBlock(body);
   Emit(node->body);
+  CountSteps(node);
   FallInto(step);
   builder_.EmitVoid(Op::kBranch, {header});
   builder_.BeginBlock(after);
+  CountSteps(node);
+}
+
+// ---- Drivers that end loops
+
+void KernelWriter::DeclareLoopSteps() {
+  loop_steps_ = CountLoopSteps(function_);
+  if (loop_steps_.total && *loop_steps_.total <= spirv::kLoopLimit) return;
+  if (loop_steps_.total) {
+    constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+    builder_.SpecConstant(spirv::kLoopStepsSpecId,
+                          static_cast<uint32_t>(std::min(*loop_steps_.total, kMost)));
+    return;
+  }
+  steps_limit_ = builder_.SpecConstant(
+      loop_steps_.is_uniform ? spirv::kLoopLimitSpecId : spirv::kLaneLoopLimitSpecId, 0);
+  steps_counter_ = builder_.LocalVariable(builder_.Int(32));
+  builder_.Name(steps_counter_, "loop_steps");
+  builder_.EmitVoid(Op::kStore, {steps_counter_, builder_.Constant(32, loop_steps_.num_loops)});
+}
+
+// With the loops inside, which a driver may pass through where no lane is in them.
+void KernelWriter::CountSteps(const tir::StmtNode* loop) {
+  if (!steps_counter_) return;
+  Id word = builder_.Int(32), steps = builder_.Emit({Op::kLoad, word, {steps_counter_}});
+  Id more = builder_.Constant(32, loop_steps_.loops.at(loop));
+  Id sum = builder_.Emit({Op::kIAdd, word, {steps, more}});
+  builder_.EmitVoid(Op::kStore, {steps_counter_, sum});
+}
+
+void KernelWriter::CompareSteps() {
+  if (!steps_counter_) return;
+  Memory flag{.storage = StorageClass::kStorageBuffer, .unit = DataType::UInt(32)};
+  flag.variable = builder_.Variable(flag.storage, builder_.BufferBlock(UnitType(flag), 4));
+  builder_.Name(flag.variable, "too_many_steps");
+  builder_.Decorate(flag.variable, Decoration::kDescriptorSet, {0});
+  builder_.Decorate(flag.variable, Decoration::kBinding,
+                    {static_cast<uint32_t>(function_->params.size()) + 1});
+  Id word = builder_.Int(32), truth = builder_.Bool(), zero = builder_.Constant(32, 0);
+  Id steps = builder_.Emit({Op::kLoad, word, {steps_counter_}});
+  Id counts = builder_.Emit({Op::kINotEqual, truth, {steps_limit_, zero}});
+  Id is_more = builder_.Emit({Op::kUGreaterThan, truth, {steps, steps_limit_}});
+  Id both = builder_.Emit({Op::kLogicalAnd, truth, {counts, is_more}});
+  Branch(both, [&] { StoreUnit(flag, zero, builder_.Constant(32, 1)); }, [] {});
 }
 
 }  // namespace tern::backend::vulkan

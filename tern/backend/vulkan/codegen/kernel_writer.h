@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tern/backend/vulkan/codegen/loop_steps.h"
 #include "tern/backend/vulkan/codegen/spirv_builder.h"
 #include "tern/runtime/device_artifact.h"
 #include "tern/target/target.h"
@@ -55,6 +56,10 @@ class KernelWriter {
   // What the argument is in that block.
   Id MemberType(const tir::Param& param);
   void SetFloatControls();
+  // What the module says of the iterations of its loops, and what it counts of them.
+  void DeclareLoopSteps();
+  void CountSteps(const tir::StmtNode* loop);
+  void CompareSteps();
   void Bind(const ir::Var& var, Id value) { values_[var.node()] = value; }
 
   // ---- Statements ----
@@ -71,6 +76,15 @@ class KernelWriter {
   void EmitNode(const tir::AssertNode* node);
   void EmitNode(const tir::EvaluateNode* node);
   void EmitNode(const tir::BlockNode* node);
+  // The iterations of a loop, `step` at a time, each by `body`, which gets the index.
+  struct Iterations {
+    Id min, end;
+    uint64_t step;
+  };
+  template <class Body>
+  void EmitLoop(const tir::ForNode* node, const Iterations& iterations, Body&& body);
+  // A body that stands there several times.
+  void EmitCopies(const tir::ForNode* node, int64_t copies);
   void EmitThreadLoop(const tir::ForNode* node);
   // The element of a vector that the machine gives.
   Id ThreadInput(spirv::BuiltIn built_in, const char* name, uint32_t axis);
@@ -187,6 +201,8 @@ class KernelWriter {
   Id lane_input_ = 0;
   int64_t threads_ = 0;  // in a block; 0: the launch knows
   bool has_warps_ = false;
+  LoopSteps loop_steps_;
+  Id steps_counter_ = 0, steps_limit_ = 0;  // a variable and a constant; 0: not counted
 };
 
 }  // namespace tern::backend::vulkan

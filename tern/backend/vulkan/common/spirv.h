@@ -13,6 +13,13 @@
 //
 // A module that asks for the number of blocks takes more of them on axis x than a device has, where
 // there is no other axis: in rows, along axis y, of which the last may be longer than needed.
+//
+// Mesa's llvmpipe ends every loop of an invocation when all of them together have had kLoopLimit
+// iterations, and says nothing. A module whose loops have more, a constant number, says so by the
+// value of a constant (kLoopStepsSpecId). One that does not know it counts them if it is told to
+// (kLoopLimitSpecId, or kLaneLoopLimitSpecId where invocations differ in what they iterate): an
+// invocation that comes to that number writes 1 to the buffer at the second binding behind the last
+// argument.
 #ifndef TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
 #define TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
 
@@ -109,9 +116,9 @@ inline constexpr uint32_t kVersion = 0x00010300;  // 1.3: what every Vulkan sinc
   X(BitwiseXor, 198, "trii")            \
   X(BitwiseAnd, 199, "trii")            \
   X(Not, 200, "tri")                    \
-  X(BitFieldInsert, 201, "triiiii")     \
-  X(BitFieldSExtract, 202, "triiii")    \
-  X(BitFieldUExtract, 203, "triiii")    \
+  X(BitFieldInsert, 201, "triiii")      \
+  X(BitFieldSExtract, 202, "triii")     \
+  X(BitFieldUExtract, 203, "triii")     \
   X(BitCount, 205, "tri")               \
   X(ControlBarrier, 224, "iii")         \
   X(AtomicAnd, 240, "triiii")           \
@@ -246,6 +253,12 @@ inline constexpr uint32_t kAddressingLogical = 0, kAddressing64 = 5348, kMemoryM
 // Ids of the constants that a pipeline is made with: the size of a block, where the module does not
 // say it, and how many lanes a warp has, where it matters.
 inline constexpr uint32_t kBlockSpecIds[] = {0, 1, 2}, kWarpSizeSpecId = 3;
+// And of loops: how many iterations all of them have, if that is more than kLoopLimit; how many of
+// them an invocation counts before it complains, 0 for any number.
+inline constexpr uint32_t kLoopStepsSpecId = 4, kLoopLimitSpecId = 5, kLaneLoopLimitSpecId = 6;
+
+// Up to so many iterations of all loops of an invocation are right with every driver.
+inline constexpr uint32_t kLoopLimit = 65535;
 
 }  // namespace tern::vulkan::spirv
 

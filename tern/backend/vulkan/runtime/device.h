@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "tern/backend/vulkan/common/spirv.h"
 #include "tern/backend/vulkan/runtime/driver.h"
 
 namespace tern::vulkan {
@@ -22,6 +23,11 @@ struct DeviceProperties {
   std::string Missing() const;
   const vk::PhysicalDeviceLimits& limits() const { return core.limits; }
   bool is_cpu() const { return core.device_type == vk::kDeviceTypeCpu; }
+  // After how many iterations the driver ends all loops of an invocation, without a word; 0: never.
+  // Mesa's llvmpipe does so in every version there is.
+  uint32_t loop_limit() const {
+    return driver.driver_id == vk::kDriverMesaLlvmpipe ? spirv::kLoopLimit : 0;
+  }
 
   vk::PhysicalDevice handle;
   vk::PhysicalDeviceProperties2 core;

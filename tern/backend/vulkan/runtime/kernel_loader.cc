@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "tern/backend/vulkan/common/spirv.h"
 #include "tern/backend/vulkan/runtime/plugin.h"
@@ -55,18 +56,47 @@ Arguments ReadArguments(const Shader& shader, const TernLaunch& launch) {
 class Kernel {
  public:
   Kernel(Device* device, const Shader* shader, vk::Handle module, const std::string& name)
-      : device_(device), shader_(shader), module_(module), entry_(shader->EntryOf(name)) {}
+      : device_(device), shader_(shader), module_(module), entry_(shader->EntryOf(name)) {
+    const DeviceProperties& has = device->properties();
+    if (has.loop_limit() > 0 && shader->loop_steps > has.loop_limit())
+      TERN_THROW(RuntimeError) << "kernel " << name << " has loops of " << shader->loop_steps
+                               << " iterations in total in a thread; the driver of "
+                               << device->name() << ", " << has.driver.driver_name
+                               << ", ends all loops of a thread after " << has.loop_limit()
+                               << ": a schedule with more threads has fewer in each";
+  }
   Kernel(const Kernel&) = delete;
   ~Kernel() {
     for (const auto& [block, pipeline] : pipelines_)
       Vk().DestroyPipeline(device_->handle(), pipeline, nullptr);
     Vk().DestroyPipelineLayout(device_->handle(), layout_, nullptr);
     Vk().DestroyDescriptorSetLayout(device_->handle(), set_layout_, nullptr);
+    if (too_many_steps_) device_->Retire(too_many_steps_);
   }
 
   void Launch(const TernLaunch& launch) {
     CheckLimits(launch);
+    if (!shader_->loop_limit_id) return Launch(launch, ReadArguments(*shader_, launch));
     Arguments arguments = ReadArguments(*shader_, launch);
+    arguments.buffers.emplace_back(static_cast<uint32_t>(launch.num_args) + 1, TooManySteps());
+    if (LoopLimit(launch) == 0) return Launch(launch, std::move(arguments));
+    // One at a time, for they share what they write to.
+    std::lock_guard lock(steps_mutex_);
+    Launch(launch, std::move(arguments));
+    device_->Wait(device_->last_submitted());
+    auto* flag = static_cast<uint32_t*>(too_many_steps_->mapped);
+    if (std::exchange(*flag, 0) != 0)
+      TERN_THROW(RuntimeError) << "the results may be wrong: the loops of a thread have more than "
+                               << LoopLimit(launch) << " iterations in total; the driver of "
+                               << device_->name() << ", "
+                               << device_->properties().driver.driver_name
+                               << ", ends all loops of the threads that it runs at once after "
+                               << device_->properties().loop_limit()
+                               << ": a schedule with more threads has fewer in each";
+  }
+
+ private:
+  void Launch(const TernLaunch& launch, Arguments arguments) {
     auto num_args = static_cast<uint32_t>(launch.num_args);
     // Beyond what push constants take, the scalars are in a buffer.
     Buffer* scalars = nullptr;
@@ -85,7 +115,27 @@ class Kernel {
     if (scalars) device_->Retire(scalars);
   }
 
- private:
+  // Where invocations write that their loops have more iterations than the driver does.
+  Buffer* TooManySteps() {
+    std::lock_guard lock(mutex_);
+    if (!too_many_steps_) {
+      too_many_steps_ = device_->Allocate(sizeof(uint32_t), /*host_visible=*/true);
+      std::memset(too_many_steps_->mapped, 0, sizeof(uint32_t));
+    }
+    return too_many_steps_;
+  }
+
+  // How many iterations an invocation may count, 0 for any number. The driver counts what any of
+  // those that it runs at once, a subgroup, does: where they differ, that is at most as many times
+  // what one does.
+  uint32_t LoopLimit(const TernLaunch& launch) const {
+    uint32_t limit = device_->properties().loop_limit();
+    if (shader_->loop_limit_id != spirv::kLaneLoopLimitSpecId) return limit;
+    uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    uint64_t lanes = std::min<uint64_t>(threads, device_->properties().subgroup.subgroup_size);
+    return limit / static_cast<uint32_t>(std::max<uint64_t>(lanes, 1));
+  }
+
   void Enqueue(const TernLaunch& launch, const Arguments& arguments) {
     vk::Handle pipeline = PipelineFor(launch, arguments);
     auto record = [&](vk::CommandBuffer commands, vk::Handle pool) {
@@ -100,6 +150,10 @@ class Kernel {
                               arguments.scalars.data());
       auto [x, y, z] = Grid(launch);
       Vk().CmdDispatch(commands, x, y, z);
+      vk::MemoryBarrier seen{.src_access = vk::kAccessWrite, .dst_access = vk::kAccessHostRead};
+      if (shader_->loop_limit_id)
+        Vk().CmdPipelineBarrier(commands, vk::kPipeAll, vk::kPipeHost, 0, 1, &seen, 0, nullptr, 0,
+                                nullptr);
     };
     NoteSubmission(launch.stream,
                    device_->Submit(record, static_cast<uint32_t>(arguments.buffers.size())));
@@ -131,7 +185,7 @@ class Kernel {
     auto it = pipelines_.find(block);
     if (it != pipelines_.end()) return it->second;
     if (!layout_) MakeLayout(arguments);
-    return pipelines_[block] = MakePipeline(block);
+    return pipelines_[block] = MakePipeline(block, LoopLimit(launch));
   }
 
   void MakeLayout(const Arguments& arguments) {
@@ -154,11 +208,14 @@ class Kernel {
           "vkCreatePipelineLayout");
   }
 
-  vk::Handle MakePipeline(const BlockSize& block) {
-    // Where the module says the size itself, it has no such constants, and these are ignored.
-    vk::SpecializationMapEntry entries[kDims];
+  vk::Handle MakePipeline(const BlockSize& block, uint32_t loop_limit) {
+    // Constants that the module does not have are ignored: the size, where it says that itself.
+    uint32_t values[kDims + 1] = {block[0], block[1], block[2], loop_limit};
+    vk::SpecializationMapEntry entries[kDims + 1];
     for (uint32_t i = 0; i < kDims; ++i) entries[i] = {spirv::kBlockSpecIds[i], i * 4, 4};
-    vk::SpecializationInfo specialization{kDims, entries, sizeof block, block.data()};
+    entries[kDims] = {shader_->loop_limit_id, kDims * 4, 4};
+    uint32_t num_entries = shader_->loop_limit_id ? kDims + 1 : kDims;
+    vk::SpecializationInfo specialization{num_entries, entries, sizeof values, values};
     vk::ComputePipelineCreateInfo info{.stage = {.stage = vk::kStageCompute,
                                                  .module = module_,
                                                  .name = entry_.c_str(),
@@ -205,6 +262,7 @@ class Kernel {
   }
 
   void CheckArguments(const TernLaunch& launch, const vk::PhysicalDeviceLimits& limits) const {
+    CheckBindings(launch);
     uint64_t scalars = 0;
     for (int32_t i = 0; i < launch.num_args; ++i) {
       if (shader_->bindings.contains(static_cast<uint32_t>(i))) continue;
@@ -217,11 +275,29 @@ class Kernel {
                              << " allows " << limits.max_push_constants_size
                              << " (maxPushConstantsSize): compile with -max_push_constants="
                              << limits.max_push_constants_size;
+    if (!in_buffer && shader_->push_constant_bytes > scalars)
+      TERN_THROW(ValueError) << "the module reads " << shader_->push_constant_bytes
+                             << " bytes of scalars; the launch has " << scalars;
     if (shader_->bindings.size() > limits.max_per_stage_descriptor_storage_buffers)
       TERN_THROW(ValueError) << "the kernel has " << shader_->bindings.size() << " buffers; "
                              << device_->name() << " allows "
                              << limits.max_per_stage_descriptor_storage_buffers
                              << " (maxPerStageDescriptorStorageBuffers)";
+  }
+
+  // That what the module takes for tensors is memory: a number is no address.
+  void CheckBindings(const TernLaunch& launch) const {
+    auto num_args = static_cast<uint32_t>(launch.num_args);
+    for (uint32_t binding : shader_->bindings) {
+      bool is_extra = binding == num_args || (binding == num_args + 1 && shader_->loop_limit_id);
+      if (!is_extra && (binding >= num_args || !launch.arg_is_memory[binding]))
+        TERN_THROW(ValueError) << "the module has a buffer at binding " << binding
+                               << ", but argument " << binding << " is no tensor";
+    }
+    for (uint32_t address : shader_->addresses)
+      if (address >= num_args || !launch.arg_is_memory[address])
+        TERN_THROW(ValueError) << "the module takes argument " << address
+                               << " for an address, but it is no tensor";
   }
 
   void Require(const char* what, int axis, uint32_t size, uint32_t limit, const char* name) const {
@@ -237,6 +313,8 @@ class Kernel {
   std::mutex mutex_;
   vk::Handle set_layout_ = 0, layout_ = 0;
   std::map<BlockSize, vk::Handle> pipelines_;
+  std::mutex steps_mutex_;
+  Buffer* too_many_steps_ = nullptr;
 };
 
 // One module per blob: a whole program, or one kernel's code.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tern/backend/vulkan/common/spirv.h"
+#include "tern/backend/vulkan/runtime/check_module.h"
 
 namespace tern::vulkan {
 
@@ -39,21 +40,9 @@ Shader::Shader(std::string_view bytes) : code(bytes.size() / 4) {
   if (bytes.size() % 4 != 0 || code.size() < kHeaderWords)
     TERN_THROW(ValueError) << "no SPIR-V module: " << bytes.size() << " bytes";
   std::memcpy(code.data(), bytes.data(), bytes.size());
-  if (code[0] != spirv::kMagic)
-    TERN_THROW(ValueError) << "no SPIR-V module: it begins with another number";
-  uint32_t last = 0;
-  for (size_t at = kHeaderWords; at < code.size();) {
-    uint32_t count = code[at] >> 16;
-    if (count == 0 || count > code.size() - at)
-      TERN_THROW(ValueError) << "no SPIR-V module: the instruction at word " << at
-                             << " is longer than the module";
-    last = code[at] & 0xffff;
-    Read(last, code.data() + at + 1, count - 1);
-    at += count;
-  }
-  // Drivers trust what they get.
-  if (last != static_cast<uint32_t>(Op::kFunctionEnd))
-    TERN_THROW(ValueError) << "no SPIR-V module: it does not end with the end of a function";
+  CheckModule(code);
+  for (size_t at = kHeaderWords; at < code.size(); at += code[at] >> 16)
+    Read(code[at] & 0xffff, code.data() + at + 1, (code[at] >> 16) - 1);
 }
 
 void Shader::Read(uint32_t op, const uint32_t* operands, uint32_t count) {
@@ -76,27 +65,44 @@ void Shader::Read(uint32_t op, const uint32_t* operands, uint32_t count) {
       takes_rows |= count == 3 &&
                     operands[1] == static_cast<uint32_t>(spirv::Decoration::kBuiltIn) &&
                     operands[2] == static_cast<uint32_t>(spirv::BuiltIn::kNumWorkgroups);
-      if (count == 3 && operands[1] == static_cast<uint32_t>(spirv::Decoration::kSpecId) &&
-          operands[2] == spirv::kWarpSizeSpecId)
-        warp_size_constant_ = operands[0];
+      if (count == 3 && operands[1] == static_cast<uint32_t>(spirv::Decoration::kSpecId))
+        spec_ids_[operands[0]] = operands[2];
       break;
     case Op::kSpecConstant:
-      if (count >= 3 && operands[1] == warp_size_constant_) warp_size = operands[2];
+      if (count >= 3 && spec_ids_.contains(operands[1]))
+        ReadSpecConstant(spec_ids_[operands[1]], operands[2]);
+      break;
+    case Op::kMemberDecorate:
+      if (count == 4 && operands[2] == static_cast<uint32_t>(spirv::Decoration::kOffset))
+        offsets_[{operands[0], operands[1]}] = operands[3];
       break;
     case Op::kTypeStruct:
-      for (uint32_t i = 1; i < count; ++i)
+      for (uint32_t i = 1; i < count; ++i) {
         if (pointers_.contains(operands[i])) addresses.insert(i - 1);
+        uint64_t end = uint64_t{offsets_[{operands[0], i - 1}]} + sizes_[operands[i]];
+        sizes_[operands[0]] = std::max(sizes_[operands[0]], end);
+      }
       break;
     case Op::kVariable:
       if (count < 3) break;
-      has_push_constants |= IsClass(operands[2], spirv::StorageClass::kPushConstant);
+      if (IsClass(operands[2], spirv::StorageClass::kPushConstant)) {
+        has_push_constants = true;
+        push_constant_bytes = sizes_[pointees_[operands[0]]];
+      }
       if (IsClass(operands[2], spirv::StorageClass::kWorkgroup))
-        shared_bytes += sizes_[shared_pointers_[operands[0]]];
+        shared_bytes += sizes_[pointees_[operands[0]]];
       break;
     default:
       ReadType(static_cast<Op>(op), operands, count);
       break;
   }
+}
+
+void Shader::ReadSpecConstant(uint32_t spec_id, uint32_t value) {
+  if (spec_id == spirv::kWarpSizeSpecId) warp_size = value;
+  if (spec_id == spirv::kLoopStepsSpecId) loop_steps = value;
+  if (spec_id == spirv::kLoopLimitSpecId || spec_id == spirv::kLaneLoopLimitSpecId)
+    loop_limit_id = spec_id;
 }
 
 void Shader::ReadType(Op op, const uint32_t* operands, uint32_t count) {
@@ -117,10 +123,11 @@ void Shader::ReadType(Op op, const uint32_t* operands, uint32_t count) {
       break;
     case Op::kTypePointer:
       if (count != 3) break;
-      if (IsClass(operands[1], spirv::StorageClass::kPhysicalStorageBuffer))
+      if (IsClass(operands[1], spirv::StorageClass::kPhysicalStorageBuffer)) {
         pointers_.insert(operands[0]);
-      if (IsClass(operands[1], spirv::StorageClass::kWorkgroup))
-        shared_pointers_[operands[0]] = operands[2];
+        sizes_[operands[0]] = sizeof(uint64_t);
+      }
+      pointees_[operands[0]] = operands[2];
       break;
     default:
       break;

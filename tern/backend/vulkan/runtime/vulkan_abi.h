@@ -31,6 +31,7 @@ inline constexpr Bool kTrue = 1;
 inline constexpr Size kWholeSize = ~Size{0};
 inline constexpr uint32_t kDeviceTypeIntegrated = 1, kDeviceTypeDiscrete = 2,
                           kDeviceTypeVirtual = 3, kDeviceTypeCpu = 4;
+inline constexpr uint32_t kDriverMesaLlvmpipe = 13;
 inline constexpr Flags kQueueCompute = 2;
 inline constexpr Flags kMemoryDeviceLocal = 1, kMemoryHostVisible = 2, kMemoryHostCoherent = 4,
                        kMemoryHostCached = 8;

@@ -146,6 +146,24 @@ TEST_F(VulkanTest, WrongModulesAndFormatsAreRefused) {
   artifact = MakeVectorAdd();
   artifact.payload["vector_add"].back() = 1;  // the last instruction's length
   EXPECT_NE(LaunchError(artifact, 1, kBlock).find("is longer than the module"), std::string::npos);
+  // Arguments that are not what the module takes them for.
+  Tensor a = OnDevice(1, 0);
+  artifact = MakeVectorAdd();
+  artifact.fmap["vector_add"].args[0] = DataType::Float(64);
+  EXPECT_EQ(ErrorOf([&] {
+              CreateDeviceModule(artifact)->GetFunction("vector_add")(0, 1.0, a->data(), a->data(),
+                                                                      1, 1.0, 1, kBlock);
+            }),
+            "kernel vector_add: grid (1, 1, 1), block (64, 1, 1): the module has a buffer at "
+            "binding 0, but argument 0 is no tensor");
+  artifact = MakeVectorAdd();
+  artifact.fmap["vector_add"].args.pop_back();
+  EXPECT_EQ(ErrorOf([&] {
+              CreateDeviceModule(artifact)->GetFunction("vector_add")(0, a->data(), a->data(),
+                                                                      a->data(), 1, 1, kBlock);
+            }),
+            "kernel vector_add: grid (1, 1, 1), block (64, 1, 1): the module reads 8 bytes of "
+            "scalars; the launch has 4");
   artifact = MakeVectorAdd();
   artifact.payload = {{"other", artifact.payload["vector_add"]}};
   EXPECT_EQ(LaunchError(artifact, 1, kBlock), "the program has no code for kernel vector_add");

@@ -18,6 +18,7 @@ static_assert(kDeviceTypeIntegrated == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU);
 static_assert(kDeviceTypeDiscrete == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU);
 static_assert(kDeviceTypeVirtual == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU);
 static_assert(kDeviceTypeCpu == VK_PHYSICAL_DEVICE_TYPE_CPU);
+static_assert(kDriverMesaLlvmpipe == VK_DRIVER_ID_MESA_LLVMPIPE);
 static_assert(kQueueCompute == VK_QUEUE_COMPUTE_BIT);
 static_assert(kMemoryDeviceLocal == VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 static_assert(kMemoryHostVisible == VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);

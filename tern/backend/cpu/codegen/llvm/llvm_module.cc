@@ -296,7 +296,7 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::vector<Unit> units_;  // in the order of names
   mutable std::string ir_;           // of all functions, when it was asked for
   std::vector<codegen::ExternCall> extern_calls_;
-  mutable std::string ffi_host_;     // an object, when it was asked for
+  mutable std::string ffi_host_;  // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
 };
