@@ -85,4 +85,24 @@ std::string TypeName(int32_t type_index) {
   return "type " + std::to_string(type_index);
 }
 
+void DestroyInTurn(TernObject* object, void (*destroy)(TernObject* object, int flags)) {
+  // Those that wait are a list through what nobody reads any more: their counts and deleters.
+  using Destroy = void (*)(TernObject*, int);
+  thread_local TernObject* waiting = nullptr;
+  thread_local bool active = false;
+  if (active) {
+    object->count = reinterpret_cast<uintptr_t>(waiting);
+    object->deleter = reinterpret_cast<decltype(object->deleter)>(destroy);
+    waiting = object;
+    return;
+  }
+  active = true;
+  destroy(object, kTernDestroy | kTernFree);
+  while (TernObject* next = waiting) {
+    waiting = reinterpret_cast<TernObject*>(static_cast<uintptr_t>(next->count));
+    reinterpret_cast<Destroy>(next->deleter)(next, kTernDestroy | kTernFree);
+  }
+  active = false;
+}
+
 }  // namespace tern::ffi

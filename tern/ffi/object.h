@@ -70,6 +70,11 @@ int32_t DynamicTypeIndex(const char* key);
 // The key of a type index, static or dynamic: "int", "Tensor", "ir.IRModule".
 std::string TypeName(int32_t type_index);
 
+// Destroys an object whose last reference is gone. Where it is a member of one that is being
+// destroyed, it waits for its turn: a chain of any length needs the stack of one object. A class
+// asks for it by a static member kFormsChains.
+void DestroyInTurn(TernObject* object, void (*destroy)(TernObject* object, int flags));
+
 // Allocates a T with one strong reference and the 16 zero bytes before it that the ABI asks for.
 template <class T, class... Args>
 T* NewObject(Args&&... args) {
@@ -90,9 +95,15 @@ T* NewObject(Args&&... args) {
   header->count = kStrongOne | kWeakOne;
   header->type_index = T::TypeIndex();
   header->deleter = [](void* self, int flags) {
-    T* object = static_cast<T*>(Object::FromHeader(static_cast<TernObject*>(self)));
-    if (flags & kTernDestroy) object->~T();
-    if (flags & kTernFree) std::free(reinterpret_cast<char*>(object) - kPrefix);
+    auto destroy = [](TernObject* header, int flags) {
+      T* object = static_cast<T*>(Object::FromHeader(header));
+      if (flags & kTernDestroy) object->~T();
+      if (flags & kTernFree) std::free(reinterpret_cast<char*>(object) - kPrefix);
+    };
+    auto* header = static_cast<TernObject*>(self);
+    if constexpr (requires { T::kFormsChains; })
+      if (flags == (kTernDestroy | kTernFree)) return DestroyInTurn(header, destroy);
+    destroy(header, flags);
   };
   return object;
 }

@@ -117,5 +117,28 @@ TEST(Object, DynamicTypesAreKnownByKey) {
   EXPECT_EQ(TypeName(99), "type 99");
 }
 
+struct Link : Object {
+  static constexpr bool kFormsChains = true;
+  static inline int64_t alive = 0;
+  Link() { ++alive; }
+  ~Link() { --alive; }
+  Ref<Link> next;
+};
+
+TEST(Object, AChainOfAnyLengthIsDestroyed) {
+  Ref<Link> chain, other = Make<Link>();
+  for (int i = 0; i < 1'000'000; ++i) {
+    Ref<Link> link = Make<Link>();
+    link->next = chain;
+    chain = link;
+  }
+  EXPECT_EQ(Link::alive, 1'000'001);
+  chain = other;
+  EXPECT_EQ(Link::alive, 1);
+  chain = {};
+  other = {};
+  EXPECT_EQ(Link::alive, 0);
+}
+
 }  // namespace
 }  // namespace tern::ffi

@@ -43,6 +43,8 @@ enum class NodeKind : uint8_t {
 };
 
 struct Node : ffi::Object {
+  // A let holds what follows it, and that the next let.
+  static constexpr bool kFormsChains = true;
   explicit Node(NodeKind kind) : kind(kind) {}
   static int32_t TypeIndex() {
     static const int32_t index = ffi::DynamicTypeIndex("ir.Node");

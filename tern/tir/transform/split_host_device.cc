@@ -92,7 +92,9 @@ class KernelScan : public CaptureScan {
 class Splitter : public StmtMutator {
  public:
   Splitter(PrimFunc function, std::vector<ir::BaseFunc>* kernels)
-      : function_(std::move(function)), kernels_(kernels) {}
+      : function_(std::move(function)),
+        kernels_(kernels),
+        tensors_are_distinct_(TensorsAreDistinct(function_)) {}
 
   PrimFunc Run() { return function_.WithBody(Mutate(function_->body)); }
 
@@ -167,7 +169,7 @@ class Splitter : public StmtMutator {
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
     for (const char* kept : {attr::kReassociate, attr::kWarpSize})
       if (auto it = function_->attrs.find(kept); it != function_->attrs.end()) attrs.insert(*it);
-    if (!TensorsAreDistinct(function_)) attrs[attr::kMayAlias] = true;
+    if (!tensors_are_distinct_) attrs[attr::kMayAlias] = true;
     Stmt renamed = renamer.Mutate(body);
     for (const auto& [var, value] : narrow)
       renamed = LetStmtNode::Make(var, value, renamed, var.span());
@@ -195,6 +197,7 @@ class Splitter : public StmtMutator {
 
   PrimFunc function_;
   std::vector<ir::BaseFunc>* kernels_;
+  bool tensors_are_distinct_;
   int count_ = 0;
 };
 
