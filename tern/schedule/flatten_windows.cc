@@ -375,6 +375,7 @@ Schedule::Names Schedule::FlattenWindows(const std::string& block_name, int64_t 
     if (!update || !block->init) Refuse("block " + block_name + " is not a reduction with an init");
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
+    if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     SoleResult(block);
     std::optional<ImageRead> image = FindImage(block, update->value);
     if (!image) Refuse("block " + block_name + " reads no windows of known sizes");

@@ -28,6 +28,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
       Refuse("block " + block_name + " is not a sum of products with an init");
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
+    if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     const Buffer result = SoleResult(block);
 
     // Rows are of one factor, columns of the other, and steps of both.

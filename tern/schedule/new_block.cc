@@ -19,6 +19,19 @@ Expr ReplacePart(const Expr& expr, const Expr& part, const Expr& by) {
   return replacer.Mutate(expr);
 }
 
+bool ReducesInOrder(const Nest& nest) {
+  size_t last = 0;
+  for (const BlockIter& iter : nest.block->iters) {
+    if (iter.kind != IterKind::kReduce) continue;
+    for (size_t i = 0; i < nest.loops.size(); ++i) {
+      if (!ir::UsesVar(iter.binding, nest.loops[i]->var.node())) continue;
+      if (i < last) return false;
+      last = i;
+    }
+  }
+  return true;
+}
+
 Expr FusedAxes::extent() const {
   Expr all = 1;
   for (const BlockIter* axis : axes) all = all * axis->extent;

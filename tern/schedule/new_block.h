@@ -16,6 +16,10 @@ bool UsesAxis(const tir::Expr& expr, const tir::BlockIter& iter);
 // Every occurrence of a part (the same node) in an expression becomes another.
 tir::Expr ReplacePart(const tir::Expr& expr, const tir::Expr& part, const tir::Expr& by);
 
+// Whether the loops of a nest run along its reduction in the order of the block's axes, which is
+// that of the loops of a new block.
+bool ReducesInOrder(const Nest& nest);
+
 // Several axes as one, of which the last changes fastest.
 struct FusedAxes {
   std::vector<const tir::BlockIter*> axes;

@@ -49,6 +49,26 @@ TEST(Schedule, ANestOutlivesTheStepsThatReplaceIt) {
   EXPECT_EQ(nest.block->name, "matmul");
 }
 
+// New blocks have loops in the order of axes.
+TEST(Schedule, NewBlocksKeepTheOrderOfASum) {
+  std::string conv = R"(
+func f(X: float32[2, 8, 8], W: float32[4, 2, 3, 3], Y: float32[4, 6, 6]) {
+  for o in 0..4, y in 0..6, x in 0..6, dx in 0..3, c in 0..2, dy in 0..3 {
+    block conv(vo: spatial(4) = o, vy: spatial(6) = y, vx: spatial(6) = x, vc: reduce(2) = c,
+               vdy: reduce(3) = dy, vdx: reduce(3) = dx) {
+      init { Y[vo, vy, vx] = 0 }
+      Y[vo, vy, vx] = Y[vo, vy, vx] + X[vc, vy + vdy, vx + vdx] * W[vo, vc, vdy, vdx]
+    }
+  }
+})";
+  PrimFunc function = Parse(conv);
+  EXPECT_THROW(Schedule(function).FlattenWindows("conv", 1), Error);
+  EXPECT_THROW(Schedule(function).Im2col("conv"), Error);
+  PrimFunc free = function.WithAttr(attr::kReassociate, true);
+  EXPECT_NO_THROW(Schedule(free).FlattenWindows("conv", 1));
+  EXPECT_NO_THROW(Schedule(free).Im2col("conv"));
+}
+
 TEST(Schedule, RefusesWhatTextCannotSay) {
   Schedule schedule(Parse(kMatmul));
   auto refusal = [](auto f) -> std::string {

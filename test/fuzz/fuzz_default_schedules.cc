@@ -21,7 +21,7 @@ namespace {
 struct Options {
   Seeds seeds{.count = 300};
   std::vector<std::string> compiled, run;
-  uint64_t kinds = 1;
+  uint64_t kinds = 1, thin = 1;
   int tries = 300;
   bool verbose = false, print = false;
 };
@@ -75,6 +75,8 @@ int Run(const Options& options) {
   Initialize();
   std::vector<SampledTarget> compiled = Possible(ParseSampled(options.compiled), false),
                              run = Possible(ParseSampled(options.run), true);
+  for (auto* sampled : {&compiled, &run})
+    for (SampledTarget& target : *sampled) target.every *= options.thin;
   Refusals refusals;
   auto holds = [&](uint64_t seed) {
     Progress& progress = CurrentProgress();
@@ -85,7 +87,10 @@ int Run(const Options& options) {
     ir::IRModule module = tir::ParseModule("fuzz.tir", kernel.text);
     KernelTargets targets{KindsFor(seed, options.kinds), TargetsFor(compiled, seed),
                           TargetsFor(run, seed)};
-    for (const target::Target& target : targets.interpreted) targets.compiled.push_back(target);
+    // Kinds take turns too: a run of seeds is compiled, the next ones are not.
+    if (seed / 16 % options.thin == 0)
+      targets.compiled.insert(targets.compiled.end(), targets.interpreted.begin(),
+                              targets.interpreted.end());
     auto failure = CheckKernel(kernel, module, targets, &refusals, &progress.stage);
     if (failure) Report(*failure, kernel, module, targets, options.tries);
     return !failure;
@@ -117,6 +122,8 @@ int main(int argc, char** argv) {
   app.add_option("--kinds", options.kinds,
                  "for how many kinds of targets each kernel is compiled, and its schedule "
                  "interpreted; they take turns");
+  app.add_option("--thin", options.thin,
+                 "compile so many times fewer; every schedule is interpreted");
   app.add_option("--tries", options.tries, "how many smaller kernels are tried where one fails");
   app.add_flag("--verbose", options.verbose, "say what devices refused");
   app.add_flag("--print", options.print, "print every kernel");

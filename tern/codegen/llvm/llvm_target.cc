@@ -286,7 +286,8 @@ void LLVMTarget::Prepare(llvm::Module* module) const {
 void LLVMTarget::Optimize(llvm::Module* module, Loops loops) const {
   DiagnosticScope diagnostics(module->getContext());
   llvm::PipelineTuningOptions tuning;
-  tuning.SLPVectorization = true;
+  // What it makes of sums of bytes for AMDGPU, LLVM 22 fails to legalize.
+  tuning.SLPVectorization = !machine_->getTargetTriple().isAMDGPU();
   llvm::PassBuilder builder(machine_.get(), tuning);
   llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager functions;
