@@ -2,7 +2,6 @@
 #include "tern/arith/compare_sums.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tern/arith/fold.h"
 
@@ -38,7 +37,7 @@ bool IsNeverZero(const LinearSum& sum, const Analyzer& analyzer) {
     auto step = FoldInt(NodeKind::kMul, set.coefficient, term.coefficient),
          offset = FoldInt(NodeKind::kMul, set.base, term.coefficient);
     if (!base || !step || !offset || *step == ConstBounds::kNegInf) return false;
-    unit = std::gcd(unit, *step);
+    unit = CommonDivisor(unit, *step);
     base = FoldInt(NodeKind::kAdd, *base, *offset);
   }
   return base && unit != 0 && *base % unit != 0;
@@ -56,7 +55,7 @@ std::optional<LinearSum> DivideByUnit(const LinearSum& sum, const Analyzer& anal
   units.erase(std::unique(units.begin(), units.end()), units.end());
   // A unit of all terms is none of their coefficients where these are 4 and 6.
   int64_t common = 0;
-  for (int64_t unit : units) common = std::gcd(common, unit);
+  for (int64_t unit : units) common = CommonDivisor(common, unit);
   if (common > 1 && units.back() != common) units.push_back(common);
   for (int64_t unit : units) {
     if (unit <= 1) break;
@@ -150,7 +149,7 @@ Expr ReduceComparison(NodeKind kind, const Expr& a, const Expr& b, const Analyze
   bool strict = kind == NodeKind::kLT || kind == NodeKind::kGT;
   if (IsEquality(kind)) {
     int64_t unit = 0;
-    for (const Term& term : sum->terms) unit = std::gcd(unit, term.coefficient);
+    for (const Term& term : sum->terms) unit = CommonDivisor(unit, term.coefficient);
     if (unit > 1 && sum->constant % unit == 0) {
       for (Term& term : sum->terms) term.coefficient /= unit;
       sum->constant /= unit;

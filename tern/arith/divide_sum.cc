@@ -2,7 +2,6 @@
 #include "tern/arith/divide_sum.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tern/arith/fold.h"
 
@@ -113,7 +112,7 @@ class ConstantDivision {
 
   // The quotient of a term that is a multiple of the divisor by what is known of a factor.
   std::optional<Term> KnownMultiple(const Term& term) const {
-    int64_t common = std::gcd(divisor_, term.coefficient), needed = divisor_ / common;
+    int64_t common = CommonDivisor(divisor_, term.coefficient), needed = divisor_ / common;
     auto product = Product::Of(term.expr);
     if (!product || product->coefficient != 1) return {};
     for (Expr& factor : product->factors) {
@@ -130,7 +129,7 @@ class ConstantDivision {
   // By the largest unit that divides the divisor and that all but small terms are multiples of.
   std::optional<Grouped> Group(const LinearSum& sum, int64_t divisor) const {
     std::vector<int64_t> units;
-    for (const Term& term : sum.terms) units.push_back(std::gcd(divisor, term.coefficient));
+    for (const Term& term : sum.terms) units.push_back(CommonDivisor(divisor, term.coefficient));
     std::sort(units.rbegin(), units.rend());
     units.erase(std::unique(units.begin(), units.end()), units.end());
     for (int64_t unit : units) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tern::arith {
 
@@ -50,6 +51,16 @@ std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b) {
     default:
       return std::nullopt;
   }
+}
+
+int64_t CommonDivisor(int64_t a, int64_t b) {
+  auto magnitude = [](int64_t number) {
+    auto bits = static_cast<uint64_t>(number);
+    return number < 0 ? 0 - bits : bits;
+  };
+  uint64_t common = std::gcd(magnitude(a), magnitude(b));
+  constexpr uint64_t kLeast = uint64_t{1} << 63;
+  return static_cast<int64_t>(common == kLeast ? kLeast / 2 : common);
 }
 
 }  // namespace tern::arith

@@ -23,6 +23,10 @@ inline int64_t FloorModInt(int64_t a, int64_t b) {
 // nullopt where it overflows or divides by zero.
 std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b);
 
+// The greatest common divisor. Of the least number of 64 bits alone, whose own magnitude is none,
+// half of it.
+int64_t CommonDivisor(int64_t a, int64_t b);
+
 }  // namespace tern::arith
 
 #endif  // TERN_ARITH_FOLD_H_

@@ -2,7 +2,6 @@
 #include "tern/arith/integer_system.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
@@ -163,7 +162,7 @@ struct IntegerSystem::Solver {
 
   static int64_t Divisor(const Sum& sum) {
     int64_t divisor = 0;
-    for (auto [unknown, coefficient] : sum.terms) divisor = std::gcd(divisor, coefficient);
+    for (auto [unknown, coefficient] : sum.terms) divisor = CommonDivisor(divisor, coefficient);
     return divisor;
   }
 

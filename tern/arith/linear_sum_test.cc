@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "tern/arith/fold.h"
 #include "tern/arith/symbolic_bounds.h"
 #include "tern/tir/text.h"
 
@@ -102,6 +105,14 @@ TEST_F(SymbolicBoundsTest, SeeThroughLetsButNotThroughMemory) {
   EXPECT_EQ(Bounds(y), "? .. ?");
   EXPECT_EQ(Bounds(FloorMod(y, 4)), "0 .. 3");
   EXPECT_EQ(Bounds(FloorDiv(i, m)), "? .. ?");  // m may be 0 where the bound is evaluated
+}
+
+TEST(CommonDivisor, TakesTheLeastNumberToo) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(CommonDivisor(0, 0), 0);
+  EXPECT_EQ(CommonDivisor(-12, 18), 6);
+  EXPECT_EQ(CommonDivisor(kLeast, 24), 8);
+  EXPECT_EQ(CommonDivisor(kLeast, 0), int64_t{1} << 62);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tern/compile.h"
 #include "tern/target/target.h"
 
 namespace tern::codegen {
@@ -46,6 +47,7 @@ TEST(ParallelFor, InsideOfAnotherItStaysOnTheThread) {
 }
 
 TEST(ParallelFor, TheCurrentTargetIsTheCallers) {
+  Initialize();
   target::Target target = target::Target::Parse("c");
   target::TargetScope scope(target);
   ParallelFor(16, [&](size_t) { EXPECT_EQ(target::CurrentTarget()->str(), target->str()); });

@@ -31,11 +31,9 @@ TEST(DeepStack, HoldsItInAThreadToo) {
 
 TEST(DeepStack, IsOneStackHoweverOftenItIsAskedFor) {
   std::string result = OnDeepStack([] {
-    int here = 0;
-    bool same = OnDeepStack([&] {
-      int there = 0;
-      return std::abs(reinterpret_cast<char*>(&here) - reinterpret_cast<char*>(&there)) < 1 << 16;
-    });
+    auto frame = [] { return static_cast<char*>(__builtin_frame_address(0)); };
+    char* here = frame();
+    bool same = OnDeepStack([&] { return std::abs(here - frame()) < 1 << 16; });
     return std::string(same ? "same" : "another");
   });
   EXPECT_EQ(result, "same");

@@ -320,7 +320,7 @@ TEST_F(BuilderTest, SeveralResults) {
   args = Run(MakeFunction("h", {a, best[1]}), {{"n", 4}, {"m", 11}});
   auto smallest = ComputeAll({"I", "V"}, {n}, [&](Var i) { return ArgMin(a(i, l), l); });
   args = Run(MakeFunction("k", {a, smallest[0]}), {{"n", 2}, {"m", 0}});
-  EXPECT_EQ(args[1].as<int64_t>()[0], 0);  // no step, no init: what was there
+  EXPECT_EQ(args[1].as<int64_t>()[0], -1);  // no step: the init
 }
 
 TEST_F(BuilderTest, CustomCombination) {

@@ -11,9 +11,6 @@
 namespace tern::fuzz {
 namespace {
 
-// Whether a reduction may have an axis of no steps. Off: what it leaves in its result is not the
-// same everywhere.
-constexpr bool kEmptyReductions = true;
 // Instances of blocks that the interpreter runs in some milliseconds.
 constexpr int64_t kMostInstances = 20000;
 constexpr int64_t kMostExtent = 40;
@@ -112,9 +109,6 @@ class KernelWriter {
     std::string name = "n" + std::to_string(kernel_.arguments.dims.size());
     kernel_.arguments.dims[name] = value;
     return {name, value};
-  }
-  static int64_t Steps(int64_t value) {
-    return kEmptyReductions ? value : std::max<int64_t>(value, 1);
   }
 
   std::string DrawType() {
@@ -268,7 +262,7 @@ class KernelWriter {
   void MakeImage() {
     channels_last_ = random_.OneIn(3);
     auto spatial = static_cast<size_t>(random_.Between(1, 4));
-    std::vector<int64_t> sizes = {random_.OneIn(2) ? 1 : DrawExtent(3), Steps(DrawExtent())};
+    std::vector<int64_t> sizes = {random_.OneIn(2) ? 1 : DrawExtent(3), DrawExtent()};
     for (size_t d = 0; d < spatial; ++d) sizes.push_back(DrawExtent());
     Shrink(&sizes, 4000);
     std::vector<Extent> shape;
@@ -277,7 +271,7 @@ class KernelWriter {
     MakeInput(shape);
   }
   void MakeMatrix() {
-    std::vector<int64_t> sizes = {DrawExtent(), Steps(DrawExtent(random_.OneIn(4) ? 300 : 40))};
+    std::vector<int64_t> sizes = {DrawExtent(), DrawExtent(random_.OneIn(4) ? 300 : 40)};
     if (random_.OneIn(3)) sizes.insert(sizes.begin(), DrawExtent(5));
     if (random_.OneIn(6)) sizes.insert(sizes.begin(), DrawExtent(5));
     Shrink(&sizes, 4000);
@@ -496,7 +490,6 @@ class KernelWriter {
     std::vector<size_t> dims = SpatialDims();
     if (dims.empty()) return Elementwise();
     Extent channels = current_.shape[ChannelDim()];
-    if (channels.value == 0 && !kEmptyReductions) return Elementwise();
     Windows windows = DrawWindows(dims);
     int64_t groups = 1;
     if (channels.is_static() && channels.value > 0 && random_.OneIn(4))
@@ -594,7 +587,6 @@ class KernelWriter {
     bool transposed = random_.OneIn(4);
     size_t step_dim = transposed ? rank - 2 : rank - 1;
     Extent steps = current_.shape[step_dim];
-    if (steps.value == 0 && !kEmptyReductions) return Elementwise();
     std::vector<Axis> axes = AxesOf(current_.shape), left = axes, right, out;
     left[step_dim].reduces = true;
     Axis step = left[step_dim];
@@ -632,7 +624,6 @@ class KernelWriter {
     size_t some = random_.Below(static_cast<int64_t>(axes.size()));
     for (size_t d = 0; d < axes.size(); ++d) {
       axes[d].reduces = all || (random_.OneIn(2) ? d + 1 == axes.size() : d == some);
-      if (axes[d].extent.value == 0 && !kEmptyReductions) axes[d].reduces = false;
     }
     for (const Axis& axis : axes)
       if (!axis.reduces) out.push_back(axis);
@@ -665,7 +656,6 @@ class KernelWriter {
     rows.axes = rows.reduced = AxesOf(current_.shape);
     size_t along = current_.rank() - 1;
     if (random_.OneIn(8)) along = random_.Below(static_cast<int64_t>(current_.rank()));
-    if (rows.axes[along].extent.value == 0 && !kEmptyReductions) return {};
     for (size_t d = 0; d < rows.axes.size(); ++d)
       if (d != along) rows.rows.push_back(rows.axes[d]);
     rows.reduced[along].reduces = true;

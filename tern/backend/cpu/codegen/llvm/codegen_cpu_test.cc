@@ -190,7 +190,10 @@ TYPED_TEST(ArithmeticTest, IntegerDivisionsMatchCpp) {
     check("truncdiv", &TruncDivNode::Make, [](T p, T q) { return p / q; });
     check("truncmod", &TruncModNode::Make, [](T p, T q) { return p % q; });
     check("floordiv", &FloorDivNode::Make, floor_div);
-    check("floormod", &FloorModNode::Make, [&](T p, T q) { return p - floor_div(p, q) * q; });
+    check("floormod", &FloorModNode::Make, [&](T p, T q) {
+      auto wide = [](auto number) { return static_cast<uint64_t>(number); };  // which wraps around
+      return wide(p) - wide(floor_div(p, q)) * wide(q);
+    });
   }
 }
 
