@@ -68,7 +68,10 @@ std::vector<Outcome> BatchExecutor::Run(const std::vector<Call>& calls) {
 
 // The calls from `first` on; returns the file.
 std::string BatchExecutor::WriteBatch(size_t first, const std::vector<Call>& calls) {
-  std::string batch = directory_.File("batch");
+  std::string batch = directory_.File("batch"), lines;
+  for (size_t i = first; i < calls.size(); ++i) lines += Line(i, calls[i]) + "\n";
+  runtime::WriteFile(batch, lines);
+  return batch;
 }
 
 std::string BatchExecutor::ResultFile(size_t call, size_t param, const char* ending) const {

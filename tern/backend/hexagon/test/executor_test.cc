@@ -117,7 +117,8 @@ TEST(HexagonTimeLimit, FromTheEnvironment) {
   EXPECT_EQ(TimeLimit(), 30s);
   EXPECT_EQ(limit_with("0.5"), "500");
   EXPECT_EQ(limit_with("1000"), "1000000");
-  for (const char* wrong : {"", "never", "5s", "0", "-1", "0.0001", "nan", "inf", "1e7"})
+  EXPECT_EQ(limit_with(""), "30000");  // set to nothing is not set
+  for (const char* wrong : {"never", "5s", "0", "-1", "0.0001", "nan", "inf", "1e7"})
     EXPECT_EQ(limit_with(wrong), "ValueError: TERN_HEXAGON_TIMEOUT='" + std::string(wrong) +
                                      "': expected seconds, from 0.001 to 1000000");
 }
