@@ -201,13 +201,18 @@ std::vector<ir::BaseFunc> LowerAlike(const std::vector<ir::BaseFunc>& group,
     for (const auto& [name, function] : module->functions) lowered.push_back(function);
     return lowered;
   }
-  ir::IRModule::Make(group);  // no name is there twice
   std::vector<ir::IRModule> modules(functions.size());
-  codegen::ParallelFor(functions.size(), [&](size_t i) {
-    std::vector<ir::BaseFunc> alone = kernels;
-    alone.push_back(functions[i]);
-    modules[i] = ir::RunPasses(ir::IRModule::Make(alone), passes, checked);
-  });
+  try {
+    codegen::ParallelFor(functions.size(), [&](size_t i) {
+      std::vector<ir::BaseFunc> alone = kernels;
+      alone.push_back(functions[i]);
+      modules[i] = ir::RunPasses(ir::IRModule::Make(alone), passes, checked);
+    });
+  } catch (const Error&) {
+    // Passes that check report what is wrong with all functions.
+    ir::RunPasses(ir::IRModule::Make(group), passes, checked);
+    throw;
+  }
   lowered = kernels;
   for (const ir::IRModule& module : modules)
     for (const auto& [name, function] : module->functions)

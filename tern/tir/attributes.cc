@@ -10,6 +10,7 @@
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/schedule_steps.h"
+#include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/transform/vectorize_loops.h"
@@ -83,6 +84,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
       {kLoop, pipeline::kStages, Integers()},
       {kLoop, attr::kLanes, Integer()},
       {kLoop, attr::kReassociate, Flag()},
+      {kBlock, attr::kInitializedIfEmpty, Flag(), true},
   };
   return known;
 }

@@ -20,7 +20,6 @@ namespace {
 using Vars = std::unordered_set<const VarNode*>;
 
 // Of a block: its init is run elsewhere too, where there is no first step.
-constexpr const char* kInitialized = "initialized_if_empty";
 
 bool IsThread(const ForNode* loop) {
   return loop->for_kind == ForKind::kThread && !IsVirtualThread(loop);
@@ -393,12 +392,12 @@ class Initializer : public StmtMutator {
 
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
     Stmt result = MutateChildren(node, self);
-    if (!node->init || node->annotations.count(kInitialized)) return result;
+    if (!node->init || node->annotations.count(attr::kInitializedIfEmpty)) return result;
     Reduction::Result found = Reduction(path_, node).Find();
     if (!found.init) return result;
     before_[found.place.get()].push_back(found.init);
     auto marked = ffi::Make<BlockNode>(*result.As<BlockNode>());
-    marked->annotations[kInitialized] = true;
+    marked->annotations[attr::kInitializedIfEmpty] = true;
     return marked;
   }
 

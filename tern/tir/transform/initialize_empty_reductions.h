@@ -6,6 +6,11 @@
 
 namespace tern::tir {
 
+namespace attr {
+// Of a block, true: the pass below has seen to its init.
+inline constexpr const char* kInitializedIfEmpty = "initialized_if_empty";
+}  // namespace attr
+
 // Before: a block's init runs with the first step of its reduction, where all reduce axes are at 0.
 // After: it also runs where that step does not exist, because a reduction loop is empty or because
 // the predicate excludes it, for every instance of the other axes. Reductions that surely have
