@@ -108,7 +108,8 @@ TEST_P(BrokenCodegenTest, LeavesNothingBehind) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenCodegenTest,
-    testing::Values(Broken{"fails_late", "this code generator always fails"},
+    testing::Values(Broken{"fails_late",
+                           "tern_codegen_plugin threw: this code generator always fails"},
                     Broken{"taken_tag", "target pebble/small is already registered"},
                     Broken{"foreign_name",
                            "intrinsic half: those of backend foreign_name are named "
