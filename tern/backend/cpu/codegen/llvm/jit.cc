@@ -84,8 +84,10 @@ Jit::Jit(const std::vector<std::string>& objects) {
        {jit_->mangleAndIntern("memcpy"), symbol(static_cast<Copy>(std::memcpy))},
        {jit_->mangleAndIntern("memmove"), symbol(static_cast<Copy>(std::memmove))},
        {jit_->mangleAndIntern("memset"), symbol(static_cast<Fill>(std::memset))}})));
-  for (const std::string& object : objects)
-    Check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tern")));
+  // What an object runs when it is loaded has a symbol by the object's name.
+  for (size_t i = 0; i < objects.size(); ++i)
+    Check(jit_->addObjectFile(
+        llvm::MemoryBuffer::getMemBufferCopy(objects[i], "tern." + std::to_string(i))));
 }
 
 Jit::~Jit() = default;
