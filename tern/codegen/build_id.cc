@@ -17,6 +17,9 @@ struct Search {
   std::string id;
 };
 
+// Who defined the note, with the zero behind it.
+constexpr std::string_view kOwner("GNU\0", 4);
+
 constexpr size_t RoundUpToWord(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
 // The id among the notes of a segment, or "".
@@ -27,8 +30,7 @@ std::string FindId(std::string_view notes) {
     size_t name = sizeof head, id = name + RoundUpToWord(head.n_namesz),
            end = id + RoundUpToWord(head.n_descsz);
     if (end > notes.size()) return "";
-    if (head.n_type == NT_GNU_BUILD_ID &&
-        notes.substr(name, head.n_namesz) == std::string_view("GNU", 4))
+    if (head.n_type == NT_GNU_BUILD_ID && notes.substr(name, head.n_namesz) == kOwner)
       return runtime::ToHex(notes.substr(id, head.n_descsz));
     notes.remove_prefix(end);
   }
@@ -45,6 +47,7 @@ int Visit(dl_phdr_info* info, size_t, void* data) {
     if (segment.p_type == PT_LOAD)
       has_code |= search->code - start(segment) < segment.p_memsz;
     else if (segment.p_type == PT_NOTE && id.empty())
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): an address, as the dynamic linker has it
       id = FindId({reinterpret_cast<const char*>(start(segment)), segment.p_memsz});
   }
   if (has_code) search->id = std::move(id);

@@ -124,7 +124,9 @@ TEST(ProgramCache, ThreadsStoreAndFind) {
         std::string key = "key" + std::to_string(j % 10),
                     value(2000, static_cast<char>('a' + j % 10));
         cache.Store(key, value);
-        if (auto found = cache.Find(key)) EXPECT_EQ(*found, value);
+        if (auto found = cache.Find(key)) {
+          EXPECT_EQ(*found, value);
+        }
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   std::string shared_object = ReadFile(std::string(TERN_TEST_DATA) + "/embedded.so");
   SealSharedObject(&shared_object);
   WriteFile(directory + "m.so", shared_object);
-  shared_object[shared_object.size() / 2] ^= 1;
+  shared_object[shared_object.find(TERN_SYMBOL_PREFIX)] ^= 1;  // the name of a symbol
   WriteFile(directory + "altered.so", shared_object);
   ContainerWriter writer = TestContainer();
   writer.Add("host." + HostTriple(), ReadFile(std::string(TERN_TEST_DATA) + "/bare.so"));

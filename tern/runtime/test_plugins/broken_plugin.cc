@@ -13,17 +13,17 @@ int Nothing(Unused...) {
   return 0;
 }
 
-TernDeviceApi device = {sizeof(TernDeviceApi),
-                        TERN_PLUGIN_API_VERSION,
-                        100,
-                        Nothing<int32_t*>,
-                        Nothing<int32_t, void*, TernPropertySink>,
-                        Nothing<int32_t, uint64_t, uint64_t, void**>,
-                        Nothing<int32_t, void*>,
-                        Nothing<const TernCopy*>,
-                        Nothing<int32_t, void**>,
-                        Nothing<int32_t, void*>,
-                        Nothing<int32_t, void*>};
+[[maybe_unused]] TernDeviceApi device = {sizeof(TernDeviceApi),
+                                         TERN_PLUGIN_API_VERSION,
+                                         100,
+                                         Nothing<int32_t*>,
+                                         Nothing<int32_t, void*, TernPropertySink>,
+                                         Nothing<int32_t, uint64_t, uint64_t, void**>,
+                                         Nothing<int32_t, void*>,
+                                         Nothing<const TernCopy*>,
+                                         Nothing<int32_t, void**>,
+                                         Nothing<int32_t, void*>,
+                                         Nothing<int32_t, void*>};
 
 int Function(void*, const TernAny*, int32_t, TernAny*) { return 0; }
 
