@@ -99,6 +99,7 @@ void DestroyInTurn(TernObject* object, void (*destroy)(TernObject* object, int f
   active = true;
   destroy(object, kTernDestroy | kTernFree);
   while (TernObject* next = waiting) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
     waiting = reinterpret_cast<TernObject*>(static_cast<uintptr_t>(next->count));
     reinterpret_cast<Destroy>(next->deleter)(next, kTernDestroy | kTernFree);
   }

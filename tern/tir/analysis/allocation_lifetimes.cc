@@ -2,6 +2,7 @@
 #include "tern/tir/analysis/allocation_lifetimes.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -213,7 +214,7 @@ class LifetimeFinder : public StmtVisitor {
     const BufferStoreNode* store = nests_.StoreOf(stmt);
     auto output = lifetime_of_.find(store->buffer->data.node());
     if (output == lifetime_of_.end()) return;
-    std::unordered_map<const VarNode*, bool> inputs;  // whether each load is of the stored element
+    std::map<size_t, bool> inputs;  // whether every load of an allocation fits, by its lifetime
     struct LoadFinder : StmtVisitor {
       using StmtVisitor::VisitNode;
       explicit LoadFinder(const std::function<void(const ir::BufferLoadNode*)>& f) : f(f) {}
@@ -228,16 +229,15 @@ class LifetimeFinder : public StmtVisitor {
                   SameIndices(load->buffer->shape, store->buffer->shape) &&
                   load->buffer->strides.empty() && store->buffer->strides.empty() &&
                   SameIndices(load->indices, store->indices);
-      auto [it, added] = inputs.emplace(load->buffer->data.node(), fits);
+      auto lifetime = lifetime_of_.find(load->buffer->data.node());
+      if (lifetime == lifetime_of_.end()) return;
+      auto [it, added] = inputs.emplace(lifetime->second, fits);
       it->second = it->second && fits;
     };
     LoadFinder(note).Visit(stmt);
-    if (inputs.count(output->first)) return;
-    for (const auto& [address, fits] : inputs) {
-      auto input = lifetime_of_.find(address);
-      if (fits && input != lifetime_of_.end())
-        candidates_.push_back({input->second, output->second, start, now_});
-    }
+    if (inputs.count(output->second)) return;
+    for (auto [input, fits] : inputs)
+      if (fits) candidates_.push_back({input, output->second, start, now_});
   }
 
   int64_t now_ = 0;
