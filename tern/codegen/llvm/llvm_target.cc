@@ -26,6 +26,7 @@
 
 #include "tern/codegen/llvm/limit_vectorizer.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
+#include "tern/codegen/llvm/lower_tile_casts.h"
 #include "tern/codegen/llvm/unroll_short_loops.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
@@ -312,6 +313,7 @@ void LLVMTarget::Optimize(llvm::Module* module, Loops loops) const {
   builder.registerLoopAnalyses(loop_analyses);
   builder.crossRegisterProxies(loop_analyses, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module, modules);
+  if (module->getNamedMetadata(kCallsLLVM)) LowerTileCasts(module);
   diagnostics.ThrowIfAny();
 }
 
