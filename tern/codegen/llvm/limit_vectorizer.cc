@@ -14,13 +14,17 @@ namespace {
 constexpr uint64_t kMostPaths = 1 << 16;
 // The vectorizer compares all accesses of a loop with each other.
 constexpr size_t kMostAccesses = 512;
+// Its plans are walked once for each of their steps.
+constexpr size_t kMostInstructions = 5000;
 
-bool HasTooManyAccesses(const llvm::Loop& loop) {
-  size_t accesses = 0;
+bool IsTooLarge(const llvm::Loop& loop) {
+  size_t accesses = 0, instructions = 0;
   for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& instruction : *block)
+    for (const llvm::Instruction& instruction : *block) {
+      ++instructions;
       accesses += instruction.mayReadOrWriteMemory();
-  return accesses > kMostAccesses;
+    }
+  return accesses > kMostAccesses || instructions > kMostInstructions;
 }
 
 // Whether some value that is the same in all iterations has more paths to it than that.
@@ -49,7 +53,7 @@ llvm::PreservedAnalyses LimitVectorizer::run(llvm::Function& function,
                                              llvm::FunctionAnalysisManager& analyses) {
   const llvm::LoopInfo& info = analyses.getResult<llvm::LoopAnalysis>(function);
   for (llvm::Loop* loop : info.getLoopsInPreorder())
-    if (HasTooManyAccesses(*loop) || HasTooManyPaths(*loop, info))
+    if (IsTooLarge(*loop) || HasTooManyPaths(*loop, info))
       llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
   return llvm::PreservedAnalyses::all();
 }

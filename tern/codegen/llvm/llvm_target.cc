@@ -27,6 +27,7 @@
 #include "tern/codegen/llvm/limit_vectorizer.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/codegen/llvm/lower_tile_casts.h"
+#include "tern/codegen/llvm/skip_slow_passes.h"
 #include "tern/codegen/llvm/unroll_short_loops.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
@@ -135,6 +136,24 @@ std::string RunGuarded(llvm::function_ref<void()> body) {
   llvm::remove_fatal_error_handler();
   if (done) return "";
   return message.empty() ? "it crashed" : message;
+}
+
+// Instruction selection, scheduling and register allocation take time that grows with the square of
+// a block's length: minutes for straight code of tens of thousands of instructions. Such code gets
+// none of LLVM's care, which would put the pieces together again. Says whether there was any.
+bool SplitHugeBlocks(llvm::Module* module) {
+  constexpr size_t kHuge = 10000, kPiece = 500;
+  bool split = false;
+  for (llvm::Function& function : *module) {
+    std::vector<llvm::BasicBlock*> huge;
+    for (llvm::BasicBlock& block : function)
+      if (block.size() > kHuge) huge.push_back(&block);
+    split = split || !huge.empty();
+    for (llvm::BasicBlock* block : huge)
+      while (block->size() > 2 * kPiece)
+        block = block->splitBasicBlock(std::next(block->getFirstInsertionPt(), kPiece));
+  }
+  return split;
 }
 
 template <class Table>
@@ -289,7 +308,9 @@ void LLVMTarget::Optimize(llvm::Module* module, Loops loops) const {
   llvm::PipelineTuningOptions tuning;
   // What it makes of sums of bytes for AMDGPU, LLVM 22 fails to legalize.
   tuning.SLPVectorization = !machine_->getTargetTriple().isAMDGPU();
-  llvm::PassBuilder builder(machine_.get(), tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  SkipSlowPasses(&callbacks);
+  llvm::PassBuilder builder(machine_.get(), tuning, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -325,6 +346,8 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
     llvm::WriteBitcodeToFile(*module, stream);
     return bytes.str().str();
   }
+  machine_->setOptLevel(SplitHugeBlocks(module) ? llvm::CodeGenOptLevel::None
+                                                : llvm::CodeGenOptLevel::Aggressive);
   auto passes = std::make_unique<llvm::legacy::PassManager>();
   passes->add(
       new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple(), is_device_)));

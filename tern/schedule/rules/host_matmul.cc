@@ -31,6 +31,9 @@ constexpr int64_t kPackedStreams = 4;
 // Columns that one thread takes at least where the right factor is not packed.
 constexpr int64_t kStreamColumns = 2048;
 
+// Threads share the columns of a product of any number of rows where there are so many blocks.
+constexpr int64_t kDynamicRowBlocks = 8;
+
 // How one product is computed.
 struct Plan {
   RegisterTile tile;
@@ -42,7 +45,7 @@ struct Plan {
   // do.
   bool columns_first = false;
   // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
-  // thread has a block of both.
+  // thread has a block of both. No rows: all of them, however many they are.
   int64_t block_columns = 0, block_rows = 0;
   // Steps of the sum that are added to the result at a time; 0: all.
   int64_t block_steps = 0;
@@ -117,7 +120,8 @@ Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes
   plan.columns_first = right == Right::kInRows && !plan.pack;
   ProductBlocks blocks = ChooseBlocks(rows, columns, tile.rows, tile.columns(),
                                       product.steps * product.right.bytes(), facts, true);
-  plan.block_rows = blocks.rows;
+  // Any number of rows is one block: threads share the columns, or where these are few, the tiles.
+  plan.block_rows = product.dynamic_rows ? 0 : blocks.rows;
   plan.block_columns = blocks.columns;
   return plan;
 }
@@ -161,10 +165,10 @@ class HostMatmul {
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
   // joined: the last rows could not be told from others then.
   void RunInParallel(int64_t work, const std::string& packed) {
-    int64_t row_blocks = product_.rows / plan_.block_rows,
+    int64_t row_blocks = plan_.block_rows ? product_.rows / plan_.block_rows : kDynamicRowBlocks,
             column_blocks = product_.columns / plan_.block_columns;
     bool by_rows = row_blocks > column_blocks;
-    const std::string loop = At(Name(by_rows ? "ib" : "jb"));
+    const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_rows ? "ib" : "io"));
     bool several = product_.batch.empty() && std::max(row_blocks, column_blocks) > 1;
     if (!several || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
       return ParallelizeOuter(&schedule_, block_, work, facts_);
@@ -186,8 +190,11 @@ class HostMatmul {
 
   void SplitLoops() {
     const RegisterTile& tile = plan_.tile;
-    schedule_.Split(At(product_.row), {plan_.block_rows / tile.rows, tile.rows},
-                    {Name("ib"), Name("io"), Name("ii")});
+    if (plan_.block_rows)
+      schedule_.Split(At(product_.row), {plan_.block_rows / tile.rows, tile.rows},
+                      {Name("ib"), Name("io"), Name("ii")});
+    else
+      schedule_.Split(At(product_.row), {tile.rows}, {Name("io"), Name("ii")});
     schedule_.Split(At(product_.column), {plan_.panels(), tile.vectors, tile.lanes},
                     {Name("jb"), Name("jo"), Name("jv"), Name("ji")});
     if (SplitsSum())
@@ -196,6 +203,7 @@ class HostMatmul {
     Names order = Around(block_, product_.batch), loops = {"jb", "ib", "io", "jo"};
     if (plan_.columns_first) std::swap(loops[2], loops[3]);
     if (SplitsSum()) loops.insert(loops.begin() + (plan_.block_steps ? 2 : 4), "lo");
+    if (!plan_.block_rows) std::erase(loops, "ib");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     order.push_back(SplitsSum() ? At(Name("li")) : At(product_.sum));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
@@ -319,7 +327,8 @@ Product WidenFactors(Schedule* schedule, const BlockInfo& block, const Product& 
     schedule->Widen(copy, dtype);
     if (factor.is_left) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), facts);
   }
-  return RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+  return RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
+                        Sizes::kAllButRows);
 }
 
 // Refuses what is not worth a tile of vectors.
@@ -342,7 +351,7 @@ void CheckTakesVectors(const Product& product, const MachineFacts& facts) {
 
 void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
                  Right right) {
-  Product product = RequireProduct(*schedule, block);
+  Product product = RequireProduct(*schedule, block, Sizes::kAllButRows);
   CheckTakesVectors(product, facts);
   int64_t lanes = facts.vector_bytes / product.result->dtype.bytes();
   if (!IsPlain(product)) {
@@ -356,7 +365,8 @@ void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   int64_t left_bytes = product.rows * product.steps * product.left.bytes();
   plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
                    IsConstant(*schedule, product.left.name);
-  bool whole = product.rows % plan.tile.rows == 0 && product.columns % plan.tile.columns() == 0;
+  bool whole = !product.dynamic_rows && product.rows % plan.tile.rows == 0 &&
+               product.columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
@@ -365,7 +375,8 @@ void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
                                                          : 1);
     PadProduct(schedule, block, factors);
     std::string left = product.left.name;
-    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
+                             Sizes::kAllButRows);
     // The rows that there are not are no copy's, unless all are copied.
     if (product.left.name != left && !plan.pack_left) schedule->Inline(product.left.name);
   }

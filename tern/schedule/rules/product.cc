@@ -62,19 +62,24 @@ std::string MakerOfOperand(const Schedule& schedule, const std::string& block) {
   return "";
 }
 
+bool MayBeDynamic(const BlockAxis& axis, Sizes known) {
+  return axis.role == AxisRole::kBatch ||
+         (axis.role == AxisRole::kRow && known == Sizes::kAllButRows);
+}
+
 }  // namespace
 
-std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block) {
+std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block, Sizes known) {
   Product product;
   size_t row = 0, column = 0, sum = 0;  // axes
   for (size_t a = 0; a < block.axes.size(); ++a) {
     const BlockAxis& axis = block.axes[a];
     const int64_t* extent = ir::AsConstInt(axis.extent);
-    if (axis.loop.empty() || !extent) return {};
+    if (axis.loop.empty() || (!extent && !MayBeDynamic(axis, known))) return {};
     auto take = [&](std::string* loop, int64_t* size, size_t* number) {
       bool fresh = loop->empty();
       *loop = axis.loop;
-      *size = *extent;
+      *size = extent ? *extent : kUnknownExtent;
       *number = a;
       return fresh;
     };
@@ -84,6 +89,7 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
                                                   : axis.role == AxisRole::kBatch;
     if (!taken) return {};
     if (axis.role == AxisRole::kBatch) product.batch.push_back(axis.loop);
+    if (axis.role == AxisRole::kRow) product.dynamic_rows = !extent;
   }
   bool complete = !product.row.empty() && !product.column.empty() && !product.sum.empty();
   if (!complete || block.conditional) return {};
@@ -114,11 +120,11 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
   return nest.around.empty() ? std::optional(product) : std::nullopt;
 }
 
-Product RequireProduct(const Schedule& schedule, const BlockInfo& block) {
-  std::optional<Product> product = ProductOf(schedule, block);
+Product RequireProduct(const Schedule& schedule, const BlockInfo& block, Sizes known) {
+  std::optional<Product> product = ProductOf(schedule, block, known);
   if (product) return *product;
   for (const BlockAxis& axis : block.axes)
-    if (!ir::AsConstInt(axis.extent))
+    if (!ir::AsConstInt(axis.extent) && !MayBeDynamic(axis, known))
       Refuse("the extent of axis " + axis.var.name() + " is dynamic");
   Refuse("an operand of block " + block.name +
          " is not indexed by batch, M, N and K alone, one loop each");

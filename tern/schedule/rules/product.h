@@ -29,15 +29,20 @@ struct Product {
   std::string row, column, sum;  // loops
   Schedule::Names batch;
   int64_t rows = 0, columns = 0, steps = 0;
+  bool dynamic_rows = false;  // M is known when the function is called; `rows` is a guess then
   Factor left, right;
   tir::Buffer result;
   size_t result_row_dim = 0;  // its columns are the last dimension
 };
 
+// Which extents a rule has to know. Those of the batch are never needed.
+enum class Sizes { kAll, kAllButRows };
+
 // Nothing where sizes are not known, or an operand is written in a way that is not looked for.
-std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block);
+std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& block,
+                                 Sizes known = Sizes::kAll);
 // Refuses there.
-Product RequireProduct(const Schedule& schedule, const BlockInfo& block);
+Product RequireProduct(const Schedule& schedule, const BlockInfo& block, Sizes known = Sizes::kAll);
 
 // Whether a tensor or buffer holds the same at every call (tern/tir/analysis/preparation.h): what
 // is made of it by a block in no loop of others is made ahead, once.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/codegen/llvm/skip_slow_passes.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/PassInstrumentation.h>
+
+namespace tern::codegen {
+namespace {
+
+struct Size {
+  size_t instructions = 0, accesses = 0;
+};
+
+// These compare all accesses of a loop, or all instructions of a block, with each other.
+constexpr Size kLarge = {.instructions = 20000, .accesses = 2000};
+constexpr llvm::StringLiteral kNotForLarge[] = {"LoopLoadEliminationPass", "LoopDistributePass",
+                                                "SLPVectorizerPass"};
+// With so many instructions most passes take too long: those that walk all uses of an index for
+// each of them, for one. These do not, and remain.
+constexpr Size kHuge = {.instructions = 50000, .accesses = 50000};
+constexpr llvm::StringLiteral kForHuge[] = {"SROAPass", "EarlyCSEPass", "SimplifyCFGPass",
+                                            "ADCEPass"};
+
+// At least that large, where it is huge.
+Size SizeOf(const llvm::Function& function) {
+  Size size;
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block) {
+      size.accesses += instruction.mayReadOrWriteMemory();
+      if (++size.instructions > kHuge.instructions) return size;
+    }
+  return size;
+}
+
+bool Contains(llvm::ArrayRef<llvm::StringLiteral> names, llvm::StringRef name) {
+  return llvm::is_contained(names, name);
+}
+
+bool Exceeds(const Size& size, const Size& limit) {
+  return size.instructions > limit.instructions || size.accesses > limit.accesses;
+}
+
+const llvm::Function* FunctionOf(const llvm::Any& ir) {
+  if (const auto* function = llvm::any_cast<const llvm::Function*>(&ir)) return *function;
+  if (const auto* loop = llvm::any_cast<const llvm::Loop*>(&ir))
+    return (*loop)->getHeader()->getParent();
+  return nullptr;
+}
+
+}  // namespace
+
+void SkipSlowPasses(llvm::PassInstrumentationCallbacks* callbacks) {
+  callbacks->registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any ir) {
+    const llvm::Function* function = FunctionOf(ir);
+    if (!function || Contains(kForHuge, pass)) return true;
+    Size size = SizeOf(*function);
+    return !Exceeds(size, kHuge) && !(Exceeds(size, kLarge) && Contains(kNotForLarge, pass));
+  });
+}
+
+}  // namespace tern::codegen
