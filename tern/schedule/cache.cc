@@ -97,6 +97,14 @@ void ClipTo(const Buffer& buffer, std::vector<Range>* ranges) {
   }
 }
 
+bool IsIndexedBy(const BlockNode* block, const Buffer& buffer, const Var& var) {
+  std::vector<Access> accesses = AccessesOf(AsStmt(block), buffer);
+  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    return std::any_of(access.indices.begin(), access.indices.end(),
+                       [&](const Expr& index) { return ir::UsesVar(index, var.node()); });
+  });
+}
+
 }  // namespace
 
 Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool writes) const {
@@ -119,6 +127,10 @@ Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool write
         if (!block->init) result.condition = And(result.condition, zero < extent);
         extent = ir::IntImmNode::Make(iter.var.dtype(), 1);
       }
+      // How often the same elements are read does not matter. Where that is never, nothing reads
+      // the copy.
+      if (!writes && !IsIndexedBy(block, buffer, iter.var) && !analyzer.CanProve(zero < extent))
+        extent = ir::IntImmNode::Make(iter.var.dtype(), 1);
       stmt = ForNode::Make(iter.var, zero, extent, ForKind::kSerial, stmt);
     }
     for (const Expr& part : Conjuncts(block->predicate))

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "tern/ffi/environment.h"
+#include "tern/runtime/test_standin/thread_state.h"
 
 namespace tern::cuda::standin {
 namespace {
@@ -18,8 +19,13 @@ struct LastError {
   int code = 0;
   std::string text;
 };
-thread_local LastError last_error;
-thread_local std::string calling;
+struct Thread {
+  LastError last_error;
+  std::string calling;
+  std::vector<Context*> contexts;
+};
+
+Thread& Mine() { return tern::standin::ThreadState<Thread>(); }
 
 int NumberOf(const char* variable, int otherwise) {
   const char* value = std::getenv(variable);
@@ -141,28 +147,27 @@ std::string Driver::Leaks() const {
   return lines;
 }
 
-std::vector<Context*>& ContextStack() {
-  thread_local std::vector<Context*> stack;
-  return stack;
-}
+std::vector<Context*>& ContextStack() { return Mine().contexts; }
 
 int Refuse(int code, const std::string& text) {
-  last_error = {code, calling + ": " + text};
+  Mine().last_error = {code, Mine().calling + ": " + text};
   return code;
 }
 
 int Misuse(int code, const std::string& text) {
   Driver::Get().has_misuse = true;
-  std::fprintf(stderr, "stand-in cuda: %s: %s\n", calling.c_str(), text.c_str());
+  std::fprintf(stderr, "stand-in cuda: %s: %s\n", Mine().calling.c_str(), text.c_str());
   return Refuse(code, text);
 }
 
-const std::string* TextOf(int code) { return last_error.code == code ? &last_error.text : nullptr; }
+const std::string* TextOf(int code) {
+  return Mine().last_error.code == code ? &Mine().last_error.text : nullptr;
+}
 
 int Call(const char* name, unsigned needs, const std::function<int(Driver&, Context*)>& body) {
   Driver& driver = Driver::Get();
   std::lock_guard guard(driver.lock);
-  calling = name;
+  Mine().calling = name;
   if ((needs & kInit) && !driver.is_initialized)
     return Misuse(kErrorNotInitialized, "cuInit was not called");
   Context* context = nullptr;
@@ -170,7 +175,7 @@ int Call(const char* name, unsigned needs, const std::function<int(Driver&, Cont
     if (ContextStack().empty()) return Misuse(kErrorInvalidContext, "no context is current");
     context = ContextStack().back();
     if (context->failure.code) {
-      last_error = {context->failure.code, context->failure.text};
+      Mine().last_error = {context->failure.code, context->failure.text};
       return context->failure.code;
     }
   }

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "tern/backend/cuda/test/standin_fixture.h"
+#include "tern/runtime/test_standin/thread_state.h"
 
 namespace tern::cuda {
 namespace {
@@ -263,6 +265,24 @@ TEST_F(CallTest, NothingIsThereBeforeItWasWaitedFor) {
   EXPECT_EQ(value, 7);
   EXPECT_EQ(driver().StreamSynchronize(nullptr), 0);
   EXPECT_EQ(value, 1);
+}
+
+// A caller's thread_local variables may call the driver while their thread ends.
+TEST(ThreadStateTest, OutlivesTheCallersVariables) {
+  static bool gone = false, was_there = false;
+  struct OfDriver {
+    ~OfDriver() { gone = true; }
+  };
+  struct OfCaller {
+    ~OfCaller() { was_there = !gone; }
+  };
+  std::thread([] {
+    thread_local OfCaller first;
+    [[maybe_unused]] const OfCaller& used = first;
+    tern::standin::ThreadState<OfDriver>();
+  }).join();
+  EXPECT_TRUE(was_there);
+  EXPECT_TRUE(gone);
 }
 
 TEST(ExitDeathTest, LeaksAreReported) {

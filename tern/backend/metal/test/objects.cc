@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "tern/ffi/environment.h"
+#include "tern/runtime/test_standin/thread_state.h"
 
 namespace tern::metal::standin {
 namespace {
 
-thread_local std::vector<std::vector<Object*>> pools;
+using Pools = std::vector<std::vector<Object*>>;
+Pools& MyPools() { return tern::standin::ThreadState<Pools>(); }
 
 __attribute__((constructor)) void RegisterClasses() {
   Runtime& runtime = Runtime::Get();
@@ -83,8 +85,9 @@ void Runtime::Release(Object* object) {
 }
 
 Object* Runtime::Autorelease(Object* object) {
-  if (pools.empty()) Misuse("a " + object->isa->name + " is autoreleased, and there is no pool");
-  pools.back().push_back(object);
+  if (MyPools().empty())
+    Misuse("a " + object->isa->name + " is autoreleased, and there is no pool");
+  MyPools().back().push_back(object);
   return object;
 }
 
@@ -120,16 +123,16 @@ TERN_STANDIN_API const char* sel_registerName(const char* name) {
 }
 
 TERN_STANDIN_API void* objc_autoreleasePoolPush() {
-  pools.emplace_back();
-  return reinterpret_cast<void*>(pools.size());  // NOLINT: a number for the caller to give back
+  MyPools().emplace_back();
+  return reinterpret_cast<void*>(MyPools().size());  // NOLINT: a number for the caller to give back
 }
 
 TERN_STANDIN_API void objc_autoreleasePoolPop(void* pool) {
   TERN_METHOD;
-  if (pools.empty() || reinterpret_cast<size_t>(pool) != pools.size())
+  if (MyPools().empty() || reinterpret_cast<size_t>(pool) != MyPools().size())
     Misuse("a pool is popped that is not the innermost");
-  for (Object* object : pools.back()) Runtime::Get().Release(object);
-  pools.pop_back();
+  for (Object* object : MyPools().back()) Runtime::Get().Release(object);
+  MyPools().pop_back();
 }
 
 // How many objects of a class there are, for tests.

@@ -8,6 +8,7 @@
 #include "tern/backend/rocm/test/execution.h"
 #include "tern/compile.h"
 #include "tern/ffi/error.h"
+#include "tern/runtime/test_standin/thread_state.h"
 #include "tern/tir/text.h"
 
 #define TERN_FAKE extern "C" __attribute__((visibility("default"))) tern::rocm::hip::Result
@@ -15,7 +16,9 @@
 namespace tern::rocm::test {
 namespace {
 
-thread_local std::string last_failure;
+struct LastFailure {
+  std::string text;
+};
 
 double Milliseconds() {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -57,7 +60,7 @@ hip::Result Call(const char* name, const std::function<hip::Result(FakeHip&)>& b
     TERN_CHECK(driver.initialised) << "HIP is not initialised";
     return body(driver);
   } catch (const std::exception& error) {
-    last_failure = std::string(name) + ": " + error.what();
+    tern::standin::ThreadState<LastFailure>().text = std::string(name) + ": " + error.what();
     return hip::kLaunchFailure;
   }
 }
@@ -125,7 +128,7 @@ extern "C" __attribute__((visibility("default"))) const char* hipGetErrorString(
     case hip::kNoBinaryForGpu:
       return "no kernel image is available for execution on the device";
     case hip::kLaunchFailure:
-      return last_failure.c_str();
+      return tern::standin::ThreadState<LastFailure>().text.c_str();
     default:
       return "invalid argument";
   }
