@@ -365,12 +365,12 @@ void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   int64_t left_bytes = product.rows * product.steps * product.left.bytes();
   plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
                    IsConstant(*schedule, product.left.name);
-  bool whole = !product.dynamic_rows && product.rows % plan.tile.rows == 0 &&
+  bool whole = (product.dynamic_rows || product.rows % plan.tile.rows == 0) &&
                product.columns % plan.tile.columns() == 0;
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
-      factors.push_back(axis.role == AxisRole::kRow      ? plan.tile.rows
+      factors.push_back(axis.role == AxisRole::kRow      ? (product.dynamic_rows ? 1 : plan.tile.rows)
                         : axis.role == AxisRole::kColumn ? plan.tile.columns()
                                                          : 1);
     PadProduct(schedule, block, factors);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/partition_loops.h"
 
+#include <map>
 #include <optional>
 #include <unordered_set>
 
@@ -8,6 +9,7 @@
 #include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/ir/structural.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/storage_scope.h"
@@ -16,6 +18,8 @@ namespace tern::tir {
 namespace {
 
 constexpr int kMaxNodes = 1000;
+// The last tile of a loop has a body for each number of iterations up to here.
+constexpr int64_t kMaxTile = 8;
 
 Expr Const(DataType dtype, int64_t value) { return ir::IntImmNode::Make(dtype, value); }
 
@@ -27,11 +31,20 @@ Expr Minus(const Expr& a, const Expr& b) {
   return a - b;
 }
 
+// A comparison is `index < left`: of an unrolled loop inside, whose iterations are a tile, with how
+// many iterations there are from the tile's start on, which depends on the partitioned loop.
+struct TileTail {
+  Var index;
+  int64_t extent = 0;
+  Expr left;
+};
+
 // A comparison that surely holds from `first` on, or before `end`.
 struct Limit {
   const ir::ExprNode* comparison;
   Expr first, end;        // one of them is null
   bool is_exact = false;  // it fails everywhere else
+  std::optional<TileTail> tail;
 };
 
 // The comparisons in the conditions of a loop's body that bound its variable.
@@ -74,6 +87,9 @@ class LimitFinder : public StmtVisitor {
   }
   void VisitNode(const ForNode* node) override {
     inner_.insert(node->var.node());
+    const int64_t* extent = ir::AsConstInt(node->extent);
+    if (node->for_kind == ForKind::kUnrolled && ir::IsConst(node->min, 0) && extent)
+      unrolled_[node->var.node()] = *extent;
     is_special_ |= node->for_kind == ForKind::kThread;
     analyzer_.BindRange(node->var, node->min, node->extent);
     VisitChildren(node);
@@ -144,6 +160,7 @@ class LimitFinder : public StmtVisitor {
     if (!strict) rest = rest + Const(dtype, 1);
     Limit limit;
     limit.is_exact = true;
+    limit.tail = FindTail(rest, *slope);
     if (!RemoveInner(&rest, &limit.is_exact) || !IsKnownBefore(rest)) return {};
     if (*slope < 0) {
       Expr above = rest + Const(dtype, -*slope - 1);
@@ -155,6 +172,22 @@ class LimitFinder : public StmtVisitor {
       if (*slope == 1) limit.first = Minus(Const(dtype, 1), rest);
     }
     return limit;
+  }
+
+  // Of var * slope + rest > 0.
+  std::optional<TileTail> FindTail(const Expr& rest, int64_t slope) const {
+    for (const auto& [index, extent] : unrolled_) {
+      if (slope != -extent || extent < 2 || extent > kMaxTile) continue;
+      auto linear = arith::AsLinear(rest, index);
+      if (!linear || linear->coefficient != -1) continue;
+      bool alone = true;
+      ir::ForEachExpr(linear->rest,
+                      [&](const Expr& e) { alone &= !inner_.count(e.As<VarNode>()); });
+      if (!alone) continue;
+      Expr done = loop_->var * Const(loop_->var.dtype(), extent);
+      return TileTail{Var(index), extent, analyzer_.Simplify(Minus(linear->rest, done))};
+    }
+    return {};
   }
 
   // Replaces the variables of the body by what makes `rest` least; false where that is not known.
@@ -195,7 +228,8 @@ class LimitFinder : public StmtVisitor {
   std::vector<Limit> limits_;
   std::unordered_set<const ir::ExprNode*> spoiled_;
   std::unordered_set<const VarNode*> inner_;
-  ir::VarMap lets_;  // those of them that are definitions of indices
+  std::map<const VarNode*, int64_t> unrolled_;  // loops inside, and their extents
+  ir::VarMap lets_;                             // those of them that are definitions of indices
   bool is_special_ = false;
   int nodes_ = 0;
 };
@@ -203,16 +237,19 @@ class LimitFinder : public StmtVisitor {
 // Replaces comparisons in conditions by what they are known to be there.
 class Decider : public StmtMutator {
  public:
-  std::unordered_map<const ir::ExprNode*, bool> known;
+  std::unordered_map<const ir::ExprNode*, Expr> known;
   using StmtMutator::Mutate;
+
+  void Set(const ir::ExprNode* comparison, bool value) {
+    known[comparison] = ir::IntImmNode::Make(DataType::Bool(), value, comparison->span);
+  }
 
  private:
   using StmtMutator::MutateNode;
 
   Expr Decide(const Expr& condition) {
     auto it = known.find(condition.get());
-    if (it != known.end())
-      return ir::IntImmNode::Make(DataType::Bool(), it->second, condition.span());
+    if (it != known.end()) return it->second;
     const auto* both = condition.As<ir::AndNode>();
     if (!both) return Mutate(condition);
     return ir::AndNode::Make(Decide(both->a), Decide(both->b), both->span);
@@ -269,14 +306,14 @@ class Partitioner : public AnalyzedMutator {
     int num_first = 0, num_last = 0;
     Decider before, inside, after;
     for (const Limit& limit : limits) {
-      inside.known[limit.comparison] = true;
+      inside.Set(limit.comparison, true);
       bool is_first = static_cast<bool>(limit.first);
       ++(is_first ? num_first : num_last);
       if (is_first)
         first = ir::MaxNode::Make(first, limit.first);
       else
         last = ir::MinNode::Make(last, limit.end);
-      if (limit.is_exact) (is_first ? before : after).known[limit.comparison] = false;
+      if (limit.is_exact) (is_first ? before : after).Set(limit.comparison, false);
     }
     // Behind several limits it is not known which of them fails.
     if (num_first != 1) before.known.clear();
@@ -285,19 +322,44 @@ class Partitioner : public AnalyzedMutator {
     return WithVariable(node, "_main", first, [&](const Expr& main_start) {
       last = Simple(num_last ? ir::MaxNode::Make(main_start, last) : last);
       return WithVariable(node, "_rest", last, [&](const Expr& main_stop) {
-        return MakePieces(node, {start, main_start, main_stop, stop}, {&before, &inside, &after});
+        Stmt tail = num_first == 0 ? TailByCount(node, limits) : Stmt();
+        if (!tail) tail = after.Mutate(node->body);
+        return MakePieces(node, {start, main_start, main_stop, stop},
+                          {before.Mutate(node->body), inside.Mutate(node->body), tail});
       });
     });
   }
 
+  // The body of a last tile, where all comparisons are about it: one for each number of iterations
+  // that may be left, in which they compare with a constant. Less than a whole tile is left there,
+  // or a comparison with the end of one would hold. Null where that is not known.
+  Stmt TailByCount(const ForNode* node, const std::vector<Limit>& limits) const {
+    const std::optional<TileTail>& first = limits[0].tail;
+    for (const Limit& limit : limits)
+      if (!limit.tail || limit.tail->extent != first->extent ||
+          !StructuralEqual(limit.tail->left, first->left))
+        return {};
+    DataType dtype = node->var.dtype();
+    Stmt tail;
+    for (int64_t left = 0; left < first->extent; ++left) {
+      Decider decider;
+      for (const Limit& limit : limits)
+        decider.known[limit.comparison] = ir::LTNode::Make(limit.tail->index, Const(dtype, left));
+      Stmt body = CopyWithFreshDefs(decider.Mutate(node->body));
+      tail = tail ? IfThenElseNode::Make(first->left == Const(dtype, left), body, tail, node->span)
+                  : body;
+    }
+    return tail;
+  }
+
   Stmt MakePieces(const ForNode* node, const std::array<Expr, 4>& ends,
-                  const std::array<Decider*, 3>& deciders) {
+                  const std::array<Stmt, 3>& bodies) {
     if (!Pays(node, ends)) return {};
     std::vector<Stmt> pieces;
-    for (size_t i = 0; i < deciders.size(); ++i) {
+    for (size_t i = 0; i < bodies.size(); ++i) {
       Expr extent = Simple(Minus(ends[i + 1], ends[i]));
       if (analyzer_.Bounds(extent).hi <= 0 || SameValue(ends[i + 1], ends[i])) continue;
-      Stmt piece = Piece(node, ends[i], extent, deciders[i]->Mutate(node->body));
+      Stmt piece = Piece(node, ends[i], extent, bodies[i]);
       if (i != 1) piece = CopyWithFreshDefs(piece);
       // Loops inside of it; of the others, where there is one iteration.
       if (i == 1 || ir::IsConst(extent, 1))

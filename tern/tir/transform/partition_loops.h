@@ -13,7 +13,9 @@ namespace tern::tir {
 // are apart then, and the main part has no condition. Where the range is constant, as it must be
 // for vectors, it has to be at least half of the loop. What is inside of the loops before and after
 // is partitioned again where they have one iteration; else code would grow by two bodies per loop
-// of a nest, for little. Loops stay as they are that contain a block, a barrier, a thread loop,
+// of a nest, for little. Where all comparisons are about the end of a tile, an unrolled loop of up to 8
+// iterations, what comes after has a body for each number of iterations that may be left: the last
+// tile is in registers too. Loops stay as they are that contain a block, a barrier, a thread loop,
 // shared memory or more than a thousand nodes.
 PrimFunc PartitionLoops(const PrimFunc& function);
 
