@@ -27,6 +27,12 @@ class OverflowCheck {
   }
 
   // The parts of an expression that is equal to the original.
+  bool CandidateFits(const Expr& candidate) {
+    candidate_ = candidate;
+    return PartsFit(candidate);
+  }
+
+ private:
   bool PartsFit(const Expr& expr) {
     bool fits = true;
     struct Children : ExprVisitor {
@@ -40,7 +46,6 @@ class OverflowCheck {
     return fits;
   }
 
- private:
   bool Fits(const Expr& expr) {
     // A part of the original that was not moved out of a condition: no rule does that.
     if (parts_.count(expr.get())) return true;
@@ -96,12 +101,16 @@ class OverflowCheck {
 
   void FindKnown() {
     known_.emplace_back(0, LinearSum());
+    // It has the value of the original, whatever that is made of.
+    if (auto sum = LinearSum::Of(candidate_))
+      known_.emplace_back(candidate_.dtype().bits(), std::move(*sum));
     ForEachEvaluated(original_, [&](const Expr& e) {
       if (auto sum = LinearSum::Of(e)) known_.emplace_back(e.dtype().bits(), std::move(*sum));
     });
   }
 
   const Expr& original_;
+  Expr candidate_;
   const Analyzer& analyzer_;
   Analyzer::BoundsCache* cache_;
   std::unordered_set<const ExprNode*> parts_;
@@ -133,7 +142,7 @@ void ForEachEvaluated(const Expr& expr, const std::function<void(const Expr&)>& 
 
 bool StaysInType(const Expr& candidate, const Expr& original, const Analyzer& analyzer,
                  Analyzer::BoundsCache* cache) {
-  return OverflowCheck(original, analyzer, cache).PartsFit(candidate);
+  return OverflowCheck(original, analyzer, cache).CandidateFits(candidate);
 }
 
 }  // namespace tern::arith

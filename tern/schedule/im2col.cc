@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "tern/schedule/new_block.h"
 #include "tern/schedule/schedule.h"
@@ -14,6 +16,15 @@ namespace {
 Expr Bare(const Expr& expr) {
   const auto* cast = expr.As<ir::CastNode>();
   return cast ? Bare(cast->value) : expr;
+}
+
+// Axes of which the extents of some are known: the others stay axes of their own.
+void SetDynamicApart(FusedAxes* fused, std::vector<const BlockIter*>* batch) {
+  auto is_static = [](const BlockIter* axis) { return ir::AsConstInt(axis->extent) != nullptr; };
+  if (std::none_of(fused->axes.begin(), fused->axes.end(), is_static)) return;
+  std::copy_if(fused->axes.begin(), fused->axes.end(), std::back_inserter(*batch),
+               std::not_fn(is_static));
+  std::erase_if(fused->axes, std::not_fn(is_static));
 }
 
 }  // namespace
@@ -45,6 +56,9 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     }
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
       Refuse("block " + block_name + " has no rows, no columns or no sum");
+    std::vector<const BlockIter*> batch;
+    SetDynamicApart(&rows, &batch);
+    SetDynamicApart(&columns, &batch);
     arith::Analyzer analyzer;
     if (!analyzer.CanProve(steps.extent() >= Expr(1)))
       Refuse("the sum of block " + block_name + " may be one of nothing, which has no result");
@@ -64,40 +78,71 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     }
     CheckNewBlock(made[2]);
     Expr m = rows.extent(), n = columns.extent(), k = steps.extent();
-    Buffer left = BufferNode::Make(made[0], first.dtype(), {m, k}),
-           right = BufferNode::Make(made[1], second.dtype(), {k, n}),
-           sums = BufferNode::Make(made[2], result->dtype, {m, n});
+    // The axes that stay, before two others, in a new block; those of a factor alone where it is
+    // one's.
+    using Indices = std::vector<Expr>;
+    auto add_batch = [&](NewBlock* made, const Expr& factor) {
+      Indices indices;
+      for (const BlockIter* axis : batch)
+        if (!factor.get() || UsesAxis(factor, *axis))
+          indices.push_back(made->Add(axis->var.name(), FusedAxes{{axis}}, IterKind::kSpatial));
+      return indices;
+    };
+    auto with = [](Indices indices, const Expr& i, const Expr& j) {
+      indices.insert(indices.end(), {i, j});
+      return indices;
+    };
+    auto make = [&](const std::string& name, DataType dtype, const Expr& factor, const Expr& i,
+                    const Expr& j) {
+      Indices shape;
+      for (const BlockIter* axis : batch)
+        if (!factor.get() || UsesAxis(factor, *axis)) shape.push_back(axis->extent);
+      return BufferNode::Make(name, dtype, with(shape, i, j));
+    };
+    Buffer left = make(made[0], first.dtype(), first, m, k),
+           right = make(made[1], second.dtype(), second, k, n),
+           sums = make(made[2], result->dtype, {}, m, n);
     auto fill = [&](const Buffer& buffer, const Expr& factor, const FusedAxes& a,
                     const FusedAxes& b) {
       NewBlock copy(buffer->name);
+      Indices at = add_batch(&copy, factor);
       Expr i = copy.Add("i", a, IterKind::kSpatial), j = copy.Add("j", b, IterKind::kSpatial);
       return copy.Finish(
-          {}, BufferStoreNode::Make(buffer, {i, j}, ir::Substitute(factor, copy.values)));
+          {}, BufferStoreNode::Make(buffer, with(at, i, j), ir::Substitute(factor, copy.values)));
     };
     Stmt fill_left = fill(left, first, rows, steps),
          fill_right = fill(right, second, steps, columns);
 
     NewBlock multiply(block_name);
+    Indices all = add_batch(&multiply, {}), of_left, of_right;
+    for (size_t a = 0; a < batch.size(); ++a) {
+      if (UsesAxis(first, *batch[a])) of_left.push_back(all[a]);
+      if (UsesAxis(second, *batch[a])) of_right.push_back(all[a]);
+    }
     Expr i = multiply.Add("i", rows, IterKind::kSpatial),
          j = multiply.Add("j", columns, IterKind::kSpatial),
          l = multiply.Add("l", steps, IterKind::kReduce);
-    Expr value = ReplacePart(update->value, first, ir::BufferLoadNode::Make(left, {i, l}));
-    value = ReplacePart(value, second, ir::BufferLoadNode::Make(right, {l, j}));
-    Expr old = ir::BufferLoadNode::Make(sums, {i, j});
-    Stmt step = BufferStoreNode::Make(sums, {i, j}, CombineValues(update->op, old, value));
+    Expr value =
+        ReplacePart(update->value, first, ir::BufferLoadNode::Make(left, with(of_left, i, l)));
+    value = ReplacePart(value, second, ir::BufferLoadNode::Make(right, with(of_right, l, j)));
+    Indices sum = with(all, i, j);
+    Expr old = ir::BufferLoadNode::Make(sums, sum);
+    Stmt step = BufferStoreNode::Make(sums, sum, CombineValues(update->op, old, value));
     AccessRewrite rewrite;
     rewrite.store = [&](const Buffer& stored, const std::vector<Expr>&, const Expr& value) {
-      return stored.same(result) ? BufferStoreNode::Make(sums, {i, j}, value) : Stmt();
+      return stored.same(result) ? BufferStoreNode::Make(sums, sum, value) : Stmt();
     };
     Stmt init = Substitute(RewriteAccesses(block->init, rewrite), multiply.values);
 
     NewBlock out(made[2]);
+    Indices out_batch = add_batch(&out, {});
     Expr oi = out.Add("i", rows, IterKind::kSpatial),
          oj = out.Add("j", columns, IterKind::kSpatial);
     std::vector<Expr> place;
     for (const Expr& index : update->store->indices)
       place.push_back(ir::Substitute(index, out.values));
-    Stmt store = BufferStoreNode::Make(result, place, ir::BufferLoadNode::Make(sums, {oi, oj}));
+    Stmt store = BufferStoreNode::Make(result, place,
+                                       ir::BufferLoadNode::Make(sums, with(out_batch, oi, oj)));
 
     SetBody(
         ReplaceByRow(function_->body, nest.top().get(),

@@ -275,7 +275,19 @@ class Describer {
         apart |= in_a != in_b;
       }
     }
+    SetDynamicApart(AxisRole::kRow);
+    SetDynamicApart(AxisRole::kColumn);
     return sums && apart;
+  }
+
+  // Of several rows or columns those of a dynamic extent are a batch of products of the others.
+  void SetDynamicApart(AxisRole role) {
+    auto is_static = [&](const BlockAxis& axis) {
+      return axis.role == role && ir::AsConstInt(axis.extent);
+    };
+    if (std::none_of(info_.axes.begin(), info_.axes.end(), is_static)) return;
+    for (BlockAxis& axis : info_.axes)
+      if (axis.role == role && !is_static(axis)) axis.role = AxisRole::kBatch;
   }
 
   bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {

@@ -153,7 +153,7 @@ class HostMatmul {
     if (plan_.pack) Pack(packed);
     if (!reader.empty()) Store(reader, out);
     if (facts_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
-    if (plan_.ahead) ParallelizeOuter(&schedule_, packed, WorkOf(schedule_, packed), facts_);
+    if (plan_.ahead && !transposed_) ParallelizePacking(&schedule_, packed);
   }
 
  private:
@@ -208,6 +208,10 @@ class HostMatmul {
     order.push_back(SplitsSum() ? At(Name("li")) : At(product_.sum));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
     schedule_.Reorder(order);
+  }
+
+  void ParallelizePacking(Schedule* schedule, const std::string& copy) const {
+    ParallelizeOuter(schedule, copy, WorkOf(*schedule, copy), facts_);
   }
 
   // What is computed only to be multiplied is computed on the way.
@@ -278,14 +282,15 @@ class HostMatmul {
     const std::string& sum = loops[factor.sum_dim];
     if (sum.empty() || factor.dtype != DataType::Float(32)) return false;
     order.insert(order.end(), {names[0], steps[0], names[1], steps[1], names[2]});
-    return Try(&schedule_, [&](Schedule* attempt) {
-      attempt->Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
-                     names);
-      attempt->Split(LoopOf(copy, sum), {plan_.tile.lanes}, steps);
-      attempt->Reorder(Around(copy, order));
-      attempt->Tensorize(LoopOf(copy, steps[1]),
-                         "f32_transpose_" + std::to_string(plan_.tile.lanes));
-    });
+    return transposed_ = Try(&schedule_, [&](Schedule* attempt) {
+             attempt->Split(LoopOf(copy, loops[factor.own_dim]),
+                            {plan_.tile.vectors, plan_.tile.lanes}, names);
+             attempt->Split(LoopOf(copy, sum), {plan_.tile.lanes}, steps);
+             attempt->Reorder(Around(copy, order));
+             if (plan_.ahead) ParallelizePacking(attempt, copy);
+             attempt->Tensorize(LoopOf(copy, steps[1]),
+                                "f32_transpose_" + std::to_string(plan_.tile.lanes));
+           });
   }
 
   // The results of a tile are written as vectors.
@@ -303,6 +308,7 @@ class HostMatmul {
   const Product& product_;
   const Plan& plan_;
   const MachineFacts& facts_;
+  bool transposed_ = false;  // the packed block is an instruction's then
 };
 
 // Floats of 32 and 64 bits, and integers of 32.
@@ -370,7 +376,7 @@ void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
-      factors.push_back(axis.role == AxisRole::kRow      ? (product.dynamic_rows ? 1 : plan.tile.rows)
+      factors.push_back(axis.role == AxisRole::kRow ? (product.dynamic_rows ? 1 : plan.tile.rows)
                         : axis.role == AxisRole::kColumn ? plan.tile.columns()
                                                          : 1);
     PadProduct(schedule, block, factors);

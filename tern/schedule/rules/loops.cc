@@ -235,25 +235,34 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
   Schedule::Names outer;
-  int64_t iterations = 1;
+  int64_t iterations = 1, inside = work;
+  bool dynamic = false;  // a loop of any number of iterations, of which there may be one
   for (size_t i = 0; i < loops.size() && iterations < kParallelIterations; ++i) {
     const ForNode* loop = loops[i];
     // The innermost of several stays as it is; loops are joined where they are right in each other.
     bool innermost = i > 0 && i + 1 == loops.size();
     bool apart = i > 0 && loops[i - 1]->body.get() != loop;
     if (!IsSpatialLoop(node, loop) || innermost || apart) break;
+    inside /= std::max<int64_t>(ExtentOr(loop->extent, kUnknownExtent), 1);
+    if (dynamic && inside < kTaskOperations) break;
     outer.push_back(LoopOf(block, loop->var.name()));
-    iterations = SaturatingProduct(iterations, ExtentOr(loop->extent, kParallelIterations));
+    iterations = SaturatingProduct(iterations, ExtentOr(loop->extent, 1));
+    dynamic |= !ir::AsConstInt(loop->extent);
   }
-  if (outer.empty() || iterations < 2) return;
+  if (outer.empty() || (iterations < 2 && !dynamic)) return;
   bool joined = outer.size() > 1 && Try(schedule, [&](Schedule* attempt) {
                   std::string name = FreshLoopName(*attempt, block + "_outer");
                   attempt->Parallel(LoopOf(block, attempt->Fuse(outer, name)));
                 });
-  // Else the first that has several.
-  for (size_t i = 0; i < outer.size() && !joined; ++i)
-    if (!ir::IsConst(loops[i]->extent, 1))
-      joined = Try(schedule, [&](Schedule* attempt) { attempt->Parallel(outer[i]); });
+  // Else one of them: the first that has several, or rather, where that may be one, the first that
+  // has enough for some threads.
+  auto take_first = [&](int64_t least) {
+    for (size_t i = 0; i < outer.size() && !joined; ++i)
+      if (ExtentOr(loops[i]->extent, 2) >= least)
+        joined = Try(schedule, [&](Schedule* attempt) { attempt->Parallel(outer[i]); });
+  };
+  if (dynamic) take_first(kParallelIterations / 8);
+  take_first(2);
 }
 
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps) {

@@ -18,6 +18,8 @@ inline constexpr int64_t kUnknownExtent = 128;
 inline constexpr int64_t kParallelOperations = 1 << 16;
 // Outer loops are joined until there are as many iterations for the threads.
 inline constexpr int64_t kParallelIterations = 64;
+// A loop is joined to one of a dynamic extent where each iteration is so many operations.
+inline constexpr int64_t kTaskOperations = 1 << 14;
 
 // Refuses where there is none. It lives until the next step.
 const tir::BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name);

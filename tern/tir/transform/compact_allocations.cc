@@ -81,9 +81,10 @@ class Compacter : public AnalyzedMutator {
     if (joined.empty()) return {};
     if (!joined[0].exact)
       for (size_t d = 0; d < buffer->shape.size(); ++d) {
-        // A dimension that may be longer than the buffer stays whole.
+        // A dimension that may be longer than the buffer stays whole. A single element never is.
         Range& range = joined[0].ranges[d];
-        if (!arith::ProveLessEqual(outside, range.extent, buffer->shape[d]))
+        if (!ir::IsConst(range.extent, 1) &&
+            !arith::ProveLessEqual(outside, range.extent, buffer->shape[d]))
           range = {Expr(0), AsInt64(buffer->shape[d])};
       }
     return joined[0].ranges;

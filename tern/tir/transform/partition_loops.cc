@@ -283,8 +283,9 @@ class Partitioner : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    bool is_plain = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kVectorized;
-    if (is_plain && arith::IsIndexType(node->var.dtype()))
+    bool may_part = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kVectorized ||
+                    node->for_kind == ForKind::kParallel;
+    if (may_part && arith::IsIndexType(node->var.dtype()))
       if (Stmt pieces = Partition(node)) return pieces;
     return AnalyzedMutator::MutateNode(node, self);
   }
@@ -323,6 +324,8 @@ class Partitioner : public AnalyzedMutator {
       last = Simple(num_last ? ir::MaxNode::Make(main_start, last) : last);
       return WithVariable(node, "_rest", last, [&](const Expr& main_stop) {
         Stmt tail = num_first == 0 ? TailByCount(node, limits) : Stmt();
+        if (node->for_kind == ForKind::kParallel)
+          return tail ? WithTail(node, inside.Mutate(node->body), main_stop, tail) : Stmt();
         if (!tail) tail = after.Mutate(node->body);
         return MakePieces(node, {start, main_start, main_stop, stop},
                           {before.Mutate(node->body), inside.Mutate(node->body), tail});
@@ -350,6 +353,13 @@ class Partitioner : public AnalyzedMutator {
                   : body;
     }
     return tail;
+  }
+
+  // A parallel loop stays one, and asks in each iteration.
+  Stmt WithTail(const ForNode* node, const Stmt& body, const Expr& stop, const Stmt& tail) {
+    Stmt loop = node->With(node->min, node->extent,
+                           IfThenElseNode::Make(node->var < stop, body, tail, node->span));
+    return AnalyzedMutator::MutateNode(loop.As<ForNode>(), loop);
   }
 
   Stmt MakePieces(const ForNode* node, const std::array<Expr, 4>& ends,
