@@ -133,6 +133,7 @@ class Describer {
   }
 
   BlockKind Kind(bool followed) {
+    if (info_.accesses.empty() || !info_.accesses[0].store) return BlockKind::kOpaque;
     if (Has(IterKind::kScan)) return BlockKind::kScan;
     bool reduces = Has(IterKind::kReduce);
     if (!followed) return reduces ? BlockKind::kReduction : BlockKind::kInjective;
@@ -149,7 +150,6 @@ class Describer {
   // ---- Without reductions
 
   BlockKind SpatialKind() const {
-    if (info_.accesses.empty()) return BlockKind::kOpaque;
     const BlockAccess& result = info_.accesses[0];
     BlockKind kind = BlockKind::kElementwise;
     for (const BlockAccess& access : info_.accesses) {
