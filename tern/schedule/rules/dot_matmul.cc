@@ -109,7 +109,8 @@ Plan ChoosePlan(const DotInstructions& machine, const Product& product, const Ma
   if (padded > kMostPadding * useful)
     Refuse("M, N and K padded to whole tiles are too much more work");
   ProductBlocks blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
-  plan.blocks = {EvenBlock(rows, blocks.rows, plan.rows),
+  // Any number of rows is extended to whole tiles and no further.
+  plan.blocks = {product.dynamic_rows ? plan.rows : EvenBlock(rows, blocks.rows, plan.rows),
                  EvenBlock(columns, blocks.columns, plan.columns)};
   return plan;
 }
@@ -362,15 +363,15 @@ class DotMatmul {
 
 void Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
            const DotInstructions& machine) {
-  Product product = RequireProduct(*schedule, block);
+  Product product = RequireProduct(*schedule, block, Sizes::kAllButRows);
   Plan plan = ChoosePlan(machine, product, facts, IsConstant(*schedule, product.right.name));
   if (product.result->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(
         "sums of floats are made in another order; the attribute reassociate of the function "
         "says that they may be");
   const ProductBlocks& blocks = plan.blocks;
-  bool whole = product.rows % blocks.rows == 0 && product.columns % blocks.columns == 0 &&
-               product.steps % plan.steps == 0;
+  bool whole = !product.dynamic_rows && product.rows % blocks.rows == 0 &&
+               product.columns % blocks.columns == 0 && product.steps % plan.steps == 0;
   Names pads;
   if (!whole) {
     std::vector<int64_t> factors;
@@ -381,7 +382,8 @@ void Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
                                                          : 1);
     Names before = {product.left.name, product.right.name};
     PadProduct(schedule, block, factors);
-    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)));
+    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
+                             Sizes::kAllButRows);
     for (const std::string& name : {product.right.name, product.left.name})
       if (!Contains(before, name)) pads.push_back(name);
   }

@@ -235,6 +235,7 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
   Schedule::Names outer;
+  std::vector<int64_t> works;  // of each of them, all of its iterations
   int64_t iterations = 1, inside = work;
   bool dynamic = false;  // a loop of any number of iterations, of which there may be one
   for (size_t i = 0; i < loops.size() && iterations < kParallelIterations; ++i) {
@@ -243,6 +244,7 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
     bool innermost = i > 0 && i + 1 == loops.size();
     bool apart = i > 0 && loops[i - 1]->body.get() != loop;
     if (!IsSpatialLoop(node, loop) || innermost || apart) break;
+    works.push_back(inside);
     inside /= std::max<int64_t>(ExtentOr(loop->extent, kUnknownExtent), 1);
     if (dynamic && inside < kTaskOperations) break;
     outer.push_back(LoopOf(block, loop->var.name()));
@@ -255,14 +257,14 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
                   attempt->Parallel(LoopOf(block, attempt->Fuse(outer, name)));
                 });
   // Else one of them: the first that has several, or rather, where that may be one, the first that
-  // has enough for some threads.
-  auto take_first = [&](int64_t least) {
+  // has enough for some threads each time.
+  auto take_first = [&](int64_t least, int64_t least_work) {
     for (size_t i = 0; i < outer.size() && !joined; ++i)
-      if (ExtentOr(loops[i]->extent, 2) >= least)
+      if (ExtentOr(loops[i]->extent, 2) >= least && works[i] >= least_work)
         joined = Try(schedule, [&](Schedule* attempt) { attempt->Parallel(outer[i]); });
   };
-  if (dynamic) take_first(kParallelIterations / 8);
-  take_first(2);
+  if (dynamic) take_first(kParallelIterations / 8, 16 * kParallelOperations);
+  take_first(2, 0);
 }
 
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps) {

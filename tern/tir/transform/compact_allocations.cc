@@ -14,6 +14,10 @@ namespace {
 
 using arith::AsInt64;
 
+// Elements along a dimension that a buffer of a dynamic extent may get though it has fewer: memory
+// of a static size is worth them.
+constexpr int64_t kMostGrown = 256;
+
 class Compacter : public AnalyzedMutator {
  public:
   explicit Compacter(const PrimFunc& function) : uses_(function->body) {}
@@ -81,10 +85,12 @@ class Compacter : public AnalyzedMutator {
     if (joined.empty()) return {};
     if (!joined[0].exact)
       for (size_t d = 0; d < buffer->shape.size(); ++d) {
-        // A dimension that may be longer than the buffer stays whole. A single element never is.
+        // A dimension that may be longer than the buffer stays whole, unless it is known how long
+        // it is, and the buffer's is not.
         Range& range = joined[0].ranges[d];
-        if (!ir::IsConst(range.extent, 1) &&
-            !arith::ProveLessEqual(outside, range.extent, buffer->shape[d]))
+        const int64_t* known = ir::AsConstInt(range.extent);
+        bool is_small = known && *known <= kMostGrown && !ir::AsConstInt(buffer->shape[d]);
+        if (!is_small && !arith::ProveLessEqual(outside, range.extent, buffer->shape[d]))
           range = {Expr(0), AsInt64(buffer->shape[d])};
       }
     return joined[0].ranges;
