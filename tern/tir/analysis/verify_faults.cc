@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/verify_faults.h"
 
+#include <utility>
+
 #include "tern/arith/analyzer.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
@@ -38,6 +40,8 @@ class FaultVerifier : public StmtVisitor {
     if (const auto* ramp = index.As<ir::RampNode>()) return IsOutside(ramp->base, extent);
     if (const auto* splat = index.As<ir::BroadcastNode>()) return IsOutside(splat->value, extent);
     if (!index.dtype().is_scalar() || !index.dtype().is_integer()) return false;
+    // Nothing can be accessed there: loops around it are meant to be empty.
+    if (ir::IsConst(extent, 0) && !surely_runs_) return false;
     ConstBounds at = analyzer_.Bounds(index);
     if (at.hi < 0) return true;
     if (const int64_t* size = ir::AsConstInt(extent)) return at.lo >= *size;
@@ -94,9 +98,12 @@ class FaultVerifier : public StmtVisitor {
   void VisitNode(const ForNode* node) override {
     Visit(node->min);
     Visit(node->extent);
-    if (analyzer_.Bounds(node->extent).hi <= 0) return;
+    ConstBounds steps = analyzer_.Bounds(node->extent);
+    if (steps.hi <= 0) return;
     analyzer_.BindRange(node->var, node->min, node->extent);
+    bool outer = std::exchange(surely_runs_, surely_runs_ && steps.lo > 0);
     Visit(node->body);
+    surely_runs_ = outer;
   }
   void VisitNode(const ir::LetNode* node) override { VisitLet(node); }
   void VisitNode(const LetStmtNode* node) override { VisitLet(node); }
@@ -109,6 +116,7 @@ class FaultVerifier : public StmtVisitor {
   }
 
   arith::Analyzer analyzer_;
+  bool surely_runs_ = true;  // no loop around it may be empty
   ir::Diagnostics* diagnostics_;
 };
 
