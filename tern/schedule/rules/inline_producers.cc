@@ -20,18 +20,27 @@ bool IsSpatial(BlockKind kind) {
          kind == BlockKind::kSoftmax || kind == BlockKind::kNormalization;
 }
 
+// Reads the elements of a buffer one by one, in the order in which it writes its own.
+bool ReadsAsWritten(const BlockInfo& block, const BlockAccess& read) {
+  return read.by_axes && read.axes.size() == block.axes.size() &&
+         read.axes == block.accesses[0].axes;
+}
+
 bool ShouldInline(const BlockInfo& producer, const std::vector<BlockInfo>& blocks) {
-  if (!IsSpatial(producer.kind) || !producer.members.empty()) return false;
+  if (!IsSpatial(producer.kind)) return false;
   const tir::Buffer& buffer = producer.accesses[0].buffer;
+  // The last block of a row chain: only what reads it becomes the last in its place.
+  bool ends_chain = !producer.members.empty();
   int64_t reads = 0;
   for (const BlockInfo& block : blocks)
     for (const BlockAccess& access : block.accesses) {
       if (!access.buffer.same(buffer) || access.store) continue;
       // Otherwise an element is read by many instances.
       if (!IsSpatial(block.kind) || block.axes.size() > producer.axes.size()) return false;
+      if (ends_chain && !ReadsAsWritten(block, access)) return false;
       ++reads;
     }
-  return reads == 1 || (reads > 1 && producer.operations <= kCheap);
+  return reads == 1 || (reads > 1 && !ends_chain && producer.operations <= kCheap);
 }
 
 // Elements of a buffer times their size; nothing where that is not known.
