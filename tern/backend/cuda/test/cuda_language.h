@@ -203,26 +203,31 @@ static inline void __syncwarp(unsigned mask = 0xffffffffu) {
   tern_standin::Lanes<char>("__syncwarp", mask, 0);
   tern_standin::host.order_warp();
 }
+// Narrow integers are promoted to int, as by the overloads that there are.
 template <class T>
-static inline T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+static inline auto __shfl_sync(unsigned mask, T given, int source, int width = 32) {
+  auto value = +given;
   int lane = static_cast<int>(tern_standin::state.lane);
   return tern_standin::Shuffle("__shfl_sync", mask, value,
                                (lane & ~(width - 1)) | (source & (width - 1)), width, true);
 }
 template <class T>
-static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+static inline auto __shfl_up_sync(unsigned mask, T given, unsigned delta, int width = 32) {
+  auto value = +given;
   int lane = static_cast<int>(tern_standin::state.lane), source = lane - static_cast<int>(delta);
   return tern_standin::Shuffle("__shfl_up_sync", mask, value, source, width,
                                source >= (lane & ~(width - 1)));
 }
 template <class T>
-static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+static inline auto __shfl_down_sync(unsigned mask, T given, unsigned delta, int width = 32) {
+  auto value = +given;
   int lane = static_cast<int>(tern_standin::state.lane), source = lane + static_cast<int>(delta);
   return tern_standin::Shuffle("__shfl_down_sync", mask, value, source, width,
                                source <= (lane | (width - 1)));
 }
 template <class T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
+static inline auto __shfl_xor_sync(unsigned mask, T given, int bits, int width = 32) {
+  auto value = +given;
   int lane = static_cast<int>(tern_standin::state.lane), source = lane ^ bits;
   return tern_standin::Shuffle("__shfl_xor_sync", mask, value, source, width,
                                source <= (lane | (width - 1)));
