@@ -78,54 +78,57 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     }
     CheckNewBlock(made[2]);
     Expr m = rows.extent(), n = columns.extent(), k = steps.extent();
-    // The axes that stay, before two others, in a new block; those of a factor alone where it is
-    // one's.
+    // The batch axes of an operand, in the place that a block over new axes gives them.
     using Indices = std::vector<Expr>;
-    auto add_batch = [&](NewBlock* made, const Expr& factor) {
-      Indices indices;
-      for (const BlockIter* axis : batch)
-        if (!factor.get() || UsesAxis(factor, *axis))
-          indices.push_back(made->Add(axis->var.name(), FusedAxes{{axis}}, IterKind::kSpatial));
-      return indices;
+    using Axes = std::vector<const BlockIter*>;
+    auto used_by = [&](const Expr& operand) {
+      Axes used;
+      std::copy_if(batch.begin(), batch.end(), std::back_inserter(used),
+                   [&](const BlockIter* axis) { return UsesAxis(operand, *axis); });
+      return used;
     };
-    auto with = [](Indices indices, const Expr& i, const Expr& j) {
-      indices.insert(indices.end(), {i, j});
-      return indices;
+    auto add = [](NewBlock* to, const Axes& axes) {
+      for (const BlockIter* axis : axes)
+        to->Add(axis->var.name(), FusedAxes{{axis}}, IterKind::kSpatial);
     };
-    auto make = [&](const std::string& name, DataType dtype, const Expr& factor, const Expr& i,
-                    const Expr& j) {
+    auto indices = [](const NewBlock& in, const Axes& axes, const Expr& i, const Expr& j) {
+      Indices result;
+      for (const BlockIter* axis : axes) result.push_back(in.values.at(axis->var.node()));
+      result.insert(result.end(), {i, j});
+      return result;
+    };
+    auto make = [](const std::string& name, DataType dtype, const Axes& axes, const Expr& i,
+                   const Expr& j) {
       Indices shape;
-      for (const BlockIter* axis : batch)
-        if (!factor.get() || UsesAxis(factor, *axis)) shape.push_back(axis->extent);
-      return BufferNode::Make(name, dtype, with(shape, i, j));
+      for (const BlockIter* axis : axes) shape.push_back(axis->extent);
+      shape.insert(shape.end(), {i, j});
+      return BufferNode::Make(name, dtype, shape);
     };
-    Buffer left = make(made[0], first.dtype(), first, m, k),
-           right = make(made[1], second.dtype(), second, k, n),
-           sums = make(made[2], result->dtype, {}, m, n);
-    auto fill = [&](const Buffer& buffer, const Expr& factor, const FusedAxes& a,
+    Axes left_batch = used_by(first), right_batch = used_by(second);
+    Buffer left = make(made[0], first.dtype(), left_batch, m, k),
+           right = make(made[1], second.dtype(), right_batch, k, n),
+           sums = make(made[2], result->dtype, batch, m, n);
+    auto fill = [&](const Buffer& buffer, const Expr& operand, const Axes& axes, const FusedAxes& a,
                     const FusedAxes& b) {
       NewBlock copy(buffer->name);
-      Indices at = add_batch(&copy, factor);
+      add(&copy, axes);
       Expr i = copy.Add("i", a, IterKind::kSpatial), j = copy.Add("j", b, IterKind::kSpatial);
-      return copy.Finish(
-          {}, BufferStoreNode::Make(buffer, with(at, i, j), ir::Substitute(factor, copy.values)));
+      return copy.Finish({}, BufferStoreNode::Make(buffer, indices(copy, axes, i, j),
+                                                   ir::Substitute(operand, copy.values)));
     };
-    Stmt fill_left = fill(left, first, rows, steps),
-         fill_right = fill(right, second, steps, columns);
+    Stmt fill_left = fill(left, first, left_batch, rows, steps),
+         fill_right = fill(right, second, right_batch, steps, columns);
 
     NewBlock multiply(block_name);
-    Indices all = add_batch(&multiply, {}), of_left, of_right;
-    for (size_t a = 0; a < batch.size(); ++a) {
-      if (UsesAxis(first, *batch[a])) of_left.push_back(all[a]);
-      if (UsesAxis(second, *batch[a])) of_right.push_back(all[a]);
-    }
+    add(&multiply, batch);
     Expr i = multiply.Add("i", rows, IterKind::kSpatial),
          j = multiply.Add("j", columns, IterKind::kSpatial),
          l = multiply.Add("l", steps, IterKind::kReduce);
-    Expr value =
-        ReplacePart(update->value, first, ir::BufferLoadNode::Make(left, with(of_left, i, l)));
-    value = ReplacePart(value, second, ir::BufferLoadNode::Make(right, with(of_right, l, j)));
-    Indices sum = with(all, i, j);
+    Expr value = ReplacePart(update->value, first,
+                             ir::BufferLoadNode::Make(left, indices(multiply, left_batch, i, l)));
+    value = ReplacePart(value, second,
+                        ir::BufferLoadNode::Make(right, indices(multiply, right_batch, l, j)));
+    Indices sum = indices(multiply, batch, i, j);
     Expr old = ir::BufferLoadNode::Make(sums, sum);
     Stmt step = BufferStoreNode::Make(sums, sum, CombineValues(update->op, old, value));
     AccessRewrite rewrite;
@@ -135,14 +138,14 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     Stmt init = Substitute(RewriteAccesses(block->init, rewrite), multiply.values);
 
     NewBlock out(made[2]);
-    Indices out_batch = add_batch(&out, {});
+    add(&out, batch);
     Expr oi = out.Add("i", rows, IterKind::kSpatial),
          oj = out.Add("j", columns, IterKind::kSpatial);
     std::vector<Expr> place;
     for (const Expr& index : update->store->indices)
       place.push_back(ir::Substitute(index, out.values));
     Stmt store = BufferStoreNode::Make(result, place,
-                                       ir::BufferLoadNode::Make(sums, with(out_batch, oi, oj)));
+                                       ir::BufferLoadNode::Make(sums, indices(out, batch, oi, oj)));
 
     SetBody(
         ReplaceByRow(function_->body, nest.top().get(),
