@@ -280,7 +280,7 @@ class Describer {
     return sums && apart;
   }
 
-  // Of several rows or columns those of a dynamic extent are a batch of products of the others.
+  // Of several M or N axes the dynamic ones are batch axes of a matmul of the static ones.
   void SetDynamicApart(AxisRole role) {
     auto is_static = [&](const BlockAxis& axis) {
       return axis.role == role && ir::AsConstInt(axis.extent);

@@ -109,7 +109,7 @@ Plan ChoosePlan(const DotInstructions& machine, const Product& product, const Ma
   if (padded > kMostPadding * useful)
     Refuse("M, N and K padded to whole tiles are too much more work");
   ProductBlocks blocks = ChooseBlocks(rows, columns, plan.rows, plan.columns, steps * bytes, facts);
-  // Any number of rows is extended to whole tiles and no further.
+  // A dynamic M is padded to whole tiles and no further.
   plan.blocks = {product.dynamic_rows ? plan.rows : EvenBlock(rows, blocks.rows, plan.rows),
                  EvenBlock(columns, blocks.columns, plan.columns)};
   return plan;

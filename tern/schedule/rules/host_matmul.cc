@@ -31,7 +31,7 @@ constexpr int64_t kPackedStreams = 4;
 // Columns that one thread takes at least where the right factor is not packed.
 constexpr int64_t kStreamColumns = 2048;
 
-// Threads share the columns of a product of any number of rows where there are so many blocks.
+// With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
 constexpr int64_t kDynamicRowBlocks = 8;
 
 // How one product is computed.
@@ -45,7 +45,7 @@ struct Plan {
   // do.
   bool columns_first = false;
   // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
-  // thread has a block of both. No rows: all of them, however many they are.
+  // thread has a block of both. 0 rows: M is dynamic, and one block.
   int64_t block_columns = 0, block_rows = 0;
   // Steps of the sum that are added to the result at a time; 0: all.
   int64_t block_steps = 0;
@@ -120,7 +120,7 @@ Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes
   plan.columns_first = right == Right::kInRows && !plan.pack;
   ProductBlocks blocks = ChooseBlocks(rows, columns, tile.rows, tile.columns(),
                                       product.steps * product.right.bytes(), facts, true);
-  // Any number of rows is one block: threads share the columns, or where these are few, the tiles.
+  // A dynamic M is one block.
   plan.block_rows = product.dynamic_rows ? 0 : blocks.rows;
   plan.block_columns = blocks.columns;
   return plan;
