@@ -6,6 +6,7 @@
 
 #include "tern/backend/vulkan/common/spirv.h"
 #include "tern/backend/vulkan/runtime/check_module.h"
+#include "tern/backend/vulkan/runtime/spirv_tools.h"
 
 namespace tern::vulkan {
 
@@ -41,6 +42,7 @@ Shader::Shader(std::string_view bytes) : code(bytes.size() / 4) {
     TERN_THROW(ValueError) << "no SPIR-V module: " << bytes.size() << " bytes";
   std::memcpy(code.data(), bytes.data(), bytes.size());
   CheckModule(code);
+  ValidateWithSpirvTools(code);
   for (size_t at = kHeaderWords; at < code.size(); at += code[at] >> 16)
     Read(code[at] & 0xffff, code.data() + at + 1, (code[at] >> 16) - 1);
 }

@@ -2,14 +2,17 @@
 //
 // Modules with words that somebody changed: whatever they are, they are refused or they run, and
 // neither the check nor the driver ends the process.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 
 #include "tern/backend/vulkan/runtime/check_module.h"
+#include "tern/backend/vulkan/runtime/spirv_tools.h"
 #include "tern/compile.h"
 #include "tern/runtime/test_data/device_plugin_test.h"
 #include "tern/tir/text.h"
@@ -111,6 +114,27 @@ std::string WhyRefused(const Words& words) {
   return "";
 }
 
+// Launches the one kernel, and says on stderr why that was refused.
+void Launch(const DeviceArtifact& artifact) {
+  const auto& [name, info] = *artifact.fmap.begin();
+  const DeviceKind& kind = GetDeviceKind("vulkan");
+  Tensor memory = Tensor::Empty({4096}, DataType::Float(32), {kind.device_type(), 0});
+  std::vector<ffi::Any> args{0};
+  for (DataType type : info.args)
+    args.push_back(type.is_handle()  ? ffi::Any(memory->data())
+                   : type.is_float() ? ffi::Any(1.0)
+                                     : ffi::Any(3));
+  for (const std::string& tag : info.launch_tags)
+    args.push_back(ffi::Any(tag.starts_with("block") ? 2 : 32));
+  try {
+    ffi::Function kernel = CreateDeviceModule(artifact)->GetFunction(name);
+    kernel.CallPacked(std::vector<ffi::AnyView>(args.begin(), args.end()));
+    kind.Synchronize(0);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "  %s\n", error.what());
+  }
+}
+
 TEST(VulkanMutants, AreCheckedWithoutADriver) {
   DeviceArtifact artifact = MakeArtifact();
   Words words = WordsOf(artifact.payload.begin()->second);
@@ -150,6 +174,36 @@ TEST(VulkanMutants, WhatIsWrongIsNamed) {
             "Tern uses there");
 }
 
+#ifdef TERN_TEST_SPIRV_TOOLS
+// A type that there is none of, in a module by another compiler: CheckModule leaves it to
+// SPIRV-Tools.
+TEST(VulkanMutantsDeathTest, SpirvToolsAreAskedWherePresent) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  LoadPlugin("vulkan");
+  if (GetDeviceKind("vulkan").Count() == 0) GTEST_SKIP() << "SKIPPED: no Vulkan device";
+  Words words = WordsOf(MakeArtifact().payload.begin()->second);
+  words[2] = 8 << 16;
+  Words wrong = words;
+  constexpr uint32_t kTypeFloat = 3 << 16 | 22;
+  auto type = std::find(wrong.begin() + 5, wrong.end(), kTypeFloat);
+  ASSERT_NE(type, wrong.end());
+  type[2] = 24;
+  EXPECT_EQ(WhyRefused(wrong), "");
+  EXPECT_EXIT(
+      {
+        // Whoever asks for the name gets the one that is loaded already.
+        if (!dlopen(TERN_TEST_SPIRV_TOOLS, RTLD_NOW)) std::fprintf(stderr, "%s\n", dlerror());
+        if (!vulkan::ValidateWithSpirvTools(words)) std::exit(1);
+        DeviceArtifact artifact = MakeArtifact();
+        artifact.payload.begin()->second.assign(reinterpret_cast<const char*>(wrong.data()),
+                                                wrong.size() * 4);
+        Launch(artifact);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "no SPIR-V module: SPIRV-Tools refuse it at word .*24");
+}
+#endif
+
 // One process for all; what it was at is the last thing that it says.
 TEST(VulkanMutantsDeathTest, DoNotEndTheDriver) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -159,30 +213,13 @@ TEST(VulkanMutantsDeathTest, DoNotEndTheDriver) {
   EXPECT_EXIT(
       {
         DeviceArtifact artifact = MakeArtifact();
-        const KernelInfo& info = artifact.fmap.begin()->second;
         std::string& payload = artifact.payload.begin()->second;
-        const DeviceKind& kind = GetDeviceKind("vulkan");
-        Tensor memory = Tensor::Empty({4096}, DataType::Float(32), {kind.device_type(), 0});
         Mutations mutations(WordsOf(payload));
         for (int i = 0; i < 200; ++i) {
           Words mutant = mutations.Next();
           payload.assign(reinterpret_cast<const char*>(mutant.data()), mutant.size() * 4);
-          std::vector<ffi::Any> args{0};
-          for (DataType type : info.args)
-            args.push_back(type.is_handle()  ? ffi::Any(memory->data())
-                           : type.is_float() ? ffi::Any(1.0)
-                                             : ffi::Any(3));
-          for (const std::string& tag : info.launch_tags)
-            args.push_back(ffi::Any(tag.starts_with("block") ? 2 : 32));
           std::fprintf(stderr, "mutant %d\n", i);
-          try {
-            ffi::Function kernel =
-                CreateDeviceModule(artifact)->GetFunction(artifact.fmap.begin()->first);
-            kernel.CallPacked(std::vector<ffi::AnyView>(args.begin(), args.end()));
-            kind.Synchronize(0);
-          } catch (const Error& error) {
-            std::fprintf(stderr, "  %s\n", error.what());
-          }
+          Launch(artifact);
         }
         std::exit(0);
       },
