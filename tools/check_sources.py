@@ -16,7 +16,7 @@ LAYERS = {
     "tir": ["ffi", "ir", "arith", "target"],
     "tir/interpreter": ["ffi", "ir", "arith", "target", "tir", "runtime"],
     "schedule": ["ffi", "ir", "arith", "target", "tir"],
-    "frontend": ["ffi", "runtime"],
+    "frontend": ["ffi", "ir"],
     "codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "runtime"],
     "backend/*/schedule": ["ffi", "ir", "arith", "target", "tir", "schedule"],
     "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime",

@@ -35,7 +35,8 @@ struct CtsOptions {
 };
 int Cts(const CtsOptions& options);
 
-// What is in a compiled file. Nothing of it is executed. Fails where any of it was altered.
+// What is in a compiled file or an ONNX model. Nothing of it is executed. Fails where any of it was
+// altered.
 struct InspectOptions {
   std::string input, format;
 };

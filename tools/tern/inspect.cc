@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tern inspect: what is in a compiled file. Nothing of it is executed, all of it is verified, and
-// what it says of itself stays on its line.
+// tern inspect: what is in a compiled file, or in an ONNX model. Nothing of it is executed, all of
+// it is verified, and what it says of itself stays on its line.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/sha256.h"
-#include "tools/tern/commands.h"
+#include "tools/tern/inspect.h"
 
 namespace tern::tools {
 namespace {
@@ -66,11 +66,6 @@ void PrintSources(const std::string& path, const std::vector<Source>& sources,
     std::string text = isatty(STDOUT_FILENO) ? ffi::Escaped(source->text, true) : source->text;
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
-}
-
-// A line of what the file says.
-void PrintLine(const char* what, const std::string& text) {
-  std::printf("%-10s %s\n", what, ffi::Escaped(text).c_str());
 }
 
 void PrintHead(const runtime::Artifact& artifact) {
@@ -135,7 +130,15 @@ void Show(const runtime::Artifact& artifact, const std::vector<ffi::Module>& mod
 
 }  // namespace
 
+void PrintLine(const char* what, const std::string& text) {
+  std::printf("%-10s %s\n", what, ffi::Escaped(text).c_str());
+}
+
 int Inspect(const InspectOptions& options) {
+  if (options.input.ends_with(".onnx")) {
+    InspectOnnx(options);
+    return 0;
+  }
   std::optional<runtime::Artifact> artifact;
   std::vector<ffi::Module> modules;
   try {

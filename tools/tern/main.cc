@@ -77,9 +77,10 @@ void AddRun(CLI::App* app, int* exit_code) {
 
 void AddInspect(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file");
-  command->add_option("input", options->input, "x.so or x.tern")->required();
-  command->add_option("--format", options->format, "print the source of this format only");
+  CLI::App* command = app->add_subcommand("inspect", "show what is in a compiled file or a model");
+  command->add_option("input", options->input, "x.so, x.tern or x.onnx")->required();
+  command->add_option("--format", options->format,
+                      "print the source of this format only; of a model: nodes");
   command->callback([options, exit_code] { *exit_code = Inspect(*options); });
 }
 

@@ -2,7 +2,7 @@
 //
 // An ONNX model as plain structs, named as in onnx.proto.
 //
-// Strings and weights are views of the mapped file; `Model::file` and `Tensor::owner` keep it
+// Strings and weights are views of the mapped file, which `Model::file` and `Tensor::file` keep
 // mapped. What is here was checked against the bytes it came from (reader.h), and against
 // nothing else: names may be unknown, types and shapes may contradict each other.
 #ifndef TERN_FRONTEND_ONNX_MODEL_H_
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tern/ffi/dtype.h"
+#include "tern/ir/mapped_file.h"
 
 namespace tern::frontend::onnx {
 
@@ -57,10 +58,14 @@ std::optional<DataType> DataTypeOf(ElemType type);
 // Of an element, 2 to 128; 0 for strings and for what has no name.
 int BitsOf(ElemType type);
 
-// Bytes, and what keeps them where they are.
-struct SharedBytes {
+// Elements, row major, little endian, at any address; those of less than a byte are packed, the
+// first one in the low bits.
+struct TensorData {
   std::string_view bytes;
-  std::shared_ptr<const void> owner;
+  // The file whose bytes they are, or null: then they are those of `decoded`, or of whoever gave
+  // the model's bytes.
+  std::shared_ptr<const ir::MappedFile> file;
+  std::shared_ptr<const std::string> decoded;
 };
 
 // A dense tensor. Its data are as many as its dims say.
@@ -69,16 +74,16 @@ struct Tensor {
   std::vector<int64_t> dims;  // none is negative, and their product is an int64_t
   ElemType type = ElemType::kUndefined;
   bool is_external = false;  // in a file of its own
-  // The elements where they lie in the file as Data() gives them, and Strings() apart. Otherwise
-  // `fields` is the whole TensorProto, to be decoded.
+  // The elements, where they lie in the file as TensorData has them; else `fields` is the whole
+  // TensorProto, to be decoded.
   std::string_view raw, fields;
-  std::shared_ptr<const void> owner;
+  std::shared_ptr<const ir::MappedFile> file;  // that `raw` is of; null for a model in memory
 
   int64_t NumElements() const;
-  // Row major, little endian, less than a byte packed with the first element in the low bits; bools
-  // are 0 or 1. A view of the file, or, where that has them in another form (int32_data, ...), a
-  // decoded copy. An error for strings.
-  SharedBytes Data() const;
+  int64_t NumBytes() const;  // of Data(); 0 of strings
+  // A view of the file where that has them in this form, else decoded (int32_data, ...). Bools are
+  // 0 or 1. An error for strings, and for values that the type does not have.
+  TensorData Data() const;
   // Of ElemType::kString.
   std::vector<std::string_view> Strings() const;
 };
@@ -166,8 +171,11 @@ struct Graph {
   std::vector<ValueInfo> inputs, outputs, value_infos;
 };
 
+// "ai.onnx" is written "", which means the same; so are all domains in these structs.
+std::string_view WithoutDefault(std::string_view domain);
+
 struct OpsetId {
-  std::string_view domain;  // "" and "ai.onnx" are the same; always "" here
+  std::string_view domain;
   int64_t version = 0;
 };
 
@@ -187,9 +195,8 @@ struct Metadata {
 };
 
 struct Model {
-  std::string path;  // for messages
-  std::shared_ptr<const void> file;
-  uint64_t file_bytes = 0;
+  std::string path;                            // for messages
+  std::shared_ptr<const ir::MappedFile> file;  // null for a model in memory
   int64_t ir_version = 0, model_version = 0;
   std::string_view producer_name, producer_version, domain;
   std::vector<OpsetId> opsets;

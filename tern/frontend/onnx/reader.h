@@ -16,15 +16,13 @@ namespace tern::frontend::onnx {
 // The model, and the files with its external data, which must lie in the model's folder: they are
 // mapped, and must not be cut short while anything refers to them.
 Model ReadModel(const std::string& path);
-// A model in memory that `owner` keeps there; `name` is for messages. It has no folder, so that
-// external data are an error.
-Model ParseModel(std::string_view bytes, std::shared_ptr<const void> owner,
-                 const std::string& name = "model");
+// A model in memory, which outlives it; `name` is for messages. It has no folder, so that external
+// data are an error.
+Model ParseModel(std::string_view bytes, const std::string& name = "model");
 
 // A file with one TensorProto, as those of recorded inputs and outputs are (input_0.pb).
 Tensor ReadTensor(const std::string& path);
-Tensor ParseTensor(std::string_view bytes, std::shared_ptr<const void> owner,
-                   const std::string& name = "tensor");
+Tensor ParseTensor(std::string_view bytes, const std::string& name = "tensor");
 
 }  // namespace tern::frontend::onnx
 
