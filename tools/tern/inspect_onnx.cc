@@ -65,9 +65,8 @@ void PrintInputs(const onnx::Model& model) {
 void PrintSummary(const onnx::Model& model) {
   std::printf("%s: ONNX model of IR version %lld", model.path.c_str(),
               static_cast<long long>(model.ir_version));
-  if (!model.producer_name.empty())
-    std::printf(", made by %s %s", Text(model.producer_name).c_str(),
-                Text(model.producer_version).c_str());
+  if (!model.producer_name.empty()) std::printf(", made by %s", Text(model.producer_name).c_str());
+  if (!model.producer_version.empty()) std::printf(" %s", Text(model.producer_version).c_str());
   std::printf("\n");
   for (const onnx::OpsetId& opset : model.opsets)
     PrintLine("opset", std::string(opset.domain.empty() ? "ai.onnx" : opset.domain) + " " +
@@ -153,9 +152,11 @@ std::string AttributeText(const onnx::Attribute& attribute) {
     case Kind::kStrings:
       return List(attribute.strings, StringText);
     case Kind::kTensor:
+      return TensorText(attribute.tensors[0]);
     case Kind::kTensors:
       return List(attribute.tensors, TensorText);
     case Kind::kType:
+      return onnx::TypeText(attribute.types[0]);
     case Kind::kTypes:
       return List(attribute.types, onnx::TypeText);
     default:
