@@ -54,6 +54,8 @@ config.available_features |= {"standin-" + os.path.basename(path) for path in gl
 config.available_features |= set(lit_config.params["features"].split(","))
 
 # What some tests need and few machines have.
+if subprocess.run(["python3", "-c", "import numpy"], capture_output=True).returncode == 0:
+    config.available_features.add("numpy")
 if any(subprocess.run(["python3", "-c", f"import ctypes; ctypes.CDLL('{name}').cblas_sgemm"], capture_output=True).returncode == 0
        for name in ("libopenblas.so.0", "libblis.so.4", "libcblas.so.3", "libblas.so.3")):
     config.available_features.add("blas")
