@@ -41,20 +41,21 @@ void Initialize() {
     tir::RegisterPasses();
     schedule::RegisterHostRules();
     schedule::RegisterDeviceRules();
-    ir::RegisterPass({"default_schedules", "functions without a schedule have that of the rules",
+    ir::RegisterPass({"default_schedules",
+                      "let the target's rules schedule functions without a schedule",
                       [](const ir::IRModule& module) {
                         return tir::MapFunctions(module, [](const tir::PrimFunc& function) {
                           return schedule::ApplyDefaultSchedule(function);
                         });
                       }});
     ir::RegisterPass(
-        {"apply_schedules", "functions are as their schedules say", [](const ir::IRModule& module) {
+        {"apply_schedules", "apply the schedules of functions", [](const ir::IRModule& module) {
            return tir::MapFunctions(module, schedule::ApplySchedule);
          }});
-    ir::RegisterPass(
-        {"bind_threads", "functions for a device run on threads", [](const ir::IRModule& module) {
-           return tir::MapFunctions(module, schedule::BindThreads);
-         }});
+    ir::RegisterPass({"bind_threads", "bind loops of device functions to threads where no rule did",
+                      [](const ir::IRModule& module) {
+                        return tir::MapFunctions(module, schedule::BindThreads);
+                      }});
     codegen::RegisterTargetCurrent();
     RegisterBackends();
     codegen::LookOutside();
@@ -88,7 +89,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "partition_loops",
                                      "simplify",
                                      "unroll_loops",
-                                     "move_vectors",
+                                     "vectorize_accesses",
                                      "vectorize_loops",
                                      "rewrite_unsafe_selects",
                                      "scalarize_vectors",
@@ -99,7 +100,7 @@ std::vector<std::string> LoweringPasses(const target::Target& target,
                                      "remove_dead_code",
                                      "split_host_device",
                                      is_plain ? "make_plain_api" : "make_packed_api",
-                                     "contract_products",
+                                     "contract_fma",
                                      "lower_intrinsics",
                                      "legalize_compute",
                                      "legalize_storage",

@@ -216,8 +216,8 @@ std::string Schedule::CacheWrite(const std::string& block, const std::string& bu
             [&]() -> Names { return {Cache(block, buffer, scope, name, true)}; })[0];
 }
 
-void Schedule::ShareRead(const std::string& block_name, const std::string& copy_name) {
-  Do("share_read", {block_name, copy_name}, [&]() -> Names {
+void Schedule::ReuseCache(const std::string& block_name, const std::string& copy_name) {
+  Do("reuse_cache", {block_name, copy_name}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     const BlockNode* copy = FindBlock(copy_name);
     const AllocateNode* allocation = FindTemporary(copy_name);

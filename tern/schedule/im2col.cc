@@ -70,7 +70,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
       std::swap(first, second);
     }
 
-    Names made = {block_name + "_left", block_name + "_right", block_name + "_sums"};
+    Names made = {block_name + "_a", block_name + "_b", block_name + "_c"};
     for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
     for (const std::string& name : made) {
       CheckNewBuffer(name);

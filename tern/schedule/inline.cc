@@ -100,8 +100,8 @@ std::vector<const StmtNode*> ReadersOf(const Stmt& root, const Buffer& buffer) {
 
 }  // namespace
 
-void Schedule::Inline(const std::string& block_name) {
-  Do("inline", {block_name}, [&]() -> Names {
+void Schedule::ComputeInline(const std::string& block_name) {
+  Do("compute_inline", {block_name}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     const BufferStoreNode* store = ElementStore(block);
     Nest nest = NestOf(function_->body, block);
@@ -136,8 +136,8 @@ void Schedule::Inline(const std::string& block_name) {
   });
 }
 
-void Schedule::ReverseInline(const std::string& block_name) {
-  Do("reverse_inline", {block_name}, [&]() -> Names {
+void Schedule::ReverseComputeInline(const std::string& block_name) {
+  Do("reverse_compute_inline", {block_name}, [&]() -> Names {
     const BlockNode* consumer = FindBlock(block_name);
     const BufferStoreNode* after = ElementStore(consumer);
     Nest nest = NestOf(function_->body, consumer);

@@ -283,8 +283,8 @@ bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, int64_t at, cons
   return true;
 }
 
-Schedule::Names Schedule::Partition(const std::string& name, int64_t at, Names names) {
-  return Do("partition", Texts(name, {at}), [&] {
+Schedule::Names Schedule::LoopPartition(const std::string& name, int64_t at, Names names) {
+  return Do("loop_partition", Texts(name, {at}), [&] {
     const ForNode* loop = FindLoop(name);
     CheckSerial(loop);
     names = NamesOr(names, loop->var.name(), 2);

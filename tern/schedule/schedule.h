@@ -37,7 +37,7 @@ class Schedule {
   const tir::PrimFunc& function() const { return function_; }
   const Trace& trace() const { return trace_; }
 
-  // ---- Loops (loops.cc, merge.cc)
+  // ---- Loops (loops.cc, fuse_siblings.cc)
 
   // A loop becomes a nest of one more than there are factors, the innermost of the last factor; the
   // outermost is as long as it takes. Where the extent is no multiple, the iterations beyond it do
@@ -52,10 +52,10 @@ class Schedule {
   // their names: those given, or i_0, i_1; blocks in the second are called name_1, or with the next
   // number that is free. Both parts of a reduction of a known number of steps are reductions, which
   // other steps take.
-  Names Partition(const std::string& loop, int64_t at, Names names = {});
+  Names LoopPartition(const std::string& loop, int64_t at, Names names = {});
   // Two loops of the same length, one behind the other, become one that does both: the second. An
   // iteration of it may not touch what later ones of the first write, nor write what they read.
-  void Merge(const std::string& first, const std::string& second);
+  void FuseSiblings(const std::string& first, const std::string& second);
   // How a loop runs. All but Unroll need iterations that are independent; the threads of a block,
   // and the lanes of a vector, may also share a reduction.
   void Parallel(const std::string& loop);
@@ -76,12 +76,12 @@ class Schedule {
   // possible. Returns its loops.
   Names ReverseComputeAt(const std::string& block, const std::string& loop, Names names = {});
   // A block is computed wherever its result is read, and the buffer is gone.
-  void Inline(const std::string& block);
+  void ComputeInline(const std::string& block);
   // A block that reads one result of another becomes part of that one, and the buffer between them
   // is gone.
-  void ReverseInline(const std::string& block);
+  void ReverseComputeInline(const std::string& block);
 
-  // ---- Memory (cache.cc, layout.cc, widen.cc)
+  // ---- Memory (cache.cc, layout.cc, set_dtype.cc)
 
   // The block reads a copy of what it reads of a buffer. The name is that of the copy, and of the
   // block that makes it: the one given, or buffer_scope.
@@ -91,7 +91,7 @@ class Schedule {
   std::string CacheWrite(const std::string& block, const std::string& buffer,
                          const std::string& scope, std::string name = "");
   // A block reads the copy that cache_read made for another one before it.
-  void ShareRead(const std::string& block, const std::string& copy);
+  void ReuseCache(const std::string& block, const std::string& copy);
   void SetScope(const std::string& buffer, const std::string& scope);
   // The stride of a dimension, in elements, is `offset` more than a multiple of `factor`.
   void StorageAlign(const std::string& buffer, int64_t dimension, int64_t factor,
@@ -100,7 +100,7 @@ class Schedule {
   void TransformLayout(const std::string& buffer, const IndexMap& map);
   // Elements of an allocated buffer are of a wider type: they are converted when they are stored,
   // and not when they are read.
-  void Widen(const std::string& buffer, DataType dtype);
+  void SetDtype(const std::string& buffer, DataType dtype);
 
   // ---- Reductions (reductions.cc)
 
@@ -118,21 +118,21 @@ class Schedule {
   // A convolution, or another sum of products whose axes are not all indices, becomes a product of
   // matrices: the windows, one in a row, times the weights. Returns the names of the blocks and
   // buffers of the left factor, of the right one and of the result, which is copied to where it
-  // belongs: those given, or block_left, block_right, block_sums. An axis of a dynamic extent stays
+  // belongs: those given, or block_a, block_b, block_c. An axis of a dynamic extent stays
   // one of its own, before the others, where rows or columns have static ones beside it.
   Names Im2col(const std::string& block, Names names = {});
   // A convolution whose windows move by one is computed in tiles of m results along each window, by
   // Winograd's minimal filters: fewer products, other roundings. The number of tiles is extended to
   // a multiple. Returns the names of buffers and blocks: the image by channels with its border, its
   // transformed tiles, the transformed weights, the sums of products, the tiles of the result;
-  // those given, or block_image, block_left, block_right, block_sums, block_tiles.
+  // those given, or block_input, block_a, block_b, block_gemm, block_output.
   Names Winograd(const std::string& block, int64_t m, int64_t multiple = 1, Names names = {});
   // A reduction over windows of known sizes reads a copy of the image with its border, in which the
   // last dimensions are one: a window is at the next place for the next position. All places are
   // computed, those between the rows too, and as many more as make a multiple. Returns the names of
-  // the copy and of the result, which is copied to where it belongs: those given, or block_image,
-  // block_sums.
-  Names FlattenWindows(const std::string& block, int64_t multiple, Names names = {});
+  // the copy and of the result, which is copied to where it belongs: those given, or block_input,
+  // block_output.
+  Names FlattenSpatial(const std::string& block, int64_t multiple, Names names = {});
 
   // ---- Parts as units (tensorize.cc)
 

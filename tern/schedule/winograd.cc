@@ -293,7 +293,7 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
     CheckMayReassociate(block, "products are combined");
     conv.result = SoleResult(block);
     Names made;
-    for (const char* what : {"image", "left", "right", "sums", "tiles"})
+    for (const char* what : {"input", "a", "b", "gemm", "output"})
       made.push_back(block_name + "_" + what);
     for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
     Transformer transformer(conv, block_name, made, m, multiple, conv.image.dtype());

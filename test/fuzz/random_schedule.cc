@@ -279,7 +279,7 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
       return call("reorder", some);
     }
     case 8:
-      return call("partition", {loop(), number(5)});
+      return call("loop_partition", {loop(), number(5)});
     case 9:
     case 10:
       return call("compute_at", {block(), loop()});
@@ -287,9 +287,9 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
     case 12:
       return call("reverse_compute_at", {block(), loop()});
     case 13:
-      return call("inline", {block()});
+      return call("compute_inline", {block()});
     case 14:
-      return call("reverse_inline", {block()});
+      return call("reverse_compute_inline", {block()});
     case 15:
       return call("cache_read", {block(), random->Pick(buffers), random->Pick(scopes)});
     case 16:
@@ -300,7 +300,7 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
                  : call("storage_align", {random->Pick(names.temporaries), "0", number(8), "0"});
     case 18:
       return random->OneIn(3)
-                 ? call("widen",
+                 ? call("set_dtype",
                         {random->Pick(names.temporaries), random->OneIn(2) ? "int64" : "float64"})
                  : call("transform_layout", {random->Pick(names.temporaries), random->Pick(maps)});
     case 19:
@@ -309,9 +309,9 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
     case 20:
       return call("rfactor", {loop()});
     case 21:
-      return call("flatten_windows", {block(), number(8)});
+      return call("flatten_spatial", {block(), number(8)});
     case 22:
-      return call("merge", {loop(), loop()});
+      return call("fuse_siblings", {loop(), loop()});
     default:
       return random->OneIn(2) ? call("pad_einsum", {block(), number(4), number(4), number(4)})
                               : call("pipeline", {loop(), "0", "1"});

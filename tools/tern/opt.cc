@@ -32,7 +32,7 @@ void ListRules() {
     std::string kinds;
     for (schedule::BlockKind kind : rule->kinds)
       kinds += (kinds.empty() ? "" : ", ") + std::string(schedule::BlockKindName(kind));
-    std::printf("%-24s %3d  %s: %s\n", rule->name.c_str(), rule->priority,
+    std::printf("%-26s %3d  %s: %s\n", rule->name.c_str(), rule->priority,
                 kinds.empty() ? "any block" : kinds.c_str(), rule->description.c_str());
   }
 }

@@ -211,7 +211,7 @@ class Describer {
     for (const Expr& index : access.indices) {
       if (std::optional<Window> window = WindowOf(index)) {
         any |= of_one || window->inside;
-        info_.axes[window->position].role = AxisRole::kPosition;
+        info_.axes[window->position].role = AxisRole::kPixel;
         if (window->inside) info_.axes[*window->inside].role = AxisRole::kWindow;
         continue;
       }
@@ -267,16 +267,16 @@ class Describer {
       bool in_a = Contains(a, i), in_b = Contains(b, i);
       if (axis.kind == IterKind::kReduce) {
         if (!in_a || !in_b) return false;
-        axis.role = AxisRole::kSum;
+        axis.role = AxisRole::kK;
         sums = true;
       } else {
         if (!in_a && !in_b) return false;
-        axis.role = in_a && in_b ? AxisRole::kBatch : in_a ? AxisRole::kRow : AxisRole::kColumn;
+        axis.role = in_a && in_b ? AxisRole::kBatch : in_a ? AxisRole::kM : AxisRole::kN;
         apart |= in_a != in_b;
       }
     }
-    SetDynamicApart(AxisRole::kRow);
-    SetDynamicApart(AxisRole::kColumn);
+    SetDynamicApart(AxisRole::kM);
+    SetDynamicApart(AxisRole::kN);
     return sums && apart;
   }
 
@@ -296,16 +296,14 @@ class Describer {
     for (size_t i = 0; i < info_.axes.size(); ++i) {
       BlockAxis& axis = info_.axes[i];
       bool in_image = Contains(image, i), in_weights = Contains(weights, i);
-      if (axis.role == AxisRole::kPosition) {
+      if (axis.role == AxisRole::kPixel) {
         if (in_weights) return false;
       } else if (axis.kind == IterKind::kReduce) {
         if (!in_image || !in_weights) return false;
-        if (axis.role != AxisRole::kWindow) axis.role = AxisRole::kSum;
+        if (axis.role != AxisRole::kWindow) axis.role = AxisRole::kK;
       } else {
         if (!in_image && !in_weights) return false;
-        axis.role = !in_weights ? AxisRole::kBatch
-                    : in_image  ? AxisRole::kGroup
-                                : AxisRole::kColumn;
+        axis.role = !in_weights ? AxisRole::kBatch : in_image ? AxisRole::kGroup : AxisRole::kN;
       }
     }
     return true;
@@ -326,9 +324,8 @@ const char* BlockKindName(BlockKind kind) {
 }
 
 const char* AxisRoleName(AxisRole role) {
-  static constexpr const char* kNames[] = {"spatial",  "reduce", "scan",   "opaque",
-                                           "batch",    "row",    "column", "sum",
-                                           "position", "window", "group"};
+  static constexpr const char* kNames[] = {"spatial", "reduce", "scan",  "opaque", "batch", "M",
+                                           "N",       "K",      "pixel", "window", "group"};
   return kNames[static_cast<int>(role)];
 }
 

@@ -21,8 +21,8 @@ enum class BlockKind {
   // Some axes reduce.
   kReduction,
   kPooling,      // of windows that slide along spatial axes
-  kMatmul,       // a sum of products of two factors, each indexed by axes alone
-  kConvolution,  // a sum of products of windows and weights
+  kMatmul,       // GEMM: operands A and B, each indexed by axes alone
+  kConvolution,  // windows of the input times weights
   // Any axes.
   kScatter,  // an index of what is written is read from memory
   kScan,     // an axis is a scan
@@ -40,17 +40,14 @@ enum class AxisRole {
   kReduce,
   kScan,
   kOpaque,
-  // Of matrix products: in both factors and the result; in the first and in the second factor and
-  // the result (the second factor is the one with the last axis of the result); in both factors and
-  // summed over. Of convolutions: of the images; -; of the weights (channels that come out); in
-  // both and summed over (channels that go in).
+  // Of C[batch, m, n] += A[batch, m, k] * B[batch, k, n]: B is the operand with the last axis of C.
+  // Of convolutions kBatch is that of the input, kN the output channels, kK the input channels.
   kBatch,
-  kRow,
-  kColumn,
-  kSum,
-  // Of convolutions and pooling: where a window stands, and where in the window; spatial, and in
-  // both the image and the weights.
-  kPosition,
+  kM,
+  kN,
+  kK,
+  // Of convolutions and pooling: output pixels; taps of the window; spatial axes of both operands.
+  kPixel,
   kWindow,
   kGroup,
 };
@@ -83,7 +80,7 @@ struct BlockInfo {
   int64_t operations = 0;             // of one instance: accesses, arithmetic, calls (as 16)
   bool conditional = false;           // some accesses are made under a condition
 
-  // "matmul: row vi, column vj, sum vk"
+  // "matmul: M vi, N vj, K vk"
   std::string str() const;
 };
 

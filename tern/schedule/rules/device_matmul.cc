@@ -65,7 +65,7 @@ class MatmulScheduler {
     if (!reader.empty()) schedule_.SetScope(product_.result->name, "local");
     Tile();
     if (reader.empty())
-      reader = schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
+      reader = schedule_.CacheWrite(block_, product_.result->name, "local", Name("acc"));
     Copies left = Copy(product_.left), right = Copy(product_.right);
     Names out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
     std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
@@ -213,7 +213,7 @@ void TilePaddedMatmul(Schedule* schedule, const BlockInfo& block, const MachineF
   std::vector<int64_t> factors;
   for (const BlockAxis& axis : block.axes) {
     const int64_t* extent = ir::AsConstInt(axis.extent);
-    bool sum = axis.role == AxisRole::kSum;
+    bool sum = axis.role == AxisRole::kK;
     int64_t least = axis.role == AxisRole::kBatch ? 0 : sum ? kSteps : kLeast;
     if (!extent) Refuse("the extent of axis " + axis.var.name() + " is dynamic");
     if (*extent < least)
@@ -242,14 +242,14 @@ void TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFa
 
 void RegisterDeviceMatmulRules() {
   auto has_shared_memory = [](const MachineFacts& facts) { return facts.has_shared_memory(); };
-  RegisterRule({.name = "matmul_in_blocks",
-                .description = "tiles of sums in registers, of operands in shared memory",
+  RegisterRule({.name = "thread_block_matmul",
+                .description = "block tiles of A and B in shared memory, accumulators in registers",
                 .kinds = {BlockKind::kMatmul},
                 .fits = has_shared_memory,
                 .priority = 20,
                 .apply = TilePaddedMatmul});
-  RegisterRule({.name = "convolution_in_blocks",
-                .description = "a product of matrices, whose windows are gathered on the way",
+  RegisterRule({.name = "thread_block_implicit_gemm",
+                .description = "implicit GEMM: im2col fused into the copies to shared memory",
                 .kinds = {BlockKind::kConvolution},
                 .fits = has_shared_memory,
                 .priority = 20,

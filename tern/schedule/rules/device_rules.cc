@@ -221,7 +221,7 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
            std::to_string(kLeastLength) + " on");
   // A matrix product has enough results to give each a thread, or a rule of its own.
   for (const BlockAxis& other : block.axes)
-    if (other.role == AxisRole::kColumn && ConstExtent(other) != 1)
+    if (other.role == AxisRole::kN && ConstExtent(other) != 1)
       Refuse("it is a matmul, whose results are enough for the threads");
   Schedule::Names order = loops.spatial;
   order.push_back(loops.reduce[0]);
@@ -377,7 +377,7 @@ void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
         if (copy.empty())
           copy = attempt->CacheRead(name, buffer->name, "shared");
         else
-          attempt->ShareRead(name, copy);
+          attempt->ReuseCache(name, copy);
       }
       copies->push_back(copy);
     });
@@ -392,7 +392,7 @@ Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
     bool reduces = std::any_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
       return axis.kind == IterKind::kReduce;
     });
-    if (reduces || !Try(schedule, [&](Schedule* attempt) { attempt->Inline(name); }))
+    if (reduces || !Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(name); }))
       kept.push_back(name);
   }
   return kept;
@@ -467,32 +467,33 @@ void RegisterDeviceRules() {
   RegisterDeviceMatmulRules();
   auto has_shared_memory = [](const MachineFacts& facts) { return facts.has_shared_memory(); };
   using K = BlockKind;
-  RegisterRule({.name = "rows_in_blocks",
-                .description = "a row is read once, by the threads of a block, which reduce it",
-                .kinds = {K::kSoftmax, K::kNormalization},
-                .fits = has_shared_memory,
-                .priority = 30,
-                .apply = RowsInBlocks});
-  RegisterRule({.name = "reduce_rows",
-                .description = "the threads of a block reduce a row together",
+  RegisterRule(
+      {.name = "row_per_thread_block",
+       .description = "one thread block per row: the row is read once and reduced by the block",
+       .kinds = {K::kSoftmax, K::kNormalization},
+       .fits = has_shared_memory,
+       .priority = 30,
+       .apply = RowsInBlocks});
+  RegisterRule({.name = "thread_block_reduction",
+                .description = "one thread block per output: a tree reduction across its threads",
                 .kinds = {K::kReduction, K::kMatmul},
                 .fits = has_shared_memory,
                 .priority = 10,
                 .apply = ReduceRows});
-  RegisterRule({.name = "reduce_all",
-                .description = "threads and blocks of them share the steps of few results",
+  RegisterRule({.name = "grid_reduction",
+                .description = "few outputs: the grid reduces parts, one thread block the parts",
                 .kinds = {K::kReduction, K::kMatmul},
                 .fits = has_shared_memory,
                 .priority = 5,
                 .apply = ReduceAll});
-  RegisterRule({.name = "transpose_tiles",
-                .description = "tiles go through shared memory, so that both sides are rows",
+  RegisterRule({.name = "shared_memory_transpose",
+                .description = "64 x 64 tiles through shared memory: coalesced loads and stores",
                 .kinds = {K::kInjective},
                 .fits = has_shared_memory,
                 .priority = 20,
                 .apply = TransposeTiles});
-  RegisterRule({.name = "move_elements",
-                .description = "neighbouring threads compute neighbouring vectors",
+  RegisterRule({.name = "coalesced_elementwise",
+                .description = "coalesced vector loads and stores, one vector per thread",
                 .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},
                 .fits = MovesVectors,
                 .priority = 10,

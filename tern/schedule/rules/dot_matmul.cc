@@ -170,7 +170,7 @@ class DotMatmul {
 
   std::string Copy(const Factor& factor, const std::string& name) {
     std::string copy = schedule_.CacheRead(block_, factor.name, "global", Name(name));
-    if (plan_.types->wide) schedule_.Widen(copy, *plan_.types->wide);
+    if (plan_.types->wide) schedule_.SetDtype(copy, *plan_.types->wide);
     return copy;
   }
 
@@ -180,7 +180,7 @@ class DotMatmul {
     if (!reader.empty()) schedule_.SetScope(product_.result->name, "local");
     sums_ = product_.result->name;
     if (!reader.empty() && !whole_tiles()) return "";
-    return sums_ = schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
+    return sums_ = schedule_.CacheWrite(block_, product_.result->name, "local", Name("acc"));
   }
 
   void SplitLoops() {
@@ -376,10 +376,10 @@ void Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
-      factors.push_back(axis.role == AxisRole::kRow      ? blocks.rows
-                        : axis.role == AxisRole::kColumn ? blocks.columns
-                        : axis.role == AxisRole::kSum    ? plan.steps
-                                                         : 1);
+      factors.push_back(axis.role == AxisRole::kM   ? blocks.rows
+                        : axis.role == AxisRole::kN ? blocks.columns
+                        : axis.role == AxisRole::kK ? plan.steps
+                                                    : 1);
     Names before = {product.left.name, product.right.name};
     PadProduct(schedule, block, factors);
     product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),

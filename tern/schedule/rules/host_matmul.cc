@@ -183,7 +183,7 @@ class HostMatmul {
   std::string MakeLocal() {
     std::string reader = SoleReader(schedule_, block_, product_.result);
     if (reader.empty())
-      return schedule_.CacheWrite(block_, product_.result->name, "local", Name("sums"));
+      return schedule_.CacheWrite(block_, product_.result->name, "local", Name("acc"));
     schedule_.SetScope(product_.result->name, "local");
     return reader;
   }
@@ -330,7 +330,7 @@ Product WidenFactors(Schedule* schedule, const BlockInfo& block, const Product& 
     std::string copy =
         schedule->CacheRead(block.name, factor.name, "global",
                             FreshBlockName(*schedule, block.name + "_" + factor.name));
-    schedule->Widen(copy, dtype);
+    schedule->SetDtype(copy, dtype);
     if (factor.is_left) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), facts);
   }
   return RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
@@ -376,15 +376,15 @@ void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   if (!whole) {
     std::vector<int64_t> factors;
     for (const BlockAxis& axis : block.axes)
-      factors.push_back(axis.role == AxisRole::kRow ? (product.dynamic_rows ? 1 : plan.tile.rows)
-                        : axis.role == AxisRole::kColumn ? plan.tile.columns()
-                                                         : 1);
+      factors.push_back(axis.role == AxisRole::kM   ? (product.dynamic_rows ? 1 : plan.tile.rows)
+                        : axis.role == AxisRole::kN ? plan.tile.columns()
+                                                    : 1);
     PadProduct(schedule, block, factors);
     std::string left = product.left.name;
     product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
                              Sizes::kAllButRows);
     // The rows that there are not are no copy's, unless all are copied.
-    if (product.left.name != left && !plan.pack_left) schedule->Inline(product.left.name);
+    if (product.left.name != left && !plan.pack_left) schedule->ComputeInline(product.left.name);
   }
   HostMatmul(schedule, block.name, product, plan, facts).Run();
 }
@@ -408,31 +408,30 @@ bool IsInRows(const Schedule& schedule, const std::string& copy) {
 }
 
 // Rows, columns or steps of several axes, and windows: these are gathered while they are packed.
-void PackGathered(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void ImplicitGemm(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   Names made = schedule->Im2col(block.name);
   Right right = IsInRows(*schedule, made[1]) ? Right::kInRows : Right::kGathered;
   PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, right);
   for (const std::string& factor : {made[0], made[1]})
-    Try(schedule, [&](Schedule* attempt) { attempt->Inline(factor); });
+    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(factor); });
 }
 
 }  // namespace
 
 void RegisterHostMatmulRules() {
   auto has_vectors = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); };
-  RegisterRule(
-      {.name = "pack_matmul",
-       .description = "tiles of sums stay in registers, the right factor is packed for them",
-       .kinds = {BlockKind::kMatmul},
-       .fits = has_vectors,
-       .priority = 30,
-       .apply = PackMatmul});
-  RegisterRule({.name = "pack_gathered",
-                .description = "the same for several axes and windows, gathered on the way",
+  RegisterRule({.name = "packed_matmul",
+                .description = "register-tiled GEMM, B packed in panels for L2, fused epilogue",
+                .kinds = {BlockKind::kMatmul},
+                .fits = has_vectors,
+                .priority = 30,
+                .apply = PackMatmul});
+  RegisterRule({.name = "implicit_gemm",
+                .description = "packed_matmul after im2col, which is fused into the packing",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},
                 .fits = has_vectors,
                 .priority = 25,
-                .apply = PackGathered});
+                .apply = ImplicitGemm});
 }
 
 }  // namespace tern::schedule

@@ -110,7 +110,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   if (int64_t tail = steps.extent % (steps.vectors * steps.lanes); tail != 0) {
     std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
     loop = FreshLoopName(*schedule, steps.loop + "_f");
-    schedule->Partition(LoopOf(block, steps.loop), steps.extent - tail, {loop, rest});
+    schedule->LoopPartition(LoopOf(block, steps.loop), steps.extent - tail, {loop, rest});
     result.rest = BlockOf(*schedule, rest);
   }
   std::string outer = FreshLoopName(*schedule, steps.loop + "_o");
@@ -215,7 +215,7 @@ void ComputeInRows(Schedule* schedule, const Names& blocks, const Names& rows) {
     for (const std::string& row : rows) {
       Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, blocks[i]));
       if (nest.loops.empty()) Refuse("block " + blocks[i] + " has no loop for every row axis");
-      schedule->Merge(LoopOf(blocks[i], nest.loops[0]->var.name()), row);
+      schedule->FuseSiblings(LoopOf(blocks[i], nest.loops[0]->var.name()), row);
     }
   }
 }
@@ -247,19 +247,21 @@ bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::st
     attempt->Split(LoopOf(block, loop), {reduction.vectors, reduction.width},
                    {outer, vectors, lanes});
     attempt->Vectorize(LoopOf(block, lanes));
-    attempt->Merge(LoopOf(block, outer), LoopOf(reduction.parts, steps[0]));
+    attempt->FuseSiblings(LoopOf(block, outer), LoopOf(reduction.parts, steps[0]));
     std::string parts = VectorsOf(*attempt, reduction.parts);
-    if (!parts.empty()) attempt->Merge(LoopOf(block, vectors), LoopOf(reduction.parts, parts));
+    if (!parts.empty())
+      attempt->FuseSiblings(LoopOf(block, vectors), LoopOf(reduction.parts, parts));
   });
 }
 
 void RegisterHostReductionRules() {
-  RegisterRule({.name = "reduce_in_vectors",
-                .description = "what lies side by side is reduced to vectors first",
-                .kinds = {BlockKind::kReduction},
-                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
-                .priority = 20,
-                .apply = ReduceRows});
+  RegisterRule(
+      {.name = "vectorize_reduction",
+       .description = "vector accumulators along the reduction, then a horizontal reduction",
+       .kinds = {BlockKind::kReduction},
+       .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+       .priority = 20,
+       .apply = ReduceRows});
 }
 
 }  // namespace tern::schedule

@@ -161,7 +161,7 @@ constexpr int64_t kTileRows = 4;
 void TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row;
   for (const BlockAxis& axis : block.axes)
-    if (axis.role == AxisRole::kRow && Divides(kTileRows, axis.extent)) row = axis.loop;
+    if (axis.role == AxisRole::kM && Divides(kTileRows, axis.extent)) row = axis.loop;
   // Half of the registers hold sums.
   int64_t columns = std::clamp<int64_t>(facts.vector_registers / 2 / kTileRows, 1, 4);
   if (row.empty()) Refuse("M is no static multiple of " + std::to_string(kTileRows));
@@ -195,7 +195,7 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
 }
 
 // All that is done to a row is done while it is in the cache.
-void JoinRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void FuseRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names all, others = {block.name};
@@ -233,38 +233,38 @@ void RegisterHostRules() {
   RegisterHostWindowRules();
   RegisterHostWinogradRules();
   using K = BlockKind;
-  RegisterRule({.name = "join_rows",
-                .description = "blocks over the same rows are computed row by row",
+  RegisterRule({.name = "fuse_rows",
+                .description = "row fusion: all blocks of a row in one loop, parallel over rows",
                 .kinds = {K::kSoftmax, K::kNormalization},
                 .fits = IsHost,
                 .priority = 30,
-                .apply = JoinRows});
-  RegisterRule({.name = "tile_matmul",
-                .description = "tiles of sums stay in registers",
+                .apply = FuseRows});
+  RegisterRule({.name = "tiled_matmul",
+                .description = "register-tiled GEMM without packing; M and N multiples of the tile",
                 .kinds = {K::kMatmul},
                 .fits = IsHostWithVectors,
                 .priority = 20,
                 .apply = TileMatmul});
-  RegisterRule({.name = "vectorize_columns",
-                .description = "neighbouring results are reduced at once, as vectors",
+  RegisterRule({.name = "vectorize_outputs",
+                .description = "vectors along contiguous outputs, the reduction loop outside",
                 .kinds = {K::kReduction, K::kPooling, K::kMatmul, K::kConvolution},
                 .fits = IsHostWithVectors,
                 .priority = 10,
                 .apply = VectorizeColumns});
   RegisterRule({.name = "transpose_in_registers",
-                .description = "tiles of vectors are transposed in registers; float32",
+                .description = "float32 tiles transposed by shuffles in registers",
                 .kinds = {K::kInjective},
                 .fits = IsHostWithVectors,
                 .priority = 20,
                 .apply = TransposeTiles});
-  RegisterRule({.name = "vectorize_elements",
-                .description = "neighbouring elements are computed at once, as vectors",
+  RegisterRule({.name = "vectorize_elementwise",
+                .description = "vectors along the contiguous axis",
                 .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},
                 .fits = IsHostWithVectors,
                 .priority = 10,
                 .apply = VectorizeElements});
   RegisterRule({.name = "parallel_loops",
-                .description = "outer loops run on several threads where that pays; any block",
+                .description = "fallback: outer spatial loops run in parallel",
                 .kinds = {},
                 .fits = IsHost,
                 .priority = 0,

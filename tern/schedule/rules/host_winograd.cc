@@ -11,7 +11,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/product.h"
-#include "tern/schedule/rules/turn_tiles.h"
+#include "tern/schedule/rules/transpose_tiles.h"
 #include "tern/schedule/rules/winograd_plan.h"
 
 namespace tern::schedule {
@@ -234,8 +234,8 @@ class HostWinograd {
   // The image is turned to vectors of channels first, then gets its border.
   void MoveImage() {
     const std::string& block = made_[0];
-    std::string turned = TurnChannels(&schedule_, block, Name("turned"));
-    if (!turned.empty()) TurnTiles(&schedule_, turned, facts_);
+    std::string turned = TransposeChannelsLast(&schedule_, block, Name("transposed"));
+    if (!turned.empty()) TransposeTiles(&schedule_, turned, facts_);
     VectorizeLast(block);
     Parallelize(block);
   }
@@ -256,7 +256,7 @@ class HostWinograd {
         made_[4],
         IndexMap::Parse(from + "o) -> (p // " + std::to_string(behind) + ", " + places + "o)"));
     std::string result = block_ + "_result";
-    if (TurnTiles(&schedule_, result, facts_)) return;
+    if (TransposeTiles(&schedule_, result, facts_)) return;
     VectorizeLast(result);
     Parallelize(result);
   }
@@ -273,9 +273,8 @@ class HostWinograd {
 bool HasConstantWeights(const Schedule& schedule, const BlockInfo& block) {
   return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
     return !access.store && !access.buffer.same(block.accesses[0].buffer) &&
-           std::none_of(
-               access.axes.begin(), access.axes.end(),
-               [&](size_t axis) { return block.axes[axis].role == AxisRole::kPosition; }) &&
+           std::none_of(access.axes.begin(), access.axes.end(),
+                        [&](size_t axis) { return block.axes[axis].role == AxisRole::kPixel; }) &&
            IsConstant(schedule, access.buffer->name);
   });
 }
@@ -287,7 +286,7 @@ std::string CyclesText(double cycles) {
   return text.str();
 }
 
-void UseMinimalFilters(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void ScheduleWinograd(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   int64_t lanes = facts.vector_bytes / block.accesses[0].buffer->dtype.bytes();
   if (lanes < 2) Refuse("a vector has room for one element alone");
   WinogradPlan plan =
@@ -308,14 +307,13 @@ void UseMinimalFilters(Schedule* schedule, const BlockInfo& block, const Machine
 }  // namespace
 
 void RegisterHostWinogradRules() {
-  RegisterRule({.name = "minimal_filters",
-                .description =
-                    "convolutions whose windows move by one, by Winograd's filters where that is "
-                    "faster; needs reassociate",
-                .kinds = {BlockKind::kConvolution},
-                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
-                .priority = 29,
-                .apply = UseMinimalFilters});
+  RegisterRule(
+      {.name = "winograd",
+       .description = "Winograd F(m, r) at stride 1 where predicted faster; needs reassociate",
+       .kinds = {BlockKind::kConvolution},
+       .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+       .priority = 29,
+       .apply = ScheduleWinograd});
 }
 
 }  // namespace tern::schedule

@@ -87,14 +87,14 @@ void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results) {
       if (refused.count(block.name) || !ShouldInline(block, blocks)) continue;
       if (IsDoneAhead(block, blocks, preparation)) continue;
       try {
-        schedule->Inline(block.name);
+        schedule->ComputeInline(block.name);
       } catch (const Error& error) {
         if (error.kind() != "ScheduleError") throw;
         refused.insert(block.name);
         continue;
       }
       results->push_back(
-          {block.name, block.str(), "inline", {{schedule->trace().steps.back()}}, {}});
+          {block.name, block.str(), "inline_producers", {{schedule->trace().steps.back()}}, {}});
       changed = true;
       break;  // what is known of the others is of before
     }

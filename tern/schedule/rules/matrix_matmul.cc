@@ -47,12 +47,12 @@ std::optional<Product> ProductOf(const BlockInfo& block, const MachineFacts& fac
                                  const MatrixInstructions& machine) {
   const BlockAxis *batch = nullptr, *row = nullptr, *column = nullptr, *sum = nullptr;
   for (const BlockAxis& axis : block.axes) {
-    const BlockAxis*& place = axis.role == AxisRole::kRow      ? row
-                              : axis.role == AxisRole::kColumn ? column
-                              : axis.role == AxisRole::kBatch  ? batch
-                                                               : sum;
-    bool known = axis.role == AxisRole::kSum || axis.role == AxisRole::kRow ||
-                 axis.role == AxisRole::kColumn || axis.role == AxisRole::kBatch;
+    const BlockAxis*& place = axis.role == AxisRole::kM       ? row
+                              : axis.role == AxisRole::kN     ? column
+                              : axis.role == AxisRole::kBatch ? batch
+                                                              : sum;
+    bool known = axis.role == AxisRole::kK || axis.role == AxisRole::kM ||
+                 axis.role == AxisRole::kN || axis.role == AxisRole::kBatch;
     if (!known || place || axis.loop.empty() || !ir::AsConstInt(axis.extent)) return {};
     place = &axis;
   }
@@ -253,7 +253,7 @@ class Scheduler {
     sums_buffer_ = product_.result;
     if (reader.empty())
       sums_buffer_ = reader =
-          schedule_.CacheWrite(block_, product_.result, "fragment.accumulator", Name("sums"));
+          schedule_.CacheWrite(block_, product_.result, "fragment.accumulator", Name("acc"));
     schedule_.ReverseComputeAt(reader, Loop("jb"), {Name("ci"), Name("cj")});
     return reader;
   }

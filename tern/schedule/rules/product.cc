@@ -64,7 +64,7 @@ std::string MakerOfOperand(const Schedule& schedule, const std::string& block) {
 
 bool MayBeDynamic(const BlockAxis& axis, Sizes known) {
   return axis.role == AxisRole::kBatch ||
-         (axis.role == AxisRole::kRow && known == Sizes::kAllButRows);
+         (axis.role == AxisRole::kM && known == Sizes::kAllButRows);
 }
 
 }  // namespace
@@ -83,13 +83,13 @@ std::optional<Product> ProductOf(const Schedule& schedule, const BlockInfo& bloc
       *number = a;
       return fresh;
     };
-    bool taken = axis.role == AxisRole::kRow      ? take(&product.row, &product.rows, &row)
-                 : axis.role == AxisRole::kColumn ? take(&product.column, &product.columns, &column)
-                 : axis.role == AxisRole::kSum    ? take(&product.sum, &product.steps, &sum)
-                                                  : axis.role == AxisRole::kBatch;
+    bool taken = axis.role == AxisRole::kM   ? take(&product.row, &product.rows, &row)
+                 : axis.role == AxisRole::kN ? take(&product.column, &product.columns, &column)
+                 : axis.role == AxisRole::kK ? take(&product.sum, &product.steps, &sum)
+                                             : axis.role == AxisRole::kBatch;
     if (!taken) return {};
     if (axis.role == AxisRole::kBatch) product.batch.push_back(axis.loop);
-    if (axis.role == AxisRole::kRow) product.dynamic_rows = !extent;
+    if (axis.role == AxisRole::kM) product.dynamic_rows = !extent;
   }
   bool complete = !product.row.empty() && !product.column.empty() && !product.sum.empty();
   if (!complete || block.conditional) return {};
@@ -168,14 +168,14 @@ std::string SoleReader(const Schedule& schedule, const std::string& block, const
 
 void InlineMakers(Schedule* schedule, const std::string& block) {
   for (std::string maker = MakerOfOperand(*schedule, block);
-       !maker.empty() && Try(schedule, [&](Schedule* attempt) { attempt->Inline(maker); });)
+       !maker.empty() && Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(maker); });)
     maker = MakerOfOperand(*schedule, block);
 }
 
 void PadProduct(Schedule* schedule, const BlockInfo& block, const std::vector<int64_t>& factors) {
   schedule->PadEinsum(block.name, factors);
   Try(schedule,
-      [&](Schedule* attempt) { attempt->Inline(block.accesses[0].buffer->name + "_pad"); });
+      [&](Schedule* attempt) { attempt->ComputeInline(block.accesses[0].buffer->name + "_pad"); });
 }
 
 }  // namespace tern::schedule

@@ -167,7 +167,7 @@ double DirectConvolutionCycles(const BlockInfo& block, const MachineFacts& facts
     const int64_t* extent = ir::AsConstInt(axis.extent);
     if (!extent) return 0;
     products *= static_cast<double>(*extent);
-    if (axis.kind == IterKind::kReduce || axis.role == AxisRole::kColumn) weights *= *extent;
+    if (axis.kind == IterKind::kReduce || axis.role == AxisRole::kN) weights *= *extent;
   }
   return products / static_cast<double>(lanes) / kOperationsPerCycle + FarCycles(weights, facts);
 }

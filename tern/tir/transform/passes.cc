@@ -7,7 +7,7 @@
 #include "tern/tir/analysis/verify_limits.h"
 #include "tern/tir/transform/canonicalize_loops.h"
 #include "tern/tir/transform/compact_allocations.h"
-#include "tern/tir/transform/contract_products.h"
+#include "tern/tir/transform/contract_fma.h"
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/eliminate_common_subexpressions.h"
 #include "tern/tir/transform/flatten_buffers.h"
@@ -28,7 +28,6 @@
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/make_plain_api.h"
 #include "tern/tir/transform/merge_shared_memory.h"
-#include "tern/tir/transform/move_vectors.h"
 #include "tern/tir/transform/narrow_indices.h"
 #include "tern/tir/transform/outline_parallel_loops.h"
 #include "tern/tir/transform/partition_loops.h"
@@ -43,6 +42,7 @@
 #include "tern/tir/transform/split_host_device.h"
 #include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/transform/unroll_loops.h"
+#include "tern/tir/transform/vectorize_accesses.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
@@ -67,90 +67,97 @@ void RegisterPasses() {
     ir::RegisterPass({name, description,
                       [pass](const ir::IRModule& module) { return MapFunctions(module, pass); }});
   };
-  per_function("canonicalize_loops", "loops start at 0 and run more than once", CanonicalizeLoops);
-  per_function("compact_allocations", "allocations are as large as what is accessed of them",
+  per_function("canonicalize_loops", "make loops start at 0, inline loops of one iteration",
+               CanonicalizeLoops);
+  per_function("compact_allocations", "shrink allocations to the region that is accessed",
                CompactAllocations);
-  per_function("contract_products", "products are added by fma where last digits are free",
-               ContractProducts);
-  per_function("decompose_reductions", "reductions are initialised before their loops",
+  per_function("contract_fma", "contract a * b + c to fma in kernels with reassociate",
+               ContractFma);
+  per_function("decompose_reductions", "move the init of a reduction before its loops",
                DecomposeReductions);
-  per_function("eliminate_common_subexpressions", "values are computed once",
+  per_function("eliminate_common_subexpressions", "common subexpression elimination",
                EliminateCommonSubexpressions);
-  per_function("flatten_buffers", "every access has one index", FlattenBuffers);
-  per_function("hoist_invariants", "what is the same in all iterations is done before a loop",
-               HoistInvariants);
-  per_function("hoist_thread_loops", "thread loops stand around the rest of their kernels",
+  per_function("flatten_buffers", "flatten buffers and accesses to one dimension", FlattenBuffers);
+  per_function("hoist_invariants", "loop-invariant code motion", HoistInvariants);
+  per_function("hoist_thread_loops", "move thread loops outermost in their kernels",
                HoistThreadLoops);
-  per_function("infer_block_regions", "every block says what it reads and writes",
+  per_function("infer_block_regions", "infer the read and write regions of blocks",
                InferBlockRegions);
-  per_function("initialize_empty_reductions", "reductions without a step have their init",
+  per_function("initialize_empty_reductions", "run the init of reductions that may be empty",
                [](const PrimFunc& function) { return InitializeEmptyReductions(function, true); });
-  per_function("inject_bounds_checks", "accesses of host code are checked", InjectBoundsChecks);
-  per_function("insert_barriers", "threads wait before they touch what others wrote",
+  per_function("inject_bounds_checks", "check indices of host code at run time",
+               InjectBoundsChecks);
+  per_function("insert_barriers", "insert thread block barriers between conflicting accesses",
                InsertBarriers);
-  per_function("legalize_compute", "narrow floats are computed in float32", LegalizeCompute);
-  per_function("legalize_storage", "narrow floats are integers where the target cannot store them",
+  per_function("legalize_compute", "compute low-precision floats in float32", LegalizeCompute);
+  per_function("legalize_storage",
+               "store low-precision floats as integers where the target lacks them",
                LegalizeStorage);
-  per_function("lower_blocks", "blocks are replaced by their bodies", LowerBlocks);
-  per_function("lower_floor_division", "// and % are truncating where operands are not negative",
-               LowerFloorDivision);
-  per_function("lower_intrinsics", "calls are those that the code generator takes",
+  per_function("lower_blocks", "replace blocks by their bodies", LowerBlocks);
+  per_function("lower_floor_division", "lower // and % to truncating division", LowerFloorDivision);
+  per_function("lower_intrinsics", "lower intrinsic calls to those of the code generator",
                LowerIntrinsics);
-  per_function("lower_thread_reductions", "threads combine what they reduced, one writes it",
+  per_function("lower_thread_reductions",
+               "lower reductions across threads to shuffles and shared memory",
                LowerThreadReductions);
-  per_function("lower_virtual_threads", "virtual threads are interleaved in their threads",
+  per_function("lower_virtual_threads", "interleave virtual threads in their thread",
                LowerVirtualThreads);
-  per_function("lower_warp_memory", "memory of warps is in the registers of their lanes",
-               LowerWarpMemory);
+  per_function("lower_warp_memory", "lower warp memory to registers and shuffles", LowerWarpMemory);
   ir::RegisterPass(
-      {"make_packed_api", "host functions check and unpack their arguments", MakePackedApi});
-  per_function("make_plain_api", "host functions are called without a runtime", MakePlainApi);
-  per_function("merge_shared_memory", "kernels have one piece of shared memory", MergeSharedMemory);
-  per_function("move_vectors", "elements side by side are copied at once where they are aligned",
-               MoveVectors);
-  per_function("narrow_indices", "indices are int32 where they provably fit", NarrowIndices);
-  ir::RegisterPass(
-      {"outline_parallel_loops", "parallel loops run on several threads", OutlineParallelLoops});
-  per_function("partition_loops", "loops are split where conditions start and cease to hold",
+      {"make_packed_api", "make host functions check and unpack their arguments", MakePackedApi});
+  per_function("make_plain_api", "make host functions callable without a runtime", MakePlainApi);
+  per_function("merge_shared_memory", "merge the shared memory of a kernel into one allocation",
+               MergeSharedMemory);
+  per_function("narrow_indices", "narrow indices to int32 where they provably fit", NarrowIndices);
+  ir::RegisterPass({"outline_parallel_loops", "outline parallel loops for the thread pool",
+                    OutlineParallelLoops});
+  per_function("partition_loops", "split loops where a condition changes: full tiles and tails",
                PartitionLoops);
-  per_function("pipeline_loops", "pipelined loops run statements of several iterations at once",
+  per_function("pipeline_loops", "software pipelining: overlap stages of several iterations",
                PipelineLoops);
-  per_function("place_allocations", "allocations stand around the statements that use them",
+  per_function("place_allocations", "move allocations to the innermost scope that uses them",
                PlaceAllocations);
-  per_function("remove_dead_code", "what nobody can observe is gone", RemoveDeadCode);
-  per_function("rewrite_storage", "allocations that are not needed at once share memory",
+  per_function("remove_dead_code", "dead code elimination", RemoveDeadCode);
+  per_function("rewrite_storage", "share memory between allocations that are not live at once",
                RewriteStorage);
-  per_function("rewrite_unsafe_selects", "both values of a select may be evaluated",
+  per_function("rewrite_unsafe_selects", "make both values of a select safe to evaluate",
                RewriteUnsafeSelects);
-  per_function("scalarize_vectors", "vectors that the target does not take are loops over lanes",
+  per_function("scalarize_vectors", "lower vectors that the target lacks to loops over lanes",
                ScalarizeVectors);
-  per_function("serialize_threads", "on a host, thread loops are serial loops", SerializeThreads);
-  per_function("simplify", "expressions are simple, dead branches are gone", Simplify);
-  ir::RegisterPass({"split_host_device", "thread loops are kernels of their own", SplitHostDevice});
-  ir::RegisterPass({"split_preparation", "what is made of constants is a function of its own",
-                    SplitPreparation});
+  per_function("serialize_threads", "lower thread loops to serial loops on hosts",
+               SerializeThreads);
+  per_function("simplify", "simplify expressions, remove dead branches", Simplify);
+  ir::RegisterPass(
+      {"split_host_device", "outline thread loops as device kernels", SplitHostDevice});
+  ir::RegisterPass(
+      {"split_preparation", "outline what depends on constants only", SplitPreparation});
   ir::RegisterPass({"unroll_loops",
-                    "unrolled loops are straight code",
+                    "unroll loops marked unrolled",
                     [](const ir::IRModule& module, const ir::PassValues& values) {
                       return MapFunctions(module, [max = values.GetInt("max")](const PrimFunc& f) {
                         return UnrollLoops(f, max);
                       });
                     },
                     {IntOption("max", kMaxUnrolledCopies, 1, 1 << 20,
-                               "copies that a nest of loops may become")}});
-  per_function("vectorize_loops", "vectorized loops are vector code", VectorizeLoops);
-  ir::RegisterPass({"verify", "the module is well formed", [](const ir::IRModule& module) {
-                      Verify(module);
-                      return module;
-                    }});
-  ir::RegisterPass({"verify_faults", "nothing surely faults", [](const ir::IRModule& module) {
-                      VerifyFaults(module);
-                      return module;
-                    }});
-  ir::RegisterPass({"verify_limits", "the targets take all of it", [](const ir::IRModule& module) {
-                      VerifyLimits(module);
-                      return module;
-                    }});
+                               "most copies of the body that a loop nest may become")}});
+  per_function("vectorize_accesses", "vector loads and stores around scalar code, where aligned",
+               VectorizeAccesses);
+  per_function("vectorize_loops", "turn loops marked vectorized into vector code", VectorizeLoops);
+  ir::RegisterPass(
+      {"verify", "check that the module is well formed", [](const ir::IRModule& module) {
+         Verify(module);
+         return module;
+       }});
+  ir::RegisterPass(
+      {"verify_faults", "check that nothing surely faults", [](const ir::IRModule& module) {
+         VerifyFaults(module);
+         return module;
+       }});
+  ir::RegisterPass(
+      {"verify_limits", "check the limits of the target", [](const ir::IRModule& module) {
+         VerifyLimits(module);
+         return module;
+       }});
 }
 
 }  // namespace tern::tir

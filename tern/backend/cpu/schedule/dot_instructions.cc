@@ -188,15 +188,15 @@ void RegisterTileMultiply(const Instruction& instruction, const DotTile& shape,
 void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
   TileNames names(instruction, shape);
   std::string tail = NameOf(instruction) + "_" + Text(shape.rows) + "x" + Text(shape.columns);
-  RegisterTileMultiply(instruction, shape, "x86_tile_" + tail);
-  Register("x86_tile_fill_" + tail, names.c, "",
+  RegisterTileMultiply(instruction, shape, "amx_" + tail);
+  Register("amx_fill_" + tail, names.c, "",
            names.loops() + " {\n" + kSum + " = " + names.sum + "(0)\n}\n",
            names.ForEach([&](int64_t i, int64_t j) {
              // Not pure: each is a register of its own.
              return TileNames::SumsAt(i, j) + " = llvm.call<" + names.sums_type +
                     ">(\"llvm.x86.tilezero.internal\", " + kTileShape + ")\n";
            }));
-  Register("x86_tile_store_" + tail,
+  Register("amx_store_" + tail,
            "Y: " + names.sum + "[" + Text(shape.rows * kTileRows) + ", " +
                Text(shape.columns * kTileRows) + "] strides(s, 1), " + names.c,
            "", names.loops() + " {\nY[i, j] = " + kSum + "\n}\n",
@@ -238,10 +238,10 @@ void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,
 // Products of int16 in pairs, and of bytes that become such.
 void AddPairs(const std::string& name, int priority, int64_t columns,
               const Instruction& instruction, const HasFeature& has) {
-  DotInstructions rule{.rule = "x86_pair_matmul_" + name,
-                       .description = "bytes, and int16, by sums of two products of int16",
+  DotInstructions rule{.rule = "madd_matmul_" + name,
+                       .description = "int8 and int16 by pmaddwd, B K-interleaved by 2",
                        .priority = priority,
-                       .prefix = "x86_pair_" + name,
+                       .prefix = "madd_" + name,
                        .columns = columns,
                        .step_bytes = 4,
                        .word_bytes = 4};
@@ -259,10 +259,10 @@ void AddPairs(const std::string& name, int priority, int64_t columns,
 }
 
 void AddX86(const HasFeature& has) {
-  AddRule({.rule = "x86_tile_matmul",
-           .description = "bytes and bfloat16 by tile registers, the right factor packed",
+  AddRule({.rule = "amx_matmul",
+           .description = "int8 and bfloat16 by AMX tiles (tdpb*), B in VNNI layout",
            .priority = 38,
-           .prefix = "x86_tile",
+           .prefix = "amx",
            .rows = kTileRows,
            .columns = kTileRows,
            .step_bytes = kTileBytes,
@@ -274,10 +274,10 @@ void AddX86(const HasFeature& has) {
            {kU8, kU8, "x86.tdpbuud.internal", "amx-int8"},
            {kBf16, kBf16, "x86.tdpbf16ps.internal", "amx-bf16"}},
           "x86_64", has);
-  AddRule({.rule = "x86_dot_matmul_512",
-           .description = "bytes and bfloat16 by sums of four or two products in vectors",
+  AddRule({.rule = "vnni_matmul_512",
+           .description = "int8 and bfloat16 by vpdpbusd and vdpbf16ps, B in VNNI layout",
            .priority = 36,
-           .prefix = "x86_dot_512",
+           .prefix = "vnni_512",
            .columns = 16,
            .step_bytes = 4,
            .word_bytes = 4},
@@ -285,10 +285,10 @@ void AddX86(const HasFeature& has) {
            {kS8, kU8, "x86.avx512.vpdpbusd.512", "avx512vnni", true},
            {kBf16, kBf16, "x86.avx512bf16.dpbf16ps.512", "avx512bf16"}},
           "x86_64", has);
-  AddRule({.rule = "x86_dot_matmul_256",
-           .description = "bytes by sums of four products in vectors of 32 bytes",
+  AddRule({.rule = "vnni_matmul_256",
+           .description = "int8 by 256-bit vpdpbusd (AVX-VNNI), B in VNNI layout",
            .priority = 35,
-           .prefix = "x86_dot_256",
+           .prefix = "vnni_256",
            .columns = 8,
            .step_bytes = 4,
            .word_bytes = 4},
@@ -307,10 +307,10 @@ void AddX86(const HasFeature& has) {
 }
 
 void AddArm(const HasFeature& has) {
-  AddRule({.rule = "arm_matrix_matmul",
-           .description = "bytes and bfloat16 by products of 2 x 2 sums in a vector",
+  AddRule({.rule = "mmla_matmul",
+           .description = "int8 and bfloat16 by smmla and bfmmla, 2 x 2 accumulators per vector",
            .priority = 37,
-           .prefix = "arm_matrix",
+           .prefix = "mmla",
            .rows = 2,
            .columns = 2,
            .step_bytes = 8,
@@ -321,10 +321,10 @@ void AddArm(const HasFeature& has) {
            {kU8, kS8, "aarch64.neon.usmmla.v4i32.v16i8", "i8mm"},
            {kBf16, kBf16, "aarch64.neon.bfmmla", "bf16"}},
           "aarch64", has);
-  AddRule({.rule = "arm_dot_matmul",
-           .description = "bytes by sums of four products in vectors",
+  AddRule({.rule = "sdot_matmul",
+           .description = "int8 by sdot, B K-interleaved by 4",
            .priority = 36,
-           .prefix = "arm_dot",
+           .prefix = "sdot",
            .columns = 4,
            .step_bytes = 4,
            .word_bytes = 4,

@@ -103,7 +103,7 @@ void RegisterTensorCores(bool (*has_instructions)(const target::Target&)) {
   RegisterIntrinsics();
   schedule::RegisterMatrixMatmul(
       {.rule = "tensor_core_matmul",
-       .description = "tiles of products of 16-bit floats are multiplied by tensor cores",
+       .description = "float16 and bfloat16 on tensor cores (mma), cp.async into shared memory",
        .prefix = "mma",
        .lanes = 32,
        .async_copies = true,

@@ -53,8 +53,8 @@ void FillRegisters(Schedule* schedule, const BlockInfo& block, const MachineFact
 
 void RegisterHvxRules() {
   using K = BlockKind;
-  RegisterRule({.name = "fill_hvx_registers",
-                .description = "neighbouring integers are computed at once, in HVX registers",
+  RegisterRule({.name = "hvx_elementwise",
+                .description = "integers in whole HVX vectors of 128 bytes",
                 .kinds = {K::kElementwise, K::kBroadcast, K::kInjective},
                 .fits = HasHvx,
                 .priority = 30,

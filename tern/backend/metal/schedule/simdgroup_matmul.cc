@@ -75,7 +75,7 @@ void RegisterSimdgroupMatmul(bool (*has_matrices)(const target::Target&)) {
   RegisterTensorIntrinsics();
   schedule::RegisterMatrixMatmul(
       {.rule = "simdgroup_matmul",
-       .description = "tiles of products are multiplied by SIMD-groups",
+       .description = "8 x 8 SIMD-group matrices, A and B in threadgroup memory",
        .prefix = "simdgroup",
        .lanes = 32,
        .layout = Layout,

@@ -104,7 +104,7 @@ void RegisterRule(const std::string& prefix, MatrixCores cores, int lanes,
   Intrinsics(prefix, lanes).Register();
   schedule::RegisterMatrixMatmul(
       {.rule = prefix + "_matmul",
-       .description = "tiles of products of 16-bit floats are multiplied by matrix cores",
+       .description = "float16 and bfloat16 on matrix cores, A and B in shared memory",
        .prefix = prefix,
        .lanes = lanes,
        .layout = layout,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/tir/transform/move_vectors.h"
+#include "tern/tir/transform/vectorize_accesses.h"
 
 #include <algorithm>
 #include <map>
@@ -343,7 +343,7 @@ class Aligner : public StmtMutator {
 
 }  // namespace
 
-PrimFunc MoveVectors(const PrimFunc& function) {
+PrimFunc VectorizeAccesses(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   if (it == function->attrs.end()) return function;
   target::Target target = it->second.As<target::Target>();

@@ -365,9 +365,9 @@ class WindowFlattener {
 
 }  // namespace
 
-Schedule::Names Schedule::FlattenWindows(const std::string& block_name, int64_t multiple,
+Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t multiple,
                                          Names names) {
-  return Do("flatten_windows", {block_name, std::to_string(multiple)}, [&]() -> Names {
+  return Do("flatten_spatial", {block_name, std::to_string(multiple)}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     Nest nest = NestOf(function_->body, block);
     CheckFactor("the multiple", multiple);
@@ -380,7 +380,7 @@ Schedule::Names Schedule::FlattenWindows(const std::string& block_name, int64_t 
     std::optional<ImageRead> image = FindImage(block, update->value);
     if (!image) Refuse("block " + block_name + " reads no windows of known sizes");
     CheckRoundsUp(Expr(image->columns()), multiple);
-    Names made = {block_name + "_image", block_name + "_sums"};
+    Names made = {block_name + "_input", block_name + "_output"};
     std::copy(names.begin(), names.end(), made.begin());
     for (const std::string& name : made) {
       CheckNewBuffer(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/schedule/rules/turn_tiles.h"
+#include "tern/schedule/rules/transpose_tiles.h"
 
 #include <algorithm>
 
@@ -54,12 +54,12 @@ void CutOff(Schedule* schedule, const std::string& block, int64_t tile, int64_t 
   for (const ForNode* other : nest.loops)
     if (other->var.name() != *loop) order.push_back(other->var.name());
   if (order.size() > 1) schedule->Reorder(Around(block, order));
-  *loop = schedule->Partition(LoopOf(block, *loop), size / tile * tile)[0];
+  *loop = schedule->LoopPartition(LoopOf(block, *loop), size / tile * tile)[0];
 }
 
 }  // namespace
 
-bool TurnTiles(Schedule* schedule, const std::string& block, const MachineFacts& facts) {
+bool TransposeTiles(Schedule* schedule, const std::string& block, const MachineFacts& facts) {
   std::optional<Turn> turn = TurnOf(DescribeBlock(FindBlockNamed(*schedule, block)));
   int64_t lanes = facts.vector_bytes / 4;
   if (!turn || lanes < kLeastTile || turn->read_size < kLeastTile ||
@@ -88,7 +88,8 @@ bool TurnTiles(Schedule* schedule, const std::string& block, const MachineFacts&
   });
 }
 
-std::string TurnChannels(Schedule* schedule, const std::string& block, const std::string& name) {
+std::string TransposeChannelsLast(Schedule* schedule, const std::string& block,
+                                  const std::string& name) {
   BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
   if (info.accesses.size() != 2) return "";
   const BlockAccess& read = info.accesses[1];

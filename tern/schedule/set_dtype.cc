@@ -78,8 +78,8 @@ class Widener : public StmtMutator {
 
 }  // namespace
 
-void Schedule::Widen(const std::string& name, DataType dtype) {
-  Do("widen", {name, dtype.str()}, [&]() -> Names {
+void Schedule::SetDtype(const std::string& name, DataType dtype) {
+  Do("set_dtype", {name, dtype.str()}, [&]() -> Names {
     const AllocateNode* allocation = FindTemporary(name);
     const Buffer old = allocation->buffer;
     if (!dtype.is_scalar() || dtype == old->dtype || !Contains(dtype, old->dtype))

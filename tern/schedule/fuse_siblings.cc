@@ -16,7 +16,7 @@ std::string Called(const ForNode* loop) { return "loop " + loop->var.name(); }
 
 void CheckIsPlain(const ForNode* loop) {
   if (loop->for_kind != ForKind::kSerial)
-    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; merge it before");
+    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; fuse it before");
   if (!loop->annotations.empty()) Refuse(Called(loop) + " has annotations");
 }
 
@@ -103,8 +103,8 @@ void CheckIsBeside(const Path& way, const ForNode* loop) {
 
 }  // namespace
 
-void Schedule::Merge(const std::string& first_name, const std::string& second_name) {
-  Do("merge", {first_name, second_name}, [&]() -> Names {
+void Schedule::FuseSiblings(const std::string& first_name, const std::string& second_name) {
+  Do("fuse_siblings", {first_name, second_name}, [&]() -> Names {
     const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
     Between between = FindBetween(function_->body, first, Called(first), second, Called(second));
     CheckIsPlain(first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef TERN_TIR_TRANSFORM_CONTRACT_PRODUCTS_H_
-#define TERN_TIR_TRANSFORM_CONTRACT_PRODUCTS_H_
+#ifndef TERN_TIR_TRANSFORM_CONTRACT_FMA_H_
+#define TERN_TIR_TRANSFORM_CONTRACT_FMA_H_
 
 #include "tern/tir/function.h"
 
@@ -9,8 +9,8 @@ namespace tern::tir {
 // Before: a kernel says `reassociate = true`, so that the last digits of its sums are free. After:
 // its a * b + c of float32 and float64 are fma(a, b, c) where its target has that as it is. Hosts
 // have compilers that do it.
-PrimFunc ContractProducts(const PrimFunc& function);
+PrimFunc ContractFma(const PrimFunc& function);
 
 }  // namespace tern::tir
 
-#endif  // TERN_TIR_TRANSFORM_CONTRACT_PRODUCTS_H_
+#endif  // TERN_TIR_TRANSFORM_CONTRACT_FMA_H_

@@ -36,19 +36,19 @@ class DotProducts {
         lanes_(lanes),
         columns_(columns) {
     const BlockAccess& result = block.accesses[0];
-    while (block.axes[result.axes[column_dim_]].role != AxisRole::kColumn) ++column_dim_;
+    while (block.axes[result.axes[column_dim_]].role != AxisRole::kN) ++column_dim_;
   }
 
   void Run() {
     schedule_.Split(At(product_.column), {lanes_}, {Name("jo"), Name("ji")});
     schedule_.Split(At(product_.sum), {lanes_}, {Name("lo"), Name("li")});
-    std::string parts = schedule_.Rfactor(At(Name("li")), Name("parts"));
+    std::string parts = schedule_.Rfactor(At(Name("li")), Name("partial"));
     schedule_.SetScope(parts, "local");
     Names order = product_.batch;
     order.insert(order.end(), {Name("jo"), product_.row, Name("li"), Name("ji")});
     schedule_.Reorder(Around(block_, order));
-    std::string sums = schedule_.CacheRead(block_, parts, "local", Name("sums")),
-                turned = schedule_.CacheRead(block_, sums, "local", Name("turned"));
+    std::string sums = schedule_.CacheRead(block_, parts, "local", Name("acc")),
+                turned = schedule_.CacheRead(block_, sums, "local", Name("transposed"));
     for (const std::string& block : {turned, sums}) schedule_.ComputeAt(block, At(Name("jo")));
     Copy(sums, parts);
     Add(parts);
@@ -151,12 +151,13 @@ void SumAlongMemory(Schedule* schedule, const BlockInfo& block, const MachineFac
 }  // namespace
 
 void RegisterHostDotProductRules() {
-  RegisterRule({.name = "dot_products",
-                .description = "few rows times what lies along the sum are sums along memory",
-                .kinds = {BlockKind::kMatmul},
-                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
-                .priority = 35,
-                .apply = SumAlongMemory});
+  RegisterRule(
+      {.name = "skinny_matmul",
+       .description = "M up to 4, A and B K-contiguous: vectors along K; needs reassociate",
+       .kinds = {BlockKind::kMatmul},
+       .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+       .priority = 35,
+       .apply = SumAlongMemory});
 }
 
 }  // namespace tern::schedule

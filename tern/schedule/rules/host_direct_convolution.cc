@@ -100,7 +100,7 @@ class HostWindows {
     int64_t lanes = facts_.vector_bytes / result_->dtype.bytes();
     if (lanes < 2) Refuse("a vector has room for one " + result_->dtype.str() + " alone");
     Schedule probe = schedule_;
-    Names made = probe.FlattenWindows(block_, 1);
+    Names made = probe.FlattenSpatial(block_, 1);
     windows_ = Describe(probe, block_, made[0]);
     tile_ = ChooseTile(windows_.rows, windows_.columns, lanes, facts_.vector_registers);
     if (windows_.rows > kMostTileRows && tile_.rows < kMostTileRows / 2)
@@ -108,11 +108,11 @@ class HostWindows {
              std::to_string(windows_.rows));
 
     int64_t work = WorkOf(schedule_, block_);
-    schedule_.FlattenWindows(block_, tile_.columns(), made);
+    schedule_.FlattenSpatial(block_, tile_.columns(), made);
     windows_ = Describe(schedule_, block_, made[0]);
     InlineMakers(&schedule_, made[0]);
     std::string out = made[1], reader = SoleReader(schedule_, out, result_);
-    if (!reader.empty()) schedule_.ReverseInline(reader);
+    if (!reader.empty()) schedule_.ReverseComputeInline(reader);
     Reduce(made[1]);
     ParallelizeOuter(&schedule_, block_, work, facts_);
     for (const std::string& block : {made[0], out}) {
@@ -205,7 +205,7 @@ class HostWindows {
     Names blocks = {block};
     for (; extent > size; extent -= size) {
       Names parts = {FreshLoopName(schedule_, loop + "_0"), FreshLoopName(schedule_, loop + "_1")};
-      schedule_.Partition(LoopOf(blocks.back(), loop), size, parts);
+      schedule_.LoopPartition(LoopOf(blocks.back(), loop), size, parts);
       loop = parts[1];
       blocks.push_back(BlockBelow(loop));
     }
@@ -240,9 +240,8 @@ void ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFact
 }  // namespace
 
 void RegisterHostWindowRules() {
-  RegisterRule({.name = "reduce_windows",
-                .description =
-                    "windows lie one after the other in a copy of the image; positions are vectors",
+  RegisterRule({.name = "direct_convolution",
+                .description = "direct, no im2col: vectors along output pixels of a padded input",
                 .kinds = {BlockKind::kConvolution, BlockKind::kPooling},
                 .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
                 .priority = 28,

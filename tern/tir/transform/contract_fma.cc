@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/tir/transform/contract_products.h"
+#include "tern/tir/transform/contract_fma.h"
 
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
@@ -40,7 +40,7 @@ class Contractor : public StmtMutator {
 
 }  // namespace
 
-PrimFunc ContractProducts(const PrimFunc& function) {
+PrimFunc ContractFma(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   bool contracts = it != function->attrs.end() && HasFlag(function, attr::kReassociate) &&
                    it->second.As<target::Target>()->is_device();

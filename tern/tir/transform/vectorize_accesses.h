@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef TERN_TIR_TRANSFORM_MOVE_VECTORS_H_
-#define TERN_TIR_TRANSFORM_MOVE_VECTORS_H_
+#ifndef TERN_TIR_TRANSFORM_VECTORIZE_ACCESSES_H_
+#define TERN_TIR_TRANSFORM_VECTORIZE_ACCESSES_H_
 
 #include "tern/tir/function.h"
 
@@ -11,8 +11,8 @@ namespace tern::tir {
 // by side is read before and written behind them, as vectors; the iterations follow each other.
 // Where that needs tensors to be aligned, the function has two bodies, and runs the one that fits.
 // Functions for other targets stay as they are.
-PrimFunc MoveVectors(const PrimFunc& function);
+PrimFunc VectorizeAccesses(const PrimFunc& function);
 
 }  // namespace tern::tir
 
-#endif  // TERN_TIR_TRANSFORM_MOVE_VECTORS_H_
+#endif  // TERN_TIR_TRANSFORM_VECTORIZE_ACCESSES_H_
