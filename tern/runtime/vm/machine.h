@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executes the instructions of a model's program.
+#ifndef TERN_RUNTIME_VM_MACHINE_H_
+#define TERN_RUNTIME_VM_MACHINE_H_
+
+#include <chrono>
+#include <deque>
+
+#include "tern/runtime/vm/model.h"
+#include "tern/runtime/vm/plan.h"
+#include "tern/runtime/vm/session.h"
+
+namespace tern::runtime::vm {
+
+class Machine {
+ public:
+  // The model outlives it.
+  Machine(const Model& model, SessionOptions options);
+
+  // Inputs are on the model's device, compact and aligned; `outputs` are too, or null.
+  std::vector<Tensor> Run(const std::vector<int64_t>& dims, const std::vector<Tensor>& inputs,
+                          const std::vector<Tensor>& outputs);
+  uint64_t arena_bytes() const;
+  void Trim();
+  void SetProfile(std::vector<CallRecord>* profile) { profile_ = profile; }
+
+ private:
+  // What a tensor register holds. The shape and the strides stand in the frame.
+  struct TensorValue {
+    TernTensorView view{};
+    uint64_t bytes = 0;  // of memory, from the first element on
+    Tensor owner;        // of the memory, where that is the register's own
+  };
+  struct KeptPlan {
+    std::vector<int64_t> key;       // the int parameters
+    std::vector<uint64_t> offsets;  // by tensor register
+    uint64_t bytes = 0;
+  };
+  // The registers of a function. None is active twice: functions do not invoke themselves.
+  struct Frame {
+    Frame() = default;
+    Frame(const Frame&) = delete;  // registers have pointers into it
+    std::vector<int64_t> ints;
+    std::vector<TensorValue> tensors;
+    std::vector<int64_t*> extents;  // by tensor: its shape, then its strides
+    std::vector<int64_t> extent_values;
+    std::vector<std::vector<Tensor>> lists;
+    std::vector<TernAny> args;
+    std::vector<bool> is_planned;  // by tensor
+    std::deque<KeptPlan> plans;    // the last one used first
+    Tensor arena;
+  };
+
+  class Recorded;
+
+  // Runs until `ret`, which is returned; `at` is always the instruction.
+  const Instruction& Loop(uint32_t function, uint32_t* at);
+  void UsePlan(uint32_t function);
+  KeptPlan MakeKeptPlan(uint32_t function) const;
+
+  void Alloc(uint32_t function, const Instruction& instruction);
+  void AllocOutput(const Instruction& instruction);
+  static void View(Frame* frame, const Instruction& instruction);
+  // The condition does not hold.
+  [[noreturn]] static void Check(const Frame& frame, const Instruction& instruction);
+  static ffi::Any Call(Frame* frame, const Instruction& instruction, ffi::FunctionObj* callee);
+  void CallPacked(Frame* frame, const Instruction& instruction);
+  void Invoke(Frame* frame, const Instruction& instruction);
+  static int64_t Read(const Frame& frame, const Instruction& instruction);
+  static void Copy(const Frame& frame, const Instruction& instruction);
+  void List(Frame* frame, const Instruction& instruction);
+  void Free(Frame* frame, const Instruction& instruction) const;
+
+  // Sets the register to a tensor that it owns, or that lives longer.
+  static void SetTensor(Frame* frame, uint32_t index, const Tensor& tensor, bool owns);
+  void SetTyped(Frame* frame, uint32_t index, const Tensor& tensor) const;
+  static Tensor CopyOf(const TensorValue& value);
+  static void Poison(const TensorValue& value);
+  static void ClearFrame(Frame* frame);
+  void ClearFrames();
+  double SecondsSinceStart() const;
+
+  const Model& model_;
+  const Program& program_;
+  SessionOptions options_;
+  std::vector<Frame> frames_;  // by function
+  const std::vector<Tensor>* given_outputs_ = nullptr;
+  std::vector<Tensor> made_outputs_;
+  std::vector<CallRecord>* profile_ = nullptr;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace tern::runtime::vm
+
+#endif  // TERN_RUNTIME_VM_MACHINE_H_

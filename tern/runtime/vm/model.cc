@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/runtime/vm/model.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tern/ffi/text.h"
+#include "tern/runtime/device.h"
+#include "tern/runtime/vm/verify.h"
+
+namespace tern::runtime::vm {
+namespace {
+
+bool UsesParamsAlone(const IntExpr& expr, uint32_t params) {
+  return std::all_of(expr.tokens.begin(), expr.tokens.end(), [&](const IntToken& token) {
+    return token.op != IntOp::kRegister || token.value < params;
+  });
+}
+
+// Where every write is an allocation whose size the parameters tell. What a function other than
+// main returns outlives it, and is not planned.
+std::vector<Model::Planned> PlannedTensors(const Function& function, bool is_main) {
+  std::vector<std::vector<uint32_t>> allocations(function.tensors.size());
+  std::vector<bool> is_planned(function.tensors.size(), true);
+  std::fill_n(is_planned.begin(), function.params.tensors, false);
+  for (uint32_t at = 0; at < function.code.size(); ++at) {
+    const Instruction& instruction = function.code[at];
+    bool is_known =
+        instruction.op == Opcode::kAlloc && instruction.index == 0 &&
+        std::all_of(instruction.exprs.begin(), instruction.exprs.end(), [&](const IntExpr& extent) {
+          return UsesParamsAlone(extent, function.params.ints);
+        });
+    for (const Operand& result : instruction.results) {
+      if (result.kind != OperandKind::kTensor) continue;
+      if (!is_known) is_planned[result.index] = false;
+      allocations[result.index].push_back(at);
+    }
+    if (instruction.op == Opcode::kRet && !is_main)
+      for (const Operand& arg : instruction.args)
+        if (arg.kind == OperandKind::kTensor) is_planned[arg.index] = false;
+  }
+  std::vector<Lifetime> lifetimes = TensorLifetimes(function);
+  std::vector<Model::Planned> planned;
+  for (uint32_t i = 0; i < function.tensors.size(); ++i)
+    if (is_planned[i]) planned.push_back({i, std::move(allocations[i]), lifetimes[i]});
+  return planned;
+}
+
+Tensor FromBytes(const Constant& constant) {
+  Tensor tensor = Tensor::Empty(constant.shape, constant.dtype);
+  size_t step = constant.data.size();
+  if (step == 0) return tensor;
+  for (uint64_t at = 0; at < tensor->num_bytes(); at += step)
+    std::memcpy(tensor.as<char>() + at, constant.data.data(), step);
+  return tensor;
+}
+
+}  // namespace
+
+Model::Model(ModelParts parts)
+    : parts_(std::move(parts)), device_{GetDeviceKind(parts_.device).device_type(), 0} {
+  VerifyProgram(parts_.program, &parts_.functions);
+  for (size_t i = 0; i < parts_.program.functions.size(); ++i)
+    planned_.push_back(PlannedTensors(parts_.program.functions[i], i == 0));
+  kernels_ = std::make_unique<std::atomic<ffi::FunctionObj*>[]>(parts_.program.kernels.size());
+  MakeConstants();
+}
+
+void Model::MakeConstants() {
+  for (const Constant& constant : parts_.program.constants) {
+    Tensor tensor;
+    if (constant.source == ConstantSource::kMade) {
+      tensor = Tensor::Empty(constant.shape, constant.dtype, device_);
+    } else if (constant.source == ConstantSource::kWeights) {
+      TERN_CHECK(parts_.weight) << "the model has no weights, and its program wants "
+                                << constant.name;
+      tensor = parts_.weight(constant);
+      TERN_CHECK(tensor->shape() == constant.shape && tensor->dtype() == constant.dtype &&
+                 tensor->is_row_major())
+          << "weight " << constant.name << ": expected " << constant.dtype.str() << " of shape "
+          << ffi::ShapeText(constant.shape) << ", got " << tensor->dtype().str() << " of shape "
+          << ffi::ShapeText(tensor->shape());
+    } else {
+      tensor = FromBytes(constant);
+    }
+    bool is_there = tensor->device().type == device_.type;
+    constants_.push_back(is_there ? tensor : tensor.CopyTo(device_));
+  }
+  for (const Prepack& prepack : parts_.program.prepack)
+    WithContext("preparing weights by " + prepack.function, [&] {
+      ffi::Function function = parts_.module->GetFunction(prepack.function);
+      TERN_CHECK(function) << "the host code has no function " << prepack.function;
+      std::vector<ffi::AnyView> args;
+      for (uint32_t index : prepack.constants)
+        args.push_back(ffi::CallArgument(constants_[index]).view());
+      function.CallPacked(args);
+    });
+}
+
+ffi::FunctionObj* Model::FindKernel(size_t index) const {
+  std::lock_guard lock(mutex_);
+  if (ffi::FunctionObj* found = kernels_[index].load(std::memory_order_relaxed)) return found;
+  const std::string& name = parts_.program.kernels[index];
+  ffi::Function function = parts_.module->GetFunction(name);
+  TERN_CHECK(function) << "the host code has no function " << name;
+  functions_.push_back(function);
+  kernels_[index].store(function.get(), std::memory_order_release);
+  return function.get();
+}
+
+}  // namespace tern::runtime::vm

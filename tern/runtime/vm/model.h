@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model that can run: program, host code, constants. It does not change: any number of sessions,
+// on any threads, share one.
+#ifndef TERN_RUNTIME_VM_MODEL_H_
+#define TERN_RUNTIME_VM_MODEL_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tern/ffi/module.h"
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/tensor.h"
+#include "tern/runtime/vm/flow.h"
+#include "tern/runtime/vm/program.h"
+
+namespace tern::runtime::vm {
+
+struct ModelParts {
+  Program program;
+  ffi::Module module;                   // the host code
+  std::vector<FunctionInfo> functions;  // of the host code
+  std::string device = "cpu";           // the kind whose tensors its functions take
+  // A constant of kWeights, on the host and compact; called once for each. Not needed where there
+  // is none.
+  std::function<Tensor(const Constant&)> weight = {};
+};
+
+class Model {
+ public:
+  // Verifies the program, and makes the constants.
+  explicit Model(ModelParts parts);
+  Model(const Model&) = delete;
+
+  const Program& program() const { return parts_.program; }
+  TernDevice device() const { return device_; }
+  const Tensor& constant(size_t index) const { return constants_[index]; }
+
+  // A function of the host code, found at the first call.
+  ffi::FunctionObj* kernel(size_t index) const {
+    ffi::FunctionObj* found = kernels_[index].load(std::memory_order_acquire);
+    return found ? found : FindKernel(index);
+  }
+
+  // A tensor register whose memory is planned: its size is known from the int parameters of the
+  // function, by the allocations that write it.
+  struct Planned {
+    uint32_t tensor;
+    std::vector<uint32_t> allocations;  // instructions
+    Lifetime lifetime;
+  };
+  const std::vector<Planned>& planned(size_t function) const { return planned_[function]; }
+
+ private:
+  ffi::FunctionObj* FindKernel(size_t index) const;
+  void MakeConstants();
+
+  ModelParts parts_;
+  TernDevice device_;
+  std::vector<Tensor> constants_;
+  std::vector<std::vector<Planned>> planned_;  // by function
+  mutable std::mutex mutex_;
+  mutable std::vector<ffi::Function> functions_;  // what kernels_ points to
+  mutable std::unique_ptr<std::atomic<ffi::FunctionObj*>[]> kernels_;
+};
+
+}  // namespace tern::runtime::vm
+
+#endif  // TERN_RUNTIME_VM_MODEL_H_
