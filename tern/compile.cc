@@ -20,6 +20,7 @@
 #include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function.h"
+#include "tern/tir/function_kind.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/math/functions.h"
@@ -263,7 +264,7 @@ ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& t
                              const CompileOptions& options) {
   Initialize();
   auto has_constants = [](const ir::BaseFunc& function) {
-    return function->attrs.count(tir::attr::kConstants) > 0;
+    return tir::IfPrimFunc(function) && function->attrs.count(tir::attr::kConstants) > 0;
   };
   if (!target->kind->lowered ||
       std::none_of(module->functions.begin(), module->functions.end(),
@@ -288,7 +289,7 @@ ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& t
   std::vector<ir::BaseFunc> functions;
   for (const std::vector<ir::BaseFunc>& part : parts)
     functions.insert(functions.end(), part.begin(), part.end());
-  return ir::IRModule::Make(functions);
+  return module.WithFunctions(functions);
 }
 
 ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
@@ -302,7 +303,10 @@ ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
       groups[target->str()].second.push_back(base);
       continue;
     }
-    tir::PrimFunc function = tir::AsPrimFunc(base);
+    tir::PrimFunc function = tir::IfPrimFunc(base);
+    TERN_CHECK(function) << ir::At(base->span) << name << " is "
+                         << tir::FunctionKindOf(base).description
+                         << ", which must be lowered to functions of the loop IR first";
     target::Target own = TargetOf(function, target);
     auto& group = groups[own->str()];
     group.first = own;
@@ -355,8 +359,8 @@ runtime::ArtifactMeta DescribeModule(const ir::IRModule& written, const target::
   meta.hosts = {HostOf(target)->str()};
   meta.device = target->kind->device;
   for (const auto& [name, base] : module->functions) {
-    if (tir::AsExternKernel(base)) continue;
-    tir::PrimFunc function = tir::AsPrimFunc(base);
+    tir::PrimFunc function = tir::IfPrimFunc(base);
+    if (!function) continue;
     tir::WrittenMemory written =
         ir::OnDeepStack([&] { return tir::FindWrittenMemory(module, function); });
     runtime::FunctionInfo info{name, {}};

@@ -10,7 +10,6 @@
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/runtime/elf_file.h"
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -44,9 +43,9 @@ class ExternCallFinder : public tir::StmtVisitor {
 
 std::vector<ExternCall> FindExternCalls(const ir::IRModule& module) {
   std::vector<ExternCall> calls;
-  for (const auto& [name, function] : module->functions)
-    if (!tir::AsExternKernel(function))
-      ExternCallFinder(name, &calls).Visit(tir::AsPrimFunc(function)->body);
+  for (const auto& [name, base] : module->functions)
+    if (tir::PrimFunc function = tir::IfPrimFunc(base))
+      ExternCallFinder(name, &calls).Visit(function->body);
   return calls;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module of functions, of whichever IR.
+// A module: functions, of whichever IR, and constants.
 #ifndef TERN_IR_MODULE_H_
 #define TERN_IR_MODULE_H_
 
@@ -8,13 +8,14 @@
 #include <string>
 
 #include "tern/ffi/containers.h"
-#include "tern/ir/span.h"
+#include "tern/ir/constant.h"
 
 namespace tern::ir {
 
 using Attrs = std::map<std::string, ffi::Any, std::less<>>;
 
-// The base of the function classes of the IRs.
+// The base of the function classes of the IRs. What modules, printers, parsers and verifiers need
+// of a class is registered (tern/tir/function_kind.h); passes leave alone what they do not know.
 struct BaseFuncNode : ffi::Object {
   std::string name;
   Attrs attrs;
@@ -28,14 +29,21 @@ struct IRModuleNode : ffi::Object {
     return index;
   }
   std::map<std::string, BaseFunc> functions;  // by name
+  // By name. A parameter that its function calls constant, and that has the name of one, is bound
+  // to it: who calls the function passes these elements.
+  std::map<std::string, Constant> constants;
 };
 
 class IRModule : public ffi::Ref<const IRModuleNode> {
  public:
   IRModule() = default;
   IRModule(const ffi::Ref<const IRModuleNode>& node) : Ref(node) {}
-  // Throws where two functions have one name.
+  // Throws where two functions, or two constants, have one name.
   static IRModule Make(const std::vector<BaseFunc>& functions);
+  static IRModule Make(const std::vector<BaseFunc>& functions,
+                       const std::vector<Constant>& constants);
+  // The same constants, with other functions.
+  IRModule WithFunctions(const std::vector<BaseFunc>& functions) const;
 };
 
 }  // namespace tern::ir

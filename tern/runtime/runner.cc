@@ -93,8 +93,11 @@ class ArgumentMaker {
         for (const std::string& text : *texts)
           for (const std::string& symbol : SymbolsOf(text)) AddDimName(symbol);
     }
-    for (const auto& [name, source] : options_.inputs)
+    for (const auto& [name, source] : options_.inputs) {
       CheckName(function_.name, "input", name, inputs);
+      TERN_CHECK(!options_.tensors.count(name))
+          << "input " << name << ": its elements are given already";
+    }
     for (const auto& [name, value] : options_.dims)
       CheckName(function_.name, "dimension", name, dim_names_);
   }
@@ -121,6 +124,7 @@ class ArgumentMaker {
   }
 
   std::string SourceOf(const ParamInfo& param) const {
+    if (options_.tensors.count(param.name)) return "the given tensor";
     auto it = options_.inputs.find(param.name);
     if (it != options_.inputs.end()) return it->second;
     return param.is_output ? "zeros" : "random";
@@ -134,10 +138,11 @@ class ArgumentMaker {
     const ParamInfo& param = function_.params[i];
     std::string source = SourceOf(param);
     if (!param.is_tensor || IsFill(source)) return;
-    TERN_CHECK(source.ends_with(".npy"))
+    auto given = options_.tensors.find(param.name);
+    TERN_CHECK(given != options_.tensors.end() || source.ends_with(".npy"))
         << "input " << param.name << ": expected a .npy file, random, ones or zeros, got "
         << source;
-    Tensor tensor = ReadNpy(source);
+    Tensor tensor = given != options_.tensors.end() ? given->second : ReadNpy(source);
     if (tensor->dtype() == TypeInNpy(param.dtype) && tensor->dtype() != param.dtype)
       tensor = Converted(tensor, param.dtype);
     TERN_CHECK(tensor->dtype() == param.dtype)

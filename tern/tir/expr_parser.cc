@@ -245,6 +245,59 @@ int64_t ExprParser::ParseInteger(bool negative) {
   return static_cast<int64_t>(negative ? -magnitude : magnitude);
 }
 
+ffi::Any ExprParser::ParseAttrValue() {
+  DepthGuard guard(this);
+  const Token& token = Peek();
+  if (Accept("true")) return true;
+  if (Accept("false")) return false;
+  if (Accept("[")) {
+    std::vector<ffi::Any> items;
+    CommaList("]", [&] { items.push_back(ParseAttrValue()); });
+    return ffi::MakeArray(std::move(items));
+  }
+  if (token.kind == Token::Kind::kString) return ffi::Any(Next().text);
+  if (token.kind == Token::Kind::kInt || Is("-")) {
+    bool negative = Accept("-");
+    return ParseInteger(negative);
+  }
+  Unexpected("an attribute's value (a string, an integer, true, false or a list)");
+}
+
+std::string ExprParser::ExpectString(const char* what) {
+  if (Peek().kind != Token::Kind::kString) Unexpected(what);
+  return Next().text;
+}
+
+Expr ExprParser::ParseElement(DataType dtype) {
+  Span span = Peek().span;
+  if (dtype.is_bool()) {
+    if (!Is("true") && !Is("false")) Unexpected("true or false");
+    return ir::IntImmNode::Make(dtype, Next().text == "true", span);
+  }
+  bool negative = Accept("-");
+  const Token& token = Peek();
+  if (dtype.is_float()) {
+    bool is_digits = token.kind == Token::Kind::kInt || token.kind == Token::Kind::kFloat;
+    if (!is_digits && !Is("inf") && !Is("nan")) Unexpected("a number");
+    double value = std::strtod(Next().text.c_str(), nullptr);
+    return Located(span,
+                   [&] { return ir::FloatImmNode::Make(dtype, negative ? -value : value, span); });
+  }
+  uint64_t magnitude = 0;
+  const char* last = token.text.data() + token.text.size();
+  bool is_uint64 = dtype == DataType::UInt(64) && !negative && token.kind == Token::Kind::kInt &&
+                   std::from_chars(token.text.data(), last, magnitude).ec == std::errc();
+  if (!is_uint64)
+    magnitude = static_cast<uint64_t>(ParseInteger(negative));
+  else
+    Next();
+  return Located(span, [&] {
+    TERN_CHECK(!dtype.is_uint() || !negative || magnitude == 0)
+        << static_cast<int64_t>(magnitude) << " does not fit in " << dtype.str();
+    return ir::IntImmNode::Make(dtype, static_cast<int64_t>(magnitude), span);
+  });
+}
+
 // Literals are float32 until they meet another type; the digits are kept for that moment.
 ExprParser::Value ExprParser::FloatLiteral(double value, const Span& span) {
   Expr expr = ir::FloatImmNode::Make(DataType::Float(32), value, span);

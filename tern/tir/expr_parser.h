@@ -19,7 +19,7 @@
 namespace tern::tir {
 
 class ExprParser {
- protected:
+ public:
   using Token = ir::Token;
 
   // Thrown after a mistake was recorded; caught where parsing can go on.
@@ -139,12 +139,18 @@ class ExprParser {
   std::vector<Expr> ParseExprs(std::string_view close);
   std::vector<Expr> ParseIndices();
   int64_t ParseInteger(bool negative);
+  // A string, an integer, true, false or a list of such.
+  ffi::Any ParseAttrValue();
+  std::string ExpectString(const char* what);
+  // A number as it is written in lists of elements, as an IntImm or FloatImm of the type.
+  Expr ParseElement(DataType dtype);
 
   // A literal takes the type; anything else stays as it is.
   void Convert(Value* value, DataType dtype);
   void Unify(Value* a, Value* b);
   void UnifyAll(std::vector<Value>& values);
 
+ protected:
   ir::Diagnostics diagnostics_;
   std::vector<Token> tokens_;
   size_t at_ = 0;

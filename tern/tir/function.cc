@@ -5,7 +5,6 @@
 #include "tern/ir/deep_stack.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/visitor.h"
 
@@ -46,22 +45,26 @@ std::string CallingConventionOf(const PrimFunc& function) {
 }
 
 PrimFunc AsPrimFunc(const ir::BaseFunc& function) {
-  TERN_ICHECK(function->type_index() == PrimFuncNode::TypeIndex())
-      << function->name << " is not a PrimFunc";
+  PrimFunc found = IfPrimFunc(function);
+  TERN_ICHECK(found) << function->name << " is not a PrimFunc";
+  return found;
+}
+
+PrimFunc IfPrimFunc(const ir::BaseFunc& function) {
+  if (function->type_index() != PrimFuncNode::TypeIndex()) return {};
   return PrimFunc(ffi::Ref<const PrimFuncNode>(static_cast<const PrimFuncNode*>(function.get())));
 }
 
 ir::IRModule MapFunctions(const ir::IRModule& module,
                           const std::function<PrimFunc(const PrimFunc&)>& f) {
   std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, function] : module->functions) {
-    if (AsExternKernel(function))
-      functions.push_back(function);
-    else
-      functions.push_back(WithContext("in function " + name,
-                                      [&] { return ir::BaseFunc(f(AsPrimFunc(function))); }));
+  for (const auto& [name, base] : module->functions) {
+    PrimFunc function = IfPrimFunc(base);
+    functions.push_back(
+        function ? WithContext("in function " + name, [&] { return ir::BaseFunc(f(function)); })
+                 : base);
   }
-  return ir::IRModule::Make(functions);
+  return module.WithFunctions(functions);
 }
 
 namespace {
@@ -184,15 +187,6 @@ class Hasher : public ir::StructuralHasher {
     Add(function->body);
   }
 
-  void Add(const ir::IRModule& module) {
-    for (const auto& [name, function] : module->functions) {
-      if (const ExternKernelNode* kernel = AsExternKernel(function))
-        Add(kernel->Signature());
-      else
-        Add(AsPrimFunc(function));
-    }
-  }
-
  private:
   void Field(const Stmt& stmt) { Add(stmt); }
   void Field(const BlockIter& iter) {
@@ -226,31 +220,16 @@ class Hasher : public ir::StructuralHasher {
   }
 };
 
-template <class T>
-uint64_t HashOf(const T& program) {
-  Hasher hasher;
-  ir::OnDeepStack([&] { hasher.Add(program); });
-  return hasher.hash();
-}
-
 }  // namespace
 
 bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) {
   return ir::OnDeepStack([&] { return Comparer().Equal(a, b); });
 }
 
-bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b) {
-  if (a->functions.size() != b->functions.size()) return false;
-  auto equal = [](const ir::BaseFunc& x, const ir::BaseFunc& y) {
-    const ExternKernelNode *p = AsExternKernel(x), *q = AsExternKernel(y);
-    if (p || q) return p && q && StructuralEqual(*p, *q);
-    return StructuralEqual(AsPrimFunc(x), AsPrimFunc(y));
-  };
-  return std::equal(a->functions.begin(), a->functions.end(), b->functions.begin(),
-                    [&](const auto& x, const auto& y) { return equal(x.second, y.second); });
+uint64_t StructuralHash(const PrimFunc& function) {
+  Hasher hasher;
+  ir::OnDeepStack([&] { hasher.Add(function); });
+  return hasher.hash();
 }
-
-uint64_t StructuralHash(const PrimFunc& function) { return HashOf(function); }
-uint64_t StructuralHash(const ir::IRModule& module) { return HashOf(module); }
 
 }  // namespace tern::tir

@@ -71,16 +71,18 @@ bool HasFlag(const PrimFunc& function, const char* attribute);
 // "" where there is none.
 std::string CallingConventionOf(const PrimFunc& function);
 
-// The functions of a module that are PrimFuncs.
+// A function of a module that is a PrimFunc.
 PrimFunc AsPrimFunc(const ir::BaseFunc& function);
-// A module pass of a function from PrimFunc to PrimFunc; external kernels stay as they are.
+// Null where it is of another kind.
+PrimFunc IfPrimFunc(const ir::BaseFunc& function);
+// A module pass of a function from PrimFunc to PrimFunc; functions of other kinds stay as they are.
 ir::IRModule MapFunctions(const ir::IRModule& module,
                           const std::function<PrimFunc(const PrimFunc&)>& f);
 
 // Equal up to the names of what they define.
 bool StructuralEqual(const PrimFunc& a, const PrimFunc& b);
 bool StructuralEqual(const ir::IRModule& a, const ir::IRModule& b);
-// Equal ones have the same hash, in every process.
+// Contents of constants do not count. Equal ones have the same hash, in every process.
 uint64_t StructuralHash(const PrimFunc& function);
 uint64_t StructuralHash(const ir::IRModule& module);
 

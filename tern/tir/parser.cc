@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -12,6 +13,7 @@
 #include "tern/tir/attributes.h"
 #include "tern/tir/expr_parser.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/function_kind.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/storage_scope.h"
@@ -44,25 +46,32 @@ class Parser : public ExprParser {
 
   ir::IRModule Run() {
     std::vector<ir::BaseFunc> functions;
-    std::set<std::string> names;
+    std::vector<ir::Constant> constants;
+    std::set<std::string> names, constant_names;
     while (!AtEnd()) {
       try {
         if (AtSchedule()) {
           ParseSchedule(&functions);
           continue;
         }
-        ir::BaseFunc function = AtKernel() ? ir::BaseFunc(ParseKernel()) : ParseFunction();
+        if (AtConstant()) {
+          ir::Constant constant = ParseConstant();
+          if (!constant_names.insert(constant->name).second)
+            Fail(constant->span, "constant " + constant->name + " is defined twice");
+          constants.push_back(constant);
+          continue;
+        }
+        ir::BaseFunc function = ParseAnyFunction();
         if (!names.insert(function->name).second)
           diagnostics_.Add(function->span, "function " + function->name + " is defined twice");
         else
           functions.push_back(function);
       } catch (const Abandon&) {
-        while (!AtEnd() && !(Peek().first_on_line && (Is("func") || AtKernel() || AtSchedule())))
-          Next();
+        while (!AtEnd() && !(Peek().first_on_line && AtItem())) Next();
       }
     }
     diagnostics_.ThrowIfAny("ParseError");
-    return ir::IRModule::Make(functions);
+    return ir::IRModule::Make(functions, constants);
   }
 
  private:
@@ -97,24 +106,6 @@ class Parser : public ExprParser {
     return Buffer(buffer.get());
   }
 
-  ffi::Any ParseAttrValue() {
-    DepthGuard guard(this);
-    const Token& token = Peek();
-    if (Accept("true")) return true;
-    if (Accept("false")) return false;
-    if (Accept("[")) {
-      std::vector<ffi::Any> items;
-      CommaList("]", [&] { items.push_back(ParseAttrValue()); });
-      return ffi::MakeArray(std::move(items));
-    }
-    if (token.kind == Token::Kind::kString) return ffi::Any(Next().text);
-    if (token.kind == Token::Kind::kInt || Is("-")) {
-      bool negative = Accept("-");
-      return ParseInteger(negative);
-    }
-    Unexpected("an attribute's value (a string, an integer, true, false or a list)");
-  }
-
   ir::Attrs ParseAttrs(AttrPlace place) {
     ir::Attrs attrs;
     if (!Accept("attrs")) return attrs;
@@ -134,7 +125,107 @@ class Parser : public ExprParser {
     return attrs;
   }
 
+  // ---- constants
+
+  bool AtConstant() const { return Is("constant") && Peek(1).kind == Token::Kind::kIdent; }
+
+  // constant name: dtype[extents] = file("name", offset), splat(x), [x, ...] or hex("...")
+  ir::Constant ParseConstant() {
+    Next();
+    Span span = Peek().span;
+    std::string name = ExpectNewName("a constant's name");
+    Expect(":");
+    // Also types that kernels cannot compute with: tensors can hold them.
+    DataType dtype = DataType::Parse(Peek().text).value_or(DataType::Void());
+    if (!dtype.is_scalar() || dtype.is_handle()) Unexpected("a type of numbers, or bool");
+    Next();
+    std::vector<int64_t> shape;
+    Expect("[");
+    CommaList("]", [&] { shape.push_back(ParseInteger(false)); });
+    Expect("=");
+    Span content = Peek().span;
+    if (Accept("file")) return ParseFileContent(name, dtype, shape, span);
+    if (Accept("splat")) {
+      Expect("(");
+      Expr value = ParseElement(dtype);
+      Expect(")");
+      return Located(span, [&] { return ir::Constant::Splat(name, dtype, shape, value, span); });
+    }
+    std::string bytes;
+    if (Accept("hex")) {
+      Expect("(");
+      bytes = ParseHex();
+      Expect(")");
+    } else if (Accept("[")) {
+      bytes = ParseElements(name, dtype, shape, content);
+    } else {
+      Unexpected("file(\"name\", offset), splat(x), [x, ...] or hex(\"...\")");
+    }
+    return Located(span,
+                   [&] { return ir::Constant::Owned(name, dtype, shape, std::move(bytes), span); });
+  }
+  ir::Constant ParseFileContent(const std::string& name, DataType dtype,
+                                const std::vector<int64_t>& shape, const Span& span) {
+    Expect("(");
+    Span file_at = Peek().span;
+    std::string file = ExpectString("the name of a file, as a string");
+    int64_t offset = Accept(",") ? ParseInteger(false) : 0;
+    Expect(")");
+    if (!directory_) Fail(file_at, "a text that is no file names a file of elements");
+    std::shared_ptr<const ir::MappedFile>& mapped = files_[file];
+    if (!mapped)
+      mapped =
+          Located(file_at, [&] { return ir::MappedFile::OpenInside(directory_->string(), file); });
+    return Located(
+        span, [&] { return ir::Constant::InFile(name, dtype, shape, mapped, file, offset, span); });
+  }
+  // In row-major order, up to and with the bracket.
+  std::string ParseElements(const std::string& name, DataType dtype,
+                            const std::vector<int64_t>& shape, const Span& span) {
+    std::vector<Expr> elements;
+    CommaList("]", [&] { elements.push_back(ParseElement(dtype)); });
+    int64_t count = 1;
+    for (int64_t extent : shape)
+      if (__builtin_mul_overflow(count, extent, &count)) count = -1;
+    if (count != static_cast<int64_t>(elements.size()))
+      Fail(span, "constant " + name + " has " + std::to_string(count) + " elements, but " +
+                     std::to_string(elements.size()) + " are given");
+    std::string bytes(dtype.BytesOf(count), '\0');
+    for (int64_t i = 0; i < count; ++i) ir::StoreElement(dtype, elements[i], bytes.data(), i);
+    return bytes;
+  }
+  std::string ParseHex() {
+    Span span = Peek().span;
+    std::string digits = ExpectString("the bytes of the elements, as a string of hex digits");
+    auto value_of = [&](char digit) {
+      if (digit >= '0' && digit <= '9') return digit - '0';
+      if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+      Fail(span, "expected two of the digits 0 to 9 and a to f for each byte");
+    };
+    if (digits.size() % 2 != 0) digits += ' ';
+    std::string bytes;
+    for (size_t i = 0; i < digits.size(); i += 2)
+      bytes += static_cast<char>(value_of(digits[i]) << 4 | value_of(digits[i + 1]));
+    return bytes;
+  }
+
   // ---- functions
+
+  bool AtItem() const {
+    return Is("func") || AtKernel() || AtSchedule() || AtConstant() || RegisteredKind();
+  }
+  const FunctionKind* RegisteredKind() const {
+    bool may_be = Peek().kind == Token::Kind::kIdent && Peek(1).kind == Token::Kind::kIdent;
+    return may_be ? FindFunctionKind(Peek().text) : nullptr;
+  }
+  ir::BaseFunc ParseAnyFunction() {
+    if (AtKernel()) return ParseKernel();
+    if (const FunctionKind* kind = RegisteredKind()) {
+      ForgetSymbols();
+      return kind->parse(*this);
+    }
+    return ParseFunction();
+  }
 
   std::string ExpectFunctionName(const char* what) {
     const auto* end = std::end(kQualifiers);
@@ -162,7 +253,7 @@ class Parser : public ExprParser {
     std::string name = ExpectIdent("the name of a function");
     auto it = std::find_if(functions->begin(), functions->end(),
                            [&](const ir::BaseFunc& f) { return f->name == name; });
-    if (it == functions->end() || AsExternKernel(*it))
+    if (it == functions->end() || !IfPrimFunc(*it))
       Fail(span, "there is no function " + name + " before its schedule");
     if ((*it)->attrs.count(attr::kSchedule)) Fail(span, name + " has a schedule already");
     if (Accept("for")) {
@@ -253,10 +344,6 @@ class Parser : public ExprParser {
     if (std::find(writes.begin(), writes.end(), true) == writes.end())
       Fail(span, "a kernel writes to one of its tensors at least");
     return writes;
-  }
-  std::string ExpectString(const char* what) {
-    if (Peek().kind != Token::Kind::kString) Unexpected(what);
-    return Next().text;
   }
 
   // Extents may name scalars that come later in the list, so names unknown in a shape become
@@ -658,6 +745,7 @@ class Parser : public ExprParser {
   }
 
   const std::filesystem::path* directory_;
+  std::map<std::string, std::shared_ptr<const ir::MappedFile>> files_;  // of constants, by name
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/schedule_steps.h"
@@ -414,17 +415,57 @@ class Printer {
   std::set<std::string, std::less<>> taken_{std::begin(kReservedWords), std::end(kReservedWords)};
 };
 
+// An element as a list of them has it: without its type.
+std::string ElementText(DataType dtype, std::string_view bytes, int64_t i) {
+  Expr element = LoadElement(dtype, bytes, i);
+  if (const auto* number = element.As<FloatImmNode>()) return FloatText(dtype, number->value);
+  int64_t value = element.As<IntImmNode>()->value;
+  if (dtype.is_bool()) return value ? "true" : "false";
+  return dtype == DataType::UInt(64) ? std::to_string(static_cast<uint64_t>(value))
+                                     : std::to_string(value);
+}
+
+// A list where it is short and has no NaNs, which have several forms.
+std::string ElementsText(const ConstantNode& constant) {
+  constexpr int64_t kMostListed = 64;
+  std::vector<std::string> elements;
+  if (constant.num_elements() <= kMostListed)
+    for (int64_t i = 0; i < constant.num_elements(); ++i)
+      elements.push_back(ElementText(constant.dtype, constant.bytes, i));
+  bool is_listed = static_cast<int64_t>(elements.size()) == constant.num_elements() &&
+                   std::find(elements.begin(), elements.end(), "nan") == elements.end();
+  if (is_listed) return elements.empty() ? "[]" : "[" + ffi::Join(elements) + "]";
+  std::string digits;
+  for (char byte : constant.bytes) {
+    digits += "0123456789abcdef"[static_cast<uint8_t>(byte) >> 4];
+    digits += "0123456789abcdef"[static_cast<uint8_t>(byte) & 15];
+  }
+  return "hex(" + QuoteString(digits) + ")";
+}
+
+std::string ConstantText(const ConstantNode& constant) {
+  std::string content;
+  if (constant.file) {
+    content =
+        "file(" + QuoteString(constant.file_name) + ", " + std::to_string(constant.offset) + ")";
+  } else if (constant.is_splat) {
+    content = "splat(" + ElementText(constant.dtype, constant.bytes, 0) + ")";
+  } else {
+    content = ElementsText(constant);
+  }
+  return "constant " + constant.name + ": " + constant.TypeText() + " = " + content + "\n";
+}
+
 }  // namespace
 
 std::string PrintModule(const ir::IRModule& module) {
   std::string text;
-  for (const auto& [name, function] : module->functions) {
-    const ExternKernelNode* kernel = AsExternKernel(function);
-    text += text.empty() ? "" : "\n";
-    text += kernel ? Printer().Kernel(*kernel) : Print(AsPrimFunc(function));
-  }
+  for (const auto& [name, constant] : module->constants) text += ConstantText(*constant);
+  for (const auto& [name, function] : module->functions)
+    text += (text.empty() ? "" : "\n") + FunctionKindOf(function).print(function);
   return text;
 }
+std::string Print(const ExternKernelNode& kernel) { return Printer().Kernel(kernel); }
 std::string Print(const PrimFunc& function) {
   return OnDeepStack([&] { return Printer().Function(function); });
 }

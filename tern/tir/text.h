@@ -12,6 +12,8 @@
 
 namespace tern::tir {
 
+struct ExternKernelNode;
+
 // Throws ParseError with every mistake found, each as "file:line:col: error: ...", its line and a
 // caret. Only the text of a file may name files of code, which are found from its directory.
 ir::IRModule ParseModule(const std::string& file_name, const std::string& text);
@@ -19,6 +21,7 @@ ir::IRModule ParseFile(const std::string& path);
 
 std::string PrintModule(const ir::IRModule& module);
 std::string Print(const PrimFunc& function);
+std::string Print(const ExternKernelNode& kernel);
 std::string Print(const Stmt& stmt);
 std::string Print(const Expr& expr);
 

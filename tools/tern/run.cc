@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tern run: compile in memory where needed, fill the inputs, call, compare, report.
+#include <algorithm>
 #include <cstdio>
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/runtime/npy.h"
+#include "tern/tir/analysis/preparation.h"
 #include "tern/tir/text.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
@@ -69,6 +71,30 @@ bool MayReassociate(const ir::IRModule& module, const std::string& function) {
          tir::HasFlag(tir::AsPrimFunc(found->second), tir::attr::kReassociate);
 }
 
+// The constants of the module that parameters of a function, or of the one that it is a part of,
+// are bound to.
+std::map<std::string, runtime::Tensor> BoundTensors(const Program& program,
+                                                    const runtime::FunctionInfo& info) {
+  std::map<std::string, runtime::Tensor> tensors;
+  if (!program.source) return tensors;
+  std::string written = info.name;
+  for (const runtime::FunctionInfo& whole : program.meta.functions)
+    if (info.name == whole.prepare || info.name == whole.prepared) written = whole.name;
+  auto found = program.source->functions.find(written);
+  if (found == program.source->functions.end()) return tensors;
+  for (const std::string& name : tir::ConstantsOf(tir::AsPrimFunc(found->second))) {
+    auto constant = program.source->constants.find(name);
+    bool takes = std::any_of(info.params.begin(), info.params.end(),
+                             [&](const runtime::ParamInfo& param) { return param.name == name; });
+    if (!takes || constant == program.source->constants.end()) continue;
+    runtime::Tensor tensor =
+        runtime::Tensor::Empty(constant->second->shape, constant->second->dtype);
+    constant->second->CopyTo(tensor->data());
+    tensors[name] = tensor;
+  }
+  return tensors;
+}
+
 // Against the interpreter, or one tensor against a file.
 std::vector<Comparison> Check(const std::string& check, const Program& program,
                               const runtime::FunctionInfo& info, const runtime::RunResult& result,
@@ -89,7 +115,8 @@ std::vector<Comparison> Check(const std::string& check, const Program& program,
 
 // Prints what came of one function; returns whether it is right as far as was asked.
 bool RunOne(const RunOptions& options, const Program& program, const runtime::FunctionInfo& info,
-            const runtime::RunOptions& run) {
+            runtime::RunOptions run) {
+  run.tensors = BoundTensors(program, info);
   ffi::Function function = options.prepare ? PreparingFunction(program.module, program.meta, info)
                                            : program.module->GetFunction(info.name);
   runtime::RunResult result =

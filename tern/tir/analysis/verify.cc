@@ -14,6 +14,7 @@
 #include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/attributes.h"
 #include "tern/tir/extern_kernel.h"
+#include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
@@ -87,11 +88,27 @@ class Verifier : public StmtVisitor {
       if (written.stored.count(param.var.node()) || written.given.count(param.var.node()))
         Report(param.buffer->span, "the constant " + name + " is written by " + function->name +
                                        ", or given to others, who may write");
+      if (auto it = module_->constants.find(name); it != module_->constants.end())
+        CheckBinding(function, *param.buffer, *it->second);
       return;
     }
     Report(function->span, "the constant " + name + " is no tensor among the parameters of " +
                                function->name + ffi::DidYouMean(name, tensors) + "; these are " +
                                (tensors.empty() ? "none" : ffi::Join(tensors)));
+  }
+
+  // Whether a parameter can be bound to the module's constant of its name.
+  void CheckBinding(const PrimFunc& function, const BufferNode& param,
+                    const ir::ConstantNode& constant) {
+    std::vector<Expr> shape(constant.shape.begin(), constant.shape.end());
+    auto held = ir::BufferNode::Make(constant.name, constant.dtype, shape);
+    if (!param.strides.empty())
+      Report(param.span, "parameter " + param.name + " of " + function->name +
+                             " has strides; the constant of that name is compact");
+    else if (!FitsParam(*held, param))
+      Report(param.span, "parameter " + param.name + " of " + function->name + " is " +
+                             BufferText(param) + ", but the constant of that name is " +
+                             BufferText(*held));
   }
 
   // Extents and strides that are plain variables are defined by their tensor.
@@ -325,14 +342,15 @@ class Verifier : public StmtVisitor {
 
 }  // namespace
 
+void VerifyFunction(const PrimFunc& function, const ir::IRModule& module,
+                    ir::Diagnostics* diagnostics) {
+  ir::OnDeepStack([&] { Verifier(module, diagnostics).Check(function); });
+}
+
 void Verify(const ir::IRModule& module) {
   ir::Diagnostics diagnostics;
-  for (const auto& [name, function] : module->functions) {
-    const ExternKernelNode* kernel = AsExternKernel(function);
-    ir::OnDeepStack([&] {
-      Verifier(module, &diagnostics).Check(kernel ? kernel->Signature() : AsPrimFunc(function));
-    });
-  }
+  for (const auto& [name, function] : module->functions)
+    FunctionKindOf(function).verify(function, module, &diagnostics);
   diagnostics.ThrowIfAny("VerifyError");
 }
 

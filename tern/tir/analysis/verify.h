@@ -2,7 +2,8 @@
 #ifndef TERN_TIR_ANALYSIS_VERIFY_H_
 #define TERN_TIR_ANALYSIS_VERIFY_H_
 
-#include "tern/ir/module.h"
+#include "tern/ir/diagnostic.h"
+#include "tern/tir/function.h"
 
 namespace tern::tir {
 
@@ -12,6 +13,10 @@ namespace tern::tir {
 // are tensors which are only read, that attributes are known and of their types. Throws VerifyError
 // with all mistakes, each at its place.
 void Verify(const ir::IRModule& module);
+
+// The same of one function of the module.
+void VerifyFunction(const PrimFunc& function, const ir::IRModule& module,
+                    ir::Diagnostics* diagnostics);
 
 }  // namespace tern::tir
 

@@ -6,7 +6,6 @@
 #include "tern/arith/analyzer.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
 
@@ -124,8 +123,8 @@ class FaultVerifier : public StmtVisitor {
 
 void VerifyFaults(const ir::IRModule& module) {
   ir::Diagnostics diagnostics;
-  for (const auto& [name, function] : module->functions)
-    if (!AsExternKernel(function)) FaultVerifier(&diagnostics).Check(AsPrimFunc(function));
+  for (const auto& [name, base] : module->functions)
+    if (PrimFunc function = IfPrimFunc(base)) FaultVerifier(&diagnostics).Check(function);
   diagnostics.ThrowIfAny("VerifyError");
 }
 

@@ -11,7 +11,6 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/vector_move.h"
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"
@@ -185,8 +184,8 @@ class LimitVerifier : public StmtVisitor {
 void VerifyLimits(const ir::IRModule& module) {
   ir::Diagnostics diagnostics;
   for (const auto& [name, base] : module->functions) {
-    if (AsExternKernel(base)) continue;
-    PrimFunc function = AsPrimFunc(base);
+    PrimFunc function = IfPrimFunc(base);
+    if (!function) continue;
     if (auto it = function->attrs.find(attr::kTarget); it != function->attrs.end())
       LimitVerifier(function, it->second.As<target::Target>(), &diagnostics).Check();
   }

@@ -39,10 +39,12 @@ class Scan : public StmtVisitor {
     auto it = module_->functions.find(node->args[0].As<ir::StringImmNode>()->value);
     if (it == module_->functions.end()) return false;
     const ExternKernelNode* code = AsExternKernel(it->second);
-    const std::vector<Param>& params = code ? code->params : AsPrimFunc(it->second)->params;
+    PrimFunc function = IfPrimFunc(it->second);
+    if (!code && !function) return false;
+    const std::vector<Param>& params = code ? code->params : function->params;
     if (node->args.size() <= params.size()) return false;
     WrittenMemory inside;
-    if (!code) inside = FindWrittenMemory(module_, AsPrimFunc(it->second));
+    if (!code) inside = FindWrittenMemory(module_, function);
     for (size_t i = 0; i < params.size(); ++i) {
       const auto* address = node->args[i + 1].As<VarNode>();
       if (!params[i].is_tensor() || !address) continue;

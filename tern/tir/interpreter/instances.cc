@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -68,8 +67,8 @@ struct Instances::Finder : StmtVisitor {
 
 Instances::Instances(const ir::IRModule& module) {
   Finder finder(&axes_);
-  for (const auto& [name, function] : module->functions)
-    if (!AsExternKernel(function)) finder.Visit(AsPrimFunc(function)->body);
+  for (const auto& [name, base] : module->functions)
+    if (PrimFunc function = IfPrimFunc(base)) finder.Visit(function->body);
 }
 
 InstanceId Instances::Begin(const BlockNode* block,

@@ -112,13 +112,13 @@ class AccessMover : public StmtMutator {
 KernelOffsets FindKernelOffsets(const ir::IRModule& module) {
   KernelOffsets offsets;
   for (const auto& [name, base] : module->functions) {
-    if (AsExternKernel(base)) continue;
-    PrimFunc function = AsPrimFunc(base);
-    if (!TakesHandles(function)) continue;
+    PrimFunc function = IfPrimFunc(base);
+    if (!function || !TakesHandles(function)) continue;
     ForEachLaunch(function, [&](const ir::CallNode* launch, const std::string& kernel) {
       auto it = module->functions.find(kernel);
-      if (it == module->functions.end() || AsExternKernel(it->second)) return;
-      size_t count = AsPrimFunc(it->second)->params.size();
+      PrimFunc launched = it == module->functions.end() ? PrimFunc() : IfPrimFunc(it->second);
+      if (!launched) return;
+      size_t count = launched->params.size();
       for (size_t i = 0; i < count; ++i)
         if (IsTensorOf(function, launch->args[1 + i])) {
           offsets[kernel].tensors.insert(i);

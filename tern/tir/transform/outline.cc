@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/outline.h"
 
-#include "tern/tir/extern_kernel.h"
-
 namespace tern::tir {
 
 void CaptureScan::VisitDef(const BufferDef& buffer) {
@@ -45,9 +43,11 @@ ir::IRModule OutlineFunctions(
     const ir::IRModule& module,
     const std::function<PrimFunc(const PrimFunc&, std::vector<ir::BaseFunc>* outlined)>& outline) {
   std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, base] : module->functions)
-    functions.push_back(AsExternKernel(base) ? base : outline(AsPrimFunc(base), &functions));
-  return ir::IRModule::Make(functions);
+  for (const auto& [name, base] : module->functions) {
+    PrimFunc function = IfPrimFunc(base);
+    functions.push_back(function ? outline(function, &functions) : base);
+  }
+  return module.WithFunctions(functions);
 }
 
 }  // namespace tern::tir

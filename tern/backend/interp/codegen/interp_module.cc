@@ -5,7 +5,6 @@
 #include "tern/ffi/registry.h"
 #include "tern/ir/module.h"
 #include "tern/target/target.h"
-#include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/interpreter.h"
 #include "tern/tir/text.h"
 
@@ -30,7 +29,7 @@ class InterpModule : public ffi::ModuleObj {
   std::vector<std::string> FunctionNames() const override {
     std::vector<std::string> names;
     for (const auto& [name, function] : module_->functions)
-      if (!tir::AsExternKernel(function)) names.push_back(name);
+      if (tir::IfPrimFunc(function)) names.push_back(name);
     return names;
   }
   std::string InspectSource(std::string_view format) const override {
