@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares tables of the documentation with what the tern tool lists: rules, steps, passes, targets.
+
+    tools/check_docs.py build/release/bin/tern
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(tern, *args):
+    return subprocess.run([tern, *args], capture_output=True, text=True)
+
+
+def first_words(text):
+    return {line.split()[0] for line in text.splitlines() if line and not line[0].isspace()}
+
+
+def section(page, begin, end):
+    """The text of a page from the heading `begin` to the heading `end`."""
+    text = (ROOT / page).read_text()
+    return text[text.index("\n" + begin + "\n"):text.index("\n" + end + "\n")]
+
+
+def first_column(text):
+    """Names in backquotes in the first column of the tables of a text."""
+    names = set()
+    for line in text.splitlines():
+        if line.strip().startswith("|"):
+            names.update(re.findall(r"`([^`]+)`", line.split("|")[1]))
+    return names
+
+
+def listed(tern):
+    """What the tool has, and where a page says so: (page, what, the tool's, the page's)."""
+    rules = first_words(run(tern, "opt", "--list-rules").stdout) | {"inline_producers"}
+    host = section("docs/schedule_rules.md", "## Host rules", "### `packed_matmul`")
+    device = section("docs/schedule_rules.md", "## Device rules", "### `thread_block_matmul`")
+    yield "docs/schedule_rules.md", "rule", rules, first_column(host) | first_column(device)
+
+    # An unknown step is answered with the names of all.
+    wrong = ROOT / "test/error/Inputs/unknown_step.tir"
+    steps = re.search(r"the steps are ([a-z0-9_, ]+)", run(tern, "opt", "--schedule", wrong).stderr)
+    text = (ROOT / "docs/schedules.md").read_text()
+    described = set(re.findall(r"\*\*([a-z0-9_]+)\*\*(?=[:,])", text))
+    yield "docs/schedules.md", "step", set(steps.group(1).split(", ")), described
+    compared = first_column(text[text.index("| step |"):text.index("## Loops")])
+    yield "docs/schedules.md (the table of names)", "step", described, compared
+
+    passes = first_words(run(tern, "opt", "--list-passes").stdout)
+    life = section("docs/architecture.md", "## The life of a kernel", "## Extension points")
+    yield "docs/architecture.md", "pass", passes, first_column(life)
+
+    targets = {line.split()[0] for line in run(tern, "targets").stdout.splitlines()
+               if re.match(r"[a-z0-9_]+  \S", line)}
+    table = (ROOT / "README.md").read_text()
+    table = table[table.index("| target |"):table.index("## Finding the way")]
+    yield "README.md", "target", targets, first_column(table)
+
+
+def main():
+    wrong = []
+    for page, what, has, says in listed(sys.argv[1]):
+        if not has:
+            wrong.append(f"the tool lists no {what}")
+        wrong += [f"{page} lacks {what} {name}" for name in sorted(has - says)]
+        wrong += [f"{page}: there is no {what} {name}" for name in sorted(says - has)]
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
