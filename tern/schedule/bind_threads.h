@@ -6,11 +6,15 @@
 
 namespace tern::schedule {
 
-// The generic rule that makes any function legal on a device: every top-level statement that
-// touches memory becomes a nest of thread loops. The outermost loops that run along spatial axes of
-// the block below are fused and spread over blocks of as many threads as the target allows; what
-// has no such loops runs on one thread. Functions for a host, and functions that bind threads
-// themselves, stay as they are.
+// Makes any function legal on a device: binds what no rule and no schedule has bound.
+//
+// Before:  for i in 0..n { for j in 0..m { block b(vi: spatial(n) = i, ..) { .. } } }
+// After:   for o in 0..(n * m + 255) // 256 bind(blockIdx.x) {
+//            for t in 0..256 bind(threadIdx.x) { if o * 256 + t < n * m { block b(..) { .. } } } }
+//
+// Each top-level statement that touches memory becomes a launch. Its outermost spatial loops are
+// fused and spread over thread blocks; a statement without such loops runs on one thread. Host
+// functions, and functions that bind threads themselves, stay.
 tir::PrimFunc BindThreads(const tir::PrimFunc& function);
 // The same for the statements of a function for a device that do not bind threads, where others do.
 tir::PrimFunc BindOtherThreads(const tir::PrimFunc& function);

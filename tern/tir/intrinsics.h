@@ -12,14 +12,14 @@ namespace tern::tir {
 // launch_kernel("name", argument..., extent...)   runs a kernel; made by split_host_device
 // call_import(env, "name", argument...)           calls through the environment; made by
 //                                                 make_packed_api
-// parallel_for(env, "name", extent, value...)     calls a function on parts of 0..extent, on
-// several
-//                                                 threads; made by outline_parallel_loops
+// parallel_for(env, "name", extent, value...)     calls a function on parts of 0..extent, on the
+//                                                 thread pool; made by
+//                                                 outline_parallel_loops
 // call_packed("name", argument...)                calls a function of the global registry, on hosts
 // call_extern<dtype>("symbol", argument...)       calls a C function; void without a type
-// address_of(A[i], extent...)                     the address of an element, or of a tile's first
-// one alloc_workspace(env, type, id, bytes, alignment) memory of that device for the time of the
-// call,
+// address_of(A[i], extent...)                     the address of an element, or of the first
+//                                                 element of a tile of these extents
+// alloc_workspace(env, type, id, bytes, align)    memory of that device for the time of the call,
 //                                                 or null; made by lower_allocations
 // free_workspace(env, type, id, p)                gives it back
 // ptr_load<dtype>(p, offset)                      the scalar at p + offset bytes

@@ -6,8 +6,13 @@
 
 namespace tern::tir {
 
-// Every loop but those of threads starts at 0, where its variable is an int32 or int64; one that
-// surely runs once is its body (a vectorized one stays), one that surely never runs is gone.
+// Makes loops start at 0 and replaces loops of one iteration by their body.
+//
+// Before:  for i in 4..n { A[i] = 0 }           for j in 0..1 { S(j) }
+// After:   for i in 0..n - 4 { A[i + 4] = 0 }   S(0)
+//
+// Thread loops, and loop variables other than int32 and int64, stay. A vectorized loop of one
+// iteration stays a loop. A loop that surely never runs is removed.
 PrimFunc CanonicalizeLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

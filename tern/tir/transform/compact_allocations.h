@@ -6,9 +6,13 @@
 
 namespace tern::tir {
 
-// Every dimension of an allocation is as long as what is accessed of it while it exists, where that
-// is provably less, and indices count from there. No dimension is dropped, and a constant extent
-// stays one. Memory that is also seen through another buffer or as a pointer stays as it is.
+// Shrinks every dimension of an allocation to the region that is accessed while it exists.
+//
+// Before:  for i in 0..n { alloc T: float32[n, 8]   T[i, j] = ...   ... = T[i, j] }
+// After:   for i in 0..n { alloc T: float32[1, 8]   T[0, j] = ...   ... = T[0, j] }
+//
+// Only where that is provably smaller. No dimension is dropped, and a constant extent stays
+// constant. Memory with another view, or used as a pointer, stays.
 PrimFunc CompactAllocations(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,9 +6,12 @@
 
 namespace tern::tir {
 
-// Before: a kernel says `reassociate = true`, so that the last digits of its sums are free. After:
-// its a * b + c of float32 and float64 are fma(a, b, c) where its target has that as it is. Hosts
-// have compilers that do it.
+// Contracts multiply-adds in kernels that say `reassociate = true`.
+//
+// Before:  C[i] = a * b + c
+// After:   C[i] = fma(a, b, c)
+//
+// Only float32 and float64, and targets with a native fma. Host compilers contract by themselves.
 PrimFunc ContractFma(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -7,9 +7,13 @@
 
 namespace tern::tir {
 
-// Before: blocks with an init. After: where the loops right around such a block are those of its
-// reduction axes, the init is a block of its own (`<name>_init`) before them, whether they run or
-// not; the innermost loop asks nothing. Other blocks keep their init, for lower_blocks.
+// Moves the init of a reduction before its loops, so that the inner loop has no predicate.
+//
+// Before:  for i { for k { block sum(..) { init { S[vi] = 0 }   S[vi] = S[vi] + A[vi, vk] } } }
+// After:   for i { block sum_init(..) { S[vi] = 0 }   for k { block sum(..) { S[vi] = ... } } }
+//
+// Only where the loops right around the block are those of its reduction axes. The init then runs
+// even where these are empty. Other blocks keep their init, for lower_blocks.
 PrimFunc DecomposeReductions(const PrimFunc& function);
 
 // Whether DecomposeReductions takes the init of the one block in these loops out of them.

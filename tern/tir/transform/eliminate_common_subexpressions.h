@@ -6,14 +6,16 @@
 
 namespace tern::tir {
 
-// A value is computed once where it was computed again under the same conditions: the first
-// computation becomes a `let` around its statement and those as far as the last use (or inside of
-// the operand that may not be evaluated otherwise). Nothing is evaluated that was not evaluated
-// before, so nothing faults that did not. A load counts as the same value until something may have
-// written its memory: a store to the same memory, a barrier, a call made for its effect. Parameters
-// may be one memory. Constants, variables, casts of them and `x + 1` stay as they are, and so do
-// ramps, which code generators look for, and the extents of loops of threads (launches compute
-// them), of unrolled and of vectorized loops (they must be constant).
+// Common subexpression elimination.
+//
+// Before:  B[i * 4 + j] = exp(A[i * 4 + j])   C[i * 4 + j] = exp(A[i * 4 + j]) * 2
+// After:   let k = i * 4 + j   let e = exp(A[k])   B[k] = e   C[k] = e * 2
+//
+// Nothing is evaluated that was not evaluated before, so nothing faults that did not. A load is the
+// same value until something may write its memory: a store to the same memory, a barrier, a call
+// made for its effect. Parameters may alias. What stays: constants, variables, casts of them,
+// `x + 1`, ramps (code generators match them), and extents of thread loops, unrolled and vectorized
+// loops.
 PrimFunc EliminateCommonSubexpressions(const PrimFunc& function);
 
 }  // namespace tern::tir

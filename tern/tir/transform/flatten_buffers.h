@@ -6,9 +6,12 @@
 
 namespace tern::tir {
 
-// Before: buffers of any rank, with or without strides. After: every access has one index, in
-// elements. A tensor parameter keeps its shape, for the checks at the call; its memory is declared
-// as a flat buffer at the start of the body.
+// Flattens buffers and accesses to one dimension.
+//
+// Before:  func f(A: float32[n, m]) { A[i, j] = 0 }
+// After:   func f(A: float32[n, m]) { buffer A_1: float32[n * m] at A   A_1[i * m + j] = 0 }
+//
+// A tensor parameter keeps its shape, for the checks at the call. Strides are applied.
 PrimFunc FlattenBuffers(const PrimFunc& function);
 
 // The place of an element from the buffer's address, in elements. The last index may be a vector;

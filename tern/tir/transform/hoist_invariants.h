@@ -6,13 +6,15 @@
 
 namespace tern::tir {
 
-// What is the same in all iterations is done before them. Where the whole body of a loop is an
-// `if`, the parts of its condition that do not depend on the loop stand around the loop; an `else`
-// is a loop of its own then. No statement is copied: a body that is more than an `if` keeps it.
-// Scalar values of some cost become a `let` before the loop. A loop may run no iteration: only what
-// can neither fault nor overflow moves, or, of a condition, what the first iteration of a loop that
-// surely runs would evaluate. Loads in values stay. Loops that contain a barrier or thread loops,
-// and those of threads, stay as they are.
+// Loop-invariant code motion, of conditions and of scalar values.
+//
+// Before:  for j in 0..m { if i < n { A[j] = x * x } }
+// After:   if i < n { let t = x * x   for j in 0..m { A[j] = t } }
+//
+// Only the condition of an `if` that is the whole body moves, so no statement is copied; an `else`
+// becomes a loop of its own. A loop may run no iteration: only what can neither fault nor overflow
+// moves, or what the first iteration of a loop that surely runs would evaluate. Cheap values and
+// loads stay. Thread loops, and loops with a barrier or thread loops in them, stay.
 PrimFunc HoistInvariants(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,10 +6,13 @@
 
 namespace tern::tir {
 
-// A thread loop only says where a thread finds its index, so it may stand anywhere in its kernel.
-// Afterwards all of a kernel stand around the rest of it, one for each axis: what is allocated in
-// the kernel may depend on the thread. Kernels in which an axis has several extents stay as they
-// are, as do virtual threads.
+// Moves the thread loops of a kernel outermost, one per axis.
+//
+// Before:  for b bind(blockIdx.x) { for t bind(threadIdx.x) { S }   for u bind(threadIdx.x) { T } }
+// After:   for b bind(blockIdx.x) { for t bind(threadIdx.x) { S   T } }
+//
+// A thread loop only says where a thread finds its index, so it may stand anywhere. Kernels in
+// which an axis has several extents stay, and so do virtual threads.
 PrimFunc HoistThreadLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

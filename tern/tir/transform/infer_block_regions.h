@@ -6,9 +6,13 @@
 
 namespace tern::tir {
 
-// Gives a block that says nothing of what it reads and writes the boxes that hold all of it, as
-// small as can be proven. Blocks that do say something, or that access memory in ways that are not
-// followed, stay as they are.
+// Infers the read and write regions of blocks that declare none.
+//
+// Before:  block b(vi: spatial(n) = i) { C[vi] = A[vi] + A[vi + 1] }
+// After:   block b(vi: spatial(n) = i) { reads A[vi..+2]   writes C[vi]   ... }
+//
+// Regions are boxes, as small as can be proven. Blocks that declare regions, or access memory in
+// ways that cannot be followed, stay.
 PrimFunc InferBlockRegions(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,11 +6,13 @@
 
 namespace tern::tir {
 
-// Before every statement that accesses memory stand asserts that its indices are inside of the
-// buffers' shapes, and before one that divides integers that this neither divides by zero nor
-// overflows, except where that is provable. They raise the errors that the interpreter raises.
-// Thread loops, which have no asserts, stay as they are. Runs on functions without blocks,
-// while buffers have their shapes.
+// Checks indices and integer divisions of host code at run time.
+//
+// Before:  A[i + 1] = x
+// After:   assert i + 1 < n, IndexError, "index ", i + 1, " is out of bounds ..."   A[i + 1] = x
+//
+// Provable ones are not checked. Errors are those of the interpreter. Thread loops, which have no
+// asserts, stay. Runs after lower_blocks and before flatten_buffers.
 PrimFunc InjectBoundsChecks(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,16 +6,18 @@
 
 namespace tern::tir {
 
-// Before, kernels may lack barriers. Afterwards one lies between any two accesses to shared memory
-// by different threads of a block of which one writes, unless it is proven that they touch
-// different elements; and between a write and a read of global memory. Barriers that are there stay
-// and count.
+// Inserts thread block barriers between conflicting accesses of different threads.
 //
-// No barrier is put where the threads of a block may not all come: it goes before the outermost
-// statement that they run differently. Where that does not help, shared memory is an error; global
-// memory, whose elements are often the thread's own in ways that cannot be proven, is left alone.
-// A barrier that is there already, under a condition or in a loop that follows from the index of
-// the thread, is an error.
+// Before:  for t bind(threadIdx.x) { T[t] = A[t]   B[t] = T[63 - t] }
+// After:   for t bind(threadIdx.x) { T[t] = A[t]   barrier("shared")   B[t] = T[63 - t] }
+//
+// Two accesses conflict where one writes and they are not proven to touch different elements; in
+// global memory, where a write precedes a read. Existing barriers stay and count.
+//
+// A barrier goes before the outermost statement that threads of a block execute differently. Where
+// that does not help, shared memory is an error; global memory, whose elements are often the
+// thread's own in ways that cannot be proven, is left alone. An existing barrier under a condition
+// or in a loop that depends on the thread index is an error.
 PrimFunc InsertBarriers(const PrimFunc& function);
 
 }  // namespace tern::tir

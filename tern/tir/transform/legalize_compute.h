@@ -6,10 +6,13 @@
 
 namespace tern::tir {
 
-// Float types of 8 and 16 bits that the target does not compute with (TargetKind::computes) are
-// only moved, chosen between, and converted from and to float32: every operation on them is done in
-// float32 and rounded to the type, which gives the bits that the operation in the type itself
-// gives.
+// Computes 8- and 16-bit floats in float32 where the target lacks them (TargetKind::computes).
+//
+// Before:  C[i] = A[i] * B[i]                                              float16
+// After:   C[i] = float16(float32(A[i]) * float32(B[i]))
+//
+// Each operation is rounded to its type, which gives the bits of the operation in that type.
+// Afterwards values of such types are only moved, selected and cast.
 PrimFunc LegalizeCompute(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,10 +6,12 @@
 
 namespace tern::tir {
 
-// Float types of 8 and 16 bits that the target does not store (TargetKind::stores) are gone: their
-// values and memory are unsigned integers of the same bits, and their conversions from and to
-// float32 are written out. What legalize_compute does is done first: it leaves no other operation
-// on them.
+// Stores 8- and 16-bit floats as integers where the target lacks them (TargetKind::stores).
+//
+// Before:  B[i] = float32(A[i])                                            A: bfloat16
+// After:   B[i] = reinterpret<float32>(shift_left(uint32(A[i]), 16))       A: uint16
+//
+// Runs after legalize_compute, which leaves only moves, selects and casts of such types.
 PrimFunc LegalizeStorage(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,9 +6,13 @@
 
 namespace tern::tir {
 
-// Before: blocks anywhere. After: none; a block's axes are replaced by their bindings, and its init
-// stands before its body, under the condition that all its reduction axes are at 0. Reductions that
-// may be empty are initialised as InitializeEmptyReductions does it.
+// Replaces blocks by their bodies.
+//
+// Before:  for k { block sum(vk: reduce(n) = k) { init { S[0] = 0 }   S[0] = S[0] + A[vk] } }
+// After:   for k { if k == 0 { S[0] = 0 }   S[0] = S[0] + A[k] }
+//
+// Axes become their bindings. An init runs where all reduction axes are at 0; reductions that may
+// be empty are initialised as by InitializeEmptyReductions.
 PrimFunc LowerBlocks(const PrimFunc& function);
 
 }  // namespace tern::tir

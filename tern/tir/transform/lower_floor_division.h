@@ -6,9 +6,13 @@
 
 namespace tern::tir {
 
-// Where both operands are known not to be negative, // and % become truncdiv and truncmod, which
-// machines have. Comes after the last simplification that should see // and %, for which there are
-// rules.
+// Lowers floor division to the truncating division that machines have.
+//
+// Before:  A[i // 4, i % 4]
+// After:   A[truncdiv(i, 4), truncmod(i, 4)]
+//
+// Only where both operands are known not to be negative. Runs after the last simplification that
+// should see // and %.
 PrimFunc LowerFloorDivision(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,8 +6,12 @@
 
 namespace tern::tir {
 
-// Calls of intrinsics are those that the code generator of the function's target takes: the rules
-// of intrinsic_rules.h are applied, those of the target's kind first, until none changes anything.
+// Lowers calls of intrinsics to those of the target's code generator.
+//
+// Before:  B[i] = sigmoid(A[i])
+// After:   B[i] = 1.0 / (1.0 + exp(-A[i]))             as the rules of the target say
+//
+// The rules of intrinsic_rules.h are applied, those of the target's kind first, to a fixed point.
 PrimFunc LowerIntrinsics(const PrimFunc& function);
 
 }  // namespace tern::tir

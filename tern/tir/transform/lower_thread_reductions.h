@@ -6,14 +6,18 @@
 
 namespace tern::tir {
 
-// Before, a block's reduction axes may be bound to the threads of a block. Afterwards none is: each
-// thread reduces its own part in local memory, the threads combine their parts by warp shuffles
-// where the target has warps and their lanes lie right, or as a tree in shared memory, and one of
-// them updates the result. The kernels that it changes have the barriers they need.
+// Lowers reductions whose axes are bound to the threads of a block.
 //
-// Updates are S = S op f or S = f op S with op one of + * min max && ||. Integers are combined
-// without overflow where the order as written has none. Floats are combined in another order than
-// written, so the function or one of the thread loops must say `reassociate = true`.
+// Before:  for t bind(threadIdx.x) { block sum(vk: reduce(64) = t) { S[0] = S[0] + A[vk] } }
+// After:   for t bind(threadIdx.x) { x = A[t]   x = x + warp_shuffle_down(x, 16) ...
+//                                    if t == 0 { S[0] = x } }
+//
+// Each thread reduces its part in local memory. Parts are combined by warp shuffles where the
+// target has warps and the lanes are adjacent, else as a tree in shared memory with barriers.
+//
+// Updates are S = S op f or S = f op S, op one of + * min max && ||. Integers do not overflow where
+// the order as written does not. Floats are reassociated, so the function or a thread loop must say
+// `reassociate = true`.
 PrimFunc LowerThreadReductions(const PrimFunc& function);
 
 }  // namespace tern::tir

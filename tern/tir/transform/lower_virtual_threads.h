@@ -6,10 +6,13 @@
 
 namespace tern::tir {
 
-// Afterwards no loop is bound to vthread.x, .y or .z: each statement in one runs for all virtual
-// threads before the next statement does. A barrier is run once for all of them, and what each has
-// of its own memory and values is an array over them. Throws where a barrier depends on the virtual
-// thread.
+// Interleaves virtual threads (loops bound to vthread.x, .y, .z).
+//
+// Before:  for v in 0..2 bind(vthread.x) { S(v)   barrier("shared")   T(v) }
+// After:   for v in 0..2 { S(v) }   barrier("shared")   for v in 0..2 { T(v) }
+//
+// Memory and values of a virtual thread become arrays over them. Throws where a barrier depends on
+// the virtual thread.
 PrimFunc LowerVirtualThreads(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,12 +6,16 @@
 
 namespace tern::tir {
 
-// Afterwards no memory is of scope warp or a fragment, unless the target has no warps: each lane
-// has a part of it in local memory, and reads the others' parts by shuffles. Where one index is the
-// lane in every access, a lane has that slice, and there are no shuffles. Otherwise, of the
-// elements in row-major order, lane l of L has every L-th one from l on, or a block of them in a
-// row, whichever way each lane writes only elements of its own. Throws where neither is proven, or
-// where lanes read what is not theirs while not all of them come there.
+// Lowers memory of scope warp, and fragments, to registers and shuffles.
+//
+// Before:  alloc T: float32[32] in warp    T[lane] = A[lane]   B[lane] = T[31 - lane]
+// After:   alloc T: float32[1] in local    T[0] = A[lane]
+//          B[lane] = warp_shuffle(T[0], 31 - lane)
+//
+// Where one index is the lane in every access, a lane holds that slice, without shuffles. Otherwise
+// lane l of L holds every L-th element from l on, or a contiguous block, whichever makes each lane
+// write its own elements only. Throws where neither is proven, or where lanes read what is not
+// theirs under divergence. Targets without warps keep the memory.
 PrimFunc LowerWarpMemory(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,12 +6,16 @@
 
 namespace tern::tir {
 
-// Before: a host function with tensor and scalar parameters, buffers flat, kernels split off.
-// After: the packed calling convention (docs/lowered_tir.md): the arguments are unpacked and
-// checked (number, types, ranks, extents, strides, device, overlap), launches go through the
-// environment, large or symbolic allocations come from it (lower_allocations.h), and the target is
-// the host. Kernels stay as they are, but for offsets of their tensors where memory has handles
-// (kernel_offsets.h).
+// Gives host functions the packed calling convention (docs/lowered_tir.md).
+//
+// Before:  func f(A: float32[n], x: int32) { ... launch_kernel("f_kernel", A, x, n) }
+// After:   func f(self, args, num_args, result) {
+//            checks and unpacks args ... call_import(env, "f_kernel", A, x, n) }
+//
+// Checks number, types, ranks, extents, strides, device and overlap of arguments. Launches, and
+// allocations that are large or of dynamic size, go through the environment (lower_allocations.h).
+// Kernels stay, but for tensor offsets where memory has handles (kernel_offsets.h). Needs flat
+// buffers, after split_host_device.
 ir::IRModule MakePackedApi(const ir::IRModule& module);
 
 }  // namespace tern::tir

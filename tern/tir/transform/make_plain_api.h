@@ -6,13 +6,14 @@
 
 namespace tern::tir {
 
-// For code that is called without a runtime (target::HasPlainApi), in place of make_packed_api.
-// Before: a host function with tensor and scalar parameters, buffers flat.
-// After: the plain calling convention (docs/lowered_tir.md): tensors are pointers, and what their
-// shapes and strides define are parameters behind the others. Shapes cannot be checked; messages of
-// asserts are constant. Large allocations are static (lower_allocations.h). Throws on a function
-// for a device, on a call that needs the runtime, and on a large allocation without a constant
-// size.
+// Gives host functions a plain C signature, for code that runs without Tern's runtime.
+//
+// Before:  func f(A: float32[n, m], x: int32) { ... }
+// After:   func f(A: handle, x: int32, n: int64, m: int64) { ... }
+//
+// In place of make_packed_api, where target::HasPlainApi. Shapes and strides become parameters;
+// they cannot be checked. Large allocations are static (lower_allocations.h). Throws on functions
+// for a device, calls that need the runtime, and large allocations of dynamic size.
 PrimFunc MakePlainApi(const PrimFunc& function);
 
 }  // namespace tern::tir

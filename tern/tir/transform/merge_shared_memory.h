@@ -6,11 +6,15 @@
 
 namespace tern::tir {
 
-// Before, the barriers are in place. Afterwards each kernel has one allocation of scope shared and
-// one of scope shared.dynamic at most, and what was allocated before are views of it. Two of them
-// share space where a barrier lies between the last use of one and the first use of the other,
-// whichever way a thread goes. Memory whose size depends on what the kernel computes stays as it
-// is.
+// Merges the shared memory of a kernel into one allocation per scope (shared, shared.dynamic).
+//
+// Before:  alloc T: float32[64] in shared   f(T)   barrier("shared")
+//          alloc U: float32[32] in shared   g(U)
+// After:   alloc m: uint8[256] in shared    f(T)   barrier("shared")   g(U)
+//          with T and U as views of m
+//
+// Two share space where a barrier lies between the last use of one and the first use of the other
+// on every path. Memory whose size the kernel computes stays. Runs after insert_barriers.
 PrimFunc MergeSharedMemory(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,9 +6,12 @@
 
 namespace tern::tir {
 
-// Indices, comparisons, definitions and loop variables that are int64 are int32 where every value
-// on the way provably fits. What is not bounded, like an extent that only the caller knows, stays
-// wide.
+// Narrows int64 indices, comparisons, lets and loop variables to int32 where they provably fit.
+//
+// Before:  for i: int64 in 0..1024 { A[i * 4] = 0 }
+// After:   for i: int32 in 0..1024 { A[i * 4] = 0 }
+//
+// Every intermediate value must fit. Unbounded values, such as dynamic extents, stay int64.
 PrimFunc NarrowIndices(const PrimFunc& function);
 
 }  // namespace tern::tir

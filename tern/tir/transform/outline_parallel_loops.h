@@ -6,12 +6,15 @@
 
 namespace tern::tir {
 
-// Before: packed functions with parallel loops.
-// After: an outermost parallel loop is a call of parallel_for, which runs iterations on the threads
-// of the environment. Its body is a function of calling convention "parallel", with parameters
-// (env, begin, end, captures): a loop over begin..end of its iterations, which reads the variables
-// it needs from slots of 8 bytes behind `captures`. Loops inside of it are serial, and so is a loop
-// that needs a vector from outside.
+// Outlines the bodies of outermost parallel loops for the thread pool.
+//
+// Before:  for i in 0..n parallel { S(i) }
+// After:   parallel_for(env, "f_parallel", n, captures...)
+//          func f_parallel(env, begin, end, captures) { for i in begin..end { S(i) } }
+//
+// The body has calling convention "parallel", and reads its captures from slots of 8 bytes. Inner
+// parallel loops become serial, and so does a loop that captures a vector. Runs on packed
+// functions.
 ir::IRModule OutlineParallelLoops(const ir::IRModule& module);
 
 }  // namespace tern::tir

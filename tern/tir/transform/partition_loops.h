@@ -6,18 +6,20 @@
 
 namespace tern::tir {
 
-// A loop whose body asks, in the condition of an `if` or of a value (or in a
-// definition of type bool, which stands for one), whether something linear in its variable is below
-// or above a bound runs in up to three loops: before, inside and after the range in which all those
-// comparisons hold. There they are `true`. The tail of a split loop and the borders of a padded one
-// are apart then, and the main part has no condition. Where the range is constant, as it must be
-// for vectors, it has to be at least half of the loop. What is inside of the loops before and after
-// is partitioned again where they have one iteration; else code would grow by two bodies per loop
-// of a nest, for little. Where all comparisons are about the end of a tile, an unrolled loop of up
-// to 8 iterations, what comes after has a body for each number of iterations that may be left: the
-// last tile is in registers too. A parallel loop asks in each iteration whether it is such a tile,
-// and is not partitioned otherwise. Loops stay as they are that contain a block, a barrier, a
-// thread loop, shared memory or more than a thousand nodes.
+// Splits loops where a condition changes, so that full tiles run without predicates.
+//
+// Before:  for i in 0..(n + 3) // 4 { for j in 0..4 { if i * 4 + j < n { S } } }
+// After:   for i in 0..n // 4 { for j in 0..4 { S } }   the tail, with its condition
+//
+// Conditions are comparisons linear in the loop variable, in an `if`, a select or a bool let. A
+// loop becomes up to three: before, inside and after the range where all of them hold.
+// - A constant range must be at least half of the loop.
+// - The loops before and after are partitioned again where they have one iteration, else code would
+//   grow by two bodies per loop of a nest.
+// - Where all comparisons are about the end of a tile, an unrolled loop of up to 8 iterations, the
+//   tail has a body per number of iterations left, so that it stays in registers. A parallel loop
+//   selects that body inside, and is not partitioned otherwise.
+// - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
 PrimFunc PartitionLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

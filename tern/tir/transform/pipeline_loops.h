@@ -19,14 +19,16 @@ inline constexpr int64_t kMaxStage = 63;
 
 bool IsPipelined(const ForNode* loop);
 
-// Loops with these annotations become a prologue, a loop and an epilogue in which a statement of
-// stage s of iteration i runs at step i + s. Memory that one iteration has to itself exists in as
-// many versions as iterations are under way that use it; iteration i uses version i % versions.
-// In kernels for targets that keep async_copy, copies of an async stage from global to shared
-// memory are such, a group in each step; the first stage that reads them begins with a wait for its
-// group, and a barrier. Other annotations of the loop stay. Throws ValueError, at its place, where
-// the annotations do not fit the loop or the steps would run two statements in an order that
-// changes what they compute.
+// Software pipelining of loops with the annotations above.
+//
+// Before:  for k in 0..n attrs {pipeline_stages = [0, 1]} { load(k)   use(k) }
+// After:   load(0)   for k in 0..n - 1 { load(k + 1)   use(k) }   use(n - 1)
+//
+// A statement of stage s of iteration i runs at step i + s. Memory of one iteration is
+// multi-buffered: iteration i uses version i % versions. Where the target keeps async_copy, the
+// global-to-shared copies of an async stage are asynchronous, a group per step; the first stage
+// that reads them waits for its group, and for the block. Throws ValueError where the annotations
+// do not fit the loop, or two statements would run in an order that changes the result.
 PrimFunc PipelineLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,10 +6,14 @@
 
 namespace tern::tir {
 
-// Every allocation stands around the innermost statement that contains all uses of its memory: in a
-// loop only where no iteration needs what an earlier one left there, in a launch of threads only
-// where it was there before. Memory that threads share enters neither loops nor branches, so that
-// there is as much of it as before. In a loop to be pipelined, it stands before the statements.
+// Moves every allocation to the innermost statement that contains all uses of its memory.
+//
+// Before:  alloc T: float32[8]   for i { T[j] = A[i, j]   ... = T[j] }
+// After:   for i { alloc T: float32[8]   T[j] = A[i, j]   ... = T[j] }
+//
+// Into a loop only where no iteration needs what an earlier one left; into a launch only from a
+// launch. Shared memory enters neither loops nor branches. In a loop to be pipelined it stands
+// before the statements.
 PrimFunc PlaceAllocations(const PrimFunc& function);
 
 }  // namespace tern::tir

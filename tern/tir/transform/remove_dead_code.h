@@ -6,11 +6,14 @@
 
 namespace tern::tir {
 
-// What nobody can observe is gone: definitions without a use, stores to an allocation that is not
-// read afterwards, allocations without an access, loops and branches without a statement. Asserts
-// and calls made for their effect stay, and so do the thread loops of a launch that does anything.
-// A value that is not needed is not computed: a load out of bounds or a division by zero in it is
-// no longer reported. A loop without an effect is taken to end.
+// Dead code elimination.
+//
+// Before:  alloc T: float32[4]   T[0] = A[0]   let x = A[1]   B[0] = 1
+// After:   B[0] = 1
+//
+// Removes unused lets, stores that are never read, unused allocations, empty loops and branches.
+// Asserts, calls made for their effect, and the thread loops of a launch stay. A fault in a value
+// that is not needed is no longer reported. A loop without effect is assumed to end.
 PrimFunc RemoveDeadCode(const PrimFunc& function);
 
 }  // namespace tern::tir

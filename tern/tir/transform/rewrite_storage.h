@@ -6,11 +6,14 @@
 
 namespace tern::tir {
 
-// Allocations of constant size that are never needed at the same time are views of one allocation:
-// in scope local, and outside of launches in scope global; in launches only of one type. A
-// statement that computes an array element by element from another one that is not needed
-// afterwards works in place. The larger allocation is the one that stays; arrays small enough for
-// registers are left alone.
+// Lets allocations that are not live at the same time share memory.
+//
+// Before:  alloc T: float32[64]   f(T)   alloc U: float32[32]   g(U)
+// After:   alloc T: float32[64]   f(T)   buffer U: float32[32] at T   g(U)
+//
+// Only constant sizes: in scope local, and outside of launches in scope global; in launches only of
+// one type. An elementwise statement whose input dies works in place. Arrays small enough for
+// registers stay.
 PrimFunc RewriteStorage(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,9 +6,13 @@
 
 namespace tern::tir {
 
-// A `select` whose condition is a scalar, and one of whose values may fault, becomes
-// `if_then_else`; an `if_then_else` whose values cannot fault becomes `select`. Afterwards both
-// values of every `select` may be evaluated.
+// Makes both values of every `select` safe to evaluate.
+//
+// Before:  select(i > 0, A[i - 1], 0)
+// After:   if_then_else(i > 0, A[i - 1], 0)
+//
+// A scalar `select` with a value that may fault becomes `if_then_else`, which evaluates one value;
+// an `if_then_else` that cannot fault becomes `select`.
 PrimFunc RewriteUnsafeSelects(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -6,11 +6,14 @@
 
 namespace tern::tir {
 
-// Before: loops are vectorized; the function may use any vectors. After: it uses none, unless its
-// target takes all that it uses: a vector statement is a loop over its lanes, or, where lanes are
-// shuffled, one statement per lane; a vector variable is an array in local memory. A function
-// without a target keeps its vectors only if they are scalable. Throws where a target has none of
-// those.
+// Lowers vectors that the target lacks to loops over lanes.
+//
+// Before:  B[ramp(0, 1, 4)] = A[ramp(0, 1, 4)] * 2.0
+// After:   for lane in 0..4 { B[lane] = A[lane] * 2.0 }
+//
+// All vectors of a function go, unless its target takes all of them. Shuffles become a statement
+// per lane, vector variables local arrays. A function without a target keeps its vectors only if
+// they are scalable. Throws on scalable vectors that a target lacks.
 PrimFunc ScalarizeVectors(const PrimFunc& function);
 
 }  // namespace tern::tir

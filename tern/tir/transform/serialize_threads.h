@@ -8,12 +8,14 @@
 
 namespace tern::tir {
 
-// A program written for threads runs on a host too: in functions for a host target, thread loops
-// become serial loops and shared memory local. Where threads wait for each other, the loops end and
-// begin anew at the barriers, and what a thread keeps across one is an array over the threads.
-// Memory and operations of warps are an error.
-// For a device that runs the threads of a block in turn it is the same inside of blocks; the loops
-// over blocks stay, and are what makes a kernel.
+// Runs a program written for threads on a host.
+//
+// Before:  for t in 0..64 bind(threadIdx.x) { S(t)   barrier("shared")   T(t) }
+// After:   for t in 0..64 { S(t) }   for t in 0..64 { T(t) }
+//
+// Shared memory becomes local. What a thread keeps across a barrier becomes an array over threads.
+// Memory and operations of warps are an error. For a device that runs the threads of a block in
+// turn the same is done within thread blocks; the loops over blocks stay, and make the kernel.
 PrimFunc SerializeThreads(const PrimFunc& function);
 // Says so of the devices of a target kind.
 void RunThreadsInTurn(const std::string& kind);

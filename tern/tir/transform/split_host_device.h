@@ -6,10 +6,13 @@
 
 namespace tern::tir {
 
-// Before: functions for a device target, their outermost thread loops in place; buffers are flat.
-// After: each outermost thread loop is a function of its own ("kernel" calling convention, with its
-// launch tags), and a launch_kernel call stands where it was. What is left touches no tensor's
-// memory; throws where it would.
+// Outlines the outermost thread loops of device functions as kernels.
+//
+// Before:  func f(..) { for b bind(blockIdx.x) { for t bind(threadIdx.x) { S } } }
+// After:   func f(..) { launch_kernel("f_kernel", .., extents) }
+//          func f_kernel(..) { S }                  calling convention "kernel", with launch tags
+//
+// Needs flat buffers. Throws where what is left would touch a tensor's memory.
 ir::IRModule SplitHostDevice(const ir::IRModule& module);
 
 }  // namespace tern::tir

@@ -17,13 +17,17 @@ inline constexpr const char* kPrepared = "prepared";
 std::string PrepareName(const std::string& function);
 std::string PreparedName(const std::string& function);
 
-// Beside a function f of a host that makes something of its constant parameters alone
-// (attr::kConstants, analysis/preparation.h) stand two more: f_prepare, which does that, and
-// f_prepared, which does the rest. What the first writes for the second is a parameter, of one
-// name, of both; it stands in the place of the first constant parameter that the second does not
-// need. f itself stays as it is, but says which parts there are, and no more what is constant.
-// Functions for devices are left alone, and those that prepare nothing but for the attribute. To be
-// run when functions are scheduled: the parts have an empty schedule.
+// Splits off what a host function computes from constant parameters alone: prepacking.
+//
+// Before:  func f(A, B, C) attrs {constants = ["B"]} { P = pack(B)   C = A * P }
+// After:   func f(A, B, C) { ... }                                  as before, names its two parts
+//          func f_prepare(B, P) { P = pack(B) }
+//          func f_prepared(A, P, C) { C = A * P }
+//
+// What f_prepare writes is a parameter of both, in the place of the first constant parameter that
+// f_prepared does not need (analysis/preparation.h). Functions for devices stay, and those with
+// nothing to split lose the attribute. Runs on scheduled functions; the parts have an empty
+// schedule.
 ir::IRModule SplitPreparation(const ir::IRModule& module);
 
 }  // namespace tern::tir

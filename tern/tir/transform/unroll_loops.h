@@ -6,9 +6,13 @@
 
 namespace tern::tir {
 
-// Before: loops may be marked `unrolled`. After: none is; each has become one copy of its body per
-// iteration, with definitions of its own. Throws where the extent is not constant, and where a nest
-// of such loops would become more than `max_copies`.
+// Unrolls loops marked `unrolled`.
+//
+// Before:  for i in 0..2 unrolled { A[i] = x }
+// After:   A[0] = x   A[1] = x
+//
+// Throws where an extent is not constant, and where a nest would become more than `max_copies`
+// copies of its body.
 inline constexpr int64_t kMaxUnrolledCopies = 1024;
 PrimFunc UnrollLoops(const PrimFunc& function, int64_t max_copies = kMaxUnrolledCopies);
 

@@ -6,11 +6,14 @@
 
 namespace tern::tir {
 
-// Before: loops may be vectorized, and the target computes with scalars but moves vectors between
-// memories (TargetKind::move_bytes). After: what the iterations of such a loop read and write side
-// by side is read before and written behind them, as vectors; the iterations follow each other.
-// Where that needs tensors to be aligned, the function has two bodies, and runs the one that fits.
-// Functions for other targets stay as they are.
+// Vector loads and stores for targets that compute scalars but move vectors
+// (TargetKind::move_bytes), as GPUs do.
+//
+// Before:  for j in 0..4 vectorized { B[i * 4 + j] = A[i * 4 + j] + 1 }
+// After:   t = A[ramp(i * 4, 1, 4)]   for j in 0..4 { u[j] = t[j] + 1 }   B[ramp(i * 4, 1, 4)] = u
+//
+// Where that needs aligned tensors, the function gets two bodies, and runs the one that fits.
+// Functions for other targets stay.
 PrimFunc VectorizeAccesses(const PrimFunc& function);
 
 }  // namespace tern::tir

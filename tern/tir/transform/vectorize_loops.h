@@ -14,14 +14,16 @@ inline constexpr const char* kLanes = "lanes";
 // The extents that a vectorized loop may have.
 inline constexpr int64_t kMinLanes = 2, kMaxLanes = 128;
 
-// Before: loops may be marked `vectorized`; blocks are lowered. Buffers still have their
-// dimensions: they show that iterations touch different elements, which a flat index hides. After:
-// no loop is marked. The iterations of each run on the lanes of vectors, as far as they are proven
-// independent, the statements have a vector form and the function's target (any, where it has none)
-// takes it, or combine values to one in an order that is free (of floats, where the function says
-// `reassociate`); the rest runs in serial loops. Throws where the extent is not a constant from 2
-// to 64, unless the loop says how many lanes it wants (`attrs {lanes = 8}`): then it runs in steps
-// of as many iterations, and those that remain run in a serial loop.
+// Turns loops marked `vectorized` into vector code.
+//
+// Before:  for j in 0..8 vectorized { B[j] = A[j] * 2 }
+// After:   B[ramp(0, 1, 8)] = A[ramp(0, 1, 8)] * 2
+//
+// Iterations become lanes where they are proven independent, the statement has a vector form, and
+// the target takes it; or where they are a reduction in any order (floats: with `reassociate`). The
+// rest runs in serial loops. Throws unless the extent is a constant from kMinLanes to kMaxLanes;
+// a loop with `attrs {lanes = 8}` may have any extent, and leaves a serial tail. Runs after
+// lower_blocks and before flatten_buffers: dimensions show that iterations are independent.
 PrimFunc VectorizeLoops(const PrimFunc& function);
 
 }  // namespace tern::tir
