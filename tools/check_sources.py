@@ -39,6 +39,8 @@ PINNED = "tern/runtime/test_plugins/boundary/"
 # The one place that reads environment variables, and the table of all of them.
 ENVIRONMENT = "tern/ffi/environment.h"
 ENVIRONMENT_TABLE = "docs/environment.md"
+PASSES = "tern/tir/transform/passes.cc"  # registers passes by name
+PAGE_WIDTH = 120
 VARIABLE = re.compile(r'\b(?:environment::\w+|Variable|getenv|NumberOf)\(\s*"(\w+)"')
 
 
@@ -104,6 +106,19 @@ def check_environment(path, text, table, report):
             report(path, text.count("\n", 0, match.start()) + 1, f"{ENVIRONMENT_TABLE} has no {name}")
 
 
+def check_page(path, text, report):
+    """Prose is wrapped; rows of tables and code may be longer."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > PAGE_WIDTH and not re.match(r" *\||    ", line):
+            report(path, number, f"the line has {len(line)} columns; expected at most {PAGE_WIDTH}")
+
+
+def check_pass_header(path, text, report):
+    """A registered pass shows what it does: Before: and After:, with a piece of TIR each."""
+    if "// Before:" not in text or "// After:" not in text:
+        report(path, 1, "the header of a pass has no // Before: and // After: with an example")
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
     files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, check=True,
@@ -117,7 +132,10 @@ def main():
     def report(path, line, message):
         problems.append(f"{path}:{line}: {message}")
 
+    passes = set(re.findall(r'"([a-z_]+)"', (root / PASSES).read_text()))
     for path in files:
+        if path.endswith(".md") and path.startswith(("docs/", "README", "CONTRIBUTING")):
+            check_page(path, (root / path).read_text(), report)
         if not path.endswith((".h", ".cc", ".c", ".py", ".sh", "CMakeLists.txt", ".cmake")):
             continue
         if not (root / path).exists():
@@ -127,6 +145,8 @@ def main():
             report(path, 1, "the file has no SPDX licence line")
         if path.endswith(".h") and not path.startswith(PINNED):
             check_guard(path, text, report)
+        if path.endswith(".h") and pathlib.Path(path).stem in passes and "/transform/" in path:
+            check_pass_header(path, text, report)
         if path.startswith("tern/") and path.endswith((".h", ".cc")):
             check_includes(path, text, report)
             check_environment(path, text, table, report)
