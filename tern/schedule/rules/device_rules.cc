@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for devices with blocks of threads, by what the target says of itself: how many threads
-// a block has, how many bytes are moved at once, how much memory threads share. A function's sums
-// are combined in another order than written only where it says `reassociate = true`.
+// Rules for GPUs: elementwise, transposition, reductions, row fusion. They use target info only:
+// threads of a block, bytes of a vector access, shared memory. Floats are combined across threads
+// only with `reassociate`. Each rule below has its loop sketch; none has a cost model.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -18,7 +18,7 @@ namespace {
 bool IsDevice(const MachineFacts& facts) { return facts.is_device && facts.max_threads > 0; }
 bool MovesVectors(const MachineFacts& facts) { return IsDevice(facts) && facts.vector_bytes > 0; }
 
-// Of a block: enough to hide latencies, few enough to have many blocks.
+// Threads of a block: enough to hide latencies, few enough for many blocks.
 constexpr int64_t kThreads = 256;
 
 const char* const kThreadX = "threadIdx.x";
@@ -45,8 +45,8 @@ int64_t PowerIn(int64_t number, int64_t limit) {
   return power;
 }
 
-// How many neighbours along an axis fill a move of the narrowest elements that differ along it; 1
-// where rows are no multiples.
+// Lanes of a vector access along an axis, of the narrowest elements; 1 where the extent is no
+// multiple.
 int64_t MoveLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts) {
   int64_t bytes = facts.vector_bytes;
   for (const BlockAccess& access : block.accesses)
@@ -55,7 +55,7 @@ int64_t MoveLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts
   return PowerIn(ConstExtent(block.axes[axis]), facts.vector_bytes / bytes);
 }
 
-// A loop over all becomes blocks of threads.
+// Splits a loop over the grid: blockIdx.x and threadIdx.x.
 void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::string& loop,
                        int64_t threads) {
   Lanes split = SplitLanes(schedule, block, loop, threads);
@@ -65,7 +65,13 @@ void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::
 
 // ---- Elements
 
-// Neighbouring threads have neighbouring vectors.
+// coalesced_elementwise: elementwise, broadcast, injective and gather blocks.
+//
+//   for o bind(blockIdx.x) {
+//     for t in 256 bind(threadIdx.x) { for v in 16 bytes vectorized { block } }
+//   }
+//
+// Declines where no axis is contiguous in all accesses, or its extent is no multiple of a vector.
 void MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   LoopsByKind sorted = RequireAlone(*schedule, block);
   size_t axis = RequireVectorAxis(block, sorted);
@@ -86,7 +92,7 @@ void MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts
 
 // ---- Transposition
 
-// The one load whose neighbours are those of another axis than the result's, both by axes alone.
+// The one load whose contiguous axis is not that of the result, both indexed by plain axes.
 struct Transposition {
   Buffer buffer;
   size_t written, read;  // axes along which neighbours are written, and read
@@ -108,7 +114,15 @@ std::optional<Transposition> FindTransposition(const BlockInfo& block) {
   return found;
 }
 
-// Tiles are read along their rows and written along their columns, by way of shared memory.
+// shared_memory_transpose: injective blocks that read across the contiguous axis of the result.
+//
+//   for tile of 64 x 64 bind(blockIdx.x) {
+//     for threads { X_shared[r, c] = X[...] }     # coalesced along the axis that is read
+//     for threads { Y[...] = X_shared[c, r] }     # coalesced along the axis that is written
+//   }
+//
+// X_shared has an odd row stride, against bank conflicts. Declines where an extent is no static
+// multiple of 64, or shared memory does not suffice.
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::optional<Transposition> across = FindTransposition(block);
   if (!across) Refuse("no tensor is read across the contiguous axis of the result");
@@ -156,7 +170,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
 
 // ---- Rows
 
-// How many threads reduce a row of so many elements together.
+// Threads per row of so many elements: a power of two of warps, four elements a thread or more.
 int64_t ThreadsForRow(int64_t length, int64_t lanes, const MachineFacts& facts) {
   int64_t warp = std::max<int64_t>(facts.warp_size, 32), threads = warp;
   int64_t most = std::min<int64_t>(512, facts.max_threads);
@@ -164,7 +178,7 @@ int64_t ThreadsForRow(int64_t length, int64_t lanes, const MachineFacts& facts) 
   return threads;
 }
 
-// The loop of a block's own, innermost, becomes threads; so many steps of each, each of a vector.
+// Spreads the innermost loop of a block over threads, in vector accesses of so many lanes.
 void SpreadRow(Schedule* schedule, const std::string& name, const std::string& loop,
                int64_t threads, int64_t lanes) {
   std::string rest = loop;
@@ -185,7 +199,7 @@ void RequireReassociate(const Schedule& schedule) {
     Refuse("threads would sum in another order, and the function does not say reassociate");
 }
 
-// Threads may combine what a block reduces: integers in any order.
+// Whether threads may combine what a block reduces: integers always.
 void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block) {
   if (block.accesses[0].buffer->dtype.is_float()) RequireReassociate(schedule);
 }
@@ -206,7 +220,13 @@ std::optional<size_t> ReducedRow(const BlockInfo& block) {
   return along ? reduced : std::nullopt;
 }
 
-// Threads of a block reduce a row together.
+// thread_block_reduction: reductions along the last axis.
+//
+//   for row bind(blockIdx.x) {
+//     for k_o { for k_i in threads bind(threadIdx.x) { S[row] op= X[row, k] } }
+//   }
+//
+// Declines: floats without `reassociate`, one output, rows below 64 elements, matmul with N > 1.
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   constexpr int64_t kLeastLength = 64;
   std::optional<size_t> axis = ReducedRow(block);
@@ -265,8 +285,7 @@ std::string ThreadLoop(const BlockInfo& block, const Schedule::Names& reduce) {
   });
 }
 
-// The parts of a reduction, a loop along it: each is made by a block of threads, and the whole by
-// one block of the parts.
+// Two-level reduction: each thread block reduces a part, then one thread block the parts.
 //
 //   for p { for others { for t { S += X } } }
 //   for p bind(blockIdx.x) { for others { for t bind(threadIdx.x) { P[p] += X } } }
@@ -282,7 +301,9 @@ void ReduceInParts(Schedule* schedule, const std::string& name, const Schedule::
   ShareSteps(schedule, name, spatial, part, ThreadsForRow(num_parts, 1, facts));
 }
 
-// Threads of a block, and blocks where there are many steps, share the steps of each result.
+// grid_reduction: reductions to at most 32 outputs, of 64 steps or more each. One thread block per
+// output, or ReduceInParts from 64 steps a thread on. The order is fixed: the same bits in every
+// run.
 void ReduceAll(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   RequireAnyOrder(*schedule, block);
   LoopsByKind loops = RequireAlone(*schedule, block);
@@ -331,7 +352,7 @@ void ReduceAll(Schedule* schedule, const BlockInfo& block, const MachineFacts& f
     ReduceInParts(schedule, block.name, loops.spatial, part, parts, thread, threads, facts);
 }
 
-// ---- Rows of several blocks
+// ---- Row fusion
 
 // The buffers that several of the blocks read whole rows of, and no block writes.
 std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names& blocks,
@@ -357,7 +378,7 @@ std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names&
   return result;
 }
 
-// The row of a tensor that several blocks read is in shared memory, if it fits.
+// Copies a row that several blocks read to shared memory, if it fits.
 void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
               const MachineFacts& facts, int64_t length, Schedule::Names* copies) {
   int64_t bytes = 0;
@@ -384,7 +405,7 @@ void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
   }
 }
 
-// What is computed of a row element by element is computed where it is used.
+// Inlines elementwise blocks of the row.
 Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
   Schedule::Names kept;
   for (const std::string& name : block.members) {
@@ -416,7 +437,15 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers,
   return all <= facts.shared_bytes;
 }
 
-// A row is one block's: read once, reduced by its threads, and written.
+// row_per_thread_block: softmax, normalization.
+//
+//   for row bind(blockIdx.x) {
+//     X_shared = X[row]                                   # once, where it fits in 48 KiB
+//     for each reduction { for threads { ... } }          # shuffles, then shared memory
+//     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
+//   }
+//
+// Declines: floats without `reassociate`, results that do not fit in shared memory.
 void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row = RowLoop(*schedule, block);
   if (row.empty()) Refuse("the loops of the rows are not the outer ones");

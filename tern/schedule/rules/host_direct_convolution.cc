@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions and pooling on hosts: windows are read where they are, in a copy of the image with
-// its border in which the next position is the next element, so that positions are vectors; tiles
-// of results stay in registers. The numbers of one result are combined in the order written.
+// direct_convolution: convolutions and pooling whose output pixels are contiguous (NCHW).
+//
+//   input[c, flat] = padded X, its spatial dims flattened to one     # flatten_spatial
+//   for b, groups, parallel { for jo in pixels / tile_n { for io in O / tile_m {
+//     acc[tile_m, tile_n] = 0
+//     for c { for dy, dx (unrolled up to 256 FMAs) {
+//       for ii in tile_m unrolled { for jv unrolled { for ji vectorized {
+//         acc[ii, jv, ji] += W[io, ii, c, dy, dx] * input[c, flat + dy * row + dx]
+//     } } } } }
+//     output = acc
+//   } } }
+//   Y = output without the pixels between rows                       # fused epilogue
+//
+// Cost, with v = tile_n / lanes: O / tile_m * ceil(pixels / tile_n) *
+//   max(tile_m * v / 2, (tile_m + 2 * v) / 2, 4) cycles per tap (2 FMAs and 2 loads a cycle,
+//   unaligned vectors count as two loads, FMA latency 4).
+// Declines: dynamic sizes, mixed types, neither float nor int32, tile_m < 4 of more than 8 outputs.
+// Terms are combined in the order written.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -20,14 +35,13 @@ namespace {
 
 using Names = Schedule::Names;
 
-// Vectors of results that have no rows.
+// Vectors of a tile, at most.
 constexpr int64_t kMostVectors = 8;
-// Steps of windows that are written out, where there are no more products in them.
+// Loops over the window are unrolled up to so many FMAs.
 constexpr int64_t kMostProducts = 256;
 
-// Cycles of all steps at one place of a window. Vectors lie anywhere in memory, so that one is most
-// often of two lines of the cache; of tiles that take the same time, the one that loads less is
-// better.
+// Cycles of one tap of the window. Vectors are unaligned, so each counts as two loads; of tiles
+// with equal cycles the one with fewer loads is better.
 double CyclesOf(const RegisterTile& tile, int64_t rows, int64_t columns) {
   auto r = static_cast<double>(tile.rows), v = static_cast<double>(tile.vectors);
   double step = std::max({r * v / kProductsPerCycle, (r + 2 * v) / kLoadsPerCycle,
@@ -36,8 +50,8 @@ double CyclesOf(const RegisterTile& tile, int64_t rows, int64_t columns) {
   return step * static_cast<double>(tiles) * (1 + (r + 2 * v) / (r * v) / 16);
 }
 
-// Rows, which have weights of their own, and vectors of positions: of those that divide the rows,
-// and are all in registers, the tile that takes the fewest cycles.
+// The tile of output channels x vectors of pixels with the fewest cycles, of those that divide the
+// channels and fit the registers.
 RegisterTile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
   return CheapestTile(rows, kMostVectors, lanes, [&](const RegisterTile& tile) {
     bool fits = rows % tile.rows == 0 &&
@@ -46,13 +60,13 @@ RegisterTile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t re
   });
 }
 
-// A block over windows, as it is flattened: its loops.
+// The loops of a flattened convolution.
 struct Windows {
-  std::string row;     // of results that have weights of their own; "" for none
-  std::string column;  // of positions
+  std::string row;     // output channels; "" for none
+  std::string column;  // output pixels
   int64_t rows = 1, columns = 0;
-  Names others, sums, windows;  // of the result; of the reduction, outside of windows and inside
-  std::vector<int64_t> sizes;   // of the windows
+  Names others, sums, windows;  // other spatial loops; input channels; taps of the window
+  std::vector<int64_t> sizes;   // of the window
 };
 
 Windows Describe(const Schedule& schedule, const std::string& block, const std::string& image) {
@@ -156,7 +170,7 @@ class HostWindows {
     Store(copy, made);
   }
 
-  // Where in a window a step is, is known then.
+  // Offsets into the window become constants.
   void UnrollWindows() {
     int64_t products = tile_.rows * tile_.vectors;
     for (size_t i = windows_.windows.size(); i-- > 0;) {
@@ -166,7 +180,7 @@ class HostWindows {
     }
   }
 
-  // A tile of results is written as vectors.
+  // Vector stores of a tile.
   void Store(const std::string& copy, const Names& made) {
     Names names = {Name("cv"), Name("ci")};
     schedule_.Split(LoopOf(copy, made.back()), {tile_.lanes}, names);
@@ -175,7 +189,7 @@ class HostWindows {
     for (size_t i = made.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(copy, made[i]));
   }
 
-  // Every phase is filled on its own: where its border is, is known then.
+  // Every polyphase component is filled by itself, so that its padding is static.
   void FillRows(const std::string& image) {
     BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, image));
     Names blocks = {image};

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on hosts along what lies side by side in memory. Floats only where the function says
-// `reassociate`: the order in which they are combined changes.
+// vectorize_reduction: reductions along contiguous memory. Integers, or floats with `reassociate`.
+//
+//   for row, parallel {
+//     acc[4, lanes] = init                                            # rfactor
+//     for k_o { for v in 4 unrolled { for l in lanes vectorized { acc[v, l] op= X[row, k] } } }
+//     vector = acc[0] op acc[1] op acc[2] op acc[3];  S[row] = horizontal reduction of it
+//     for the tail of k { S[row] op= X[row, k] }                      # loop_partition
+//   }
+//
+// Four accumulators: an addition has about four cycles of latency. Without rows, a reduction of
+// 2 * 16384 elements or more is split in parts of 16384, which run in parallel. Declines where the
+// reduced axis is not the contiguous one, is dynamic, or is shorter than two vectors.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>
@@ -18,9 +28,9 @@ namespace {
 
 using Names = Schedule::Names;
 
-// So many vectors are added to in turn: a sum is ready for the next step some cycles later.
+// Vector accumulators, to hide the latency of an addition.
 constexpr int64_t kVectors = 4;
-// Steps of a part that one thread takes, where there is nothing else to share.
+// Elements of one part, where there is one output and threads share its reduction.
 constexpr int64_t kPartSteps = 1 << 14;
 
 // The steps that a block reduces in vectors, in loops that are known.

@@ -9,37 +9,34 @@
 
 namespace tern::schedule {
 
-// A reduction that is made of others, each the sum of some of its steps: of vectors, and of the
-// lanes of the last one.
+// A reduction in vector accumulators: block `parts` fills several, `lanes` combines them to one
+// vector, and the original block reduces that horizontally.
 struct VectorReduction {
   std::string block, parts, lanes;  // "" for none
-  std::string last;                 // what is left to the block to reduce, a loop
-  int64_t width = 0;                // of a vector
-  int64_t vectors = 1;              // that are added to in turn
-  std::string rest;                 // the block that reduces what fills no vectors, "" for none
+  std::string last;                 // the loop of the horizontal reduction
+  int64_t width = 0;                // lanes of a vector
+  int64_t vectors = 1;              // accumulators
+  std::string rest;                 // the block of the tail, "" for none
 
   // In the order in which they are computed, without the block.
   Schedule::Names made() const;
 };
 
-// A block that reduces what lies side by side in memory adds to several vectors in turn, which are
-// added up at the end. Only where the order is free.
+// Gives a reduction along contiguous memory vector accumulators; nothing where its order is fixed.
 std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
                                              const MachineFacts& facts);
-// The same of all steps: those that fill several vectors, then those that fill one, then the rest.
-// `blocks` gets what there is then, in the order in which it is computed; nothing is returned where
-// that is the block alone.
+// The same for the tail too: several accumulators, then one vector, then single elements. `blocks`
+// gets the resulting blocks in the order in which they are computed. Empty where there is just the
+// block itself.
 std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
                                        const MachineFacts& facts, Schedule::Names* blocks);
-// Blocks, in the order in which they are computed, become part of the loops over rows of another
-// one behind them, outermost first.
+// Row fusion: moves blocks, given in the order in which they are computed, into the row loops of a
+// later block, given outermost first.
 void ComputeInRows(Schedule* schedule, const Schedule::Names& blocks, const Schedule::Names& rows);
-// A reduction as vectors of instructions, when all of its blocks are where they shall be computed;
-// the loop over the vectors is unrolled at the end.
+// Vectorizes such a reduction, when its blocks are in their final place. UnrollVectors comes last.
 void Vectorize(Schedule* schedule, const VectorReduction& reduction);
 void UnrollVectors(Schedule* schedule, const VectorReduction& reduction);
-// Elements that such a reduction reads are computed in its loop, right before they are. The block
-// computes them along its innermost loop, `loop`.
+// Fuses a producer, whose innermost loop is `loop`, into the loop of the reduction that reads it.
 bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::string& loop,
                      const VectorReduction& reduction);
 

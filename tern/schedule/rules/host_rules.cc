@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for hosts. None here changes in which order the numbers of one result are combined, so
-// that results stay the same to the last bit; those of host_reductions.cc do.
+// Host rules for elementwise blocks, transposition, generic reductions and row fusion. None changes
+// the order in which the terms of one output are combined: results are bit-identical. Each rule
+// below has its loop sketch; none but the matmul rules has a cost model.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -29,7 +30,11 @@ int64_t RequireLanes(const BlockInfo& block, size_t axis, const MachineFacts& fa
 
 // ---- Elements
 
-// The loop along which memory is contiguous becomes the innermost one, of vectors.
+// vectorize_elementwise: elementwise, broadcast, injective and gather blocks.
+//
+//   for outer spatial loops, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } }
+//
+// j is the axis that is contiguous in all accesses. Declines where there is none.
 void VectorizeElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   size_t axis = RequireVectorAxis(block, loops);
@@ -61,8 +66,13 @@ std::optional<Transposition> TranspositionOf(const Schedule& schedule, const Blo
   return result;
 }
 
-// Tiles of a vector of vectors are transposed in registers, and of those there are tiles that the
-// first cache has room for.
+// transpose_in_registers: float32 copies whose contiguous axes differ.
+//
+//   for r_o, c_o over 64 x 64 tiles (for L1), parallel {
+//     for r_t, c_t over lanes x lanes tiles { f32_transpose_lanes }   # loads, shuffles, stores
+//   }
+//
+// Declines where it is no plain float32 copy, or an extent is no static multiple of a vector.
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   constexpr int64_t kTile = 64;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
@@ -96,15 +106,15 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
 
 // ---- Reductions
 
-// A tile of results is updated by every step of the reduction: `rows` of them along the loop named,
-// if any, and vectors along the contiguous axis. Where there is no tail it is a buffer of its own,
-// which is kept in registers; else the code for the tails would be large.
+// A tile of accumulators: `rows` along the loop named, if any, and vectors along the contiguous
+// axis. Without a tail they are a local buffer, in registers; with one they stay in memory, since
+// the code of the tails would be large.
 struct Tile {
   std::string row_loop;
   int64_t rows = 1, registers = 1;
 };
 
-// What a loop makes of the results is in a buffer of its own until it is done.
+// Accumulators of one iteration of `loop` are a local buffer, stored at its end.
 void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& loop) {
   Try(schedule, [&](Schedule* attempt) {
     const std::string& result = block.accesses[0].buffer->name;
@@ -152,17 +162,32 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   ParallelizeOuter(schedule, block.name, work, facts);
 }
 
+// vectorize_outputs: any reduction with a contiguous spatial axis.
+//
+//   for outer spatial loops, parallel { for j_o {
+//     acc[2 * lanes] = init
+//     for k { for j_i in 2 * lanes vectorized { acc[j_i] op= ... } }
+//   } }
 void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   ReduceTiles(schedule, block, facts, {"", 1, 2});
 }
 
 constexpr int64_t kTileRows = 4;
 
+// tiled_matmul: matmul that the packing rules declined.
+//
+//   for m_o in M / 4, parallel { for n_o in N / tile_n {
+//     acc[4, tile_n] = 0
+//     for k { for m_i in 4 unrolled { for n_i in tile_n vectorized { acc += A * B } } }
+//   } }
+//
+// tile_n = clamp(vector_registers / 8, 1, 4) vectors: half of the registers are accumulators.
+// Declines where M is no static multiple of 4, or N none of tile_n.
 void TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   std::string row;
   for (const BlockAxis& axis : block.axes)
     if (axis.role == AxisRole::kM && Divides(kTileRows, axis.extent)) row = axis.loop;
-  // Half of the registers hold sums.
+  // Half of the registers are accumulators.
   int64_t columns = std::clamp<int64_t>(facts.vector_registers / 2 / kTileRows, 1, 4);
   if (row.empty()) Refuse("M is no static multiple of " + std::to_string(kTileRows));
   size_t column = RequireVectorAxis(block, RequireLoops(*schedule, block));
@@ -174,8 +199,8 @@ void TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
 
 // ---- Rows of several blocks
 
-// The innermost loop around one of the blocks of a row becomes one of vectors where it is the
-// contiguous axis's: that of a reduction which reads what is computed, or its own.
+// Vectorizes a block of a fused row along its contiguous axis: in the loop of a reduction that
+// reads its result, or in a loop of its own.
 void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFacts& facts,
                     const std::vector<VectorReduction>& reductions) {
   const BlockNode* node = FindBlockNamed(*schedule, name);
@@ -194,7 +219,15 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
   });
 }
 
-// All that is done to a row is done while it is in the cache.
+// fuse_rows: softmax, normalization. A row stays in cache until it is finished.
+//
+//   for row, parallel {
+//     reduce the row            # vector accumulators (host_reductions.h)
+//     elementwise blocks        # in the loop of the next reduction where possible
+//     ...; write the row        # vectors
+//   }
+//
+// Declines where the loops of the rows are not the outer ones, or a block needs other rows.
 void FuseRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
   if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
   int64_t work = WorkOf(*schedule, block.name);

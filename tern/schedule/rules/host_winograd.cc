@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions on hosts by Winograd's minimal filters, where that takes fewer cycles by a model of
-// the machine. All is computed along channels: vectors of them are transformed in registers, and
-// the products of a block of tiles stay in the second cache.
+// winograd: stride-1 convolutions by F(m, r), where the model predicts that it is faster.
+//
+//   input = padded X, channels last                       # transposed in registers
+//   b[p, c, o] = G W Gt                                   # prepacked where W is constant
+//   for pb in tiles / block, parallel {                   # a block of tiles fits half of L2
+//     a[p, t, c] = Bt input B                             # vectors of channels
+//     for p in points { for oo, po {                      # one GEMM per point, register tiles
+//       for c { acc[rows, vectors] += a[p, t, c] * b[p, c, o] }
+//     } }
+//     output = At gemm A
+//   }
+//   Y = output, channels first
+//
+// Cost: winograd_plan.h. Declines: no `reassociate`, stride above 1, dynamic sizes, channels no
+// multiple of a vector, more than 6 points, or no faster than the direct convolution.
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
@@ -22,7 +34,7 @@ namespace {
 
 using Names = Schedule::Names;
 
-// Numbers that are added up before they are added to others: shorter sums have smaller errors.
+// Channels that are summed before they are added to the rest: pairwise summation bounds the error.
 constexpr int64_t kSumPart = 64;
 
 class HostWinograd {
@@ -63,21 +75,21 @@ class HostWinograd {
     ParallelizeOuter(&schedule_, block, work, facts_);
   }
 
-  // A loop becomes vectors.
+  // Splits a loop by lanes.
   std::string SplitVectors(const std::string& block, const std::string& loop) {
     Names names = {FreshLoopName(schedule_, loop + "_v"), FreshLoopName(schedule_, loop + "_l")};
     schedule_.Split(LoopOf(block, loop), {plan_.lanes}, names);
     return names[0];
   }
-  // Loops that end with one of vectors are straight code.
+  // Unrolls loops, and vectorizes the last.
   void WriteOut(const std::string& block, const Names& loops) {
     for (size_t i = 0; i + 1 < loops.size(); ++i) schedule_.Unroll(LoopOf(block, loops[i]));
     schedule_.Vectorize(LoopOf(block, loops.back()));
   }
 
-  // ---- Products
+  // ---- GEMM
 
-  // The loops of the sums, of all channels or of parts of them.
+  // The loops of the GEMM, whose K are all channels or parts of them.
   void SplitProducts() {
     int64_t part = kSumPart;
     while (plan_.shape.channels % part != 0) --part;
@@ -112,14 +124,14 @@ class HostWinograd {
     schedule_.Split(At(loops[rank + 1]), {plan_.vectors, plan_.lanes}, outputs);
     Names order = {tiles[0]};
     order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
-    // The weights of a part of the channels stay in the first cache while tiles go by.
+    // The weights of a part of the channels stay in L1 across tiles.
     order.insert(order.end(), {outputs[0], tiles[1], loops.back()});
     if (!part_.empty()) std::swap(order[order.size() - 2], order.back());
     order.insert(order.end(), {tiles[2], outputs[1], outputs[2]});
     schedule_.Reorder(Around(block_, order));
   }
 
-  // The sums of a part of the channels, which are in registers until they are added to the others.
+  // The GEMM over a part of the channels, accumulated in registers, then added to the others.
   void MultiplyPart(const std::string& around) {
     const std::string& part = part_;
     schedule_.ComputeAt(part, At(around));

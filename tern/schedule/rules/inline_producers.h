@@ -8,8 +8,11 @@
 
 namespace tern::schedule {
 
-// Blocks whose results are cheap to compute again are computed where they are read: those of few
-// operations without calls, or that are read once, by blocks that read each element about once.
+// Inlines elementwise producers into their consumers (compute_inline): those with one read, or of
+// few operations without calls, where consumers read each element about once.
+//
+// Before:  for i { T[i] = A[i] * 2 }   for i { C[i] = T[i] + 1 }
+// After:   for i { C[i] = A[i] * 2 + 1 }
 void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results);
 
 }  // namespace tern::schedule

@@ -8,8 +8,8 @@
 
 namespace tern::schedule {
 
-// Finds blocks over the same rows, some of which reduce rows and the last of which computes
-// elements with the results. The description of the last one, alone, becomes that of all.
+// Finds softmax and normalization: chains of blocks over the same rows, some of which reduce rows,
+// and whose last is elementwise. The last block's description becomes that of the chain.
 void JoinRowChains(const tir::PrimFunc& function, std::vector<BlockInfo>* blocks);
 
 }  // namespace tern::schedule

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long convolutions take by Winograd's minimal filters, and as they are written.
+// The cost model of Winograd convolutions, beside that of direct ones:
+//
+//   cycles = points * K * tiles / rows * N / columns * max(rows * v / 2, (rows + v) / 2, 4)   #
+//   GEMM
+//          + transforms: operations / 2 + loads / 2 + stores, per tile and vector of channels
+//          + copies of input and output, one element a cycle
+//          + what half of L2 has no room for, 8 bytes a cycle
 #ifndef TERN_SCHEDULE_RULES_WINOGRAD_PLAN_H_
 #define TERN_SCHEDULE_RULES_WINOGRAD_PLAN_H_
 
@@ -15,8 +21,8 @@ namespace tern::schedule {
 // A convolution as the step makes it.
 struct WinogradShape {
   int64_t m = 0;
-  std::vector<int64_t> image;   // images, places along each window, channels
-  std::vector<int64_t> points;  // of each window
+  std::vector<int64_t> image;   // shape of the padded input: batch, spatial dims, channels
+  std::vector<int64_t> points;  // m + r - 1 along each dimension of the window
   int64_t tiles = 0, channels = 0, outputs = 0, bytes = 0;
 
   int64_t rank() const { return static_cast<int64_t>(points.size()); }
@@ -33,9 +39,9 @@ struct WinogradShape {
 struct WinogradPlan {
   WinogradShape shape;
   int64_t lanes = 0;
-  int64_t rows = 0, vectors = 0;  // of sums that stay in registers: tiles, and vectors of outputs
-  int64_t block = 0;              // tiles that are transformed, multiplied and transformed back
-  bool apart = false;             // each of these is done to all tiles, on all threads
+  int64_t rows = 0, vectors = 0;  // the register tile: Winograd tiles x vectors of outputs
+  int64_t block = 0;              // tiles per block, which stays in L2
+  bool apart = false;             // one block: threads share each of the three stages instead
   double cycles = std::numeric_limits<double>::infinity();
 
   int64_t columns() const { return vectors * lanes; }
@@ -43,13 +49,12 @@ struct WinogradPlan {
   int64_t tiles() const { return blocks() * block; }
 };
 
-// The one that takes the fewest cycles; without end where there is none. Of constant weights the
-// transformation costs nothing.
+// The plan with the fewest cycles; infinite cycles where there is none. Constant weights are
+// transformed ahead, at no cost.
 WinogradPlan ChooseWinogradPlan(const Schedule& schedule, const std::string& block,
                                 const MachineFacts& facts, int64_t lanes, bool constant);
 
-// What the sums take at least as they are written: a product in a lane of a vector each. 0: not
-// known.
+// Lower bound for the direct convolution: two vector FMAs a cycle, weights read once. 0: unknown.
 double DirectConvolutionCycles(const BlockInfo& block, const MachineFacts& facts, int64_t lanes);
 
 }  // namespace tern::schedule

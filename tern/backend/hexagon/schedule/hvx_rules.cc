@@ -28,8 +28,12 @@ int64_t RegisterLanes(const BlockInfo& block) {
   return alike && bits >= 8 && bits <= 32 ? kVectorBytes * 8 / bits : 0;
 }
 
-// The loop along which memory is contiguous becomes the innermost one, of whole registers; which
-// blocks the others are is bind_threads' to say.
+// hvx_elementwise: elementwise, broadcast and injective blocks of integers of one size.
+//
+//   for outer loops (bound by bind_threads) { for j_o { for j_i in 128 bytes vectorized { block } }
+//   }
+//
+// Declines: floats, sizes that differ or exceed 32 bits, fewer elements than one HVX vector.
 void FillRegisters(Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   size_t axis = RequireVectorAxis(block, loops);
