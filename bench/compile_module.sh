@@ -12,7 +12,7 @@ export TERN_CACHE=1 TERN_CACHE_DIR=$work/cache TIMEFORMAT='%R s, %U s of CPU'
 
 measure() { # NAME [VARIABLE=VALUE...]
   printf '%-28s' "$1"
-  time env "${@:2}" "$tern" compile "$work/resnet50.tir" -t "llvm -mcpu=native" -o "$work/out.so"
+  time env "${@:2}" "$tern" compile "$work/resnet50.tir" -t "llvm -mcpu=native" --prepack only -o "$work/out.so"
   sha256sum <"$work/out.so" >>"$work/hashes"
 }
 measure "one thread, no cache" TERN_CACHE=0 TERN_NUM_THREADS=1

@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 
+#include "tern/codegen/compiled_function.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/parallel_for.h"
 #include "tern/codegen/plugin.h"
+#include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/registry.h"
 #include "tern/ir/deep_stack.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/runtime/device_module.h"
+#include "tern/runtime/program_cache.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
@@ -32,6 +36,10 @@
 namespace tern {
 
 void RegisterBackends();  // generated from the directories of tern/backend
+
+namespace {
+ir::IRModule PrepackConstants(const ir::IRModule& module, const ir::PassValues& values);
+}  // namespace
 
 void Initialize() {
   static std::once_flag once;
@@ -57,66 +65,113 @@ void Initialize() {
                       [](const ir::IRModule& module) {
                         return tir::MapFunctions(module, schedule::BindThreads);
                       }});
+    ir::RegisterPass(
+        {"prepack_constants",
+         "split host functions with constants: prepacking, once, and the rest",
+         PrepackConstants,
+         {{"split", true, "whether they are split, true or false", nullptr},
+          {"whole", true, "whether the function stays too, true or false", nullptr},
+          {"default_schedules", true, "whether rules schedule, true or false", nullptr}}});
     codegen::RegisterTargetCurrent();
     RegisterBackends();
     codegen::LookOutside();
   });
 }
 
+namespace {
+
+// What a pass of the pipeline depends on.
+struct PipelineFacts {
+  const target::Target& target;
+  const CompileOptions& options;
+  bool is_plain;  // the host's functions are called without a runtime
+};
+
+struct PipelinePass {
+  const char* name;
+  bool (*runs)(const PipelineFacts&) = nullptr;  // null: always
+};
+
+struct PipelinePhase {
+  const char* name;
+  std::vector<PipelinePass> passes;
+};
+
+const std::vector<PipelinePhase>& Pipeline() {
+  static const std::vector<PipelinePhase> phases = {
+      {"check", {{"verify"}, {"verify_faults"}}},
+      {"schedule",
+       {{"default_schedules", [](const PipelineFacts& f) { return f.options.default_schedules; }},
+        {"apply_schedules"},
+        {"verify"}}},  // again: steps are checked one at a time
+      {"threads",
+       {{"bind_threads"},
+        {"initialize_empty_reductions"},
+        {"pipeline_loops"},
+        {"lower_thread_reductions"},
+        {"lower_virtual_threads"},
+        {"hoist_thread_loops"},
+        {"lower_warp_memory"},
+        {"insert_barriers"},
+        {"serialize_threads"}}},
+      {"blocks", {{"decompose_reductions"}, {"lower_blocks"}, {"simplify"}}},
+      {"loops",
+       {// Before anything relies on accesses being where they should.
+        {"inject_bounds_checks", [](const PipelineFacts& f) { return f.options.bounds_checks; }},
+        {"place_allocations"},
+        {"compact_allocations"},
+        {"canonicalize_loops"},
+        {"hoist_invariants"},
+        {"partition_loops"},
+        {"simplify"},
+        {"unroll_loops"},
+        {"vectorize_accesses"},
+        {"vectorize_loops"},
+        {"rewrite_unsafe_selects"},
+        {"scalarize_vectors"}}},
+      {"memory",
+       {{"rewrite_storage"},
+        {"flatten_buffers"},
+        {"simplify"},
+        {"lower_floor_division"},
+        {"remove_dead_code"}}},
+      {"calls",
+       {{"split_host_device"},
+        {"make_plain_api", [](const PipelineFacts& f) { return f.is_plain; }},
+        {"make_packed_api", [](const PipelineFacts& f) { return !f.is_plain; }}}},
+      {"legalize",
+       {{"contract_fma"},
+        {"lower_intrinsics"},
+        {"legalize_compute"},
+        {"legalize_storage"},
+        {"simplify"},
+        {"verify_limits"}}},
+      {"target", {}},
+      {"finish", {{"eliminate_common_subexpressions"}, {"outline_parallel_loops"}}}};
+  return phases;
+}
+
+}  // namespace
+
+std::vector<Phase> LoweringPhases(const target::Target& target, const CompileOptions& options) {
+  if (!target->kind->lowered) return {{"check", {"verify"}}};
+  PipelineFacts facts{target, options,
+                      target::HasPlainApi(target->is_device() ? target->host : target)};
+  std::vector<Phase> phases;
+  for (const PipelinePhase& phase : Pipeline()) {
+    phases.push_back({phase.name, {}});
+    for (const PipelinePass& pass : phase.passes)
+      if (!pass.runs || pass.runs(facts)) phases.back().passes.emplace_back(pass.name);
+    if (phases.back().name == "target") phases.back().passes = target->kind->final_passes;
+  }
+  return phases;
+}
+
 std::vector<std::string> LoweringPasses(const target::Target& target,
                                         const CompileOptions& options) {
-  if (!target->kind->lowered) return {"verify"};
-  bool is_plain = target::HasPlainApi(target->is_device() ? target->host : target);
-  std::vector<std::string> passes = {"verify",
-                                     "verify_faults",
-                                     "apply_schedules",
-                                     "verify",  // again: steps are checked one at a time
-                                     "bind_threads",
-                                     "initialize_empty_reductions",
-                                     "pipeline_loops",
-                                     "lower_thread_reductions",
-                                     "lower_virtual_threads",
-                                     "hoist_thread_loops",
-                                     "lower_warp_memory",
-                                     "insert_barriers",
-                                     "serialize_threads",
-                                     "decompose_reductions",
-                                     "lower_blocks",
-                                     "simplify",
-                                     "place_allocations",
-                                     "compact_allocations",
-                                     "canonicalize_loops",
-                                     "hoist_invariants",
-                                     "partition_loops",
-                                     "simplify",
-                                     "unroll_loops",
-                                     "vectorize_accesses",
-                                     "vectorize_loops",
-                                     "rewrite_unsafe_selects",
-                                     "scalarize_vectors",
-                                     "rewrite_storage",
-                                     "flatten_buffers",
-                                     "simplify",
-                                     "lower_floor_division",
-                                     "remove_dead_code",
-                                     "split_host_device",
-                                     is_plain ? "make_plain_api" : "make_packed_api",
-                                     "contract_fma",
-                                     "lower_intrinsics",
-                                     "legalize_compute",
-                                     "legalize_storage",
-                                     "simplify",
-                                     "verify_limits"};
-  // It sees which functions have schedules of their own.
-  if (options.default_schedules)
-    passes.insert(std::find(passes.begin(), passes.end(), "apply_schedules"), "default_schedules");
-  // Before anything relies on accesses being where they should.
-  if (options.bounds_checks)
-    passes.insert(std::find(passes.begin(), passes.end(), "place_allocations"),
-                  "inject_bounds_checks");
-  passes.insert(passes.end(), target->kind->final_passes.begin(), target->kind->final_passes.end());
-  passes.push_back("eliminate_common_subexpressions");
-  passes.push_back("outline_parallel_loops");
+  std::vector<std::string> passes;
+  for (const Phase& phase : LoweringPhases(target, options))
+    passes.insert(passes.end(), phase.passes.begin(), phase.passes.end());
   return passes;
 }
 
@@ -222,35 +277,15 @@ std::vector<ir::BaseFunc> LowerAlike(const std::vector<ir::BaseFunc>& group,
   return lowered;
 }
 
+bool IsForDevice(const tir::PrimFunc& function) {
+  auto it = function->attrs.find(tir::attr::kTarget);
+  return it != function->attrs.end() && it->second.As<target::Target>()->is_device();
+}
+
 tir::PrimFunc WithoutAttr(const tir::PrimFunc& function, const char* key) {
   auto copy = ffi::Make<tir::PrimFuncNode>(*function);
   copy->attrs.erase(key);
   return tir::PrimFunc(copy);
-}
-
-// A function of a host, compiled as it was written, and its parts, scheduled as those of one whose
-// constants cost nothing.
-std::vector<ir::BaseFunc> SplitFunction(const tir::PrimFunc& function, const target::Target& target,
-                                        const CompileOptions& options) {
-  std::vector<std::string> passes = {"apply_schedules", "split_preparation"};
-  if (options.default_schedules) passes.insert(passes.begin(), "default_schedules");
-  ir::IRModule split = ir::RunPasses(
-      ir::IRModule::Make({function.WithAttr(tir::attr::kTarget, target)}), passes, {});
-  bool names_target = function->attrs.count(tir::attr::kTarget) > 0;
-  tir::PrimFunc whole = WithoutAttr(function, tir::attr::kConstants);
-  std::vector<ir::BaseFunc> functions;
-  for (const auto& [name, base] : split->functions) {
-    tir::PrimFunc part = tir::AsPrimFunc(base);
-    if (name != function->name) {
-      functions.emplace_back(names_target ? part : WithoutAttr(part, tir::attr::kTarget));
-      continue;
-    }
-    for (const char* kept : {tir::attr::kPrepare, tir::attr::kPrepared})
-      if (auto it = part->attrs.find(kept); it != part->attrs.end())
-        whole = whole.WithAttr(kept, it->second);
-  }
-  functions.emplace_back(whole);
-  return functions;
 }
 
 std::string TextAttr(const tir::PrimFunc& function, const char* key) {
@@ -258,61 +293,102 @@ std::string TextAttr(const tir::PrimFunc& function, const char* key) {
   return it == function->attrs.end() ? "" : it->second.As<std::string>();
 }
 
-}  // namespace
-
-ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
-                             const CompileOptions& options) {
-  Initialize();
-  auto has_constants = [](const ir::BaseFunc& function) {
-    return tir::IfPrimFunc(function) && function->attrs.count(tir::attr::kConstants) > 0;
-  };
-  if (!target->kind->lowered ||
-      std::none_of(module->functions.begin(), module->functions.end(),
-                   [&](const auto& entry) { return has_constants(entry.second); }))
-    return module;
-  tir::Verify(module);
+// Host functions that say what is constant: as they were written, and their parts, scheduled as
+// those of one whose constants cost nothing.
+ir::IRModule PrepackConstants(const ir::IRModule& module, const ir::PassValues& values) {
+  std::vector<std::string> passes = {"apply_schedules", "split_preparation"};
+  if (values.GetBool("default_schedules")) passes.insert(passes.begin(), "default_schedules");
   std::vector<ir::BaseFunc> written;
   for (const auto& [name, function] : module->functions) written.push_back(function);
-  std::vector<std::vector<ir::BaseFunc>> parts(written.size());
+  std::vector<std::vector<ir::BaseFunc>> made(written.size());
   codegen::ParallelFor(written.size(), [&](size_t i) {
-    if (!has_constants(written[i])) {
-      parts[i] = {written[i]};
+    tir::PrimFunc function = tir::IfPrimFunc(written[i]);
+    if (!function || !function->attrs.count(tir::attr::kConstants)) {
+      made[i] = {written[i]};
       return;
     }
-    tir::PrimFunc function = tir::AsPrimFunc(written[i]);
-    target::Target own = TargetOf(function, target);
-    if (options.prepare_constants && !own->is_device())
-      parts[i] = SplitFunction(function, own, options);
-    else
-      parts[i] = {WithoutAttr(function, tir::attr::kConstants)};
+    tir::PrimFunc whole = WithoutAttr(function, tir::attr::kConstants);
+    bool has_parts = false;
+    if (values.GetBool("split") && !IsForDevice(function)) {
+      ir::IRModule split = ir::RunPasses(ir::IRModule::Make({function}), passes);
+      has_parts = split->functions.size() > 1;
+      for (const auto& [name, part] : split->functions) {
+        if (name != function->name) {
+          made[i].push_back(part);
+          continue;
+        }
+        for (const char* kept : {tir::attr::kPrepare, tir::attr::kPrepared})
+          if (auto it = part->attrs.find(kept); it != part->attrs.end())
+            whole = whole.WithAttr(kept, it->second);
+      }
+    }
+    if (!has_parts || values.GetBool("whole")) made[i].emplace_back(whole);
   });
   std::vector<ir::BaseFunc> functions;
-  for (const std::vector<ir::BaseFunc>& part : parts)
-    functions.insert(functions.end(), part.begin(), part.end());
+  for (const std::vector<ir::BaseFunc>& of_one : made)
+    functions.insert(functions.end(), of_one.begin(), of_one.end());
   return module.WithFunctions(functions);
 }
 
-ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
-                   const CompileOptions& options) {
-  ir::IRModule module = WithPreparation(written, target, options);
+runtime::ArtifactMeta Describe(const ir::IRModule& module, const target::Target& target) {
+  runtime::ArtifactMeta meta;
+  meta.target = target->str();
+  meta.hosts = {HostOf(target)->str()};
+  meta.device = target->kind->device;
+  for (const auto& [name, base] : module->functions) {
+    tir::PrimFunc function = tir::IfPrimFunc(base);
+    if (!function) continue;
+    tir::WrittenMemory written =
+        ir::OnDeepStack([&] { return tir::FindWrittenMemory(module, function); });
+    runtime::FunctionInfo info{name, {}};
+    if (const std::string& device =
+            function->attrs.at(tir::attr::kTarget).As<target::Target>()->kind->device;
+        device != meta.device)
+      info.device = device;
+    info.prepare = TextAttr(function, tir::attr::kPrepare);
+    info.prepared = TextAttr(function, tir::attr::kPrepared);
+    for (const tir::Param& param : function->params) {
+      runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
+      if (param.is_tensor()) {
+        described.dtype = param.buffer->dtype;
+        for (const ir::Expr& extent : param.buffer->shape)
+          described.shape.push_back(tir::Print(extent));
+        for (const ir::Expr& stride : param.buffer->strides)
+          described.strides.push_back(tir::Print(stride));
+        described.is_output = written.stored.count(param.var.node()) > 0;
+      }
+      info.params.push_back(std::move(described));
+    }
+    meta.functions.push_back(std::move(info));
+  }
+  return meta;
+}
+
+ir::IRModule LowerPrepacked(const PrepackedModule& prepacked, const CompileOptions& options) {
+  const target::Target& target = prepacked.target;
   // Those of one target pass through its passes together, with the kernels that are given as code.
   std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> groups;
+  std::vector<ir::BaseFunc> compiled;
   groups[target->str()].first = target;
-  for (const auto& [name, base] : module->functions) {
+  for (const auto& [name, base] : prepacked.module->functions) {
     if (tir::AsExternKernel(base)) {
       groups[target->str()].second.push_back(base);
+      continue;
+    }
+    if (codegen::AsCompiledFunction(base)) {
+      compiled.push_back(base);
       continue;
     }
     tir::PrimFunc function = tir::IfPrimFunc(base);
     TERN_CHECK(function) << ir::At(base->span) << name << " is "
                          << tir::FunctionKindOf(base).description
                          << ", which must be lowered to functions of the loop IR first";
-    target::Target own = TargetOf(function, target);
+    auto own = function->attrs.at(tir::attr::kTarget).As<target::Target>();
     auto& group = groups[own->str()];
     group.first = own;
-    group.second.push_back(function.WithAttr(tir::attr::kTarget, own));
+    group.second.push_back(function);
   }
-  std::vector<ir::BaseFunc> lowered;
+  std::vector<ir::BaseFunc> lowered = std::move(compiled);
   for (const auto& [text, group] : groups) {
     if (group.second.empty()) continue;
     for (const ir::BaseFunc& function : LowerAlike(group.second, group.first, options))
@@ -321,11 +397,202 @@ ir::IRModule Lower(const ir::IRModule& written, const target::Target& target,
   return ir::IRModule::Make(lowered);
 }
 
+ir::IRModule WithTargets(const ir::IRModule& module, const target::Target& target) {
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, base] : module->functions) {
+    tir::PrimFunc function = tir::IfPrimFunc(base);
+    if (function) function = function.WithAttr(tir::attr::kTarget, TargetOf(function, target));
+    functions.push_back(function ? function : base);
+  }
+  return module.WithFunctions(functions);
+}
+
+// prepack_constants, where a function has constants.
+ir::IRModule RunPrepack(const ir::IRModule& module, const target::Target& target,
+                        const CompileOptions& options) {
+  bool has_constants =
+      std::any_of(module->functions.begin(), module->functions.end(), [](const auto& entry) {
+        return tir::IfPrimFunc(entry.second) && entry.second->attrs.count(tir::attr::kConstants);
+      });
+  if (!has_constants || !target->kind->lowered) return module;
+  auto flag = [](const char* name, bool value) {
+    return std::string(name) + "=" + (value ? "true" : "false");
+  };
+  using Prepack = CompileOptions::Prepack;
+  std::string pass = "prepack_constants{" + flag("split", options.prepack != Prepack::kNone) + "," +
+                     flag("whole", options.prepack != Prepack::kOnly) + "," +
+                     flag("default_schedules", options.default_schedules) + "}";
+  return ir::RunPasses(module, {"verify", pass});
+}
+
+// Code of functions that is on disk, found by the functions as they were written.
+class CodeCache {
+ public:
+  CodeCache(const target::Target& target, const CompileOptions& options)
+      : target_(target), options_(options) {
+    // Whoever looks at the module between passes wants passes to run.
+    bool is_watched = options.verify || options.print || options.timing;
+    if (is_watched || !target->kind->lowered || target->is_device()) return;
+    ffi::Function key = ffi::FindGlobal("target.cache_key." + target->kind->name);
+    if (key) cache_ = runtime::ProgramCache::FromEnvironment();
+    if (cache_) around_ = key(target).As<std::string>();
+    if (around_.empty()) cache_.reset();
+  }
+
+  explicit operator bool() const { return cache_.has_value(); }
+
+  // "" for a function whose code depends on more than itself.
+  std::string KeyOf(const tir::PrimFunc& function) const {
+    auto own = function->attrs.at(tir::attr::kTarget).As<target::Target>();
+    if (own->str() != target_->str() || !tir::CallingConventionOf(function).empty()) return "";
+    if (!codegen::FindExternCalls(ir::IRModule::Make({function})).empty()) return "";
+    std::string options = std::to_string(options_.bounds_checks) +
+                          std::to_string(options_.default_schedules) +
+                          std::to_string(static_cast<int>(options_.prepack));
+    return runtime::ProgramCache::KeyOf(
+        "function", {{"tir", tir::Print(function)}, {"options", options}, {"around", around_}});
+  }
+  static std::string CodeKey(const std::string& key, const std::string& name) {
+    return runtime::ProgramCache::KeyOf("code", {{"function", key}, {"name", name}});
+  }
+
+  // The function, or what it was split into, with their descriptions; nothing where some is not
+  // there.
+  std::optional<std::pair<std::vector<ir::BaseFunc>, std::vector<runtime::FunctionInfo>>> Find(
+      const tir::PrimFunc& function, const std::string& key) const {
+    std::optional<std::string> described = key.empty() ? std::nullopt : cache_->Find(key);
+    if (!described) return std::nullopt;
+    std::vector<runtime::FunctionInfo> infos = runtime::ReadMeta(*described).functions;
+    std::vector<ir::BaseFunc> found;
+    for (const runtime::FunctionInfo& info : infos) {
+      std::optional<std::string> code = cache_->Find(CodeKey(key, info.name));
+      if (!code || code->empty()) return std::nullopt;
+      auto node = ffi::Make<codegen::CompiledFunctionNode>();
+      node->name = info.name;
+      node->attrs[tir::attr::kTarget] = target_;
+      node->span = function->span;
+      node->code = std::move(*code);
+      if (found.empty())
+        node->lower = [function, target = target_, options = options_] {
+          return LowerAgain(function, target, options);
+        };
+      found.emplace_back(node);
+    }
+    return std::pair(std::move(found), std::move(infos));
+  }
+
+  void Store(const std::string& key, const runtime::ArtifactMeta& meta) const {
+    cache_->Store(key, runtime::WriteMeta(meta));
+  }
+
+ private:
+  static std::vector<tir::PrimFunc> LowerAgain(const tir::PrimFunc& function,
+                                               const target::Target& target,
+                                               const CompileOptions& options) {
+    PrepackedModule again{
+        RunPrepack(ir::IRModule::Make({function}), target, options), target, {}, {}};
+    ir::IRModule module = LowerPrepacked(again, options);
+    std::vector<tir::PrimFunc> lowered;
+    for (const auto& [name, base] : module->functions) lowered.push_back(tir::AsPrimFunc(base));
+    return lowered;
+  }
+
+  target::Target target_;
+  CompileOptions options_;
+  std::optional<runtime::ProgramCache> cache_;
+  std::string around_;
+};
+
+// The same as Prepack without a cache, but with functions whose code was found in place of those
+// that would be compiled.
+PrepackedModule PrepackOrFind(const ir::IRModule& module, const target::Target& target,
+                              const CompileOptions& options) {
+  PrepackedModule result{WithTargets(module, target), target, {}, {}};
+  CodeCache cache(target, options);
+  bool has_others = std::any_of(module->functions.begin(), module->functions.end(),
+                                [](const auto& entry) { return !tir::IfPrimFunc(entry.second); });
+  if (!cache || has_others) {
+    result.module = RunPrepack(result.module, target, options);
+    result.meta = Describe(result.module, target);
+    return result;
+  }
+  tir::Verify(result.module);
+  std::vector<tir::PrimFunc> written;
+  for (const auto& [name, base] : result.module->functions)
+    written.push_back(tir::AsPrimFunc(base));
+  std::vector<std::vector<ir::BaseFunc>> made(written.size());
+  std::vector<runtime::ArtifactMeta> metas(written.size());
+  codegen::ParallelFor(written.size(), [&](size_t i) {
+    std::string key = cache.KeyOf(written[i]);
+    if (auto found = cache.Find(written[i], key)) {
+      made[i] = std::move(found->first);
+      metas[i].functions = std::move(found->second);
+      return;
+    }
+    ir::IRModule alone = RunPrepack(ir::IRModule::Make({written[i]}), target, options);
+    metas[i] = Describe(alone, target);
+    for (const auto& [name, base] : alone->functions) {
+      tir::PrimFunc part = tir::AsPrimFunc(base);
+      if (!key.empty())
+        part = part.WithAttr(codegen::attr::kCacheKey, CodeCache::CodeKey(key, name));
+      made[i].emplace_back(part);
+    }
+    if (!key.empty()) cache.Store(key, metas[i]);
+  });
+  std::vector<ir::BaseFunc> functions;
+  result.meta = Describe(ir::IRModule::Make({}), target);
+  for (size_t i = 0; i < made.size(); ++i) {
+    functions.insert(functions.end(), made[i].begin(), made[i].end());
+    for (runtime::FunctionInfo& info : metas[i].functions)
+      result.meta.functions.push_back(std::move(info));
+  }
+  std::sort(result.meta.functions.begin(), result.meta.functions.end(),
+            [](const runtime::FunctionInfo& a, const runtime::FunctionInfo& b) {
+              return a.name < b.name;
+            });
+  result.module = result.module.WithFunctions(functions);
+  return result;
+}
+
+}  // namespace
+
+PrepackedModule Prepack(const ir::IRModule& module, const target::Target& target,
+                        const CompileOptions& options) {
+  Initialize();
+  PrepackedModule result = PrepackOrFind(module, target, options);
+  std::vector<ir::BaseFunc> split;
+  for (const auto& [name, function] : module->functions)
+    if (!result.module->functions.count(name))
+      split.emplace_back(tir::AsPrimFunc(function)
+                             .WithAttr(tir::attr::kPrepare, tir::PrepareName(name))
+                             .WithAttr(tir::attr::kPrepared, tir::PreparedName(name)));
+  if (!split.empty())
+    result.split = Describe(WithTargets(ir::IRModule::Make(split), target), target).functions;
+  return result;
+}
+
+ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
+                   const CompileOptions& options) {
+  Initialize();
+  ir::IRModule prepacked = RunPrepack(WithTargets(module, target), target, options);
+  return LowerPrepacked({prepacked, target, {}, {}}, options);
+}
+
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
                     const CompileOptions& options) {
-  TERN_CHECK(!module->functions.empty())
+  return Compile(Prepack(module, target, options), options);
+}
+
+runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target,
+                                     const CompileOptions& options) {
+  return Prepack(module, target, options).meta;
+}
+
+ffi::Module Compile(const PrepackedModule& prepacked, const CompileOptions& options) {
+  const target::Target& target = prepacked.target;
+  TERN_CHECK(!prepacked.module->functions.empty())
       << "there is nothing to compile: the module has no function";
-  ir::IRModule lowered = Lower(module, target, options);
+  ir::IRModule lowered = LowerPrepacked(prepacked, options);
   // Functions of one target are built together, in the order of their names.
   std::map<std::string, std::pair<target::Target, std::vector<ir::BaseFunc>>> devices;
   std::vector<ir::BaseFunc> host_functions;
@@ -349,40 +616,6 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
   if (target->kind->lowered)
     for (const ffi::Module& kernels : BuildExternKernels(lowered, target)) root->Import(kernels);
   return root;
-}
-
-runtime::ArtifactMeta DescribeModule(const ir::IRModule& written, const target::Target& target,
-                                     const CompileOptions& options) {
-  ir::IRModule module = WithPreparation(written, target, options);
-  runtime::ArtifactMeta meta;
-  meta.target = target->str();
-  meta.hosts = {HostOf(target)->str()};
-  meta.device = target->kind->device;
-  for (const auto& [name, base] : module->functions) {
-    tir::PrimFunc function = tir::IfPrimFunc(base);
-    if (!function) continue;
-    tir::WrittenMemory written =
-        ir::OnDeepStack([&] { return tir::FindWrittenMemory(module, function); });
-    runtime::FunctionInfo info{name, {}};
-    if (const std::string& device = TargetOf(function, target)->kind->device; device != meta.device)
-      info.device = device;
-    info.prepare = TextAttr(function, tir::attr::kPrepare);
-    info.prepared = TextAttr(function, tir::attr::kPrepared);
-    for (const tir::Param& param : function->params) {
-      runtime::ParamInfo described{param.name(), param.var.dtype(), param.is_tensor(), {}, false};
-      if (param.is_tensor()) {
-        described.dtype = param.buffer->dtype;
-        for (const ir::Expr& extent : param.buffer->shape)
-          described.shape.push_back(tir::Print(extent));
-        for (const ir::Expr& stride : param.buffer->strides)
-          described.strides.push_back(tir::Print(stride));
-        described.is_output = written.stored.count(param.var.node()) > 0;
-      }
-      info.params.push_back(std::move(described));
-    }
-    meta.functions.push_back(std::move(info));
-  }
-  return meta;
 }
 
 }  // namespace tern

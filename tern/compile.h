@@ -23,19 +23,31 @@ struct CompileOptions : ir::PassOptions {
   bool bounds_checks = false;
   // Functions without a schedule get one by the rules of the target (default_schedules).
   bool default_schedules = true;
-  // Functions of hosts with constants are compiled in two parts too (WithPreparation).
-  bool prepare_constants = true;
+  // What is compiled of a host function with constants, where something can be prepacked.
+  enum class Prepack {
+    kNone,    // the function as it is written
+    kBeside,  // that, f_prepare and f_prepared
+    kOnly,    // f_prepare and f_prepared, for callers that need no f
+  };
+  Prepack prepack = Prepack::kBeside;
 };
 
-// The module as Compile takes it: functions of hosts that say which of their parameters
-// are constant have beside them, where that is of use, a function that makes what they need of
-// these and one that does the rest (split_preparation), both scheduled. No function says what is
-// constant any more, so that doing it again adds nothing.
-ir::IRModule WithPreparation(const ir::IRModule& module, const target::Target& target,
-                             const CompileOptions& options = {});
+// A module for one target, prepacked: what Compile takes, and how its functions are called once
+// compiled. Scheduling for prepacking is done once for both.
+struct PrepackedModule {
+  ir::IRModule module;  // every function has its target; host functions have no constants
+  target::Target target;
+  runtime::ArtifactMeta meta;
+  // Of functions of which only the parts are compiled (Prepack::kOnly): how they were called, and
+  // what their parts are.
+  std::vector<runtime::FunctionInfo> split;
+};
+PrepackedModule Prepack(const ir::IRModule& module, const target::Target& target,
+                        const CompileOptions& options = {});
 
 // Lowers every function of `module` and generates code: the host module, with the device modules as
 // imports. A function is for `target`, unless it names another device itself (attr::kTarget).
+ffi::Module Compile(const PrepackedModule& prepacked, const CompileOptions& options = {});
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
                     const CompileOptions& options = {});
 
@@ -43,12 +55,19 @@ ffi::Module Compile(const ir::IRModule& module, const target::Target& target,
 ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
                    const CompileOptions& options = {});
 
-// The passes that Lower runs, in order.
+// A stretch of the passes that Lower runs: afterwards a property of the module holds that later
+// phases rely on (docs/architecture.md). Passes of a target kind are the phase "target".
+struct Phase {
+  std::string name;
+  std::vector<std::string> passes;
+};
+std::vector<Phase> LoweringPhases(const target::Target& target, const CompileOptions& options = {});
+// The passes of all phases, in order.
 std::vector<std::string> LoweringPasses(const target::Target& target,
                                         const CompileOptions& options = {});
 
-// How the functions of a module are called once compiled for `target`: as they are written, and
-// those that WithPreparation adds.
+// How the functions of a module are called once compiled for `target`: the description that Prepack
+// gives.
 runtime::ArtifactMeta DescribeModule(const ir::IRModule& module, const target::Target& target,
                                      const CompileOptions& options = {});
 

@@ -181,7 +181,7 @@ class ConstantsTest : public CompileTest {
  protected:
   void SetUp() override {
     CompileTest::SetUp();
-    ir::IRModule program = tir::ParseModule("t.tir", R"(
+    program_ = tir::ParseModule("t.tir", R"(
       func f(A: float32[n], B: float32[n], s: float32, C: float32[n]) attrs {constants = ["B"]} {
         alloc T: float32[n, 2]
         for i in 0..n { T[i, 0] = B[i] * 10 }
@@ -190,8 +190,8 @@ class ConstantsTest : public CompileTest {
       }
       func plain(A: float32[n]) { A[0] = 7 })");
     target::Target target = target::Target::DefaultHost();
-    meta_ = DescribeModule(program, target);
-    module_ = codegen::LoadLinkable(Compile(program, target));
+    meta_ = DescribeModule(program_, target);
+    module_ = codegen::LoadLinkable(Compile(program_, target));
     std::fill_n(a_.as<float>(), 3, 1.0f);
     std::fill_n(b_.as<float>(), 3, 2.0f);
   }
@@ -202,6 +202,7 @@ class ConstantsTest : public CompileTest {
     return Prepare(module_, meta_, meta_.Get(name), views);
   }
 
+  ir::IRModule program_;
   runtime::ArtifactMeta meta_;
   ffi::Module module_;
   Tensor a_ = Float({3}), b_ = Float({3}), c_ = Float({3});
@@ -218,6 +219,43 @@ TEST_F(ConstantsTest, AreDescribed) {
                        "part f_prepared(A: float32[n], T: float32[n, 2], s: float32, C: "
                        "float32[n] (written))",
                        "plain(A: float32[n] (written))"}));
+}
+
+TEST_F(ConstantsTest, PartsCanBeCompiledAlone) {
+  CompileOptions options;
+  options.prepack = CompileOptions::Prepack::kOnly;
+  PrepackedModule prepacked = Prepack(program_, target::Target::DefaultHost(), options);
+  std::vector<std::string> names;
+  for (const runtime::FunctionInfo& info : prepacked.meta.functions) names.push_back(info.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"f_prepare", "f_prepared", "plain"}));
+  ASSERT_EQ(prepacked.split.size(), 1u);
+  EXPECT_EQ(prepacked.split[0], meta_.Get("f"));
+  ffi::Module module = codegen::LoadLinkable(Compile(prepacked, options));
+  EXPECT_FALSE(module->GetFunction("f"));
+  Tensor packed = Float({3, 2});
+  module->GetFunction("f_prepare")(b_, packed);
+  module->GetFunction("f_prepared")(a_, packed, 0.5, c_);
+  EXPECT_EQ(c_.as<float>()[2], 1 + 20 + 100);
+}
+
+TEST_F(CompileTest, PhasesAreInOrder) {
+  target::Target host = target::Target::Parse("c"), device = target::Target::Parse("opencl");
+  auto passes_of = [](const target::Target& target, const std::string& name,
+                      const CompileOptions& options = {}) {
+    for (const Phase& phase : LoweringPhases(target, options))
+      if (phase.name == name) return phase.passes;
+    return std::vector<std::string>{"no such phase"};
+  };
+  EXPECT_EQ(passes_of(host, "target"), std::vector<std::string>{});
+  EXPECT_EQ(passes_of(device, "target"), device->kind->final_passes);
+  CompileOptions options;
+  options.bounds_checks = true;
+  options.default_schedules = false;
+  EXPECT_EQ(passes_of(host, "loops", options)[0], "inject_bounds_checks");
+  EXPECT_EQ(passes_of(host, "loops")[0], "place_allocations");
+  EXPECT_EQ(passes_of(host, "schedule", options)[0], "apply_schedules");
+  EXPECT_EQ(passes_of(target::Target::Parse("c -api=plain"), "calls")[1], "make_plain_api");
+  EXPECT_EQ(LoweringPasses(target::Target::Parse("interp")), std::vector<std::string>{"verify"});
 }
 
 TEST_F(ConstantsTest, ArePreparedOnce) {

@@ -1,29 +1,39 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# object_cache.sh TERN PROGRAM: compiles the program with an empty, a warm, a damaged and without a cache of objects. The bytes must be the same.
+# object_cache.sh TERN PROGRAM [OPTION...]: compiles the program with an empty, a warm, a damaged and without a cache of objects, and on 1, 2 and 8
+# threads. The bytes must be the same.
 set -euo pipefail
 tern=$1 program=$2
+options=("${@:3}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TERN_CACHE=1 TERN_CACHE_DIR=$work/cache
 
-compile() { "$tern" compile "$program" -t llvm -o "$work/$1.so"; }
+compile() { "$tern" compile "$program" -t llvm "${options[@]}" -o "$work/$1"; }
 entries() { find "$work/cache" -name '*.bin' | wc -l; }
 # Those that were used since they were made old.
 used() { find "$work/cache" -name '*.bin' -newermt 2002-01-01 | wc -l; }
 make_old() { find "$work/cache" -name '*.bin' -exec touch -d 2001-02-03 {} +; }
 
-compile cold
+compile cold.so
 echo "cold: $(entries) entries"
 make_old
-compile warm
+compile warm.so
 echo "warm: $(entries) entries, $(used) used"
+TERN_NUM_THREADS=1 compile warm1.so
+compile warm.ll
 make_old
 "$tern" compile "$program" -t "llvm -vector_bytes=16" -o "$work/other.so"
 echo "another target: $(used) new"
 find "$work/cache" -name '*.bin' | while read -r file; do printf 'x' | dd of="$file" bs=1 seek=100 conv=notrunc status=none; done
-compile damaged
-TERN_CACHE=0 TERN_CACHE_DIR=$work/none compile without
+compile damaged.so
+export TERN_CACHE=0 TERN_CACHE_DIR=$work/none
+compile without.so
+compile without.ll
+for threads in 1 2 8; do TERN_NUM_THREADS=$threads compile "threads$threads.so"; done
 [[ ! -e $work/none ]]
-for file in warm damaged without; do cmp "$work/cold.so" "$work/$file.so" && echo "the same: $file"; done
+for file in warm warm1 damaged without threads1 threads2 threads8; do
+  cmp "$work/cold.so" "$work/$file.so" && echo "the same: $file"
+done
+cmp "$work/warm.ll" "$work/without.ll" && echo "the same: LLVM IR"

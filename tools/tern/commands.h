@@ -18,6 +18,7 @@ struct CompileOptions {
   std::string input, output, target;
   std::string postproc, compile_hook;  // shared libraries, or ""
   std::vector<std::string> hosts;
+  std::string prepack;  // "none", "beside", "only", or "": none for several hosts, else beside
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
 void Compile(const CompileOptions& options);

@@ -57,17 +57,24 @@ void Compile(const CompileOptions& options) {
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
   std::vector<target::Target> targets = TargetsOf(options);
-  // Machines differ in what they prepare, and functions are described once for all.
-  compile_options.prepare_constants = targets.size() == 1;
-  module = WithPreparation(module, targets[0], compile_options);
+  // Machines differ in what they prepack, and functions are described once for all.
+  using Prepacking = tern::CompileOptions::Prepack;
+  TERN_CHECK(targets.size() == 1 || options.prepack.empty() || options.prepack == "none")
+      << "--prepack " << options.prepack << ": a file for several hosts has no prepacked functions";
+  compile_options.prepack = targets.size() > 1 || options.prepack == "none" ? Prepacking::kNone
+                            : options.prepack == "only"                     ? Prepacking::kOnly
+                                                                            : Prepacking::kBeside;
   std::vector<NamedHook> hooks = LoadHooks(options);
   std::vector<ffi::Module> compiled;
-  runtime::ArtifactMeta meta = DescribeModule(module, targets[0], compile_options);
-  meta.hosts.clear();
+  runtime::ArtifactMeta meta;
+  std::vector<std::string> hosts;
   for (const target::Target& target : targets) {
-    compiled.push_back(tern::Compile(module, target, compile_options));
-    meta.hosts.push_back((target->is_device() ? target->host : target)->str());
+    PrepackedModule prepacked = Prepack(module, target, compile_options);
+    compiled.push_back(tern::Compile(prepacked, compile_options));
+    if (hosts.empty()) meta = std::move(prepacked.meta);
+    hosts.push_back((target->is_device() ? target->host : target)->str());
   }
+  meta.hosts = std::move(hosts);
   for (const NamedHook& hook : hooks)
     TERN_CHECK(hook.library->calls() > 0)
         << hook.option << " " << hook.path << ": nothing asked for it: target " << targets[0]->str()

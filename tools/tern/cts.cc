@@ -143,8 +143,9 @@ class Suite {
   using Taker = std::function<size_t(const ffi::Module&, const runtime::ArtifactMeta&)>;
   void Compile(Selected* variant, const Taker& take) {
     try {
-      variant->meta = DescribeModule(variant->module, target_);
-      variant->program = take(tern::Compile(variant->module, target_), variant->meta);
+      PrepackedModule prepacked = Prepack(variant->module, target_);
+      variant->meta = prepacked.meta;
+      variant->program = take(tern::Compile(prepacked), variant->meta);
     } catch (const Error& error) {
       variant->error = error.what();
     }

@@ -43,6 +43,11 @@ void AddCompile(CLI::App* app) {
                       "(docs/hooks.md)");
   command->add_option("--compile-hook", options->compile_hook,
                       "shared library whose tern_compile compiles the code of the device");
+  command
+      ->add_option("--prepack", options->prepack,
+                   "of host functions with constants: none (the function as written), beside (also "
+                   "f_prepare and f_prepared; the default for one host) or only (these two)")
+      ->check(CLI::IsMember({"none", "beside", "only"}));
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);

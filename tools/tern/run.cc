@@ -55,9 +55,9 @@ Program Load(const RunOptions& options) {
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
-  ir::IRModule module = WithPreparation(program.source, target, compile_options);
-  program.meta = DescribeModule(module, target, compile_options);
-  program.module = codegen::LoadLinkable(tern::Compile(module, target, compile_options));
+  PrepackedModule prepacked = Prepack(program.source, target, compile_options);
+  program.meta = prepacked.meta;
+  program.module = codegen::LoadLinkable(tern::Compile(prepacked, compile_options));
   program.where = target->is_device() ? program.meta.device + ":0" : target->kind->name;
   return program;
 }

@@ -7,6 +7,8 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 #include "tern/backend/cpu/codegen/llvm/wasm.h"
 #include "tern/codegen/build_id.h"
+#include "tern/codegen/compiled_function.h"
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_target.h"
@@ -78,6 +81,7 @@ std::string FfiHostObject(const LLVMTarget& target, const std::vector<std::strin
 }
 
 using Functions = std::vector<tir::PrimFunc>;
+using Lowering = std::function<Functions()>;
 
 // LLVM IR, in a context of its own, so that several can be worked on at once.
 struct IRCode {
@@ -101,15 +105,17 @@ class Unit {
  public:
   Unit(const target::Target& target, Functions functions)
       : target_(target), functions_(std::move(functions)) {}
+  // Of code that was stored.
+  Unit(const target::Target& target, const std::string& stored) : target_(target) { Take(stored); }
 
   // From the cache, or else LLVM IR, so that what LLVM cannot be told is an error at once.
   void Start() {
+    if (!object_.empty()) return;
     machine_.emplace(target_);
     if (std::optional<runtime::ProgramCache> cache = Cache()) {
       key_ = Key();
       if (std::optional<std::string> found = cache->Find(key_); found && !found->empty()) {
-        uses_tiles_ = found->front() == kUsesTiles;
-        object_ = found->substr(1);
+        Take(*found);
         return;
       }
     }
@@ -135,30 +141,27 @@ class Unit {
   // What stands before an object in the cache.
   static constexpr char kUsesTiles = 'T', kUsesNoTiles = '-';
 
+  void Take(const std::string& stored) {
+    uses_tiles_ = stored.front() == kUsesTiles;
+    object_ = stored.substr(1);
+  }
+
   // Debug information has lines of the source, which the text of a function does not show.
   std::optional<runtime::ProgramCache> Cache() const {
     if (target_->attrs.at("g").As<bool>()) return std::nullopt;
     return runtime::ProgramCache::FromEnvironment();
   }
 
-  // Of all that the object depends on; "" where it is not known which build this is.
+  // By the function as it was written, or else by the lowered text; "" where it is not known which
+  // build this is.
   std::string Key() const {
-    static const std::string tern = codegen::BuildId();
-    static const std::string llvm =
-        codegen::BuildIdOf(reinterpret_cast<const void*>(&llvm::sys::getHostCPUName));
-    if (tern.empty()) return "";
-    std::string text;
+    const ir::Attrs& attrs = functions_[0]->attrs;
+    if (auto it = attrs.find(codegen::attr::kCacheKey); it != attrs.end())
+      return it->second.As<std::string>();
+    std::string around = LLVMCacheKey(target_), text;
+    if (around.empty()) return "";
     for (const tir::PrimFunc& function : functions_) text += tir::Print(function);
-    const llvm::TargetMachine& machine = machine_->machine();
-    return runtime::ProgramCache::KeyOf("llvm.object",
-                                        {{"tir", text},
-                                         {"target", target_->str()},
-                                         {"triple", machine_->triple()},
-                                         {"cpu", machine_->cpu()},
-                                         {"features", machine.getTargetFeatureString()},
-                                         {"tern", tern},
-                                         {"llvm", LLVM_VERSION_STRING},
-                                         {"llvm build", llvm}});
+    return runtime::ProgramCache::KeyOf("llvm.object", {{"tir", text}, {"around", around}});
   }
 
   target::Target target_;
@@ -174,13 +177,15 @@ class Unit {
 class LLVMModule : public codegen::LinkableModule {
  public:
   LLVMModule(const target::Target& target, std::vector<std::string> names, Functions functions,
-             std::vector<Unit> units, std::vector<codegen::ExternCall> extern_calls)
+             std::vector<Unit> units, std::vector<codegen::ExternCall> extern_calls,
+             std::vector<Lowering> lowerings)
       : described_(target),
         target_(target),
         names_(std::move(names)),
         functions_(std::move(functions)),
         units_(std::move(units)),
         extern_calls_(std::move(extern_calls)),
+        lowerings_(std::move(lowerings)),
         env_(runtime::MakeEnv(this)) {}
 
   std::string kind() const override { return "llvm"; }
@@ -226,7 +231,7 @@ class LLVMModule : public codegen::LinkableModule {
     if (ending == ".o" && units_.size() == 1) return Objects()[0];
     // One file of all functions.
     if (ir_.empty()) {
-      IRCode code = GenerateIR(target_, described_, functions_);
+      IRCode code = GenerateIR(target_, described_, AllFunctions());
       target_.Optimize(code.module.get());
       llvm::raw_string_ostream(ir_) << *code.module;
     }
@@ -256,6 +261,17 @@ class LLVMModule : public codegen::LinkableModule {
   }
 
  private:
+  // Also those whose code was found, in the order of names.
+  Functions AllFunctions() const {
+    std::map<std::string, tir::PrimFunc> by_name;
+    for (const tir::PrimFunc& function : functions_) by_name[function->name] = function;
+    for (const Lowering& lower : lowerings_)
+      for (const tir::PrimFunc& function : lower()) by_name[function->name] = function;
+    Functions all;
+    for (const auto& [name, function] : by_name) all.push_back(function);
+    return all;
+  }
+
   // With the mutex held.
   void Finish() const {
     codegen::ParallelFor(units_.size(), [this](size_t i) { units_[i].Finish(); });
@@ -296,7 +312,8 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::vector<Unit> units_;  // in the order of names
   mutable std::string ir_;           // of all functions, when it was asked for
   std::vector<codegen::ExternCall> extern_calls_;
-  mutable std::string ffi_host_;  // an object, when it was asked for
+  std::vector<Lowering> lowerings_;  // of functions whose code was found
+  mutable std::string ffi_host_;     // an object, when it was asked for
   TernEnv env_;
   std::unique_ptr<Jit> jit_;
 };
@@ -327,7 +344,14 @@ ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) 
   std::vector<std::string> names;
   Functions functions;
   std::vector<Unit> units;
+  std::vector<Lowering> lowerings;
   for (const auto& [name, base] : module->functions) {
+    if (const codegen::CompiledFunctionNode* compiled = codegen::AsCompiledFunction(base)) {
+      names.push_back(name);
+      units.emplace_back(target, compiled->code);
+      if (compiled->lower) lowerings.push_back(compiled->lower);
+      continue;
+    }
     tir::PrimFunc function = tir::AsPrimFunc(base);
     functions.push_back(function);
     if (tir::CallingConventionOf(function) != "packed") continue;
@@ -339,7 +363,28 @@ ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) 
   }
   codegen::ParallelFor(units.size(), [&](size_t i) { units[i].Start(); });
   return ffi::Module(ffi::Make<LLVMModule>(target, std::move(names), std::move(functions),
-                                           std::move(units), codegen::FindExternCalls(module)));
+                                           std::move(units), codegen::FindExternCalls(module),
+                                           std::move(lowerings)));
+}
+
+std::string LLVMCacheKey(const target::Target& target) {
+  static const std::string tern = codegen::BuildId();
+  static const std::string llvm =
+      codegen::BuildIdOf(reinterpret_cast<const void*>(&llvm::sys::getHostCPUName));
+  // Debug information has lines of the source, which the text of a function does not show.
+  if (tern.empty() || target->attrs.at("g").As<bool>()) return "";
+  LLVMTarget machine(target);
+  target::Machine facts = target->kind->machine(target);
+  return runtime::ProgramCache::KeyOf("llvm",
+                                      {{"target", target->str()},
+                                       {"triple", machine.triple()},
+                                       {"cpu", machine.cpu()},
+                                       {"features", machine.machine().getTargetFeatureString()},
+                                       {"l1", std::to_string(facts.l1_bytes)},
+                                       {"l2", std::to_string(facts.l2_bytes)},
+                                       {"tern", tern},
+                                       {"llvm", LLVM_VERSION_STRING},
+                                       {"llvm build", llvm}});
 }
 
 }  // namespace tern::backend::cpu

@@ -105,6 +105,8 @@ void RegisterLLVM() {
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
   ffi::RegisterGlobal("target.build.llvm",
                       ffi::Function::FromTyped("target.build.llvm", BuildLLVM));
+  ffi::RegisterGlobal("target.cache_key.llvm",
+                      ffi::Function::FromTyped("target.cache_key.llvm", LLVMCacheKey));
   ffi::RegisterGlobal("target.detect.llvm",
                       ffi::Function::FromTyped("target.detect.llvm", DetectLLVM));
 }
