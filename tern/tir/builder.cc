@@ -11,39 +11,13 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/structural.h"
+#include "tern/tir/computation.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
 namespace {
-
-// How the tensors of one Compute come about, in expressions over `axes` and `reduce_axes`. It holds
-// no reference to the tensors themselves.
-struct Computation {
-  std::vector<Var> axes;
-  std::vector<ReduceAxis> reduce_axes;
-  std::vector<Expr> values;      // per tensor
-  std::vector<Expr> identities;  // of a reduction, per tensor
-  // Of a reduction: `combined` is in terms of `so_far` and `next`, one of each per tensor.
-  std::vector<Var> so_far, next;
-  std::vector<Expr> combined;
-  Expr condition, other;  // null where there is none
-
-  bool is_reduction() const { return !reduce_axes.empty(); }
-};
-
-// A buffer that knows how it is computed, so that a load of it leads to its tensor.
-struct TensorNode : BufferNode {
-  std::shared_ptr<const Computation> computation;  // null for an input
-  std::vector<std::string> siblings;               // the names of all that is computed at once
-  size_t index = 0;                                // among them
-
-  static int32_t TypeIndex() {
-    static const int32_t index = ffi::DynamicTypeIndex("tir.Tensor");
-    return index;
-  }
-};
 
 bool IsName(const std::string& text) {
   auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
@@ -83,13 +57,6 @@ ffi::Ref<TensorNode> MakeTensor(const std::string& name, DataType dtype,
   node->shape = shape;
   node->scope = "global";
   return node;
-}
-
-// The tensor that a buffer in a formula is.
-const TensorNode* AsTensor(const Buffer& buffer) {
-  return buffer->type_index() == TensorNode::TypeIndex()
-             ? static_cast<const TensorNode*>(buffer.get())
-             : nullptr;
 }
 
 void CheckCondition(const Expr& condition) {
@@ -505,6 +472,20 @@ std::vector<Tensor> ComputeTensors(std::vector<std::string> names, std::vector<E
 
 }  // namespace builder_detail
 
+bool IsReadBy(const Tensor& input, const std::vector<Tensor>& tensors) {
+  std::vector<const TensorNode*> waiting;
+  for (const Tensor& tensor : tensors) waiting.push_back(AsTensor(tensor.buffer()));
+  std::unordered_set<const Computation*> seen;
+  while (!waiting.empty()) {
+    const TensorNode* tensor = waiting.back();
+    waiting.pop_back();
+    if (tensor == AsTensor(input.buffer())) return true;
+    if (!tensor->computation || !seen.insert(tensor->computation.get()).second) continue;
+    for (const TensorNode* read : Reads(*tensor->computation)) waiting.push_back(read);
+  }
+  return false;
+}
+
 // ---- elements
 
 Guarded Where(Expr condition, Expr value, Expr other) {
@@ -561,6 +542,49 @@ Reduction ArgMin(Expr value, const ReduceAxis& axis) {
 
 PrimFunc MakeFunction(std::string name, const std::vector<Argument>& params, ir::Attrs attrs) {
   return FunctionMaker(std::move(name), params).Run(std::move(attrs));
+}
+
+std::vector<Var> MissingScalars(const std::vector<Argument>& params) {
+  std::unordered_set<const VarNode*> known;
+  std::vector<Expr> needed;
+  std::vector<const TensorNode*> waiting;
+  for (const Argument& param : params) {
+    if (!param.tensor()) {
+      known.insert(param.var().node());
+      continue;
+    }
+    waiting.push_back(AsTensor(param.tensor().buffer()));
+    for (const Expr& extent : param.tensor().shape())
+      if (const auto* var = extent.As<VarNode>()) known.insert(var);
+  }
+  std::unordered_set<const TensorNode*> seen;
+  while (!waiting.empty()) {
+    const TensorNode* tensor = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(tensor).second) continue;
+    needed.insert(needed.end(), tensor->shape.begin(), tensor->shape.end());
+    if (!tensor->computation) continue;
+    const Computation& computation = *tensor->computation;
+    for (const auto* vars : {&computation.axes, &computation.so_far, &computation.next})
+      for (const Var& var : *vars) known.insert(var.node());
+    for (const ReduceAxis& axis : computation.reduce_axes) {
+      known.insert(axis.node());
+      needed.push_back(axis.extent());
+    }
+    for (const auto* exprs : {&computation.values, &computation.identities, &computation.combined})
+      needed.insert(needed.end(), exprs->begin(), exprs->end());
+    for (const Expr& expr : {computation.condition, computation.other})
+      if (expr) needed.push_back(expr);
+    for (const TensorNode* read : Reads(computation)) waiting.push_back(read);
+  }
+  std::vector<Var> missing;
+  for (const Expr& expr : needed)
+    ir::ForEachExpr(expr, [&](const Expr& e) {
+      if (const auto* let = e.As<ir::LetNode>()) known.insert(let->var.node());
+      const auto* var = e.As<VarNode>();
+      if (var && known.insert(var).second) missing.emplace_back(var);
+    });
+  return missing;
 }
 
 Expr Const(DataType dtype, double value) { return ir::MakeConst(dtype, value); }

@@ -176,6 +176,9 @@ Tensor Elementwise(std::string name, const std::vector<Tensor>& inputs, F f) {
   });
 }
 
+// Whether one of the tensors is computed from `input`, directly or through others.
+bool IsReadBy(const Tensor& input, const std::vector<Tensor>& tensors);
+
 // ---- Functions
 
 // A tensor, or a variable that is a scalar parameter.
@@ -197,6 +200,9 @@ class Argument {
 // after those that it reads.
 inline constexpr int64_t kMaxLocalBytes = 1 << 16;
 PrimFunc MakeFunction(std::string name, const std::vector<Argument>& params, ir::Attrs attrs = {});
+// The variables that such a function would need besides: no extent of a parameter is one of them
+// alone. They can be given as scalar parameters.
+std::vector<Var> MissingScalars(const std::vector<Argument>& params);
 
 // ---- Expressions that have no operator in C++
 

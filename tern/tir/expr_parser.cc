@@ -256,11 +256,21 @@ ffi::Any ExprParser::ParseAttrValue() {
     return ffi::MakeArray(std::move(items));
   }
   if (token.kind == Token::Kind::kString) return ffi::Any(Next().text);
-  if (token.kind == Token::Kind::kInt || Is("-")) {
+  if (token.kind == Token::Kind::kInt || token.kind == Token::Kind::kFloat || Is("-")) {
     bool negative = Accept("-");
-    return ParseInteger(negative);
+    if (Peek().kind != Token::Kind::kFloat) return ParseInteger(negative);
+    double value = std::strtod(Next().text.c_str(), nullptr);
+    return ffi::Any(negative ? -value : value);
   }
-  Unexpected("an attribute's value (a string, an integer, true, false or a list)");
+  Unexpected("an attribute's value (a string, a number, true, false or a list)");
+}
+
+std::vector<Expr> ExprParser::ParseExtents(bool in_params) {
+  in_params_ = in_params;
+  Expect("[");
+  std::vector<Expr> extents = ParseExprs("]");
+  in_params_ = false;
+  return extents;
 }
 
 std::string ExprParser::ExpectString(const char* what) {

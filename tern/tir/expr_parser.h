@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/ir/constant.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/expr.h"
 #include "tern/ir/lexer.h"
@@ -139,9 +140,13 @@ class ExprParser {
   std::vector<Expr> ParseExprs(std::string_view close);
   std::vector<Expr> ParseIndices();
   int64_t ParseInteger(bool negative);
-  // A string, an integer, true, false or a list of such.
+  // A string, a number, true, false or a list of such.
   ffi::Any ParseAttrValue();
   std::string ExpectString(const char* what);
+  // "[n, 2]". In a parameter list an unknown name is an extent that the tensor defines.
+  std::vector<Expr> ParseExtents(bool in_params);
+  // The module's, as far as they were read.
+  const std::map<std::string, ir::Constant>& constants() const { return constants_; }
   // A number as it is written in lists of elements, as an IntImm or FloatImm of the type.
   Expr ParseElement(DataType dtype);
 
@@ -159,6 +164,7 @@ class ExprParser {
   // In a parameter list an unknown name is an extent that the tensor defines.
   bool in_params_ = false;
   std::map<std::string, Symbol> symbols_;
+  std::map<std::string, ir::Constant> constants_;
   // What names meant before each definition; nullopt: nothing.
   std::vector<std::pair<std::string, std::optional<Symbol>>> hidden_;
 

@@ -47,7 +47,7 @@ class Parser : public ExprParser {
   ir::IRModule Run() {
     std::vector<ir::BaseFunc> functions;
     std::vector<ir::Constant> constants;
-    std::set<std::string> names, constant_names;
+    std::set<std::string> names;
     while (!AtEnd()) {
       try {
         if (AtSchedule()) {
@@ -56,7 +56,7 @@ class Parser : public ExprParser {
         }
         if (AtConstant()) {
           ir::Constant constant = ParseConstant();
-          if (!constant_names.insert(constant->name).second)
+          if (!constants_.emplace(constant->name, constant).second)
             Fail(constant->span, "constant " + constant->name + " is defined twice");
           constants.push_back(constant);
           continue;
