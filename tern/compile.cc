@@ -12,8 +12,11 @@
 #include "tern/codegen/plugin.h"
 #include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/registry.h"
+#include "tern/graph/function.h"
+#include "tern/graph/transform/passes.h"
 #include "tern/ir/deep_stack.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/op/register.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/program_cache.h"
 #include "tern/schedule/bind_threads.h"
@@ -72,6 +75,9 @@ void Initialize() {
          {{"split", true, "whether they are split, true or false", nullptr},
           {"whole", true, "whether the function stays too, true or false", nullptr},
           {"default_schedules", true, "whether rules schedule, true or false", nullptr}}});
+    graph::RegisterGraphFunctions();
+    graph::RegisterGraphPasses();
+    op::RegisterOps();
     codegen::RegisterTargetCurrent();
     RegisterBackends();
     codegen::LookOutside();

@@ -16,7 +16,7 @@ LAYERS = {
     "tir": ["ffi", "ir", "arith", "target"],
     "tir/interpreter": ["ffi", "ir", "arith", "target", "tir", "runtime"],
     "schedule": ["ffi", "ir", "arith", "target", "tir"],
-    "frontend": ["ffi", "ir"],
+    "frontend": ["ffi", "ir", "graph"],
     "codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "runtime"],
     "backend/*/schedule": ["ffi", "ir", "arith", "target", "tir", "schedule"],
     "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime",
@@ -25,6 +25,9 @@ LAYERS = {
     "backend/*/runtime": ["ffi", "runtime", "backend/*/common"],
     "backend/*/test": None,
     "extra": ["ffi", "runtime"],
+    # Models stand on the compiler of functions: they may include all of it, and it nothing of them.
+    "graph": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "compile", "runtime"],
+    "op": ["ffi", "ir", "tir", "tir/interpreter", "graph"],
     "compile": None,
 }
 # A plugin links against nothing of Tern: of these layers it sees the headers without code behind them.

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
+#include "tern/graph/op.h"
 #include "tern/ir/pass.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -34,6 +36,16 @@ void ListRules() {
       kinds += (kinds.empty() ? "" : ", ") + std::string(schedule::BlockKindName(kind));
     std::printf("%-26s %3d  %s: %s\n", rule->name.c_str(), rule->priority,
                 kinds.empty() ? "any block" : kinds.c_str(), rule->description.c_str());
+  }
+}
+
+void ListOps() {
+  for (const graph::Op* op : graph::AllOps()) {
+    std::vector<std::string> attrs;
+    for (const graph::AttrSpec& attr : op->attrs) attrs.push_back(attr.name);
+    std::string signature = op->name + "(" + ffi::Join(op->inputs) + ")" +
+                            (attrs.empty() ? "" : " {" + ffi::Join(attrs) + "}");
+    std::printf("%s\n    %s\n", signature.c_str(), op->summary.c_str());
   }
 }
 
@@ -85,6 +97,7 @@ ir::IRModule WithTrace(const ir::IRModule& module, const std::string& path) {
 void Opt(const OptOptions& options) {
   if (options.list) return ListPasses();
   if (options.list_rules) return ListRules();
+  if (options.list_ops) return ListOps();
   TERN_CHECK(!options.input.empty()) << "opt: no input file; see tern opt --help";
   ir::IRModule module = tir::ParseFile(options.input);
   if (!options.target.empty() || options.explain_schedule) {

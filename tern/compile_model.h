@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiler's entry for models: a graph becomes kernels, and a program that calls them.
+#ifndef TERN_COMPILE_MODEL_H_
+#define TERN_COMPILE_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tern/compile.h"
+#include "tern/graph/lower.h"
+#include "tern/runtime/vm/model.h"
+
+namespace tern {
+
+struct ModelOptions : CompileOptions {
+  bool fuse = true;
+  bool strict_math = false;  // sums in the order written, no contraction
+};
+
+// All that a file of a model has.
+struct CompiledModel {
+  ffi::Module module;  // the host code, with device modules as imports
+  runtime::ArtifactMeta meta;
+  runtime::vm::Program program;
+  std::vector<ir::Constant> weights;  // that the program reads
+  std::vector<graph::Kernel> calls;   // of kernels, in the order of the program
+};
+
+// Compiles the graph `main` of a module. The graph passes run first (graph::GraphPasses).
+CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
+                           const ModelOptions& options = {});
+
+// The model in this process. Weights stay where they are.
+std::shared_ptr<const runtime::vm::Model> LoadModel(const CompiledModel& model);
+
+}  // namespace tern
+
+#endif  // TERN_COMPILE_MODEL_H_

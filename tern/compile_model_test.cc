@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models of test/models, compiled and run here, against recorded outputs.
+#include "tern/compile_model.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tern/frontend/onnx/import.h"
+#include "tern/frontend/onnx/reader.h"
+#include "tern/runtime/npy.h"
+#include "tern/runtime/runner.h"
+#include "tern/runtime/vm/session.h"
+#include "tern/tir/text.h"
+
+namespace tern {
+namespace {
+
+namespace vm = runtime::vm;
+
+ir::IRModule ImportModel(const std::string& name,
+                         const frontend::onnx::ImportOptions& options = {}) {
+  Initialize();
+  std::string path = std::string(TERN_TEST_MODELS) + "/" + name + ".onnx";
+  return frontend::onnx::Import(frontend::onnx::ReadModel(path), options);
+}
+
+runtime::Tensor Recorded(const std::string& model, const std::string& tensor) {
+  return runtime::ReadNpy(std::string(TERN_TEST_MODELS) + "/" + model + "." + tensor + ".npy");
+}
+
+void CheckModel(const std::string& name, const ModelOptions& options) {
+  auto model = LoadModel(CompileModel(ImportModel(name), target::Target::DefaultHost(), options));
+  std::vector<runtime::Tensor> inputs;
+  for (const vm::Port& input : model->program().inputs)
+    inputs.push_back(Recorded(name, input.name));
+  vm::Session session(model, {.poison_memory = true});
+  // The second run finds memory that the first one left.
+  for (int run = 0; run < 2; ++run) {
+    std::vector<runtime::Tensor> outputs = session.Run(inputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      runtime::Tensor expected = Recorded(name, model->program().outputs[i].name);
+      EXPECT_LT(runtime::CompareTensors(outputs[i], expected).scaled, 1e-4)
+          << name << ", output " << model->program().outputs[i].name;
+    }
+  }
+}
+
+class ModelTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ModelTest, GivesTheRecordedOutputs) { CheckModel(GetParam(), {}); }
+
+TEST_P(ModelTest, GivesThemWithoutFusion) {
+  ModelOptions options;
+  options.fuse = false;
+  options.strict_math = true;
+  CheckModel(GetParam(), options);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModelTest,
+                         testing::Values("mnist", "mobilenet", "resnet", "squeezenet",
+                                         "transformer"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(CompileModel, FusesEpiloguesAndCompilesEqualKernelsOnce) {
+  CompiledModel fused = CompileModel(ImportModel("resnet"), target::Target::DefaultHost());
+  ModelOptions apart;
+  apart.fuse = false;
+  CompiledModel unfused = CompileModel(ImportModel("resnet"), target::Target::DefaultHost(), apart);
+  EXPECT_LT(fused.calls.size(), unfused.calls.size());
+  for (const graph::Kernel& call : fused.calls) EXPECT_NE(call.ops[0], "relu");
+  EXPECT_LE(fused.program.kernels.size(), fused.calls.size());
+}
+
+TEST(CompileModel, WeightsArePrepackedWhenAModelIsLoaded) {
+  CompiledModel model =
+      CompileModel(ImportModel("resnet"), target::Target::Parse("llvm -mcpu=x86-64-v3"));
+  EXPECT_FALSE(model.program.prepack.empty());
+}
+
+TEST(CompileModel, OneFileRunsAnyLengthOfADynamicDim) {
+  Initialize();
+  auto module = tir::ParseModule("t.tir", R"(
+constant W: float32[5, 7] = splat(0.5)
+constant b: float32[7] = [1, 2, 3, 4, 5, 6, 7]
+graph main(x: float32[n, 5]) {
+  y = matmul(x, W)
+  z = add(y, b)
+  r = relu(z)
+  return r
+}
+)");
+  auto model = LoadModel(CompileModel(module, target::Target::DefaultHost()));
+  vm::Session session(model);
+  for (int64_t n : {1, 2, 7, 33, 0}) {
+    runtime::Tensor x = runtime::Tensor::Empty({n, 5}, DataType::Float(32));
+    for (int64_t i = 0; i < n * 5; ++i) x.as<float>()[i] = static_cast<float>(i % 3);
+    runtime::Tensor y = session.Run({x})[0];
+    ASSERT_EQ(y->shape(), (std::vector<int64_t>{n, 7}));
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < 7; ++j) {
+        float sum = 0;
+        for (int64_t k = 0; k < 5; ++k) sum += 0.5f * x.as<float>()[i * 5 + k];
+        EXPECT_FLOAT_EQ(y.as<float>()[i * 7 + j], sum + static_cast<float>(j + 1));
+      }
+  }
+}
+
+TEST(CompileModel, ResultsMayBeInputsConstantsAndViews) {
+  Initialize();
+  auto module = tir::ParseModule("t.tir", R"(
+constant c: float32[300] = splat(2)
+constant flat: int64[1] = [-1]
+graph main(x: float32[2, 3]) {
+  y = relu(x)
+  v = reshape(y, flat)
+  w = reshape(x, flat)
+  return y, v, x, c, w
+}
+)");
+  auto model = LoadModel(CompileModel(module, target::Target::DefaultHost()));
+  runtime::Tensor x = runtime::Tensor::Empty({2, 3}, DataType::Float(32));
+  for (int i = 0; i < 6; ++i) x.as<float>()[i] = static_cast<float>(i - 3);
+  std::vector<runtime::Tensor> results = vm::Session(model).Run({x});
+  ASSERT_EQ(results.size(), 5u);
+  EXPECT_EQ(results[1]->shape(), (std::vector<int64_t>{6}));
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(results[0].as<float>()[i], std::max(0.f, x.as<float>()[i]));
+    EXPECT_EQ(results[1].as<float>()[i], std::max(0.f, x.as<float>()[i]));
+    EXPECT_EQ(results[2].as<float>()[i], x.as<float>()[i]);
+    EXPECT_EQ(results[4].as<float>()[i], x.as<float>()[i]);
+  }
+  EXPECT_EQ(results[3].as<float>()[299], 2);
+}
+
+TEST(CompileModel, ShapesCanBeGiven) {
+  frontend::onnx::ImportOptions options;
+  options.dims = {{"no_such_dim", 3}};
+  EXPECT_THROW(ImportModel("transformer", options), Error);
+  options.dims.clear();
+  options.input_shapes = {{"no_such_input", {1}}};
+  EXPECT_THROW(ImportModel("transformer", options), Error);
+}
+
+}  // namespace
+}  // namespace tern

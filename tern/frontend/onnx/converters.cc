@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/frontend/onnx/converters.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "tern/ffi/text.h"
+
+namespace tern::frontend::onnx {
+namespace {
+
+using graph::Value;
+using Values = std::vector<Value>;
+
+ffi::Any IntsAttr(const std::vector<int64_t>& ints) {
+  return ffi::Any(ffi::MakeArray({ints.begin(), ints.end()}));
+}
+
+// ---- Operators that need more than their name
+
+Values Constant(NodeContext& n) {
+  graph::Builder& builder = n.builder();
+  std::string wish(n.node().outputs.at(0));
+  TERN_CHECK(n.node().attributes.size() == 1) << "a constant has one attribute";
+  const Attribute& attribute = n.node().attributes[0];
+  if (attribute.name == "value")
+    return {ConstantOf(&builder, attribute.tensors.at(0), wish, n.file_name())};
+  if (attribute.name == "value_int")
+    return {builder.Scalar(DataType::Int(64), static_cast<double>(attribute.i), wish)};
+  if (attribute.name == "value_float")
+    return {builder.Scalar(DataType::Float(32), attribute.f, wish)};
+  if (attribute.name == "value_ints") return {builder.Ints(attribute.ints, wish)};
+  if (attribute.name == "value_floats") return {n.Floats(attribute.floats, wish)};
+  TERN_THROW(ValueError) << "constants of the form " << attribute.name << " are not supported";
+}
+
+Values ConstantOfShape(NodeContext& n) {
+  Value value;
+  if (const Attribute* attribute = n.node().Find("value"))
+    value = ConstantOf(&n.builder(), attribute->tensors.at(0), "fill", n.file_name());
+  return n.Emit("constant_of_shape", {n.input(0), value});
+}
+
+std::string TypeName(int64_t number) {
+  auto type = static_cast<ElemType>(number);
+  std::optional<DataType> dtype = DataTypeOf(type);
+  if (!dtype) TERN_THROW(ValueError) << "elements of type " << NameOf(type) << " are not supported";
+  return dtype->str();
+}
+
+Values Cast(NodeContext& n) {
+  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(TypeName(n.Int("to", 0)))}});
+}
+
+Values CastLike(NodeContext& n) {
+  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(n.input(1)->type.dtype.str())}});
+}
+
+Values Clip(NodeContext& n) {
+  if (n.opset() >= 11) return n.Emit("clip", n.inputs());
+  DataType dtype = n.input(0)->type.dtype;
+  constexpr double kMost = std::numeric_limits<float>::max();
+  Value low, high;
+  if (n.Has("min")) low = n.builder().Scalar(dtype, n.Float("min", -kMost), "low");
+  if (n.Has("max")) high = n.builder().Scalar(dtype, n.Float("max", kMost), "high");
+  return n.Emit("clip", {n.input(0), low, high});
+}
+
+Values Dropout(NodeContext& n) {
+  TERN_CHECK(!n.wants_output(1)) << "the mask of dropout is for training";
+  return n.Emit("identity", {n.input(0)});
+}
+
+// Before opset 13 the tensor is a matrix: the axes before `axis`, and the others.
+Values SoftmaxLike(NodeContext& n, const char* op) {
+  Value x = n.input(0);
+  auto rank = static_cast<int64_t>(x->type.rank());
+  int64_t axis = n.Int("axis", n.opset() >= 13 ? -1 : 1);
+  if (axis < 0) axis += rank;
+  if (n.opset() >= 13 || axis == rank - 1) return n.Emit(op, {x}, {{"axis", ffi::Any(axis)}});
+  Value matrix = n.Part("flatten", {x}, {{"axis", ffi::Any(axis)}});
+  Value rows = n.Part(op, {matrix}, {{"axis", ffi::Any(1)}});
+  return n.Emit("reshape", {rows, n.Part("shape", {x})});
+}
+Values Softmax(NodeContext& n) { return SoftmaxLike(n, "softmax"); }
+Values LogSoftmax(NodeContext& n) { return SoftmaxLike(n, "log_softmax"); }
+
+Values BatchNorm(NodeContext& n) {
+  TERN_CHECK(n.Int("training_mode", 0) == 0) << "training is not supported";
+  for (size_t i = 1; i < n.node().outputs.size(); ++i)
+    TERN_CHECK(!n.wants_output(i)) << "statistics of the training are not supported";
+  return n.Emit("batch_normalization", n.inputs(),
+                {{"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
+}
+
+Values LayerNorm(NodeContext& n) {
+  for (size_t i = 1; i < n.node().outputs.size(); ++i)
+    TERN_CHECK(!n.wants_output(i)) << "the mean and deviation are not supported as outputs";
+  return n.Emit(
+      "layer_normalization", n.inputs(),
+      {{"axis", ffi::Any(n.Int("axis", -1))}, {"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
+}
+
+// Axes are an attribute before `since`, and an input from then on.
+Value AxesInput(NodeContext& n, int64_t since, const char* name = "axes") {
+  if (n.opset() >= since) return n.input(1);
+  auto axes = n.Ints(name);
+  return axes ? n.builder().Ints(*axes, name) : Value();
+}
+
+Values Squeeze(NodeContext& n) { return n.Emit("squeeze", {n.input(0), AxesInput(n, 13)}); }
+Values Unsqueeze(NodeContext& n) { return n.Emit("unsqueeze", {n.input(0), AxesInput(n, 13)}); }
+
+template <int64_t Since>
+Values Reduce(NodeContext& n, const char* op) {
+  ir::Attrs attrs{{"keepdims", ffi::Any(n.Int("keepdims", 1))}};
+  if (n.Int("noop_with_empty_axes", 0)) attrs["noop_with_empty_axes"] = ffi::Any(1);
+  return n.Emit(op, {n.input(0), AxesInput(n, Since)}, attrs);
+}
+Values ReduceSum(NodeContext& n) { return Reduce<13>(n, "reduce_sum"); }
+Values ReduceMean(NodeContext& n) { return Reduce<18>(n, "reduce_mean"); }
+Values ReduceMax(NodeContext& n) { return Reduce<18>(n, "reduce_max"); }
+Values ReduceMin(NodeContext& n) { return Reduce<18>(n, "reduce_min"); }
+Values ReduceProd(NodeContext& n) { return Reduce<18>(n, "reduce_prod"); }
+Values ReduceSumSquare(NodeContext& n) { return Reduce<18>(n, "reduce_sum_square"); }
+Values ReduceL1(NodeContext& n) { return Reduce<18>(n, "reduce_l1"); }
+Values ReduceL2(NodeContext& n) { return Reduce<18>(n, "reduce_l2"); }
+Values ReduceLogSum(NodeContext& n) { return Reduce<18>(n, "reduce_log_sum"); }
+Values ReduceLogSumExp(NodeContext& n) { return Reduce<18>(n, "reduce_log_sum_exp"); }
+
+Values Slice(NodeContext& n) {
+  if (n.opset() >= 10) return n.Emit("slice", n.inputs());
+  auto input = [&](const char* name) {
+    auto ints = n.Ints(name);
+    return ints ? n.builder().Ints(*ints, name) : Value();
+  };
+  return n.Emit("slice", {n.input(0), input("starts"), input("ends"), input("axes")});
+}
+
+Values Split(NodeContext& n) {
+  ir::Attrs attrs{{"axis", ffi::Any(n.Int("axis", 0))}};
+  Value sizes = AxesInput(n, 13, "split");
+  if (!sizes) attrs["num_outputs"] = ffi::Any(static_cast<int64_t>(n.node().outputs.size()));
+  return n.Emit("split", {n.input(0), sizes}, attrs);
+}
+
+Values Pad(NodeContext& n) {
+  ir::Attrs attrs{{"mode", ffi::Any(n.String("mode", "constant"))}};
+  if (n.opset() >= 11) return n.Emit("pad", n.inputs(), attrs);
+  auto pads = n.Ints("pads");
+  TERN_CHECK(pads) << "attribute pads is missing";
+  Value value = n.builder().Scalar(n.input(0)->type.dtype, n.Float("value", 0), "value");
+  return n.Emit("pad", {n.input(0), n.builder().Ints(*pads, "pads"), value}, attrs);
+}
+
+Values Pool(NodeContext& n, const char* op) {
+  TERN_CHECK(n.Has("kernel_shape")) << "attribute kernel_shape is missing";
+  TERN_CHECK(!n.wants_output(1)) << "the indices of what is largest are not supported as an output";
+  return n.Emit(op, {n.input(0)}, n.AttrsFor(graph::GetOp(op)));
+}
+Values MaxPool(NodeContext& n) { return Pool(n, "max_pool"); }
+Values AveragePool(NodeContext& n) { return Pool(n, "average_pool"); }
+
+Values Mean(NodeContext& n) {
+  Value sum = n.Part("sum", n.inputs());
+  Value count =
+      n.builder().Scalar(sum->type.dtype, static_cast<double>(n.inputs().size()), "count");
+  return n.Emit("div", {sum, count});
+}
+
+// Before opset 11 there are no sizes, and one way to count.
+Values Resize(NodeContext& n) {
+  ir::Attrs attrs = n.AttrsFor(graph::GetOp("resize"));
+  if (n.opset() >= 11) return n.Emit("resize", {n.input(0), n.input(2), n.input(3)}, attrs);
+  attrs["coordinate_transformation_mode"] = ffi::Any(std::string("asymmetric"));
+  attrs["nearest_mode"] = ffi::Any(std::string("floor"));
+  Value scales = n.input(1);
+  if (const Attribute* given = n.node().Find("scales")) scales = n.Floats(given->floats, "scales");
+  return n.Emit("resize", {n.input(0), scales}, attrs);
+}
+
+// A factor, and a summand for each channel.
+Values ImageScaler(NodeContext& n) {
+  Value x = n.input(0);
+  Value factor = n.builder().Scalar(x->type.dtype, n.Float("scale", 1), "scale");
+  Value scaled = n.Part("mul", {x, factor});
+  const Attribute* bias = n.node().Find("bias");
+  if (!bias) return n.Emit("identity", {scaled});
+  Value summand =
+      n.Part("unsqueeze", {n.Floats(bias->floats, "bias"), n.builder().Ints({1, 2}, "axes")});
+  return n.Emit("add", {scaled, summand});
+}
+
+// Its map from names to numbers is cut to the numbers.
+Values ZipMap(NodeContext& n) { return n.Emit("identity", {n.input(0)}); }
+
+// ---- The table
+
+const std::map<std::string_view, ConverterEntry>& Table() {
+  static const std::map<std::string_view, ConverterEntry> table = {
+      {"Abs", {"abs"}},
+      {"Acos", {"acos"}},
+      {"Add", {"add"}},
+      {"And", {"and"}},
+      {"ArgMax", {"arg_max"}},
+      {"ArgMin", {"arg_min"}},
+      {"Asin", {"asin"}},
+      {"Atan", {"atan"}},
+      {"AveragePool", {.convert = AveragePool}},
+      {"BatchNormalization", {.convert = BatchNorm}},
+      {"Cast", {.convert = Cast}},
+      {"CastLike", {.convert = CastLike}},
+      {"Ceil", {"ceil"}},
+      {"Clip", {.convert = Clip}},
+      {"Concat", {"concat"}},
+      {"Constant", {.convert = Constant}},
+      {"ConstantOfShape", {.convert = ConstantOfShape}},
+      {"Conv", {"conv"}},
+      {"Cos", {"cos"}},
+      {"Cosh", {"cosh"}},
+      {"Div", {"div"}},
+      {"Dropout", {.convert = Dropout}},
+      {"Elu", {"elu"}},
+      {"Equal", {"equal"}},
+      {"Erf", {"erf"}},
+      {"Exp", {"exp"}},
+      {"Expand", {"expand"}},
+      {"Flatten", {"flatten"}},
+      {"Floor", {"floor"}},
+      {"Gather", {"gather"}},
+      {"Gelu", {"gelu"}},
+      {"Gemm", {"gemm"}},
+      {"GlobalAveragePool", {"global_average_pool"}},
+      {"GlobalMaxPool", {"global_max_pool"}},
+      {"Greater", {"greater"}},
+      {"GreaterOrEqual", {"greater_or_equal"}},
+      {"HardSigmoid", {"hard_sigmoid"}},
+      {"HardSwish", {"hard_swish"}},
+      {"Identity", {"identity"}},
+      {"ImageScaler", {.convert = ImageScaler}},
+      {"IsNaN", {"isnan"}},
+      {"LRN", {"lrn"}},
+      {"LayerNormalization", {.convert = LayerNorm}},
+      {"LeakyRelu", {"leaky_relu"}},
+      {"Less", {"less"}},
+      {"LessOrEqual", {"less_or_equal"}},
+      {"Log", {"log"}},
+      {"LogSoftmax", {.convert = LogSoftmax}},
+      {"MatMul", {"matmul"}},
+      {"Max", {"max"}},
+      {"MaxPool", {.convert = MaxPool}},
+      {"Mean", {.convert = Mean}},
+      {"Min", {"min"}},
+      {"Mod", {"mod"}},
+      {"Mul", {"mul"}},
+      {"Neg", {"neg"}},
+      {"Not", {"not"}},
+      {"Or", {"or"}},
+      {"PRelu", {"prelu"}},
+      {"Pad", {.convert = Pad}},
+      {"Pow", {"pow"}},
+      {"Range", {"range"}},
+      {"Reciprocal", {"reciprocal"}},
+      {"ReduceL1", {.convert = ReduceL1}},
+      {"ReduceL2", {.convert = ReduceL2}},
+      {"ReduceLogSum", {.convert = ReduceLogSum}},
+      {"ReduceLogSumExp", {.convert = ReduceLogSumExp}},
+      {"ReduceMax", {.convert = ReduceMax}},
+      {"ReduceMean", {.convert = ReduceMean}},
+      {"ReduceMin", {.convert = ReduceMin}},
+      {"ReduceProd", {.convert = ReduceProd}},
+      {"ReduceSum", {.convert = ReduceSum}},
+      {"ReduceSumSquare", {.convert = ReduceSumSquare}},
+      {"Relu", {"relu"}},
+      {"Reshape", {"reshape"}},
+      {"Resize", {.convert = Resize}},
+      {"Round", {"round"}},
+      {"Shape", {"shape"}},
+      {"Sigmoid", {"sigmoid"}},
+      {"Sign", {"sign"}},
+      {"Sin", {"sin"}},
+      {"Sinh", {"sinh"}},
+      {"Size", {"size"}},
+      {"Slice", {.convert = Slice}},
+      {"Softmax", {.convert = Softmax}},
+      {"Softplus", {"softplus"}},
+      {"Softsign", {"softsign"}},
+      {"Split", {.convert = Split}},
+      {"Sqrt", {"sqrt"}},
+      {"Squeeze", {.convert = Squeeze}},
+      {"Sub", {"sub"}},
+      {"Sum", {"sum"}},
+      {"Tan", {"tan"}},
+      {"Tanh", {"tanh"}},
+      {"Tile", {"tile"}},
+      {"Transpose", {"transpose"}},
+      {"Unsqueeze", {.convert = Unsqueeze}},
+      {"Upsample", {.convert = Resize}},
+      {"Where", {"where"}},
+      {"Xor", {"xor"}},
+  };
+  return table;
+}
+
+// Said by exporters, and without a meaning for what is computed.
+bool IsIgnored(std::string_view attribute) {
+  static const std::set<std::string_view> ignored = {
+      "consumed_inputs", "storage_order", "is_test", "spatial",  "momentum",  "ratio", "seed",
+      "training_mode",   "stash_type",    "axis_w",  "saturate", "round_mode"};
+  return ignored.contains(attribute);
+}
+
+}  // namespace
+
+int64_t NodeContext::Int(std::string_view name, int64_t otherwise) const {
+  const Attribute* attribute = node_.Find(name);
+  return attribute ? attribute->i : otherwise;
+}
+
+double NodeContext::Float(std::string_view name, double otherwise) const {
+  const Attribute* attribute = node_.Find(name);
+  return attribute ? attribute->f : otherwise;
+}
+
+std::string NodeContext::String(std::string_view name, std::string otherwise) const {
+  const Attribute* attribute = node_.Find(name);
+  return attribute ? std::string(attribute->s) : otherwise;
+}
+
+std::optional<std::vector<int64_t>> NodeContext::Ints(std::string_view name) const {
+  const Attribute* attribute = node_.Find(name);
+  return attribute ? std::optional(attribute->ints) : std::nullopt;
+}
+
+ir::Attrs NodeContext::AttrsFor(const graph::Op& op) const {
+  ir::Attrs attrs;
+  for (const Attribute& attribute : node_.attributes) {
+    std::string name(attribute.name);
+    auto spec = std::find_if(op.attrs.begin(), op.attrs.end(),
+                             [&](const graph::AttrSpec& one) { return one.name == name; });
+    if (spec == op.attrs.end()) {
+      TERN_CHECK(IsIgnored(name)) << "attribute " << name << " is not supported";
+      continue;
+    }
+    switch (attribute.kind) {
+      case Attribute::Kind::kInt:
+        attrs[name] = ffi::Any(attribute.i);
+        break;
+      case Attribute::Kind::kFloat:
+        attrs[name] = ffi::Any(static_cast<double>(attribute.f));
+        break;
+      case Attribute::Kind::kString:
+        attrs[name] = ffi::Any(std::string(attribute.s));
+        break;
+      case Attribute::Kind::kInts:
+        attrs[name] = IntsAttr(attribute.ints);
+        break;
+      default:
+        TERN_THROW(ValueError) << "attribute " << name << " is of kind " << NameOf(attribute.kind)
+                               << ", which is not supported";
+    }
+  }
+  return attrs;
+}
+
+Value NodeContext::Floats(const std::vector<float>& elements, const std::string& wish) {
+  std::string bytes(reinterpret_cast<const char*>(elements.data()),
+                    elements.size() * sizeof(float));
+  return builder_.Constant(ir::Constant::Owned(builder_.UnusedName(wish), DataType::Float(32),
+                                               {static_cast<int64_t>(elements.size())},
+                                               std::move(bytes)));
+}
+
+graph::Builder::Options NodeContext::Options() const {
+  graph::Builder::Options options;
+  options.label = node_.name.empty() && !node_.outputs.empty() ? std::string(node_.outputs[0])
+                                                               : std::string(node_.name);
+  return options;
+}
+
+Values NodeContext::Emit(const char* op, Values inputs, ir::Attrs attrs) {
+  graph::Builder::Options options = Options();
+  for (std::string_view output : node_.outputs) options.names.emplace_back(output);
+  return builder_.Add(graph::GetOp(op), std::move(inputs), std::move(attrs), options);
+}
+
+Value NodeContext::Part(const char* op, Values inputs, ir::Attrs attrs) {
+  return builder_.Add(op, std::move(inputs), std::move(attrs), Options());
+}
+
+Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
+                 const std::string& file_name) {
+  std::optional<DataType> dtype = DataTypeOf(tensor.type);
+  if (!dtype)
+    TERN_THROW(ValueError) << "tensor " << tensor.name << " has elements of type "
+                           << NameOf(tensor.type) << ", which is not supported";
+  std::string name = builder->UnusedName(std::string(wish));
+  TensorData data = tensor.Data();
+  if (!data.file || data.bytes.empty())
+    return builder->Constant(
+        ir::Constant::Owned(name, *dtype, tensor.dims, std::string(data.bytes)));
+  auto offset = static_cast<uint64_t>(data.bytes.data() - data.file->bytes().data());
+  return builder->Constant(
+      ir::Constant::InFile(name, *dtype, tensor.dims, data.file, file_name, offset));
+}
+
+ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) {
+  if (domain == "ai.onnx.ml" && op_type == "ZipMap") return {.convert = ZipMap};
+  if (!domain.empty() && domain != "ai.onnx") return {};
+  auto it = Table().find(op_type);
+  return it == Table().end() ? ConverterEntry() : it->second;
+}
+
+}  // namespace tern::frontend::onnx

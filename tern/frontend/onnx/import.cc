@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/frontend/onnx/import.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tern/ffi/text.h"
+#include "tern/frontend/onnx/converters.h"
+#include "tern/graph/builder.h"
+
+namespace tern::frontend::onnx {
+namespace {
+
+using graph::Value;
+
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+
+class Importer {
+ public:
+  Importer(const Model& model, const ImportOptions& options)
+      : model_(model),
+        options_(options),
+        file_name_(std::filesystem::path(model.path).filename().string()) {}
+
+  ir::IRModule Run() {
+    opset_ = model_.OpsetVersion("");
+    if (opset_ < kOldestOpset || opset_ > kNewestOpset)
+      TERN_THROW(ValueError) << model_.path << ": opset " << opset_ << " is not supported; "
+                             << kOldestOpset << " to " << kNewestOpset << " are";
+    FindReads();
+    CheckOperators();
+    CheckOptions();
+    AddInputs();
+    for (const Node& node : model_.graph.nodes)
+      if (IsRead(node)) AddNode(node);
+    return graph::WithGraph(ir::IRModule::Make({}), Finish());
+  }
+
+ private:
+  // ---- What is needed: from the outputs back
+
+  void FindReads() {
+    for (const ValueInfo& output : model_.graph.outputs)
+      if (CanReturn(output)) reads_.insert(output.name);
+    for (size_t i = model_.graph.nodes.size(); i-- > 0;) {
+      const Node& node = model_.graph.nodes[i];
+      if (IsRead(node)) reads_.insert(node.inputs.begin(), node.inputs.end());
+    }
+    TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor of numbers";
+  }
+
+  bool IsRead(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](std::string_view output) { return reads_.contains(output); });
+  }
+
+  // Strings and maps are left out: what else there is can be computed without. The maps of ZipMap
+  // are their numbers.
+  bool CanReturn(const ValueInfo& output) const {
+    if (output.type.kind == Type::Kind::kSequence)
+      return std::any_of(model_.graph.nodes.begin(), model_.graph.nodes.end(),
+                         [&](const Node& node) {
+                           return node.op_type == "ZipMap" && node.outputs[0] == output.name;
+                         });
+    return output.type.kind == Type::Kind::kNone ||
+           (output.type.kind == Type::Kind::kTensor &&
+            (output.type.elem == ElemType::kUndefined || DataTypeOf(output.type.elem)));
+  }
+
+  // ---- What is not supported, all at once
+
+  void CheckOperators() const {
+    std::map<std::string, std::vector<std::string>> missing;
+    for (const Node& node : model_.graph.nodes) {
+      if (!IsRead(node) || FindConverter(node.domain, node.op_type)) continue;
+      std::string op(node.domain.empty() ? "" : std::string(node.domain) + ".");
+      missing[op + std::string(node.op_type)].push_back(NodeName(node));
+    }
+    if (missing.empty()) return;
+    std::string text;
+    for (const auto& [op, nodes] : missing) {
+      std::vector<std::string> some(nodes.begin(),
+                                    nodes.begin() + std::min<size_t>(nodes.size(), 3));
+      text += "\n  " + op + " (" + std::to_string(nodes.size()) +
+              (nodes.size() == 1 ? " node: " : " nodes: ") + ffi::Join(some) +
+              (nodes.size() > 3 ? ", ..." : "") + ")";
+    }
+    TERN_THROW(ValueError) << model_.path << ": of opset " << opset_ << " these operators are not "
+                           << "supported:" << text;
+  }
+
+  static std::string NodeName(const Node& node) {
+    if (!node.name.empty()) return std::string(node.name);
+    return node.outputs.empty() ? "?" : "-> " + std::string(node.outputs[0]);
+  }
+
+  void CheckOptions() const {
+    std::vector<std::string> inputs, dims;
+    for (const ValueInfo& input : model_.graph.inputs) {
+      inputs.emplace_back(input.name);
+      for (const Dim& dim : input.type.shape.value_or(std::vector<Dim>()))
+        if (!dim.is_known() && !dim.is_anonymous()) dims.emplace_back(dim.param);
+    }
+    for (const auto& [name, shape] : options_.input_shapes)
+      if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+        TERN_THROW(ValueError) << model_.path << " has no input " << name
+                               << ffi::DidYouMean(name, inputs)
+                               << "; it has: " << ffi::Join(inputs);
+    for (const auto& [name, extent] : options_.dims)
+      if (std::find(dims.begin(), dims.end(), name) == dims.end())
+        TERN_THROW(ValueError) << model_.path << " has no dimension " << name
+                               << ffi::DidYouMean(name, dims)
+                               << "; it has: " << (dims.empty() ? "none" : ffi::Join(dims));
+  }
+
+  // ---- Values
+
+  void AddInputs() {
+    std::set<std::string_view> initialized;
+    for (const Tensor& tensor : model_.graph.initializers) initialized.insert(tensor.name);
+    for (const ValueInfo& input : model_.graph.inputs) {
+      if (initialized.contains(input.name)) continue;  // a default: the model is compiled with it
+      values_[input.name] = builder_.Param(std::string(input.name), TypeOf(input));
+      input_names_.emplace_back(std::string(input.name));
+    }
+    for (const Tensor& tensor : model_.graph.initializers) initializers_[tensor.name] = &tensor;
+  }
+
+  graph::TensorType TypeOf(const ValueInfo& input) {
+    std::string name(input.name);
+    if (input.type.kind != Type::Kind::kTensor)
+      TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(input.type)
+                             << "; tensors are supported";
+    std::optional<DataType> dtype = DataTypeOf(input.type.elem);
+    if (!dtype)
+      TERN_THROW(ValueError) << model_.path << ": input " << name << " has elements of type "
+                             << NameOf(input.type.elem) << ", which is not supported";
+    auto given = options_.input_shapes.find(name);
+    std::vector<Dim> dims;
+    if (input.type.shape)
+      dims = *input.type.shape;
+    else if (given != options_.input_shapes.end())
+      dims.resize(given->second.size());
+    else
+      TERN_THROW(ValueError) << model_.path << ": the rank of input " << name
+                             << " is not known; give its shape, as in --input-shape " << name
+                             << "=1,3,224,224";
+    if (given != options_.input_shapes.end() && given->second.size() != dims.size())
+      TERN_THROW(ValueError) << "input " << name << " has rank " << dims.size()
+                             << "; the shape given has " << given->second.size() << " extents";
+    graph::TensorType type{*dtype, {}};
+    for (size_t i = 0; i < dims.size(); ++i) {
+      int64_t wanted = given != options_.input_shapes.end() ? given->second[i] : -1;
+      if (wanted >= 0 && dims[i].is_known() && dims[i].value != wanted)
+        TERN_THROW(ValueError) << "extent " << i << " of input " << name << " is " << dims[i].value
+                               << " in the model; " << wanted << " was given";
+      type.shape.push_back(wanted >= 0 ? ir::Expr(wanted)
+                                       : ExtentOf(dims[i], name + "_" + std::to_string(i)));
+    }
+    return type;
+  }
+
+  ir::Expr ExtentOf(const Dim& dim, const std::string& anonymous) {
+    if (dim.is_known()) return dim.value;
+    if (dim.is_anonymous()) return NewDim(anonymous);
+    std::string name(dim.param);
+    if (auto it = options_.dims.find(name); it != options_.dims.end()) return it->second;
+    auto [it, added] = dims_.try_emplace(name);
+    if (added) it->second = NewDim(name);
+    return it->second;
+  }
+
+  // Its name is nobody else's, so that the text form can tell them apart.
+  ir::Var NewDim(const std::string& wish) { return ir::Var(builder_.FreshName(wish)); }
+
+  Value ValueOf(std::string_view name) {
+    if (name.empty()) return {};
+    auto it = values_.find(name);
+    if (it != values_.end()) return it->second;
+    auto tensor = initializers_.find(name);
+    if (tensor == initializers_.end())
+      TERN_THROW(ValueError) << "it reads " << name << ", which nothing before it computes";
+    return values_[name] = ConstantOf(&builder_, *tensor->second, name, file_name_);
+  }
+
+  // ---- Nodes
+
+  void AddNode(const Node& node) {
+    std::string context =
+        model_.path + ": " + std::string(node.op_type) + " '" + NodeName(node) + "'";
+    std::vector<Value> outputs = WithContext(context, [&] {
+      std::vector<Value> inputs;
+      for (std::string_view input : node.inputs) inputs.push_back(ValueOf(input));
+      NodeContext context(&builder_, node, opset_, inputs, reads_, file_name_);
+      ConverterEntry entry = FindConverter(node.domain, node.op_type);
+      if (entry.convert) return entry.convert(context);
+      return context.Emit(entry.same, std::move(inputs),
+                          context.AttrsFor(graph::GetOp(entry.same)));
+    });
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!reads_.contains(node.outputs[i])) continue;
+      TERN_CHECK(i < outputs.size()) << context << " has " << node.outputs.size() << " outputs; "
+                                     << outputs.size() << " are known";
+      values_[node.outputs[i]] = outputs[i];
+    }
+  }
+
+  graph::Function Finish() {
+    std::vector<Value> results;
+    std::vector<ffi::Any> names;
+    for (const ValueInfo& output : model_.graph.outputs) {
+      if (!CanReturn(output)) continue;
+      results.push_back(WithContext(model_.path + ": output " + std::string(output.name),
+                                    [&] { return ValueOf(output.name); }));
+      names.emplace_back(std::string(output.name));
+    }
+    std::vector<ffi::Any> inputs(input_names_.begin(), input_names_.end());
+    return builder_.Finish(
+        std::move(results),
+        {{graph::attr::kInputNames, ffi::Any(ffi::MakeArray(std::move(inputs)))},
+         {graph::attr::kOutputNames, ffi::Any(ffi::MakeArray(std::move(names)))}});
+  }
+
+  const Model& model_;
+  const ImportOptions& options_;
+  std::string file_name_;
+  int64_t opset_ = 0;
+  graph::Builder builder_{"main"};
+  std::set<std::string_view> reads_;
+  std::map<std::string_view, Value> values_;
+  std::map<std::string_view, const Tensor*> initializers_;
+  std::map<std::string, ir::Var> dims_;
+  std::vector<std::string> input_names_;
+};
+
+}  // namespace
+
+ir::IRModule Import(const Model& model, const ImportOptions& options) {
+  return Importer(model, options).Run();
+}
+
+}  // namespace tern::frontend::onnx

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_FRONTEND_ONNX_IMPORT_H_
+#define TERN_FRONTEND_ONNX_IMPORT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tern/frontend/onnx/model.h"
+#include "tern/ir/module.h"
+
+namespace tern::frontend::onnx {
+
+struct ImportOptions {
+  // Shapes of inputs that the model leaves open, by the name of the input; -1 leaves an extent as
+  // it is.
+  std::map<std::string, std::vector<int64_t>> input_shapes;
+  // Extents by the name that the model gives to them.
+  std::map<std::string, int64_t> dims;
+};
+
+// The model as a module: the graph `main`, and its weights as constants, which stay in the mapped
+// file. Opsets 7 to 28. A name of a dimension is one variable in all inputs; dimensions without one
+// are variables of their own. What the file says about shapes inside of the graph is not looked at.
+// Outputs that are no tensors of numbers (strings, maps) are left out, with what only they need.
+//
+// Throws one error for all operators that are not supported, with their nodes; otherwise the error
+// of the first node that is wrong, by its name.
+ir::IRModule Import(const Model& model, const ImportOptions& options = {});
+
+}  // namespace tern::frontend::onnx
+
+#endif  // TERN_FRONTEND_ONNX_IMPORT_H_

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/graph/builder.h"
+
+#include <cctype>
+
+#include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
+#include "tern/ir/diagnostic.h"
+#include "tern/tir/interpreter/evaluate.h"
+
+namespace tern::graph {
+namespace {
+
+Value MakeValue(std::string name, TensorType type, Span span = {}) {
+  auto node = ffi::Make<ValueNode>();
+  node->name = std::move(name);
+  node->type = std::move(type);
+  node->span = std::move(span);
+  return node;
+}
+
+// As many as a tensor of static shape has; nothing beyond kMaxContent.
+std::optional<int64_t> SmallCount(const std::vector<Expr>& shape) {
+  int64_t count = 1;
+  for (const Expr& extent : shape) {
+    const int64_t* constant = ir::AsConstInt(extent);
+    if (!constant || __builtin_mul_overflow(count, *constant, &count)) return {};
+  }
+  return count <= kMaxContent ? std::optional(count) : std::nullopt;
+}
+
+const char* NameOf(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kInt:
+      return "an integer";
+    case AttrKind::kFloat:
+      return "a number";
+    case AttrKind::kString:
+      return "a string";
+    case AttrKind::kInts:
+      return "a list of integers";
+    case AttrKind::kFloats:
+      return "a list of numbers";
+  }
+  return "";
+}
+
+bool IsNumber(const ffi::Any& value) {
+  return value.TryAs<int64_t>().has_value() || value.TryAs<double>().has_value();
+}
+
+template <class F>
+bool AllItems(const ffi::Any& value, const F& holds) {
+  auto array = value.TryAs<ffi::Array>();
+  return array && std::all_of((*array)->begin(), (*array)->end(), holds);
+}
+
+bool Fits(AttrKind kind, const ffi::Any& value) {
+  auto is_int = [](const ffi::Any& item) { return item.TryAs<int64_t>().has_value(); };
+  switch (kind) {
+    case AttrKind::kInt:
+      return is_int(value);
+    case AttrKind::kFloat:
+      return IsNumber(value);
+    case AttrKind::kString:
+      return value.TryAs<std::string>().has_value();
+    case AttrKind::kInts:
+      return AllItems(value, is_int);
+    case AttrKind::kFloats:
+      return AllItems(value, IsNumber);
+  }
+  return false;
+}
+
+void CheckAttrs(const Op& op, const ir::Attrs& attrs) {
+  std::vector<std::string> names;
+  for (const AttrSpec& spec : op.attrs) {
+    names.push_back(spec.name);
+    auto it = attrs.find(spec.name);
+    if (it == attrs.end())
+      TERN_CHECK(!spec.required) << "attribute " << spec.name << " is missing";
+    else if (!Fits(spec.kind, it->second))
+      TERN_THROW(TypeError) << "attribute " << spec.name << " is " << NameOf(spec.kind) << ", not "
+                            << ffi::WriteJson(it->second);
+  }
+  for (const auto& [name, value] : attrs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      TERN_THROW(ValueError) << "there is no attribute " << name << ffi::DidYouMean(name, names)
+                             << "; it has: " << (names.empty() ? "none" : ffi::Join(names));
+}
+
+void CheckInputs(const Op& op, const std::vector<Value>& inputs) {
+  size_t given = inputs.size();
+  if (given < op.min_inputs() || given > op.max_inputs())
+    TERN_THROW(ValueError) << "inputs " << ffi::Join(op.inputs) << " are expected; " << given
+                           << (given == 1 ? " is" : " are") << " given";
+  for (size_t i = 0; i < given; ++i)
+    if (!inputs[i] && !(i < op.inputs.size() && op.inputs[i].ends_with('?')))
+      TERN_THROW(ValueError) << "input " << op.inputs[std::min(i, op.inputs.size() - 1)]
+                             << " is absent, and not optional";
+}
+
+std::vector<tir::Tensor> Compute(const Op& op, const std::string& name, const ir::Attrs& attrs,
+                                 const std::vector<Value>& values,
+                                 std::vector<tir::Tensor> tensors) {
+  std::vector<Call::Input> inputs;
+  for (size_t i = 0; i < values.size(); ++i)
+    inputs.push_back(
+        {std::move(tensors[i]), values[i] && values[i]->content ? &*values[i]->content : nullptr});
+  Call call(op, name, std::move(inputs), attrs);
+  return op.compute(call);
+}
+
+// The elements of results, where those of all inputs are known or do not matter.
+class ContentInference {
+ public:
+  ContentInference(const std::vector<Value>& values, const std::vector<tir::Tensor>& tensors) {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] && values[i]->content) known_[tensors[i].buffer().get()] = &*values[i]->content;
+  }
+
+  std::optional<Content> Of(const tir::Tensor& tensor, int64_t count) const {
+    std::vector<int64_t> shape, at(tensor.rank(), 0);
+    for (const Expr& extent : tensor.shape()) shape.push_back(*ir::AsConstInt(extent));
+    auto element = [&](const tir::Tensor& input, const std::vector<int64_t>& indices) {
+      return Element(input, indices);
+    };
+    Content content;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i;
+      for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) at[d] = rest % shape[d];
+      Expr value = tir::Evaluate(tensor, at, element);
+      if (!value) return {};
+      content.push_back(std::move(value));
+    }
+    return content;
+  }
+
+ private:
+  Expr Element(const tir::Tensor& input, const std::vector<int64_t>& indices) const {
+    auto it = known_.find(input.buffer().get());
+    if (it == known_.end()) return {};
+    int64_t offset = 0;
+    for (size_t d = 0; d < indices.size(); ++d)
+      offset = offset * *ir::AsConstInt(input.shape()[d]) + indices[d];
+    return (*it->second)[static_cast<size_t>(offset)];
+  }
+
+  std::map<const ir::BufferNode*, const Content*> known_;
+};
+
+}  // namespace
+
+std::string Builder::FreshName(const std::string& wish) {
+  std::string base;
+  for (char c : wish) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "v" + base;
+  std::string name = base;
+  for (int i = 1; !names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  return name;
+}
+
+std::string Builder::UnusedName(const std::string& wish) {
+  std::string name = FreshName(wish);
+  names_.erase(name);
+  return name;
+}
+
+Value Builder::Param(const std::string& wish, TensorType type, Span span) {
+  params_.push_back(MakeValue(FreshName(wish), std::move(type), std::move(span)));
+  return params_.back();
+}
+
+Value Builder::Constant(const ir::Constant& constant) {
+  TERN_CHECK(names_.insert(constant->name).second) << "two values have the name " << constant->name;
+  TensorType type{constant->dtype, {}};
+  for (int64_t extent : constant->shape) type.shape.emplace_back(extent);
+  auto node = ffi::Make<ValueNode>();
+  node->name = constant->name;
+  node->type = std::move(type);
+  node->constant = constant;
+  node->span = constant->span;
+  // Packed types have no elements that could stand in an expression.
+  if (constant->num_elements() <= kMaxContent && constant->dtype.bits() >= 8 &&
+      (constant->dtype.is_integer() || constant->dtype.is_float() ||
+       constant->dtype == DataType::Bool())) {
+    Content content;
+    for (int64_t i = 0; i < constant->num_elements(); ++i)
+      content.push_back(
+          ir::LoadElement(constant->dtype, constant->data(), constant->is_splat ? 0 : i));
+    node->content = std::move(content);
+  }
+  return node;
+}
+
+Value Builder::Ints(const std::vector<int64_t>& elements, const std::string& wish) {
+  std::string bytes(reinterpret_cast<const char*>(elements.data()),
+                    elements.size() * sizeof(int64_t));
+  return Constant(ir::Constant::Owned(UnusedName(wish), DataType::Int(64),
+                                      {static_cast<int64_t>(elements.size())}, std::move(bytes)));
+}
+
+Value Builder::Scalar(DataType dtype, double value, const std::string& wish) {
+  return Constant(ir::Constant::Splat(UnusedName(wish), dtype, {}, ir::MakeConst(dtype, value)));
+}
+
+std::vector<Value> Builder::Add(const Op& op, std::vector<Value> inputs, ir::Attrs attrs,
+                                const Options& options) {
+  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  auto node = ffi::Make<NodeNode>();
+  node->op = &op;
+  node->label = options.label;
+  node->inputs = std::move(inputs);
+  node->attrs = std::move(attrs);
+  node->span = options.span;
+  return WithContext(ir::At(node->span) + "in " + node->str(), [&] {
+    CheckInputs(op, node->inputs);
+    CheckAttrs(op, node->attrs);
+    if (!op.compute) return op.expand(*this, node);
+    std::vector<tir::Tensor> tensors;
+    for (const Value& input : node->inputs)
+      tensors.push_back(input ? tir::Input(input->name, input->type.dtype, input->type.shape)
+                              : tir::Tensor());
+    std::vector<tir::Tensor> results = Compute(op, "y", node->attrs, node->inputs, tensors);
+    ContentInference contents(node->inputs, tensors);
+    for (size_t i = 0; i < results.size(); ++i) {
+      TensorType type{results[i].dtype(), {}};
+      for (const Expr& extent : results[i].shape()) type.shape.push_back(Simplified(extent));
+      auto value = ffi::Make<ValueNode>();
+      value->name = FreshName(
+          i < options.names.size() && !options.names[i].empty() ? options.names[i] : op.name);
+      value->type = std::move(type);
+      value->span = options.span;
+      if (std::optional<int64_t> count = SmallCount(value->type.shape))
+        value->content = contents.Of(results[i], *count);
+      node->outputs.push_back(value);
+    }
+    nodes_.push_back(node);
+    return node->outputs;
+  });
+}
+
+Value Builder::Add(const char* op, std::vector<Value> inputs, ir::Attrs attrs,
+                   const Options& options) {
+  return Add(GetOp(op), std::move(inputs), std::move(attrs), options)[0];
+}
+
+std::vector<Value> Builder::Copy(const Node& node, std::vector<Value> inputs) {
+  Options options{node->label, {}, node->span};
+  for (const Value& output : node->outputs) options.names.push_back(output->name);
+  return Add(*node->op, std::move(inputs), node->attrs, options);
+}
+
+Function Builder::Finish(std::vector<Value> results, ir::Attrs attrs, Span span) {
+  return Function::Make(name_, std::move(params_), std::move(nodes_), std::move(results),
+                        std::move(attrs), std::move(span));
+}
+
+std::vector<tir::Tensor> ComputeNode(const Node& node, const std::string& name,
+                                     std::vector<tir::Tensor> inputs) {
+  return WithContext("in " + node->str(), [&] {
+    return Compute(*node->op, name, node->attrs, node->inputs, std::move(inputs));
+  });
+}
+
+Value Rewriter::Map(const Value& value) {
+  if (!value) return {};
+  auto it = map_.find(value.get());
+  if (it != map_.end()) return it->second;
+  TERN_ICHECK(value->constant) << "value " << value->name << " is used before it is defined";
+  return map_[value.get()] = builder_->Constant(value->constant);
+}
+
+Function Rewriter::Run(const Function& function) {
+  Builder builder(function->name);
+  builder_ = &builder;
+  map_.clear();
+  for (const Value& param : function->params)
+    map_[param.get()] = builder.Param(param->name, param->type, param->span);
+  // Constants keep their names, so they come before whatever needs a new one.
+  for (const Node& node : function->nodes)
+    for (const Value& input : node->inputs)
+      if (input && input->constant) Map(input);
+  for (const Node& node : function->nodes) {
+    std::vector<Value> inputs;
+    for (const Value& input : node->inputs) inputs.push_back(Map(input));
+    std::vector<Value> outputs = Rewrite(builder, node, inputs);
+    for (size_t i = 0; i < node->outputs.size(); ++i) map_[node->outputs[i].get()] = outputs[i];
+  }
+  std::vector<Value> results;
+  for (const Value& result : function->results) results.push_back(Map(result));
+  return builder.Finish(std::move(results), function->attrs, function->span);
+}
+
+}  // namespace tern::graph

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/graph/collapse_dims.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "tern/graph/op.h"
+#include "tern/tir/analysis/verify.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::graph {
+namespace {
+
+using tir::Buffer;
+using tir::BufferNode;
+using tir::Stmt;
+using tir::VarNode;
+
+// One block with the loops around it, one for each of its axes.
+struct Stage {
+  const tir::BlockNode* block = nullptr;
+  std::vector<tir::BlockIter> iters;
+  Stmt init, body;
+};
+
+// A load or a store.
+struct Access {
+  const BufferNode* buffer = nullptr;
+  std::vector<Expr> indices;
+};
+
+// The same access elsewhere. The buffer gets its new shape later, so nothing is checked yet.
+template <class T>
+ffi::Ref<T> WithIndices(const T* access, std::vector<Expr> indices) {
+  auto copy = ffi::Make<T>(*access);
+  copy->indices = std::move(indices);
+  return copy;
+}
+
+// A function of the builder's form: allocations around a row of stages.
+class Stages {
+ public:
+  explicit Stages(const tir::PrimFunc& function) { ok_ = Read(function->body); }
+  bool ok() const { return ok_; }
+  std::vector<Stage>& stages() { return stages_; }
+  const std::vector<Buffer>& allocated() const { return allocated_; }
+
+ private:
+  bool Read(const Stmt& stmt) {
+    if (const auto* allocate = stmt.As<tir::AllocateNode>()) {
+      allocated_.push_back(allocate->buffer);
+      return Read(allocate->body);
+    }
+    if (const auto* seq = stmt.As<tir::SeqNode>())
+      return std::all_of(seq->stmts.begin(), seq->stmts.end(),
+                         [&](const Stmt& one) { return Read(one); });
+    return ReadStage(stmt);
+  }
+
+  bool ReadStage(Stmt stmt) {
+    std::vector<const VarNode*> loops;
+    while (const auto* loop = stmt.As<tir::ForNode>()) {
+      if (loop->for_kind != tir::ForKind::kSerial || !ir::IsConst(loop->min, 0)) return false;
+      loops.push_back(loop->var.node());
+      stmt = loop->body;
+    }
+    const auto* block = stmt.As<tir::BlockNode>();
+    if (!block || static_cast<bool>(block->predicate) || block->iters.size() != loops.size())
+      return false;
+    for (size_t i = 0; i < loops.size(); ++i)
+      if (block->iters[i].binding.get() != loops[i]) return false;
+    stages_.push_back({block, block->iters, block->init, block->body});
+    return true;
+  }
+
+  bool ok_ = false;
+  std::vector<Stage> stages_;
+  std::vector<Buffer> allocated_;
+};
+
+// Accesses of a stage, and variables that stand elsewhere than as an index.
+class AccessFinder : public tir::StmtVisitor {
+ public:
+  void Find(const Stage& stage) {
+    if (stage.init) Visit(stage.init);
+    Visit(stage.body);
+  }
+  std::vector<Access> accesses;
+  std::set<const VarNode*> elsewhere;
+
+ private:
+  void VisitNode(const ir::BufferLoadNode* node) override { Add(node->buffer, node->indices); }
+  void VisitNode(const tir::BufferStoreNode* node) override {
+    Add(node->buffer, node->indices);
+    Visit(node->value);
+  }
+  void VisitNode(const VarNode* node) override { elsewhere.insert(node); }
+
+  void Add(const Buffer& buffer, const std::vector<Expr>& indices) {
+    accesses.push_back({buffer.get(), indices});
+    for (const Expr& index : indices)
+      if (!index.As<VarNode>()) Visit(index);
+  }
+};
+
+// Dimensions d and d + 1 of a buffer; axes a and b of a stage.
+using DimPair = std::pair<const BufferNode*, size_t>;
+using AxisPair = std::pair<const VarNode*, const VarNode*>;
+
+class Collapser {
+ public:
+  Collapser(const tir::PrimFunc& function, Stages* stages) : function_(function), stages_(*stages) {
+    for (const tir::Param& param : function->params)
+      if (param.is_tensor()) AddBuffer(param.buffer);
+    for (const Buffer& buffer : stages_.allocated()) AddBuffer(buffer);
+  }
+
+  tir::PrimFunc Run() {
+    DropUnits();
+    while (MergeSome()) continue;
+    return Rebuild();
+  }
+  bool has_new_extents() const { return !products_.empty(); }
+  // Of the parameters, as a caller sees them.
+  std::vector<std::vector<Expr>> shapes() const {
+    std::vector<std::vector<Expr>> shapes;
+    for (const tir::Param& param : function_->params)
+      shapes.push_back(param.is_tensor() ? shapes_.at(param.buffer.get()) : std::vector<Expr>());
+    return shapes;
+  }
+
+ private:
+  void AddBuffer(const Buffer& buffer) {
+    buffers_.push_back(buffer);
+    shapes_[buffer.get()] = buffer->shape;
+  }
+
+  // ---- Extents of 1
+
+  void DropUnits() {
+    for (auto& [buffer, shape] : shapes_) {
+      std::vector<bool>& dropped = dropped_[buffer];
+      for (const Expr& extent : shape) dropped.push_back(ir::IsConst(extent, 1));
+      // Something is left to index.
+      if (!dropped.empty() && std::find(dropped.begin(), dropped.end(), false) == dropped.end())
+        dropped.back() = false;
+      std::vector<Expr> kept;
+      for (size_t i = 0; i < shape.size(); ++i)
+        if (!dropped[i]) kept.push_back(shape[i]);
+      shape = std::move(kept);
+    }
+    for (Stage& stage : stages_.stages()) DropUnitAxes(&stage);
+  }
+
+  void DropUnitAxes(Stage* stage) {
+    // A reduction keeps one axis, or its init would have none to begin.
+    bool reduces = false;
+    for (const tir::BlockIter& iter : stage->iters)
+      reduces |= iter.kind == tir::IterKind::kReduce && !ir::IsConst(iter.extent, 1);
+    ir::VarMap zeros;
+    std::vector<tir::BlockIter> kept;
+    for (const tir::BlockIter& iter : stage->iters) {
+      bool drop = ir::IsConst(iter.extent, 1);
+      if (drop && iter.kind == tir::IterKind::kReduce && !reduces) {
+        drop = false;
+        reduces = true;
+      }
+      if (drop)
+        zeros[iter.var.node()] = Expr(0);
+      else
+        kept.push_back(iter);
+    }
+    stage->iters = std::move(kept);
+    if (stage->init) stage->init = Rewrite(stage->init, zeros);
+    stage->body = Rewrite(stage->body, zeros);
+  }
+
+  // Indices of dimensions that are gone are left out; what became constant is simplified.
+  Stmt Rewrite(const Stmt& stmt, const ir::VarMap& zeros) {
+    class Dropper : public tir::StmtMutator {
+     public:
+      explicit Dropper(const Collapser& collapser) : collapser_(collapser) {}
+
+     private:
+      Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+        Expr load = StmtMutator::MutateNode(node, self);
+        const auto* changed = load.As<ir::BufferLoadNode>();
+        return WithIndices(changed, Kept(changed->buffer, changed->indices));
+      }
+      Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt& self) override {
+        Stmt store = StmtMutator::MutateNode(node, self);
+        const auto* changed = store.As<tir::BufferStoreNode>();
+        return WithIndices(changed, Kept(changed->buffer, changed->indices));
+      }
+
+      std::vector<Expr> Kept(const Buffer& buffer, const std::vector<Expr>& indices) const {
+        const std::vector<bool>& dropped = collapser_.dropped_.at(buffer.get());
+        std::vector<Expr> kept;
+        for (size_t i = 0; i < indices.size(); ++i)
+          if (!dropped[i]) kept.push_back(Simplified(indices[i]));
+        return kept;
+      }
+      const Collapser& collapser_;
+    };
+    return Dropper(*this).Mutate(tir::Substitute(stmt, zeros));
+  }
+
+  // ---- Pairs
+
+  // Merges one pair, with all that depends on it. Whether there was one.
+  bool MergeSome() {
+    accesses_.clear();
+    elsewhere_.clear();
+    for (Stage& stage : stages_.stages()) {
+      AccessFinder finder;
+      finder.Find(stage);
+      accesses_.push_back(std::move(finder.accesses));
+      elsewhere_.push_back(std::move(finder.elsewhere));
+    }
+    for (const Buffer& buffer : buffers_)
+      for (size_t d = 0; d + 1 < shapes_[buffer.get()].size(); ++d)
+        if (TryMerge({buffer.get(), d})) return true;
+    return false;
+  }
+
+  bool TryMerge(const DimPair& seed) {
+    std::set<DimPair> dims{seed};
+    std::vector<std::set<AxisPair>> axes(stages_.stages().size());
+    // Pairs need others until none is new, or one cannot be.
+    for (bool changed = true; changed;) {
+      size_t before = CountOf(dims, axes);
+      for (size_t i = 0; i < stages_.stages().size(); ++i)
+        if (!Close(i, &dims, &axes[i])) return false;
+      changed = CountOf(dims, axes) != before;
+    }
+    Apply(dims, axes);
+    return true;
+  }
+
+  static size_t CountOf(const std::set<DimPair>& dims,
+                        const std::vector<std::set<AxisPair>>& axes) {
+    size_t count = dims.size();
+    for (const std::set<AxisPair>& stage : axes) count += stage.size();
+    return count;
+  }
+
+  // What the pairs so far need in one stage.
+  bool Close(size_t stage, std::set<DimPair>* dims, std::set<AxisPair>* axes) {
+    for (const Access& access : accesses_[stage]) {
+      for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
+        if (!dims->contains({access.buffer, d})) continue;
+        const auto *a = access.indices[d].As<VarNode>(), *b = access.indices[d + 1].As<VarNode>();
+        const std::vector<Expr>& shape = shapes_[access.buffer];
+        if (!a || !b || !MayPair(stage, a, b, shape[d], shape[d + 1])) return false;
+        axes->insert({a, b});
+      }
+    }
+    for (const auto& [a, b] : *axes) {
+      if (elsewhere_[stage].contains(a) || elsewhere_[stage].contains(b)) return false;
+      for (const Access& access : accesses_[stage])
+        if (!AlwaysTogether(access, a, b, dims)) return false;
+    }
+    // An axis is of one pair at a time; the next round may take the rest.
+    std::set<const VarNode*> seen;
+    for (const auto& [a, b] : *axes)
+      if (!seen.insert(a).second || !seen.insert(b).second) return false;
+    for (const DimPair& pair : *dims)
+      if (dims->contains({pair.first, pair.second + 1})) return false;
+    return true;
+  }
+
+  // Both run over the whole of their dimensions, and are of one kind.
+  bool MayPair(size_t stage, const VarNode* a, const VarNode* b, const Expr& first,
+               const Expr& second) {
+    const tir::BlockIter *x = nullptr, *y = nullptr;
+    for (const tir::BlockIter& iter : stages_.stages()[stage].iters) {
+      if (iter.var.node() == a) x = &iter;
+      if (iter.var.node() == b) y = &iter;
+    }
+    return x && y && x != y && x->kind == y->kind && SameExtent(x->extent, first) &&
+           SameExtent(y->extent, second);
+  }
+
+  static bool AlwaysTogether(const Access& access, const VarNode* a, const VarNode* b,
+                             std::set<DimPair>* dims) {
+    for (size_t d = 0; d < access.indices.size(); ++d) {
+      const auto* var = access.indices[d].As<VarNode>();
+      const auto* next =
+          d + 1 < access.indices.size() ? access.indices[d + 1].As<VarNode>() : nullptr;
+      const auto* last = d > 0 ? access.indices[d - 1].As<VarNode>() : nullptr;
+      if (var == a && next != b) return false;
+      if (var == b && last != a) return false;
+      if (var == a) dims->insert({access.buffer, d});
+    }
+    return true;
+  }
+
+  void Apply(const std::set<DimPair>& dims, const std::vector<std::set<AxisPair>>& axes) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      Stage& stage = stages_.stages()[i];
+      for (const auto& [a, b] : axes[i]) {
+        auto of = [&](const VarNode* var) {
+          return std::find_if(stage.iters.begin(), stage.iters.end(),
+                              [&](const tir::BlockIter& iter) { return iter.var.node() == var; });
+        };
+        of(a)->extent = Product(of(a)->extent, of(b)->extent);
+        stage.iters.erase(of(b));
+      }
+      if (stage.init) stage.init = WithoutSecond(stage.init, dims);
+      stage.body = WithoutSecond(stage.body, dims);
+    }
+    for (const auto& [buffer, d] : dims) {
+      std::vector<Expr>& shape = shapes_[buffer];
+      shape[d] = Product(shape[d], shape[d + 1]);
+      shape.erase(shape.begin() + static_cast<int64_t>(d) + 1);
+    }
+  }
+
+  Expr Product(const Expr& a, const Expr& b) {
+    Expr product = Simplified(a * b);
+    if (!ir::AsConstInt(product)) products_.emplace_back(product, Var());
+    return product;
+  }
+
+  // A product of dynamic extents is a variable of its own in the function, which the tensors tell
+  // when it is called.
+  Expr InFunction(const Expr& extent) {
+    for (auto& [product, var] : products_) {
+      if (!SameExtent(product, extent)) continue;
+      if (!var) var = Var("extent" + std::to_string(num_extents_++));
+      return var;
+    }
+    return extent;
+  }
+  std::vector<Expr> InFunction(const std::vector<Expr>& shape) {
+    std::vector<Expr> result;
+    for (const Expr& extent : shape) result.push_back(InFunction(extent));
+    return result;
+  }
+
+  // The second index of each pair is left out.
+  static Stmt WithoutSecond(const Stmt& stmt, const std::set<DimPair>& dims) {
+    class Eraser : public tir::StmtMutator {
+     public:
+      explicit Eraser(const std::set<DimPair>& dims) : dims_(dims) {}
+
+     private:
+      Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
+        return WithIndices(node, Kept(node->buffer, node->indices));
+      }
+      Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt&) override {
+        auto copy = WithIndices(node, Kept(node->buffer, node->indices));
+        copy->value = Mutate(node->value);
+        return copy;
+      }
+      std::vector<Expr> Kept(const Buffer& buffer, const std::vector<Expr>& indices) {
+        std::vector<Expr> kept;
+        for (size_t i = 0; i < indices.size(); ++i)
+          if (i == 0 || !dims_.contains({buffer.get(), i - 1})) kept.push_back(Mutate(indices[i]));
+        return kept;
+      }
+      const std::set<DimPair>& dims_;
+    };
+    return Eraser(dims).Mutate(stmt);
+  }
+
+  // ---- The result
+
+  tir::PrimFunc Rebuild() {
+    std::map<const BufferNode*, Buffer> replaced;
+    std::vector<tir::Param> params;
+    auto reshaped = [&](const Buffer& old) {
+      auto node = ffi::Make<BufferNode>(*old);
+      node->shape = InFunction(shapes_.at(old.get()));
+      return replaced[old.get()] = Buffer(ffi::Ref<const BufferNode>(node));
+    };
+    for (const tir::Param& param : function_->params)
+      params.push_back(param.is_tensor() ? tir::Param{param.var, reshaped(param.buffer)} : param);
+    std::vector<Buffer> allocated;
+    for (const Buffer& buffer : stages_.allocated()) allocated.push_back(reshaped(buffer));
+    std::vector<Stmt> stmts;
+    for (const Stage& stage : stages_.stages()) stmts.push_back(MakeStage(stage, replaced));
+    Stmt body = tir::SeqNode::Make(std::move(stmts));
+    for (size_t i = allocated.size(); i-- > 0;) body = tir::AllocateNode::Make(allocated[i], body);
+    return tir::PrimFunc::Make(function_->name, std::move(params), body, function_->attrs,
+                               function_->span);
+  }
+
+  Stmt MakeStage(const Stage& stage, const std::map<const BufferNode*, Buffer>& replaced) {
+    class Replacer : public tir::StmtMutator {
+     public:
+      explicit Replacer(const std::map<const BufferNode*, Buffer>& replaced)
+          : replaced_(replaced) {}
+
+     private:
+      Buffer MutateUse(const Buffer& buffer) override {
+        auto it = replaced_.find(buffer.get());
+        return it == replaced_.end() ? buffer : it->second;
+      }
+      const std::map<const BufferNode*, Buffer>& replaced_;
+    };
+    std::vector<tir::BlockIter> iters = stage.iters;
+    std::vector<Var> loops;
+    for (tir::BlockIter& iter : iters) {
+      loops.emplace_back(static_cast<const VarNode*>(iter.binding.get())->name);
+      iter.binding = loops.back();
+      iter.extent = InFunction(iter.extent);
+    }
+    Stmt stmt =
+        tir::BlockNode::Make(stage.block->name, iters, stage.init, stage.body, stage.block->span);
+    for (size_t i = loops.size(); i-- > 0;)
+      stmt = tir::ForNode::Make(loops[i], 0, iters[i].extent, tir::ForKind::kSerial, stmt);
+    return Replacer(replaced).Mutate(stmt);
+  }
+
+  tir::PrimFunc function_;
+  Stages& stages_;
+  std::vector<Buffer> buffers_;
+  std::unordered_map<const BufferNode*, std::vector<Expr>> shapes_;
+  std::unordered_map<const BufferNode*, std::vector<bool>> dropped_;
+  std::vector<std::pair<Expr, Var>> products_;  // of dynamic extents, with what they are called
+  int num_extents_ = 0;
+  std::vector<std::vector<Access>> accesses_;  // of each stage
+  std::vector<std::set<const VarNode*>> elsewhere_;
+};
+
+// Whether the tensors still tell every dynamic extent: one that became a part of a product may be
+// needed by itself.
+bool IsClosed(const tir::PrimFunc& function) {
+  try {
+    tir::Verify(ir::IRModule::Make({function}));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Collapsed CollapseDims(const tir::PrimFunc& function) {
+  Collapsed same{function, {}};
+  bool compact = true;
+  for (const tir::Param& param : function->params) {
+    same.shapes.push_back(param.is_tensor() ? param.buffer->shape : std::vector<Expr>());
+    compact &= !param.is_tensor() || param.buffer->strides.empty();
+  }
+  Stages stages(function);
+  if (!compact || !stages.ok()) return same;
+  Collapser collapser(function, &stages);
+  Collapsed result{collapser.Run(), collapser.shapes()};
+  return collapser.has_new_extents() && !IsClosed(result.function) ? same : result;
+}
+
+}  // namespace tern::graph

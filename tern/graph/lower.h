@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a graph to kernels and a program that calls them.
+#ifndef TERN_GRAPH_LOWER_H_
+#define TERN_GRAPH_LOWER_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/graph/function.h"
+#include "tern/runtime/vm/program.h"
+#include "tern/tir/function.h"
+
+namespace tern::graph {
+
+struct LowerOptions {
+  bool fuse = true;         // several nodes may be one kernel
+  bool reassociate = true;  // sums in any order (--strict-math: no)
+};
+
+// Nodes that are one kernel: the first is what it is about, the others are its epilogue.
+struct Group {
+  std::vector<Node> nodes;
+  Value result() const { return nodes.back()->outputs[0]; }
+};
+// In an order in which they can be computed. Views are in none, nor is what nobody reads when the
+// program runs, as the computation of shapes.
+std::vector<Group> FuseNodes(const Function& function, const LowerOptions& options);
+
+struct Kernel {
+  std::string name;              // of the function in `kernels`
+  std::vector<std::string> ops;  // "conv", "relu"
+  std::vector<std::string> labels;
+};
+
+struct LoweredModel {
+  ir::IRModule kernels;  // loop functions, each of them once
+  runtime::vm::Program program;
+  // Of the program's constants of source kWeights, which say under which shape they are read.
+  std::vector<ir::Constant> weights;
+  std::vector<Kernel> calls;  // in the order of the program
+  int64_t num_nodes = 0;      // of the graph that was lowered
+};
+LoweredModel LowerGraph(const Function& function, const LowerOptions& options = {});
+
+}  // namespace tern::graph
+
+#endif  // TERN_GRAPH_LOWER_H_

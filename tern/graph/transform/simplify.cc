@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_set>
+
+#include "tern/graph/builder.h"
+#include "tern/graph/transform/passes.h"
+#include "tern/ir/pass.h"
+
+namespace tern::graph {
+namespace {
+
+bool IsConstant(const Expr& expr) {
+  return expr.As<ir::IntImmNode>() || expr.As<ir::FloatImmNode>();
+}
+
+bool SameShape(const TensorType& a, const TensorType& b) {
+  return a.rank() == b.rank() &&
+         std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), SameExtent);
+}
+
+std::optional<std::vector<int64_t>> StaticShape(const TensorType& type) {
+  std::vector<int64_t> shape;
+  for (const Expr& extent : type.shape) {
+    const int64_t* constant = ir::AsConstInt(extent);
+    if (!constant) return {};
+    shape.push_back(*constant);
+  }
+  return shape;
+}
+
+class Simplifier : public Rewriter {
+ protected:
+  std::vector<Value> Rewrite(Builder& builder, const Node& node,
+                             const std::vector<Value>& inputs) override {
+    if (Value fill = Fill(builder, node, inputs)) return {fill};
+    if (Value view = ConstantView(builder, node, inputs)) return {view};
+    std::vector<Value> outputs = builder.Copy(node, inputs);
+    if (outputs.size() == 1 && DoesNothing(node, inputs, outputs[0])) return {inputs[0]};
+    for (Value& output : outputs)
+      if (Value constant = Known(builder, output)) output = constant;
+    return outputs;
+  }
+
+ private:
+  // However large it is, one element says all.
+  static Value Fill(Builder& builder, const Node& node, const std::vector<Value>& inputs) {
+    if (node->op->name != "constant_of_shape") return {};
+    std::optional<std::vector<int64_t>> shape = StaticShape(node->outputs[0]->type);
+    Expr value = ir::MakeConst(node->outputs[0]->type.dtype, 0);
+    if (inputs.size() > 1 && inputs[1])
+      value = inputs[1]->content ? (*inputs[1]->content)[0] : Expr();
+    if (!shape || !value || !IsConstant(value)) return {};
+    return builder.Constant(ir::Constant::Splat(builder.UnusedName(node->outputs[0]->name),
+                                                node->outputs[0]->type.dtype, *shape, value));
+  }
+
+  // The same elements under another shape.
+  static Value ConstantView(Builder& builder, const Node& node, const std::vector<Value>& inputs) {
+    std::optional<std::vector<int64_t>> shape = StaticShape(node->outputs[0]->type);
+    if (!node->op->is_view || !inputs[0]->constant || !shape) return {};
+    auto constant = ffi::Make<ir::ConstantNode>(*inputs[0]->constant);
+    constant->name = builder.UnusedName(node->outputs[0]->name);
+    constant->shape = *shape;
+    return builder.Constant(ir::Constant(constant));
+  }
+
+  static bool DoesNothing(const Node& node, const std::vector<Value>& inputs, const Value& output) {
+    const std::string& op = node->op->name;
+    if (node->op->is_view) return SameShape(inputs[0]->type, output->type);
+    if (op == "cast") return inputs[0]->type.dtype == output->type.dtype;
+    if (op == "expand" || op == "sum" || op == "concat" || op == "max" || op == "min")
+      return inputs.size() == 1 + (op == "expand" ? 1 : 0) &&
+             SameShape(inputs[0]->type, output->type);
+    return false;
+  }
+
+  static Value Known(Builder& builder, const Value& output) {
+    if (!output->content) return {};
+    std::optional<std::vector<int64_t>> shape = StaticShape(output->type);
+    if (!shape || !std::all_of(output->content->begin(), output->content->end(), IsConstant))
+      return {};
+    DataType dtype = output->type.dtype;
+    std::string bytes(
+        static_cast<size_t>(dtype.BytesOf(static_cast<int64_t>(output->content->size()))), 0);
+    for (size_t i = 0; i < output->content->size(); ++i)
+      ir::StoreElement(dtype, (*output->content)[i], bytes.data(), static_cast<int64_t>(i));
+    return builder.Constant(
+        ir::Constant::Owned(builder.UnusedName(output->name), dtype, *shape, std::move(bytes)));
+  }
+};
+
+ir::Pass GraphPass(const char* name, const char* description, Function (*f)(const Function&)) {
+  return {name, description, [f](const ir::IRModule& module) { return MapGraphs(module, f); }, {}};
+}
+
+}  // namespace
+
+Function RemoveDeadNodes(const Function& function) {
+  std::unordered_set<const ValueNode*> read;
+  for (const Value& result : function->results) read.insert(result.get());
+  std::vector<Node> kept;
+  for (size_t i = function->nodes.size(); i-- > 0;) {
+    const Node& node = function->nodes[i];
+    if (std::none_of(node->outputs.begin(), node->outputs.end(),
+                     [&](const Value& output) { return read.contains(output.get()); }))
+      continue;
+    for (const Value& input : node->inputs)
+      if (input) read.insert(input.get());
+    kept.push_back(node);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return Function::Make(function->name, function->params, std::move(kept), function->results,
+                        function->attrs, function->span);
+}
+
+Function SimplifyGraph(const Function& function) {
+  return RemoveDeadNodes(Simplifier().Run(RemoveDeadNodes(function)));
+}
+
+std::vector<std::string> GraphPasses() {
+  return {"simplify_graph", "fold_batch_norm", "fold_constant_nodes", "simplify_graph"};
+}
+
+void RegisterGraphPasses() {
+  ir::RegisterPass(GraphPass("simplify_graph", "known values are constants, idle nodes are gone",
+                             SimplifyGraph));
+  ir::RegisterPass(GraphPass("fold_batch_norm",
+                             "batch normalizations are factors and summands, or parts of weights",
+                             FoldBatchNorm));
+  ir::RegisterPass(GraphPass("fold_constant_nodes", "what reads constants alone is a constant",
+                             FoldConstantNodes));
+}
+
+}  // namespace tern::graph
