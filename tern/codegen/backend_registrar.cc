@@ -104,8 +104,8 @@ void BackendRegistrar::AddScheduleRule(schedule::Rule rule) {
   TERN_CHECK(!staged && !taken) << "schedule rule " << rule.name << " is already registered";
   std::vector<std::string> kinds;
   for (const Kind& own : kinds_) kinds.push_back(own.kind.name);
-  rule.fits = [kinds, fits = rule.fits](const schedule::MachineFacts& facts) {
-    return facts.target && Contains(kinds, facts.target->kind->name) && (!fits || fits(facts));
+  rule.fits = [kinds, fits = rule.fits](const schedule::TargetInfo& info) {
+    return info.target && Contains(kinds, info.target->kind->name) && (!fits || fits(info));
   };
   schedule_rules_.push_back(std::move(rule));
 }

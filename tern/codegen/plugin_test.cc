@@ -56,8 +56,8 @@ TEST_F(CodegenPluginTest, KindsTagsAndIntrinsicsAreFoundByNeed) {
 TEST_F(CodegenPluginTest, ScheduleRulesAreForItsKinds) {
   auto rules_for = [](const char* target) {
     std::vector<std::string> names;
-    auto facts = schedule::MachineFacts::Of(target::Target::Parse(target));
-    for (const schedule::Rule* rule : schedule::RulesFor(schedule::BlockKind::kMatmul, facts))
+    auto info = schedule::TargetInfo::Of(target::Target::Parse(target));
+    for (const schedule::Rule* rule : schedule::RulesFor(schedule::BlockKind::kMatmul, info))
       names.push_back(rule->name);
     return std::count(names.begin(), names.end(), "pebble.one_block");
   };

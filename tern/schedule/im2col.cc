@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <functional>
 #include <iterator>
 
 #include "tern/schedule/new_block.h"
@@ -18,13 +17,14 @@ Expr Bare(const Expr& expr) {
   return cast ? Bare(cast->value) : expr;
 }
 
-// Axes of which the extents of some are known: the others stay axes of their own.
-void SetDynamicApart(FusedAxes* fused, std::vector<const BlockIter*>* batch) {
-  auto is_static = [](const BlockIter* axis) { return ir::AsConstInt(axis->extent) != nullptr; };
-  if (std::none_of(fused->axes.begin(), fused->axes.end(), is_static)) return;
-  std::copy_if(fused->axes.begin(), fused->axes.end(), std::back_inserter(*batch),
-               std::not_fn(is_static));
-  std::erase_if(fused->axes, std::not_fn(is_static));
+// Dynamic axes of several that are fused become batch axes.
+void SplitBatch(FusedAxes* fused, std::vector<const BlockIter*>* batch) {
+  std::vector<Expr> extents;
+  for (const BlockIter* axis : fused->axes) extents.push_back(axis->extent);
+  std::vector<size_t> dynamic = DynamicBesideStatic(extents);
+  for (size_t i : dynamic) batch->push_back(fused->axes[i]);
+  for (size_t i = dynamic.size(); i-- > 0;)
+    fused->axes.erase(fused->axes.begin() + static_cast<std::ptrdiff_t>(dynamic[i]));
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
       Refuse("block " + block_name + " has no rows, no columns or no sum");
     std::vector<const BlockIter*> batch;
-    SetDynamicApart(&rows, &batch);
-    SetDynamicApart(&columns, &batch);
+    SplitBatch(&rows, &batch);
+    SplitBatch(&columns, &batch);
     arith::Analyzer analyzer;
     if (!analyzer.CanProve(steps.extent() >= Expr(1)))
       Refuse("the sum of block " + block_name + " may be one of nothing, which has no result");

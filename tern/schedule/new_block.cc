@@ -88,4 +88,11 @@ Stmt NewBlock::Finish(Stmt init, Stmt body) const {
   return loops_.Around(BlockNode::Make(name_, iters_, std::move(init), std::move(body)));
 }
 
+std::vector<size_t> DynamicBesideStatic(const std::vector<Expr>& extents) {
+  std::vector<size_t> dynamic;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (!ir::AsConstInt(extents[i])) dynamic.push_back(i);
+  return dynamic.size() < extents.size() ? dynamic : std::vector<size_t>{};
+}
+
 }  // namespace tern::schedule

@@ -51,6 +51,10 @@ class NewBlock {
   std::vector<tir::BlockIter> iters_;
 };
 
+// Of the extents of several M or N axes, the numbers of the dynamic ones where others are static:
+// these axes are a batch of GEMMs of the static ones.
+std::vector<size_t> DynamicBesideStatic(const std::vector<tir::Expr>& extents);
+
 }  // namespace tern::schedule
 
 #endif  // TERN_SCHEDULE_NEW_BLOCK_H_

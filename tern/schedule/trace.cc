@@ -20,15 +20,15 @@ std::string Trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-// The parts between commas that are not in parentheses; none of nothing.
+// The parts between commas that are not in parentheses or braces; none of nothing.
 std::vector<std::string> SplitList(const std::string& text) {
   std::vector<std::string> items;
   if (Trimmed(text).empty()) return items;
   std::string item;
   int depth = 0;
   for (char c : text + ",") {
-    if (c == '(') ++depth;
-    if (c == ')') --depth;
+    if (c == '(' || c == '{') ++depth;
+    if (c == ')' || c == '}') --depth;
     if (c != ',' || depth > 0) {
       item += c;
       continue;
@@ -104,6 +104,13 @@ const std::map<std::string, Primitive>& Primitives() {
       {"loop_partition",
        {2, 2, 2, [](S s, T t) { s->LoopPartition(t.args[0], Number(t.args[1]), t.results); }}},
       {"pipeline", {2, kAny, 0, ApplyPipeline}},
+      {"plan",
+       {2, 3, 0,
+        [](S, T) {
+          Refuse(
+              "a plan is carried out by the schedule rules: its section has no other steps, and "
+              "the default schedules are not turned off");
+        }}},
       {"reorder", {1, kAny, 0, [](S s, T t) { s->Reorder(t.args); }}},
       {"reverse_compute_at",
        {2, 2, kAny, [](S s, T t) { s->ReverseComputeAt(t.args[0], t.args[1], t.results); }}},

@@ -275,9 +275,11 @@ class Parser : public ExprParser {
   // The words up to the end of the line, as tern/schedule reads them.
   std::string ParseStep() {
     std::string step;
+    int depth = 0;  // of braces
     do {
       if (AtEnd()) Unexpected("'}'");
       const Token& token = Next();
+      depth += token.text == "{" ? 1 : token.text == "}" ? -1 : 0;
       if (token.kind == Token::Kind::kString)
         Fail(token.span, "a step takes names and integers, not the string " + Spell(token) +
                              "; names stand without quotes");
@@ -285,7 +287,7 @@ class Parser : public ExprParser {
       if (is_word && !step.empty() && std::isalnum(static_cast<unsigned char>(step.back())))
         step += " ";
       step += token.text == "=" ? " = " : token.text == "," ? ", " : token.text;
-    } while (!Is("}") && !Peek().first_on_line);
+    } while (depth > 0 || (!Is("}") && !Peek().first_on_line));
     return step;
   }
 

@@ -6,6 +6,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/new_block.h"
 #include "tern/schedule/rules/row_chains.h"
 
 namespace tern::schedule {
@@ -275,19 +276,20 @@ class Describer {
         apart |= in_a != in_b;
       }
     }
-    SetDynamicApart(AxisRole::kM);
-    SetDynamicApart(AxisRole::kN);
+    SplitBatch(AxisRole::kM);
+    SplitBatch(AxisRole::kN);
     return sums && apart;
   }
 
-  // Of several M or N axes the dynamic ones are batch axes of a matmul of the static ones.
-  void SetDynamicApart(AxisRole role) {
-    auto is_static = [&](const BlockAxis& axis) {
-      return axis.role == role && ir::AsConstInt(axis.extent);
-    };
-    if (std::none_of(info_.axes.begin(), info_.axes.end(), is_static)) return;
-    for (BlockAxis& axis : info_.axes)
-      if (axis.role == role && !is_static(axis)) axis.role = AxisRole::kBatch;
+  void SplitBatch(AxisRole role) {
+    std::vector<size_t> axes;
+    std::vector<Expr> extents;
+    for (size_t i = 0; i < info_.axes.size(); ++i) {
+      if (info_.axes[i].role != role) continue;
+      axes.push_back(i);
+      extents.push_back(info_.axes[i].extent);
+    }
+    for (size_t i : DynamicBesideStatic(extents)) info_.axes[axes[i]].role = AxisRole::kBatch;
   }
 
   bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <set>
 
+#include "tern/ffi/text.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/inline_producers.h"
+#include "tern/tir/schedule_steps.h"
 
 namespace tern::schedule {
 
@@ -14,10 +17,67 @@ using namespace tern::tir;
 
 namespace {
 
+// A plan that the function asks for, and where.
+struct Asked {
+  PlanRequest request;
+  ScheduleStep step;
+  bool taken = false;
+  std::vector<std::string> refusals = {};
+};
+
+bool IsPlan(const ScheduleStep& step) { return step.text.starts_with("plan("); }
+
+// Whether the schedule of a function is plans, and nothing else.
+bool AsksForPlans(const PrimFunc& function) {
+  if (!HasSchedule(function)) return false;
+  const auto& steps = function->attrs.at(attr::kSchedule).As<ScheduleSteps>()->steps;
+  return !steps.empty() && std::all_of(steps.begin(), steps.end(), IsPlan);
+}
+
+[[noreturn]] void RefuseAsked(const PrimFunc& function, const ScheduleStep& step,
+                              const std::string& why) {
+  TERN_THROW(ScheduleError) << ir::At(step.span) << "the schedule of " << function->name
+                            << " does not apply: " << step.text << ": " << why;
+}
+
+// The plans, and the function without them.
+std::vector<Asked> TakePlans(PrimFunc* function) {
+  std::vector<Asked> asked;
+  if (!AsksForPlans(*function)) return asked;
+  for (const ScheduleStep& step :
+       (*function)->attrs.at(attr::kSchedule).As<ScheduleSteps>()->steps) {
+    try {
+      asked.push_back({PlanRequest::Parse(Step::Parse(step.text)), step});
+    } catch (const Error& error) {
+      if (error.kind() != "ScheduleError") throw;
+      RefuseAsked(*function, step, error.message());
+    }
+  }
+  auto bare = ffi::Make<PrimFuncNode>(**function);
+  bare->attrs.erase(attr::kSchedule);
+  bare->attrs.erase(attr::kScheduleFor);
+  *function = PrimFunc(bare);
+  return asked;
+}
+
+// The plan that is asked for a block, or null.
+Asked* AskedFor(const BlockInfo& block, const TargetInfo& target, std::vector<Asked>* asked) {
+  std::vector<const Rule*> rules = RulesFor(block.kind, target);
+  for (Asked& one : *asked) {
+    const PlanRequest& request = one.request;
+    bool means = request.block.empty()
+                     ? std::any_of(rules.begin(), rules.end(),
+                                   [&](const Rule* rule) { return request.Means(*rule); })
+                     : request.block == block.name;
+    if (means) return &one;
+  }
+  return nullptr;
+}
+
 // Why a function is not for the rules, or "".
 std::string WhyNot(const PrimFunc& function) {
   if (function->attrs.count(attr::kTarget) == 0) return "it has no target";
-  if (HasSchedule(function)) return "it has a schedule of its own";
+  if (HasSchedule(function) && !AsksForPlans(function)) return "it has a schedule of its own";
   if (HasFlag(function, attr::kMayAlias)) return "its tensors may overlap";
   for (const ForNode* loop : LoopsIn(function->body)) {
     if (loop->for_kind != ForKind::kSerial)
@@ -44,14 +104,27 @@ BlockInfo FindInfo(const Schedule& schedule, const BlockInfo& block) {
   return {};
 }
 
-// Rows of blocks first: where no rule takes them together, each is a block like any other.
-void ApplyToBlocks(Schedule* schedule, const MachineFacts& facts,
+// The rules, or the plan that is asked for; where no rule takes the plan, the others.
+RuleResult ApplyToBlock(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                        std::vector<Asked>* asked) {
+  if (Asked* one = AskedFor(block, target, asked)) {
+    RuleResult result = ApplyRules(schedule, block, target, &one->request);
+    one->taken |= !result.rule.empty();
+    if (!result.rule.empty()) return result;
+    for (const std::string& why : result.passed_over)
+      one->refusals.push_back(block.name + " (" + result.kind + ") is not for " + why);
+  }
+  return ApplyRules(schedule, block, target);
+}
+
+// Row chains first: where no rule takes them together, each is a block like any other.
+void ApplyToBlocks(Schedule* schedule, const TargetInfo& target, std::vector<Asked>* asked,
                    std::vector<RuleResult>* results) {
   std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function());
   std::set<std::string> done;
   for (const BlockInfo& block : blocks) {
     if (block.members.empty()) continue;
-    RuleResult result = ApplyRules(schedule, block, facts);
+    RuleResult result = ApplyToBlock(schedule, block, target, asked);
     if (!result.rule.empty()) {
       done.insert(block.name);
       done.insert(block.members.begin(), block.members.end());
@@ -63,8 +136,16 @@ void ApplyToBlocks(Schedule* schedule, const MachineFacts& facts,
     block.members.clear();
     // It may have become a part of another one.
     if (BlockInfo info = FindInfo(*schedule, block); !info.name.empty())
-      results->push_back(ApplyRules(schedule, info, facts));
+      results->push_back(ApplyToBlock(schedule, info, target, asked));
   }
+}
+
+// "{tile_m = 8}: 1.3e+06 cycles predicted, at least 1.1e+06"
+std::string Describe(const Plan& plan) {
+  std::string text = plan.str();
+  if (plan.cycles > 0) text += ": " + CyclesText(plan.cycles) + " cycles predicted";
+  if (plan.cycles > 0 && plan.limit > 0) text += ", at least " + CyclesText(plan.limit);
+  return text;
 }
 
 }  // namespace
@@ -75,23 +156,32 @@ std::string Explanation::str(const std::string& function) const {
   for (const RuleResult& result : results) {
     text += "  # " + result.block + " (" + result.kind +
             "): " + (result.rule.empty() ? "no rule" : "rule " + result.rule) + "\n";
+    for (size_t i = 0; i < result.plans.size(); ++i)
+      text += std::string("  #   ") + (i ? "next " : "plan ") + Describe(result.plans[i]) + "\n";
     for (const std::string& other : result.passed_over) text += "  #   not " + other + "\n";
     for (const Step& step : result.steps.steps) text += "  " + step.str() + "\n";
   }
   return text + "}\n";
 }
 
-PrimFunc ApplyDefaultSchedule(const PrimFunc& function, Explanation* explanation) {
+PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   Explanation own;
   Explanation& told = explanation ? *explanation : own;
-  told.left_alone = WhyNot(function);
-  if (!told.left_alone.empty()) return function;
-  auto facts = MachineFacts::Of(function->attrs.at(attr::kTarget).As<target::Target>());
+  told.left_alone = WhyNot(given);
+  if (!told.left_alone.empty()) return given;
+  PrimFunc function = given;
+  std::vector<Asked> asked = TakePlans(&function);
+  auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
   Schedule schedule(function);
-  if (!facts.is_device) InlineProducers(&schedule, &told.results);
-  ApplyToBlocks(&schedule, facts, &told.results);
+  if (!target.is_device) InlineProducers(&schedule, &told.results);
+  ApplyToBlocks(&schedule, target, &asked, &told.results);
+  for (const Asked& one : asked)
+    if (!one.taken)
+      RefuseAsked(function, one.step,
+                  one.refusals.empty() ? "no block of the function is for this rule on this target"
+                                       : ffi::Join(one.refusals));
   if (schedule.trace().steps.empty()) return function;
-  return facts.is_device ? BindOtherThreads(schedule.function()) : schedule.function();
+  return target.is_device ? BindOtherThreads(schedule.function()) : schedule.function();
 }
 
 }  // namespace tern::schedule

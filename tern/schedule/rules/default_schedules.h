@@ -27,9 +27,10 @@ struct Explanation {
   std::string str(const std::string& function) const;
 };
 
-// Asks the rules of the function's target for every block. Left alone are functions without a
-// target, those with a schedule of their own, those in which a loop is not serial, and those whose
-// tensors may overlap.
+// Asks the rules of the function's target for every block. A schedule section of plans alone,
+// plan(RULE, {tile_m = 8}), says which rules and plans are used. Left alone are functions without a
+// target, those with another schedule of their own, those in which a loop is not serial, and those
+// whose tensors may overlap.
 tir::PrimFunc ApplyDefaultSchedule(const tir::PrimFunc& function,
                                    Explanation* explanation = nullptr);
 

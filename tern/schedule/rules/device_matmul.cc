@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of matrices on devices with blocks of threads: a block computes a tile of the result,
-// each of its threads a smaller one in registers, from parts of the operands in shared memory.
+// GEMM on devices with thread blocks, and convolutions as implicit GEMM:
+//
+//   for batch, ib, jb                        blockIdx.z, .y, .x: tile_m x tile_n of C
+//     for lo, blocks of tile_k, pipelined in `stages`
+//       A_shared, B_shared = copies          by all threads, vectors
+//       for iy, jx                           threadIdx.y, .x
+//         acc[thread_m, thread_n] += A_shared * B_shared
+//     C = epilogue(acc)
+//
+// Cycles: FMAs * (1 + loads of shared memory for each) * idle part of the device. M, N and K that
+// no tile divides are padded while they are copied. Declines dynamic extents other than the batch,
+// and GEMMs smaller than a tile.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/product.h"
+#include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 
@@ -17,64 +28,104 @@ namespace {
 
 using Names = Schedule::Names;
 
-// A thread adds that many products at a time, of vectors along the sum.
+// K that a thread takes at a time, as vectors where A is K-contiguous.
 constexpr int64_t kGroup = 4;
+// Smaller M or N, and K, are not worth a tile.
+constexpr int64_t kLeastSide = 24, kLeastK = 8;
+constexpr int64_t kMostStages = 4;
+// Threads of a block, for the cost model.
+constexpr double kThreads = 256;
 
-// What a block of threads computes: threads along each axis, and the tile of each.
-struct Tiles {
-  int64_t threads = 16, tile = 8, steps = 8, stages = 1;
+struct ThreadBlockGemmPlan : PlanCost {
+  int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // of a thread block, in shared memory
+  int64_t thread_m = 0, thread_n = 0;          // of a thread, accumulators in registers
+  int64_t stages = 1;                          // of the pipeline of copies to shared memory
 
-  int64_t side() const { return threads * tile; }
-  int64_t StageBytes(const Product& product) const {
-    // Rows along the sum are padded, so that they start on different banks.
-    int64_t padded = steps + kGroup;
-    return side() * (product.left.sum_is_last() ? padded : steps) * product.left.bytes() +
-           (side() + kGroup) * steps * product.right.bytes();
+  static const std::vector<PlanField<ThreadBlockGemmPlan>>& Fields() {
+    using P = ThreadBlockGemmPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m},     {"tile_n", &P::tile_n},     {"tile_k", &P::tile_k},
+        {"thread_m", &P::thread_m}, {"thread_n", &P::thread_n}, {"stages", &P::stages}};
+    return fields;
+  }
+  int64_t threads_m() const { return tile_m / thread_m; }
+  int64_t threads_n() const { return tile_n / thread_n; }
+  int64_t threads() const { return threads_m() * threads_n(); }
+  int64_t StageBytes(const Gemm& gemm) const {
+    // K-contiguous rows of A are padded, so that they start on different banks.
+    int64_t padded = tile_k + (gemm.a.k_contiguous() ? kGroup : 0);
+    return tile_m * padded * gemm.a.bytes() + (tile_n + kGroup) * tile_k * gemm.b.bytes();
   }
 };
+using P = ThreadBlockGemmPlan;
 
-// The largest that divide the sizes and leave enough blocks for a large device.
-std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts) {
-  constexpr int64_t kEnoughBlocks = 128, kMostStages = 4;
-  constexpr Tiles kChoices[] = {{16, 8, 8}, {16, 4, 8}, {16, 4, 4}, {8, 4, 4}};
-  std::optional<Tiles> best;
-  for (const Tiles& choice : kChoices) {
-    bool divides = product.rows % choice.side() == 0 && product.columns % choice.side() == 0 &&
-                   product.steps % choice.steps == 0;
-    if (!divides || choice.threads * choice.threads > facts.max_threads) continue;
-    int64_t stages = facts.shared_bytes / choice.StageBytes(product);
-    if (stages < 1) continue;
-    best = choice;
+// Multiples that M, N and K are padded to where no tile divides them.
+GemmMultiples PaddingOf(const Gemm& gemm) {
+  auto side = [](int64_t extent) -> int64_t { return extent > 64 ? 64 : 32; };
+  return {side(gemm.m), side(gemm.n), kLeastK};
+}
+
+// As they are padded.
+struct GemmExtents {
+  int64_t m, n, k;
+};
+
+// FMAs with what a thread loads for each from shared memory; too few thread blocks leave a part of
+// the device idle.
+void SetCost(const GemmExtents& padded, const Gemm& gemm, const TargetInfo& target, P* plan) {
+  auto m = static_cast<double>(plan->thread_m), n = static_cast<double>(plan->thread_n);
+  auto blocks = static_cast<double>((padded.m / plan->tile_m) * (padded.n / plan->tile_n));
+  auto busy = static_cast<double>(target.busy_blocks);
+  double fma = static_cast<double>(padded.m) * static_cast<double>(padded.n * padded.k) *
+               static_cast<double>(gemm.batch) / (busy * kThreads);
+  plan->cycles = fma * (1 + (m + n) / (m * n) + 1 / static_cast<double>(plan->tile_k * 8)) *
+                 std::max(1.0, busy / blocks);
+}
+
+std::vector<P> EnumeratePlans(const Gemm& gemm, const GemmExtents& padded, const TargetInfo& target,
+                              const Wanted<P>& want) {
+  struct Choice {
+    int64_t threads, thread_tile, tile_k;  // along M and along N
+  };
+  std::vector<P> plans;
+  for (const Choice& choice : {Choice{16, 8, 8}, {16, 4, 8}, {16, 4, 4}, {8, 4, 4}}) {
+    P plan;
+    plan.tile_m = plan.tile_n = choice.threads * choice.thread_tile;
+    plan.thread_m = plan.thread_n = choice.thread_tile;
+    plan.tile_k = choice.tile_k;
+    int64_t fitting = target.shared_bytes / plan.StageBytes(gemm);
+    bool divides =
+        padded.m % plan.tile_m == 0 && padded.n % plan.tile_n == 0 && padded.k % plan.tile_k == 0;
+    if (!divides || plan.threads() > target.max_threads || fitting < 1) continue;
     // Devices with warps hide latencies by copying ahead.
-    while (facts.warp_size > 0 && best->stages * 2 <= std::min(stages, kMostStages))
-      best->stages *= 2;
-    int64_t blocks = product.rows / choice.side() * (product.columns / choice.side());
-    if (blocks >= kEnoughBlocks) break;
+    while (target.warp_size > 0 && plan.stages * 2 <= std::min(fitting, kMostStages))
+      plan.stages *= 2;
+    plan.stages = want.Or(&P::stages, plan.stages);
+    if (plan.stages < 1 || plan.stages > fitting) continue;
+    SetCost(padded, gemm, target, &plan);
+    plans.push_back(plan);
   }
-  return best;
+  return plans;
 }
 
 class MatmulScheduler {
  public:
-  MatmulScheduler(Schedule* schedule, const std::string& block, const Product& product,
-                  const Tiles& tiles, const MachineFacts& facts)
-      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), facts_(facts) {}
+  MatmulScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
+                  const TargetInfo& target)
+      : schedule_(*schedule), block_(block), gemm_(gemm), plan_(plan), target_(target) {}
 
   void Run() {
-    std::string reader = SoleReader(schedule_, block_, product_.result);
-    if (!reader.empty()) schedule_.SetScope(product_.result->name, "local");
+    std::string reader = KeepAccumulators(&schedule_, block_, gemm_, "local");
     Tile();
-    if (reader.empty())
-      reader = schedule_.CacheWrite(block_, product_.result->name, "local", Name("acc"));
-    Copies left = Copy(product_.left), right = Copy(product_.right);
+    Copies left = Copy(gemm_.a), right = Copy(gemm_.b);
     Names out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
     std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     BindThreads(init);
     BindThreads(block_);
-    Keep(right, product_.right);
-    Keep(left, product_.left);
-    Share(left.shared, product_.left);
-    Share(right.shared, product_.right);
+    Keep(right, gemm_.b);
+    Keep(left, gemm_.a);
+    Share(left.shared, gemm_.a);
+    Share(right.shared, gemm_.b);
     for (const char* loop : {"it", "jt"}) {
       schedule_.Unroll(LoopOf(init, Name(loop)));
       schedule_.Unroll(At(loop));
@@ -82,7 +133,7 @@ class MatmulScheduler {
     schedule_.Unroll(At("lg"));
     schedule_.Unroll(At("li"));
     Store(reader, out);
-    int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
+    int64_t stages = std::min(plan_.stages, gemm_.k / plan_.tile_k);
     if (stages > 1)
       Try(&schedule_,
           [&](Schedule* attempt) { attempt->Pipeline(At("lo"), {0, 0, stages - 1}, {0}); });
@@ -97,21 +148,21 @@ class MatmulScheduler {
   std::string At(const std::string& what) const { return LoopOf(block_, Name(what)); }
 
   void Tile() {
-    int64_t threads = tiles_.threads, tile = tiles_.tile;
-    schedule_.Split(LoopOf(block_, product_.row), {threads, tile},
+    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.threads_m(), plan_.thread_m},
                     {Name("ib"), Name("iy"), Name("it")});
-    schedule_.Split(LoopOf(block_, product_.column), {threads, tile},
+    schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.threads_n(), plan_.thread_n},
                     {Name("jb"), Name("jx"), Name("jt")});
-    schedule_.Split(LoopOf(block_, product_.sum), {tiles_.steps / kGroup, kGroup},
+    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k / kGroup, kGroup},
                     {Name("lo"), Name("lg"), Name("li")});
-    Names order = Around(block_, product_.batch);
+    Names order = Around(block_, gemm_.loops.batch);
     for (const char* loop : {"ib", "jb", "lo", "iy", "jx", "lg", "li", "it", "jt"})
       order.push_back(At(loop));
     schedule_.Reorder(order);
     schedule_.Bind(At("ib"), "blockIdx.y");
     schedule_.Bind(At("jb"), "blockIdx.x");
-    if (!product_.batch.empty())
-      schedule_.Bind(LoopOf(block_, FuseLoops(&schedule_, block_, product_.batch)), "blockIdx.z");
+    if (!gemm_.loops.batch.empty())
+      schedule_.Bind(LoopOf(block_, FuseLoops(&schedule_, block_, gemm_.loops.batch)),
+                     "blockIdx.z");
   }
   void BindThreads(const std::string& block) {
     schedule_.Bind(LoopOf(block, Name("iy")), "threadIdx.y");
@@ -119,28 +170,28 @@ class MatmulScheduler {
   }
 
   // What is computed only to be multiplied is computed on the way.
-  Copies Copy(const Factor& factor) {
-    std::string shared = schedule_.CacheRead(block_, factor.name, "shared");
-    InlineMakers(&schedule_, shared);
+  Copies Copy(const GemmOperand& operand) {
+    std::string shared = schedule_.CacheRead(block_, operand.name, "shared");
+    FusePrologue(&schedule_, shared);
     return {shared, schedule_.CacheRead(block_, shared, "local")};
   }
-  // What a thread needs of shared memory for some steps is in registers. Lanes of a row read the
-  // same elements of the left factor, and neighbours of the right one.
-  void Keep(const Copies& copies, const Factor& factor) {
-    bool grouped = factor.sum_is_last() && factor.is_left;
+  // What a thread needs of shared memory is in registers: A for kGroup of K where it is
+  // K-contiguous, B for one.
+  void Keep(const Copies& copies, const GemmOperand& operand) {
+    bool grouped = operand.k_contiguous() && operand.is_a;
     Names made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
     for (const std::string& loop : made)
       loop == made.back() ? schedule_.Vectorize(LoopOf(copies.local, loop))
                           : schedule_.Unroll(LoopOf(copies.local, loop));
   }
 
-  // All threads copy a part of a factor, as many bytes at once as there can be.
-  void Share(const std::string& copy, const Factor& factor) {
-    const std::string prefix = factor.is_left ? "as" : "bs";
+  // All threads copy a tile of an operand, as wide vectors as there can be.
+  void Share(const std::string& copy, const GemmOperand& operand) {
+    const std::string prefix = operand.is_a ? "as" : "bs";
     Names made = schedule_.ComputeAt(copy, At("lo"));
     int64_t rank = static_cast<int64_t>(AllocatedBuffer(copy)->shape.size());
-    if (factor.sum_is_last() && !factor.is_left) {
-      // Neighbours along the columns are what is read.
+    if (operand.k_contiguous() && !operand.is_a) {
+      // N becomes contiguous, as it is read.
       std::string from, to;
       for (int64_t d = 0; d < rank; ++d) {
         from += (d ? ", d" : "d") + std::to_string(d);
@@ -150,14 +201,14 @@ class MatmulScheduler {
       schedule_.TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
     }
     // Rows are whole vectors, and of wide elements they start on different banks.
-    if (factor.sum_is_last() && rank > 1)
-      schedule_.StorageAlign(copy, rank - 2, 8, factor.bytes() >= 4 ? 4 : 0);
-    int64_t elements = tiles_.side() * tiles_.steps, threads = tiles_.threads * tiles_.threads;
-    int64_t last = factor.sum_is_last() ? tiles_.steps : tiles_.side();
-    int64_t lanes = facts_.vector_bytes > 0 ? facts_.vector_bytes / factor.bytes() : 1;
-    while (lanes > 1 && (last % lanes != 0 || elements < lanes * threads)) lanes /= 2;
+    if (operand.k_contiguous() && rank > 1)
+      schedule_.StorageAlign(copy, rank - 2, 8, operand.bytes() >= 4 ? 4 : 0);
+    int64_t side = operand.is_a ? plan_.tile_m : plan_.tile_n;
+    int64_t elements = side * plan_.tile_k, last = operand.k_contiguous() ? plan_.tile_k : side;
+    int64_t lanes = target_.vector_bytes > 0 ? target_.vector_bytes / operand.bytes() : 1;
+    while (lanes > 1 && (last % lanes != 0 || elements < lanes * plan_.threads())) lanes /= 2;
     std::string all = FuseLoops(&schedule_, copy, made);
-    std::vector<int64_t> factors = {tiles_.threads, tiles_.threads};
+    std::vector<int64_t> factors = {plan_.threads_m(), plan_.threads_n()};
     Names names = {Name(prefix), Name(prefix + "y"), Name(prefix + "x")};
     if (lanes > 1) {
       factors.push_back(lanes);
@@ -174,10 +225,10 @@ class MatmulScheduler {
   }
 
   void Store(const std::string& block, const Names& made) {
-    int64_t tile = tiles_.tile, lanes = facts_.vector_bytes > 0 ? 4 : 1;
+    int64_t lanes = target_.vector_bytes > 0 ? 4 : 1;
     size_t count = made.size();
-    schedule_.Split(LoopOf(block, made[count - 2]), {tile}, {Name("cy"), Name("cr")});
-    schedule_.Split(LoopOf(block, made[count - 1]), {tile / lanes, lanes},
+    schedule_.Split(LoopOf(block, made[count - 2]), {plan_.thread_m}, {Name("cy"), Name("cr")});
+    schedule_.Split(LoopOf(block, made[count - 1]), {plan_.thread_n / lanes, lanes},
                     {Name("cx"), Name("cc"), Name("cv")});
     Names order;
     for (const char* loop : {"cy", "cx", "cr", "cc", "cv"})
@@ -192,68 +243,66 @@ class MatmulScheduler {
 
   Schedule& schedule_;
   std::string block_;
-  const Product& product_;
-  const Tiles& tiles_;
-  const MachineFacts& facts_;
+  const Gemm& gemm_;
+  const P& plan_;
+  const TargetInfo& target_;
 };
 
-bool TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<Product> product = ProductOf(*schedule, block);
-  std::optional<Tiles> tiles = product ? ChooseTiles(*product, facts) : std::nullopt;
-  if (!tiles) return false;
-  MatmulScheduler(schedule, block.name, *product, *tiles, facts).Run();
-  return true;
+std::vector<P> ThreadBlockPlans(Schedule* schedule, const BlockInfo& block,
+                                const TargetInfo& target, const Wanted<P>& want) {
+  Gemm gemm = RequireGemm(*schedule, block.name, Sizes::kStatic);
+  std::vector<P> plans = EnumeratePlans(gemm, {gemm.m, gemm.n, gemm.k}, target, want);
+  if (!plans.empty()) return plans;
+  auto check = [](const char* axis, int64_t extent, int64_t least) {
+    if (extent < least)
+      Refuse(std::string(axis) + " is " + std::to_string(extent) +
+             ", and a tile is worth it from " + std::to_string(least) + " on");
+  };
+  check("M", gemm.m, kLeastSide);
+  check("N", gemm.n, kLeastSide);
+  check("K", gemm.k, kLeastK);
+  GemmMultiples to = PaddingOf(gemm);
+  plans = EnumeratePlans(
+      gemm, {RoundUp(gemm.m, to.m), RoundUp(gemm.n, to.n), RoundUp(gemm.k, to.k)}, target, want);
+  if (plans.empty())
+    Refuse("no tile suits " + std::to_string(target.max_threads) + " threads and " +
+           std::to_string(target.shared_bytes) + " bytes of shared memory");
+  return plans;
 }
 
-// Sizes that are no multiples of a tile are extended with zeros, which no array is made for either.
-// Refuses where that cannot be done.
-void TilePaddedMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  constexpr int64_t kLeast = 24, kSmall = 32, kSide = 64, kSteps = 8;
-  if (TileMatmul(schedule, block, facts)) return;
-  std::vector<int64_t> factors;
-  for (const BlockAxis& axis : block.axes) {
-    const int64_t* extent = ir::AsConstInt(axis.extent);
-    bool sum = axis.role == AxisRole::kK;
-    int64_t least = axis.role == AxisRole::kBatch ? 0 : sum ? kSteps : kLeast;
-    if (!extent) Refuse("the extent of axis " + axis.var.name() + " is dynamic");
-    if (*extent < least)
-      Refuse("axis " + axis.var.name() + " has " + std::to_string(*extent) +
-             " elements, and a tile is worth it from " + std::to_string(least) + " on");
-    factors.push_back(axis.role == AxisRole::kBatch ? 1
-                      : sum                         ? kSteps
-                      : *extent > kSide             ? kSide
-                                                    : kSmall);
-  }
-  PadProduct(schedule, block, factors);
-  BlockInfo padded = DescribeBlock(FindBlockNamed(*schedule, block.name));
-  RequireProduct(*schedule, padded);
-  if (!TileMatmul(schedule, padded, facts))
-    Refuse("no tile suits " + std::to_string(facts.max_threads) + " threads and " +
-           std::to_string(facts.shared_bytes) + " bytes of shared memory");
+// Where tiles do not divide M, N and K, zeros are added while they are copied to shared memory.
+void ApplyThreadBlock(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
+                      const P& plan) {
+  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
+  if (gemm.m % plan.tile_m != 0 || gemm.n % plan.tile_n != 0 || gemm.k % plan.tile_k != 0)
+    gemm = PadGemm(schedule, block, PaddingOf(gemm), Sizes::kStatic);
+  MatmulScheduler(schedule, block.name, gemm, plan, target).Run();
 }
 
-// The windows are gathered while they are copied to shared memory: no array of them is made.
-void TileConvolution(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+// The convolution windows are gathered while they are copied to shared memory.
+std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                             const Wanted<P>& want) {
   schedule->Im2col(block.name);
-  TilePaddedMatmul(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts);
+  return ThreadBlockPlans(schedule, block, target, want);
 }
 
 }  // namespace
 
 void RegisterDeviceMatmulRules() {
-  auto has_shared_memory = [](const MachineFacts& facts) { return facts.has_shared_memory(); };
+  auto has_shared_memory = [](const TargetInfo& target) { return target.has_shared_memory(); };
   RegisterRule({.name = "thread_block_matmul",
                 .description = "block tiles of A and B in shared memory, accumulators in registers",
                 .kinds = {BlockKind::kMatmul},
                 .fits = has_shared_memory,
                 .priority = 20,
-                .apply = TilePaddedMatmul});
+                .planned = Planned<P>(ThreadBlockPlans, ApplyThreadBlock)});
   RegisterRule({.name = "thread_block_implicit_gemm",
                 .description = "implicit GEMM: im2col fused into the copies to shared memory",
                 .kinds = {BlockKind::kConvolution},
                 .fits = has_shared_memory,
                 .priority = 20,
-                .apply = TileConvolution});
+                .planned = Planned<P>(ImplicitPlans, ApplyThreadBlock)});
 }
 
 }  // namespace tern::schedule

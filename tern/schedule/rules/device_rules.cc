@@ -15,8 +15,8 @@ using namespace tern::tir;
 
 namespace {
 
-bool IsDevice(const MachineFacts& facts) { return facts.is_device && facts.max_threads > 0; }
-bool MovesVectors(const MachineFacts& facts) { return IsDevice(facts) && facts.vector_bytes > 0; }
+bool IsDevice(const TargetInfo& target) { return target.is_device && target.max_threads > 0; }
+bool MovesVectors(const TargetInfo& target) { return IsDevice(target) && target.vector_bytes > 0; }
 
 // Threads of a block: enough to hide latencies, few enough for many blocks.
 constexpr int64_t kThreads = 256;
@@ -47,12 +47,12 @@ int64_t PowerIn(int64_t number, int64_t limit) {
 
 // Lanes of a vector access along an axis, of the narrowest elements; 1 where the extent is no
 // multiple.
-int64_t MoveLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts) {
-  int64_t bytes = facts.vector_bytes;
+int64_t MoveLanes(const BlockInfo& block, size_t axis, const TargetInfo& target) {
+  int64_t bytes = target.vector_bytes;
   for (const BlockAccess& access : block.accesses)
     if (std::count(access.axes.begin(), access.axes.end(), axis) > 0)
       bytes = std::min<int64_t>(bytes, access.buffer->dtype.bytes());
-  return PowerIn(ConstExtent(block.axes[axis]), facts.vector_bytes / bytes);
+  return PowerIn(ConstExtent(block.axes[axis]), target.vector_bytes / bytes);
 }
 
 // Splits a loop over the grid: blockIdx.x and threadIdx.x.
@@ -72,12 +72,12 @@ void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::
 //   }
 //
 // Declines where no axis is contiguous in all accesses, or its extent is no multiple of a vector.
-void MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void MoveElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   LoopsByKind sorted = RequireAlone(*schedule, block);
   size_t axis = RequireVectorAxis(block, sorted);
   Schedule::Names loops = sorted.spatial;
   const std::string& loop = block.axes[axis].loop;
-  int64_t lanes = MoveLanes(block, axis, facts);
+  int64_t lanes = MoveLanes(block, axis, target);
   if (lanes == 1)
     Refuse("the contiguous axis " + block.axes[axis].var.name() + " is no multiple of a vector");
   MakeInnermost(schedule, block.name, loop, &loops);
@@ -87,7 +87,7 @@ void MoveElements(Schedule* schedule, const BlockInfo& block, const MachineFacts
   if (loops.empty()) Refuse("all elements are one vector");
   schedule->Vectorize(LoopOf(block.name, split.inner));
   SpreadOverThreads(schedule, block.name, FuseLoops(schedule, block.name, loops),
-                    std::min(kThreads, facts.max_threads));
+                    std::min(kThreads, target.max_threads));
 }
 
 // ---- Transposition
@@ -123,19 +123,19 @@ std::optional<Transposition> FindTransposition(const BlockInfo& block) {
 //
 // X_shared has an odd row stride, against bank conflicts. Declines where an extent is no static
 // multiple of 64, or shared memory does not suffice.
-void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<Transposition> across = FindTransposition(block);
   if (!across) Refuse("no tensor is read across the contiguous axis of the result");
   Schedule::Names outer = RequireAlone(*schedule, block).spatial;
   int64_t bytes = across->buffer->dtype.bytes();
   constexpr int64_t kTile = 64;
-  int64_t columns = std::min(kThreads, facts.max_threads) / kTile;
+  int64_t columns = std::min(kThreads, target.max_threads) / kTile;
   int64_t shared = kTile * (kTile + 1) * bytes;
   for (size_t axis : {across->written, across->read})
     if (!Divides(kTile, block.axes[axis].extent))
       Refuse("axis " + block.axes[axis].var.name() + " is no static multiple of a tile of " +
              std::to_string(kTile));
-  if (shared > facts.shared_bytes || columns < 1)
+  if (shared > target.shared_bytes || columns < 1)
     Refuse("a tile needs " + std::to_string(shared) + " bytes of shared memory and " +
            std::to_string(kTile) + " threads");
   const std::string &name = block.name, &written = block.axes[across->written].loop,
@@ -171,9 +171,9 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
 // ---- Rows
 
 // Threads per row of so many elements: a power of two of warps, four elements a thread or more.
-int64_t ThreadsForRow(int64_t length, int64_t lanes, const MachineFacts& facts) {
-  int64_t warp = std::max<int64_t>(facts.warp_size, 32), threads = warp;
-  int64_t most = std::min<int64_t>(512, facts.max_threads);
+int64_t ThreadsForRow(int64_t length, int64_t lanes, const TargetInfo& target) {
+  int64_t warp = std::max<int64_t>(target.warp_size, 32), threads = warp;
+  int64_t most = std::min<int64_t>(512, target.max_threads);
   while (threads * 2 <= most && threads * lanes * 4 <= length) threads *= 2;
   return threads;
 }
@@ -227,7 +227,7 @@ std::optional<size_t> ReducedRow(const BlockInfo& block) {
 //   }
 //
 // Declines: floats without `reassociate`, one output, rows below 64 elements, matmul with N > 1.
-void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   constexpr int64_t kLeastLength = 64;
   std::optional<size_t> axis = ReducedRow(block);
   if (!axis) Refuse("the one reduced axis is not the last one of what is read");
@@ -249,7 +249,7 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   std::string rows = FuseLoops(schedule, block.name, loops.spatial);
   schedule->Bind(LoopOf(block.name, rows), kBlockX);
   SpreadRow(schedule, block.name, loops.reduce[0],
-            ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts), 1);
+            ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, target), 1);
 }
 
 // ---- Few results of many steps
@@ -292,19 +292,19 @@ std::string ThreadLoop(const BlockInfo& block, const Schedule::Names& reduce) {
 //   for p bind(threadIdx.x) { S += P[p] }
 void ReduceInParts(Schedule* schedule, const std::string& name, const Schedule::Names& spatial,
                    const std::string& part, int64_t num_parts, const std::string& thread,
-                   int64_t threads, const MachineFacts& facts) {
+                   int64_t threads, const TargetInfo& target) {
   std::string parts =
       schedule->Rfactor(LoopOf(name, part), FreshBlockName(*schedule, name + "_parts"));
   Schedule::Names blocks = spatial;
   blocks.push_back(part);
   ShareSteps(schedule, parts, blocks, thread, threads);
-  ShareSteps(schedule, name, spatial, part, ThreadsForRow(num_parts, 1, facts));
+  ShareSteps(schedule, name, spatial, part, ThreadsForRow(num_parts, 1, target));
 }
 
 // grid_reduction: reductions to at most 32 outputs, of 64 steps or more each. One thread block per
 // output, or ReduceInParts from 64 steps a thread on. The order is fixed: the same bits in every
 // run.
-void ReduceAll(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void ReduceAll(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   RequireAnyOrder(*schedule, block);
   LoopsByKind loops = RequireAlone(*schedule, block);
   int64_t results = 1, steps = 1;
@@ -321,7 +321,7 @@ void ReduceAll(Schedule* schedule, const BlockInfo& block, const MachineFacts& f
            std::to_string(kManySteps) + " on");
   std::string thread = ThreadLoop(block, loops.reduce), part;
   int64_t length = StepsOf(block, thread), parts = 1;
-  int64_t threads = ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, facts);
+  int64_t threads = ThreadsForRow(length > 0 ? length : kUnknownExtent * 8, 1, target);
   std::erase(loops.reduce, thread);
   if (steps < 2 * kStepsOfThread * threads) {
     // One block does it.
@@ -349,7 +349,7 @@ void ReduceAll(Schedule* schedule, const BlockInfo& block, const MachineFacts& f
   if (part.empty())
     ShareSteps(schedule, block.name, loops.spatial, thread, threads);
   else
-    ReduceInParts(schedule, block.name, loops.spatial, part, parts, thread, threads, facts);
+    ReduceInParts(schedule, block.name, loops.spatial, part, parts, thread, threads, target);
 }
 
 // ---- Row fusion
@@ -380,13 +380,13 @@ std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names&
 
 // Copies a row that several blocks read to shared memory, if it fits.
 void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
-              const MachineFacts& facts, int64_t length, Schedule::Names* copies) {
+              const TargetInfo& target, int64_t length, Schedule::Names* copies) {
   int64_t bytes = 0;
   for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
     bytes += length * buffer->dtype.bytes();
     // Several blocks at a time hide what each waits for.
     constexpr int64_t kMost = 48 << 10, kForResults = 1024;
-    if (length == 0 || bytes + kForResults > std::min(kMost, facts.shared_bytes)) return;
+    if (length == 0 || bytes + kForResults > std::min(kMost, target.shared_bytes)) return;
     Try(schedule, [&](Schedule* attempt) {
       std::string copy;
       for (const std::string& name : blocks) {
@@ -420,8 +420,7 @@ Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
 }
 
 // Whether the sizes of buffers are known, and shared memory has room for all of them.
-bool FitShared(const Schedule& schedule, const Schedule::Names& buffers,
-               const MachineFacts& facts) {
+bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const TargetInfo& target) {
   constexpr int64_t kForResults = 1024;
   int64_t all = kForResults;
   for (const std::string& name : buffers) {
@@ -434,7 +433,7 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers,
     }
     all += bytes;
   }
-  return all <= facts.shared_bytes;
+  return all <= target.shared_bytes;
 }
 
 // row_per_thread_block: softmax, normalization.
@@ -446,7 +445,7 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers,
 //   }
 //
 // Declines: floats without `reassociate`, results that do not fit in shared memory.
-void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::string row = RowLoop(*schedule, block);
   if (row.empty()) Refuse("the loops of the rows are not the outer ones");
   RequireReassociate(*schedule);
@@ -456,7 +455,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
       length *= ConstExtent(block.axes[a]);
   Schedule::Names members = InlineElements(schedule, block), all = members, copies;
   all.push_back(block.name);
-  KeepRows(schedule, all, block.rows.size(), facts, length, &copies);
+  KeepRows(schedule, all, block.rows.size(), target, length, &copies);
   Schedule::Names shared = copies;
   for (const std::string& name : members) {
     BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
@@ -472,10 +471,10 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
     schedule->ComputeAt(members[i], LoopOf(block.name, row));
   for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
   // Which row it is of several dynamic axes cannot be told: all of them would be computed.
-  if (!FitShared(*schedule, shared, facts))
+  if (!FitShared(*schedule, shared, target))
     Refuse("a row does not fit in shared memory, or its size is dynamic");
 
-  int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, facts);
+  int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, target);
   all.insert(all.begin(), copies.begin(), copies.end());
   for (const std::string& name : all) {
     const BlockNode* node = FindBlockNamed(*schedule, name);
@@ -484,8 +483,8 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
     if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
     std::optional<size_t> axis = FindVectorAxis(info);
     std::string loop = own.loops.back()->var.name();
-    bool moves = axis && info.axes[*axis].loop == loop && facts.vector_bytes > 0;
-    int64_t lanes = moves ? MoveLanes(info, *axis, facts) : 1;
+    bool moves = axis && info.axes[*axis].loop == loop && target.vector_bytes > 0;
+    int64_t lanes = moves ? MoveLanes(info, *axis, target) : 1;
     SpreadRow(schedule, name, loop, threads, lanes);
   }
 }
@@ -494,7 +493,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const MachineFacts
 
 void RegisterDeviceRules() {
   RegisterDeviceMatmulRules();
-  auto has_shared_memory = [](const MachineFacts& facts) { return facts.has_shared_memory(); };
+  auto has_shared_memory = [](const TargetInfo& target) { return target.has_shared_memory(); };
   using K = BlockKind;
   RegisterRule(
       {.name = "row_per_thread_block",

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of matrices of narrow numbers on hosts, by instructions that add several products to
-// each of several wider sums.
+// GEMM of low precision (int8, int16, bfloat16) on hosts, by dot-product instructions: VNNI, AMX,
+// sdot, mmla.
+//
+//   B_packed = K-interleaved panels of B      prepacked where B is constant
+//   for ib, jb, in parallel                   block_m x block_n
+//     for io, jo, tiles of a block
+//       acc[tile_m, tile_n] = 0               vector or tile registers
+//       for lo, K of an instruction
+//         acc += A * B_packed                 tile_m * tile_n instructions
+//       C = epilogue(acc)
+//
+// Cycles: those of packed_matmul, in instructions. M, N and K are padded with zeros to whole tiles.
+// Declines types without instructions, floats without `reassociate`, fewer than 4 rows of a B that
+// is not constant, and padding that is more than 4 times the work.
 #ifndef TERN_SCHEDULE_RULES_DOT_MATMUL_H_
 #define TERN_SCHEDULE_RULES_DOT_MATMUL_H_
 
@@ -10,16 +22,16 @@
 #include <string>
 #include <vector>
 
-#include "tern/schedule/rules/machine_facts.h"
+#include "tern/schedule/rules/target_info.h"
 
 namespace tern::schedule {
 
-// The factors and sums of one instruction.
+// Operands and accumulators of one instruction.
 struct DotTypes {
   DataType left, right, sum;
   std::string name;  // in the names of its tensor intrinsics
-  std::function<bool(const MachineFacts&)> fits;
-  // What both factors are converted to when they are copied, where the instruction has them not.
+  std::function<bool(const TargetInfo&)> fits;
+  // The type that A and B are converted to when they are packed, if not theirs.
   std::optional<DataType> wide = {};
 };
 
@@ -28,16 +40,16 @@ struct DotTile {
   int64_t rows = 0, columns = 0;
 };
 
-// An instruction adds to `rows` x `columns` sums the products of as many steps as `step_bytes` of a
-// factor are. Of the packed right factor, word_bytes along the sum lie side by side for each of its
-// columns; what is more of a step is behind all columns.
+// An instruction adds to `rows` x `columns` accumulators, over as much K as `step_bytes` of an
+// operand are. Of packed B, word_bytes along K are contiguous for each column; what is more of a
+// step follows behind all columns.
 //
-// For each of the types T there are tensor intrinsics, whose sums are a row of numbers:
-//   PREFIX_T          sums += left * right; the left factor as it lies in memory
-// or, where there are tiles of R x C instructions, for all of the tile at once, since the compiler
-// would load factors again for each instruction:
-//   PREFIX_T_RxC, PREFIX_fill_T_RxC, PREFIX_store_T_RxC    sums = 0; memory = sums
-// and for packing, where W steps of N columns are such a row:
+// For each of the types T there are tensor intrinsics:
+//   PREFIX_T          acc += A * B; A as it is in memory
+// or, where there are tiles of R x C instructions, for the whole tile, since the compiler would
+// load operands again for each instruction:
+//   PREFIX_T_RxC, PREFIX_fill_T_RxC, PREFIX_store_T_RxC    acc = 0; memory = acc
+// and for packing W elements of K of N columns:
 //   interleave_TYPE_WxN, or interleave_TYPE_WIDE_WxN
 struct DotInstructions {
   std::string rule, description;  // of the rule
@@ -47,12 +59,12 @@ struct DotInstructions {
   int64_t rows = 1, columns = 0, step_bytes = 0, word_bytes = 0;
   // To choose from; none: as the vector registers have room for.
   std::vector<DotTile> tiles;
-  // Vectors of the left factor are loaded before they are needed, so that each has a register.
+  double tile_cycles = 16;  // of an instruction on a tile
+  // Vectors of A are loaded before they are needed, so that each has a register.
   bool left_in_registers = false;
 };
 
-// The rule: products of known sizes whose factors are of one of the types. Floats only where the
-// function says `reassociate`.
+// Registers the rule of such instructions.
 void RegisterDotMatmul(const DotInstructions& instructions);
 
 }  // namespace tern::schedule

@@ -22,8 +22,8 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/product.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
@@ -35,29 +35,34 @@ namespace {
 
 using Names = Schedule::Names;
 
-// Vectors of a tile, at most.
+// Vectors of output pixels of a tile.
 constexpr int64_t kMostVectors = 8;
-// Loops over the window are unrolled up to so many FMAs.
-constexpr int64_t kMostProducts = 256;
+// Taps of a window are unrolled where there are no more FMAs in them.
+constexpr int64_t kMostUnrolled = 256;
 
-// Cycles of one tap of the window. Vectors are unaligned, so each counts as two loads; of tiles
-// with equal cycles the one with fewer loads is better.
-double CyclesOf(const RegisterTile& tile, int64_t rows, int64_t columns) {
-  auto r = static_cast<double>(tile.rows), v = static_cast<double>(tile.vectors);
-  double step = std::max({r * v / kProductsPerCycle, (r + 2 * v) / kLoadsPerCycle,
-                          static_cast<double>(kProductLatency)});
-  int64_t tiles = rows / tile.rows * (RoundUp(columns, tile.columns()) / tile.columns());
+struct DirectConvolutionPlan : PlanCost {
+  int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: output channels, output pixels
+  int64_t vector = 0;              // lanes, along pixels
+
+  static const std::vector<PlanField<DirectConvolutionPlan>>& Fields() {
+    using P = DirectConvolutionPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n}, {"vector", &P::vector}};
+    return fields;
+  }
+};
+using P = DirectConvolutionPlan;
+
+// Cycles of all tiles at one tap of the window. Vectors are not aligned, so most are of two cache
+// lines; of tiles that take the same time, the one that loads less is better.
+double CyclesOf(const RegisterTile& tile, int64_t channels, int64_t pixels,
+                const TargetInfo& target) {
+  auto r = static_cast<double>(tile.m), v = static_cast<double>(tile.vectors);
+  double step = std::max({r * v / static_cast<double>(target.fma_per_cycle),
+                          (r + 2 * v) / static_cast<double>(target.loads_per_cycle),
+                          static_cast<double>(target.fma_latency)});
+  int64_t tiles = channels / tile.m * CeilDiv(pixels, tile.n());
   return step * static_cast<double>(tiles) * (1 + (r + 2 * v) / (r * v) / 16);
-}
-
-// The tile of output channels x vectors of pixels with the fewest cycles, of those that divide the
-// channels and fit the registers.
-RegisterTile ChooseTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
-  return CheapestTile(rows, kMostVectors, lanes, [&](const RegisterTile& tile) {
-    bool fits = rows % tile.rows == 0 &&
-                tile.rows * tile.vectors + tile.vectors + 1 <= std::max(registers, kLeastRegisters);
-    return fits ? CyclesOf(tile, rows, columns) : kNoTile;
-  });
 }
 
 // The loops of a flattened convolution.
@@ -102,37 +107,29 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
   return windows;
 }
 
-class HostWindows {
+class DirectConvolution {
  public:
-  HostWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts)
+  DirectConvolution(Schedule* schedule, const BlockInfo& block, const P& plan,
+                    const TargetInfo& target)
       : schedule_(*schedule),
         block_(block.name),
         result_(block.accesses[0].buffer),
-        facts_(facts) {}
+        target_(target),
+        tile_{plan.tile_m, plan.tile_n / plan.vector, plan.vector} {}
 
   void Run() {
-    int64_t lanes = facts_.vector_bytes / result_->dtype.bytes();
-    if (lanes < 2) Refuse("a vector has room for one " + result_->dtype.str() + " alone");
-    Schedule probe = schedule_;
-    Names made = probe.FlattenSpatial(block_, 1);
-    windows_ = Describe(probe, block_, made[0]);
-    tile_ = ChooseTile(windows_.rows, windows_.columns, lanes, facts_.vector_registers);
-    if (windows_.rows > kMostTileRows && tile_.rows < kMostTileRows / 2)
-      Refuse("registers hold tiles of " + std::to_string(tile_.rows) + " channels alone, of " +
-             std::to_string(windows_.rows));
-
     int64_t work = WorkOf(schedule_, block_);
-    schedule_.FlattenSpatial(block_, tile_.columns(), made);
+    Names made = schedule_.FlattenSpatial(block_, tile_.n());
     windows_ = Describe(schedule_, block_, made[0]);
-    InlineMakers(&schedule_, made[0]);
-    std::string out = made[1], reader = SoleReader(schedule_, out, result_);
-    if (!reader.empty()) schedule_.ReverseComputeInline(reader);
+    FusePrologue(&schedule_, made[0]);
+    std::string out = made[1], epilogue = FindEpilogue(schedule_, out, result_);
+    if (!epilogue.empty()) schedule_.ReverseComputeInline(epilogue);
     Reduce(made[1]);
-    ParallelizeOuter(&schedule_, block_, work, facts_);
+    ParallelizeOuter(&schedule_, block_, work, target_);
     for (const std::string& block : {made[0], out}) {
       Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
       if (nest.around.empty())
-        ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), facts_);
+        ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
     }
     FillRows(made[0]);
     VectorizeRow(out);
@@ -149,7 +146,7 @@ class HostWindows {
     schedule_.Split(At(windows_.column), {tile_.vectors, tile_.lanes}, columns);
     order.push_back(At(columns[0]));
     if (!windows_.row.empty()) {
-      schedule_.Split(At(windows_.row), {tile_.rows}, rows);
+      schedule_.Split(At(windows_.row), {tile_.m}, rows);
       order.push_back(At(rows[0]));
       inner.push_back(rows[1]);
     }
@@ -172,10 +169,10 @@ class HostWindows {
 
   // Offsets into the window become constants.
   void UnrollWindows() {
-    int64_t products = tile_.rows * tile_.vectors;
+    int64_t products = tile_.m * tile_.vectors;
     for (size_t i = windows_.windows.size(); i-- > 0;) {
       products *= windows_.sizes[i];
-      if (products > kMostProducts) return;
+      if (products > kMostUnrolled) return;
       schedule_.Unroll(At(windows_.windows[i]));
     }
   }
@@ -235,12 +232,13 @@ class HostWindows {
   Schedule& schedule_;
   std::string block_;
   Buffer result_;
-  const MachineFacts& facts_;
+  const TargetInfo& target_;
   Windows windows_;
   RegisterTile tile_;
 };
 
-void ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                           const Wanted<P>&) {
   DataType dtype = block.accesses[0].buffer->dtype;
   bool is_plain =
       std::all_of(block.accesses.begin(), block.accesses.end(),
@@ -248,7 +246,38 @@ void ReduceWindows(Schedule* schedule, const BlockInfo& block, const MachineFact
   if (!is_plain) Refuse("its tensors are not of one type");
   if (!dtype.is_float() && dtype != DataType::Int(32))
     Refuse("it computes with " + dtype.str() + "; expected floats or int32");
-  HostWindows(schedule, block, facts).Run();
+  int64_t lanes = target.vector_bytes / dtype.bytes();
+  if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
+  Schedule probe = *schedule;
+  Windows windows = Describe(probe, block.name, probe.FlattenSpatial(block.name, 1)[0]);
+  TargetInfo enough = target;
+  enough.vector_registers = std::max(target.vector_registers, kLeastRegisters);
+  auto steps = static_cast<double>(WorkOf(*schedule, block.name)) /
+               static_cast<double>(std::max<int64_t>(block.operations, 1) *
+                                   std::max<int64_t>(windows.rows * windows.columns, 1));
+  std::vector<P> plans;
+  for (const RegisterTile& tile : RegisterTiles(windows.rows, kMostVectors, lanes, target)) {
+    if (windows.rows % tile.m != 0 || !FitsRegisters(tile, 1, enough)) continue;
+    P plan;
+    plan.tile_m = tile.m;
+    plan.tile_n = tile.n();
+    plan.vector = lanes;
+    plan.cycles = steps * CyclesOf(tile, windows.rows, windows.columns, target);
+    plan.limit = steps * static_cast<double>(windows.rows * windows.columns) /
+                 static_cast<double>(lanes * target.fma_per_cycle);
+    plans.push_back(plan);
+  }
+  auto best = std::min_element(plans.begin(), plans.end(),
+                               [](const P& a, const P& b) { return a.cycles < b.cycles; });
+  if (best != plans.end() && windows.rows > target.l1_ways && best->tile_m < target.l1_ways / 2)
+    Refuse("registers hold tiles of " + std::to_string(best->tile_m) + " channels alone, of " +
+           std::to_string(windows.rows));
+  return plans;
+}
+
+void ApplyDirect(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                 const P& plan) {
+  DirectConvolution(schedule, block, plan, target).Run();
 }
 
 }  // namespace
@@ -257,9 +286,9 @@ void RegisterHostWindowRules() {
   RegisterRule({.name = "direct_convolution",
                 .description = "direct, no im2col: vectors along output pixels of a padded input",
                 .kinds = {BlockKind::kConvolution, BlockKind::kPooling},
-                .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 28,
-                .apply = ReduceWindows});
+                .planned = Planned<P>(DirectPlans, ApplyDirect)});
 }
 
 }  // namespace tern::schedule

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of matrices on hosts: tiles of the result stay in registers while the whole sum goes by;
-// the right factor is packed before, so that a tile reads it from one place to the next. The
-// numbers of one result are added in the order written.
+// GEMM on hosts, register-tiled, with B packed in panels for L2:
+//
+//   B_packed = pack(B)                       all of it where B is constant (prepacked), else below
+//   for jb, blocks of N, in parallel         block_n
+//     for ib, blocks of M, in parallel       block_m
+//       for io, jo, tiles of a block
+//         acc[tile_m, tile_n] = 0            vector registers
+//         for k
+//           acc += A[tile_m, k] * B_packed[k, tile_n]
+//         C = epilogue(acc)
+//
+// Cycles: tiles * K * max(FMAs, loads, bytes of B from L2, latency), and packing. Sums are added in
+// the order written. Declines N shorter than a vector and extents other than M or batch that are
+// dynamic. With few rows of a B larger than L2 it reads B in place, block_k rows at a time.
 #include <algorithm>
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/product.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/transform/flatten_buffers.h"
 
@@ -21,293 +32,349 @@ namespace {
 
 using Names = Schedule::Names;
 
-// The right factor is packed where it is used for so many tiles.
+// B is packed at each call where so many M tiles read it.
 constexpr int64_t kPackUses = 4;
-// Rows of the right factor that are read side by side where it is not packed.
-constexpr int64_t kStreams = 16;
-// Places of a packed factor that are read side by side where it comes from memory: what fetches
-// ahead follows each of them to the end of a page.
-constexpr int64_t kPackedStreams = 4;
-// Columns that one thread takes at least where the right factor is not packed.
-constexpr int64_t kStreamColumns = 2048;
-
+// Cycles to pack a vector of B.
+constexpr double kPackCycles = 2;
+// Rows of B that are read side by side where it is not packed, or while it is.
+constexpr int64_t kRowStreams = 16;
+// Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
+// to the end of a page.
+constexpr int64_t kPrepackedStreams = 4;
+// N that one thread takes at least where B is read in place.
+constexpr int64_t kStreamedN = 2048;
 // With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
 constexpr int64_t kDynamicRowBlocks = 8;
 
-// How one product is computed.
-struct Plan {
-  RegisterTile tile;
-  bool pack = false;       // the right factor
-  bool ahead = false;      // before any call, all of it: it is constant
-  bool pack_left = false;  // the left factor, ahead
-  int64_t streams = 1;  // of the packed factor: the steps of a tile are dealt out to so many places
-  // Columns of the right factor stay in the first cache while rows go by; else rows of the left one
-  // do.
-  bool columns_first = false;
-  // Of columns, whose packed factor stays in the second cache while rows go by; and of rows. A
-  // thread has a block of both. 0 rows: M is dynamic, and one block.
-  int64_t block_columns = 0, block_rows = 0;
-  // Steps of the sum that are added to the result at a time; 0: all.
-  int64_t block_steps = 0;
+enum Pack : int64_t { kInPlace = 0, kPacked = 1, kPrepacked = 2 };
 
-  int64_t panels() const { return block_columns / tile.columns(); }
+struct PackedGemmPlan : PlanCost {
+  int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
+  int64_t vector = 0;              // lanes
+  // Of N, whose packed B stays in L2 while M goes by, and of M. 0: all of M, which is dynamic.
+  int64_t block_m = 0, block_n = 0;
+  int64_t block_k = 0;  // K that is added to C at a time; 0: all
+  int64_t pack_a = kInPlace, pack_b = kInPlace;
+  int64_t k_streams = 1;  // of the panels of prepacked B
+  // Tiles of N outside of those of M: columns of B stay in L1 while M goes by, else rows of A do.
+  int64_t n_outer = 0;
+
+  static const std::vector<PlanField<PackedGemmPlan>>& Fields() {
+    using P = PackedGemmPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m},   {"tile_n", &P::tile_n},   {"vector", &P::vector},
+        {"block_m", &P::block_m}, {"block_n", &P::block_n}, {"block_k", &P::block_k},
+        {"pack_a", &P::pack_a},   {"pack_b", &P::pack_b},   {"k_streams", &P::k_streams},
+        {"n_outer", &P::n_outer}};
+    return fields;
+  }
+  RegisterTile tile() const { return {tile_m, tile_n / vector, vector}; }
+  void SetTile(const RegisterTile& tile) {
+    tile_m = tile.m;
+    tile_n = tile.n();
+    vector = tile.lanes;
+  }
+};
+using P = PackedGemmPlan;
+
+// Where the elements of B are.
+enum class Layout {
+  kAsIndexed,
+  kContiguousN,  // elsewhere, but N is contiguous
+  kGathered,     // anywhere: it has to be packed
 };
 
-// So few rows, of a right factor that is not in the cache, that memory is what counts.
-bool IsBoundByMemory(const Product& product, const MachineFacts& facts) {
-  return product.rows <= std::min((facts.vector_registers - 2) / 2, kMostTileRows) &&
-         product.columns * product.steps * product.right.bytes() > facts.l2_bytes;
+// What the plans of one GEMM depend on.
+struct Problem {
+  Gemm gemm;
+  Layout b_layout = Layout::kAsIndexed;
+  bool constant_a = false, constant_b = false;  // prepacking costs nothing
+  int64_t lanes = 0;
+
+  int64_t b_bytes() const { return gemm.n * gemm.k * gemm.b.bytes(); }
+};
+
+// So few rows of a B that is not in L2 that memory is the limit.
+bool IsMemoryBound(const Problem& problem, const TargetInfo& target) {
+  return problem.gemm.m <= std::min((target.vector_registers - 2) / 2, target.l1_ways) &&
+         problem.b_bytes() > target.l2_bytes;
 }
 
-// All rows, and as many columns as it takes that a sum is added to some cycles after the last time.
-RegisterTile ChooseFlatTile(const Product& product, int64_t lanes) {
-  RegisterTile tile{product.rows, 2, lanes};
-  while (tile.rows * tile.vectors < kProductsPerCycle * kProductLatency &&
-         product.columns % (2 * tile.columns()) == 0)
+// All of M, and as many vectors as hide the latency of an accumulator.
+RegisterTile FlatTile(const Problem& problem, const TargetInfo& target) {
+  RegisterTile tile{problem.gemm.m, 2, problem.lanes};
+  while (tile.m * tile.vectors < target.fma_per_cycle * target.fma_latency &&
+         problem.gemm.n % (2 * tile.n()) == 0)
     tile.vectors *= 2;
   return tile;
 }
 
-// The right factor is used for a few rows alone: it is read as it lies in memory, many rows of it
-// at a time, and the sums stay in the cache. One that could be packed ahead is only read so where
-// that is the first cache.
-bool ChooseStreams(const Product& product, const MachineFacts& facts, int64_t lanes, bool constant,
-                   Plan* plan) {
-  bool fits = IsBoundByMemory(product, facts) && !product.right.sum_is_last() &&
-              product.steps % kStreams == 0 && product.columns % (2 * lanes) == 0;
-  int64_t sums = product.rows * product.columns * product.right.bytes();
-  if (!fits || (constant && sums > facts.l1_bytes / 2)) return false;
-  plan->tile = ChooseFlatTile(product, lanes);
-  plan->block_rows = product.rows;
-  plan->block_columns = product.columns;
-  while (facts.threads != 1 && plan->block_columns > kStreamColumns &&
-         plan->block_columns % (2 * plan->tile.columns()) == 0)
-    plan->block_columns /= 2;
-  plan->block_steps = kStreams;
-  return true;
+// FMAs and bytes of B from memory, of which most overlaps, and packing.
+void SetCost(const Problem& problem, const TargetInfo& target, P* plan) {
+  const Gemm& gemm = problem.gemm;
+  auto divide = [](double a, int64_t b) { return a / static_cast<double>(b); };
+  auto batch = static_cast<double>(gemm.batch), b_bytes = static_cast<double>(problem.b_bytes());
+  double arithmetic = batch * static_cast<double>(gemm.k) *
+                      GemmStepCycles(plan->tile(), gemm.m, gemm.n, gemm.b.bytes(), target);
+  double memory = 0, packing = 0;
+  if (problem.b_bytes() > target.l2_bytes)
+    memory = batch * divide(b_bytes, target.memory_bytes_per_cycle);
+  // In place, rows of B are apart, which costs about as much as packing.
+  if (plan->pack_b != kPrepacked && plan->block_k == 0)
+    packing = kPackCycles * batch * divide(b_bytes, gemm.b.bytes() * plan->vector);
+  plan->cycles = std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing;
+  plan->limit = std::max(divide(gemm.flops() / 2, plan->vector * target.fma_per_cycle), memory);
 }
 
-// How the right factor lies in memory.
-enum class Right {
-  kPlain,     // as it is indexed
-  kInRows,    // elsewhere, but columns side by side
-  kGathered,  // anywhere, so that it has to be copied
-};
+// Constant A is prepacked; a larger one comes from memory while it is used, better as tile_m
+// streams.
+Pack PackOfA(const Problem& problem, const RegisterTile& tile, const TargetInfo& target) {
+  const Gemm& gemm = problem.gemm;
+  bool packs =
+      tile.m > 1 && problem.constant_a && gemm.m * gemm.k * gemm.a.bytes() <= target.l2_bytes;
+  return packs ? kPrepacked : kInPlace;
+}
 
-// `constant`: to copy the right factor costs nothing.
-Plan ChoosePlan(const Product& product, const MachineFacts& facts, int64_t lanes, Right right,
-                bool constant) {
-  Plan plan;
-  int64_t right_bytes = product.columns * product.steps * product.right.bytes();
-  if (right == Right::kPlain && ChooseStreams(product, facts, lanes, constant, &plan)) return plan;
-  plan.ahead = constant;
-  plan.tile = constant && IsBoundByMemory(product, facts) && product.columns % (2 * lanes) == 0
-                  ? ChooseFlatTile(product, lanes)
-                  : ChooseRegisterTile(product.rows, product.columns, facts.vector_registers, lanes,
-                                       product.right.bytes());
-  if (constant && right_bytes > facts.l2_bytes && product.steps % kPackedStreams == 0)
-    plan.streams = kPackedStreams;
-  const RegisterTile& tile = plan.tile;
-  int64_t rows = RoundUp(product.rows, tile.rows),
-          columns = RoundUp(product.columns, tile.columns());
-  // Columns that are no neighbours in memory are no vectors; where these are read again by many
-  // rows, from a cache, they should lie in one place.
-  int64_t panel_bytes = tile.columns() * product.steps * product.right.bytes();
-  bool fits =
-      right == Right::kInRows ? panel_bytes <= facts.l1_bytes / 2 : right_bytes <= facts.l1_bytes;
-  plan.pack = right == Right::kGathered || constant || product.right.sum_is_last() ||
-              product.columns != columns || (rows / tile.rows >= kPackUses && !fits);
-  plan.columns_first = right == Right::kInRows && !plan.pack;
-  ProductBlocks blocks = ChooseBlocks(rows, columns, tile.rows, tile.columns(),
-                                      product.steps * product.right.bytes(), facts, true);
-  // A dynamic M is one block.
-  plan.block_rows = product.dynamic_rows ? 0 : blocks.rows;
-  plan.block_columns = blocks.columns;
+// B is read in place, rows of it side by side, and the accumulators stay in L1. One that could be
+// prepacked is only read so where that is surely as fast.
+std::vector<P> StreamedPlans(const Problem& problem, const TargetInfo& target,
+                             const Wanted<P>& want) {
+  const Gemm& gemm = problem.gemm;
+  int64_t acc_bytes = gemm.m * gemm.n * gemm.b.bytes();
+  if (problem.b_layout != Layout::kAsIndexed || gemm.b.k_contiguous() ||
+      !IsMemoryBound(problem, target) || gemm.k % kRowStreams != 0 ||
+      gemm.n % (2 * problem.lanes) != 0 || (problem.constant_b && acc_bytes > target.l1_bytes / 2))
+    return {};
+  P plan;
+  plan.SetTile(FlatTile(problem, target));
+  plan.pack_a = PackOfA(problem, plan.tile(), target);
+  plan.block_m = gemm.m;
+  plan.block_n = gemm.n;
+  while (target.threads != 1 && plan.block_n > kStreamedN && plan.block_n % (2 * plan.tile_n) == 0)
+    plan.block_n /= 2;
+  plan.block_n = want.Or(&P::block_n, plan.block_n);
+  plan.block_k = want.Or(&P::block_k, kRowStreams);
+  bool fits = plan.block_n > 0 && plan.block_n % plan.tile_n == 0 && plan.block_k > 0 &&
+              gemm.k % plan.block_k == 0;
+  SetCost(problem, target, &plan);
+  return fits ? std::vector<P>{plan} : std::vector<P>{};
+}
+
+// The other numbers of a tile, as they are wanted or else best; nothing where that is not possible.
+std::optional<P> PlanOfTile(const Problem& problem, const RegisterTile& tile,
+                            const TargetInfo& target, const Wanted<P>& want) {
+  const Gemm& gemm = problem.gemm;
+  P plan;
+  plan.SetTile(tile);
+  int64_t m = RoundUp(gemm.m, tile.m), n = RoundUp(gemm.n, tile.n());
+  int64_t k_bytes = gemm.k * gemm.b.bytes();
+  bool in_l1 = problem.b_layout == Layout::kContiguousN ? tile.n() * k_bytes <= target.l1_bytes / 2
+                                                        : problem.b_bytes() <= target.l1_bytes;
+  // N that is not contiguous is no vectors; panels that many M tiles read are contiguous.
+  bool must_pack = problem.b_layout == Layout::kGathered || gemm.b.k_contiguous() || gemm.n != n;
+  bool packs = must_pack || (m / tile.m >= kPackUses && !in_l1);
+  plan.pack_b = want.Or(&P::pack_b, problem.constant_b ? kPrepacked : packs ? kPacked : kInPlace);
+  bool streams = plan.pack_b == kPrepacked && problem.b_bytes() > target.l2_bytes &&
+                 gemm.k % kPrepackedStreams == 0;
+  plan.k_streams = want.Or(&P::k_streams, streams ? kPrepackedStreams : 1);
+  plan.n_outer = want.Or(
+      &P::n_outer, problem.b_layout == Layout::kContiguousN && plan.pack_b == kInPlace ? 1 : 0);
+  plan.pack_a = want.Or(&P::pack_a, PackOfA(problem, tile, target));
+  GemmBlocks blocks = ChooseBlocks(m, n, tile.m, tile.n(), k_bytes, target, true);
+  plan.block_m = want.Or(&P::block_m, gemm.dynamic_m ? 0 : blocks.m);
+  plan.block_n = want.Or(&P::block_n, blocks.n);
+  auto is_block = [](int64_t block, int64_t tile, int64_t all) {
+    return block > 0 && block <= all && block % tile == 0;
+  };
+  bool possible = is_block(plan.block_n, tile.n(), n) &&
+                  (gemm.dynamic_m ? plan.block_m == 0 : is_block(plan.block_m, tile.m, m)) &&
+                  (plan.pack_b == kPrepacked
+                       ? problem.constant_b
+                       : plan.pack_b == kPacked || (plan.pack_b == kInPlace && !must_pack)) &&
+                  (plan.pack_a == kPrepacked ? problem.constant_a : plan.pack_a == kInPlace) &&
+                  (plan.k_streams == 1 || (plan.k_streams > 1 && plan.pack_b == kPrepacked &&
+                                           gemm.k % plan.k_streams == 0)) &&
+                  (plan.n_outer == 0 || plan.n_outer == 1);
+  if (!possible) return {};
+  SetCost(problem, target, &plan);
   return plan;
+}
+
+std::vector<P> EnumeratePlans(const Problem& problem, const TargetInfo& target,
+                              const Wanted<P>& want) {
+  const Gemm& gemm = problem.gemm;
+  std::vector<P> plans = StreamedPlans(problem, target, want);
+  std::vector<RegisterTile> tiles;
+  bool flat =
+      problem.constant_b && IsMemoryBound(problem, target) && gemm.n % (2 * problem.lanes) == 0;
+  if (flat) {
+    tiles = {FlatTile(problem, target)};
+  } else {
+    int64_t vectors = std::min(CeilDiv(gemm.n, problem.lanes), target.vector_registers);
+    for (const RegisterTile& tile : RegisterTiles(gemm.m, vectors, problem.lanes, target))
+      if (FitsRegisters(tile, 1, target)) tiles.push_back(tile);
+  }
+  for (const RegisterTile& tile : tiles)
+    if (std::optional<P> plan = PlanOfTile(problem, tile, target, want)) plans.push_back(*plan);
+  return plans;
 }
 
 class HostMatmul {
  public:
-  HostMatmul(Schedule* schedule, const std::string& block, const Product& product, const Plan& plan,
-             const MachineFacts& facts)
-      : schedule_(*schedule), block_(block), product_(product), plan_(plan), facts_(facts) {}
+  HostMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
+             const TargetInfo& target)
+      : schedule_(*schedule), block_(block), gemm_(gemm), plan_(plan), target_(target) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    std::string packed = plan_.pack ? Copy(product_.right, Name("packed")) : "";
-    if (plan_.pack_left) PackLeft();
-    std::string reader = plan_.block_steps ? "" : MakeLocal();
+    std::string packed = plan_.pack_b ? Copy(gemm_.b, Name("packed")) : "";
+    if (plan_.pack_a) PackLeft();
+    std::string reader = plan_.block_k ? "" : KeepAccumulators(&schedule_, block_, gemm_, "local");
     SplitLoops();
-    if (plan_.pack && !plan_.ahead) schedule_.ComputeAt(packed, At(Name("jb")));
+    if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
     Names out;
     if (!reader.empty())
-      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.columns_first ? "io" : "jo")));
+      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.n_outer ? "io" : "jo")));
     std::string init = schedule_.DecomposeReduction(
-        block_, SplitsSum() ? At(Name("lo")) : At(product_.sum), Name("init"));
+        block_, SplitsK() ? At(Name("lo")) : At(gemm_.loops.k), Name("init"));
     for (const std::string& block : {init, block_}) {
       schedule_.Unroll(LoopOf(block, Name("ii")));
       schedule_.Unroll(LoopOf(block, Name("jv")));
       schedule_.Vectorize(LoopOf(block, Name("ji")));
     }
-    if (plan_.streams > 1) schedule_.Unroll(At(Name("li")));
-    if (plan_.pack) Pack(packed);
-    if (!reader.empty()) Store(reader, out);
-    if (facts_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
-    if (plan_.ahead && !transposed_) ParallelizePacking(&schedule_, packed);
+    if (plan_.k_streams > 1) schedule_.Unroll(At(Name("li")));
+    if (plan_.pack_b) Pack(packed);
+    if (!reader.empty()) StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")});
+    if (target_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
+    if (prepacked() && !transposed_) ParallelizePacking(&schedule_, packed);
   }
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
   std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
 
-  bool SplitsSum() const { return plan_.block_steps > 0 || plan_.streams > 1; }
+  bool SplitsK() const { return plan_.block_k > 0 || plan_.k_streams > 1; }
+  bool prepacked() const { return plan_.pack_b == kPrepacked; }
 
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
   // joined: the last rows could not be told from others then.
   void RunInParallel(int64_t work, const std::string& packed) {
-    int64_t row_blocks = plan_.block_rows ? product_.rows / plan_.block_rows : kDynamicRowBlocks,
-            column_blocks = product_.columns / plan_.block_columns;
+    int64_t row_blocks = plan_.block_m ? gemm_.m / plan_.block_m : kDynamicRowBlocks,
+            column_blocks = gemm_.n / plan_.block_n;
     bool by_rows = row_blocks > column_blocks;
-    const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_rows ? "ib" : "io"));
-    bool several = product_.batch.empty() && std::max(row_blocks, column_blocks) > 1;
+    const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
+    bool several = gemm_.loops.batch.empty() && std::max(row_blocks, column_blocks) > 1;
     if (!several || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
-      return ParallelizeOuter(&schedule_, block_, work, facts_);
-    if (!by_rows || packed.empty() || plan_.ahead) return;
+      return ParallelizeOuter(&schedule_, block_, work, target_);
+    if (!by_rows || packed.empty() || prepacked()) return;
     Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, packed));
     Try(&schedule_, [&](Schedule* attempt) {
       attempt->Parallel(LoopOf(packed, nest.loops.front()->var.name()));
     });
   }
 
-  // The sums of a tile are in a buffer of their own. The block that takes them from there.
-  std::string MakeLocal() {
-    std::string reader = SoleReader(schedule_, block_, product_.result);
-    if (reader.empty())
-      return schedule_.CacheWrite(block_, product_.result->name, "local", Name("acc"));
-    schedule_.SetScope(product_.result->name, "local");
-    return reader;
-  }
-
   void SplitLoops() {
-    const RegisterTile& tile = plan_.tile;
-    if (plan_.block_rows)
-      schedule_.Split(At(product_.row), {plan_.block_rows / tile.rows, tile.rows},
+    RegisterTile tile = plan_.tile();
+    if (plan_.block_m)
+      schedule_.Split(At(gemm_.loops.m), {plan_.block_m / tile.m, tile.m},
                       {Name("ib"), Name("io"), Name("ii")});
     else
-      schedule_.Split(At(product_.row), {tile.rows}, {Name("io"), Name("ii")});
-    schedule_.Split(At(product_.column), {plan_.panels(), tile.vectors, tile.lanes},
+      schedule_.Split(At(gemm_.loops.m), {tile.m}, {Name("io"), Name("ii")});
+    schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
                     {Name("jb"), Name("jo"), Name("jv"), Name("ji")});
-    if (SplitsSum())
-      schedule_.Split(At(product_.sum), {plan_.block_steps ? plan_.block_steps : plan_.streams},
+    if (SplitsK())
+      schedule_.Split(At(gemm_.loops.k), {plan_.block_k ? plan_.block_k : plan_.k_streams},
                       {Name("lo"), Name("li")});
-    Names order = Around(block_, product_.batch), loops = {"jb", "ib", "io", "jo"};
-    if (plan_.columns_first) std::swap(loops[2], loops[3]);
-    if (SplitsSum()) loops.insert(loops.begin() + (plan_.block_steps ? 2 : 4), "lo");
-    if (!plan_.block_rows) std::erase(loops, "ib");
+    Names order = Around(block_, gemm_.loops.batch), loops = {"jb", "ib", "io", "jo"};
+    if (plan_.n_outer) std::swap(loops[2], loops[3]);
+    if (SplitsK()) loops.insert(loops.begin() + (plan_.block_k ? 2 : 4), "lo");
+    if (!plan_.block_m) std::erase(loops, "ib");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
-    order.push_back(SplitsSum() ? At(Name("li")) : At(product_.sum));
+    order.push_back(SplitsK() ? At(Name("li")) : At(gemm_.loops.k));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
     schedule_.Reorder(order);
   }
 
   void ParallelizePacking(Schedule* schedule, const std::string& copy) const {
-    ParallelizeOuter(schedule, copy, WorkOf(*schedule, copy), facts_);
+    ParallelizeOuter(schedule, copy, WorkOf(*schedule, copy), target_);
   }
 
   // What is computed only to be multiplied is computed on the way.
-  std::string Copy(const Factor& factor, const std::string& name) {
-    std::string copy = schedule_.CacheRead(block_, factor.name, "global", name);
-    InlineMakers(&schedule_, copy);
+  std::string Copy(const GemmOperand& operand, const std::string& name) {
+    std::string copy = schedule_.CacheRead(block_, operand.name, "global", name);
+    FusePrologue(&schedule_, copy);
     return copy;
   }
 
-  // The rows of a tile are side by side.
+  // Panels of tile_m rows of A.
   void PackLeft() {
-    std::string copy = Copy(product_.left, Name("left_packed"));
-    PutTilesInRow(copy, product_.left, plan_.tile.rows, 1);
-    ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), facts_);
+    std::string copy = Copy(gemm_.a, Name("left_packed"));
+    PackPanels(copy, gemm_.a, plan_.tile_m, 1);
+    ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
   }
 
-  // Each step of a tile, of so many rows or columns, is behind the one before; or in the next of
-  // some places.
-  void PutTilesInRow(const std::string& copy, const Factor& factor, int64_t tile, int64_t places) {
-    std::string from, to, own = "d" + std::to_string(factor.own_dim), size = std::to_string(tile),
-                          step = "d" + std::to_string(factor.sum_dim),
-                          count = std::to_string(places);
-    if (places > 1) step = step + " % " + count + ", " + step + " // " + count;
-    for (size_t d = 0; d < factor.rank; ++d) {
-      std::string dim = "d" + std::to_string(d);
-      from += (d ? ", " : "") + dim;
-      if (d != factor.own_dim && d != factor.sum_dim) to += dim + ", ";
-    }
-    schedule_.TransformLayout(
-        copy, IndexMap::Parse("(" + from + ") -> (" + to + own + " // " + size + ", " + step +
-                              ", " + own + " % " + size + ")"));
+  // Panels of so many rows or columns, K-major; with several streams, K is interleaved over them.
+  void PackPanels(const std::string& copy, const GemmOperand& operand, int64_t tile,
+                  int64_t streams) {
+    std::string size = std::to_string(tile), count = std::to_string(streams),
+                k = streams > 1 ? "k % " + count + ", k // " + count : "k";
+    schedule_.TransformLayout(copy, PackedLayout(operand.rank, operand.own_dim, operand.k_dim,
+                                                 "x // " + size + ", " + k + ", x % " + size));
   }
 
   void Pack(const std::string& copy) {
-    const Factor& factor = product_.right;
+    const GemmOperand& operand = gemm_.b;
     Names loops = LoopsOfAxes(schedule_, copy), order;
-    PutTilesInRow(copy, factor, plan_.tile.columns(), plan_.streams);
-    for (size_t d = 0; d < factor.rank; ++d)
-      if (d != factor.own_dim && d != factor.sum_dim && !loops[d].empty())
+    PackPanels(copy, operand, plan_.tile_n, plan_.k_streams);
+    for (size_t d = 0; d < operand.rank; ++d)
+      if (d != operand.own_dim && d != operand.k_dim && !loops[d].empty())
         order.push_back(loops[d]);
-    if (loops[factor.own_dim].empty()) Refuse("one column is no vector");
+    if (loops[operand.own_dim].empty()) Refuse("one column is no vector");
     Names names = {copy + "_o", copy + "_v", copy + "_i"}, steps = {copy + "_so", copy + "_si"};
-    if (factor.sum_is_last() && Transpose(copy, loops, order, names, steps)) return;
-    schedule_.Split(LoopOf(copy, loops[factor.own_dim]), {plan_.tile.vectors, plan_.tile.lanes},
-                    names);
-    const std::string& sum = loops[factor.sum_dim];
+    if (operand.k_contiguous() && Transpose(copy, loops, order, names, steps)) return;
+    schedule_.Split(LoopOf(copy, loops[operand.own_dim]),
+                    {plan_.tile_n / plan_.vector, plan_.vector}, names);
+    const std::string& sum = loops[operand.k_dim];
     if (sum.empty()) {
       order.push_back(names[0]);
-    } else if (factor.sum_is_last()) {
+    } else if (operand.k_contiguous()) {
       order.insert(order.end(), {names[0], sum});
     } else {
-      // Some rows at a time, each of which is read from its start to its end.
-      schedule_.Split(LoopOf(copy, sum), {kStreams}, steps);
+      // Some rows of B at a time, each of which is read along memory.
+      schedule_.Split(LoopOf(copy, sum), {kRowStreams}, steps);
       order.insert(order.end(), {steps[0], names[0], steps[1]});
     }
     order.insert(order.end(), {names[1], names[2]});
     schedule_.Reorder(Around(copy, order));
-    if (factor.sum_is_last() ||
+    if (operand.k_contiguous() ||
         !Try(&schedule_, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(copy, names[2])); }))
       schedule_.Unroll(LoopOf(copy, names[2]));
   }
 
-  // Columns that lie along the sum are turned over in registers, a vector of vectors at a time.
-  // Only where there are whole ones.
+  // K-contiguous B is transposed in registers, a vector of vectors at a time, where there are whole
+  // ones.
   bool Transpose(const std::string& copy, const Names& loops, Names order, const Names& names,
                  const Names& steps) {
-    const Factor& factor = product_.right;
-    const std::string& sum = loops[factor.sum_dim];
-    if (sum.empty() || factor.dtype != DataType::Float(32)) return false;
+    const GemmOperand& operand = gemm_.b;
+    const std::string& sum = loops[operand.k_dim];
+    if (sum.empty() || operand.dtype != DataType::Float(32)) return false;
     order.insert(order.end(), {names[0], steps[0], names[1], steps[1], names[2]});
     return transposed_ = Try(&schedule_, [&](Schedule* attempt) {
-             attempt->Split(LoopOf(copy, loops[factor.own_dim]),
-                            {plan_.tile.vectors, plan_.tile.lanes}, names);
-             attempt->Split(LoopOf(copy, sum), {plan_.tile.lanes}, steps);
+             attempt->Split(LoopOf(copy, loops[operand.own_dim]),
+                            {plan_.tile_n / plan_.vector, plan_.vector}, names);
+             attempt->Split(LoopOf(copy, sum), {plan_.vector}, steps);
              attempt->Reorder(Around(copy, order));
-             if (plan_.ahead) ParallelizePacking(attempt, copy);
+             if (prepacked()) ParallelizePacking(attempt, copy);
              attempt->Tensorize(LoopOf(copy, steps[1]),
-                                "f32_transpose_" + std::to_string(plan_.tile.lanes));
+                                "f32_transpose_" + std::to_string(plan_.vector));
            });
-  }
-
-  // The results of a tile are written as vectors.
-  void Store(const std::string& block, const Names& made) {
-    if (made.empty()) return;
-    Names names = {Name("cv"), Name("ci")};
-    schedule_.Split(LoopOf(block, made.back()), {plan_.tile.lanes}, names);
-    schedule_.Vectorize(LoopOf(block, names[1]));
-    schedule_.Unroll(LoopOf(block, names[0]));
-    if (made.size() > 1) schedule_.Unroll(LoopOf(block, made[made.size() - 2]));
   }
 
   Schedule& schedule_;
   std::string block_;
-  const Product& product_;
-  const Plan& plan_;
-  const MachineFacts& facts_;
+  const Gemm& gemm_;
+  const P& plan_;
+  const TargetInfo& target_;
   bool transposed_ = false;  // the packed block is an instruction's then
 };
 
@@ -316,85 +383,82 @@ bool IsComputed(DataType dtype) {
   return dtype == DataType::Float(32) || dtype == DataType::Float(64) || dtype == DataType::Int(32);
 }
 
-bool IsPlain(const Product& product) {
-  DataType dtype = product.result->dtype;
-  return product.left.dtype == dtype && product.right.dtype == dtype;
+bool IsPlain(const Gemm& gemm) {
+  DataType dtype = gemm.c->dtype;
+  return gemm.a.dtype == dtype && gemm.b.dtype == dtype;
 }
 
-// The factors are converted once: the left one before, the right one while it is packed.
-Product WidenFactors(Schedule* schedule, const BlockInfo& block, const Product& product,
-                     const MachineFacts& facts) {
-  DataType dtype = product.result->dtype;
-  for (const Factor& factor : {product.left, product.right}) {
-    if (factor.dtype == dtype) continue;
+// Operands are converted once: A before, B while it is packed.
+Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
+                   const TargetInfo& target) {
+  DataType dtype = gemm.c->dtype;
+  for (const GemmOperand& operand : {gemm.a, gemm.b}) {
+    if (operand.dtype == dtype) continue;
     std::string copy =
-        schedule->CacheRead(block.name, factor.name, "global",
-                            FreshBlockName(*schedule, block.name + "_" + factor.name));
+        schedule->CacheRead(block.name, operand.name, "global",
+                            FreshBlockName(*schedule, block.name + "_" + operand.name));
     schedule->SetDtype(copy, dtype);
-    if (factor.is_left) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), facts);
+    if (operand.is_a) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
   }
-  return RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
-                        Sizes::kAllButRows);
+  return RequireGemm(*schedule, block.name, Sizes::kDynamicM);
 }
 
 // Refuses what is not worth a tile of vectors.
-void CheckTakesVectors(const Product& product, const MachineFacts& facts) {
-  DataType dtype = product.result->dtype;
+void CheckTakesVectors(const Gemm& gemm, const TargetInfo& target) {
+  DataType dtype = gemm.c->dtype;
   if (!IsComputed(dtype))
     Refuse("the result is " + dtype.str() + "; expected float32, float64 or int32");
-  int64_t lanes = facts.vector_bytes / dtype.bytes();
-  if (product.rows == 0 || product.steps == 0) Refuse("M or K is 0");
+  int64_t lanes = target.vector_bytes / dtype.bytes();
+  if (gemm.m == 0 || gemm.k == 0) Refuse("M or K is 0");
   if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
-  if (product.columns < lanes)
-    Refuse("N is " + std::to_string(product.columns) + ", less than a vector of " +
-           std::to_string(lanes));
-  if (facts.vector_registers < kLeastRegisters)
+  if (gemm.n < lanes)
+    Refuse("N is " + std::to_string(gemm.n) + ", less than a vector of " + std::to_string(lanes));
+  if (target.vector_registers < kLeastRegisters)
     Refuse("there are fewer than " + std::to_string(kLeastRegisters) + " vector registers");
-  if (!IsPlain(product) && product.rows < kPackUses)
-    Refuse("operands would be converted for M = " + std::to_string(product.rows) +
+  if (!IsPlain(gemm) && gemm.m < kPackUses)
+    Refuse("operands would be converted for M = " + std::to_string(gemm.m) +
            " rows; that pays from " + std::to_string(kPackUses) + " on");
 }
 
-void PackProduct(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
-                 Right right) {
-  Product product = RequireProduct(*schedule, block, Sizes::kAllButRows);
-  CheckTakesVectors(product, facts);
-  int64_t lanes = facts.vector_bytes / product.result->dtype.bytes();
-  if (!IsPlain(product)) {
-    product = WidenFactors(schedule, block, product, facts);
-    if (!IsPlain(product)) Refuse("an operand could not be converted to the type of the result");
-    right = Right::kGathered;
+// What the plans need to know, once operands have the type of the accumulators.
+Problem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                    Layout b_layout) {
+  Problem problem{RequireGemm(*schedule, block, Sizes::kDynamicM), b_layout};
+  Gemm& gemm = problem.gemm;
+  CheckTakesVectors(gemm, target);
+  if (!IsPlain(gemm)) {
+    gemm = WidenOperands(schedule, block, gemm, target);
+    if (!IsPlain(gemm)) Refuse("an operand could not be converted to the type of the result");
+    problem.b_layout = Layout::kGathered;
   }
-  bool constant = IsConstant(*schedule, product.right.name);
-  Plan plan = ChoosePlan(product, facts, lanes, right, constant);
-  // A larger one comes from memory while it is used, better from as many places as there are rows.
-  int64_t left_bytes = product.rows * product.steps * product.left.bytes();
-  plan.pack_left = plan.tile.rows > 1 && left_bytes <= facts.l2_bytes &&
-                   IsConstant(*schedule, product.left.name);
-  bool whole = (product.dynamic_rows || product.rows % plan.tile.rows == 0) &&
-               product.columns % plan.tile.columns() == 0;
+  problem.constant_a = IsConstant(*schedule, gemm.a.name);
+  problem.constant_b = IsConstant(*schedule, gemm.b.name);
+  problem.lanes = target.vector_bytes / gemm.c->dtype.bytes();
+  return problem;
+}
+
+std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                           const Wanted<P>& want) {
+  return EnumeratePlans(MakeProblem(schedule, block, target, Layout::kAsIndexed), target, want);
+}
+
+void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
+                 const P& plan) {
+  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamicM);
+  bool whole = (gemm.dynamic_m || gemm.m % plan.tile_m == 0) && gemm.n % plan.tile_n == 0;
   if (!whole) {
-    std::vector<int64_t> factors;
-    for (const BlockAxis& axis : block.axes)
-      factors.push_back(axis.role == AxisRole::kM   ? (product.dynamic_rows ? 1 : plan.tile.rows)
-                        : axis.role == AxisRole::kN ? plan.tile.columns()
-                                                    : 1);
-    PadProduct(schedule, block, factors);
-    std::string left = product.left.name;
-    product = RequireProduct(*schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
-                             Sizes::kAllButRows);
-    // The rows that there are not are no copy's, unless all are copied.
-    if (product.left.name != left && !plan.pack_left) schedule->ComputeInline(product.left.name);
+    std::string a = gemm.a.name;
+    gemm = PadGemm(schedule, block, {.m = gemm.dynamic_m ? 1 : plan.tile_m, .n = plan.tile_n},
+                   Sizes::kDynamicM);
+    // The padding of A is no copy, unless all of it is copied.
+    if (gemm.a.name != a && !plan.pack_a) schedule->ComputeInline(gemm.a.name);
   }
-  HostMatmul(schedule, block.name, product, plan, facts).Run();
+  HostMatmul(schedule, block.name, gemm, plan, target).Run();
 }
 
-void PackMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  PackProduct(schedule, block, facts, Right::kPlain);
-}
-
-// Whether what a block copies, [step, column], has the columns side by side.
-bool IsInRows(const Schedule& schedule, const std::string& copy) {
+// Whether what a block copies, [K, N], has N contiguous.
+bool IsContiguousN(const Schedule& schedule, const std::string& copy) {
   const BlockNode* block = FindBlockNamed(schedule, copy);
   const auto* store = block->body.As<BufferStoreNode>();
   const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
@@ -407,31 +471,44 @@ bool IsInRows(const Schedule& schedule, const std::string& copy) {
   return place && place->coefficient == 1;
 }
 
-// Rows, columns or steps of several axes, and windows: these are gathered while they are packed.
-void ImplicitGemm(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  Names made = schedule->Im2col(block.name);
-  Right right = IsInRows(*schedule, made[1]) ? Right::kInRows : Right::kGathered;
-  PackProduct(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), facts, right);
-  for (const std::string& factor : {made[0], made[1]})
-    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(factor); });
+// The operands and the result of im2col.
+Names ImplicitOperands(const std::string& block) {
+  return {block + "_a", block + "_b", block + "_c"};
+}
+
+// Several M, N or K axes, and convolutions: im2col, which is fused into the packing.
+std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                             const Wanted<P>& want) {
+  Names made = schedule->Im2col(block.name, ImplicitOperands(block.name));
+  Layout layout = IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
+  BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  return EnumeratePlans(MakeProblem(schedule, gemm, target, layout), target, want);
+}
+
+void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                   const P& plan) {
+  ApplyPacked(schedule, block, target, plan);
+  Names made = ImplicitOperands(block.name);
+  for (const std::string& operand : {made[0], made[1]})
+    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(operand); });
 }
 
 }  // namespace
 
 void RegisterHostMatmulRules() {
-  auto has_vectors = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); };
+  auto has_vectors = [](const TargetInfo& target) { return target.is_host_with_vectors(); };
   RegisterRule({.name = "packed_matmul",
                 .description = "register-tiled GEMM, B packed in panels for L2, fused epilogue",
                 .kinds = {BlockKind::kMatmul},
                 .fits = has_vectors,
                 .priority = 30,
-                .apply = PackMatmul});
+                .planned = Planned<P>(PackedPlans, ApplyPacked)});
   RegisterRule({.name = "implicit_gemm",
                 .description = "packed_matmul after im2col, which is fused into the packing",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},
                 .fits = has_vectors,
                 .priority = 25,
-                .apply = ImplicitGemm});
+                .planned = Planned<P>(ImplicitPlans, ApplyImplicit)});
 }
 
 }  // namespace tern::schedule

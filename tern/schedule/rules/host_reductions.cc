@@ -41,7 +41,7 @@ struct Steps {
 };
 
 std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
-                             const MachineFacts& facts) {
+                             const TargetInfo& target) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
   if (!axis || !loops || loops->reduce.empty() || loops->reduce.back() != block.axes[*axis].loop)
@@ -52,7 +52,7 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
     if (nest.loops[i]->var.name() != loops->spatial[i]) return {};
   const int64_t* extent = ir::AsConstInt(block.axes[*axis].extent);
   Steps steps;
-  steps.lanes = LanesFor(block, *axis, facts, 1);
+  steps.lanes = LanesFor(block, *axis, target, 1);
   if (!extent || steps.lanes == 0 || *extent < 2 * steps.lanes) return {};
   steps.extent = *extent;
   steps.loop = loops->reduce.back();
@@ -141,8 +141,8 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
 }
 
 // Refuses where there are none.
-Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const MachineFacts& facts) {
-  std::optional<Steps> steps = StepsOf(schedule, block, facts);
+Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  std::optional<Steps> steps = StepsOf(schedule, block, target);
   if (!steps)
     Refuse("the innermost reduction of block " + block.name +
            " is not along contiguous memory, inside of all spatial loops, of a static extent of "
@@ -151,12 +151,12 @@ Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const Machi
 }
 
 // All of a reduction, in the rows of its last block, whose name is returned.
-std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   // FactorAll leaves what it cannot factor as it is; this says why.
   Schedule probe = *schedule;
-  DoFactor(&probe, block.name, RequireSteps(*schedule, block, facts));
+  DoFactor(&probe, block.name, RequireSteps(*schedule, block, target));
   Names blocks, rows;
-  std::vector<VectorReduction> reductions = FactorAll(schedule, block.name, facts, &blocks);
+  std::vector<VectorReduction> reductions = FactorAll(schedule, block.name, target, &blocks);
   std::string last = blocks.back();
   blocks.pop_back();
   std::optional<LoopsByKind> loops =
@@ -168,13 +168,13 @@ std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const Machi
   return last;
 }
 
-void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  Steps steps = RequireSteps(*schedule, block, facts);
+void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
-  if (!steps.row.empty() || facts.threads == 1 || steps.extent < 2 * kPartSteps ||
+  if (!steps.row.empty() || target.threads == 1 || steps.extent < 2 * kPartSteps ||
       steps.extent % kPartSteps != 0) {
-    std::string last = ReduceInRows(schedule, block, facts);
-    return ParallelizeOuter(schedule, last, work, facts);
+    std::string last = ReduceInRows(schedule, block, target);
+    return ParallelizeOuter(schedule, last, work, target);
   }
   // One sum: parts of it are rows.
   std::string outer = FreshLoopName(*schedule, steps.loop + "_p"),
@@ -183,8 +183,8 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
   std::string rows =
       schedule->Rfactor(LoopOf(block.name, outer), FreshBlockName(*schedule, block.name + "_rows"));
   BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, rows));
-  Steps row_steps = RequireSteps(*schedule, info, facts);
-  ReduceInRows(schedule, info, facts);
+  Steps row_steps = RequireSteps(*schedule, info, target);
+  ReduceInRows(schedule, info, target);
   schedule->Parallel(LoopOf(rows, row_steps.row));
 }
 
@@ -193,9 +193,9 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& 
 Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Names{parts, lanes}; }
 
 std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
-                                             const MachineFacts& facts) {
+                                             const TargetInfo& target) {
   BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
-  std::optional<Steps> steps = StepsOf(*schedule, info, facts);
+  std::optional<Steps> steps = StepsOf(*schedule, info, target);
   if (!steps) return {};
   VectorReduction result;
   bool done = Try(schedule, [&](Schedule* attempt) { result = DoFactor(attempt, block, *steps); });
@@ -203,11 +203,11 @@ std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::stri
 }
 
 std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
-                                       const MachineFacts& facts, Names* blocks) {
+                                       const TargetInfo& target, Names* blocks) {
   std::vector<VectorReduction> reductions;
   std::string rest = block;
   while (!rest.empty()) {
-    std::optional<VectorReduction> reduction = FactorVectors(schedule, rest, facts);
+    std::optional<VectorReduction> reduction = FactorVectors(schedule, rest, target);
     if (reduction)
       for (const std::string& made : reduction->made()) blocks->push_back(made);
     blocks->push_back(rest);
@@ -269,7 +269,7 @@ void RegisterHostReductionRules() {
       {.name = "vectorize_reduction",
        .description = "vector accumulators along the reduction, then a horizontal reduction",
        .kinds = {BlockKind::kReduction},
-       .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+       .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
        .priority = 20,
        .apply = ReduceRows});
 }

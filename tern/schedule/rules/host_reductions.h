@@ -24,12 +24,12 @@ struct VectorReduction {
 
 // Gives a reduction along contiguous memory vector accumulators; nothing where its order is fixed.
 std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
-                                             const MachineFacts& facts);
+                                             const TargetInfo& target);
 // The same for the tail too: several accumulators, then one vector, then single elements. `blocks`
 // gets the resulting blocks in the order in which they are computed. Empty where there is just the
 // block itself.
 std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
-                                       const MachineFacts& facts, Schedule::Names* blocks);
+                                       const TargetInfo& target, Schedule::Names* blocks);
 // Row fusion: moves blocks, given in the order in which they are computed, into the row loops of a
 // later block, given outermost first.
 void ComputeInRows(Schedule* schedule, const Schedule::Names& blocks, const Schedule::Names& rows);

@@ -16,12 +16,12 @@ using namespace tern::tir;
 
 namespace {
 
-bool IsHost(const MachineFacts& facts) { return !facts.is_device; }
-bool IsHostWithVectors(const MachineFacts& facts) { return facts.is_host_with_vectors(); }
+bool IsHost(const TargetInfo& target) { return !target.is_device; }
+bool IsHostWithVectors(const TargetInfo& target) { return target.is_host_with_vectors(); }
 
-int64_t RequireLanes(const BlockInfo& block, size_t axis, const MachineFacts& facts,
+int64_t RequireLanes(const BlockInfo& block, size_t axis, const TargetInfo& target,
                      int64_t registers) {
-  int64_t lanes = LanesFor(block, axis, facts, registers);
+  int64_t lanes = LanesFor(block, axis, target, registers);
   if (lanes == 0)
     Refuse("fewer than two elements along axis " + block.axes[axis].var.name() +
            " fit in a vector");
@@ -35,16 +35,16 @@ int64_t RequireLanes(const BlockInfo& block, size_t axis, const MachineFacts& fa
 //   for outer spatial loops, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } }
 //
 // j is the axis that is contiguous in all accesses. Declines where there is none.
-void VectorizeElements(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void VectorizeElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   size_t axis = RequireVectorAxis(block, loops);
   const std::string& loop = block.axes[axis].loop;
-  int64_t lanes = RequireLanes(block, axis, facts, 2);
+  int64_t lanes = RequireLanes(block, axis, target, 2);
   int64_t work = WorkOf(*schedule, block.name);
   MakeInnermost(schedule, block.name, loop, &loops.spatial);
   Lanes split = SplitLanes(schedule, block.name, loop, lanes);
   schedule->Vectorize(LoopOf(block.name, split.inner));
-  ParallelizeOuter(schedule, block.name, work, facts);
+  ParallelizeOuter(schedule, block.name, work, target);
 }
 
 // The loops of the axes along which what is read, and what is written, is contiguous: two others.
@@ -73,10 +73,10 @@ std::optional<Transposition> TranspositionOf(const Schedule& schedule, const Blo
 //   }
 //
 // Declines where it is no plain float32 copy, or an extent is no static multiple of a vector.
-void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   constexpr int64_t kTile = 64;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
-  int64_t lanes = facts.vector_bytes / 4;
+  int64_t lanes = target.vector_bytes / 4;
   if (!axes)
     Refuse(
         "it is no copy of float32 that is contiguous along one axis where it is read "
@@ -100,7 +100,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const MachineFac
   }
   for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {rows[i], columns[i]});
   schedule->Reorder(Around(block.name, order));
-  ParallelizeOuter(schedule, block.name, work, facts);
+  ParallelizeOuter(schedule, block.name, work, target);
   schedule->Tensorize(LoopOf(block.name, rows[2]), "f32_transpose_" + std::to_string(lanes));
 }
 
@@ -124,13 +124,13 @@ void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& 
   });
 }
 
-void ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
+void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                  const Tile& tile) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
   size_t axis = RequireVectorAxis(block, loops);
   const std::string& column = block.axes[axis].loop;
-  int64_t lanes = RequireLanes(block, axis, facts, tile.registers);
+  int64_t lanes = RequireLanes(block, axis, target, tile.registers);
 
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names outer, inner;
@@ -159,7 +159,7 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts&
   schedule->Vectorize(LoopOf(block.name, split.inner));
   Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });
   for (const std::string& loop : inner) schedule->Unroll(LoopOf(block.name, loop));
-  ParallelizeOuter(schedule, block.name, work, facts);
+  ParallelizeOuter(schedule, block.name, work, target);
 }
 
 // vectorize_outputs: any reduction with a contiguous spatial axis.
@@ -168,8 +168,8 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const MachineFacts&
 //     acc[2 * lanes] = init
 //     for k { for j_i in 2 * lanes vectorized { acc[j_i] op= ... } }
 //   } }
-void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  ReduceTiles(schedule, block, facts, {"", 1, 2});
+void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  ReduceTiles(schedule, block, target, {"", 1, 2});
 }
 
 constexpr int64_t kTileRows = 4;
@@ -183,25 +183,25 @@ constexpr int64_t kTileRows = 4;
 //
 // tile_n = clamp(vector_registers / 8, 1, 4) vectors: half of the registers are accumulators.
 // Declines where M is no static multiple of 4, or N none of tile_n.
-void TileMatmul(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void TileMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::string row;
   for (const BlockAxis& axis : block.axes)
     if (axis.role == AxisRole::kM && Divides(kTileRows, axis.extent)) row = axis.loop;
   // Half of the registers are accumulators.
-  int64_t columns = std::clamp<int64_t>(facts.vector_registers / 2 / kTileRows, 1, 4);
+  int64_t columns = std::clamp<int64_t>(target.vector_registers / 2 / kTileRows, 1, 4);
   if (row.empty()) Refuse("M is no static multiple of " + std::to_string(kTileRows));
   size_t column = RequireVectorAxis(block, RequireLoops(*schedule, block));
-  int64_t lanes = RequireLanes(block, column, facts, columns);
+  int64_t lanes = RequireLanes(block, column, target, columns);
   if (!Divides(lanes, block.axes[column].extent))
     Refuse("N is no static multiple of " + std::to_string(lanes));
-  ReduceTiles(schedule, block, facts, {row, kTileRows, columns});
+  ReduceTiles(schedule, block, target, {row, kTileRows, columns});
 }
 
 // ---- Rows of several blocks
 
 // Vectorizes a block of a fused row along its contiguous axis: in the loop of a reduction that
 // reads its result, or in a loop of its own.
-void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFacts& facts,
+void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInfo& target,
                     const std::vector<VectorReduction>& reductions) {
   const BlockNode* node = FindBlockNamed(*schedule, name);
   BlockInfo block = DescribeBlock(node);
@@ -209,7 +209,7 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
   Nest nest = NestOf(schedule->function()->body, node);
   if (!axis || nest.loops.empty()) return;
   std::string loop = nest.loops.back()->var.name();
-  int64_t lanes = LanesFor(block, *axis, facts, 2);
+  int64_t lanes = LanesFor(block, *axis, target, 2);
   if (block.axes[*axis].loop != loop || lanes == 0) return;
   for (const VectorReduction& reduction : reductions)
     if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
@@ -228,14 +228,14 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const MachineFa
 //   }
 //
 // Declines where the loops of the rows are not the outer ones, or a block needs other rows.
-void FuseRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names all, others = {block.name};
   std::vector<VectorReduction> reductions;
   for (const std::string& name : block.members) {
     work += WorkOf(*schedule, name);
-    std::vector<VectorReduction> made = FactorAll(schedule, name, facts, &all);
+    std::vector<VectorReduction> made = FactorAll(schedule, name, target, &all);
     if (made.empty()) others.push_back(name);
     reductions.insert(reductions.end(), made.begin(), made.end());
   }
@@ -245,16 +245,16 @@ void FuseRows(Schedule* schedule, const BlockInfo& block, const MachineFacts& fa
     rows.push_back(LoopOf(block.name, nest.loops[i]->var.name()));
   ComputeInRows(schedule, all, rows);
   for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
-  for (const std::string& name : others) VectorizeInRow(schedule, name, facts, reductions);
+  for (const std::string& name : others) VectorizeInRow(schedule, name, target, reductions);
   for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
-  ParallelizeOuter(schedule, block.name, work, facts);
+  ParallelizeOuter(schedule, block.name, work, target);
 }
 
 // ---- Anything
 
-void RunInParallel(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
+void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   if (block.kind != BlockKind::kOpaque)
-    ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), facts);
+    ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), target);
 }
 
 }  // namespace

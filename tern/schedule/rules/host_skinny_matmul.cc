@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of few rows whose factors both lie along the sum, as those of a vector and the rows of
-// weights do: every result is a sum along memory. To pack the right factor would take longer.
+// GEMM of up to four rows (GEMV among them) with A and B K-contiguous, as a vector times the rows
+// of weights [N, K] is. To pack B would take longer.
+//
+//   for jo, vectors of N, in parallel
+//     for groups of tile_n columns
+//       for k, vectors of K
+//         partial[m, tile_n, vector] += A[m, k] * B[n, k]      vector registers
+//     C[m, jo] = horizontal sums of partial                    transposed in registers, then added
+//
+// Cycles: FMAs, loads or latency, or B from memory; and the horizontal sums. Declines without
+// reassociate, of other types than float32, and of N or K that are no multiples of a vector.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/product.h"
 
 namespace tern::schedule {
 
@@ -17,35 +26,31 @@ namespace {
 
 using Names = Schedule::Names;
 
-// More rows would not stay in the first cache while columns go by.
-constexpr int64_t kFewRows = 4;
-// Columns whose sums go by at a time, at most: as many places of memory are read side by side.
-constexpr int64_t kMostColumns = 8;
-// Cycles to copy an element of the right factor, and to add up the lanes of one sum.
-constexpr int64_t kCopiesPerCycle = 4, kLaneCycles = 5;
+// Larger M would not stay in L1 while columns go by.
+constexpr int64_t kMostM = 4;
+// Columns with accumulators at a time, at most: as many streams of memory are read.
+constexpr int64_t kMostN = 8;
+// Elements of B that would be packed in a cycle, and cycles of a horizontal sum.
+constexpr int64_t kPackedPerCycle = 4, kReduceCycles = 5;
 
 // A vector of sums for each of some rows and columns; those of a vector of columns are turned over
 // in registers, so that the lanes of all of them are added up at once.
 class DotProducts {
  public:
-  DotProducts(Schedule* schedule, const BlockInfo& block, const Product& product, int64_t lanes,
+  DotProducts(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, int64_t lanes,
               int64_t columns)
-      : schedule_(*schedule),
-        block_(block.name),
-        product_(product),
-        lanes_(lanes),
-        columns_(columns) {
+      : schedule_(*schedule), block_(block.name), gemm_(gemm), lanes_(lanes), columns_(columns) {
     const BlockAccess& result = block.accesses[0];
     while (block.axes[result.axes[column_dim_]].role != AxisRole::kN) ++column_dim_;
   }
 
   void Run() {
-    schedule_.Split(At(product_.column), {lanes_}, {Name("jo"), Name("ji")});
-    schedule_.Split(At(product_.sum), {lanes_}, {Name("lo"), Name("li")});
+    schedule_.Split(At(gemm_.loops.n), {lanes_}, {Name("jo"), Name("ji")});
+    schedule_.Split(At(gemm_.loops.k), {lanes_}, {Name("lo"), Name("li")});
     std::string parts = schedule_.Rfactor(At(Name("li")), Name("partial"));
     schedule_.SetScope(parts, "local");
-    Names order = product_.batch;
-    order.insert(order.end(), {Name("jo"), product_.row, Name("li"), Name("ji")});
+    Names order = gemm_.loops.batch;
+    order.insert(order.end(), {Name("jo"), gemm_.loops.m, Name("li"), Name("ji")});
     schedule_.Reorder(Around(block_, order));
     std::string sums = schedule_.CacheRead(block_, parts, "local", Name("acc")),
                 turned = schedule_.CacheRead(block_, sums, "local", Name("transposed"));
@@ -119,33 +124,71 @@ class DotProducts {
 
   Schedule& schedule_;
   std::string block_;
-  const Product& product_;
+  const Gemm& gemm_;
   int64_t lanes_, columns_;
   size_t column_dim_ = 0;  // of what is summed in parts, whose last dimension are the lanes
 };
 
-void SumAlongMemory(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  Product product = RequireProduct(*schedule, block);
-  int64_t lanes = facts.vector_bytes / 4;
-  if (product.rows > kFewRows || product.rows == 0)
-    Refuse("M is " + std::to_string(product.rows) + "; expected 1 to " + std::to_string(kFewRows));
-  if (lanes < 4) Refuse("a vector has fewer than 4 floats");
-  if (product.result->dtype != DataType::Float(32)) Refuse("the result is not float32");
-  for (const Factor* factor : {&product.left, &product.right}) {
-    if (factor->dtype != DataType::Float(32)) Refuse(factor->name + " is not float32");
-    if (!factor->sum_is_last()) Refuse(factor->name + " is not K-contiguous");
+struct SkinnyGemmPlan : PlanCost {
+  int64_t vector = 0;  // lanes, along K
+  int64_t tile_n = 0;  // columns whose accumulators are in registers: as many rows of B are read
+
+  static const std::vector<PlanField<SkinnyGemmPlan>>& Fields() {
+    using P = SkinnyGemmPlan;
+    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
+                                                     {"tile_n", &P::tile_n}};
+    return fields;
   }
-  if (product.columns == 0 || product.columns % lanes != 0 || product.steps % lanes != 0)
+};
+using P = SkinnyGemmPlan;
+
+std::vector<P> SkinnyPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                           const Wanted<P>&) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
+  int64_t lanes = target.vector_bytes / 4;
+  if (gemm.m > kMostM || gemm.m == 0)
+    Refuse("M is " + std::to_string(gemm.m) + "; expected 1 to " + std::to_string(kMostM));
+  if (lanes < 4) Refuse("a vector has fewer than 4 floats");
+  if (gemm.c->dtype != DataType::Float(32)) Refuse("the result is not float32");
+  for (const GemmOperand* operand : {&gemm.a, &gemm.b}) {
+    if (operand->dtype != DataType::Float(32)) Refuse(operand->name + " is not float32");
+    if (!operand->k_contiguous()) Refuse(operand->name + " is not K-contiguous");
+  }
+  if (gemm.n == 0 || gemm.n % lanes != 0 || gemm.k % lanes != 0)
     Refuse("N or K is no multiple of a vector of " + std::to_string(lanes));
-  if (product.steps <= kCopiesPerCycle * kLaneCycles * product.rows)
+  if (gemm.k <= kPackedPerCycle * kReduceCycles * gemm.m)
     Refuse("K is so short that packing B costs less");
-  // What is packed ahead costs nothing.
-  if (IsConstant(*schedule, product.right.name)) Refuse("B is constant, and can be prepacked");
-  int64_t columns = std::min(kMostColumns, lanes);
-  while (columns > 1 && product.rows * columns + 2 > facts.vector_registers) columns /= 2;
+  if (IsConstant(*schedule, gemm.b.name)) Refuse("B is constant, and can be prepacked");
+  std::vector<P> plans;
+  auto outputs = static_cast<double>(gemm.batch * gemm.m * gemm.n);
+  auto b_bytes = static_cast<double>(gemm.batch * gemm.n * gemm.k * gemm.b.bytes());
+  for (int64_t n = std::min(kMostN, lanes); n >= 1; n /= 2) {
+    if (n > 1 && gemm.m * n + 2 > target.vector_registers) continue;
+    P plan;
+    plan.vector = lanes;
+    plan.tile_n = n;
+    double step = std::max(
+               {static_cast<double>(gemm.m * n) / static_cast<double>(target.fma_per_cycle),
+                static_cast<double>(gemm.m + n) / static_cast<double>(target.loads_per_cycle),
+                static_cast<double>(target.fma_latency)}),
+           steps = static_cast<double>(gemm.batch * (gemm.n / n) * (gemm.k / lanes)),
+           memory = b_bytes > static_cast<double>(target.l2_bytes)
+                        ? b_bytes / static_cast<double>(target.memory_bytes_per_cycle)
+                        : 0;
+    plan.cycles = std::max(steps * step, memory) + outputs * kReduceCycles;
+    plan.limit =
+        std::max(gemm.flops() / 2 / static_cast<double>(lanes * target.fma_per_cycle), memory);
+    plans.push_back(plan);
+  }
+  return plans;
+}
+
+void ApplySkinny(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                 const P& plan) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
   int64_t work = WorkOf(*schedule, block.name);
-  DotProducts(schedule, block, product, lanes, columns).Run();
-  ParallelizeOuter(schedule, block.name, work, facts);
+  DotProducts(schedule, block, gemm, plan.vector, plan.tile_n).Run();
+  ParallelizeOuter(schedule, block.name, work, target);
 }
 
 }  // namespace
@@ -155,9 +198,9 @@ void RegisterHostDotProductRules() {
       {.name = "skinny_matmul",
        .description = "M up to 4, A and B K-contiguous: vectors along K; needs reassociate",
        .kinds = {BlockKind::kMatmul},
-       .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+       .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
        .priority = 35,
-       .apply = SumAlongMemory});
+       .planned = Planned<P>(SkinnyPlans, ApplySkinny)});
 }
 
 }  // namespace tern::schedule

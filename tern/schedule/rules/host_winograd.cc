@@ -16,13 +16,11 @@
 // Cost: winograd_plan.h. Declines: no `reassociate`, stride above 1, dynamic sizes, channels no
 // multiple of a vector, more than 6 points, or no faster than the direct convolution.
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/product.h"
 #include "tern/schedule/rules/transpose_tiles.h"
 #include "tern/schedule/rules/winograd_plan.h"
 
@@ -40,12 +38,13 @@ constexpr int64_t kSumPart = 64;
 class HostWinograd {
  public:
   HostWinograd(Schedule* schedule, std::string block, const WinogradPlan& plan,
-               const MachineFacts& facts)
-      : schedule_(*schedule), block_(std::move(block)), plan_(plan), facts_(facts) {}
+               const TargetInfo& target)
+      : schedule_(*schedule), block_(std::move(block)), plan_(plan), target_(target) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    made_ = schedule_.Winograd(block_, plan_.shape.m, plan_.block);
+    made_ = schedule_.Winograd(block_, plan_.m, plan_.block);
+    shape_ = *WinogradShapeOf(schedule_, made_, plan_.m);
     SplitProducts();
     TransformBack();
     Multiply();
@@ -53,7 +52,7 @@ class HostWinograd {
     TransformWeights();
     if (plan_.apart)
       for (const std::string& block : {made_[1], made_[4]}) Parallelize(block);
-    ParallelizeOuter(&schedule_, block_, work, facts_);
+    ParallelizeOuter(&schedule_, block_, work, target_);
     MoveImage();
     MoveResult();
   }
@@ -72,13 +71,13 @@ class HostWinograd {
     BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
     int64_t work = info.operations;
     for (const BlockAxis& axis : info.axes) work *= *ir::AsConstInt(axis.extent);
-    ParallelizeOuter(&schedule_, block, work, facts_);
+    ParallelizeOuter(&schedule_, block, work, target_);
   }
 
   // Splits a loop by lanes.
   std::string SplitVectors(const std::string& block, const std::string& loop) {
     Names names = {FreshLoopName(schedule_, loop + "_v"), FreshLoopName(schedule_, loop + "_l")};
-    schedule_.Split(LoopOf(block, loop), {plan_.lanes}, names);
+    schedule_.Split(LoopOf(block, loop), {plan_.vector}, names);
     return names[0];
   }
   // Unrolls loops, and vectorizes the last.
@@ -92,8 +91,8 @@ class HostWinograd {
   // The loops of the GEMM, whose K are all channels or parts of them.
   void SplitProducts() {
     int64_t part = kSumPart;
-    while (plan_.shape.channels % part != 0) --part;
-    if (plan_.shape.channels > part) {
+    while (shape_.channels % part != 0) --part;
+    if (shape_.channels > part) {
       Names loops = LoopsOf(block_), names = {Name("co"), Name("ci")};
       schedule_.Split(At(loops.back()), {part}, names);
       part_ = schedule_.Rfactor(At(names[0]), Name("part"));
@@ -119,9 +118,9 @@ class HostWinograd {
   void SplitSums() {
     Names loops = LoopsOf(block_), tiles = {Name("pb"), Name("po"), Name("pi")},
           outputs = {Name("oo"), Name("ov"), Name("ol")};
-    size_t rank = plan_.shape.points.size();
-    schedule_.Split(At(loops[rank]), {plan_.block / plan_.rows, plan_.rows}, tiles);
-    schedule_.Split(At(loops[rank + 1]), {plan_.vectors, plan_.lanes}, outputs);
+    size_t rank = shape_.points.size();
+    schedule_.Split(At(loops[rank]), {plan_.block / plan_.tile_m, plan_.tile_m}, tiles);
+    schedule_.Split(At(loops[rank + 1]), {plan_.tile_n / plan_.vector, plan_.vector}, outputs);
     Names order = {tiles[0]};
     order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
     // The weights of a part of the channels stay in L1 across tiles.
@@ -140,7 +139,7 @@ class HostWinograd {
     // Tiles, where there are several, outputs and steps.
     Names vectors = {Name("qv"), Name("ql")};
     std::string sum = loops.back();
-    schedule_.Split(LoopOf(part, loops[loops.size() - 2]), {plan_.lanes}, vectors);
+    schedule_.Split(LoopOf(part, loops[loops.size() - 2]), {plan_.vector}, vectors);
     Names order = {sum}, tile;
     if (loops.size() > 2) tile.push_back(loops[0]);
     tile.insert(tile.end(), vectors.begin(), vectors.end());
@@ -161,7 +160,7 @@ class HostWinograd {
 
   void WriteTile(const std::string& block, const Names& made) {
     Names names = {Name("tv"), Name("tl")}, all(made.begin(), made.end() - 1);
-    schedule_.Split(LoopOf(block, made.back()), {plan_.lanes}, names);
+    schedule_.Split(LoopOf(block, made.back()), {plan_.vector}, names);
     all.insert(all.end(), names.begin(), names.end());
     WriteOut(block, all);
   }
@@ -180,7 +179,7 @@ class HostWinograd {
     tile.push_back(LanesOf(block));
     order.insert(order.end(), tile.begin(), tile.end());
     schedule_.Reorder(Around(block, order));
-    for (int64_t k = plan_.shape.rank() - 1; k-- > 0;) {
+    for (int64_t k = shape_.rank() - 1; k-- > 0;) {
       std::string stage = block + "_" + std::to_string(k);
       Names made = schedule_.ComputeAt(stage, LoopOf(block, around));
       schedule_.SetScope(stage, "local");
@@ -194,7 +193,7 @@ class HostWinograd {
   void TransformImage() {
     Names loops = plan_.apart ? LoopsOf(made_[1]) : schedule_.ComputeAt(made_[1], At(Name("pb")));
     // Points, tiles unless there is one, channels.
-    size_t rank = plan_.shape.points.size();
+    size_t rank = shape_.points.size();
     Names outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
         inner(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
     inner.push_back(loops.back());
@@ -205,11 +204,11 @@ class HostWinograd {
     const std::string& block = made_[4];
     Names loops = LoopsOf(block);
     if (!plan_.apart) {
-      for (int64_t k = 0; k + 1 < plan_.shape.rank(); ++k)
+      for (int64_t k = 0; k + 1 < shape_.rank(); ++k)
         schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
       loops = schedule_.ReverseComputeAt(block, At(Name("pb")));
     }
-    size_t rank = plan_.shape.points.size(), several = loops.size() - rank - 1;
+    size_t rank = shape_.points.size(), several = loops.size() - rank - 1;
     Names outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
         inner(loops.begin() + static_cast<std::ptrdiff_t>(several), loops.end());
     TransformInRegisters(block, outer, inner);
@@ -218,8 +217,8 @@ class HostWinograd {
   // Each tile of the products reads them one after the other.
   void TransformWeights() {
     const std::string& block = made_[2];
-    std::string from, size = std::to_string(plan_.columns());
-    for (int64_t k = 0; k < plan_.shape.rank(); ++k) from += "d" + std::to_string(k) + ", ";
+    std::string from, size = std::to_string(plan_.tile_n);
+    for (int64_t k = 0; k < shape_.rank(); ++k) from += "d" + std::to_string(k) + ", ";
     Names loops = LoopsOf(block);
     std::string channel = loops[loops.size() - 2];
     Names inner(loops.begin(), loops.end() - 2);
@@ -238,7 +237,7 @@ class HostWinograd {
     Try(&schedule_, [&](Schedule* attempt) {
       std::string loop = LoopsOf(block).back();
       Names names = {FreshLoopName(*attempt, loop + "_v"), FreshLoopName(*attempt, loop + "_l")};
-      attempt->Split(LoopOf(block, loop), {plan_.lanes}, names);
+      attempt->Split(LoopOf(block, loop), {plan_.vector}, names);
       attempt->Vectorize(LoopOf(block, names[1]));
     });
   }
@@ -247,14 +246,14 @@ class HostWinograd {
   void MoveImage() {
     const std::string& block = made_[0];
     std::string turned = TransposeChannelsLast(&schedule_, block, Name("transposed"));
-    if (!turned.empty()) TransposeTiles(&schedule_, turned, facts_);
+    if (!turned.empty()) TransposeTiles(&schedule_, turned, target_);
     VectorizeLast(block);
     Parallelize(block);
   }
 
   // Tiles lie beside each other as in the result.
   void MoveResult() {
-    const WinogradShape& shape = plan_.shape;
+    const WinogradShape& shape = shape_;
     std::string from = "(p, ", places, m = std::to_string(shape.m);
     int64_t behind = 1;
     for (int64_t k = shape.rank(); k-- > 0;) {
@@ -268,7 +267,7 @@ class HostWinograd {
         made_[4],
         IndexMap::Parse(from + "o) -> (p // " + std::to_string(behind) + ", " + places + "o)"));
     std::string result = block_ + "_result";
-    if (TransposeTiles(&schedule_, result, facts_)) return;
+    if (TransposeTiles(&schedule_, result, target_)) return;
     VectorizeLast(result);
     Parallelize(result);
   }
@@ -276,7 +275,8 @@ class HostWinograd {
   Schedule& schedule_;
   std::string block_;
   const WinogradPlan& plan_;
-  const MachineFacts& facts_;
+  const TargetInfo& target_;
+  WinogradShape shape_;
   Names made_;
   std::string part_;  // the block of the sums of a part of the channels; "" where that is all
 };
@@ -291,29 +291,31 @@ bool HasConstantWeights(const Schedule& schedule, const BlockInfo& block) {
   });
 }
 
-// As "1.3e+06".
-std::string CyclesText(double cycles) {
-  std::ostringstream text;
-  text << std::setprecision(2) << cycles;
-  return text.str();
-}
-
-void ScheduleWinograd(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts) {
-  int64_t lanes = facts.vector_bytes / block.accesses[0].buffer->dtype.bytes();
+std::vector<WinogradPlan> Plans(Schedule* schedule, const BlockInfo& block,
+                                const TargetInfo& target, const Wanted<WinogradPlan>& want) {
+  int64_t lanes = target.vector_bytes / block.accesses[0].buffer->dtype.bytes();
   if (lanes < 2) Refuse("a vector has room for one element alone");
-  WinogradPlan plan =
-      ChooseWinogradPlan(*schedule, block.name, facts, lanes, HasConstantWeights(*schedule, block));
-  if (plan.block == 0) {
+  std::vector<WinogradPlan> plans = WinogradPlans(*schedule, block.name, target, lanes,
+                                                  HasConstantWeights(*schedule, block), want);
+  if (plans.empty()) {
     Schedule probe = *schedule;
     probe.Winograd(block.name, 2);  // says why where the step is refused
     Refuse("its extents are dynamic, its channels no multiples of a vector of " +
            std::to_string(lanes) + ", or its windows too large");
   }
-  double direct = DirectConvolutionCycles(block, facts, lanes);
-  if (!(plan.cycles < direct))
-    Refuse("it is estimated to be no faster: " + CyclesText(plan.cycles) + " cycles, and " +
+  double direct = DirectConvolutionCycles(block, target, lanes);
+  auto best = std::min_element(
+      plans.begin(), plans.end(),
+      [](const WinogradPlan& a, const WinogradPlan& b) { return a.cycles < b.cycles; });
+  if (!want.is_asked() && !(best->cycles < direct))
+    Refuse("it is estimated to be no faster: " + CyclesText(best->cycles) + " cycles, and " +
            CyclesText(direct) + " without");
-  HostWinograd(schedule, block.name, plan, facts).Run();
+  return plans;
+}
+
+void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const WinogradPlan& plan) {
+  HostWinograd(schedule, block.name, plan, target).Run();
 }
 
 }  // namespace
@@ -323,9 +325,9 @@ void RegisterHostWinogradRules() {
       {.name = "winograd",
        .description = "Winograd F(m, r) at stride 1 where predicted faster; needs reassociate",
        .kinds = {BlockKind::kConvolution},
-       .fits = [](const MachineFacts& facts) { return facts.is_host_with_vectors(); },
+       .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
        .priority = 29,
-       .apply = ScheduleWinograd});
+       .planned = Planned<WinogradPlan>(Plans, ApplyPlan)});
 }
 
 }  // namespace tern::schedule

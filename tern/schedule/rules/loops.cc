@@ -183,8 +183,7 @@ std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
   return {};
 }
 
-int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts,
-                 int64_t registers) {
+int64_t LanesFor(const BlockInfo& block, size_t axis, const TargetInfo& target, int64_t registers) {
   int64_t bytes = 1;
   for (const BlockAccess& access : block.accesses) {
     DataType dtype = access.buffer->dtype;
@@ -193,12 +192,12 @@ int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts,
         bytes, dtype.is_float() ? std::max(dtype.bits(), 32) / 8 : (dtype.bits() + 7) / 8);
   }
   constexpr int64_t kMostLanes = 64;  // several registers of the widest machine
-  int64_t lanes = std::min(registers * facts.vector_bytes / bytes, kMostLanes);
+  int64_t lanes = std::min(registers * target.vector_bytes / bytes, kMostLanes);
   int64_t extent = ExtentOr(block.axes[axis].extent, kUnknownExtent);
   while (lanes > extent) lanes /= 2;
   if (lanes < kMinLanes) return 0;
   // No tail, if fewer whole vectors leave none.
-  int64_t vector = facts.vector_bytes / bytes, fewer = lanes;
+  int64_t vector = target.vector_bytes / bytes, fewer = lanes;
   while (fewer > std::max(vector, kMinLanes) && extent % fewer != 0) fewer /= 2;
   return extent % fewer == 0 ? fewer : lanes;
 }
@@ -228,8 +227,8 @@ int64_t WorkOf(const Schedule& schedule, const std::string& block) {
 }
 
 void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const MachineFacts& facts) {
-  if (facts.threads == 1 || work < kParallelOperations) return;
+                      const TargetInfo& target) {
+  if (target.threads == 1 || work < kParallelOperations) return;
   const BlockNode* node = FindBlockNamed(*schedule, block);
   Nest nest = NestOf(schedule->function()->body, node);
   std::vector<const ForNode*> loops = nest.around;

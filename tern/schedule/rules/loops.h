@@ -56,7 +56,7 @@ size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops);
 // The same of a reduction: the axis that is summed over, along which neighbours are read.
 std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block);
 // How many elements fill `registers` vectors, and no more than the extent; 0: not even two.
-int64_t LanesFor(const BlockInfo& block, size_t axis, const MachineFacts& facts, int64_t registers);
+int64_t LanesFor(const BlockInfo& block, size_t axis, const TargetInfo& target, int64_t registers);
 
 // Whether an extent is known, and a multiple of a factor: a split leaves no tail.
 bool Divides(int64_t factor, const tir::Expr& extent);
@@ -73,7 +73,7 @@ int64_t WorkOf(const Schedule& schedule, const std::string& block);
 // The outermost loops around a block run on several threads where that pays: they are spatial, and
 // all of them together are so much work.
 void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const MachineFacts& facts);
+                      const TargetInfo& target);
 
 // Does steps that may be refused, and then leaves the schedule as it was. Whether they were done.
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps);

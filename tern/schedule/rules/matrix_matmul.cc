@@ -6,183 +6,150 @@
 
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
-#include "tern/schedule/rules/rule.h"
+#include "tern/schedule/rules/gemm.h"
 
 namespace tern::schedule {
 namespace {
 
 using Names = Schedule::Names;
 
-constexpr int64_t kCopyBytes = 16;      // at once
-constexpr int64_t kEnoughBlocks = 128;  // for large GPUs to be busy
+constexpr int64_t kCopyBytes = 16;  // at once
 
-// One of the two operands.
-struct Operand {
-  std::string name;
-  bool transposed = false;  // in memory: its columns are rows
+struct TensorCorePlan : PlanCost {
+  int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // of a thread block, in shared memory
+  int64_t warps_m = 0, warps_n = 0;            // that share the tile
+  int64_t stages = 1;  // of the pipeline: copies under way, and the one that is computed with
+
+  static const std::vector<PlanField<TensorCorePlan>>& Fields() {
+    using P = TensorCorePlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m},   {"tile_n", &P::tile_n},   {"tile_k", &P::tile_k},
+        {"warps_m", &P::warps_m}, {"warps_n", &P::warps_n}, {"stages", &P::stages}};
+    return fields;
+  }
+  int64_t warps() const { return warps_m * warps_n; }
 };
-
-struct Product {
-  std::string batch, row, column, sum;  // loops; the first may be ""
-  int64_t batches = 1, rows = 0, columns = 0, steps = 0;
-  Operand left, right;
-  std::string result, type;  // of the operands, as their machine calls it
-  int64_t bytes = 0;         // of an element of theirs
-};
-
-struct Tiles : MatrixTiles {
-  int64_t steps = 0;   // of the sum, at a time
-  int64_t stages = 1;  // of steps whose copies are under way, and the one that is computed with
-
-  int64_t warps() const { return warp_rows * warp_columns; }
-};
+using P = TensorCorePlan;
 
 // Whether the target has the type, and not its bits alone.
-bool Stores(const MachineFacts& facts, DataType dtype) {
-  const auto& stores = facts.target->kind->stores;
-  return !dtype.is_narrow_float() || (stores && stores(facts.target, dtype));
+bool Stores(const TargetInfo& target, DataType dtype) {
+  const auto& stores = target.target->kind->stores;
+  return !dtype.is_narrow_float() || (stores && stores(target.target, dtype));
 }
 
-std::optional<Product> ProductOf(const BlockInfo& block, const MachineFacts& facts,
-                                 const MatrixInstructions& machine) {
-  const BlockAxis *batch = nullptr, *row = nullptr, *column = nullptr, *sum = nullptr;
-  for (const BlockAxis& axis : block.axes) {
-    const BlockAxis*& place = axis.role == AxisRole::kM       ? row
-                              : axis.role == AxisRole::kN     ? column
-                              : axis.role == AxisRole::kBatch ? batch
-                                                              : sum;
-    bool known = axis.role == AxisRole::kK || axis.role == AxisRole::kM ||
-                 axis.role == AxisRole::kN || axis.role == AxisRole::kBatch;
-    if (!known || place || axis.loop.empty() || !ir::AsConstInt(axis.extent)) return {};
-    place = &axis;
-  }
-  if (!row || !column || !sum || block.conditional) return {};
-  Product product;
-  product.batch = batch ? batch->loop : "";
-  product.batches = batch ? *ir::AsConstInt(batch->extent) : 1;
-  product.row = row->loop;
-  product.column = column->loop;
-  product.sum = sum->loop;
-  product.rows = *ir::AsConstInt(row->extent);
-  product.columns = *ir::AsConstInt(column->extent);
-  product.steps = *ir::AsConstInt(sum->extent);
-  for (const BlockAccess& access : block.accesses) {
-    // A matrix, or one of several.
-    size_t first = batch ? 1 : 0;
-    if (access.indices.size() != first + 2 || !access.by_axes ||
-        (batch && access.indices[0].get() != batch->var.get()))
-      return {};
-    auto is_first = [&](const BlockAxis* axis) {
-      return access.indices[first].get() == axis->var.get();
-    };
-    auto uses = [&](const BlockAxis* axis) {
-      return is_first(axis) || access.indices[first + 1].get() == axis->var.get();
-    };
-    const ir::Buffer& buffer = access.buffer;
-    if (access.store || !uses(sum)) {
-      if (buffer->dtype != DataType::Float(32) || !is_first(row) || !uses(column)) return {};
-      product.result = buffer->name;
-      continue;
-    }
-    auto type = std::find_if(machine.types.begin(), machine.types.end(),
-                             [&](const auto& known) { return known.first == buffer->dtype; });
-    if (type == machine.types.end() || !Stores(facts, buffer->dtype) ||
-        (!product.type.empty() && product.type != type->second))
-      return {};
-    product.type = type->second;
-    product.bytes = buffer->dtype.bytes();
-    if (uses(row))
-      product.left = {buffer->name, is_first(sum)};
-    else
-      product.right = {buffer->name, is_first(column)};
-  }
-  if (product.left.name.empty() || product.right.name.empty() || product.result.empty()) return {};
-  return product;
+// Whether an operand lies transposed in memory: A as [K, M], B as [N, K].
+bool IsTransposed(const GemmOperand& operand) { return operand.is_a != operand.k_contiguous(); }
+
+// The name of the type of A and B in the intrinsics. Refuses what the machine does not multiply.
+std::string TypeOf(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine) {
+  DataType dtype = gemm.a.dtype;
+  auto type = std::find_if(machine.types.begin(), machine.types.end(),
+                           [&](const auto& known) { return known.first == dtype; });
+  if (type == machine.types.end() || gemm.b.dtype != dtype || !Stores(target, dtype) ||
+      gemm.c->dtype != DataType::Float(32))
+    Refuse("the machine does not multiply " + dtype.str() + " by " + gemm.b.dtype.str() +
+           " with accumulators of " + gemm.c->dtype.str());
+  return type->second;
+}
+
+// Fragments are of matrices, or of a static batch of them, which is the first dimension.
+void CheckBatch(const BlockInfo& block, const Gemm& gemm, const TargetInfo& target) {
+  for (const BlockAxis& axis : block.axes)
+    if (!ir::AsConstInt(axis.extent))
+      Refuse("the extent of axis " + axis.var.name() + " is dynamic");
+  size_t batch = gemm.loops.batch.size();
+  auto is_first = [&](size_t rank, size_t dim) { return rank == batch + 2 && dim >= batch; };
+  if (batch > 1 || !is_first(gemm.a.rank, std::min(gemm.a.own_dim, gemm.a.k_dim)) ||
+      !is_first(gemm.b.rank, std::min(gemm.b.own_dim, gemm.b.k_dim)) || gemm.c_m_dim != batch)
+    Refuse("it is not a matmul of matrices [.., ..], or of a batch of them [batch, .., ..]");
+  if (gemm.batch > target.most_grid_blocks)
+    Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " matrices, not " +
+           std::to_string(gemm.batch));
 }
 
 // Rows of shared memory start on different banks.
 int64_t Padded(int64_t elements, int64_t bytes) { return elements + kCopyBytes / bytes; }
 
-int64_t StageBytes(const Product& product, const Tiles& tiles) {
-  auto bytes = [&](bool along_steps, int64_t extent) {
-    int64_t rows = along_steps ? tiles.steps : extent, row = along_steps ? extent : tiles.steps;
-    return rows * Padded(row, product.bytes) * product.bytes;
+int64_t StageBytes(const Gemm& gemm, const P& plan) {
+  auto bytes = [&](const GemmOperand& operand, int64_t extent) {
+    bool k_contiguous = operand.k_contiguous();
+    int64_t rows = k_contiguous ? extent : plan.tile_k, row = k_contiguous ? plan.tile_k : extent;
+    return rows * Padded(row, operand.bytes()) * operand.bytes();
   };
-  return bytes(product.left.transposed, tiles.rows) +
-         bytes(!product.right.transposed, tiles.columns);
+  return bytes(gemm.a, plan.tile_m) + bytes(gemm.b, plan.tile_n);
 }
 
-// Whether a block behind takes sums from shared memory.
-bool SharesSums(const MatrixInstructions& machine, const std::string& reader) {
-  return !reader.empty() && !machine.stores_rounded;
+// Whether the epilogue reads the accumulators from shared memory.
+bool SharesAccumulators(const MatrixInstructions& machine, const Gemm& gemm) {
+  return !gemm.epilogue.empty() && !machine.stores_rounded;
 }
 
-// With asynchronous copies long steps, three under way, or short ones, as many as there is memory
-// for; nullopt where it is less than for two. Else one short step, so that several blocks of
-// threads have room, and one computes while another one copies.
-std::optional<Tiles> WithStages(const Product& product, Tiles tiles, int64_t memory,
-                                bool async_copies) {
+// Matrix instructions, with what a warp loads for each; too few thread blocks leave a part of the
+// device idle, and a short tile_k waits more often.
+void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine,
+             P* plan) {
+  auto side = static_cast<double>(machine.tile),
+       m = static_cast<double>(plan->tile_m / plan->warps_m) / side,
+       n = static_cast<double>(plan->tile_n / plan->warps_n) / side,
+       busy = static_cast<double>(target.busy_blocks);
+  auto blocks = static_cast<double>(gemm.batch * (gemm.m / plan->tile_m) * (gemm.n / plan->tile_n));
+  double instructions = gemm.flops() / 2 / (side * side * side) / (busy * 4);
+  plan->cycles = instructions * (1 + (m + n) / (m * n)) *
+                 (1 + 1 / static_cast<double>(plan->tile_k)) * std::max(1.0, busy / blocks);
+}
+
+// With asynchronous copies a long tile_k in three stages, or a short one in as many as there is
+// memory for, at least two. Else one short stage, so that several thread blocks have room, and one
+// computes while another one copies.
+std::vector<P> EnumeratePlans(const Gemm& gemm, const TargetInfo& target,
+                              const MatrixInstructions& machine, const Wanted<P>& want) {
   struct Pace {
-    int64_t steps, most, least;
+    int64_t tile_k, most, least;
   };
   std::vector<Pace> paces = {{32, 1, 1}};
-  if (async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
-  for (const Pace& pace : paces) {
-    tiles.steps = pace.steps;
-    tiles.stages = std::min(memory / StageBytes(product, tiles), pace.most);
-    if (product.steps % pace.steps == 0 && tiles.stages >= pace.least) return tiles;
-  }
-  return {};
-}
-
-// The largest that divide the sizes and make enough blocks of threads; else the smallest that
-// divide them.
-std::optional<Tiles> ChooseTiles(const Product& product, const MachineFacts& facts,
-                                 const MatrixInstructions& machine, bool shares_sums) {
-  constexpr int64_t kMostBlocks = 65535;  // on the axes y and z
-  std::optional<Tiles> best;
-  for (const MatrixTiles& choice : machine.tiles) {
-    if (product.rows % choice.rows != 0 || product.columns % choice.columns != 0) continue;
-    int64_t sums = shares_sums ? choice.rows * choice.columns * int64_t{sizeof(float)} : 0;
-    std::optional<Tiles> tiles =
-        WithStages(product, {choice}, facts.shared_bytes - sums, machine.async_copies);
-    int64_t rows = product.rows / choice.rows, columns = product.columns / choice.columns;
-    if (!tiles || tiles->warps() * machine.lanes > facts.max_threads || rows > kMostBlocks)
-      continue;
-    best = tiles;
-    if (product.batches * rows * columns >= kEnoughBlocks) break;
-  }
-  return product.batches > kMostBlocks ? std::nullopt : best;
-}
-
-// Of a result that is allocated; "" where there is none.
-std::string SoleReader(const Schedule& schedule, const std::string& writer,
-                       const std::string& result) {
-  const tir::Stmt& body = schedule.function()->body;
-  if (!FindAllocation(body, result)) return "";
-  std::string reader;
-  for (const tir::BlockNode* block : BlocksIn(body))
-    for (const Access& access : AccessesOf(AsStmt(block)))
-      if (block->name != writer && access.buffer->name == result) {
-        if (!reader.empty() && reader != block->name) return "";
-        reader = block->name;
-      }
-  return reader;
+  if (machine.async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
+  std::vector<P> plans;
+  for (const MatrixTiles& tiles : machine.tiles)
+    for (const Pace& pace : paces) {
+      P plan;
+      plan.tile_m = tiles.rows;
+      plan.tile_n = tiles.columns;
+      plan.tile_k = pace.tile_k;
+      plan.warps_m = tiles.warp_rows;
+      plan.warps_n = tiles.warp_columns;
+      int64_t acc = SharesAccumulators(machine, gemm) ? plan.tile_m * plan.tile_n * 4 : 0;
+      int64_t fitting = (target.shared_bytes - acc) / StageBytes(gemm, plan);
+      plan.stages = want.Or(&P::stages, std::min(fitting, pace.most));
+      bool divides =
+          gemm.m % plan.tile_m == 0 && gemm.n % plan.tile_n == 0 && gemm.k % plan.tile_k == 0;
+      bool fits = plan.stages >= 1 && plan.stages <= fitting && fitting >= pace.least &&
+                  plan.warps() * machine.lanes <= target.max_threads &&
+                  gemm.m / plan.tile_m <= target.most_grid_blocks;
+      if (!divides || !fits) continue;
+      SetCost(gemm, target, machine, &plan);
+      plans.push_back(plan);
+    }
+  return plans;
 }
 
 class Scheduler {
  public:
-  Scheduler(Schedule* schedule, const std::string& block, const Product& product,
-            const Tiles& tiles, const MatrixInstructions& machine)
-      : schedule_(*schedule), block_(block), product_(product), tiles_(tiles), machine_(machine) {}
+  Scheduler(Schedule* schedule, const std::string& block, const Gemm& gemm, const std::string& type,
+            const P& plan, const MatrixInstructions& machine)
+      : schedule_(*schedule),
+        block_(block),
+        type_(type),
+        gemm_(gemm),
+        plan_(plan),
+        machine_(machine) {}
 
-  // `reader`: the one block that reads the result, which is allocated; or "".
-  void Run(const std::string& reader) {
-    bool shares_sums = SharesSums(machine_, reader);
+  void Run() {
+    const std::string& reader = gemm_.epilogue;
+    bool shares_sums = SharesAccumulators(machine_, gemm_);
     if (!reader.empty())
-      schedule_.SetScope(product_.result, shares_sums ? "shared" : "fragment.accumulator");
+      schedule_.SetScope(gemm_.c->name, shares_sums ? "shared" : "fragment.accumulator");
     Tile();
-    Stage left = Load(product_.left, true), right = Load(product_.right, false);
+    Stage left = Load(gemm_.a), right = Load(gemm_.b);
     std::string sums = KeepSums(shares_sums ? "" : reader);
     Names read;
     if (shares_sums) read = schedule_.ReverseComputeAt(reader, Loop("jb"), Own("r", "i", "j"));
@@ -194,23 +161,23 @@ class Scheduler {
     Names right_copy = schedule_.ComputeAt(right.shared, Loop("lo"), Own("bs", "k", "j"));
     Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
     auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
-      schedule_.TransformLayout(
-          buffer, IndexMap::Parse(machine_.layout(fragment, transposed, !product_.batch.empty())));
+      schedule_.TransformLayout(buffer, IndexMap::Parse(machine_.layout(
+                                            fragment, transposed, !gemm_.loops.batch.empty())));
     };
     layout(sums_buffer_, Fragment::kSum, false);
-    layout(left.fragment, Fragment::kLeft, product_.left.transposed);
-    layout(right.fragment, Fragment::kRight, product_.right.transposed);
-    Align(left.shared, product_.left.transposed ? tiles_.rows : tiles_.steps);
-    Align(right.shared, product_.right.transposed ? tiles_.steps : tiles_.columns);
-    int64_t lanes = std::min(kCopyBytes / product_.bytes, machine_.copy_lanes);
+    layout(left.fragment, Fragment::kLeft, IsTransposed(gemm_.a));
+    layout(right.fragment, Fragment::kRight, IsTransposed(gemm_.b));
+    Align(left.shared, IsTransposed(gemm_.a) ? plan_.tile_m : plan_.tile_k);
+    Align(right.shared, IsTransposed(gemm_.b) ? plan_.tile_k : plan_.tile_n);
+    int64_t lanes = std::min(kCopyBytes / gemm_.a.bytes(), machine_.copy_lanes);
     Share(left.shared, left_copy, "as", lanes);
     Share(right.shared, right_copy, "bs", lanes);
     Multiply();
-    LoadTiles(left.fragment, left_fragment, "af", product_.left, true);
-    LoadTiles(right.fragment, right_fragment, "bf", product_.right, false);
+    LoadTiles(left.fragment, left_fragment, "af", gemm_.a);
+    LoadTiles(right.fragment, right_fragment, "bf", gemm_.b);
     Store(sums);
     if (shares_sums) Share(reader, read, "r", machine_.copy_lanes);
-    int64_t stages = std::min(tiles_.stages, product_.steps / tiles_.steps);
+    int64_t stages = std::min(plan_.stages, gemm_.k / plan_.tile_k);
     if (stages > 1) schedule_.Pipeline(lo_, {0, 0, stages - 1}, {0});
   }
 
@@ -228,32 +195,32 @@ class Scheduler {
   std::string Loop(const std::string& what) const { return block_ + "." + Name(what); }
 
   void Tile() {
-    int64_t rows = tiles_.rows / tiles_.warp_rows / machine_.tile,
-            columns = tiles_.columns / tiles_.warp_columns / machine_.tile;
-    schedule_.Split(block_ + "." + product_.row, {tiles_.warp_rows, rows, machine_.tile},
+    int64_t rows = plan_.tile_m / plan_.warps_m / machine_.tile,
+            columns = plan_.tile_n / plan_.warps_n / machine_.tile;
+    schedule_.Split(block_ + "." + gemm_.loops.m, {plan_.warps_m, rows, machine_.tile},
                     {Name("ib"), Name("iw"), Name("it"), Name("ii")});
-    schedule_.Split(block_ + "." + product_.column, {tiles_.warp_columns, columns, machine_.tile},
+    schedule_.Split(block_ + "." + gemm_.loops.n, {plan_.warps_n, columns, machine_.tile},
                     {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(block_ + "." + product_.sum, {tiles_.steps / machine_.tile, machine_.tile},
+    schedule_.Split(block_ + "." + gemm_.loops.k, {plan_.tile_k / machine_.tile, machine_.tile},
                     {Name("lo"), Name("lk"), Name("li")});
     lo_ = Name("lo");
     Names order;
-    if (!product_.batch.empty()) order.push_back(block_ + "." + product_.batch);
+    if (!gemm_.loops.batch.empty()) order.push_back(block_ + "." + gemm_.loops.batch[0]);
     for (const char* loop : {"ib", "jb", "lo", "iw", "jw", "lk", "it", "jt", "ii", "ji", "li"})
       order.push_back(Loop(loop));
     schedule_.Reorder(order);
-    if (!product_.batch.empty()) schedule_.Bind(order[0], "blockIdx.z");
+    if (!gemm_.loops.batch.empty()) schedule_.Bind(order[0], "blockIdx.z");
     schedule_.Bind(Loop("ib"), "blockIdx.y");
     schedule_.Bind(Loop("jb"), "blockIdx.x");
   }
 
-  // The sums are a fragment; returns the block that takes them to memory. A result that one other
-  // block reads, to round it, is the fragment itself.
+  // The accumulators are a fragment; returns the block that takes them to memory. A result that one
+  // other block reads, to round it, is the fragment itself.
   std::string KeepSums(std::string reader) {
-    sums_buffer_ = product_.result;
+    sums_buffer_ = gemm_.c->name;
     if (reader.empty())
       sums_buffer_ = reader =
-          schedule_.CacheWrite(block_, product_.result, "fragment.accumulator", Name("acc"));
+          schedule_.CacheWrite(block_, gemm_.c->name, "fragment.accumulator", Name("acc"));
     schedule_.ReverseComputeAt(reader, Loop("jb"), {Name("ci"), Name("cj")});
     return reader;
   }
@@ -262,30 +229,32 @@ class Scheduler {
     schedule_.Bind(block + "." + Name("jw"), "threadIdx.y");
   }
 
-  Stage Load(const Operand& operand, bool left) {
+  Stage Load(const GemmOperand& operand) {
     Stage stage;
-    stage.shared = schedule_.CacheRead(block_, operand.name, "shared", Name(left ? "as" : "bs"));
-    stage.fragment = schedule_.CacheRead(block_, stage.shared, left ? "fragment.a" : "fragment.b",
-                                         Name(left ? "af" : "bf"));
+    stage.shared =
+        schedule_.CacheRead(block_, operand.name, "shared", Name(operand.is_a ? "as" : "bs"));
+    stage.fragment =
+        schedule_.CacheRead(block_, stage.shared, operand.is_a ? "fragment.a" : "fragment.b",
+                            Name(operand.is_a ? "af" : "bf"));
     return stage;
   }
 
   void Align(const std::string& block, int64_t row) {
     constexpr int64_t kBanks = 128;  // bytes
-    int64_t line = kBanks / product_.bytes;
-    schedule_.StorageAlign(block, product_.batch.empty() ? 0 : 1, line,
-                           Padded(row, product_.bytes) % line);
+    int64_t line = kBanks / gemm_.a.bytes();
+    schedule_.StorageAlign(block, gemm_.loops.batch.empty() ? 0 : 1, line,
+                           Padded(row, gemm_.a.bytes()) % line);
   }
 
-  // All threads take part in a tile of a block, each with a vector at a time.
+  // All threads of a block copy a tile, each a vector at a time.
   void Share(const std::string& block, const Names& loops, const std::string& prefix,
              int64_t lanes) {
     std::string all =
         schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
-    Names parts = schedule_.Split(block + "." + all,
-                                  {tiles_.warp_rows, tiles_.warp_columns, machine_.lanes, lanes},
-                                  {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
-                                   Name(prefix + "x"), Name(prefix + "v")});
+    Names parts =
+        schedule_.Split(block + "." + all, {plan_.warps_m, plan_.warps_n, machine_.lanes, lanes},
+                        {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
+                         Name(prefix + "x"), Name(prefix + "v")});
     schedule_.Unroll(block + "." + parts[0]);
     schedule_.Bind(block + "." + parts[1], "threadIdx.z");
     schedule_.Bind(block + "." + parts[2], "threadIdx.y");
@@ -298,13 +267,13 @@ class Scheduler {
       for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
     schedule_.Unroll(Loop("lk"));
     schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
-    schedule_.Tensorize(Loop("ii"), Intrinsic(product_.type));
+    schedule_.Tensorize(Loop("ii"), Intrinsic(type_));
   }
 
   // One dimension of what a warp loads is a tile, the other one several.
   void LoadTiles(const std::string& block, const Names& loops, const std::string& prefix,
-                 const Operand& operand, bool left) {
-    bool tiles_first = left != operand.transposed;
+                 const GemmOperand& operand) {
+    bool tiles_first = operand.k_contiguous();
     const std::string& split = loops[tiles_first ? 0 : 1];
     Names parts = schedule_.Split(block + "." + split, {machine_.tile},
                                   {Name(prefix + "t"), Name(prefix + "r")});
@@ -313,16 +282,16 @@ class Scheduler {
     Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
     schedule_.Reorder(order);
     schedule_.Unroll(outer);
-    schedule_.Tensorize(order[1], Intrinsic("load_") + (left ? "a" : "b") +
-                                      (operand.transposed ? "t_" : "_") + product_.type);
+    schedule_.Tensorize(order[1], Intrinsic("load_") + (operand.is_a ? "a" : "b") +
+                                      (IsTransposed(operand) ? "t_" : "_") + type_);
   }
 
   void Store(const std::string& block) {
     auto split = [&](const char* loop, int64_t extent, const Names& names) {
       schedule_.Split(block + "." + Name(loop), {extent / machine_.tile, machine_.tile}, names);
     };
-    split("ci", tiles_.rows / tiles_.warp_rows, {Name("cz"), Name("ct"), Name("cr")});
-    split("cj", tiles_.columns / tiles_.warp_columns, {Name("cy"), Name("cu"), Name("cv")});
+    split("ci", plan_.tile_m / plan_.warps_m, {Name("cz"), Name("ct"), Name("cr")});
+    split("cj", plan_.tile_n / plan_.warps_n, {Name("cy"), Name("cu"), Name("cv")});
     auto loop = [&](const char* name) { return block + "." + Name(name); };
     schedule_.Reorder({loop("cz"), loop("cy"), loop("ct"), loop("cu"), loop("cr"), loop("cv")});
     schedule_.Bind(loop("cz"), "threadIdx.z");
@@ -341,28 +310,24 @@ class Scheduler {
   }
 
   Schedule& schedule_;
-  std::string block_, lo_, sums_buffer_;
-  const Product& product_;
-  const Tiles& tiles_;
+  std::string block_, lo_, sums_buffer_, type_;
+  const Gemm& gemm_;
+  const P& plan_;
   const MatrixInstructions& machine_;
 };
 
-void Apply(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts,
-           const MatrixInstructions& machine) {
-  std::optional<Product> product = ProductOf(block, facts, machine);
-  if (!product)
-    Refuse(
-        "it is no matmul of static sizes, of types that the machine multiplies, summed in "
-        "float32");
-  if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
+std::vector<P> Plans(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target,
+                     const MatrixInstructions& machine, const Wanted<P>& want) {
+  Gemm gemm = RequireGemm(schedule, block, Sizes::kStatic);
+  TypeOf(gemm, target, machine);
+  CheckBatch(block, gemm, target);
+  if (!tir::HasFlag(schedule.function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  std::string reader = SoleReader(*schedule, block.name, product->result);
-  std::optional<Tiles> tiles = ChooseTiles(*product, facts, machine, SharesSums(machine, reader));
-  if (!tiles)
-    Refuse("no tile divides M = " + std::to_string(product->rows) +
-           ", N = " + std::to_string(product->columns) +
-           " and K = " + std::to_string(product->steps) + " and fits in shared memory");
-  Scheduler(schedule, block.name, *product, *tiles, machine).Run(reader);
+  std::vector<P> plans = EnumeratePlans(gemm, target, machine, want);
+  if (plans.empty())
+    Refuse("no tile divides M = " + std::to_string(gemm.m) + ", N = " + std::to_string(gemm.n) +
+           " and K = " + std::to_string(gemm.k) + " and fits in shared memory");
+  return plans;
 }
 
 }  // namespace
@@ -373,10 +338,17 @@ void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
                 .kinds = {BlockKind::kMatmul},
                 .fits = instructions.fits,
                 .priority = 100,
-                .apply = [instructions](Schedule* schedule, const BlockInfo& block,
-                                        const MachineFacts& facts) {
-                  Apply(schedule, block, facts, instructions);
-                }});
+                .planned = Planned<P>(
+                    [instructions](Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, const Wanted<P>& want) {
+                      return Plans(*schedule, block, target, instructions, want);
+                    },
+                    [instructions](Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, const P& plan) {
+                      Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
+                      std::string type = TypeOf(gemm, target, instructions);
+                      Scheduler(schedule, block.name, gemm, type, plan, instructions).Run();
+                    })});
 }
 
 }  // namespace tern::schedule

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of matrices on instructions of warps that multiply tiles.
+// GEMM on matrix instructions of warps: tensor cores, matrix cores, SIMD-group matrices.
+//
+//   for batch, ib, jb                        blockIdx.z, .y, .x: tile_m x tile_n of C
+//     for lo, blocks of tile_k, pipelined in `stages`
+//       A_shared, B_shared = copies          asynchronous where the target has such copies
+//       for iw, jw                           warps_m x warps_n: threadIdx.z, .y
+//         for lk, it, jt                     fragments of 16 x 16 x 16
+//           acc += A_fragment * B_fragment
+//     C = epilogue(acc)                      rounding alone, unless accumulators go to shared
+//     memory
+//
+// Cycles: instructions * (1 + fragments loaded for each) * idle part of the device. Declines
+// without `reassociate`, of other types, and of M, N or K that no tile divides.
 #ifndef TERN_SCHEDULE_RULES_MATRIX_MATMUL_H_
 #define TERN_SCHEDULE_RULES_MATRIX_MATMUL_H_
 
@@ -9,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "tern/schedule/rules/machine_facts.h"
+#include "tern/schedule/rules/target_info.h"
 
 namespace tern::schedule {
 
@@ -26,9 +38,10 @@ struct MatrixInstructions {
   // For each of the types T there are the tensor intrinsics
   //   PREFIX_load_a_T, PREFIX_load_b_T     a tile of shared memory becomes a fragment
   //   PREFIX_load_at_T, PREFIX_load_bt_T   the same, of memory that has the operand's transpose
-  //   PREFIX_T                             sums += left * right
-  //   PREFIX_store_T                       sums, rounded, go to memory
-  // PREFIX_fill and PREFIX_store_f32 are of sums alone. Each contains the loop over the lanes.
+  //   PREFIX_T                             acc += A * B
+  //   PREFIX_store_T                       memory = rounded acc
+  // PREFIX_fill and PREFIX_store_f32 are of accumulators alone. Each contains the loop over the
+  // lanes.
   std::string prefix;
   int64_t lanes = 0;
   // Threads copy to shared memory without waiting for it.
@@ -37,12 +50,12 @@ struct MatrixInstructions {
   // `batch`, of each of several.
   std::string (*layout)(Fragment fragment, bool transposed, bool batch) = nullptr;
   // Whether the machine has all of this.
-  std::function<bool(const MachineFacts&)> fits;
+  std::function<bool(const TargetInfo&)> fits;
 
   int64_t tile = 16;  // rows, columns and steps of an instruction
   std::vector<std::pair<DataType, std::string>> types = {{DataType::Float(16), "f16"},
                                                          {DataType::Bfloat16(), "bf16"}};
-  // Whether there is PREFIX_store_T. Where not, a block that reads the sums has them from shared
+  // Whether there is PREFIX_store_T. Where not, an epilogue reads the accumulators from shared
   // memory.
   bool stores_rounded = true;
   int64_t copy_lanes = 8;  // elements that a thread copies at once, of up to 16 bytes in all
@@ -51,9 +64,7 @@ struct MatrixInstructions {
       {128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}};
 };
 
-// The rule: products of matrices of one of the types that are summed in float32 are done by the
-// instructions, where sizes are known multiples of the tiles and the function says `reassociate`.
-// Operands go through shared memory, several steps ahead where copies are asynchronous.
+// Registers the rule of such instructions.
 void RegisterMatrixMatmul(const MatrixInstructions& instructions);
 
 }  // namespace tern::schedule

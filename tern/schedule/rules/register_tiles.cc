@@ -6,8 +6,8 @@
 namespace tern::schedule {
 namespace {
 
-// Columns, and rows, that one thread takes at least.
-constexpr int64_t kLeastRows = 48, kLeastColumns = 48;
+// M and N that one thread takes at least.
+constexpr int64_t kLeastM = 48, kLeastN = 48;
 // As many parts as any number of threads up to 16 have about the same of.
 constexpr int64_t kParts = 32;
 
@@ -21,76 +21,60 @@ int64_t EvenPart(int64_t number, int64_t most) {
   return most;
 }
 
-// Cycles for one step of the sum.
-double StepCycles(const RegisterTile& tile, int64_t bytes) {
-  return std::max({static_cast<double>(tile.rows * tile.vectors) / kProductsPerCycle,
-                   static_cast<double>(tile.rows + tile.vectors) / kLoadsPerCycle,
-                   static_cast<double>(tile.columns() * bytes) / kBytesPerCycle,
-                   static_cast<double>(kProductLatency)});
-}
-
-// For one step of the whole product, which is one of whole tiles.
-double Cycles(const RegisterTile& tile, int64_t rows, int64_t columns, int64_t bytes) {
-  int64_t tiles = RoundUp(rows, tile.rows) / tile.rows,
-          panels = RoundUp(columns, tile.columns()) / tile.columns();
-  return static_cast<double>(tiles * panels) * StepCycles(tile, bytes);
-}
-
 }  // namespace
 
-int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t number, int64_t factor) { return CeilDiv(number, factor) * factor; }
 
-RegisterTile CheapestTile(int64_t rows, int64_t vectors, int64_t lanes,
-                          const std::function<double(const RegisterTile&)>& cycles) {
-  RegisterTile best;
-  double least = kNoTile;
+std::vector<RegisterTile> RegisterTiles(int64_t m, int64_t vectors, int64_t lanes,
+                                        const TargetInfo& target) {
+  std::vector<RegisterTile> tiles;
   for (int64_t v = 1; v <= vectors; ++v)
-    for (int64_t r = 1; r <= std::min(rows, kMostTileRows); ++r) {
-      RegisterTile tile{r, v, lanes};
-      double needed = cycles(tile);
-      if (needed >= least) continue;
-      least = needed;
-      best = tile;
-    }
-  return best;
+    for (int64_t r = 1; r <= std::min(m, target.l1_ways); ++r) tiles.push_back({r, v, lanes});
+  return tiles;
 }
 
-RegisterTile ChooseRegisterTile(int64_t rows, int64_t columns, int64_t registers, int64_t lanes,
-                                int64_t bytes, bool all_left) {
-  int64_t vectors = std::min(RoundUp(columns, lanes) / lanes, registers);
-  return CheapestTile(rows, vectors, lanes, [&](const RegisterTile& tile) {
-    int64_t left = all_left ? tile.rows : 1;
-    if (tile.rows * tile.vectors + tile.vectors + left > registers) return kNoTile;
-    double loads = static_cast<double>(tile.rows + tile.vectors) /
-                   static_cast<double>(tile.rows * tile.vectors);
-    return Cycles(tile, rows, columns, bytes) * (1 + loads / 8);
-  });
+bool FitsRegisters(const RegisterTile& tile, int64_t a, const TargetInfo& target) {
+  return tile.m * tile.vectors + tile.vectors + a <= target.vector_registers;
 }
 
-ProductBlocks ChooseBlocks(int64_t rows, int64_t columns, int64_t tile_rows, int64_t tile_columns,
-                           int64_t column_bytes, const MachineFacts& facts, bool rows_first) {
-  int64_t panels = columns / tile_columns, panel_bytes = tile_columns * column_bytes;
-  int64_t most = std::max<int64_t>(facts.l2_bytes / 2 / panel_bytes, 1);
-  ProductBlocks blocks{rows, tile_columns * EvenPart(panels, most)};
-  if (facts.threads == 1) return blocks;
-  auto half = [](int64_t* size, int64_t tile, int64_t least) {
+double GemmStepCycles(const RegisterTile& tile, int64_t m, int64_t n, int64_t bytes,
+                      const TargetInfo& target) {
+  auto divide = [](int64_t a, int64_t b) {
+    return static_cast<double>(a) / static_cast<double>(b);
+  };
+  double step = std::max({divide(tile.m * tile.vectors, target.fma_per_cycle),
+                          divide(tile.m + tile.vectors, target.loads_per_cycle),
+                          divide(tile.n() * bytes, target.l2_bytes_per_cycle),
+                          static_cast<double>(target.fma_latency)});
+  int64_t tiles = CeilDiv(m, tile.m) * CeilDiv(n, tile.n());
+  return static_cast<double>(tiles) * step *
+         (1 + divide(tile.m + tile.vectors, tile.m * tile.vectors) / 8);
+}
+
+GemmBlocks ChooseBlocks(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n, int64_t column_bytes,
+                        const TargetInfo& target, bool m_first) {
+  int64_t panels = n / tile_n, panel_bytes = tile_n * column_bytes;
+  int64_t most = std::max<int64_t>(target.l2_bytes / 2 / panel_bytes, 1);
+  GemmBlocks blocks{m, tile_n * EvenPart(panels, most)};
+  if (target.threads == 1) return blocks;
+  auto halve = [](int64_t* size, int64_t tile, int64_t least) {
     int64_t tiles = *size / tile, part = EvenPart(tiles, tiles / 2) * tile;
     if (tiles < 2 || part < least) return false;
     *size = part;
     return true;
   };
-  auto half_rows = [&] { return half(&blocks.rows, tile_rows, kLeastRows); };
-  auto half_columns = [&] { return half(&blocks.columns, tile_columns, kLeastColumns); };
-  if (rows_first) {
-    while (rows / blocks.rows < kParts && half_rows()) continue;
-    while (rows / blocks.rows < kParts / 2 && columns / blocks.columns < kParts && half_columns())
-      continue;
-    if (columns / blocks.columns >= rows / blocks.rows) blocks.rows = rows;
+  auto halve_m = [&] { return halve(&blocks.m, tile_m, kLeastM); };
+  auto halve_n = [&] { return halve(&blocks.n, tile_n, kLeastN); };
+  if (m_first) {
+    while (m / blocks.m < kParts && halve_m()) continue;
+    while (m / blocks.m < kParts / 2 && n / blocks.n < kParts && halve_n()) continue;
+    if (n / blocks.n >= m / blocks.m) blocks.m = m;
     return blocks;
   }
   // Each block packs the factor again, unless that was done ahead.
-  while ((columns / blocks.columns) * (rows / blocks.rows) < kParts &&
-         ((blocks.rows >= blocks.columns && half_rows()) || half_columns()))
+  while ((n / blocks.n) * (m / blocks.m) < kParts &&
+         ((blocks.m >= blocks.n && halve_m()) || halve_n()))
     continue;
   return blocks;
 }

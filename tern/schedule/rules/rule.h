@@ -10,28 +10,66 @@
 #include <vector>
 
 #include "tern/schedule/rules/block_kind.h"
-#include "tern/schedule/rules/machine_facts.h"
+#include "tern/schedule/rules/plan.h"
+#include "tern/schedule/rules/target_info.h"
 #include "tern/schedule/schedule.h"
 
 namespace tern::schedule {
+
+// How a rule with choices schedules a block: match -> plans -> cost -> apply.
+struct PlannedSteps {
+  std::vector<std::string> fields;  // of its plans
+  // Matches the block, and enumerates the plans that have what is wanted (null: nothing), with
+  // their costs. May do the steps that all of them begin with. Refuses where nothing matches.
+  std::function<std::vector<Plan>(Schedule*, const BlockInfo&, const TargetInfo&,
+                                  const Plan* wanted)>
+      plans;
+  // Does the steps of one of them.
+  std::function<void(Schedule*, const BlockInfo&, const TargetInfo&, const Plan&)> apply;
+};
+
+// The same of functions over a plan struct. Plans that lack something that is wanted are dropped,
+// so `plans` has to look at it only where other numbers follow from it.
+//   std::vector<P> plans(Schedule*, const BlockInfo&, const TargetInfo&, const Wanted<P>&)
+//   void apply(Schedule*, const BlockInfo&, const TargetInfo&, const P&)
+template <class P, class Plans, class Apply>
+PlannedSteps Planned(Plans plans, Apply apply) {
+  PlannedSteps planned;
+  for (const PlanField<P>& field : P::Fields()) planned.fields.emplace_back(field.name);
+  planned.plans = [plans](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const Plan* wanted) {
+    std::vector<Plan> all;
+    Wanted<P> want(wanted);
+    for (const P& plan : plans(schedule, block, target, want))
+      if (want.Allows(plan)) all.push_back(ToPlan(plan));
+    return all;
+  };
+  planned.apply = [apply](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const Plan& plan) { apply(schedule, block, target, FromPlan<P>(plan)); };
+  return planned;
+}
 
 struct Rule {
   std::string name;              // "lower_case"
   std::string description;       // one line: what it does
   std::vector<BlockKind> kinds;  // of the blocks that it is for; none: any single block
-  // For which machines; null: all.
-  std::function<bool(const MachineFacts&)> fits;
+  // For which targets; null: all.
+  std::function<bool(const TargetInfo&)> fits;
   int priority = 0;  // higher ones are asked first; of equals the one registered first
-  // Does the steps. A rule that does not take the block says why (Refuse, tern/schedule/nest.h), as
-  // a step does that is refused: the function is as it was, and the next rule is asked. Other
-  // errors are bugs of the rule, and go to the caller.
-  std::function<void(Schedule*, const BlockInfo&, const MachineFacts&)> apply;
+  // Does the steps of a rule without choices. One that does not take the block says why (Refuse,
+  // tern/schedule/nest.h), as a step does that is refused: the function is as it was, and the next
+  // rule is asked. Other errors are bugs of the rule, and go to the caller.
+  std::function<void(Schedule*, const BlockInfo&, const TargetInfo&)> apply;
+  // Of a rule with choices, in its place: the cheapest plan is applied.
+  PlannedSteps planned = {};
+
+  bool IsFor(BlockKind kind) const;
 };
 
 // Throws where the name is taken, or something is missing. Rules live as long as the process.
 void RegisterRule(Rule rule);
-// Of one machine and kind, in the order in which they are asked.
-std::vector<const Rule*> RulesFor(BlockKind kind, const MachineFacts& facts);
+// Of one target and kind, in the order in which they are asked.
+std::vector<const Rule*> RulesFor(BlockKind kind, const TargetInfo& target);
 // All of them, in the order in which they are asked.
 std::vector<const Rule*> AllRules();
 
@@ -41,11 +79,27 @@ struct RuleResult {
   std::string kind;   // BlockInfo::str
   std::string rule;   // "" where none applied
   Trace steps;
-  std::vector<std::string> passed_over;  // "name: why" of rules that were asked before
+  std::vector<std::string> passed_over = {};  // "name: why" of rules that were asked before
+  // Of a rule with choices: the plan that was applied, and the next best.
+  std::vector<Plan> plans = {};
 };
 
-// Asks the rules for one block until one applies.
-RuleResult ApplyRules(Schedule* schedule, const BlockInfo& block, const MachineFacts& facts);
+// plan(RULE, {FIELDS}) or plan(BLOCK, RULE, {FIELDS}): a rule, or any for GEMMs ("gemm"), and some
+// numbers of its plan. The cost model chooses the others.
+struct PlanRequest {
+  std::string block;  // "": every block that the rule is for
+  std::string rule;
+  Plan plan;
+
+  // Refuses a rule or field that does not exist.
+  static PlanRequest Parse(const Step& step);
+  // Whether it is about a rule.
+  bool Means(const Rule& rule) const;
+};
+
+// Asks the rules for one block until one applies; where there is a request, those that it means.
+RuleResult ApplyRules(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                      const PlanRequest* request = nullptr);
 
 }  // namespace tern::schedule
 

@@ -29,31 +29,31 @@ func add(A: float32[64, 128], C: float32[64, 128]) {
 })";
 
 // Facts of a machine that no target has, so that these rules are nobody else's.
-MachineFacts Imaginary(int64_t which) {
-  MachineFacts facts;
-  facts.is_device = true;
-  facts.warp_size = 1000 + which;
-  return facts;
+TargetInfo Imaginary(int64_t which) {
+  TargetInfo info;
+  info.is_device = true;
+  info.warp_size = 1000 + which;
+  return info;
 }
 Rule RuleFor(int64_t which, std::string name, int priority,
-             std::function<void(Schedule*, const BlockInfo&, const MachineFacts&)> apply) {
+             std::function<void(Schedule*, const BlockInfo&, const TargetInfo&)> apply) {
   Rule rule;
   rule.name = std::move(name);
   rule.priority = priority;
-  rule.fits = [=](const MachineFacts& facts) { return facts.warp_size == 1000 + which; };
+  rule.fits = [=](const TargetInfo& info) { return info.warp_size == 1000 + which; };
   rule.apply = std::move(apply);
   return rule;
 }
 
-RuleResult Apply(Schedule* schedule, const MachineFacts& facts) {
-  return ApplyRules(schedule, DescribeBlocks(schedule->function()).at(0), facts);
+RuleResult Apply(Schedule* schedule, const TargetInfo& info) {
+  return ApplyRules(schedule, DescribeBlocks(schedule->function()).at(0), info);
 }
 
 TEST(Rule, HighestPriorityIsAskedFirst) {
-  auto unroll = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
+  auto unroll = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
     schedule->Unroll("i");
   };
-  auto parallel = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
+  auto parallel = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
     schedule->Parallel("i");
   };
   Schedule schedule(Parse(kAdd));
@@ -67,11 +67,11 @@ TEST(Rule, HighestPriorityIsAskedFirst) {
 }
 
 TEST(Rule, OneThatRefusesOrDeclinesChangesNothing) {
-  auto refuses = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
+  auto refuses = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
     schedule->Unroll("i");
     schedule->Split("nowhere", {4});
   };
-  auto declines = [](Schedule* schedule, const BlockInfo&, const MachineFacts&) {
+  auto declines = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
     schedule->Unroll("i");
     Refuse("the loop is too short");
   };
@@ -110,6 +110,74 @@ TEST(Rule, BugsOfARuleAreNotHiddenByTheNext) {
   }
 }
 
+// Splits a loop by one of three factors, the largest of which costs most.
+struct SplitPlan : PlanCost {
+  int64_t factor = 0, unroll = 0;
+  static const std::vector<PlanField<SplitPlan>>& Fields() {
+    static const std::vector<PlanField<SplitPlan>> fields = {{"factor", &SplitPlan::factor},
+                                                             {"unroll", &SplitPlan::unroll}};
+    return fields;
+  }
+};
+Rule SplitRule(int64_t which) {
+  Rule rule = RuleFor(which, "test_split_" + std::to_string(which), 0, nullptr);
+  rule.planned = Planned<SplitPlan>(
+      [](Schedule*, const BlockInfo&, const TargetInfo&, const Wanted<SplitPlan>& want) {
+        std::vector<SplitPlan> plans;
+        for (int64_t factor : {16, 8, 4}) {
+          SplitPlan plan;
+          plan.factor = factor;
+          plan.unroll = want.Or(&SplitPlan::unroll, 0);
+          plan.cycles = static_cast<double>(10 * factor);
+          plans.push_back(plan);
+        }
+        return plans;
+      },
+      [](Schedule* schedule, const BlockInfo&, const TargetInfo&, const SplitPlan& plan) {
+        schedule->Split("j", {plan.factor}, {"jo", "ji"});
+        if (plan.unroll) schedule->Unroll("ji");
+      });
+  return rule;
+}
+
+TEST(Plan, TheCheapestIsApplied) {
+  RegisterRule(SplitRule(6));
+  Schedule schedule(Parse(kAdd));
+  RuleResult result = Apply(&schedule, Imaginary(6));
+  EXPECT_EQ(result.steps.str(), "jo, ji = split(j, 4)\n");
+  ASSERT_EQ(result.plans.size(), 2u);
+  EXPECT_EQ(result.plans[0].str(), "{factor = 4, unroll = 0}");
+  EXPECT_EQ(result.plans[1].str(), "{factor = 8, unroll = 0}");
+}
+
+TEST(Plan, FieldsCanBeAskedFor) {
+  RegisterRule(SplitRule(7));
+  auto ask = [](const std::string& step) {
+    Schedule schedule(Parse(kAdd));
+    PlanRequest request = PlanRequest::Parse(Step::Parse(step));
+    RuleResult result =
+        ApplyRules(&schedule, DescribeBlocks(schedule.function()).at(0), Imaginary(7), &request);
+    return result.rule.empty() ? result.passed_over.at(0) : result.steps.str();
+  };
+  EXPECT_EQ(ask("plan(test_split_7, {factor = 8})"), "jo, ji = split(j, 8)\n");
+  EXPECT_EQ(ask("plan(test_split_7, {unroll = 1})"), "jo, ji = split(j, 4)\nunroll(ji)\n");
+  EXPECT_EQ(ask("plan(test_split_7, {unroll = 1, factor = 5})"),
+            "test_split_7: no plan has factor = 5; without that it is 4, 8, 16");
+  EXPECT_EQ(ask("plan(test_split_7, {factor = 5})"),
+            "test_split_7: no plan has factor = 5; without that it is 4, 8, 16");
+}
+
+TEST(Plan, TextIsThatOfTheFields) {
+  Plan plan = Plan::Parse(" {tile_m = 8,tile_n=-32 } ");
+  EXPECT_EQ(plan.str(), "{tile_m = 8, tile_n = -32}");
+  EXPECT_EQ(*plan.Find("tile_n"), -32);
+  EXPECT_EQ(plan.Find("tile_k"), nullptr);
+  EXPECT_EQ(Plan::Parse("{}").str(), "{}");
+  for (const char* text : {"", "{", "tile_m = 8", "{tile_m}", "{= 8}", "{tile_m = 8.5}",
+                           "{tile_m = 8, tile_m = 8}", "{tile_m = 8, , }"})
+    EXPECT_THROW(Plan::Parse(text), Error) << text;
+}
+
 TEST(Rule, KindsAreThoseAskedFor) {
   Rule rule = RuleFor(3, "test_matmul_only", 0, [](auto...) {});
   rule.kinds = {BlockKind::kMatmul};
@@ -139,26 +207,26 @@ TEST(Rule, RegistrationIsChecked) {
   EXPECT_EQ(message(rule), "schedule rule test_nothing has no function");
 }
 
-TEST(MachineFacts, AreThoseOfTheTarget) {
+TEST(TargetInfo, AreThoseOfTheTarget) {
   Initialize();
-  auto facts = MachineFacts::Of(target::Target::Parse("c"));
-  EXPECT_FALSE(facts.is_device);
-  EXPECT_EQ(facts.vector_bytes, 0);
-  EXPECT_EQ(facts.vector_registers, 16);
-  EXPECT_EQ(facts.l1_bytes, 32 << 10);
-  EXPECT_EQ(facts.threads, 0);
-  EXPECT_EQ(MachineFacts::Of(target::Target::Parse("c -api=plain")).threads, 1);
-  facts = MachineFacts::Of(target::Target::Parse("c -vector_bytes=32 -threads=4 -l2_bytes=1024"));
-  EXPECT_EQ(facts.vector_bytes, 32);
-  EXPECT_EQ(facts.threads, 4);
-  EXPECT_EQ(facts.l2_bytes, 1024);
-  facts = MachineFacts::Of(target::Target::Parse("opencl -max_threads=64"));
-  EXPECT_TRUE(facts.is_device);
-  EXPECT_EQ(facts.max_threads, 64);
-  EXPECT_EQ(facts.shared_bytes, 32768);
+  auto info = TargetInfo::Of(target::Target::Parse("c"));
+  EXPECT_FALSE(info.is_device);
+  EXPECT_EQ(info.vector_bytes, 0);
+  EXPECT_EQ(info.vector_registers, 16);
+  EXPECT_EQ(info.l1_bytes, 32 << 10);
+  EXPECT_EQ(info.threads, 0);
+  EXPECT_EQ(TargetInfo::Of(target::Target::Parse("c -api=plain")).threads, 1);
+  info = TargetInfo::Of(target::Target::Parse("c -vector_bytes=32 -threads=4 -l2_bytes=1024"));
+  EXPECT_EQ(info.vector_bytes, 32);
+  EXPECT_EQ(info.threads, 4);
+  EXPECT_EQ(info.l2_bytes, 1024);
+  info = TargetInfo::Of(target::Target::Parse("opencl -max_threads=64"));
+  EXPECT_TRUE(info.is_device);
+  EXPECT_EQ(info.max_threads, 64);
+  EXPECT_EQ(info.shared_bytes, 32768);
 }
 
-TEST(MachineFacts, AttributesAreChecked) {
+TEST(TargetInfo, AttributesAreChecked) {
   Initialize();
   for (const char* text : {"c -vector_bytes=1000", "c -threads=-1", "c -vector_registers=0"}) {
     try {
@@ -188,8 +256,8 @@ func two(A: float32[63], B: float32[63], C: float32[63]) {
 })");
   Rule rule;
   rule.name = "test_bind_first";
-  rule.fits = [](const MachineFacts& facts) { return facts.max_threads == 77; };
-  rule.apply = [](Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
+  rule.fits = [](const TargetInfo& info) { return info.max_threads == 77; };
+  rule.apply = [](Schedule* schedule, const BlockInfo& block, const TargetInfo&) {
     if (block.name != "first") Refuse("it is not the first");
     schedule->Bind("i", "threadIdx.x");
   };
@@ -244,6 +312,32 @@ TEST(DefaultSchedules, LanesFitTheMachineAndTheExtent) {
   EXPECT_EQ(lanes("16", "0"), 0);
   EXPECT_EQ(lanes("16", "n"), 8);
   EXPECT_EQ(lanes("256", "n"), 64);
+}
+
+// From C++ a plan is asked for as in a file.
+TEST(DefaultSchedules, PlansAreTakenFromTheFunction) {
+  PrimFunc mm =
+      Parse(R"(
+func mm(A: float32[32, 16], B: float32[16, 64], C: float32[32, 64]) {
+  for i in 0..32, j in 0..64, k in 0..16 {
+    block mm(vi: spatial(32) = i, vj: spatial(64) = j, vk: reduce(16) = k) {
+      init { C[vi, vj] = 0 }
+      C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    }
+  }
+})")
+          .WithAttr(attr::kTarget, target::Target::Parse("c -vector_bytes=32 -threads=1"));
+  Explanation explanation;
+  PrimFunc scheduled = ApplyDefaultSchedule(
+      WithSchedule(mm, Trace::Parse("plan(gemm, {tile_m = 2, tile_n = 16})")), &explanation);
+  EXPECT_FALSE(HasSchedule(scheduled));
+  ASSERT_EQ(explanation.results.size(), 1u);
+  const Plan& plan = explanation.results[0].plans.at(0);
+  EXPECT_EQ(*plan.Find("tile_m"), 2);
+  EXPECT_EQ(*plan.Find("tile_n"), 16);
+  // The same again from what was chosen.
+  std::string all = "plan(mm, packed_matmul, " + plan.str() + ")";
+  EXPECT_EQ(Print(ApplyDefaultSchedule(WithSchedule(mm, Trace::Parse(all)))), Print(scheduled));
 }
 
 // The steps are a schedule section that does the same.

@@ -59,9 +59,9 @@ void CutOff(Schedule* schedule, const std::string& block, int64_t tile, int64_t 
 
 }  // namespace
 
-bool TransposeTiles(Schedule* schedule, const std::string& block, const MachineFacts& facts) {
+bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target) {
   std::optional<Turn> turn = TurnOf(DescribeBlock(FindBlockNamed(*schedule, block)));
-  int64_t lanes = facts.vector_bytes / 4;
+  int64_t lanes = target.vector_bytes / 4;
   if (!turn || lanes < kLeastTile || turn->read_size < kLeastTile ||
       turn->written_size < kLeastTile)
     return false;
@@ -83,7 +83,7 @@ bool TransposeTiles(Schedule* schedule, const std::string& block, const MachineF
         order.push_back(loop->var.name());
     for (size_t i = 0; i < 2; ++i) order.insert(order.end(), {rows[i], columns[i]});
     attempt->Reorder(Around(block, order));
-    ParallelizeOuter(attempt, block, work, facts);
+    ParallelizeOuter(attempt, block, work, target);
     attempt->Tensorize(LoopOf(block, rows[1]), "f32_transpose_" + std::to_string(tile));
   });
 }

@@ -12,7 +12,7 @@ namespace tern::schedule {
 
 // Transposes a float32 copy in register tiles, where it reads along one axis and writes along
 // another. Whether that could be done.
-bool TransposeTiles(Schedule* schedule, const std::string& block, const MachineFacts& facts);
+bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
 // Makes a block read a channels-last copy of its one input: contiguous along the block's last axis.
 // The name of the copy; "" where it is so already, or that axis is no index.

@@ -10,7 +10,7 @@
 #ifndef TERN_SCHEDULE_RULES_WINOGRAD_PLAN_H_
 #define TERN_SCHEDULE_RULES_WINOGRAD_PLAN_H_
 
-#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,27 +35,27 @@ struct WinogradShape {
   int64_t tile_bytes() const { return all_points() * (channels + outputs) * bytes; }
 };
 
-// How it is computed.
-struct WinogradPlan {
-  WinogradShape shape;
-  int64_t lanes = 0;
-  int64_t rows = 0, vectors = 0;  // the register tile: Winograd tiles x vectors of outputs
-  int64_t block = 0;              // tiles per block, which stays in L2
-  bool apart = false;             // one block: threads share each of the three stages instead
-  double cycles = std::numeric_limits<double>::infinity();
+struct WinogradPlan : PlanCost {
+  int64_t m = 0;                   // F(m, r): outputs of a tile along each window axis
+  int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: tiles, output channels
+  int64_t vector = 0;              // lanes, along channels
+  int64_t block = 0;  // tiles that are transformed, multiplied and transformed back at a time
+  int64_t apart = 0;  // 1: each of these is done to all tiles, on all threads
 
-  int64_t columns() const { return vectors * lanes; }
-  int64_t blocks() const { return (shape.tiles + block - 1) / block; }
-  int64_t tiles() const { return blocks() * block; }
+  static const std::vector<PlanField<WinogradPlan>>& Fields();
 };
 
-// The plan with the fewest cycles; infinite cycles where there is none. Constant weights are
-// transformed ahead, at no cost.
-WinogradPlan ChooseWinogradPlan(const Schedule& schedule, const std::string& block,
-                                const MachineFacts& facts, int64_t lanes, bool constant);
+// All plans with their costs. The transformation of constant weights costs nothing.
+std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::string& block,
+                                        const TargetInfo& target, int64_t lanes, bool constant,
+                                        const Wanted<WinogradPlan>& want);
+
+// The shape of the buffers that the step made.
+std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Schedule::Names& made,
+                                             int64_t m);
 
 // Lower bound for the direct convolution: two vector FMAs a cycle, weights read once. 0: unknown.
-double DirectConvolutionCycles(const BlockInfo& block, const MachineFacts& facts, int64_t lanes);
+double DirectConvolutionCycles(const BlockInfo& block, const TargetInfo& target, int64_t lanes);
 
 }  // namespace tern::schedule
 

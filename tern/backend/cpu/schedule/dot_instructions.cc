@@ -213,11 +213,11 @@ const DataType kS8 = DataType::Int(8), kS16 = DataType::Int(16), kU8 = DataType:
                kBf16 = DataType::Bfloat16();
 
 // Whether a machine has an instruction.
-std::function<bool(const schedule::MachineFacts&)> Has(const HasFeature& has,
-                                                       const std::string& architecture,
-                                                       const std::string& feature) {
+std::function<bool(const schedule::TargetInfo&)> Has(const HasFeature& has,
+                                                     const std::string& architecture,
+                                                     const std::string& feature) {
   return
-      [=](const schedule::MachineFacts& facts) { return has(facts.target, architecture, feature); };
+      [=](const schedule::TargetInfo& target) { return has(target.target, architecture, feature); };
 }
 
 void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,

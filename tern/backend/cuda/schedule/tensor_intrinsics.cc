@@ -108,9 +108,9 @@ void RegisterTensorCores(bool (*has_instructions)(const target::Target&)) {
        .lanes = 32,
        .async_copies = true,
        .layout = FragmentLayout,
-       .fits = [has_instructions](const schedule::MachineFacts& facts) {
-         return facts.target && facts.target->kind->module_kind == "cuda" &&
-                has_instructions(facts.target);
+       .fits = [has_instructions](const schedule::TargetInfo& target) {
+         return target.target && target.target->kind->module_kind == "cuda" &&
+                has_instructions(target.target);
        }});
 }
 

@@ -13,9 +13,9 @@ using namespace tern::schedule;
 
 constexpr int64_t kVectorBytes = 128;
 
-bool HasHvx(const MachineFacts& facts) {
-  const target::TargetNode* target = facts.target.get();
-  return target && target->kind->name == "hexagon" && target->GetString("hvx") != "0";
+bool HasHvx(const TargetInfo& target) {
+  const target::TargetNode* node = target.target.get();
+  return node && node->kind->name == "hexagon" && node->GetString("hvx") != "0";
 }
 
 // How many elements fill a register, where all are integers of one size; 0: they are not.
@@ -34,7 +34,7 @@ int64_t RegisterLanes(const BlockInfo& block) {
 //   }
 //
 // Declines: floats, sizes that differ or exceed 32 bits, fewer elements than one HVX vector.
-void FillRegisters(Schedule* schedule, const BlockInfo& block, const MachineFacts&) {
+void FillRegisters(Schedule* schedule, const BlockInfo& block, const TargetInfo&) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   size_t axis = RequireVectorAxis(block, loops);
   const std::string& loop = block.axes[axis].loop;

@@ -80,9 +80,9 @@ void RegisterSimdgroupMatmul(bool (*has_matrices)(const target::Target&)) {
        .lanes = 32,
        .layout = Layout,
        .fits =
-           [has_matrices](const schedule::MachineFacts& facts) {
-             return facts.target && facts.target->kind->name == "metal" &&
-                    has_matrices(facts.target);
+           [has_matrices](const schedule::TargetInfo& target) {
+             return target.target && target.target->kind->name == "metal" &&
+                    has_matrices(target.target);
            },
        .tile = 8,
        .types = {{DataType::Float(16), "f16"},

@@ -108,9 +108,9 @@ void RegisterRule(const std::string& prefix, MatrixCores cores, int lanes,
        .prefix = prefix,
        .lanes = lanes,
        .layout = layout,
-       .fits = [cores](const schedule::MachineFacts& facts) {
-         return facts.target && facts.target->kind->module_kind == "rocm" &&
-                MatrixCoresOf(facts.target->GetString("arch")) == cores;
+       .fits = [cores](const schedule::TargetInfo& target) {
+         return target.target && target.target->kind->module_kind == "rocm" &&
+                MatrixCoresOf(target.target->GetString("arch")) == cores;
        }});
 }
 

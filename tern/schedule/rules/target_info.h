@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef TERN_SCHEDULE_RULES_MACHINE_FACTS_H_
-#define TERN_SCHEDULE_RULES_MACHINE_FACTS_H_
+#ifndef TERN_SCHEDULE_RULES_TARGET_INFO_H_
+#define TERN_SCHEDULE_RULES_TARGET_INFO_H_
 
 #include "tern/target/target.h"
 
 namespace tern::schedule {
 
-// What rules may know of a target. Those that are for many look at the numbers alone.
-struct MachineFacts {
+// What rules may know of a target. Rules for many targets look at the numbers alone.
+struct TargetInfo {
   target::Target target;  // for the rules of one backend, which may know their kind's attributes
   bool is_device = false;
   // Of a host, see target::DescribeMachine.
@@ -15,20 +15,27 @@ struct MachineFacts {
   int64_t vector_bytes = 0;
   int64_t vector_registers = 0;
   int64_t l1_bytes = 0, l2_bytes = 0;
+  int64_t l1_ways = 8;  // so many addresses a multiple of a page apart stay in L1
+  // What a core does in a cycle: vector instructions, and bytes from L2 and from beyond it. An
+  // accumulator is ready for the next FMA some cycles later.
+  int64_t fma_per_cycle = 2, loads_per_cycle = 2, fma_latency = 4;
+  int64_t l2_bytes_per_cycle = 24, memory_bytes_per_cycle = 8;
   int64_t threads = 0;  // 0: as many as the machine has; 1: parallel loops gain nothing
   // Of a device. 0: unknown, or none.
   int64_t max_threads = 0;  // of a block
   int64_t warp_size = 0;
   int64_t shared_bytes = 0;
+  int64_t busy_blocks = 128;         // thread blocks that keep a large device busy
+  int64_t most_grid_blocks = 65535;  // along blockIdx.y and blockIdx.z
 
   // Whether threads of blocks share memory there.
   bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }
 
   bool is_host_with_vectors() const { return !is_device && vector_bytes > 0; }
 
-  static MachineFacts Of(const target::Target& target);
+  static TargetInfo Of(const target::Target& target);
 };
 
 }  // namespace tern::schedule
 
-#endif  // TERN_SCHEDULE_RULES_MACHINE_FACTS_H_
+#endif  // TERN_SCHEDULE_RULES_TARGET_INFO_H_

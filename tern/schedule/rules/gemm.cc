@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/gemm.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/tir/analysis/preparation.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+bool IsSpatial(const BlockInfo& block) {
+  return std::all_of(block.axes.begin(), block.axes.end(),
+                     [](const BlockAxis& axis) { return axis.kind == IterKind::kSpatial; });
+}
+
+// Every element of the buffer is the one at the block's axes, in their order.
+bool ReadsByAxes(const BlockInfo& reader, const Buffer& buffer) {
+  std::vector<size_t> all(reader.axes.size());
+  std::iota(all.begin(), all.end(), 0);
+  return std::all_of(reader.accesses.begin(), reader.accesses.end(),
+                     [&](const BlockAccess& access) {
+                       if (!access.buffer.same(buffer)) return true;
+                       return !access.store && access.by_axes && access.axes == all;
+                     });
+}
+
+// The block that computes a buffer of the function's own element by element; "" for none.
+std::string ProducerOf(const Schedule& schedule, const Buffer& buffer) {
+  const Stmt& body = schedule.function()->body;
+  if (!AllocationOf(body, buffer)) return "";
+  for (const BlockNode* block : BlocksIn(body)) {
+    BlockInfo info = DescribeBlock(block);
+    bool writes =
+        !info.accesses.empty() && info.accesses[0].store && info.accesses[0].buffer.same(buffer);
+    if (writes) return IsSpatial(info) ? info.name : "";
+  }
+  return "";
+}
+
+// Made ahead, and for other blocks too: these would have to make it at every call.
+bool IsPrepackedForOthers(const Schedule& schedule, const std::string& block,
+                          const Buffer& buffer) {
+  if (!IsConstant(schedule, buffer->name)) return false;
+  int readers = 0;
+  for (const BlockNode* other : BlocksIn(schedule.function()->body))
+    for (const BlockAccess& access : DescribeBlock(other).accesses)
+      readers += !access.store && access.buffer.same(buffer) && other->name != block;
+  return readers > 0;
+}
+
+// A block that computes something that another one reads; "" for none.
+std::string ProducerFor(const Schedule& schedule, const std::string& block) {
+  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
+    std::string producer = access.store ? "" : ProducerOf(schedule, access.buffer);
+    if (!producer.empty() && !IsPrepackedForOthers(schedule, block, access.buffer)) return producer;
+  }
+  return "";
+}
+
+bool MayBeDynamic(const BlockAxis& axis, Sizes sizes) {
+  return axis.role == AxisRole::kBatch || (axis.role == AxisRole::kM && sizes == Sizes::kDynamicM);
+}
+
+// The axes of a block that are those of a GEMM, by number.
+struct GemmAxes {
+  std::optional<size_t> m, n, k;
+};
+
+}  // namespace
+
+double Gemm::flops() const {
+  return 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
+         static_cast<double>(k);
+}
+
+std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes) {
+  Gemm gemm;
+  GemmAxes axes;
+  for (size_t i = 0; i < block.axes.size(); ++i) {
+    const BlockAxis& axis = block.axes[i];
+    const int64_t* extent = ir::AsConstInt(axis.extent);
+    if (axis.loop.empty() || (!extent && !MayBeDynamic(axis, sizes))) return {};
+    int64_t size = extent ? *extent : kUnknownExtent;
+    if (axis.role == AxisRole::kBatch) {
+      gemm.loops.batch.push_back(axis.loop);
+      gemm.batch *= size;
+      continue;
+    }
+    auto take = [&](std::optional<size_t>* number, std::string* loop, int64_t* into) {
+      if (*number) return false;
+      *number = i;
+      *loop = axis.loop;
+      *into = size;
+      return true;
+    };
+    bool taken = axis.role == AxisRole::kM   ? take(&axes.m, &gemm.loops.m, &gemm.m)
+                 : axis.role == AxisRole::kN ? take(&axes.n, &gemm.loops.n, &gemm.n)
+                 : axis.role == AxisRole::kK ? take(&axes.k, &gemm.loops.k, &gemm.k)
+                                             : false;
+    if (!taken) return {};
+    if (axis.role == AxisRole::kM) gemm.dynamic_m = !extent;
+  }
+  if (!axes.m || !axes.n || !axes.k || block.conditional) return {};
+  gemm.c = block.accesses[0].buffer;
+  for (const BlockAccess& access : block.accesses) {
+    size_t rank = access.axes.size();
+    if (!access.by_axes || access.indices.size() != rank) return {};
+    auto dim_of = [&](std::optional<size_t> axis) -> size_t {
+      return std::find(access.axes.begin(), access.axes.end(), *axis) - access.axes.begin();
+    };
+    if (access.buffer.same(gemm.c)) {
+      gemm.c_m_dim = dim_of(axes.m);
+      continue;
+    }
+    bool is_a = dim_of(axes.m) < rank;
+    GemmOperand& operand = is_a ? gemm.a : gemm.b;
+    if (!operand.name.empty()) return {};
+    operand = {access.buffer->name,
+               access.buffer->dtype,
+               rank,
+               dim_of(is_a ? axes.m : axes.n),
+               dim_of(axes.k),
+               is_a};
+    if (operand.own_dim == rank || operand.k_dim == rank) return {};
+  }
+  if (gemm.a.name.empty() || gemm.b.name.empty()) return {};
+  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
+  if (!nest.around.empty()) return {};
+  gemm.epilogue = FindEpilogue(schedule, block.name, gemm.c);
+  return gemm;
+}
+
+Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes) {
+  if (std::optional<Gemm> gemm = MatchGemm(schedule, block, sizes)) return *gemm;
+  for (const BlockAxis& axis : block.axes)
+    if (!ir::AsConstInt(axis.extent) && !MayBeDynamic(axis, sizes))
+      Refuse("the extent of axis " + axis.var.name() + " is dynamic");
+  Refuse("an operand of block " + block.name +
+         " is not indexed by batch, M, N and K alone, one loop each");
+}
+
+Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes) {
+  return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes);
+}
+
+Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
+             Sizes sizes) {
+  std::vector<int64_t> factors;
+  for (const BlockAxis& axis : block.axes)
+    factors.push_back(axis.role == AxisRole::kM   ? multiples.m
+                      : axis.role == AxisRole::kN ? multiples.n
+                      : axis.role == AxisRole::kK ? multiples.k
+                                                  : 1);
+  schedule->PadEinsum(block.name, factors);
+  Try(schedule,
+      [&](Schedule* attempt) { attempt->ComputeInline(block.accesses[0].buffer->name + "_pad"); });
+  return RequireGemm(*schedule, block.name, sizes);
+}
+
+bool IsConstant(const Schedule& schedule, const std::string& buffer) {
+  const PrimFunc& function = schedule.function();
+  Preparation preparation(function);
+  for (const Param& param : function->params)
+    if (param.is_tensor() && param.name() == buffer) return preparation.IsConstant(param.buffer);
+  const std::vector<Buffer>& made = preparation.made();
+  return std::any_of(made.begin(), made.end(),
+                     [&](const Buffer& one) { return one->name == buffer; });
+}
+
+Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block);
+  Nest nest = NestOf(schedule.function()->body, node);
+  Schedule::Names loops;
+  for (const BlockIter& iter : node->iters) {
+    auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
+      return ir::UsesVar(iter.binding, loop->var.node());
+    });
+    loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
+  }
+  return loops;
+}
+
+std::string FindEpilogue(const Schedule& schedule, const std::string& block, const Buffer& result) {
+  const Stmt& body = schedule.function()->body;
+  if (!AllocationOf(body, result)) return "";
+  std::string reader;
+  for (const BlockNode* other : BlocksIn(body)) {
+    if (other->name == block || !Touches(AsStmt(other), result)) continue;
+    BlockInfo info = DescribeBlock(other);
+    if (!IsSpatial(info) || !ReadsByAxes(info, result) || !reader.empty()) return "";
+    reader = other->name;
+  }
+  return reader;
+}
+
+std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
+                             const std::string& scope) {
+  if (gemm.epilogue.empty())
+    return schedule->CacheWrite(block, gemm.c->name, scope, block + "_acc");
+  schedule->SetScope(gemm.c->name, scope);
+  return gemm.epilogue;
+}
+
+void FusePrologue(Schedule* schedule, const std::string& block) {
+  for (std::string producer = ProducerFor(*schedule, block);
+       !producer.empty() &&
+       Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(producer); });)
+    producer = ProducerFor(*schedule, block);
+}
+
+IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to) {
+  std::string from, others;
+  for (size_t d = 0; d < rank; ++d) {
+    std::string dim = d == own_dim ? "x" : d == k_dim ? "k" : "d" + std::to_string(d);
+    from += (d ? ", " : "") + dim;
+    if (d != own_dim && d != k_dim) others += dim + ", ";
+  }
+  return IndexMap::Parse("(" + from + ") -> (" + others + to + ")");
+}
+
+void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
+               int64_t lanes, const Schedule::Names& names, bool unroll) {
+  if (loops.empty()) return;
+  schedule->Split(LoopOf(block, loops.back()), {lanes}, names);
+  schedule->Vectorize(LoopOf(block, names[1]));
+  if (!unroll) return;
+  schedule->Unroll(LoopOf(block, names[0]));
+  if (loops.size() > 1) schedule->Unroll(LoopOf(block, loops[loops.size() - 2]));
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The GEMM that a block computes, as all rules for GEMM read it, and what they share: padding, the
+// fused prologue and epilogue, the layouts of packed operands.
+#ifndef TERN_SCHEDULE_RULES_GEMM_H_
+#define TERN_SCHEDULE_RULES_GEMM_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tern/schedule/rules/rule.h"
+
+namespace tern::schedule {
+
+// A or B.
+struct GemmOperand {
+  std::string name;
+  DataType dtype;
+  size_t rank = 0;
+  size_t own_dim = 0, k_dim = 0;  // dimensions: M of A or N of B; K
+  bool is_a = false;
+
+  bool k_contiguous() const { return k_dim + 1 == rank; }
+  int64_t bytes() const { return dtype.bytes(); }
+};
+
+// C[batch, m, n] += A[batch, m, k] * B[batch, k, n]. Each operand has its dimensions in any order;
+// N is the last one of C.
+struct Gemm {
+  struct Loops {
+    std::string m, n, k;
+    Schedule::Names batch;
+  } loops;
+  int64_t batch = 1, m = 0, n = 0, k = 0;  // extents; a guess where they are dynamic
+  bool dynamic_m = false;
+  GemmOperand a, b;
+  tir::Buffer c;
+  size_t c_m_dim = 0;
+  // The elementwise block that alone reads C, where C is allocated by the function; "" for none.
+  std::string epilogue;
+
+  double flops() const;
+};
+
+// Which extents a rule needs to be static. Those of the batch never.
+enum class Sizes { kStatic, kDynamicM };
+
+// The match. Nothing where an extent is dynamic that may not be, or where an operand is not indexed
+// by batch, M, N and K alone, one loop each.
+std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes);
+// Refuses there.
+Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes);
+// The same of a block as it is now.
+Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes);
+
+// M, N and K padded with zeros to multiples; 1: as it is. What reads C reads the padded one; a
+// parameter is copied to. Returns the GEMM as it is then.
+struct GemmMultiples {
+  int64_t m = 1, n = 1, k = 1;
+};
+Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
+             Sizes sizes);
+
+// Whether a tensor or buffer has the same values at every call (tern/tir/analysis/preparation.h):
+// a block outside of all loops that computes with such values alone is prepacked, once.
+bool IsConstant(const Schedule& schedule, const std::string& buffer);
+
+// The loops of a block's nest, one for each axis; "" where the axis has a single value. The axes of
+// a copy are its dimensions.
+Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block);
+
+// The elementwise block that alone reads the result of another: a fused epilogue. "" for none.
+std::string FindEpilogue(const Schedule& schedule, const std::string& block,
+                         const tir::Buffer& result);
+
+// C is in a buffer of its own scope, the accumulators. Returns the block that reads them: the
+// epilogue, or a copy to C.
+std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
+                             const std::string& scope);
+
+// Fused prologue: elementwise producers that a block alone reads are computed in it.
+void FusePrologue(Schedule* schedule, const std::string& block);
+
+// The layout of an operand's copy, or of C: other dimensions first, then what is said of "x", its M
+// or N, and of "k". PackedLayout(b, "x // 32, k, x % 32") is panels of 32 columns.
+IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to);
+
+// The innermost loop that moved a block into a tile, `loops`, becomes vectors of so many lanes; the
+// loop over vectors and the one around it are unrolled.
+void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
+               int64_t lanes, const Schedule::Names& names, bool unroll = true);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_GEMM_H_
