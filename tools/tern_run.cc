@@ -11,7 +11,9 @@
 #include <sstream>
 
 #include "tern/runtime/npy.h"
+#include "tern/runtime/vm/load_model.h"
 #include "tools/finish_output.h"
+#include "tools/run_model.h"
 #include "tools/run_report.h"
 
 namespace tern::tools {
@@ -20,9 +22,9 @@ namespace {
 constexpr const char* kHelp = R"(usage: tern-run FILE [options]
        tern-run --batch CALLS
 
-Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its time and results.
+Runs the model or a function of FILE (.so or .tern, made by `tern compile`) and reports its time and results.
 
-  --entry F           the function (needed where there are several)
+  --entry F           the function (needed where there are several, and the file is no model)
   --dim n=64          the value of a symbolic extent or an integer parameter
   --input x=SOURCE    a .npy file, random (the default), ones or zeros; a number for a float parameter
   --output y=FILE     writes a tensor to a .npy file
@@ -33,6 +35,8 @@ Runs a function of FILE (.so or .tern, made by `tern compile`) and reports its t
   --seed N            of the random inputs (0)
   --batch CALLS       makes the calls in the file CALLS: on each line the words of a command line as above, with tabs between
                       them. Says "call 1 begins", then "call 1 ok" or "call 1 failed: why", and so on
+  --profile           of a model: prints the time of each kernel
+  --trace FILE        of a model: writes a JSON file of one run's calls, for Perfetto
   --prepare           prepares what the function needs of constant tensors before, once
   --help              this text
 
@@ -44,12 +48,13 @@ struct Options {
   runtime::RunOptions run;
   std::vector<std::pair<std::string, std::string>> outputs, checks;
   double tolerance = 1e-5;
-  bool help = false, prepare = false;
+  bool help = false, prepare = false, profile = false;
+  std::string trace;
 };
 
 using Setter = void (*)(const std::string& option, const std::string& value, Options* options);
 
-// Every option but --help and --prepare takes a value.
+// Every option but --help, --prepare and --profile takes a value.
 const std::map<std::string, Setter>& Setters() {
   static const std::map<std::string, Setter> setters = {
       {"--entry", [](const std::string&, const std::string& value,
@@ -85,6 +90,8 @@ const std::map<std::string, Setter>& Setters() {
                       Options* options) { options->run.offset = ParseInteger(option, value); }},
       {"--batch", [](const std::string&, const std::string& value,
                      Options* options) { options->batch = value; }},
+      {"--trace", [](const std::string&, const std::string& value,
+                     Options* options) { options->trace = value; }},
       {"--seed",
        [](const std::string& option, const std::string& value, Options* options) {
          options->run.seed = static_cast<uint64_t>(ParseInteger(option, value));
@@ -101,8 +108,8 @@ Options ParseWords(const std::vector<std::string>& words) {
       options.help = true;
       return options;
     }
-    if (word == "--prepare") {
-      options.prepare = true;
+    if (word == "--prepare" || word == "--profile") {
+      (word == "--prepare" ? options.prepare : options.profile) = true;
       continue;
     }
     if (!word.starts_with("-")) {
@@ -130,6 +137,7 @@ class Loaded {
     artifact_ = runtime::Artifact::Open(file);
     module_ = {};
   }
+  const runtime::Artifact& artifact() const { return *artifact_; }
   const runtime::ArtifactMeta& meta() const { return artifact_->meta(); }
   const ffi::Module& module() {
     if (!module_) module_ = artifact_->Load();
@@ -144,6 +152,11 @@ class Loaded {
 // Returns whether the checks hold.
 bool RunCall(const Options& options, Loaded* loaded) {
   loaded->Open(options.file);
+  if (options.entry.empty() && runtime::vm::HasModel(loaded->artifact()))
+    return RunModel(loaded->artifact(), {options.run, options.outputs, options.checks,
+                                         options.tolerance, options.profile, options.trace});
+  TERN_CHECK(!options.profile && options.trace.empty())
+      << options.file << " is no model: --profile and --trace are for models";
   const runtime::FunctionInfo& entry = FindEntry(loaded->meta(), options.entry);
   const std::string& device = loaded->meta().DeviceOf(entry);
   ffi::Function function = options.prepare

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kSealMagic = "TERNSEAL";
 constexpr size_t kSealHash = 8;  // where the hash stands behind the magic
 constexpr size_t kHashSize = 32;
+constexpr size_t kSealedSize = kSealHash + kHashSize;  // where it says how many bytes are sealed
 constexpr size_t kSealSize = 64;  // then the container starts, as aligned as the section is
 constexpr std::string_view kHostPrefix = "host.";
 
@@ -53,10 +54,19 @@ std::string AlteredPart(std::string_view container) {
 
 // Of a shared object, all of which is read: its seal covers every byte. Before that the headers
 // are looked at, and must account for what there is.
-std::string_view FindSealedContainer(std::string_view bytes, const NeedBytes& need) {
+std::string_view FindSealedContainer(std::string_view bytes, const NeedBytes& need,
+                                     uint64_t* base_size) {
   // Some linkers fill the last page.
   constexpr uint64_t kMostPadding = 1 << 16;
   ElfSection section = SealedSection(bytes, need);
+  // 0: the whole file.
+  if (auto sealed = LoadLe<uint64_t>(bytes.substr(section.offset + kSealedSize)); sealed != 0) {
+    TERN_CHECK(sealed <= bytes.size())
+        << "the file is truncated, or was stripped, which takes its weights away: it was sealed "
+        << "with " << sealed << " bytes, and has " << bytes.size();
+    bytes = bytes.substr(0, sealed);
+  }
+  *base_size = bytes.size();
   uint64_t extent = ElfExtent(bytes, need);
   TERN_CHECK(bytes.size() - extent <= kMostPadding)
       << "the file was altered: it has " << bytes.size() << " bytes, and its ELF headers tell of "
@@ -72,14 +82,20 @@ std::string_view FindSealedContainer(std::string_view bytes, const NeedBytes& ne
   return container;
 }
 
-ContainerReader FindContainer(PartlyReadFile* file) {
+// Sets where it ends: weights may follow.
+ContainerReader FindContainer(PartlyReadFile* file, uint64_t* base_size) {
   std::string_view bytes = file->bytes();
   auto need = [file](uint64_t offset, uint64_t size) { file->Need(offset, size); };
   need(0, std::min<size_t>(bytes.size(), kContainerMagic.size()));
-  if (IsElf(bytes)) return ContainerReader(FindSealedContainer(bytes, need));
+  if (IsElf(bytes)) return ContainerReader(FindSealedContainer(bytes, need, base_size));
   TERN_CHECK(bytes.starts_with(kContainerMagic))
       << "not a Tern artifact: neither a container (.tern) nor a shared object (.so)";
-  return ContainerReader(bytes, need);
+  *base_size = bytes.size();
+  if (bytes.size() >= kContainerSizeOffset + sizeof(uint64_t)) {
+    need(kContainerSizeOffset, sizeof(uint64_t));
+    *base_size = std::min(*base_size, LoadLe<uint64_t>(bytes.substr(kContainerSizeOffset)));
+  }
+  return ContainerReader(bytes.substr(0, *base_size), need);
 }
 
 std::vector<std::string> FunctionNames(const ArtifactMeta& meta) {
@@ -107,9 +123,35 @@ auto NamingPath(const std::string& path, const PartlyReadFile& file, Body&& body
 Artifact::Artifact(std::string path, std::shared_ptr<PartlyReadFile> file)
     : path_(std::move(path)),
       file_(std::move(file)),
-      container_(FindContainer(file_.get())),
+      container_(FindContainer(file_.get(), &base_size_)),
       is_shared_object_(IsElf(file_->bytes())),
-      meta_(ReadMeta(container_.Get("meta"))) {}
+      meta_(ReadMeta(container_.Get("meta"))) {
+  FindWeights();
+}
+
+void Artifact::FindWeights() {
+  uint64_t size = file_->bytes().size(), expected = base_size_;
+  if (container_.Has(kWeightsSection)) {
+    weights_ = DecodeWeights(container_.Get(kWeightsSection));
+    TERN_CHECK(!__builtin_add_overflow(WeightsStart(base_size_), weights_->data_bytes, &expected))
+        << "the weights have too many bytes: " << weights_->data_bytes;
+    uint64_t gap = WeightsStart(base_size_) - base_size_;
+    file_->Need(base_size_, std::min(gap, size - base_size_));
+    TERN_CHECK(file_->bytes().substr(base_size_, gap).find_first_not_of('\0') ==
+               std::string_view::npos)
+        << "the bytes before the weights are not zero";
+  }
+  TERN_CHECK(size == expected) << "the " << (is_shared_object_ ? "shared object" : "container")
+                               << (size < expected ? " is truncated"
+                                                   : " is followed by other bytes")
+                               << ": " << expected << " bytes expected, " << size << " found";
+}
+
+std::shared_ptr<MappedWeights> Artifact::MapWeights(VerifyWeights verify) const {
+  TERN_CHECK(weights_) << path_ << ": the file has no weights";
+  return std::make_shared<MappedWeights>(path_, *file_, WeightsStart(base_size_), *weights_,
+                                         verify);
+}
 
 Artifact Artifact::Open(const std::string& path) {
   auto file = std::make_shared<PartlyReadFile>(path);
@@ -139,6 +181,7 @@ void Artifact::Verify() const {
                               << (one ? "was altered: its hash is"
                                       : "were altered: their hashes are")
                               << " wrong";
+  if (weights_) MapWeights(VerifyWeights::kEager);
 }
 
 std::vector<ffi::Module> Artifact::LoadImports() const {
@@ -171,7 +214,8 @@ ffi::Module Artifact::Load() const {
   return NamingPath(path_, *file_, [&] {
     // The bytes that were verified are the ones that are mapped: the file may change under us. A
     // debugger finds them as /proc/PID/fd/N.
-    std::string_view code = is_shared_object_ ? file_->bytes() : container_.Get(section);
+    std::string_view code =
+        is_shared_object_ ? file_->bytes().substr(0, base_size_) : container_.Get(section);
     ffi::Module module = OpenLibraryFromMemory(code, FunctionNames(meta_));
     for (int index : meta_.root_imports) module->Import(imports[static_cast<size_t>(index)]);
     return module;
@@ -189,8 +233,14 @@ std::string WrapForSharedObject(std::string_view container) {
   return wrapped.append(container);
 }
 
-void SealSharedObject(std::string* bytes) {
+void SealSharedObject(std::string* bytes, bool weights_follow) {
   ElfSection section = SealedSection(*bytes);
+  if (weights_follow) {
+    bytes->resize(WeightsStart(bytes->size()));
+    std::string size;
+    AppendLe<uint64_t>(bytes->size(), &size);
+    bytes->replace(section.offset + kSealedSize, size.size(), size);
+  }
   bytes->replace(section.offset + kSealHash, kHashSize, SealOf(*bytes, section));
 }
 

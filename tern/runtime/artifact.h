@@ -8,12 +8,15 @@
 // tree
 // - module.<i>: the saved bytes of imported module i of the tree
 // - host.<triple>: a shared object with the host code, in .tern files
+// - model: the program of a model (vm/program.h); weights: the table of its weights, whose data
+// lies behind the container or the shared object (weights.h)
 // - source.<i>.<fmt>, source.host.<triple>.<fmt>: readable forms, when the sources were kept
 #ifndef TERN_RUNTIME_ARTIFACT_H_
 #define TERN_RUNTIME_ARTIFACT_H_
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +25,7 @@
 #include "tern/ffi/module.h"
 #include "tern/runtime/container.h"
 #include "tern/runtime/file_bytes.h"
+#include "tern/runtime/weights.h"
 
 namespace tern::runtime {
 
@@ -99,7 +103,13 @@ class Artifact {
   // "x86_64-linux-gnu".
   std::vector<std::string> hosts() const;
 
-  // Throws with the names of all sections that were altered, also of those that nobody needs here.
+  // Null where the file has none.
+  const WeightsTable* weights() const { return weights_ ? &*weights_ : nullptr; }
+  // Their data, mapped from the file. Throws where there is none.
+  std::shared_ptr<MappedWeights> MapWeights(VerifyWeights verify) const;
+
+  // Throws with the names of all sections that were altered, also of those that nobody needs here,
+  // and where weights were.
   void Verify() const;
   // Maps the host code of this machine and makes the module with its imports.
   ffi::Module Load() const;
@@ -108,8 +118,13 @@ class Artifact {
 
  private:
   Artifact(std::string path, std::shared_ptr<PartlyReadFile> file);
+  // Checks that weights follow, and nothing else.
+  void FindWeights();
+
   std::string path_;
   std::shared_ptr<PartlyReadFile> file_;  // a .so as a whole, of a .tern what is used
+  uint64_t base_size_ = 0;                // of the shared object or container, without weights
+  std::optional<WeightsTable> weights_;
   ContainerReader container_;
   bool is_shared_object_ = false;
   ArtifactMeta meta_;
@@ -124,8 +139,8 @@ ffi::Module LoadModuleFromBytes(std::string bytes, const std::string& name);
 std::string WrapForSharedObject(std::string_view container);
 // For the linker's client: the shared object in `bytes` has such a section; stores there the hash
 // of the whole file (taken with the seal's place zeroed), so that a change of any byte is noticed
-// before the file is mapped.
-void SealSharedObject(std::string* bytes);
+// before the file is mapped. Where weights will follow, `bytes` are filled up to where they start.
+void SealSharedObject(std::string* bytes, bool weights_follow = false);
 
 // The triple of the machine this runs on, as in "host.<triple>".
 std::string HostTriple();

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // Functions are added and never change; the version counts the additions.
-#define TERN_C_API_VERSION 3
+#define TERN_C_API_VERSION 4
 // Of the library: a program needs one that is not below the version it was compiled with.
 int32_t tern_c_api_version(void);
 // "0.1.0"
@@ -106,6 +106,39 @@ int tern_tensor_to_dlpack_versioned(TernObject* tensor, TernManagedTensorVersion
 // NumPy's files; of host tensors.
 int tern_tensor_read_npy(const char* path, TernObject** tensor);
 int tern_tensor_write_npy(const char* path, TernObject* tensor);
+
+// ---- Models
+
+// A model of a file: program, host code, weights. It does not change: any number of sessions, on
+// any threads, share one.
+typedef struct TernModel TernModel;
+// Runs of a model, one at a time: a second one at the same time is an error.
+typedef struct TernSession TernSession;
+
+int tern_model_load(const char* path, TernModel** model);
+// Its sessions stay usable. NULL is ignored.
+void tern_model_free(TernModel* model);
+
+// An input or output of a model. What it points to lives as long as the model.
+typedef struct TernPort {
+  const char* name;
+  TernDType dtype;
+  int32_t ndim;
+  const int64_t* shape;           // -1: not the same for every run
+  const char* const* shape_text;  // each extent as text: "224", "n", "n * 2"
+} TernPort;
+int tern_model_num_inputs(TernModel* model, int32_t* count);
+int tern_model_num_outputs(TernModel* model, int32_t* count);
+int tern_model_input(TernModel* model, int32_t index, TernPort* port);
+int tern_model_output(TernModel* model, int32_t index, TernPort* port);
+
+int tern_session_create(TernModel* model, TernSession** session);
+// NULL is ignored.
+void tern_session_free(TernSession* session);
+// Tensors in the order of the model's inputs and outputs, all of them. An output that is not NULL
+// is written to; the others are made, and belong to the caller.
+int tern_session_run(TernSession* session, TernObject* const* inputs, int32_t num_inputs,
+                     TernObject** outputs, int32_t num_outputs);
 
 // ---- Devices
 

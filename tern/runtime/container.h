@@ -20,6 +20,8 @@ namespace tern::runtime {
 // that takes it for text is noticed.
 inline constexpr std::string_view kContainerMagic = "\x7fTERN\r\n\x1a";
 inline constexpr uint32_t kContainerVersion = 1;
+// Where the size of the whole stands, a u64.
+inline constexpr uint64_t kContainerSizeOffset = 24;
 
 class ContainerWriter {
  public:

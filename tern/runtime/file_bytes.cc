@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -199,6 +200,26 @@ void PartlyReadFile::Need(uint64_t offset, uint64_t size) {
   if (at < end) Read(at, end);
   read_.erase(first, next);
   read_[begin] = std::max(at, end);
+}
+
+std::shared_ptr<const void> PartlyReadFile::Map(uint64_t offset, uint64_t size) const {
+  // The size of now: what lies behind the end must not be touched.
+  struct stat info;
+  uint64_t whole = size_;
+  if (file_ >= 0 && fstat(file_, &info) == 0) whole = static_cast<uint64_t>(info.st_size);
+  if (offset > whole || size > whole - offset)
+    Fail(path_, "mapped",
+         "it is truncated: " + std::to_string(size) + " bytes at offset " + std::to_string(offset) +
+             " are expected, and it has " + std::to_string(whole));
+  if (file_ < 0 || size == 0) {
+    std::shared_ptr<void> copy(std::aligned_alloc(64, (size / 64 + 1) * 64), std::free);
+    if (!copy) throw std::bad_alloc();
+    std::memcpy(copy.get(), memory_ + offset, size);
+    return copy;
+  }
+  void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file_, static_cast<off_t>(offset));
+  if (memory == MAP_FAILED) Fail(path_, "mapped", errno);
+  return {memory, [size](const void* held) { munmap(const_cast<void*>(held), size); }};
 }
 
 void PartlyReadFile::Read(uint64_t offset, uint64_t end) {

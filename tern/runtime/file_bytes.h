@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -61,6 +62,10 @@ class PartlyReadFile {
   std::string_view bytes() const { return {memory_, size_}; }
   // Reads what of these bytes has not been read. They end within the file.
   void Need(uint64_t offset, uint64_t size);
+  // The bytes themselves, shared by all processes that map them, read only; `offset` is a multiple
+  // of a page. They change with the file: who writes files replaces them. Throws where they do not
+  // end within the file. What was given in memory is copied.
+  std::shared_ptr<const void> Map(uint64_t offset, uint64_t size) const;
 
  private:
   void Read(uint64_t offset, uint64_t end);

@@ -17,6 +17,19 @@ TEST(Sha256, KnownDigests) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+// By instructions of this machine, where it has them, and without.
+TEST(Sha256, PlainCodeAgrees) {
+  std::string text;
+  for (unsigned i = 0; i < 5000; ++i) text += static_cast<char>(i * 2654435761u >> 13);
+  for (size_t size = 0; size < text.size(); size += 61) {
+    std::string_view part = std::string_view(text).substr(0, size);
+    std::string digest = Sha256(part);
+    UsePlainSha256(true);
+    EXPECT_EQ(Sha256(part), digest) << size;
+    UsePlainSha256(false);
+  }
+}
+
 TEST(Sha256, PartsAreOneText) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>(i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c_api_test MODULE NPY: the C API from a program in C99. MODULE is a .tern or .so file of the
-   runtime's tests; NPY is written and removed. */
+/* c_api_test MODULE NPY MODEL: the C API from a program in C99. MODULE is a .tern or .so file of the
+   runtime's tests, MODEL a model of them; NPY is written and removed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,14 +220,57 @@ static void TestModules(const char* file) {
   TestModuleInMemory(file, size);
 }
 
+static void TestModels(const char* path) {
+  const int64_t four = 4, three = 3;
+  TernModel* model;
+  TernSession* session;
+  TernPort port;
+  TernObject *x, *y = NULL, *given, *wrong;
+  TernTensorView* view;
+  int32_t count = 0, i;
+  CHECK(tern_model_load(path, &model) == 0);
+  CHECK(tern_model_num_inputs(model, &count) == 0 && count == 1);
+  CHECK(tern_model_num_outputs(model, &count) == 0 && count == 1);
+  CHECK(tern_model_input(model, 0, &port) == 0 && strcmp(port.name, "x") == 0);
+  CHECK(port.ndim == 1 && port.shape[0] == -1 && strcmp(port.shape_text[0], "n") == 0);
+  CHECK(tern_model_output(model, 0, &port) == 0 && strcmp(port.name, "y") == 0);
+  CHECK(port.dtype.code == kTernTypeFloat && port.dtype.bits == 32);
+  CHECK_ERROR(tern_model_output(model, 1, &port),
+              "IndexError: tern_model_output: there is no 1 among 1");
+  CHECK(tern_session_create(model, &session) == 0);
+  tern_model_free(model);
+
+  CHECK(tern_tensor_make(&four, 1, kFloat32, kHost, &x) == 0);
+  CHECK(tern_tensor_get_view(x, &view) == 0);
+  for (i = 0; i < 4; ++i) ((float*)view->data)[i] = 10.0f * (float)i;
+  CHECK(tern_session_run(session, &x, 1, &y, 1) == 0);
+  CHECK(tern_tensor_get_view(y, &view) == 0 && view->shape[0] == 4);
+  for (i = 0; i < 4; ++i) CHECK(((float*)view->data)[i] == 21.0f * (float)i + 1.0f);
+  CHECK(tern_tensor_make(&four, 1, kFloat32, kHost, &given) == 0);
+  y = (tern_object_release(y), given);
+  CHECK(tern_session_run(session, &x, 1, &y, 1) == 0 && y == given);
+  CHECK(tern_tensor_get_view(given, &view) == 0 && ((float*)view->data)[3] == 64.0f);
+  CHECK_ERROR(tern_session_run(session, &x, 1, NULL, 0),
+              "ValueError: tern_session_run: the model has 1 outputs, 0 were given");
+  CHECK(tern_tensor_make(&three, 1, kFloat32, kHost, &wrong) == 0);
+  CHECK(tern_session_run(session, &wrong, 1, &y, 1) == -1);
+  CHECK(strcmp(tern_last_error_message(), "x has 3 elements, and w has 4") == 0);
+  tern_object_release(wrong);
+  tern_object_release(given);
+  tern_object_release(x);
+  tern_session_free(session);
+  CHECK(tern_model_load("nosuch.so", &model) == -1);
+}
+
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   CHECK(tern_c_api_version() >= TERN_C_API_VERSION);
   TestValues();
   TestFunctions();
   TestTensors(argv[2]);
   TestDevices();
   TestModules(argv[1]);
+  TestModels(argv[3]);
   printf("%d failures\n", failures);
   return failures != 0;
 }

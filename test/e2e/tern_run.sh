@@ -50,6 +50,22 @@ expect 2 "shapes differ: (5) and (4)" m.so --entry add --dim n=5 --check C=c.npy
 expect 2 "add has no dimension m; it has n" m.so --entry add --dim m=5
 expect 2 "--output: add has no tensor D" m.so --entry add --output D=d.npy
 
+# Models: y = x + x + w, with w = (1, 2, 3, 4).
+expect 0 "model  cpu:0  n=4  " model.tern --dim n=4 --input x=ones --output y=y.npy --profile --trace trace.json
+grep -q -F "y: 4 float32 sum=18" out || fail "the sum is wrong"
+grep -q -E "^add +2 " out || fail "the profile is missing"
+grep -q -F '"name":"add"' trace.json || fail "the trace is wrong"
+expect 0 "y: largest error 0 absolute" model.tern --dim n=4 --input x=ones --check y=y.npy --repeat 3
+expect 1 "over 1e-05" model.tern --dim n=4 --input x=zeros --check y=y.npy
+expect 2 "x has 5 elements, and w has 4" model.tern --dim n=5
+expect 2 "model has no input z" model.tern --input z=ones
+expect 2 "altered_model.tern: the weights were altered: the hash of their bytes 0 to 16 is wrong, where w lie" altered_model.tern --dim n=4
+expect 2 "short_model.tern: the container is truncated" short_model.tern --dim n=4
+expect 2 "m.so is no model: --profile and --trace are for models" m.so --entry add --profile
+TERN_VERIFY=off expect 0 "sum=" altered_model.tern --dim n=4
+TERN_VERIFY=eager expect 2 "the weights were altered" altered_model.tern --dim n=4
+expect 0 "add  cpu:0" model.tern --entry add
+
 # Batches: a call per line, words between tabs, in one process; a call that fails does not end it.
 tab=$(printf '\t')
 cat >calls <<END

@@ -22,22 +22,6 @@ constexpr int kPoison = 0xa5;
 
 bool IsHost(TernDevice device) { return device.type == kTernDeviceCpu; }
 
-// Of the elements. Throws on a negative extent and where 64 bits cannot count them.
-uint64_t BytesOf(DataType dtype, const int64_t* shape, uint32_t rank) {
-  int64_t count = 1;
-  bool fits = true;
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (shape[i] < 0)
-      TERN_THROW(ValueError) << "shape " << ffi::ShapeText({shape, shape + rank})
-                             << " has a negative extent";
-    fits = fits && !__builtin_mul_overflow(count, shape[i], &count);
-  }
-  constexpr int64_t kMost = int64_t{1} << 58;
-  TERN_CHECK(fits && count <= kMost)
-      << "a tensor of shape " << ffi::ShapeText({shape, shape + rank}) << " has too many elements";
-  return static_cast<uint64_t>(dtype.BytesOf(count));
-}
-
 int64_t CountOf(const TernTensorView& view) {
   int64_t count = 1;
   for (int32_t i = 0; i < view.ndim; ++i) count *= view.shape[i];
@@ -108,7 +92,7 @@ Machine::Machine(const Model& model, SessionOptions options)
       args = std::max(args, instruction.args.size());
     frame.args.resize(args);
     frame.is_planned.resize(function.tensors.size());
-    for (const Model::Planned& planned : model.planned(f)) frame.is_planned[planned.tensor] = true;
+    for (const PlannedTensor& planned : model.planned(f)) frame.is_planned[planned.tensor] = true;
   }
 }
 
@@ -179,28 +163,12 @@ void Machine::ClearFrames() {
 Machine::KeptPlan Machine::MakeKeptPlan(uint32_t function) const {
   const Function& code = program_.functions[function];
   const Frame& frame = frames_[function];
-  std::vector<PlanItem> items;
-  std::vector<int64_t> shape;
-  for (const Model::Planned& planned : model_.planned(function)) {
-    PlanItem item{0, planned.lifetime};
-    for (uint32_t at : planned.allocations) {
-      shape.clear();
-      for (const IntExpr& extent : code.code[at].exprs)
-        shape.push_back(ValueOf(extent, frame.ints.data()));
-      // One on a path that is not taken may have no size: it throws where it is.
-      bool is_negative = std::any_of(shape.begin(), shape.end(), [](int64_t x) { return x < 0; });
-      if (is_negative) continue;
-      item.bytes = std::max(item.bytes, BytesOf(code.tensors[planned.tensor].dtype, shape.data(),
-                                                static_cast<uint32_t>(shape.size())));
-    }
-    items.push_back(item);
-  }
-  Plan plan = MakePlan(items, options_.reuse_memory);
+  const std::vector<PlannedTensor>& planned = model_.planned(function);
+  Plan plan = PlanFunction(code, planned, frame.ints.data(), options_.reuse_memory);
   KeptPlan kept;
   kept.key.assign(frame.ints.begin(), frame.ints.begin() + code.params.ints);
   kept.offsets.resize(code.tensors.size());
-  for (size_t i = 0; i < items.size(); ++i)
-    kept.offsets[model_.planned(function)[i].tensor] = plan.offsets[i];
+  for (size_t i = 0; i < planned.size(); ++i) kept.offsets[planned[i].tensor] = plan.offsets[i];
   kept.bytes = plan.bytes;
   return kept;
 }
@@ -239,7 +207,7 @@ void Machine::Alloc(uint32_t function, const Instruction& instruction) {
     SetTensor(&frame, index, made, /*owns=*/true);
   } else {
     uint64_t offset = frame.plans.front().offsets[index];
-    value.bytes = BytesOf(DataType(value.view.dtype), shape, rank);
+    value.bytes = TensorBytes(DataType(value.view.dtype), shape, rank);
     value.view.strides = nullptr;
     // Addresses of other devices may be no numbers.
     bool is_host = IsHost(model_.device());
@@ -419,7 +387,7 @@ void Machine::View(Frame* frame, const Instruction& instruction) {
   const int64_t* ints = frame->ints.data();
   int64_t offset = ValueOf(instruction.exprs[0], ints);
   for (uint32_t i = 0; i < rank; ++i) shape[i] = ValueOf(instruction.exprs[1 + i], ints);
-  uint64_t bytes = BytesOf(dtype, shape, rank);
+  uint64_t bytes = TensorBytes(dtype, shape, rank);
   int64_t last = offset;  // element
   bool fits = offset >= 0 && (!dtype.is_packed() || offset % 2 == 0);
   if (instruction.index == 0) {

@@ -11,41 +11,6 @@
 namespace tern::runtime::vm {
 namespace {
 
-bool UsesParamsAlone(const IntExpr& expr, uint32_t params) {
-  return std::all_of(expr.tokens.begin(), expr.tokens.end(), [&](const IntToken& token) {
-    return token.op != IntOp::kRegister || token.value < params;
-  });
-}
-
-// Where every write is an allocation whose size the parameters tell. What a function other than
-// main returns outlives it, and is not planned.
-std::vector<Model::Planned> PlannedTensors(const Function& function, bool is_main) {
-  std::vector<std::vector<uint32_t>> allocations(function.tensors.size());
-  std::vector<bool> is_planned(function.tensors.size(), true);
-  std::fill_n(is_planned.begin(), function.params.tensors, false);
-  for (uint32_t at = 0; at < function.code.size(); ++at) {
-    const Instruction& instruction = function.code[at];
-    bool is_known =
-        instruction.op == Opcode::kAlloc && instruction.index == 0 &&
-        std::all_of(instruction.exprs.begin(), instruction.exprs.end(), [&](const IntExpr& extent) {
-          return UsesParamsAlone(extent, function.params.ints);
-        });
-    for (const Operand& result : instruction.results) {
-      if (result.kind != OperandKind::kTensor) continue;
-      if (!is_known) is_planned[result.index] = false;
-      allocations[result.index].push_back(at);
-    }
-    if (instruction.op == Opcode::kRet && !is_main)
-      for (const Operand& arg : instruction.args)
-        if (arg.kind == OperandKind::kTensor) is_planned[arg.index] = false;
-  }
-  std::vector<Lifetime> lifetimes = TensorLifetimes(function);
-  std::vector<Model::Planned> planned;
-  for (uint32_t i = 0; i < function.tensors.size(); ++i)
-    if (is_planned[i]) planned.push_back({i, std::move(allocations[i]), lifetimes[i]});
-  return planned;
-}
-
 Tensor FromBytes(const Constant& constant) {
   Tensor tensor = Tensor::Empty(constant.shape, constant.dtype);
   size_t step = constant.data.size();

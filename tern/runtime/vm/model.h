@@ -15,8 +15,9 @@
 #include "tern/ffi/module.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/tensor.h"
-#include "tern/runtime/vm/flow.h"
+#include "tern/runtime/vm/plan.h"
 #include "tern/runtime/vm/program.h"
+#include "tern/runtime/weights.h"
 
 namespace tern::runtime::vm {
 
@@ -28,6 +29,7 @@ struct ModelParts {
   // A constant of kWeights, on the host and compact; called once for each. Not needed where there
   // is none.
   std::function<Tensor(const Constant&)> weight = {};
+  std::shared_ptr<MappedWeights> weights = {};  // where they are of a file
 };
 
 class Model {
@@ -40,20 +42,21 @@ class Model {
   TernDevice device() const { return device_; }
   const Tensor& constant(size_t index) const { return constants_[index]; }
 
+  // Throws where weights of the file are known to be altered, or after all were looked at.
+  void CheckWeights() const {
+    if (parts_.weights) parts_.weights->Check();
+  }
+  void CheckAllWeights() const {
+    if (parts_.weights) parts_.weights->CheckAll();
+  }
+
   // A function of the host code, found at the first call.
   ffi::FunctionObj* kernel(size_t index) const {
     ffi::FunctionObj* found = kernels_[index].load(std::memory_order_acquire);
     return found ? found : FindKernel(index);
   }
 
-  // A tensor register whose memory is planned: its size is known from the int parameters of the
-  // function, by the allocations that write it.
-  struct Planned {
-    uint32_t tensor;
-    std::vector<uint32_t> allocations;  // instructions
-    Lifetime lifetime;
-  };
-  const std::vector<Planned>& planned(size_t function) const { return planned_[function]; }
+  const std::vector<PlannedTensor>& planned(size_t function) const { return planned_[function]; }
 
  private:
   ffi::FunctionObj* FindKernel(size_t index) const;
@@ -62,7 +65,7 @@ class Model {
   ModelParts parts_;
   TernDevice device_;
   std::vector<Tensor> constants_;
-  std::vector<std::vector<Planned>> planned_;  // by function
+  std::vector<std::vector<PlannedTensor>> planned_;  // by function
   mutable std::mutex mutex_;
   mutable std::vector<ffi::Function> functions_;  // what kernels_ points to
   mutable std::unique_ptr<std::atomic<ffi::FunctionObj*>[]> kernels_;

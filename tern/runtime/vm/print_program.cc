@@ -256,9 +256,13 @@ std::string ConstantText(const Constant& constant) {
 
 std::string PrintIntExpr(const IntExpr& expr) { return ExprText(expr, nullptr); }
 
+std::string PrintExtent(const Program& program, const IntExpr& extent) {
+  return ExprText(extent, &program.dims);
+}
+
 std::string PrintPortType(const Program& program, const Port& port) {
   return port.dtype.str() + "[" +
-         List(port.shape, [&](const IntExpr& extent) { return ExprText(extent, &program.dims); }) +
+         List(port.shape, [&](const IntExpr& extent) { return PrintExtent(program, extent); }) +
          "]";
 }
 

@@ -70,6 +70,7 @@ Session::~Session() = default;
 std::vector<Tensor> Session::Run(const std::vector<Tensor>& inputs,
                                  const std::vector<Tensor>& outputs) {
   RunningGuard guard(&is_running_);
+  model_->CheckWeights();
   const Program& program = model_->program();
   TERN_CHECK(outputs.empty() || outputs.size() == program.outputs.size())
       << "the model has " << program.outputs.size() << " outputs, " << outputs.size()
@@ -95,6 +96,7 @@ std::vector<Tensor> Session::Run(const std::vector<Tensor>& inputs,
     CopyOut(results[i], outputs[i]);
     results[i] = outputs[i];
   }
+  model_->CheckWeights();
   return results;
 }
 

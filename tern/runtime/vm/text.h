@@ -30,10 +30,12 @@
 
 namespace tern::runtime::vm {
 
-// Of any program; one that is verified is read back as it was.
+// Of a verified program, which is read back as it was.
 std::string PrintProgram(const Program& program);
 // "i0 * 2 + 1"
 std::string PrintIntExpr(const IntExpr& expr);
+// Of a port, over the names of dims: "n * 2".
+std::string PrintExtent(const Program& program, const IntExpr& extent);
 // "float32[n, 4]"
 std::string PrintPortType(const Program& program, const Port& port);
 // One line, without those of its registers: "t1 = alloc [i0, 8]".

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "tern/ffi/escape_text.h"
+#include "tern/ffi/json.h"
+#include "tern/ffi/text.h"
+#include "tern/runtime/device.h"
+#include "tern/runtime/extent.h"
+#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/npy.h"
+#include "tern/runtime/vm/load_model.h"
+#include "tern/runtime/vm/session.h"
+#include "tern/runtime/vm/text.h"
+#include "tools/run_report.h"
+
+namespace tern::tools {
+namespace {
+
+using runtime::Tensor;
+using runtime::vm::CallRecord;
+using runtime::vm::Program;
+
+// The model as a function whose parameters are the inputs and the outputs: what the tools know how
+// to fill and to show. Dims whose names are no symbols are d0, d1, ...
+runtime::FunctionInfo Describe(const std::string& name, const Program& program) {
+  Program renamed = program;
+  for (size_t i = 0; i < renamed.dims.size(); ++i)
+    if (!runtime::IsSymbol(renamed.dims[i])) renamed.dims[i] = "d" + std::to_string(i);
+  runtime::FunctionInfo info{name, {}};
+  auto add = [&](const runtime::vm::Port& port, bool is_output) {
+    runtime::ParamInfo param{port.name, port.dtype, true, {}, is_output};
+    for (const runtime::vm::IntExpr& extent : port.shape)
+      param.shape.push_back(is_output ? "0" : PrintExtent(renamed, extent));
+    info.params.push_back(std::move(param));
+  };
+  for (const runtime::vm::Port& port : program.inputs) add(port, false);
+  for (const runtime::vm::Port& port : program.outputs) add(port, true);
+  return info;
+}
+
+std::vector<Tensor> MakeInputs(runtime::FunctionInfo info, size_t count,
+                               const runtime::RunOptions& options,
+                               std::map<std::string, int64_t>* dims) {
+  info.params.resize(count);
+  std::vector<Tensor> inputs;
+  for (const ffi::Any& arg : runtime::MakeArguments(info, options, dims))
+    inputs.push_back(arg.As<Tensor>());
+  return inputs;
+}
+
+// Of the call that a record is of.
+std::string CalleeOf(const Program& program, const CallRecord& record) {
+  const runtime::vm::Instruction& call =
+      program.functions[record.function].code[record.instruction];
+  return call.op == runtime::vm::Opcode::kCall ? program.kernels[call.index] : call.text;
+}
+
+void PrintProfile(const Program& program, const std::vector<CallRecord>& records, double seconds,
+                  int runs) {
+  struct Row {
+    int64_t calls = 0;
+    double seconds = 0;
+  };
+  std::map<std::string, Row> by_kernel;
+  Row sum;
+  for (const CallRecord& record : records) {
+    Row& row = by_kernel[CalleeOf(program, record)];
+    ++row.calls, ++sum.calls;
+    row.seconds += record.seconds, sum.seconds += record.seconds;
+  }
+  std::vector<std::pair<std::string, Row>> rows(by_kernel.begin(), by_kernel.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.seconds > b.second.seconds;
+  });
+  rows.emplace_back("(between calls)", Row{0, std::max(0.0, seconds - sum.seconds)});
+  size_t width = 6;
+  for (const auto& [name, row] : rows) width = std::max(width, name.size());
+  std::printf("%-*s %8s %12s %7s\n", static_cast<int>(width), "kernel", "calls", "us a run", "%");
+  for (const auto& [name, row] : rows)
+    std::printf("%-*s %8lld %12.1f %6.1f%%\n", static_cast<int>(width), ffi::Escaped(name).c_str(),
+                static_cast<long long>(row.calls / runs), row.seconds * 1e6 / runs,
+                seconds > 0 ? row.seconds / seconds * 100 : 0.0);
+}
+
+// The JSON that Perfetto and chrome://tracing read.
+void WriteTrace(const std::string& path, const Program& program,
+                const std::vector<CallRecord>& records) {
+  std::vector<ffi::Any> events;
+  for (const CallRecord& record : records) {
+    const runtime::vm::Instruction& call =
+        program.functions[record.function].code[record.instruction];
+    events.push_back(ffi::MakeMap(
+        {{"name", CalleeOf(program, record)},
+         {"ph", "X"},
+         {"pid", 0},
+         {"tid", 0},
+         {"ts", record.start * 1e6},
+         {"dur", record.seconds * 1e6},
+         {"args", ffi::MakeMap({{"instruction", static_cast<int64_t>(record.instruction)},
+                                {"text", PrintInstruction(program, call)}})}}));
+  }
+  ffi::Any trace = ffi::MakeMap({{"traceEvents", ffi::MakeArray(std::move(events))}});
+  runtime::WriteFile(path, ffi::WriteJson(trace));
+}
+
+void TakeTimes(runtime::vm::Session* session, const std::vector<Tensor>& inputs,
+               const runtime::DeviceKind& kind, int repeat, runtime::RunResult* result) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  std::vector<Tensor> outputs;
+  double sum = 0;
+  for (int i = 0; i < repeat; ++i) {
+    Clock::time_point start = Clock::now();
+    outputs = session->Run(inputs);
+    kind.Synchronize(0);
+    times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    sum += times.back();
+  }
+  std::sort(times.begin(), times.end());
+  result->best_seconds = times.front();
+  result->median_seconds = times[times.size() / 2];
+  result->mean_seconds = sum / repeat;
+}
+
+bool PrintChecks(const ModelRunOptions& options, const runtime::FunctionInfo& info,
+                 const runtime::RunResult& result) {
+  bool right = true;
+  for (const auto& [name, path] : options.checks) {
+    Tensor actual = FindTensor(info, result, "--check", name);
+    runtime::MaxError error = WithContext("checking " + name + " against " + path, [&] {
+      return runtime::CompareTensors(actual, runtime::ReadNpy(path));
+    });
+    std::puts(ErrorLine(name, error, options.tolerance).c_str());
+    right = right && IsWithin(error, options.tolerance);
+  }
+  return right;
+}
+
+}  // namespace
+
+bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options) {
+  std::shared_ptr<const runtime::vm::Model> model = runtime::vm::LoadModel(artifact);
+  const Program& program = model->program();
+  runtime::FunctionInfo info =
+      Describe(std::filesystem::path(artifact.path()).stem().string(), program);
+  runtime::RunResult result;
+  std::vector<Tensor> inputs = MakeInputs(info, program.inputs.size(), options.run, &result.dims);
+  runtime::vm::Session session(model);
+  std::vector<CallRecord> records;
+  const runtime::DeviceKind& kind = runtime::GetDeviceKind(model->device().type);
+  for (const Tensor& tensor : inputs) result.args.push_back(tensor);
+  for (const Tensor& tensor : session.Run(inputs))
+    result.args.push_back(tensor.CopyTo({kTernDeviceCpu, 0}));
+  TakeTimes(&session, inputs, kind, options.run.repeat, &result);
+  std::puts(SummaryLine(info, kind.name() + ":0", result).c_str());
+  if (options.run.repeat > 1) std::puts(TimesLine(options.run.repeat, result).c_str());
+  if (options.profile || !options.trace.empty()) {
+    session.SetProfile(&records);
+    auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < options.run.repeat; ++i) {
+      if (i > 0 && !options.profile) break;
+      session.Run(inputs);
+    }
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.profile) PrintProfile(program, records, seconds, options.run.repeat);
+    size_t one = records.size() / static_cast<size_t>(options.profile ? options.run.repeat : 1);
+    records.resize(one);  // of the first run
+    if (!options.trace.empty()) WriteTrace(options.trace, program, records);
+  }
+  for (const auto& [name, path] : options.outputs)
+    runtime::WriteNpy(path, FindTensor(info, result, "--output", name));
+  bool right = PrintChecks(options, info, result);
+  model->CheckAllWeights();
+  return right;
+}
+
+}  // namespace tern::tools

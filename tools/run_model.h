@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running a model, as `tern run` and `tern-run` do.
+#ifndef TOOLS_RUN_MODEL_H_
+#define TOOLS_RUN_MODEL_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/runner.h"
+
+namespace tern::tools {
+
+struct ModelRunOptions {
+  runtime::RunOptions run;                                   // inputs, dims, seed, repeat
+  std::vector<std::pair<std::string, std::string>> outputs;  // name, file.npy to write
+  std::vector<std::pair<std::string, std::string>> checks;   // name, file.npy to compare with
+  double tolerance = 1e-5;
+  bool profile = false;  // print a table of the calls
+  std::string trace;     // or "": a file of the calls, for Perfetto
+};
+
+// Prints what came of it; returns whether the checks hold.
+bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options);
+
+}  // namespace tern::tools
+
+#endif  // TOOLS_RUN_MODEL_H_
