@@ -87,10 +87,20 @@ class AccessFinder : public tir::StmtVisitor {
     if (stage.init) Visit(stage.init);
     Visit(stage.body);
   }
-  std::vector<Access> accesses;
+  std::vector<Access> accesses;  // the init's store, or the body's, comes first
   std::set<const VarNode*> elsewhere;
+  bool multiplies = false;  // two elements that it loads
 
  private:
+  void VisitNode(const ir::MulNode* node) override {
+    multiplies |= Loads(node->a) && Loads(node->b);
+    StmtVisitor::VisitNode(node);
+  }
+  static bool Loads(const Expr& expr) {
+    bool loads = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) { loads |= e.As<ir::BufferLoadNode>() != nullptr; });
+    return loads;
+  }
   void VisitNode(const ir::BufferLoadNode* node) override { Add(node->buffer, node->indices); }
   void VisitNode(const tir::BufferStoreNode* node) override {
     Add(node->buffer, node->indices);
@@ -139,10 +149,58 @@ class Collapser {
 
   // ---- Extents of 1
 
+  // A matmul of one row, or one column, stays a matmul: the rules look for M, N and K.
+  void KeepMatmuls() {
+    std::vector<std::vector<Access>> accesses;
+    for (const Stage& stage : stages_.stages()) {
+      AccessFinder finder;
+      finder.Find(stage);
+      if (const VarNode* axis = MissingAxis(stage, finder)) kept_axes_.insert(axis);
+      accesses.push_back(std::move(finder.accesses));
+    }
+    // Dimensions that such an axis indexes stay, and so do axes that index such a dimension.
+    for (size_t before = SIZE_MAX; before != kept_axes_.size() + kept_dims_.size();) {
+      before = kept_axes_.size() + kept_dims_.size();
+      for (const std::vector<Access>& stage : accesses)
+        for (const Access& access : stage)
+          for (size_t d = 0; d < access.indices.size(); ++d) {
+            const auto* var = access.indices[d].As<VarNode>();
+            if (!var) continue;
+            if (kept_axes_.contains(var)) kept_dims_.insert({access.buffer, d});
+            if (kept_dims_.contains({access.buffer, d})) kept_axes_.insert(var);
+          }
+    }
+  }
+
+  // Of a sum of products with one spatial axis beside extents of 1: one of these that a factor has.
+  static const VarNode* MissingAxis(const Stage& stage, const AccessFinder& finder) {
+    if (!finder.multiplies) return nullptr;
+    std::set<const VarNode*> units;
+    int wide = 0;
+    bool reduces = false;
+    for (const tir::BlockIter& iter : stage.iters) {
+      reduces |= iter.kind == tir::IterKind::kReduce;
+      if (iter.kind != tir::IterKind::kSpatial) continue;
+      if (ir::IsConst(iter.extent, 1))
+        units.insert(iter.var.node());
+      else
+        ++wide;
+    }
+    if (!reduces || wide != 1) return nullptr;
+    const BufferNode* result = finder.accesses[0].buffer;
+    for (const Access& access : finder.accesses)
+      for (const Expr& index : access.indices)
+        if (const auto* var = index.As<VarNode>(); access.buffer != result && units.contains(var))
+          return var;
+    return nullptr;
+  }
+
   void DropUnits() {
+    KeepMatmuls();
     for (auto& [buffer, shape] : shapes_) {
       std::vector<bool>& dropped = dropped_[buffer];
-      for (const Expr& extent : shape) dropped.push_back(ir::IsConst(extent, 1));
+      for (size_t d = 0; d < shape.size(); ++d)
+        dropped.push_back(ir::IsConst(shape[d], 1) && !kept_dims_.contains({buffer, d}));
       // Something is left to index.
       if (!dropped.empty() && std::find(dropped.begin(), dropped.end(), false) == dropped.end())
         dropped.back() = false;
@@ -162,7 +220,7 @@ class Collapser {
     ir::VarMap zeros;
     std::vector<tir::BlockIter> kept;
     for (const tir::BlockIter& iter : stage->iters) {
-      bool drop = ir::IsConst(iter.extent, 1);
+      bool drop = ir::IsConst(iter.extent, 1) && !kept_axes_.contains(iter.var.node());
       if (drop && iter.kind == tir::IterKind::kReduce && !reduces) {
         drop = false;
         reduces = true;
@@ -420,6 +478,8 @@ class Collapser {
   std::vector<Buffer> buffers_;
   std::unordered_map<const BufferNode*, std::vector<Expr>> shapes_;
   std::unordered_map<const BufferNode*, std::vector<bool>> dropped_;
+  std::set<DimPair> kept_dims_;  // of extent 1, each by its number
+  std::set<const VarNode*> kept_axes_;
   std::vector<std::pair<Expr, Var>> products_;  // of dynamic extents, with what they are called
   int num_extents_ = 0;
   std::vector<std::vector<Access>> accesses_;  // of each stage

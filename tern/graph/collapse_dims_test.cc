@@ -38,6 +38,16 @@ TEST(CollapseDims, PointwiseConvolutionsAreMatmuls) {
             "func f(X: float32[64, 63], W: float32[32, 64], B: float32[32], Z: float32[32, 63]) {");
 }
 
+TEST(CollapseDims, MatmulsOfOneRowStayMatmuls) {
+  Tensor x = Input("X", kFloat, {1, 64}), w = Input("W", kFloat, {32, 64}),
+         b = Input("B", kFloat, {32});
+  ReduceAxis k("k", 64);
+  Tensor y = Compute("Y", {1, 32}, [&](Var m, Var n) { return tir::Sum(x(m, k) * w(n, k), {k}); });
+  Tensor z = Compute("Z", {1, 32}, [&](Var m, Var n) { return y(m, n) + b(n); });
+  EXPECT_EQ(FirstLine({x, w, b, z}),
+            "func f(X: float32[1, 64], W: float32[32, 64], B: float32[32], Z: float32[1, 32]) {");
+}
+
 TEST(CollapseDims, WindowsKeepTheirAxes) {
   Tensor x = Input("X", kFloat, {2, 3, 9, 9});
   ReduceAxis k("k", 3);
