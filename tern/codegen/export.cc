@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "tern/ffi/text.h"
 #include "tern/runtime/container.h"
 #include "tern/runtime/file_bytes.h"
+#include "tern/runtime/vm/verify.h"
 
 namespace tern::codegen {
 namespace {
@@ -106,9 +108,30 @@ void CheckHosts(const std::vector<ffi::Module>& hosts, const std::string& path,
   }
 }
 
+void CheckModel(const ModelContents& model, const runtime::ArtifactMeta& meta,
+                const std::string& path, const std::string& format) {
+  TERN_CHECK(format == kSharedObject || format == kContainer)
+      << path << ": a model does not become a " << format << " file; the endings are "
+      << kSharedObject << " and " << kContainer;
+  runtime::vm::VerifyProgram(model.program, &meta.functions);
+  std::map<std::string, const runtime::Weight*> weights;
+  for (const runtime::Weight& weight : model.weights) weights[weight.name] = &weight;
+  for (const runtime::vm::Constant& constant : model.program.constants) {
+    if (constant.source != runtime::vm::ConstantSource::kWeights) continue;
+    auto found = weights.find(constant.name);
+    TERN_CHECK(found != weights.end()) << path << ": there is no weight " << constant.name;
+    const runtime::Weight& weight = *found->second;
+    TERN_CHECK(weight.dtype == constant.dtype && weight.shape == constant.shape)
+        << path << ": weight " << weight.name << " is " << weight.dtype.str() << " of shape "
+        << ffi::ShapeText(weight.shape) << ", and the program wants " << constant.dtype.str()
+        << " of shape " << ffi::ShapeText(constant.shape);
+  }
+}
+
 // The container without host code.
 runtime::ContainerWriter MakeContainer(const std::vector<ffi::Module>& hosts,
-                                       runtime::ArtifactMeta* meta, const ExportOptions& options) {
+                                       runtime::ArtifactMeta* meta, const ExportOptions& options,
+                                       const runtime::WeightsWriter* weights = nullptr) {
   runtime::ContainerWriter container;
   meta->tern_version = TERN_VERSION;
   meta->imports.clear();
@@ -119,6 +142,9 @@ runtime::ContainerWriter MakeContainer(const std::vector<ffi::Module>& hosts,
   if (options.keep_source)
     for (const ffi::Module& host : hosts)
       AddSources(host, "host." + HostCode(host).triple(), &container);
+  if (options.model)
+    container.Add(runtime::vm::kModelSection, runtime::vm::EncodeProgram(options.model->program));
+  if (weights) container.Add(runtime::kWeightsSection, EncodeWeights(weights->table()));
   return container;
 }
 
@@ -143,15 +169,42 @@ std::string MakeTar(const LinkableModule& host, const runtime::ArtifactMeta& met
   return WriteTar(files);
 }
 
+// Open to whom the umask allows, executable as libraries are.
+constexpr mode_t kMode = 0777;
+
 void WriteFiles(const std::vector<std::pair<std::string, std::string>>& files) {
-  // Open to whom the umask allows, executable as libraries are.
-  constexpr mode_t kMode = 0777;
   std::vector<std::unique_ptr<runtime::PendingFile>> pending;
   for (const auto& [path, bytes] : files) {
     pending.push_back(std::make_unique<runtime::PendingFile>(path, kMode));
     pending.back()->Write(bytes);
   }
   for (const auto& file : pending) file->Finish();
+}
+
+// `base` is a whole file; the weights follow.
+void WriteWithWeights(const std::string& path, std::string base,
+                      const runtime::WeightsWriter& weights) {
+  base.resize(runtime::WeightsStart(base.size()));
+  runtime::PendingFile file(path, kMode);
+  file.Write(base);
+  weights.WriteData([&](std::string_view part) { file.Write(part); });
+  file.Finish();
+}
+
+void ExportModel(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
+                 const std::string& path, const std::string& format, const ExportOptions& options) {
+  CheckModel(*options.model, meta, path, format);
+  runtime::WeightsWriter weights(options.model->weights);
+  runtime::ContainerWriter container = MakeContainer(hosts, &meta, options, &weights);
+  if (format == kSharedObject) {
+    std::string bytes =
+        HostCode(hosts[0]).LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
+    runtime::SealSharedObject(&bytes, /*weights_follow=*/true);
+    return WriteWithWeights(path, std::move(bytes), weights);
+  }
+  for (const ffi::Module& module : hosts)
+    container.Add("host." + HostCode(module).triple(), HostCode(module).LinkSharedObject(""));
+  WriteWithWeights(path, container.Finish(), weights);
 }
 
 }  // namespace
@@ -166,6 +219,7 @@ void Export(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
   const LinkableModule& host = HostCode(hosts.at(0));
   std::string format = FormatOf(path, host);
   CheckHosts(hosts, path, format);
+  if (options.model) return ExportModel(hosts, std::move(meta), path, format, options);
   if (format == host.library_ending() && format != kSharedObject) {
     runtime::ContainerWriter container = MakeContainer(hosts, &meta, options);
     return WriteFiles({{path, host.LinkSharedObject(container.Finish())}});

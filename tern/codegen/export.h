@@ -9,12 +9,22 @@
 
 #include "tern/ffi/module.h"
 #include "tern/runtime/artifact.h"
+#include "tern/runtime/vm/program.h"
 
 namespace tern::codegen {
+
+// What makes a module a model: its functions are the kernels of the program. The weights lie behind
+// the rest of the file.
+struct ModelContents {
+  runtime::vm::Program program;
+  std::vector<runtime::Weight> weights;  // of the program's constants; the bytes outlive the export
+};
 
 struct ExportOptions {
   // Store the readable forms of all modules too, in files that are or have a container.
   bool keep_source = false;
+  // Not null: the file is a model, .so or .tern.
+  const ModelContents* model = nullptr;
 };
 
 // Writes `module`, the root with its imports, in the format that the ending of `path` names:

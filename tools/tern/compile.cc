@@ -5,7 +5,11 @@
 
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
+#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/npy.h"
+#include "tern/runtime/vm/text.h"
 #include "tern/tir/text.h"
+#include "tools/run_report.h"
 #include "tools/tern/commands.h"
 
 namespace tern::tools {
@@ -49,9 +53,27 @@ std::vector<NamedHook> LoadHooks(const CompileOptions& options) {
   return hooks;
 }
 
+// The program of a model with its weights, which `files` hold.
+codegen::ModelContents ReadModel(const CompileOptions& options,
+                                 std::vector<runtime::Tensor>* files) {
+  codegen::ModelContents model;
+  model.program = runtime::vm::ParseProgram(
+      runtime::ReadFile(options.program, runtime::kMostTextBytes), options.program);
+  for (const std::string& text : options.weights) {
+    auto [name, path] = SplitAssignment("--weight", text);
+    files->push_back(runtime::ReadNpy(path));
+    const runtime::Tensor& tensor = files->back();
+    model.weights.push_back(
+        {name, tensor->dtype(), tensor->shape(), {tensor.as<char>(), tensor->num_bytes()}});
+  }
+  return model;
+}
+
 }  // namespace
 
 void Compile(const CompileOptions& options) {
+  TERN_CHECK(options.weights.empty() || !options.program.empty())
+      << "--weight is for models: there is no --program";
   ir::IRModule module = tir::ParseFile(options.input);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
@@ -79,7 +101,12 @@ void Compile(const CompileOptions& options) {
     TERN_CHECK(hook.library->calls() > 0)
         << hook.option << " " << hook.path << ": nothing asked for it: target " << targets[0]->str()
         << " makes no code of a device that this hook is for (docs/hooks.md)";
-  codegen::Export(compiled, std::move(meta), options.output, {options.keep_source});
+  codegen::ExportOptions export_options{options.keep_source};
+  std::vector<runtime::Tensor> files;
+  std::optional<codegen::ModelContents> model;
+  if (!options.program.empty()) model = ReadModel(options, &files);
+  export_options.model = model ? &*model : nullptr;
+  codegen::Export(compiled, std::move(meta), options.output, export_options);
 }
 
 }  // namespace tern::tools

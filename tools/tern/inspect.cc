@@ -13,6 +13,9 @@
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/sha256.h"
+#include "tern/runtime/vm/load_model.h"
+#include "tern/runtime/vm/text.h"
+#include "tern/runtime/vm/verify.h"
 #include "tools/tern/inspect.h"
 
 namespace tern::tools {
@@ -111,9 +114,46 @@ void PrintIndented(std::string_view text) {
   }
 }
 
+runtime::vm::Program VerifiedProgram(const runtime::Artifact& artifact) {
+  runtime::vm::Program program = runtime::vm::ReadProgram(artifact);
+  VerifyProgram(program, &artifact.meta().functions);
+  return program;
+}
+
+// What a model takes and gives, and what it is made of.
+void PrintModel(const runtime::Artifact& artifact) {
+  using namespace runtime::vm;
+  Program program = VerifiedProgram(artifact);
+  for (const std::string& dim : program.dims) PrintLine("dim", dim);
+  for (const Port& port : program.inputs)
+    PrintLine("input", port.name + ": " + PrintPortType(program, port));
+  for (const Port& port : program.outputs)
+    PrintLine("output", port.name + ": " + PrintPortType(program, port));
+  size_t calls = 0, instructions = 0;
+  for (const Function& function : program.functions) {
+    instructions += function.code.size();
+    for (const Instruction& instruction : function.code)
+      calls += instruction.op == Opcode::kCall || instruction.op == Opcode::kCallPacked;
+  }
+  PrintLine("program", std::to_string(instructions) + " instructions, " + std::to_string(calls) +
+                           " calls of " + std::to_string(program.kernels.size()) + " kernels, " +
+                           std::to_string(program.prepack.size()) + " to prepack weights");
+  if (const runtime::WeightsTable* weights = artifact.weights())
+    PrintLine("weights", std::to_string(weights->entries.size()) + ", " +
+                             std::to_string(weights->data_bytes) + " bytes");
+  const Function& main = program.functions[0];
+  if (program.dims.empty())
+    PrintLine(
+        "arena",
+        std::to_string(PlanFunction(main, PlannedTensors(main, true), nullptr).bytes) + " bytes");
+  else
+    PrintLine("arena", "by the dims");
+}
+
 void Show(const runtime::Artifact& artifact, const std::vector<ffi::Module>& modules,
           const std::vector<Source>& sources) {
   PrintHead(artifact);
+  if (runtime::vm::HasModel(artifact)) PrintModel(artifact);
   PrintSections(artifact);
   for (const Source& source : sources)
     PrintLine("source", source.whose + ", " + source.format + ": " +
@@ -150,6 +190,8 @@ int Inspect(const InspectOptions& options) {
     return 1;
   }
   std::vector<Source> sources = SourcesOf(*artifact, modules);
+  if (runtime::vm::HasModel(*artifact))
+    sources.push_back({"program", "vm", PrintProgram(VerifiedProgram(*artifact))});
   if (options.format.empty())
     Show(*artifact, modules, sources);
   else

@@ -48,6 +48,10 @@ void AddCompile(CLI::App* app) {
                    "of host functions with constants: none (the function as written), beside (also "
                    "f_prepare and f_prepared; the default for one host) or only (these two)")
       ->check(CLI::IsMember({"none", "beside", "only"}));
+  command->add_option("--program", options->program,
+                      "program of a model, as text, whose kernels are the functions of the input "
+                      "(docs/vm.md); the output is .so or .tern");
+  command->add_option("--weight", options->weights, "NAME=file.npy: a weight of the program");
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
@@ -57,7 +61,8 @@ void AddCompile(CLI::App* app) {
 
 void AddRun(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app->add_subcommand("run", "run the functions of a .tir, .so or .tern file");
+  CLI::App* command =
+      app->add_subcommand("run", "run a model, or the functions of a .tir, .so or .tern file");
   command->add_option("input", options->input, ".tir, .so or .tern file")->required();
   command->add_option("-t,--target", options->target, kTargetHelp);
   command->add_option("--host", options->host, kHostHelp);
@@ -77,6 +82,9 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
   command->add_flag("--prepare", options->prepare, "prepare constant tensors first, once");
+  command->add_flag("--profile", options->profile, "of a model: print the time of each kernel");
+  command->add_option("--trace", options->trace,
+                      "of a model: write a JSON file of one run's calls, for Perfetto");
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 

@@ -3,12 +3,15 @@
 // tern run: compile in memory where needed, fill the inputs, call, compare, report.
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/runtime/npy.h"
+#include "tern/runtime/vm/load_model.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/text.h"
+#include "tools/run_model.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/reference.h"
@@ -137,12 +140,32 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   return right;
 }
 
+// A compiled file with a program is a model.
+std::optional<int> RunIfModel(const RunOptions& options) {
+  if (!options.input.ends_with(".so") && !options.input.ends_with(".tern")) return {};
+  runtime::Artifact artifact = runtime::Artifact::Open(options.input);
+  if (!runtime::vm::HasModel(artifact)) return {};
+  TERN_CHECK(options.target.empty()) << "--target: " << options.input << " is compiled already";
+  TERN_CHECK(options.entry.empty() && !options.prepare)
+      << options.input << " is a model: --entry and --prepare are for functions";
+  ModelRunOptions run{MakeRunOptions(options)};
+  for (const std::string& text : options.outputs)
+    run.outputs.push_back(SplitAssignment("--output", text));
+  if (!options.check.empty()) run.checks = {SplitAssignment("--check", options.check)};
+  run.profile = options.profile;
+  run.trace = options.trace;
+  return RunModel(artifact, run) ? 0 : 1;
+}
+
 }  // namespace
 
 int Run(const RunOptions& options) {
   bool checks_file = options.check.find('=') != std::string::npos;
   TERN_CHECK(options.check.empty() || options.check == "interp" || checks_file)
       << "--check " << options.check << ": expected interp or NAME=file.npy";
+  if (std::optional<int> status = RunIfModel(options)) return *status;
+  TERN_CHECK(!options.profile && options.trace.empty())
+      << options.input << " is no model: --profile and --trace are for models";
   Program program = Load(options);
   TERN_CHECK(options.check != "interp" || program.source)
       << "--check interp needs the .tir file, not a compiled one";
