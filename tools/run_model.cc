@@ -145,10 +145,14 @@ bool PrintChecks(const ModelRunOptions& options, const runtime::FunctionInfo& in
 }  // namespace
 
 bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options) {
-  std::shared_ptr<const runtime::vm::Model> model = runtime::vm::LoadModel(artifact);
+  return RunModel(std::filesystem::path(artifact.path()).stem().string(),
+                  runtime::vm::LoadModel(artifact), options);
+}
+
+bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::Model>& model,
+              const ModelRunOptions& options) {
   const Program& program = model->program();
-  runtime::FunctionInfo info =
-      Describe(std::filesystem::path(artifact.path()).stem().string(), program);
+  runtime::FunctionInfo info = Describe(name, program);
   runtime::RunResult result;
   std::vector<Tensor> inputs = MakeInputs(info, program.inputs.size(), options.run, &result.dims);
   runtime::vm::Session session(model);

@@ -4,12 +4,14 @@
 #ifndef TOOLS_RUN_MODEL_H_
 #define TOOLS_RUN_MODEL_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/runner.h"
+#include "tern/runtime/vm/model.h"
 
 namespace tern::tools {
 
@@ -24,6 +26,9 @@ struct ModelRunOptions {
 
 // Prints what came of it; returns whether the checks hold.
 bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options);
+// The same of a model in this process; `name` is what the report calls it.
+bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::Model>& model,
+              const ModelRunOptions& options);
 
 }  // namespace tern::tools
 

@@ -19,8 +19,10 @@ struct CompileOptions {
   std::string postproc, compile_hook;  // shared libraries, or ""
   std::vector<std::string> hosts;
   std::string prepack;  // "none", "beside", "only", or "": none for several hosts, else beside
-  std::string program;               // of a model whose kernels the input has, or ""
-  std::vector<std::string> weights;  // of the model: name=file.npy
+  std::string program;  // of a model whose kernels the input has, or ""
+  std::vector<std::string> weights;             // of the model: name=file.npy
+  std::vector<std::string> input_shapes, dims;  // of an .onnx file
+  bool fuse = true, strict_math = false;        // of a model
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
 void Compile(const CompileOptions& options);
@@ -63,8 +65,9 @@ struct RunOptions {
   uint64_t seed = 0;
   int repeat = 1;
   bool bounds_checks = false, default_schedules = true, prepare = false;
-  bool profile = false;  // of a model
-  std::string trace;     // of a model: a file to write, or ""
+  std::vector<std::string> input_shapes;  // of an .onnx file
+  bool profile = false;                   // of a model
+  std::string trace;                      // of a model: a file to write, or ""
 };
 int Run(const RunOptions& options);
 

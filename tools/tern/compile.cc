@@ -3,14 +3,19 @@
 // tern compile: a .tir file to a file that the runtime loads, or that another tool takes.
 #include "tern/compile.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
+#include "tern/compile_model.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/text.h"
-#include "tern/tir/text.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
+#include "tools/tern/source.h"
 
 namespace tern::tools {
 namespace {
@@ -69,12 +74,51 @@ codegen::ModelContents ReadModel(const CompileOptions& options,
   return model;
 }
 
+// "2.9 MB"
+std::string BytesText(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), bytes < 1000000 ? "%.0f KB" : "%.1f MB",
+                static_cast<double>(bytes) / (bytes < 1000000 ? 1e3 : 1e6));
+  return text;
+}
+
+// A graph: its kernels, program and weights in one file.
+void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
+  std::vector<target::Target> targets = TargetsOf(options);
+  TERN_CHECK(targets.size() == 1) << "--host: a model is compiled for one host";
+  TERN_CHECK(options.output.ends_with(".so") || options.output.ends_with(".tern"))
+      << "-o " << options.output << ": a model is a .so or .tern file";
+  auto start = std::chrono::steady_clock::now();
+  ModelOptions model_options;
+  model_options.bounds_checks = options.bounds_checks;
+  model_options.default_schedules = options.default_schedules;
+  model_options.fuse = options.fuse;
+  model_options.strict_math = options.strict_math;
+  CompiledModel model = CompileModel(module, targets[0], model_options);
+  codegen::ModelContents contents{model.program, {}};
+  uint64_t bytes = 0;
+  for (const ir::Constant& constant : model.weights) {
+    auto it = std::find_if(model.program.constants.begin(), model.program.constants.end(),
+                           [&](const auto& one) { return one.name == constant->name; });
+    contents.weights.push_back({constant->name, constant->dtype, it->shape, constant->data()});
+    bytes += constant->data().size();
+  }
+  codegen::ExportOptions export_options{options.keep_source};
+  export_options.model = &contents;
+  codegen::Export({model.module}, model.meta, options.output, export_options);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("%s: %zu calls of %zu kernels, %s of weights, %.1f s\n", options.output.c_str(),
+              model.calls.size(), model.program.kernels.size(), BytesText(bytes).c_str(), seconds);
+}
+
 }  // namespace
 
 void Compile(const CompileOptions& options) {
   TERN_CHECK(options.weights.empty() || !options.program.empty())
       << "--weight is for models: there is no --program";
-  ir::IRModule module = tir::ParseFile(options.input);
+  ir::IRModule module =
+      ReadSource(options.input, ParseImportOptions(options.input_shapes, options.dims));
+  if (IsModel(module)) return CompileGraph(options, module);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;

@@ -18,13 +18,16 @@ constexpr const char* kTargetHelp = "target, as in \"llvm -mcpu=native\"; tern t
 constexpr const char* kHostHelp = "host target, for a device target";
 constexpr const char* kBoundsCheckHelp = "host code checks every access against its tensor's shape";
 
+constexpr const char* kInputShapeHelp =
+    "NAME=1,3,224,224: the shape of an input of an .onnx file; -1 leaves an extent as it is";
 constexpr const char* kNoDefaultHelp =
     "functions without a schedule stay as they are; by default the target's rules choose one";
 
 void AddCompile(CLI::App* app) {
   auto options = std::make_shared<CompileOptions>();
-  CLI::App* command = app->add_subcommand("compile", "compile a .tir file for a target");
-  command->add_option("input", options->input, ".tir file")->required();
+  CLI::App* command =
+      app->add_subcommand("compile", "compile a model, or a .tir file, for a target");
+  command->add_option("input", options->input, ".onnx or .tir file")->required();
   command->add_option("-t,--target", options->target, kTargetHelp);
   command
       ->add_option(
@@ -52,6 +55,11 @@ void AddCompile(CLI::App* app) {
                       "program of a model, as text, whose kernels are the functions of the input "
                       "(docs/vm.md); the output is .so or .tern");
   command->add_option("--weight", options->weights, "NAME=file.npy: a weight of the program");
+  command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
+  command->add_option("--dim", options->dims, "NAME=8: an extent that the model names");
+  command->add_flag("!--no-fuse", options->fuse, "of a model: every operator is a kernel");
+  command->add_flag("--strict-math", options->strict_math,
+                    "of a model: sums in the order written, no fused multiply-add");
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
@@ -63,7 +71,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app->add_subcommand("run", "run a model, or the functions of a .tir, .so or .tern file");
-  command->add_option("input", options->input, ".tir, .so or .tern file")->required();
+  command->add_option("input", options->input, ".onnx, .tir, .so or .tern file")->required();
   command->add_option("-t,--target", options->target, kTargetHelp);
   command->add_option("--host", options->host, kHostHelp);
   command->add_option("--entry", options->entry, "function to run (default: all)");
@@ -82,6 +90,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
   command->add_flag("--prepare", options->prepare, "prepare constant tensors first, once");
+  command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_flag("--profile", options->profile, "of a model: print the time of each kernel");
   command->add_option("--trace", options->trace,
                       "of a model: write a JSON file of one run's calls, for Perfetto");
@@ -99,8 +108,9 @@ void AddInspect(CLI::App* app, int* exit_code) {
 
 void AddOpt(CLI::App* app) {
   auto options = std::make_shared<OptOptions>();
-  CLI::App* command = app->add_subcommand("opt", "run passes on a .tir file and print the result");
-  command->add_option("input", options->input, ".tir file");
+  CLI::App* command =
+      app->add_subcommand("opt", "run passes on a .tir or .onnx file and print the result");
+  command->add_option("input", options->input, ".tir or .onnx file");
   command->add_option("-p,--passes", options->passes,
                       "passes to run, in order, separated by commas: name, or "
                       "name{option=value,...}");

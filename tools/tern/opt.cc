@@ -14,6 +14,7 @@
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
+#include "tools/tern/source.h"
 
 namespace tern::tools {
 namespace {
@@ -99,7 +100,7 @@ void Opt(const OptOptions& options) {
   if (options.list_rules) return ListRules();
   if (options.list_ops) return ListOps();
   TERN_CHECK(!options.input.empty()) << "opt: no input file; see tern opt --help";
-  ir::IRModule module = tir::ParseFile(options.input);
+  ir::IRModule module = ReadSource(options.input);
   if (!options.target.empty() || options.explain_schedule) {
     target::Target target = options.target.empty() ? target::Target::DefaultHost()
                                                    : target::Target::Parse(options.target);

@@ -3,10 +3,12 @@
 // tern run: compile in memory where needed, fill the inputs, call, compare, report.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
+#include "tern/compile_model.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tern/tir/analysis/preparation.h"
@@ -15,6 +17,7 @@
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/reference.h"
+#include "tools/tern/source.h"
 
 namespace tern::tools {
 namespace {
@@ -140,12 +143,32 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   return right;
 }
 
-// A compiled file with a program is a model.
+// Models are compiled after their inputs were seen, so that all extents are known.
+std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options) {
+  frontend::onnx::ImportOptions import = ParseImportOptions(options.input_shapes, options.dims);
+  for (const std::string& text : options.inputs) {
+    auto [name, value] = SplitAssignment("--input", text);
+    if (value.ends_with(".npy") && !import.input_shapes.contains(name))
+      import.input_shapes[name] = runtime::ReadNpy(value)->shape();
+  }
+  target::Target target = options.target.empty()
+                              ? target::Target::DefaultHost()
+                              : target::Target::Parse(options.target, options.host);
+  ModelOptions compile;
+  compile.bounds_checks = options.bounds_checks;
+  compile.default_schedules = options.default_schedules;
+  return LoadModel(CompileModel(ReadSource(options.input, import), target, compile));
+}
+
+// An .onnx file is a model, and so is a compiled file with a program.
 std::optional<int> RunIfModel(const RunOptions& options) {
-  if (!options.input.ends_with(".so") && !options.input.ends_with(".tern")) return {};
-  runtime::Artifact artifact = runtime::Artifact::Open(options.input);
-  if (!runtime::vm::HasModel(artifact)) return {};
-  TERN_CHECK(options.target.empty()) << "--target: " << options.input << " is compiled already";
+  bool is_source = options.input.ends_with(".onnx");
+  std::optional<runtime::Artifact> artifact;
+  if (options.input.ends_with(".so") || options.input.ends_with(".tern"))
+    artifact = runtime::Artifact::Open(options.input);
+  if (!is_source && !(artifact && runtime::vm::HasModel(*artifact))) return {};
+  TERN_CHECK(is_source || options.target.empty())
+      << "--target: " << options.input << " is compiled already";
   TERN_CHECK(options.entry.empty() && !options.prepare)
       << options.input << " is a model: --entry and --prepare are for functions";
   ModelRunOptions run{MakeRunOptions(options)};
@@ -154,7 +177,13 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   if (!options.check.empty()) run.checks = {SplitAssignment("--check", options.check)};
   run.profile = options.profile;
   run.trace = options.trace;
-  return RunModel(artifact, run) ? 0 : 1;
+  if (!is_source) return RunModel(*artifact, run) ? 0 : 1;
+  std::shared_ptr<const runtime::vm::Model> model = CompileInMemory(options);
+  std::erase_if(run.run.dims, [&](const auto& dim) {  // those that were compiled in
+    const std::vector<std::string>& left = model->program().dims;
+    return std::find(left.begin(), left.end(), dim.first) == left.end();
+  });
+  return RunModel(std::filesystem::path(options.input).stem().string(), model, run) ? 0 : 1;
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tern's commands read: text of the IRs, and models.
+#ifndef TOOLS_TERN_SOURCE_H_
+#define TOOLS_TERN_SOURCE_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/frontend/onnx/import.h"
+#include "tern/ir/module.h"
+
+namespace tern::tools {
+
+// The module of a .tir or .onnx file; the options are for the latter.
+ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options = {});
+// NAME=1,3,224,224 and NAME=8, as the command line has them.
+frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
+                                                 const std::vector<std::string>& dims);
+// Whether it is compiled as a model: it has a graph `main`.
+bool IsModel(const ir::IRModule& module);
+
+}  // namespace tern::tools
+
+#endif  // TOOLS_TERN_SOURCE_H_
