@@ -49,16 +49,16 @@ bool Overlap(const Tensor& a, const Tensor& b) {
 // Set while a run is in progress.
 class RunningGuard {
  public:
-  explicit RunningGuard(std::atomic<bool>* flag) : flag_(*flag) {
-    TERN_CHECK(!flag_.exchange(true, std::memory_order_acquire))
+  explicit RunningGuard(std::atomic<int>* flag) : flag_(*flag) {
+    TERN_CHECK(!flag_.exchange(1, std::memory_order_acquire))
         << "the session is running already: one session runs once at a time; make another one for "
            "another thread";
   }
-  ~RunningGuard() { flag_.store(false, std::memory_order_release); }
+  ~RunningGuard() { flag_.store(0, std::memory_order_release); }
   RunningGuard(const RunningGuard&) = delete;
 
  private:
-  std::atomic<bool>& flag_;
+  std::atomic<int>& flag_;
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class Session {
  private:
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Machine> machine_;
-  std::atomic<bool> is_running_ = false;
+  std::atomic<int> is_running_ = 0;  // a word: some machines have no exchange of bytes
 };
 
 }  // namespace tern::runtime::vm
