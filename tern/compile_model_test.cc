@@ -31,7 +31,8 @@ runtime::Tensor Recorded(const std::string& model, const std::string& tensor) {
 }
 
 void CheckModel(const std::string& name, const ModelOptions& options) {
-  auto model = LoadModel(CompileModel(ImportModel(name), target::Target::DefaultHost(), options));
+  ir::IRModule module = ImportModel(name);
+  auto model = LoadModel(CompileModel(module, target::Target::DefaultHost(), options));
   std::vector<runtime::Tensor> inputs;
   for (const vm::Port& input : model->program().inputs)
     inputs.push_back(Recorded(name, input.name));
@@ -64,10 +65,11 @@ INSTANTIATE_TEST_SUITE_P(All, ModelTest,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(CompileModel, FusesEpiloguesAndCompilesEqualKernelsOnce) {
-  CompiledModel fused = CompileModel(ImportModel("resnet"), target::Target::DefaultHost());
+  ir::IRModule module = ImportModel("resnet");
+  CompiledModel fused = CompileModel(module, target::Target::DefaultHost());
   ModelOptions apart;
   apart.fuse = false;
-  CompiledModel unfused = CompileModel(ImportModel("resnet"), target::Target::DefaultHost(), apart);
+  CompiledModel unfused = CompileModel(module, target::Target::DefaultHost(), apart);
   EXPECT_LT(fused.calls.size(), unfused.calls.size());
   for (const graph::Kernel& call : fused.calls) EXPECT_NE(call.ops[0], "relu");
   EXPECT_LE(fused.program.kernels.size(), fused.calls.size());
