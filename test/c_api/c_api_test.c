@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c_api_test MODULE NPY MODEL: the C API from a program in C99. MODULE is a .tern or .so file of the
-   runtime's tests, MODEL a model of them; NPY is written and removed. */
+/* c_api_test MODULE NPY MODEL: the C API from a program in C99. MODULE is a .tern or .so file of
+   the runtime's tests, MODEL a model of them; NPY is written and removed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

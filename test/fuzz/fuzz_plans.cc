@@ -152,15 +152,13 @@ int Main(int argc, char** argv) {
           runtime::vm::ParseProgram(text, "program"),
           ffi::Module(ffi::Make<runtime::TestKernels>()), runtime::TestKernels::Infos()});
       if (SameResults(model)) continue;
-      std::printf("seed %llu: results differ\n%s", static_cast<unsigned long long>(seed + i),
-                  text.c_str());
+      std::printf("seed %s: results differ\n%s", std::to_string(seed + i).c_str(), text.c_str());
     } catch (const Error& error) {
-      std::printf("seed %llu: %s\n%s", static_cast<unsigned long long>(seed + i), error.what(),
-                  text.c_str());
+      std::printf("seed %s: %s\n%s", std::to_string(seed + i).c_str(), error.what(), text.c_str());
     }
     return 1;
   }
-  std::printf("%llu programs\n", static_cast<unsigned long long>(count));
+  std::printf("%s programs\n", std::to_string(count).c_str());
   return 0;
 }
 

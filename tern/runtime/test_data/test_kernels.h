@@ -64,7 +64,7 @@ class TestKernels : public ffi::ModuleObj {
       const TernTensorView& out = ViewOf(args.back());
       for (const ffi::AnyView& arg : args)
         TERN_CHECK(arg.type_index() != kTernTensorView || ViewOf(arg).shape[0] == out.shape[0])
-              << "expected extent " << out.shape[0] << ", got " << ViewOf(arg).shape[0];
+            << "expected extent " << out.shape[0] << ", got " << ViewOf(arg).shape[0];
       auto* data = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
       for (int64_t i = 0; i < out.shape[0]; ++i) body(args, data, i);
       return {};

@@ -74,7 +74,8 @@ struct GemmExtents {
 // the device idle.
 void SetCost(const GemmExtents& padded, const Gemm& gemm, const TargetInfo& target, P* plan) {
   auto m = static_cast<double>(plan->thread_m), n = static_cast<double>(plan->thread_n);
-  auto blocks = static_cast<double>((padded.m / plan->tile_m) * (padded.n / plan->tile_n));
+  int64_t tiles = (padded.m / plan->tile_m) * (padded.n / plan->tile_n);
+  auto blocks = static_cast<double>(tiles);
   auto busy = static_cast<double>(target.busy_blocks);
   double fma = static_cast<double>(padded.m) * static_cast<double>(padded.n * padded.k) *
                static_cast<double>(gemm.batch) / (busy * kThreads);

@@ -132,8 +132,8 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
     bool possible = plan.block_m > 0 && plan.block_m % plan.tile_m == 0 && plan.block_n > 0 &&
                     plan.block_n % plan.tile_n == 0;
     if (!possible) continue;
-    auto batch = static_cast<double>(gemm.batch);
-    plan.cycles = batch * cycles * static_cast<double>(k / steps.k);
+    int64_t k_steps = k / steps.k;
+    plan.cycles = static_cast<double>(gemm.batch) * cycles * static_cast<double>(k_steps);
     double peak = machine.tiles.empty() ? 1.0 / static_cast<double>(target.fma_per_cycle)
                                         : machine.tile_cycles;
     plan.limit =

@@ -167,11 +167,12 @@ std::vector<P> SkinnyPlans(Schedule* schedule, const BlockInfo& block, const Tar
     P plan;
     plan.vector = lanes;
     plan.tile_n = n;
+    int64_t num_steps = gemm.batch * (gemm.n / n) * (gemm.k / lanes);
     double step = std::max(
                {static_cast<double>(gemm.m * n) / static_cast<double>(target.fma_per_cycle),
                 static_cast<double>(gemm.m + n) / static_cast<double>(target.loads_per_cycle),
                 static_cast<double>(target.fma_latency)}),
-           steps = static_cast<double>(gemm.batch * (gemm.n / n) * (gemm.k / lanes)),
+           steps = static_cast<double>(num_steps),
            memory = b_bytes > static_cast<double>(target.l2_bytes)
                         ? b_bytes / static_cast<double>(target.memory_bytes_per_cycle)
                         : 0;

@@ -88,11 +88,11 @@ bool SharesAccumulators(const MatrixInstructions& machine, const Gemm& gemm) {
 // device idle, and a short tile_k waits more often.
 void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine,
              P* plan) {
-  auto side = static_cast<double>(machine.tile),
-       m = static_cast<double>(plan->tile_m / plan->warps_m) / side,
-       n = static_cast<double>(plan->tile_n / plan->warps_n) / side,
-       busy = static_cast<double>(target.busy_blocks);
-  auto blocks = static_cast<double>(gemm.batch * (gemm.m / plan->tile_m) * (gemm.n / plan->tile_n));
+  int64_t warp_m = plan->tile_m / plan->warps_m, warp_n = plan->tile_n / plan->warps_n,
+          tiles = gemm.batch * (gemm.m / plan->tile_m) * (gemm.n / plan->tile_n);
+  auto side = static_cast<double>(machine.tile), m = static_cast<double>(warp_m) / side,
+       n = static_cast<double>(warp_n) / side, busy = static_cast<double>(target.busy_blocks),
+       blocks = static_cast<double>(tiles);
   double instructions = gemm.flops() / 2 / (side * side * side) / (busy * 4);
   plan->cycles = instructions * (1 + (m + n) / (m * n)) *
                  (1 + 1 / static_cast<double>(plan->tile_k)) * std::max(1.0, busy / blocks);
