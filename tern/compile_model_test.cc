@@ -60,7 +60,8 @@ TEST_P(ModelTest, GivesThemWithoutFusion) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelTest,
-                         testing::Values("mnist", "mobilenet", "resnet", "transformer"),
+                         testing::Values("mnist", "mobilenet", "resnet", "squeezenet",
+                                         "transformer"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(CompileModel, FusesEpiloguesAndCompilesEqualKernelsOnce) {

@@ -140,7 +140,7 @@ SplitTerm SplitTerm::Of(const Expr& expr) {
   const auto* division = expr.As<FloorDivNode>();
   const auto* remainder = expr.As<FloorModNode>();
   if (!division && !remainder) return {expr};
-  const int64_t* divisor = AsConstInt(division ? division->b : remainder->b);
+  std::optional<int64_t> divisor = AsConstInt(division ? division->b : remainder->b);
   if (!divisor || *divisor <= 0) return {expr};
   SplitTerm inner = Of(division ? division->a : remainder->a);
   if (inner.extent != 0 && inner.extent % *divisor != 0)

@@ -201,7 +201,7 @@ bool IsWithin(const LinearSum& sum, const Expr& bound, const Analyzer& analyzer)
 
 Expr DivideSum(const Expr& a, const Expr& b, const Analyzer& analyzer,
                Analyzer::BoundsCache* cache) {
-  if (const int64_t* divisor = AsConstInt(b)) {
+  if (std::optional<int64_t> divisor = AsConstInt(b)) {
     auto sum = *divisor > 0 ? LinearSum::OfSameType(a) : std::nullopt;
     return sum ? ConstantDivision(std::move(*sum), *divisor, analyzer, cache).Quotient() : Expr();
   }
@@ -217,7 +217,7 @@ Expr DivideSum(const Expr& a, const Expr& b, const Analyzer& analyzer,
 
 Expr RemainderOfSum(const Expr& a, const Expr& b, const Analyzer& analyzer,
                     Analyzer::BoundsCache* cache) {
-  if (const int64_t* divisor = AsConstInt(b)) {
+  if (std::optional<int64_t> divisor = AsConstInt(b)) {
     auto sum = *divisor > 0 ? LinearSum::OfSameType(a) : std::nullopt;
     return sum ? ConstantDivision(std::move(*sum), *divisor, analyzer, cache).Remainder() : Expr();
   }

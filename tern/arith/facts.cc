@@ -33,8 +33,8 @@ void Restore(std::unordered_map<const VarNode*, T>* map, const VarNode* var,
 std::optional<std::pair<const VarNode*, ModularSet>> AsRemainder(const Expr& condition) {
   const auto* equal = condition.As<EQNode>();
   const auto* remainder = equal ? equal->a.As<FloorModNode>() : nullptr;
-  const int64_t* divisor = remainder ? AsConstInt(remainder->b) : nullptr;
-  const int64_t* base = equal ? AsConstInt(equal->b) : nullptr;
+  std::optional<int64_t> divisor = remainder ? AsConstInt(remainder->b) : std::nullopt;
+  std::optional<int64_t> base = equal ? AsConstInt(equal->b) : std::nullopt;
   const VarNode* var = remainder ? AsWidenedVar(remainder->a) : nullptr;
   if (!divisor || *divisor <= 0 || !base || *base < 0 || *base >= *divisor || !var) return {};
   return std::pair(var, ModularSet{*divisor, *base});

@@ -70,7 +70,7 @@ IntegerSystem::Sum IntegerSystem::Divide(const Expr& value, int64_t divisor, boo
 }
 
 IntegerSystem::Sum IntegerSystem::Convert(const Expr& expr) {
-  if (const int64_t* value = AsConstInt(expr); value && expr.dtype() != DataType::UInt(64))
+  if (std::optional<int64_t> value = AsConstInt(expr); value && expr.dtype() != DataType::UInt(64))
     return {{}, *value};
   if (!IsIndexType(expr.dtype())) return Unknown(expr);
   if (const auto* sum = expr.As<AddNode>()) return Combine(Convert(sum->a), Convert(sum->b), 1);
@@ -88,7 +88,7 @@ IntegerSystem::Sum IntegerSystem::Convert(const Expr& expr) {
   const auto* quotient = expr.As<FloorDivNode>();
   const auto* remainder = expr.As<FloorModNode>();
   if (quotient || remainder) {
-    const int64_t* divisor = AsConstInt(quotient ? quotient->b : remainder->b);
+    std::optional<int64_t> divisor = AsConstInt(quotient ? quotient->b : remainder->b);
     if (divisor && *divisor > 0)
       return Divide(quotient ? quotient->a : remainder->a, *divisor, remainder != nullptr);
   }

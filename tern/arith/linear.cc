@@ -22,10 +22,10 @@ std::optional<LinearForm> SplitSum(const T* sum, const VarNode* var) {
 }
 
 std::optional<LinearForm> SplitProduct(const MulNode* product, const VarNode* var) {
-  bool constant_first = AsConstInt(product->a);
+  bool constant_first = AsConstInt(product->a).has_value();
   const Expr &x = constant_first ? product->b : product->a,
              &factor = constant_first ? product->a : product->b;
-  const int64_t* value = AsConstInt(factor);
+  std::optional<int64_t> value = AsConstInt(factor);
   auto linear = Split(x, var);
   if (!value || !linear) return {};
   auto coefficient = FoldInt(NodeKind::kMul, linear->coefficient, *value);

@@ -15,7 +15,7 @@ using namespace tern::ir;  // the node classes
 
 // Adds `expr` times `factor` to `sum`.
 bool Collect(const Expr& expr, int64_t factor, LinearSum* sum) {
-  if (const int64_t* value = AsConstInt(expr)) {
+  if (std::optional<int64_t> value = AsConstInt(expr)) {
     auto product = FoldInt(NodeKind::kMul, *value, factor);
     auto total = product ? FoldInt(NodeKind::kAdd, sum->constant, *product) : std::nullopt;
     if (total) sum->constant = *total;
@@ -28,7 +28,7 @@ bool Collect(const Expr& expr, int64_t factor, LinearSum* sum) {
     return negated && Collect(sub->a, factor, sum) && Collect(sub->b, *negated, sum);
   }
   if (const auto* mul = expr.As<MulNode>()) {
-    const int64_t *a = AsConstInt(mul->a), *b = AsConstInt(mul->b);
+    std::optional<int64_t> a = AsConstInt(mul->a), b = AsConstInt(mul->b);
     if (a || b) {
       auto product = FoldInt(NodeKind::kMul, factor, a ? *a : *b);
       return product && Collect(a ? mul->b : mul->a, *product, sum);
@@ -198,7 +198,7 @@ std::optional<Product> Product::Of(const Expr& expr) {
   Product product;
   bool fits = true;
   auto collect = [&](const auto& self, const Expr& part) -> void {
-    if (const int64_t* value = AsConstInt(part)) {
+    if (std::optional<int64_t> value = AsConstInt(part)) {
       auto coefficient = FoldInt(NodeKind::kMul, product.coefficient, *value);
       fits &= coefficient.has_value();
       product.coefficient = coefficient.value_or(0);

@@ -134,7 +134,7 @@ class Prover {
                                                   const LinearSum::Term& term) {
     const auto* cast = term.expr.As<CastNode>();
     const auto* division = (cast ? cast->value : term.expr).As<FloorDivNode>();
-    const int64_t* divisor = division ? AsConstInt(division->b) : nullptr;
+    std::optional<int64_t> divisor = division ? AsConstInt(division->b) : std::nullopt;
     if (!divisor || *divisor <= 1 || !IsIndexType(division->a.dtype())) return {};
     auto dividend = LinearSum::Expanded(division->a);
     auto scaled = FoldInt(NodeKind::kMul, term.coefficient, *divisor);

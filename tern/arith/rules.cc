@@ -147,7 +147,7 @@ class Match {
       if constexpr (requires { node->a, node->b; }) {
         Expr a = Fill(node->a), b = Fill(node->b);
         if (!a.get() || !b.get()) return {};
-        const int64_t *first = AsConstInt(a), *second = AsConstInt(b);
+        std::optional<int64_t> first = AsConstInt(a), second = AsConstInt(b);
         if (!first || !second || a.dtype().is_bool()) return T::Make(a, b);
         auto value = FoldInt(T::kKind, *first, *second);
         bool fits = value && (a.dtype().bits() == 64 || *value == static_cast<int32_t>(*value));

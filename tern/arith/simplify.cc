@@ -67,7 +67,7 @@ class Simplifier : public ExprMutator {
 
   Expr MutateNode(const NotNode* node, const Expr& self) override {
     Expr a = Mutate(node->a);
-    if (const int64_t* value = AsConstInt(a))
+    if (std::optional<int64_t> value = AsConstInt(a))
       return IntImmNode::Make(a.dtype(), !*value, self.span());
     if (const auto* inner = a.As<NotNode>()) return inner->a;
     Expr result = a.same(node->a) ? self : NotNode::Make(a, self.span());
@@ -78,7 +78,7 @@ class Simplifier : public ExprMutator {
   // Each value is simplified where it is chosen.
   Expr MutateNode(const SelectNode* node, const Expr& self) override {
     Expr condition = Mutate(node->condition);
-    if (const int64_t* value = AsConstInt(condition))
+    if (std::optional<int64_t> value = AsConstInt(condition))
       return Mutate(*value ? node->true_value : node->false_value);
     Expr yes = MutateWhere(condition, true, node->true_value),
          no = MutateWhere(condition, false, node->false_value);
@@ -93,7 +93,8 @@ class Simplifier : public ExprMutator {
   Expr MutateNode(const CallNode* node, const Expr& self) override {
     if (!AsIfThenElse(self)) return MutateChildren(node, self);
     Expr condition = Mutate(node->args[0]);
-    if (const int64_t* value = AsConstInt(condition)) return Mutate(node->args[*value ? 1 : 2]);
+    if (std::optional<int64_t> value = AsConstInt(condition))
+      return Mutate(node->args[*value ? 1 : 2]);
     Expr yes = MutateWhere(condition, true, node->args[1]),
          no = MutateWhere(condition, false, node->args[2]);
     if (StructuralEqual(yes, no)) return yes;
@@ -104,7 +105,7 @@ class Simplifier : public ExprMutator {
 
   Expr MutateNode(const CastNode* node, const Expr& self) override {
     Expr value = Mutate(node->value);
-    const int64_t* constant = AsConstInt(value);
+    std::optional<int64_t> constant = AsConstInt(value);
     DataType dtype = self.dtype();
     if (constant && dtype.is_scalar() && dtype.is_integer() && Bounds(self).is_single())
       return IntImmNode::Make(dtype, *constant, self.span());
@@ -170,7 +171,7 @@ class Simplifier : public ExprMutator {
   }
 
   Expr FoldConstants(NodeKind kind, const Expr& a, const Expr& b, const Expr& self) {
-    const int64_t *x = AsConstInt(a), *y = AsConstInt(b);
+    std::optional<int64_t> x = AsConstInt(a), y = AsConstInt(b);
     if (!x || !y || a.dtype() == DataType::UInt(64)) return {};
     std::optional<int64_t> value = FoldInt(kind, *x, *y);
     return value ? TryConst(self.dtype(), *value, self.span()) : Expr();
@@ -293,7 +294,7 @@ class Simplifier : public ExprMutator {
     if (IsConst(b, 1)) return MakeConst(a.dtype(), 0);
     if (SmallQuotient(a, b).get()) return a;
     if (!IsIndexType(a.dtype())) return {};
-    const int64_t* divisor = AsConstInt(b);
+    std::optional<int64_t> divisor = AsConstInt(b);
     if (ModularSet set = analyzer_->Modular(a);
         divisor && *divisor > 0 && set.knows_remainder(*divisor))
       return IntImmNode::Make(a.dtype(), FloorModInt(set.base, *divisor), self.span());
@@ -301,7 +302,7 @@ class Simplifier : public ExprMutator {
   }
 
   Expr SmallQuotient(const Expr& a, const Expr& b) {
-    const int64_t* divisor = AsConstInt(b);
+    std::optional<int64_t> divisor = AsConstInt(b);
     ConstBounds bounds = Bounds(a);
     bool small = divisor && *divisor > 0 && bounds.lo >= 0 && bounds.hi < *divisor;
     return small ? MakeConst(a.dtype(), 0, a.span()) : Expr();

@@ -26,12 +26,12 @@ bool IsPlain(const Expr& expr) {
         plain = false;
         break;
       case NodeKind::kFloorDiv: {
-        const int64_t* divisor = AsConstInt(e.As<FloorDivNode>()->b);
+        std::optional<int64_t> divisor = AsConstInt(e.As<FloorDivNode>()->b);
         plain &= divisor && *divisor > 0;
         break;
       }
       case NodeKind::kFloorMod: {
-        const int64_t* divisor = AsConstInt(e.As<FloorModNode>()->b);
+        std::optional<int64_t> divisor = AsConstInt(e.As<FloorModNode>()->b);
         plain &= divisor && *divisor > 0;
         break;
       }
@@ -231,11 +231,11 @@ Expr SymbolicAnalyzer::Eliminate(LinearSum sum, End end) const {
 // Of a term of a sum, which is no sum itself.
 Expr SymbolicAnalyzer::BoundOfTerm(const Expr& term, End end) const {
   if (const auto* division = term.As<FloorDivNode>()) {
-    const int64_t* divisor = AsConstInt(division->b);
+    std::optional<int64_t> divisor = AsConstInt(division->b);
     Expr dividend = divisor && *divisor > 0 ? BoundOf(division->a, end) : Expr();
     if (dividend.get()) return analyzer_.Simplify(FloorDivNode::Make(dividend, Expr(*divisor)));
   } else if (const auto* remainder = term.As<FloorModNode>()) {
-    const int64_t* divisor = AsConstInt(remainder->b);
+    std::optional<int64_t> divisor = AsConstInt(remainder->b);
     if (divisor && *divisor > 0) {
       // In one multiple of the divisor the remainder runs with its dividend.
       Expr lo = BoundOf(remainder->a, End::kLo), hi = BoundOf(remainder->a, End::kHi);
@@ -300,7 +300,7 @@ bool SymbolicAnalyzer::IsDense(const Expr& expr, std::vector<const VarNode*>* va
   int64_t span = 0;  // of the steps so far
   for (const Step& step : steps) {
     if (step.size > span + 1) return false;
-    const int64_t* extent = AsConstInt(step.extent);
+    std::optional<int64_t> extent = AsConstInt(step.extent);
     if (!extent) {
       // Without an iteration there is no value, and the bounds must say so.
       bool runs = analyzer_.Bounds(step.extent).lo >= 1;

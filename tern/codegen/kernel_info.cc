@@ -24,7 +24,7 @@ int64_t BlockThreads(const tir::PrimFunc& kernel) {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::ForNode* node) override {
       if (node->for_kind == tir::ForKind::kThread && node->thread.starts_with("threadIdx.")) {
-        const int64_t* extent = ir::AsConstInt(node->extent);
+        std::optional<int64_t> extent = ir::AsConstInt(node->extent);
         extents[node->thread] = extent ? *extent : 0;
       }
       VisitChildren(node);
@@ -54,7 +54,7 @@ static int64_t SharedBytes(const tir::PrimFunc& kernel, int64_t alignment) {
   struct Scan : tir::StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::AllocateNode* node) override {
-      const int64_t* size = ir::AsConstInt(node->buffer->shape[0]);
+      std::optional<int64_t> size = ir::AsConstInt(node->buffer->shape[0]);
       if (node->buffer->scope == "shared" && size)
         bytes += *size * node->buffer->dtype.bytes() + alignment;
       VisitChildren(node);

@@ -23,7 +23,7 @@ Value MakeValue(std::string name, TensorType type, Span span = {}) {
 std::optional<int64_t> SmallCount(const std::vector<Expr>& shape) {
   int64_t count = 1;
   for (const Expr& extent : shape) {
-    const int64_t* constant = ir::AsConstInt(extent);
+    std::optional<int64_t> constant = ir::AsConstInt(extent);
     if (!constant || __builtin_mul_overflow(count, *constant, &count)) return {};
   }
   return count <= kMaxContent ? std::optional(count) : std::nullopt;

@@ -143,7 +143,7 @@ class ProgramWriter {
   }
 
   void Append(const Expr& expr, vm::IntExpr* out) const {
-    if (const int64_t* constant = ir::AsConstInt(expr)) {
+    if (std::optional<int64_t> constant = ir::AsConstInt(expr)) {
       out->tokens.push_back({vm::IntOp::kConst, *constant});
       return;
     }

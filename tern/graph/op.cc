@@ -106,7 +106,7 @@ Expr Call::Scalar(size_t i) const {
 std::vector<int64_t> Call::Ints(size_t i) const {
   std::vector<int64_t> ints;
   for (const Expr& element : content(i)) {
-    const int64_t* constant = ir::AsConstInt(element);
+    std::optional<int64_t> constant = ir::AsConstInt(element);
     if (!constant)
       TERN_THROW(ValueError) << "element " << ints.size() << " of input "
                              << op_.inputs[std::min(i, op_.inputs.size() - 1)]
@@ -203,7 +203,7 @@ Expr BroadcastExtent(const Expr& a, const Expr& b) {
 }
 
 bool CannotBroadcast(const Expr& a, const Expr& b) {
-  const int64_t *x = ir::AsConstInt(a), *y = ir::AsConstInt(b);
+  std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
   return x && y && *x != *y && *x != 1 && *y != 1;
 }
 

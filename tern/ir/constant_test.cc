@@ -6,17 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tern/runtime/test_data/test_environment.h"
+
 namespace tern::ir {
 namespace {
 
-std::string ErrorOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using runtime::ErrorOf;
 
 TEST(Constant, SplatFillsEveryElement) {
   Constant constant =
@@ -45,7 +40,8 @@ TEST(Constant, ElementsOfAllTypesComeBack) {
     for (double value : {0.0, -1.5, 0.25}) {
       std::string bytes(dtype.bytes(), '\0');
       StoreElement(dtype, FloatImmNode::Make(dtype, value), bytes.data(), 0);
-      EXPECT_EQ(LoadElement(dtype, bytes, 0).As<FloatImmNode>()->value, value) << name;
+      Expr element = LoadElement(dtype, bytes, 0);
+      EXPECT_EQ(element.As<FloatImmNode>()->value, value) << name;
     }
   }
   DataType uint64 = DataType::UInt(64);

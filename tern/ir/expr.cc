@@ -266,13 +266,13 @@ Expr BufferLoadNode::Make(Buffer buffer, std::vector<Expr> indices, Span span) {
   return node;
 }
 
-const int64_t* AsConstInt(const Expr& expr) {
+std::optional<int64_t> AsConstInt(const Expr& expr) {
   const auto* imm = expr.As<IntImmNode>();
-  return imm ? &imm->value : nullptr;
+  return imm ? std::optional(imm->value) : std::nullopt;
 }
 
 bool IsConst(const Expr& expr, int64_t value) {
-  const int64_t* constant = AsConstInt(expr);
+  std::optional<int64_t> constant = AsConstInt(expr);
   return constant && *constant == value;
 }
 

@@ -7,6 +7,7 @@
 #ifndef TERN_IR_EXPR_H_
 #define TERN_IR_EXPR_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,13 @@ class Expr : public ffi::Ref<const ExprNode> {
 
   DataType dtype() const { return get()->dtype; }
   const Span& span() const { return get()->span; }
-  // The node as a T, or null.
+  // The node as a T, or null. Not of a temporary, whose node may be gone with it.
   template <class T>
-  const T* As() const {
+  const T* As() const& {
     return get() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
   }
+  template <class T>
+  const T* As() const&& = delete;
 };
 
 template <NodeKind K>
@@ -198,8 +201,8 @@ struct BufferLoadNode : ExprOf<NodeKind::kBufferLoad> {
   static Expr Make(Buffer buffer, std::vector<Expr> indices, Span span = {});
 };
 
-// The constant value of an integer or bool constant, or null.
-const int64_t* AsConstInt(const Expr& expr);
+// The value of an integer or bool constant; none for other expressions.
+std::optional<int64_t> AsConstInt(const Expr& expr);
 bool IsConst(const Expr& expr, int64_t value);
 // A constant of a numeric type, broadcast to its lanes.
 Expr MakeConst(DataType dtype, double value, Span span = {});

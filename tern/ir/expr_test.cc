@@ -43,7 +43,8 @@ TEST(Expr, ConstantsFitTheirType) {
   EXPECT_EQ(*AsConstInt(IntImmNode::Make(DataType::Int(8), -128)), -128);
   // Constants are rounded to their type at once.
   auto value = [](DataType dtype, double x) {
-    return FloatImmNode::Make(dtype, x).As<FloatImmNode>()->value;
+    Expr made = FloatImmNode::Make(dtype, x);
+    return made.As<FloatImmNode>()->value;
   };
   EXPECT_EQ(value(DataType::Float(32), 0.1), static_cast<double>(0.1f));
   EXPECT_EQ(value(DataType::Float(16), 1.0 + 0x1p-11), 1.0);

@@ -32,7 +32,7 @@ Exprs Indices(const Vars& axes) { return {axes.begin(), axes.end()}; }
 // ---- Matmul
 
 void CheckDepth(const Expr& a, const Expr& b) {
-  const int64_t *x = ir::AsConstInt(a), *y = ir::AsConstInt(b);
+  std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
   if (x && y && *x != *y)
     TERN_THROW(ValueError) << "K is " << *x << " in the first operand and " << *y
                            << " in the second";
@@ -120,7 +120,7 @@ struct Windows {
   bool Reaches(size_t i) const {
     if (!ir::IsConst(before[i], 0)) return true;
     Expr last = (out[i] - 1) * Expr(strides[i]) + Expr((kernel[i] - 1) * dilations[i]);
-    const int64_t* beyond = ir::AsConstInt(Simplified(last - in[i]));
+    std::optional<int64_t> beyond = ir::AsConstInt(Simplified(last - in[i]));
     return !beyond || *beyond >= 0;
   }
 };
@@ -157,7 +157,7 @@ Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_m
       if (ceil_mode) out = Min(out, ir::FloorDiv(in + before - 1, w.strides[i]) + 1);
     }
     out = Simplified(out);
-    if (const int64_t* extent = ir::AsConstInt(out); extent && *extent < 0)
+    if (std::optional<int64_t> extent = ir::AsConstInt(out); extent && *extent < 0)
       TERN_THROW(ValueError) << "windows of " << reach << " do not fit into an extent of "
                              << tir::Print(in) << " along axis " << i + 2;
     w.in.push_back(in);
@@ -195,7 +195,7 @@ Exprs Places(const Windows& w, const Vars& axes, const std::vector<ReduceAxis>& 
 }
 
 int64_t StaticExtent(const Expr& extent, const char* what) {
-  const int64_t* constant = ir::AsConstInt(extent);
+  std::optional<int64_t> constant = ir::AsConstInt(extent);
   TERN_CHECK(constant) << what << " has to be known when compiling; it is " << tir::Print(extent);
   return *constant;
 }
@@ -212,7 +212,7 @@ Tensors Conv(Call& c) {
   Windows w = WindowsOf(c, kernel, /*ceil_mode=*/false);
   int64_t group = c.Int("group"), channels = StaticExtent(weights.shape()[1], "the channels");
   int64_t outputs = StaticExtent(weights.shape()[0], "the number of output channels");
-  const int64_t* in = ir::AsConstInt(x.shape()[1]);
+  std::optional<int64_t> in = ir::AsConstInt(x.shape()[1]);
   TERN_CHECK(group > 0 && outputs % group == 0 && (!in || *in == channels * group))
       << "the input has " << tir::Print(x.shape()[1]) << " channels, the weights " << channels
       << " for each of " << group << " groups, and " << outputs << " outputs";

@@ -109,7 +109,7 @@ class Resizer {
 };
 
 int64_t Static(const Expr& extent) {
-  const int64_t* constant = ir::AsConstInt(extent);
+  std::optional<int64_t> constant = ir::AsConstInt(extent);
   TERN_CHECK(constant) << "an extent that is resized has to be known when compiling; it is "
                        << tir::Print(extent);
   return *constant;

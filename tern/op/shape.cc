@@ -78,7 +78,7 @@ Tensors Reshape(Call& c) {
     if (!ir::IsConst(want, 0)) shape[*rest] = Simplified(ir::FloorDiv(have, want));
     want = graph::NumElements(shape);
   }
-  const int64_t *a = ir::AsConstInt(have), *b = ir::AsConstInt(want);
+  std::optional<int64_t> a = ir::AsConstInt(have), b = ir::AsConstInt(want);
   if (a && b && *a != *b)
     TERN_THROW(ValueError) << "a tensor of shape " << graph::ShapeText(from) << " has " << *a
                            << " elements, and one of shape " << graph::ShapeText(shape) << " "
@@ -257,7 +257,7 @@ Tensors Concat(Call& c) {
                             << inputs[0].dtype().str() << graph::ShapeText(shape) << " and "
                             << input.dtype().str() << graph::ShapeText(input.shape());
     for (size_t i = 0; i < shape.size(); ++i) {
-      const int64_t *a = ir::AsConstInt(shape[i]), *b = ir::AsConstInt(input.shape()[i]);
+      std::optional<int64_t> a = ir::AsConstInt(shape[i]), b = ir::AsConstInt(input.shape()[i]);
       if (i != axis && a && b && *a != *b)
         TERN_THROW(ValueError) << "extents differ along axis " << i << ": " << *a << " and " << *b;
     }
@@ -304,8 +304,8 @@ Tensors Split(Call& c) {
         }));
     begin = Simplified(begin + sizes[k]);
   }
-  if (const int64_t* total = ir::AsConstInt(x.shape()[axis]))
-    if (const int64_t* sum = ir::AsConstInt(begin); sum && *sum != *total)
+  if (std::optional<int64_t> total = ir::AsConstInt(x.shape()[axis]))
+    if (std::optional<int64_t> sum = ir::AsConstInt(begin); sum && *sum != *total)
       TERN_THROW(ValueError) << "the parts have " << *sum << " elements along axis " << axis
                              << ", the input " << *total;
   return parts;
@@ -319,14 +319,15 @@ struct SliceAxis {
 
 SliceAxis SliceOf(const Expr& start, const Expr& end, int64_t step, const Expr& extent) {
   auto from_front = [&](const Expr& at) {
-    if (const int64_t* constant = ir::AsConstInt(at)) return *constant < 0 ? at + extent : at;
+    if (std::optional<int64_t> constant = ir::AsConstInt(at))
+      return *constant < 0 ? at + extent : at;
     return Select(at < Expr(0), at + extent, at);
   };
   // The largest numbers mean "to the end"; taken as they are they would stay beside a symbolic
   // extent.
   constexpr int64_t kHuge = (int64_t{1} << 31) - 1;
   auto clamped = [&](const Expr& at, const Expr& low, const Expr& high) {
-    const int64_t* constant = ir::AsConstInt(at);
+    std::optional<int64_t> constant = ir::AsConstInt(at);
     if (constant && *constant >= kHuge) return high;
     if (constant && *constant <= -kHuge) return low;
     return Simplified(Min(Max(from_front(at), low), high));
@@ -370,7 +371,7 @@ Tensors Slice(Call& c) {
 
 // What is read from memory is not trusted: it stays inside.
 Expr GuardedIndex(const Expr& index, const Expr& extent) {
-  if (const int64_t* constant = ir::AsConstInt(index))
+  if (std::optional<int64_t> constant = ir::AsConstInt(index))
     return *constant < 0 ? index + extent : index;
   Expr wrapped = Select(index < Expr(0), index + extent, index);
   return Min(Max(wrapped, 0), extent - 1);

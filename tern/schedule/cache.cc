@@ -79,7 +79,8 @@ Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
   }
   Stmt body = inwards ? BufferStoreNode::Make(inner, here, ir::BufferLoadNode::Make(outer, there))
                       : BufferStoreNode::Make(outer, there, ir::BufferLoadNode::Make(inner, here));
-  auto block = ffi::Make<BlockNode>(*BlockNode::Make(name, iters, {}, body).As<BlockNode>());
+  Stmt copy = BlockNode::Make(name, iters, {}, body);
+  auto block = ffi::Make<BlockNode>(*copy.As<BlockNode>());
   block->predicate = And(predicate, condition);
   return {loops.Around(Stmt(block)), predicate.get() != nullptr};
 }
@@ -88,8 +89,8 @@ Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
 void ClipTo(const Buffer& buffer, std::vector<Range>* ranges) {
   for (size_t d = 0; d < ranges->size(); ++d) {
     Range& range = (*ranges)[d];
-    const int64_t *min = ir::AsConstInt(range.min), *extent = ir::AsConstInt(range.extent),
-                  *size = ir::AsConstInt(buffer->shape[d]);
+    std::optional<int64_t> min = ir::AsConstInt(range.min), extent = ir::AsConstInt(range.extent),
+                           size = ir::AsConstInt(buffer->shape[d]);
     if (!min || !extent || !size) continue;
     int64_t first = std::clamp<int64_t>(*min, 0, *size),
             end = std::clamp<int64_t>(*min + *extent, first, *size);

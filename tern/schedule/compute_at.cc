@@ -199,7 +199,7 @@ Stmt Behind(const Stmt& body, const Stmt& stmt) {
 // later, threads could not agree on where it starts. Another part stays as it is.
 Stmt ShrinkShared(const Stmt& root, const ForNode* loop, const Buffer& buffer,
                   const std::vector<Range>& box) {
-  auto is_known = [](const Range& range) { return ir::AsConstInt(range.extent) != nullptr; };
+  auto is_known = [](const Range& range) { return ir::AsConstInt(range.extent).has_value(); };
   const AllocateNode* allocation = AllocationOf(loop->body, buffer);
   if (!allocation || !IsSharedScope(buffer->scope) || !buffer->strides.empty() ||
       !std::all_of(box.begin(), box.end(), is_known))

@@ -44,7 +44,7 @@ std::optional<WindowDim> DimOf(const BlockNode* block, const Expr& index) {
   for (const BlockIter& iter : block->iters) {
     if (!UsesAxis(index, iter)) continue;
     int64_t coefficient = sum->CoefficientOf(iter.var.node());
-    const int64_t* extent = ir::AsConstInt(iter.extent);
+    std::optional<int64_t> extent = ir::AsConstInt(iter.extent);
     if (coefficient == 0 || !extent || *extent < 1) return {};
     if (iter.kind == IterKind::kSpatial && !dim.position && coefficient > 0) {
       dim.position = &iter;

@@ -34,7 +34,8 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
     const BlockNode* block = FindBlock(block_name);
     Nest nest = NestOf(function_->body, block);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
-    const auto* product = update ? Bare(update->value).As<ir::MulNode>() : nullptr;
+    Expr summand = update ? Bare(update->value) : Expr();
+    const auto* product = summand.As<ir::MulNode>();
     if (!product || update->op != NodeKind::kAdd || !block->init)
       Refuse("block " + block_name + " is not a sum of products with an init");
     if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())

@@ -49,7 +49,7 @@ class MapParser : public tir::ExprParser {
 int64_t DivisorsOf(const IndexMap& map, const ir::Var& var) {
   int64_t multiple = 1;
   auto note = [&](const Expr& value, const Expr& divisor) {
-    const int64_t* number = ir::AsConstInt(divisor);
+    std::optional<int64_t> number = ir::AsConstInt(divisor);
     if (!number || *number < 1 || !ir::UsesVar(value, var.node())) return;
     CheckFactor("a divisor of " + var.name(), *number);
     multiple = std::lcm(multiple, *number);  // of two factors: no overflow

@@ -134,7 +134,7 @@ std::string Schedule::Fuse(const Names& loops, std::string name) {
           Refuse("the range of " + Called(loop) + " depends on " + Called(nest[k]));
       extent = extent ? extent * loop->extent : loop->extent;
       Expr simple = arith::Analyzer().Simplify(loop->extent);
-      const int64_t* size = ir::AsConstInt(simple);
+      std::optional<int64_t> size = ir::AsConstInt(simple);
       if (size &&
           (__builtin_mul_overflow(count, *size, &count) || count > LargestOf(loop->var.dtype())))
         Refuse("the fused loop would have more iterations than " + loop->var.dtype().str() +
@@ -289,7 +289,7 @@ Schedule::Names Schedule::LoopPartition(const std::string& name, int64_t at, Nam
     CheckSerial(loop);
     names = NamesOr(names, loop->var.name(), 2);
     for (const std::string& fresh : names) CheckNewLoop(fresh);
-    const int64_t* extent = ir::AsConstInt(loop->extent);
+    std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
     int64_t most = extent ? *extent - 1 : LargestOf(loop->var.dtype());
     if (most < 1)
       Refuse(Called(loop) + " has " + std::to_string(*extent) +
@@ -376,7 +376,7 @@ void Schedule::Unroll(const std::string& loop) {
 void Schedule::Vectorize(const std::string& loop) {
   Do("vectorize", {loop}, [&]() -> Names {
     const ForNode* node = FindLoop(loop);
-    const int64_t* lanes = ir::AsConstInt(node->extent);
+    std::optional<int64_t> lanes = ir::AsConstInt(node->extent);
     if (!lanes)
       Refuse("the extent of " + Called(node) + " is not constant; split it by the number of lanes");
     if (*lanes < kMinLanes || *lanes > kMaxLanes)

@@ -30,7 +30,7 @@ int64_t LargestOf(DataType dtype) {
 
 void CheckRoundsUp(const Expr& extent, int64_t multiple) {
   Expr simple = arith::Analyzer().Simplify(extent);
-  const int64_t* size = ir::AsConstInt(simple);
+  std::optional<int64_t> size = ir::AsConstInt(simple);
   int64_t most = LargestOf(extent.dtype());
   if (size && *size > most - (multiple - 1))
     Refuse("an extent of " + std::to_string(*size) + ", rounded up to a multiple of " +

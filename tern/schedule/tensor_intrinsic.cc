@@ -27,7 +27,7 @@ bool SameParams(const PrimFunc& a, const PrimFunc& b) {
     const Buffer &x = a->params[i].buffer, &y = b->params[i].buffer;
     if (!x || !y || x->dtype != y->dtype || x->shape.size() != y->shape.size()) return false;
     for (size_t d = 0; d < x->shape.size(); ++d) {
-      const int64_t *m = ir::AsConstInt(x->shape[d]), *n = ir::AsConstInt(y->shape[d]);
+      std::optional<int64_t> m = ir::AsConstInt(x->shape[d]), n = ir::AsConstInt(y->shape[d]);
       if (!m || !n || *m != *n) return false;
     }
   }

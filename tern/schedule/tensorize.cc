@@ -74,7 +74,7 @@ class Matcher {
     if (const auto* loop = described.As<ForNode>()) {
       const auto* other = program.As<ForNode>();
       if (!other) Refuse("it has fewer loops than the intrinsic");
-      const int64_t *m = ir::AsConstInt(loop->extent), *n = ir::AsConstInt(other->extent);
+      std::optional<int64_t> m = ir::AsConstInt(loop->extent), n = ir::AsConstInt(other->extent);
       if (!m || !n || *m != *n || !ir::IsConst(other->min, 0))
         Refuse("loop " + other->var.name() + " does not run over 0.." + std::to_string(m ? *m : 0) +
                ", as that of the intrinsic does");
@@ -280,8 +280,8 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
       init = CopyWithFreshDefs(WrapLoops(loops, Substitute(block->init, values)));
     }
     if (init && !reduces) body = SeqNode::Make({std::exchange(init, Stmt()), body});
-    auto tiles =
-        ffi::Make<BlockNode>(*BlockNode::Make(name, axes, init, body, block->span).As<BlockNode>());
+    Stmt made = BlockNode::Make(name, axes, init, body, block->span);
+    auto tiles = ffi::Make<BlockNode>(*made.As<BlockNode>());
     tiles->predicate = block->predicate;
     tiles->annotations = block->annotations;
     SetBody(Replace(function_->body, loop, Stmt(tiles)));

@@ -113,7 +113,7 @@ WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
   conv.place = update->store->indices;
   conv.initial = InitialOf(block, *update);
   for (Window& window : conv.windows) {
-    const int64_t* size = ir::AsConstInt(window.inside->extent);
+    std::optional<int64_t> size = ir::AsConstInt(window.inside->extent);
     std::string name = "the window along axis " + window.inside->var.name();
     if (!size || *size < 2) Refuse(name + " is not of two or more, or of how many is not known");
     if (m > kMostPoints + 1 - *size)

@@ -298,7 +298,7 @@ class FunctionMaker {
   static std::string MemoryScope(const TensorNode& tensor, size_t i) {
     int64_t bytes = tensor.computation->values[i].dtype().bytes();
     for (const Expr& extent : tensor.shape) {
-      const int64_t* constant = ir::AsConstInt(extent);
+      std::optional<int64_t> constant = ir::AsConstInt(extent);
       if (!constant || __builtin_mul_overflow(bytes, *constant, &bytes) || bytes > kMaxLocalBytes)
         return "global";
     }

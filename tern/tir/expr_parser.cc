@@ -34,9 +34,9 @@ void CheckCount(const std::string& name, size_t given, size_t count) {
     TERN_THROW(TypeError) << name << " takes " << count << " arguments, got " << given;
 }
 int64_t Lanes(const Expr& expr) {
-  if (const int64_t* lanes = ir::AsConstInt(expr)) return *lanes;
+  if (std::optional<int64_t> lanes = ir::AsConstInt(expr)) return *lanes;
   const auto* product = expr.As<ir::MulNode>();
-  const int64_t* factor = product ? ir::AsConstInt(product->b) : nullptr;
+  std::optional<int64_t> factor = product ? ir::AsConstInt(product->b) : std::nullopt;
   const auto* call = product ? product->a.As<ir::CallNode>() : nullptr;
   if (!factor || *factor < 0 || !call || call->name != intrinsic::kVscale)
     TERN_THROW(TypeError) << "the number of lanes must be a constant, or vscale() * a constant";

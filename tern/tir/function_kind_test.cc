@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "tern/compile.h"
+#include "tern/runtime/test_data/test_environment.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/text.h"
 
 namespace tern::tir {
 namespace {
+
+using runtime::ErrorOf;
 
 // A function of another IR: note name "text".
 struct NoteNode : ir::BaseFuncNode {
@@ -51,15 +54,6 @@ void RegisterNotes() {
     return true;
   }();
   (void)once;
-}
-
-std::string ErrorOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 constexpr const char* kText = R"(func f(A: float32[4]) {

@@ -167,7 +167,7 @@ void CheckExternTypes(const Args& args, DataType result) {
 // Behind the element of address_of.
 void CheckTile(const Args& args) {
   for (size_t i = 1; i < args.size(); ++i) {
-    const int64_t* extent = ir::AsConstInt(args[i]);
+    std::optional<int64_t> extent = ir::AsConstInt(args[i]);
     const auto* word = args[i].As<ir::StringImmNode>();
     bool writes = word && word->value == "write" && i > 1 && i + 1 == args.size();
     if ((!extent || *extent < 1) && !writes)
@@ -302,7 +302,7 @@ void RegisterAsyncCopies() {
                          .pure = false,
                          .infer = [](const Args& args, DataType) {
                            CheckCount(kAsyncWait, args, 1, 1);
-                           const int64_t* groups = ir::AsConstInt(args[0]);
+                           std::optional<int64_t> groups = ir::AsConstInt(args[0]);
                            if (!groups || *groups < 0)
                              TERN_THROW(TypeError)
                                  << kAsyncWait << " takes a number of groups, a constant from 0 on";

@@ -502,7 +502,7 @@ class Parser : public ExprParser {
     return {min.expr, extent};
   }
   static Expr Difference(const Expr& end, const Expr& min) {
-    const int64_t *a = ir::AsConstInt(end), *b = ir::AsConstInt(min);
+    std::optional<int64_t> a = ir::AsConstInt(end), b = ir::AsConstInt(min);
     if (b && *b == 0 && min.dtype() == DataType::Int(64)) return end;
     int64_t difference;
     if (a && b && min.dtype() == DataType::Int(64) && !__builtin_sub_overflow(*a, *b, &difference))

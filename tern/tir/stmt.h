@@ -34,9 +34,11 @@ class Stmt : public ffi::Ref<const StmtNode> {
 
   const Span& span() const { return get()->span; }
   template <class T>
-  const T* As() const {
+  const T* As() const& {
     return get() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
   }
+  template <class T>
+  const T* As() const&& = delete;
 };
 
 template <NodeKind K>

@@ -34,7 +34,7 @@ std::vector<int32_t> ResultOf(const ir::IRModule& module, int64_t n) {
   for (const tir::Param& param : function->params) {
     std::vector<int64_t> shape;
     for (const ir::Expr& extent : param.buffer->shape) {
-      const int64_t* constant = ir::AsConstInt(extent);
+      std::optional<int64_t> constant = ir::AsConstInt(extent);
       shape.push_back(constant ? *constant : n);
     }
     Tensor tensor = Tensor::Empty(shape, param.buffer->dtype);

@@ -39,7 +39,7 @@ class Loosener : public StmtMutator {
     int64_t start = random_->Below(3);
     auto larger = ffi::Make<ir::BufferNode>(*buffer);
     larger->shape[0] = larger->shape[0] + Expr(start + random_->Below(20));
-    if (const int64_t* extent = ir::AsConstInt(buffer->shape[0]))
+    if (std::optional<int64_t> extent = ir::AsConstInt(buffer->shape[0]))
       larger->shape[0] = Expr(*extent + start + random_->Below(20));
     starts_[buffer.get()] = start;
     new_buffers_[buffer.get()] = Buffer(larger.get());

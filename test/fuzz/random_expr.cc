@@ -158,7 +158,7 @@ Expr ExprGenerator::Index(const Expr& extent, int depth) {
     Expr index = random_->Pick(fitting);
     return random_->OneIn(5) ? extent - 1 - index : index;
   }
-  if (const int64_t* count = AsConstInt(extent); count && (depth <= 0 || random_->OneIn(3)))
+  if (std::optional<int64_t> count = AsConstInt(extent); count && (depth <= 0 || random_->OneIn(3)))
     return random_->Below(*count);
   if (depth <= 0) return random_->OneIn(2) ? Expr(0) : extent - 1;
   return FloorMod(Fit(Make(DataType::Int(64), depth - 1), 1e12, random_).expr, extent);

@@ -271,7 +271,7 @@ class ProgramGenerator {
   ForKind RandomKind(bool independent, const Expr& extent) {
     std::vector<ForKind> kinds = {ForKind::kSerial, ForKind::kSerial};
     if (independent) kinds.push_back(ForKind::kParallel);
-    const int64_t* constant = ir::AsConstInt(extent);
+    std::optional<int64_t> constant = ir::AsConstInt(extent);
     if (constant) kinds.push_back(ForKind::kUnrolled);
     if (constant && *constant > 1) kinds.push_back(ForKind::kVectorized);
     return random_.Pick(kinds);

@@ -95,7 +95,7 @@ const std::string& CodeGenC::NameOf(const ir::Buffer& buffer) const {
 int64_t CodeGenC::ConstantSize(const ir::Buffer& buffer) const {
   int64_t size = 1;
   for (const ir::Expr& extent : buffer->shape) {
-    const int64_t* value = ir::AsConstInt(extent);
+    std::optional<int64_t> value = ir::AsConstInt(extent);
     TERN_ICHECK(value) << "buffer " << buffer->name << " of scope " << buffer->scope
                        << " has no constant size";
     size *= *value;
@@ -178,8 +178,8 @@ namespace {
 
 ir::Expr LoopEnd(const tir::ForNode* node) {
   if (ir::IsConst(node->min, 0)) return node->extent;
-  const int64_t* min = ir::AsConstInt(node->min);
-  const int64_t* extent = ir::AsConstInt(node->extent);
+  std::optional<int64_t> min = ir::AsConstInt(node->min);
+  std::optional<int64_t> extent = ir::AsConstInt(node->extent);
   if (min && extent) return ir::IntImmNode::Make(node->var.dtype(), *min + *extent);
   const auto* difference = node->extent.As<ir::SubNode>();
   if (difference && ir::StructuralEqual(difference->b, node->min)) return difference->a;

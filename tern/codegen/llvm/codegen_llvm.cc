@@ -131,7 +131,8 @@ void CodeGenLLVM::AssumeFacts(const ir::Buffer& buffer) {
   if (buffer->alignment > 1)
     builder_.CreateAlignmentAssumption(module_->getDataLayout(), address,
                                        static_cast<unsigned>(buffer->alignment));
-  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  std::optional<int64_t> size =
+      buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   if (size && *size > 0)
     builder_.CreateDereferenceableAssumption(
         address, builder_.getInt64(static_cast<uint64_t>(*size * buffer->dtype.bytes())));
@@ -248,7 +249,8 @@ void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
 
 void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
   const tir::Buffer& buffer = node->buffer;
-  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  std::optional<int64_t> size =
+      buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   if (buffer->scope == "local" && size) {
     llvm::AllocaInst* memory =
         FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),

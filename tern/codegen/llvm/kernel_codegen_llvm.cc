@@ -74,7 +74,7 @@ void KernelCodeGenLLVM::EmitAssert(const tir::AssertNode*) {
 
 void KernelCodeGenLLVM::EmitThreadLoop(const tir::ForNode* node) {
   llvm::CallInst* index = EmitThreadIndex(node->thread);
-  const int64_t* extent = ir::AsConstInt(node->extent);
+  std::optional<int64_t> extent = ir::AsConstInt(node->extent);
   if (extent && *extent > 0 && *extent <= INT32_MAX)
     index->addRangeRetAttr(
         llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, static_cast<uint64_t>(*extent))));
@@ -93,7 +93,8 @@ llvm::Align KernelCodeGenLLVM::AccessAlignment(DataType dtype) const {
 Value* KernelCodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
   if (buffer->scope == tir::kDynamicShared) return SharedOfLaunch();
-  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  std::optional<int64_t> size =
+      buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   TERN_ICHECK(buffer->scope == "shared" && size)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   if (dynamic_shared_) return EmitDynamicShared(buffer, *size * buffer->dtype.bytes());

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "tern/ffi/error.h"
+#include "tern/runtime/test_data/test_environment.h"
 
 namespace tern::frontend::onnx {
 namespace {
@@ -337,12 +338,7 @@ TEST(OnnxReader, NamesInMessagesStayOnTheirLine) {
 
 class OnnxFiles : public testing::Test {
  protected:
-  OnnxFiles() {
-    std::string pattern = std::filesystem::temp_directory_path() / "tern-onnx-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    std::filesystem::create_directory(folder_ / "m");
-  }
-  ~OnnxFiles() override { std::filesystem::remove_all(folder_); }
+  OnnxFiles() { std::filesystem::create_directory(folder_ / "m"); }
 
   void Write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
@@ -368,7 +364,8 @@ class OnnxFiles : public testing::Test {
     return "none";
   }
 
-  std::filesystem::path folder_;
+  runtime::TempDirectory directory_;
+  std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(OnnxFiles, TensorsKeepTheirFileMapped) {

@@ -15,7 +15,7 @@ namespace {
 
 bool IsStatic(const Value& value) {
   return std::all_of(value->type.shape.begin(), value->type.shape.end(),
-                     [](const Expr& extent) { return ir::AsConstInt(extent) != nullptr; });
+                     [](const Expr& extent) { return ir::AsConstInt(extent).has_value(); });
 }
 
 // The part of a graph that reads constants alone, as a graph without parameters. Its results are

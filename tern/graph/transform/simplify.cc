@@ -21,7 +21,7 @@ bool SameShape(const TensorType& a, const TensorType& b) {
 std::optional<std::vector<int64_t>> StaticShape(const TensorType& type) {
   std::vector<int64_t> shape;
   for (const Expr& extent : type.shape) {
-    const int64_t* constant = ir::AsConstInt(extent);
+    std::optional<int64_t> constant = ir::AsConstInt(extent);
     if (!constant) return {};
     shape.push_back(*constant);
   }

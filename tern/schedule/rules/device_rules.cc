@@ -34,7 +34,7 @@ LoopsByKind RequireAlone(const Schedule& schedule, const BlockInfo& block) {
 }
 
 int64_t ConstExtent(const BlockAxis& axis) {
-  const int64_t* extent = ir::AsConstInt(axis.extent);
+  std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
   return extent ? *extent : 0;
 }
 
@@ -427,7 +427,7 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
     const Buffer& buffer = FindAllocation(schedule.function()->body, name)->buffer;
     int64_t bytes = buffer->dtype.bytes();
     for (const Expr& extent : buffer->shape) {
-      const int64_t* known = ir::AsConstInt(extent);
+      std::optional<int64_t> known = ir::AsConstInt(extent);
       if (!known) return false;
       bytes *= *known;
     }

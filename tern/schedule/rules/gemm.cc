@@ -84,7 +84,7 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
   GemmAxes axes;
   for (size_t i = 0; i < block.axes.size(); ++i) {
     const BlockAxis& axis = block.axes[i];
-    const int64_t* extent = ir::AsConstInt(axis.extent);
+    std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
     if (axis.loop.empty() || (!extent && !MayBeDynamic(axis, sizes))) return {};
     int64_t size = extent ? *extent : kUnknownExtent;
     if (axis.role == AxisRole::kBatch) {

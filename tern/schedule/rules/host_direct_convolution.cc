@@ -86,7 +86,7 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
       return loop->var.name() == axis.loop;
     });
     if (is_around) continue;
-    const int64_t* known = ir::AsConstInt(axis.extent);
+    std::optional<int64_t> known = ir::AsConstInt(axis.extent);
     int64_t extent = known ? *known : 0;
     bool in_image = std::count(read->axes.begin(), read->axes.end(), a) > 0;
     bool in_place = ir::UsesVar(read->indices.back(), axis.var.node());
@@ -191,7 +191,7 @@ class DirectConvolution {
     BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, image));
     Names blocks = {image};
     for (const BlockAxis& axis : info.axes) {
-      const int64_t* extent = ir::AsConstInt(axis.extent);
+      std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
       bool is_phase = !axis.loop.empty() && extent && info.accesses.size() > 1 &&
                       ir::UsesVar(info.accesses[1].indices.back(), axis.var.node());
       if (is_phase) blocks = Cut(image, axis.loop, *extent, 1);

@@ -36,7 +36,7 @@ using Names = Schedule::Names;
 constexpr int64_t kPackUses = 4;
 // Cycles to pack a vector of B.
 constexpr double kPackCycles = 2;
-// Rows of B that are read side by side where it is not packed, or while it is.
+// Rows of B that are read concurrently where it is not packed, or while it is.
 constexpr int64_t kRowStreams = 16;
 // Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
 // to the end of a page.
@@ -51,12 +51,13 @@ enum Pack : int64_t { kInPlace = 0, kPacked = 1, kPrepacked = 2 };
 struct PackedGemmPlan : PlanCost {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
   int64_t vector = 0;              // lanes
-  // Of N, whose packed B stays in L2 while M goes by, and of M. 0: all of M, which is dynamic.
+  // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of M, which is dynamic.
   int64_t block_m = 0, block_n = 0;
   int64_t block_k = 0;  // K that is added to C at a time; 0: all
   int64_t pack_a = kInPlace, pack_b = kInPlace;
   int64_t k_streams = 1;  // of the panels of prepacked B
-  // Tiles of N outside of those of M: columns of B stay in L1 while M goes by, else rows of A do.
+  // 1: the N tile loop is outside of the M tile loop, and columns of B stay in L1 through the
+  // latter; 0: the other way round, rows of A stay.
   int64_t n_outer = 0;
 
   static const std::vector<PlanField<PackedGemmPlan>>& Fields() {
@@ -135,8 +136,8 @@ Pack PackOfA(const Problem& problem, const RegisterTile& tile, const TargetInfo&
   return packs ? kPrepacked : kInPlace;
 }
 
-// B is read in place, rows of it side by side, and the accumulators stay in L1. One that could be
-// prepacked is only read so where that is surely as fast.
+// B is read in place, several rows of it concurrently, and the accumulators stay in L1. One that
+// could be prepacked is only read so where that is surely as fast.
 std::vector<P> StreamedPlans(const Problem& problem, const TargetInfo& target,
                              const Wanted<P>& want) {
   const Gemm& gemm = problem.gemm;

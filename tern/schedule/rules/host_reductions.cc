@@ -50,7 +50,7 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
     if (nest.loops[i]->var.name() != loops->spatial[i]) return {};
-  const int64_t* extent = ir::AsConstInt(block.axes[*axis].extent);
+  std::optional<int64_t> extent = ir::AsConstInt(block.axes[*axis].extent);
   Steps steps;
   steps.lanes = LanesFor(block, *axis, target, 1);
   if (!extent || steps.lanes == 0 || *extent < 2 * steps.lanes) return {};

@@ -94,7 +94,7 @@ class DotProducts {
     PutLast(sums, loops.size(), false);
   }
 
-  // They stay in registers while the whole sum goes by.
+  // The accumulators stay in registers through the K loop.
   void Add(const std::string& parts) {
     Names loops = LoopsOfAxes(schedule_, parts), inner;
     const std::string &lane = loops[loops.size() - 2], &step = loops.back();

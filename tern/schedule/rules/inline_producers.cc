@@ -47,7 +47,7 @@ bool ShouldInline(const BlockInfo& producer, const std::vector<BlockInfo>& block
 std::optional<int64_t> BytesOf(const tir::Buffer& buffer) {
   int64_t bytes = buffer->dtype.bytes();
   for (const ir::Expr& extent : buffer->shape) {
-    const int64_t* number = ir::AsConstInt(extent);
+    std::optional<int64_t> number = ir::AsConstInt(extent);
     if (!number) return {};
     bytes *= *number;
   }

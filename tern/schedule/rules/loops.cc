@@ -13,7 +13,7 @@ using namespace tern::tir;
 
 namespace {
 
-// Elements whose last indices differ by one lie side by side.
+// Elements whose last indices differ by one are contiguous.
 bool LastIsContiguous(const Buffer& buffer) {
   return buffer->strides.empty() || ir::IsConst(buffer->strides.back(), 1);
 }
@@ -32,7 +32,7 @@ bool IsNeighbour(const BlockAccess& access, const VarNode* axis) {
 }
 
 int64_t ExtentOr(const Expr& extent, int64_t otherwise) {
-  const int64_t* constant = ir::AsConstInt(extent);
+  std::optional<int64_t> constant = ir::AsConstInt(extent);
   return constant ? *constant : otherwise;
 }
 
@@ -203,7 +203,7 @@ int64_t LanesFor(const BlockInfo& block, size_t axis, const TargetInfo& target, 
 }
 
 bool Divides(int64_t factor, const Expr& extent) {
-  const int64_t* constant = ir::AsConstInt(extent);
+  std::optional<int64_t> constant = ir::AsConstInt(extent);
   return constant && *constant % factor == 0;
 }
 

@@ -34,7 +34,7 @@ bool FitsRegisters(const RegisterTile& tile, int64_t a, const TargetInfo& target
 double GemmStepCycles(const RegisterTile& tile, int64_t m, int64_t n, int64_t bytes,
                       const TargetInfo& target);
 
-// What one thread computes: N whose packed B stays in L2 while M goes by, and M.
+// The block that one thread computes: N whose packed B stays in L2 through the M loop, and M.
 struct GemmBlocks {
   int64_t m = 0, n = 0;
 };

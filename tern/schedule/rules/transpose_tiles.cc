@@ -27,7 +27,8 @@ std::optional<Turn> TurnOf(const BlockInfo& block) {
     auto last = std::find_if(block.axes.begin(), block.axes.end(), [&](const BlockAxis& axis) {
       return axis.var.get() == access.indices.back().get();
     });
-    const int64_t* size = last == block.axes.end() ? nullptr : ir::AsConstInt(last->extent);
+    std::optional<int64_t> size =
+        last == block.axes.end() ? std::nullopt : ir::AsConstInt(last->extent);
     if (!size || last->loop.empty()) return {};
     (access.store ? turn.written : turn.read) = last->loop;
     (access.store ? turn.written_size : turn.read_size) = *size;

@@ -35,7 +35,7 @@ std::optional<std::vector<int64_t>> ShapeOf(const Schedule& schedule, const std:
   const AllocateNode* allocation = FindAllocation(schedule.function()->body, name);
   std::vector<int64_t> shape;
   for (const Expr& extent : allocation->buffer->shape) {
-    const int64_t* known = ir::AsConstInt(extent);
+    std::optional<int64_t> known = ir::AsConstInt(extent);
     if (!known) return {};
     shape.push_back(*known);
   }
@@ -97,8 +97,8 @@ void SetCost(const WinogradShape& shape, const TargetInfo& target, bool constant
                 static_cast<double>(shape.tiles * shape.outputs) / lanes / fma;
 }
 
-// How many blocks of tiles there may be: as many as it takes for what is made of one to stay in the
-// second cache, or fewer; with threads, some for each or a single one.
+// How many blocks of tiles there may be: as many as it takes for the transformed data of one to
+// stay in L2, or fewer; with threads, some for each or a single one.
 std::vector<int64_t> BlocksFor(const WinogradShape& shape, const TargetInfo& target) {
   int64_t fitting = std::max<int64_t>(target.l2_bytes / 2 / shape.tile_bytes(), 1),
           most = CeilDiv(shape.tiles, fitting);
@@ -180,7 +180,7 @@ double DirectConvolutionCycles(const BlockInfo& block, const TargetInfo& target,
   double products = 1;
   int64_t weights = target.vector_bytes / lanes;
   for (const BlockAxis& axis : block.axes) {
-    const int64_t* extent = ir::AsConstInt(axis.extent);
+    std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
     if (!extent) return 0;
     products *= static_cast<double>(*extent);
     if (axis.kind == IterKind::kReduce || axis.role == AxisRole::kN) weights *= *extent;

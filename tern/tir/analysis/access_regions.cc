@@ -69,7 +69,7 @@ class RegionFinder : public StmtVisitor {
       *exact = *exact && symbolic_.IsDense(resolved, vars);
     } else {
       const auto* ramp = index.As<ir::RampNode>();
-      const int64_t* stride = ramp ? ir::AsConstInt(ramp->stride) : nullptr;
+      std::optional<int64_t> stride = ramp ? ir::AsConstInt(ramp->stride) : std::nullopt;
       if (stride && ramp->lanes > 0) {
         bounds = symbolic_.Bounds(ramp->base);
         int64_t reach = *stride * (ramp->lanes - 1);

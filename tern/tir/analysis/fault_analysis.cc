@@ -89,7 +89,7 @@ bool FaultAnalysis::DividesSafely(const Expr& dividend, const Expr& divisor) con
   if (!dividend.dtype().is_scalar()) return false;
   if (analyzer_.Bounds(divisor).lo > 0) return true;
   // The least number divided by -1 overflows.
-  const int64_t* constant = ir::AsConstInt(divisor);
+  std::optional<int64_t> constant = ir::AsConstInt(divisor);
   return constant && *constant != 0 && *constant != -1;
 }
 

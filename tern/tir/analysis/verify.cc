@@ -277,7 +277,7 @@ class Verifier : public StmtVisitor {
   // Extents are compared where both are constants.
   static bool FitsParam(const BufferNode& buffer, const BufferNode& param) {
     auto agree = [](const Expr& a, const Expr& b) {
-      const int64_t *x = ir::AsConstInt(a), *y = ir::AsConstInt(b);
+      std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
       return !x || !y || *x == *y;
     };
     return buffer.dtype == param.dtype && buffer.scope == "global" &&

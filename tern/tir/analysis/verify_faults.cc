@@ -43,7 +43,7 @@ class FaultVerifier : public StmtVisitor {
     if (ir::IsConst(extent, 0) && !surely_runs_) return false;
     ConstBounds at = analyzer_.Bounds(index);
     if (at.hi < 0) return true;
-    if (const int64_t* size = ir::AsConstInt(extent)) return at.lo >= *size;
+    if (std::optional<int64_t> size = ir::AsConstInt(extent)) return at.lo >= *size;
     return index.dtype() == extent.dtype() && analyzer_.CanProve(ir::GENode::Make(index, extent));
   }
 

@@ -58,7 +58,7 @@ class LimitVerifier : public StmtVisitor {
     int64_t threads = 1;
     for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
       const ForNode* loop = loops_[axis];
-      const int64_t* extent = loop ? ir::AsConstInt(loop->extent) : nullptr;
+      std::optional<int64_t> extent = loop ? ir::AsConstInt(loop->extent) : std::nullopt;
       if (!extent) continue;  // the launch knows
       std::string name = ThreadAxisName(axis);
       CheckLimit(std::string("max_threads_") + name.back(), *extent, loop->span,
@@ -96,7 +96,7 @@ class LimitVerifier : public StmtVisitor {
   static int64_t BytesOf(const Buffer& buffer) {
     int64_t bytes = buffer->dtype.bytes();
     for (const Expr& extent : buffer->shape)
-      if (const int64_t* value = ir::AsConstInt(extent))
+      if (std::optional<int64_t> value = ir::AsConstInt(extent))
         if (__builtin_mul_overflow(bytes, *value, &bytes))
           return std::numeric_limits<int64_t>::max();
     return bytes;

@@ -48,7 +48,7 @@ class Folder : public ir::ExprMutator {
   // Only the chosen value counts: the other may read what is not there.
   Expr MutateSelect(const ir::SelectNode* node, const Expr& self) {
     Expr condition = Simplified(Mutate(node->condition));
-    if (const int64_t* known = ir::AsConstInt(condition))
+    if (std::optional<int64_t> known = ir::AsConstInt(condition))
       return Mutate(*known ? node->true_value : node->false_value);
     Expr a = Mutate(node->true_value), b = Mutate(node->false_value);
     return ir::SelectNode::Make(condition, a, b, self.span());
@@ -57,7 +57,7 @@ class Folder : public ir::ExprMutator {
   template <class T>
   Expr Logic(const T* node, const Expr& self, bool decided_by) {
     Expr a = Simplified(Mutate(node->a));
-    if (const int64_t* known = ir::AsConstInt(a))
+    if (std::optional<int64_t> known = ir::AsConstInt(a))
       return (*known != 0) == decided_by ? a : Mutate(node->b);
     return T::Make(a, Mutate(node->b), self.span());
   }
@@ -122,7 +122,7 @@ class Evaluator : public Folder {
     if (computation.is_reduction()) return Reduced(computation, node->index, at);
     if (!computation.condition) return MutateAt(computation.values[node->index], at);
     Expr condition = MutateAt(computation.condition, at);
-    const int64_t* holds = ir::AsConstInt(condition);
+    std::optional<int64_t> holds = ir::AsConstInt(condition);
     if (!holds) throw Unknown{};
     return MutateAt(*holds ? computation.values[0] : computation.other, at);
   }
@@ -130,7 +130,7 @@ class Evaluator : public Folder {
  private:
   // Out of a buffer nothing is known: a formula that reads there is wrong, or its result unused.
   void CheckInside(int64_t index, const Expr& extent) {
-    const int64_t* constant = ir::AsConstInt(extent);
+    std::optional<int64_t> constant = ir::AsConstInt(extent);
     if (index < 0 || !constant || index >= *constant) throw Unknown{};
   }
 
@@ -140,7 +140,7 @@ class Evaluator : public Folder {
     std::vector<int64_t> indices;
     for (const Expr& index : node->indices) {
       Expr value = arith::Analyzer().Simplify(Mutate(index));
-      const int64_t* constant = ir::AsConstInt(value);
+      std::optional<int64_t> constant = ir::AsConstInt(value);
       if (!constant) throw Unknown{};
       indices.push_back(*constant);
     }
@@ -152,7 +152,7 @@ class Evaluator : public Folder {
     for (const Expr& identity : computation.identities) so_far.push_back(MutateAt(identity, at));
     std::vector<int64_t> extents, step(computation.reduce_axes.size(), 0);
     for (const ReduceAxis& axis : computation.reduce_axes) {
-      const int64_t* extent = ir::AsConstInt(axis.extent());
+      std::optional<int64_t> extent = ir::AsConstInt(axis.extent());
       if (!extent) throw Unknown{};
       if (*extent <= 0) return so_far[result];
       extents.push_back(*extent);
@@ -176,7 +176,7 @@ class Evaluator : public Folder {
   void Combine(const Computation& computation, const ir::VarMap& at, std::vector<Expr>* so_far) {
     if (++terms_ > kMaxEvaluatedTerms) throw Unknown{};
     if (computation.condition) {
-      const int64_t* holds = ir::AsConstInt(MutateAt(computation.condition, at));
+      std::optional<int64_t> holds = ir::AsConstInt(MutateAt(computation.condition, at));
       if (!holds) throw Unknown{};
       if (!*holds) return;
     }

@@ -88,7 +88,7 @@ class Compacter : public AnalyzedMutator {
         // A dimension that may be longer than the buffer stays whole, unless it is known how long
         // it is, and the buffer's is not.
         Range& range = joined[0].ranges[d];
-        const int64_t* known = ir::AsConstInt(range.extent);
+        std::optional<int64_t> known = ir::AsConstInt(range.extent);
         bool is_small = known && *known <= kMostGrown && !ir::AsConstInt(buffer->shape[d]);
         if (!is_small && !arith::ProveLessEqual(outside, range.extent, buffer->shape[d]))
           range = {Expr(0), AsInt64(buffer->shape[d])};
@@ -97,8 +97,8 @@ class Compacter : public AnalyzedMutator {
   }
 
   bool Shrinks(const Expr& extent, const Expr& accessed) const {
-    const int64_t* constant = ir::AsConstInt(accessed);
-    if (constant ? *constant <= 0 : ir::AsConstInt(extent) != nullptr) return false;
+    std::optional<int64_t> constant = ir::AsConstInt(accessed);
+    if (constant ? *constant <= 0 : ir::AsConstInt(extent).has_value()) return false;
     return !arith::ProveLessEqual(analyzer_, extent, accessed);
   }
   Expr AtLeastZero(const Expr& extent) const {

@@ -35,7 +35,7 @@ bool CollectSum(const Expr& expr, Vars* vars) {
   if (const auto* sum = expr.As<ir::AddNode>())
     return CollectSum(sum->a, vars) && CollectSum(sum->b, vars);
   const auto* product = expr.As<ir::MulNode>();
-  const int64_t* factor = product ? ir::AsConstInt(product->b) : nullptr;
+  std::optional<int64_t> factor = product ? ir::AsConstInt(product->b) : std::nullopt;
   return factor && *factor > 0 && product->a.As<VarNode>() && CollectSum(product->a, vars);
 }
 

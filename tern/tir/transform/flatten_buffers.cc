@@ -118,7 +118,7 @@ Buffer FlatView(const Buffer& buffer) {
   flat->offset = {};
   // It was that of an element inside; the first one has what of it the way between keeps.
   if (buffer->offset.get() && buffer->alignment > 0) {
-    const int64_t* offset = ir::AsConstInt(buffer->offset);
+    std::optional<int64_t> offset = ir::AsConstInt(buffer->offset);
     int64_t bytes = buffer->dtype.bytes();
     flat->alignment = offset ? std::gcd(buffer->alignment, *offset * bytes) : 0;
     if (flat->alignment <= bytes) flat->alignment = 0;

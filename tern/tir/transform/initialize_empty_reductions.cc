@@ -87,7 +87,7 @@ class Reduction {
 
   bool SurelyHasSteps() const {
     auto positive = [](const Expr& extent) {
-      const int64_t* value = ir::AsConstInt(extent);
+      std::optional<int64_t> value = ir::AsConstInt(extent);
       return value && *value > 0;
     };
     return !block_->predicate &&

@@ -36,7 +36,7 @@ class AllocationLowerer : public StmtMutator {
 
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     Expr bytes = NumBytes(node->buffer);
-    const int64_t* constant = ir::AsConstInt(bytes);
+    std::optional<int64_t> constant = ir::AsConstInt(bytes);
     if (!on_host() || !constant || *constant > kMaxStackBytes) return PlaceElsewhere(node, bytes);
     if (node->buffer->scope == "local") return MutateChildren(node, self);
     auto local = ffi::Make<BufferNode>(*node->buffer);
@@ -98,7 +98,7 @@ class StaticLowerer : public AllocationLowerer {
  private:
   Stmt PlaceElsewhere(const AllocateNode* node, const Expr& bytes) override {
     const Buffer& buffer = node->buffer;
-    const int64_t* size = ir::AsConstInt(bytes);
+    std::optional<int64_t> size = ir::AsConstInt(bytes);
     if (!size)
       diagnostics_->Add(node->span,
                         "function " + function_ + " allocates " + buffer->name +

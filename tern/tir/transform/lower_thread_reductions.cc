@@ -142,7 +142,7 @@ class KernelLowerer : public StmtMutator {
   Expr Binding(const BlockIter& iter) const { return ir::Substitute(iter.binding, lets_); }
 
   int64_t ConstantExtent(int axis, const BlockNode* block) const {
-    const int64_t* extent = extents_[axis] ? ir::AsConstInt(extents_[axis]) : nullptr;
+    std::optional<int64_t> extent = extents_[axis] ? ir::AsConstInt(extents_[axis]) : std::nullopt;
     if (extents_[axis].get() && !extent)
       Refuse(block, std::string("the extent of ") + ThreadAxisName(axis) + " is not constant");
     return extent ? *extent : 1;

@@ -22,7 +22,7 @@ class VirtualThreadLowerer : public StmtMutator {
     in_unrolled_ = outer;
     const auto* loop = stmt.As<ForNode>();
     if (loop->for_kind != ForKind::kThread || !IsVirtualThread(loop)) return stmt;
-    const int64_t* extent = ir::AsConstInt(loop->extent);
+    std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
     bool unrolls = extent && *extent <= kMaxUnrolled && !in_unrolled_;
     DistributeOptions options;
     options.runs_once = [](const EvaluateNode* call) { return IsBarrier(call->value); };

@@ -53,7 +53,8 @@ class KernelFacts {
     int64_t step = 1;
     // Axes behind a whole number of warps do not count.
     for (int axis = 0; axis < kNumThreadAxesOfBlock && step % warp_size_ != 0; ++axis) {
-      const int64_t* extent = extents_[axis] ? ir::AsConstInt(extents_[axis]) : nullptr;
+      std::optional<int64_t> extent =
+          extents_[axis] ? ir::AsConstInt(extents_[axis]) : std::nullopt;
       if (!extents_[axis] || (extent && *extent == 1)) continue;
       if (!axes_[axis]) return {};
       lane = lane + axes_[axis] * Expr(step);
@@ -280,7 +281,7 @@ class KernelLowerer : public StmtMutator {
     const Buffer& buffer = node->buffer;
     int64_t elements = 1;
     for (const Expr& extent : buffer->shape) {
-      const int64_t* value = ir::AsConstInt(extent);
+      std::optional<int64_t> value = ir::AsConstInt(extent);
       if (!value) Refuse(node->span, buffer, "its extents must be constant");
       elements *= *value;
     }

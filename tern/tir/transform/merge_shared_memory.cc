@@ -181,7 +181,7 @@ class Packer {
     if (!buffer->strides.empty()) return -1;
     int64_t bytes = buffer->dtype.bytes();
     for (const Expr& extent : buffer->shape) {
-      const int64_t* value = ir::AsConstInt(extent);
+      std::optional<int64_t> value = ir::AsConstInt(extent);
       if (!value || __builtin_mul_overflow(bytes, *value, &bytes)) return -1;
     }
     return bytes;

@@ -25,7 +25,7 @@ Expr Const(DataType dtype, int64_t value) { return ir::IntImmNode::Make(dtype, v
 
 // a - b, with a constant as a sum, which simplification regroups.
 Expr Minus(const Expr& a, const Expr& b) {
-  const int64_t* constant = ir::AsConstInt(b);
+  std::optional<int64_t> constant = ir::AsConstInt(b);
   if (constant && *constant > std::numeric_limits<int32_t>::min())
     return a + Const(a.dtype(), -*constant);
   return a - b;
@@ -87,7 +87,7 @@ class LimitFinder : public StmtVisitor {
   }
   void VisitNode(const ForNode* node) override {
     inner_.insert(node->var.node());
-    const int64_t* extent = ir::AsConstInt(node->extent);
+    std::optional<int64_t> extent = ir::AsConstInt(node->extent);
     if (node->for_kind == ForKind::kUnrolled && ir::IsConst(node->min, 0) && extent)
       unrolled_[node->var.node()] = *extent;
     is_special_ |= node->for_kind == ForKind::kThread;
@@ -388,7 +388,7 @@ class Partitioner : public AnalyzedMutator {
 
   // Vectors have sizes that are known.
   bool Pays(const ForNode* node, const std::array<Expr, 4>& ends) const {
-    std::array<const int64_t*, 4> constants;
+    std::array<std::optional<int64_t>, 4> constants;
     for (size_t i = 0; i < ends.size(); ++i) {
       constants[i] = ir::AsConstInt(ends[i]);
       if (!constants[i]) return node->for_kind == ForKind::kSerial;
@@ -397,7 +397,7 @@ class Partitioner : public AnalyzedMutator {
   }
 
   static bool SameValue(const Expr& a, const Expr& b) {
-    const int64_t *x = ir::AsConstInt(a), *y = ir::AsConstInt(b);
+    std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
     return a.same(b) || (x && y && *x == *y);
   }
 

@@ -192,7 +192,7 @@ class LoopPipeliner {
   void CheckShape(const AllocateNode* allocation) const {
     const Buffer& buffer = allocation->buffer;
     bool fixed = std::all_of(buffer->strides.begin(), buffer->strides.end(),
-                             [](const Expr& stride) { return ir::AsConstInt(stride); });
+                             [](const Expr& stride) { return ir::AsConstInt(stride).has_value(); });
     for (const Expr& extent : buffer->shape) {
       fixed = fixed && !ir::MayFault(extent) && !ir::UsesVar(extent, loop_->var.node());
       for (const LetStmtNode* let : body_.lets)

@@ -24,7 +24,7 @@ struct Pool {
 std::optional<int64_t> ConstantBytes(const Buffer& buffer) {
   int64_t bytes = buffer->dtype.bytes();
   for (const Expr& extent : buffer->shape) {
-    const int64_t* value = ir::AsConstInt(extent);
+    std::optional<int64_t> value = ir::AsConstInt(extent);
     if (!value || *value < 0 || __builtin_mul_overflow(bytes, *value, &bytes)) return {};
   }
   return bytes;

@@ -32,7 +32,7 @@ class StmtSimplifier : public AnalyzedMutator {
 
   Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
     Expr condition = Mutate(node->condition);
-    if (const int64_t* known = ir::AsConstInt(condition)) {
+    if (std::optional<int64_t> known = ir::AsConstInt(condition)) {
       if (*known) return Mutate(node->then_case);
       return node->else_case ? Mutate(node->else_case) : SeqNode::Make({}, node->span);
     }

@@ -45,7 +45,7 @@ class Unroller : public StmtMutator {
 
   static int64_t ConstantExtent(const ForNode* node) {
     Expr extent = arith::Analyzer().Simplify(node->extent);
-    const int64_t* constant = ir::AsConstInt(extent);
+    std::optional<int64_t> constant = ir::AsConstInt(extent);
     if (!constant)
       TERN_THROW(ValueError) << ir::At(node->span) << "loop " << node->var.name()
                              << " cannot be unrolled: its extent " << Print(extent)

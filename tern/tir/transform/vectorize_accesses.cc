@@ -275,7 +275,7 @@ class VectorMover : public AnalyzedMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
-    const int64_t* lanes = ir::AsConstInt(node->extent);
+    std::optional<int64_t> lanes = ir::AsConstInt(node->extent);
     if (!lanes || *lanes > kMostLanes || !ir::IsConst(node->min, 0) || !node->annotations.empty())
       return self;
     // A condition or definition that is the same in all iterations stands around the loop.

@@ -17,7 +17,7 @@ namespace {
 
 int Lanes(const ForNode* node) {
   Expr extent = arith::Analyzer().Simplify(node->extent);
-  const int64_t* lanes = ir::AsConstInt(extent);
+  std::optional<int64_t> lanes = ir::AsConstInt(extent);
   if (!lanes)
     TERN_THROW(ValueError) << ir::At(node->span) << "loop " << node->var.name()
                            << " cannot be vectorized: its extent " << Print(extent)

@@ -39,7 +39,7 @@ void FillRegisters(Schedule* schedule, const BlockInfo& block, const TargetInfo&
   size_t axis = RequireVectorAxis(block, loops);
   const std::string& loop = block.axes[axis].loop;
   int64_t lanes = RegisterLanes(block);
-  const int64_t* extent = ir::AsConstInt(block.axes[axis].extent);
+  std::optional<int64_t> extent = ir::AsConstInt(block.axes[axis].extent);
   if (lanes == 0) Refuse("its elements are not integers of one size, up to 32 bits");
   if (extent && *extent < lanes)
     Refuse("axis " + block.axes[axis].var.name() + " has " + std::to_string(*extent) +

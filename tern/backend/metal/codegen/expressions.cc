@@ -123,7 +123,7 @@ Code CodeGenMetal::PrintExchange(const ir::CallNode* node, const std::string& na
   std::string function = native;
   std::string type = ValueType(dtype), value = Print(node->args[0]).text;
   std::string lane = Print(node->args[1]).text;
-  const int64_t* constant = ir::AsConstInt(node->args[1]);
+  std::optional<int64_t> constant = ir::AsConstInt(node->args[1]);
   bool is_inside = has_full_groups() && constant && *constant >= 0 && *constant < 32;
   if (node->name != tir::intrinsic::kWarpShuffle && !is_inside) {
     function = "simd_shuffle";

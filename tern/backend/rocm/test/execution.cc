@@ -38,7 +38,7 @@ class Numbers {
   }
   int64_t Of(const ir::Expr& expr) const {
     ir::Expr value = arith::Analyzer().Simplify(ir::Substitute(expr, map_));
-    const int64_t* number = ir::AsConstInt(value);
+    std::optional<int64_t> number = ir::AsConstInt(value);
     TERN_CHECK(number) << "a size of the kernel is not given by its arguments";
     return *number;
   }

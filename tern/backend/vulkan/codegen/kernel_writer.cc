@@ -102,7 +102,7 @@ void KernelWriter::FindThreads() {
       int axis = node->for_kind == tir::ForKind::kThread ? tir::ThreadAxisNumber(node->thread)
                                                          : tir::kNumThreadAxes;
       if (axis < tir::kNumThreadAxesOfBlock) {
-        const int64_t* extent = ir::AsConstInt(node->extent);
+        std::optional<int64_t> extent = ir::AsConstInt(node->extent);
         is_constant = is_constant && extent;
         if (extent) extents[static_cast<size_t>(axis)] = static_cast<uint32_t>(*extent);
       }
@@ -237,7 +237,8 @@ void KernelWriter::EmitNode(const tir::LetStmtNode* node) {
 
 void KernelWriter::EmitNode(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  std::optional<int64_t> size =
+      buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   TERN_CHECK(size) << "kernel " << function_->name << " allocates " << buffer->name << ", "
                    << "whose size is not constant; memory in kernels has constant sizes";
   bool is_shared = buffer->scope == "shared";

@@ -47,7 +47,7 @@ class Counter : public tir::StmtVisitor {
     if (is_uniform && !is_lane) uniform_.insert(node->var.node());
     if (!IsLoop(node)) return Visit(node->body);
     is_uniform_ &= is_uniform;
-    const int64_t* extent = ir::AsConstInt(node->extent);
+    std::optional<int64_t> extent = ir::AsConstInt(node->extent);
     CountLoop(node, node->body, extent ? std::max<int64_t>(*extent, 0) : -1);
   }
 

@@ -132,7 +132,7 @@ void KernelWriter::FindThreads() {
       int axis = node->for_kind == tir::ForKind::kThread ? tir::ThreadAxisNumber(node->thread)
                                                          : tir::kNumThreadAxes;
       if (axis < tir::kNumThreadAxesOfBlock) {
-        const int64_t* extent = ir::AsConstInt(node->extent);
+        std::optional<int64_t> extent = ir::AsConstInt(node->extent);
         block[static_cast<size_t>(axis)] = extent ? static_cast<uint32_t>(*extent) : 0;
       }
       VisitChildren(node);
@@ -252,7 +252,8 @@ void KernelWriter::EmitNode(const tir::LetStmtNode* node) {
 
 void KernelWriter::EmitNode(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  const int64_t* size = buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : nullptr;
+  std::optional<int64_t> size =
+      buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   if (!size)
     Refuse("allocates " + buffer->name +
            ", whose size is not constant; memory in kernels has constant sizes");

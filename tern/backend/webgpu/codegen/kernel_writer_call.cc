@@ -45,7 +45,7 @@ KernelWriter::Value KernelWriter::Shift(const ir::CallNode* node) {
   Value count = count_type.bits() == 64
                     ? LowWord(node->args[1])
                     : Convert(Emit(node->args[1]), count_type, DataType::UInt(32));
-  if (const int64_t* constant = ir::AsConstInt(node->args[1]))
+  if (std::optional<int64_t> constant = ir::AsConstInt(node->args[1]))
     count = Literal(DataType::UInt(32), *constant);
   if (dtype.bits() == 64)
     return Call(is_left          ? "shift_left"

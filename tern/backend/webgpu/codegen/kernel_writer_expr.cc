@@ -56,7 +56,7 @@ bool IsDivision(NodeKind kind) {
 
 // n where the expression is 2^n, else -1.
 int PowerOfTwo(const ir::Expr& expr) {
-  const int64_t* value = expr.dtype().is_integer() ? ir::AsConstInt(expr) : nullptr;
+  std::optional<int64_t> value = expr.dtype().is_integer() ? ir::AsConstInt(expr) : std::nullopt;
   if (!value || *value <= 0 || (*value & (*value - 1)) != 0) return -1;
   return std::countr_zero(static_cast<uint64_t>(*value));
 }

@@ -32,9 +32,8 @@ Value* CodeGenNvptx::EmitCall(const ir::CallNode* node) {
 Value* CodeGenNvptx::AddressOf(const ir::BufferLoadNode* row) {
   ir::Expr element =
       ir::BufferLoadNode::Make(row->buffer, {row->indices[0].As<ir::RampNode>()->base});
-  return KernelCodeGenLLVM::EmitCall(
-      ir::CallNode::Make(tir::intrinsic::kAddressOf, {element}, DataType::Handle())
-          .As<ir::CallNode>());
+  ir::Expr address = ir::CallNode::Make(tir::intrinsic::kAddressOf, {element}, DataType::Handle());
+  return KernelCodeGenLLVM::EmitCall(address.As<ir::CallNode>());
 }
 
 Value* CodeGenNvptx::EmitMatrixLoad(const ir::CallNode* node) {
