@@ -159,15 +159,23 @@ class PrepackedCalls {
 
 }  // namespace
 
-CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
-                           const ModelOptions& options) {
+ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& options) {
   Initialize();
   auto found = module->functions.find("main");
   TERN_CHECK(found != module->functions.end() && graph::AsGraph(found->second))
       << "the module has no graph of the name main";
-  ir::IRModule simple = ir::RunPasses(module, graph::GraphPasses(), options);
-  graph::LoweredModel lowered = graph::LowerGraph(graph::AsGraph(simple->functions.at("main")),
-                                                  {options.fuse, !options.strict_math});
+  return ir::RunPasses(module, graph::GraphPasses(), options);
+}
+
+graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target& target,
+                               const ModelOptions& options) {
+  return graph::LowerGraph(graph::AsGraph(module->functions.at("main")),
+                           {options.fuse, !options.strict_math, target});
+}
+
+CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
+                           const ModelOptions& options) {
+  graph::LoweredModel lowered = LowerModel(OptimizeGraph(module, options), target, options);
   CompiledModel result{
       {}, {}, std::move(lowered.program), std::move(lowered.weights), std::move(lowered.calls)};
   ModelOptions kernels = options;

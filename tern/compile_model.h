@@ -28,7 +28,13 @@ struct CompiledModel {
   std::vector<graph::Kernel> calls;   // of kernels, in the order of the program
 };
 
-// Compiles the graph `main` of a module. The graph passes run first (graph::GraphPasses).
+// The module after the graph passes (graph::GraphPasses). Throws where it has no graph `main`.
+ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& options = {});
+// The kernels and the program of the graph `main` of such a module.
+graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target& target,
+                               const ModelOptions& options = {});
+
+// Compiles the graph `main` of a module, as it is imported.
 CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
                            const ModelOptions& options = {});
 

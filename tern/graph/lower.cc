@@ -7,8 +7,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "tern/graph/builder.h"
-#include "tern/graph/collapse_dims.h"
+#include "tern/graph/lower_group.h"
+#include "tern/graph/op.h"
 #include "tern/tir/text.h"
 
 namespace tern::graph {
@@ -17,70 +17,6 @@ namespace {
 namespace vm = runtime::vm;
 
 // ---- Kernels
-
-// A group as a function, and what a call of it passes.
-struct GroupFunction {
-  tir::PrimFunc function;
-  std::vector<Value> inputs, outputs;     // tensors, in the order of the parameters
-  std::vector<Var> scalars;               // behind them
-  std::vector<std::vector<Expr>> shapes;  // of inputs and outputs, as the function has them
-};
-
-class GroupLowering {
- public:
-  GroupLowering(const Group& group, const LowerOptions& options)
-      : group_(group), options_(options) {}
-
-  GroupFunction Run() {
-    for (size_t i = 0; i < group_.nodes.size(); ++i) AddNode(group_.nodes[i], i);
-    GroupFunction result;
-    std::vector<tir::Argument> params;
-    std::vector<ffi::Any> constants;
-    for (const auto& [value, tensor] : external_) {
-      if (!tir::IsReadBy(tensor, results_)) continue;
-      params.emplace_back(tensor);
-      result.inputs.push_back(value);
-      if (value->constant) constants.emplace_back(tensor.name());
-    }
-    params.insert(params.end(), results_.begin(), results_.end());
-    result.outputs = group_.nodes.back()->outputs;
-    result.scalars = tir::MissingScalars(params);
-    params.insert(params.end(), result.scalars.begin(), result.scalars.end());
-    ir::Attrs attrs;
-    if (options_.reassociate) attrs[tir::attr::kReassociate] = ffi::Any(true);
-    if (!constants.empty()) attrs["constants"] = ffi::Any(ffi::MakeArray(std::move(constants)));
-    Collapsed collapsed = CollapseDims(tir::MakeFunction("kernel", params, std::move(attrs)));
-    result.function = collapsed.function;
-    result.shapes = std::move(collapsed.shapes);
-    return result;
-  }
-
- private:
-  void AddNode(const Node& node, size_t number) {
-    std::vector<tir::Tensor> inputs;
-    for (const Value& input : node->inputs)
-      inputs.push_back(input ? TensorOf(input) : tir::Tensor());
-    // Names say where the value comes from, and are the same for every group of this form.
-    std::string name = node->op->name + (number ? "_" + std::to_string(number) : "");
-    results_ = ComputeNode(node, name, std::move(inputs));
-    for (size_t i = 0; i < results_.size(); ++i) internal_[node->outputs[i].get()] = results_[i];
-  }
-
-  tir::Tensor TensorOf(const Value& value) {
-    if (auto it = internal_.find(value.get()); it != internal_.end()) return it->second;
-    for (const auto& [known, tensor] : external_)
-      if (known.same(value)) return tensor;
-    std::string name = (value->constant ? "w" : "x") + std::to_string(external_.size());
-    external_.emplace_back(value, tir::Input(name, value->type.dtype, value->type.shape));
-    return external_.back().second;
-  }
-
-  const Group& group_;
-  const LowerOptions& options_;
-  std::vector<std::pair<Value, tir::Tensor>> external_;
-  std::unordered_map<const ValueNode*, tir::Tensor> internal_;
-  std::vector<tir::Tensor> results_;
-};
 
 // Functions that are the same are one, named by what they do and a hash.
 class KernelTable {
@@ -123,7 +59,7 @@ class ProgramWriter {
     AddInputs();
     std::vector<Group> groups = FuseNodes(function_, options_);
     std::vector<GroupFunction> functions;
-    for (const Group& group : groups) functions.push_back(GroupLowering(group, options_).Run());
+    for (const Group& group : groups) functions.push_back(LowerGroup(group.nodes, options_));
     ChooseOutputs(groups);
     FindLastUses(functions);
     for (size_t i = 0; i < groups.size(); ++i) Call(groups[i], functions[i], i);
@@ -352,7 +288,7 @@ class ProgramWriter {
     for (const Var& scalar : lowered.scalars)
       call.args.push_back(vm::Operand::Int(dims_.at(scalar.node())));
     Emit(std::move(call));
-    Kernel kernel{name, {}, {}};
+    Kernel kernel{name, {}, {}, group.apart};
     for (const Node& node : group.nodes) {
       kernel.ops.push_back(node->op->name);
       kernel.labels.push_back(node->label);

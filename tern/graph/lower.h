@@ -9,6 +9,7 @@
 
 #include "tern/graph/function.h"
 #include "tern/runtime/vm/program.h"
+#include "tern/target/target.h"
 #include "tern/tir/function.h"
 
 namespace tern::graph {
@@ -16,11 +17,15 @@ namespace tern::graph {
 struct LowerOptions {
   bool fuse = true;         // several nodes may be one kernel
   bool reassociate = true;  // sums in any order (--strict-math: no)
+  // Whose schedule rules decide what is fused; null: they are not asked.
+  target::Target target = {};
 };
 
 // Nodes that are one kernel: the first is what it is about, the others are its epilogue.
 struct Group {
   std::vector<Node> nodes;
+  // Why the first node, which could be an epilogue by itself, is none; "" for all others.
+  std::string apart = {};
   Value result() const { return nodes.back()->outputs[0]; }
 };
 // In an order in which they can be computed. Views are in none, nor is what nobody reads when the
@@ -31,6 +36,7 @@ struct Kernel {
   std::string name;              // of the function in `kernels`
   std::vector<std::string> ops;  // "conv", "relu"
   std::vector<std::string> labels;
+  std::string apart;  // Group::apart
 };
 
 struct LoweredModel {

@@ -40,6 +40,16 @@ struct CtsOptions {
 };
 int Cts(const CtsOptions& options);
 
+// What a model becomes on a target: kernels, rules, plans, memory.
+struct ExplainOptions {
+  std::string input, target, host;
+  std::string html;    // a page to write, or ""
+  std::string kernel;  // the one to show, or ""
+  std::vector<std::string> input_shapes, dims;
+  bool fuse = true, strict_math = false;
+};
+void Explain(const ExplainOptions& options);
+
 // What is in a compiled file or an ONNX model. Nothing of it is executed. Fails where any of it was
 // altered.
 struct InspectOptions {

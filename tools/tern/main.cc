@@ -20,6 +20,10 @@ constexpr const char* kBoundsCheckHelp = "host code checks every access against 
 
 constexpr const char* kInputShapeHelp =
     "NAME=1,3,224,224: the shape of an input of an .onnx file; -1 leaves an extent as it is";
+constexpr const char* kDimHelp = "NAME=8: an extent that the model names";
+constexpr const char* kNoFuseHelp = "of a model: every operator is a kernel";
+constexpr const char* kStrictMathHelp =
+    "of a model: sums in the order written, no fused multiply-add";
 constexpr const char* kNoDefaultHelp =
     "functions without a schedule stay as they are; by default the target's rules choose one";
 
@@ -56,10 +60,9 @@ void AddCompile(CLI::App* app) {
                       "(docs/vm.md); the output is .so or .tern");
   command->add_option("--weight", options->weights, "NAME=file.npy: a weight of the program");
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
-  command->add_option("--dim", options->dims, "NAME=8: an extent that the model names");
-  command->add_flag("!--no-fuse", options->fuse, "of a model: every operator is a kernel");
-  command->add_flag("--strict-math", options->strict_math,
-                    "of a model: sums in the order written, no fused multiply-add");
+  command->add_option("--dim", options->dims, kDimHelp);
+  command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
+  command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
@@ -95,6 +98,23 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("--trace", options->trace,
                       "of a model: write a JSON file of one run's calls, for Perfetto");
   command->callback([options, exit_code] { *exit_code = Run(*options); });
+}
+
+void AddExplain(CLI::App* app) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = app->add_subcommand(
+      "explain", "show what a model becomes on a target: kernels, schedule rules, flops, memory");
+  command->add_option("input", options->input, ".onnx or .tir file")->required();
+  command->add_option("-t,--target", options->target, kTargetHelp);
+  command->add_option("--host", options->host, kHostHelp);
+  command->add_option("--html", options->html, "write a page with all schedules and the graph");
+  command->add_option("--kernel", options->kernel,
+                      "show this one: its loops, and its schedule with the rules passed over");
+  command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
+  command->add_option("--dim", options->dims, kDimHelp);
+  command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
+  command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
+  command->callback([options] { Explain(*options); });
 }
 
 void AddInspect(CLI::App* app, int* exit_code) {
@@ -193,6 +213,7 @@ int Main(int argc, char** argv) {
   int exit_code = 0;
   AddCompile(&app);
   AddRun(&app, &exit_code);
+  AddExplain(&app);
   AddInspect(&app, &exit_code);
   AddOpt(&app);
   AddTargets(&app);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/model_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "tern/arith/analyzer.h"
+#include "tern/runtime/vm/int_value.h"
+#include "tern/tir/text.h"
+
+namespace tern {
+namespace {
+
+namespace vm = runtime::vm;
+
+bool WantsOwnRule(schedule::BlockKind kind) {
+  using schedule::BlockKind;
+  return kind == BlockKind::kMatmul || kind == BlockKind::kConvolution ||
+         kind == BlockKind::kPooling || kind == BlockKind::kReduction ||
+         kind == BlockKind::kSoftmax || kind == BlockKind::kNormalization;
+}
+
+// Rules for any block say nothing about kinds.
+bool IsGeneric(const std::string& rule) {
+  for (const schedule::Rule* known : schedule::AllRules())
+    if (known->name == rule) return known->kinds.empty();
+  return true;
+}
+
+KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& target) {
+  KernelReport report;
+  report.function = function;
+  report.work = tir::WorkOf(function);
+  schedule::ApplyDefaultSchedule(function.WithAttr(tir::attr::kTarget, target), &report.schedule);
+  std::set<std::string> wants;
+  for (const schedule::BlockInfo& block : schedule::DescribeBlocks(function))
+    if (WantsOwnRule(block.kind)) wants.insert(block.name);
+  std::set<std::string> seen;
+  for (const schedule::RuleResult& result : report.schedule.results) {
+    if (wants.contains(result.block) && IsGeneric(result.rule)) report.is_generic = true;
+    if (result.rule.empty() || !seen.insert(result.rule).second) continue;
+    report.rules += (report.rules.empty() ? "" : ", ") + result.rule;
+  }
+  if (!report.schedule.left_alone.empty()) report.is_generic = !wants.empty();
+  return report;
+}
+
+}  // namespace
+
+std::optional<MemoryReport> ReportMemory(const vm::Program& program) {
+  if (!program.dims.empty()) return std::nullopt;
+  const vm::Function& main = program.functions.front();
+  std::vector<vm::PlannedTensor> planned = vm::PlannedTensors(main, true);
+  vm::Plan plan = vm::PlanFunction(main, planned, nullptr);
+  // Calls before each instruction.
+  std::vector<size_t> calls(main.code.size() + 1, 0);
+  for (size_t i = 0; i < main.code.size(); ++i)
+    calls[i + 1] = calls[i] + (main.code[i].op == vm::Opcode::kCall);
+  MemoryReport report;
+  report.arena_bytes = plan.bytes;
+  std::map<uint32_t, uint64_t> starts, ends;  // bytes by instruction
+  for (size_t i = 0; i < planned.size(); ++i) {
+    const vm::Instruction& alloc = main.code[planned[i].allocations[0]];
+    std::vector<int64_t> shape;
+    for (const vm::IntExpr& extent : alloc.exprs) shape.push_back(vm::ValueOf(extent, nullptr));
+    uint64_t bytes = vm::TensorBytes(main.tensors[planned[i].tensor].dtype, shape.data(),
+                                     static_cast<uint32_t>(shape.size()));
+    const vm::Lifetime& lifetime = planned[i].lifetime;
+    report.items.push_back({plan.offsets[i], bytes, calls[lifetime.first],
+                            calls[std::min<size_t>(lifetime.last, main.code.size())]});
+    starts[lifetime.first] += bytes;
+    ends[lifetime.last] += bytes;
+  }
+  uint64_t live = 0;
+  for (uint32_t i = 0; i <= main.code.size(); ++i) {
+    if (auto it = starts.find(i); it != starts.end()) live += it->second;
+    report.live_bytes = std::max(report.live_bytes, live);
+    if (auto it = ends.find(i); it != ends.end()) live -= it->second;
+  }
+  return report;
+}
+
+ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& target) {
+  ModelReport report;
+  report.calls = model.calls;
+  report.num_nodes = static_cast<size_t>(model.num_nodes);
+  for (const ir::Constant& constant : model.weights) report.weight_bytes += constant->data().size();
+  std::map<std::string, size_t> numbers;
+  ir::Expr flops = 0, bytes = 0;
+  for (const graph::Kernel& call : model.calls) {
+    auto [it, is_new] = numbers.try_emplace(call.name, report.kernels.size());
+    if (is_new)
+      report.kernels.push_back(
+          ReportKernel(tir::AsPrimFunc(model.kernels->functions.at(call.name)), target));
+    report.kernel_of.push_back(it->second);
+    flops = flops + report.kernels[it->second].work.flops;
+    bytes = bytes + report.kernels[it->second].work.bytes;
+  }
+  arith::Analyzer analyzer;
+  report.work = {analyzer.Simplify(flops), analyzer.Simplify(bytes)};
+  report.memory = ReportMemory(model.program);
+  return report;
+}
+
+std::string AmountText(const ir::Expr& amount, const char* unit) {
+  std::optional<int64_t> constant = ir::AsConstInt(amount);
+  if (!constant) return tir::Print(amount) + " " + unit;
+  double value = static_cast<double>(*constant);
+  const char* prefix = "";
+  for (const char* next : {"k", "M", "G", "T", "P"}) {
+    if (value < 1000) break;
+    value /= 1000;
+    prefix = next;
+  }
+  char text[48];
+  std::snprintf(text, sizeof(text), "%.*f %s%s", *prefix && value < 100 ? 1 : 0, value, prefix,
+                unit);
+  return text;
+}
+
+}  // namespace tern

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much a function computes and moves, as roofline models count it.
+#ifndef TERN_TIR_ANALYSIS_WORK_H_
+#define TERN_TIR_ANALYSIS_WORK_H_
+
+#include "tern/tir/function.h"
+
+namespace tern::tir {
+
+// Expressions over the function's variables.
+struct Work {
+  // Arithmetic on elements: a multiplication and an addition are two, a call is one. Indices,
+  // comparisons, selections and conversions are none; of branches both count.
+  Expr flops;
+  Expr bytes;  // of the tensor parameters, each once
+};
+// Of a function as it is written. A schedule may do more, or less (Winograd).
+Work WorkOf(const PrimFunc& function);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_ANALYSIS_WORK_H_
