@@ -9,9 +9,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "tern/graph/builder.h"
 #include "tern/graph/lower_group.h"
-#include "tern/schedule/rules/block_kind.h"
+#include "tern/graph/op.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/tir/text.h"
 
@@ -20,46 +19,6 @@ namespace {
 
 // An epilogue of more operations is computed in a kernel of its own.
 constexpr size_t kMaxEpilogue = 24;
-
-// What the formulas of a node say.
-struct NodeFacts {
-  std::vector<bool> read;    // of its inputs; of the others the shape or the content was enough
-  bool elementwise = false;  // one result, each element from one of each input
-  bool chooses = false;      // one result: elements from where a condition or an index says
-};
-
-NodeFacts FactsOf(const Node& node) {
-  NodeFacts facts;
-  facts.read.resize(node->inputs.size(), false);
-  if (node->op->is_view) {
-    facts.read[0] = true;
-    return facts;
-  }
-  std::vector<tir::Tensor> inputs;
-  for (size_t i = 0; i < node->inputs.size(); ++i) {
-    const Value& input = node->inputs[i];
-    inputs.push_back(input
-                         ? tir::Input("x" + std::to_string(i), input->type.dtype, input->type.shape)
-                         : tir::Tensor());
-  }
-  std::vector<tir::Tensor> results = ComputeNode(node, "y", inputs);
-  std::vector<tir::Argument> args;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    facts.read[i] = inputs[i] && tir::IsReadBy(inputs[i], results);
-    if (facts.read[i]) args.emplace_back(inputs[i]);
-  }
-  if (results.size() != 1) return facts;
-  args.emplace_back(results[0]);
-  for (const Var& scalar : tir::MissingScalars(args)) args.emplace_back(scalar);
-  std::vector<schedule::BlockInfo> blocks = schedule::DescribeBlocks(tir::MakeFunction("f", args));
-  if (blocks.size() != 1) return facts;
-  using schedule::BlockKind;
-  BlockKind kind = blocks[0].kind;
-  facts.elementwise = kind == BlockKind::kElementwise || kind == BlockKind::kBroadcast;
-  facts.chooses =
-      kind == BlockKind::kGather || (kind == BlockKind::kInjective && blocks[0].conditional);
-  return facts;
-}
 
 // Asks the rules of the target about groups. Equal functions are asked about once.
 class RuleCheck {
@@ -97,13 +56,14 @@ class RuleCheck {
 
 class Fuser {
  public:
-  Fuser(const Function& function, const LowerOptions& options)
-      : function_(function), options_(options) {}
+  Fuser(const Function& function, const FactsMap& facts, const LowerOptions& options)
+      : function_(function), facts_(facts), options_(options) {}
 
   std::vector<Group> Run() {
     FindUses();
     for (const Node& node : function_->nodes)
-      if (facts_.contains(node.get()) && !node->op->is_view) Place(node);
+      if (auto it = facts_.find(node.get()); it != facts_.end() && it->second.views.empty())
+        Place(node);
     std::vector<Group> groups;
     RuleCheck check(options_);
     for (Group& group : groups_)
@@ -112,18 +72,14 @@ class Fuser {
   }
 
  private:
-  // From the results back: what runs, and how often each value is read then.
+  // How often each value is read.
   void FindUses() {
     for (const Value& result : function_->results) ++uses_[result.get()];
-    for (size_t i = function_->nodes.size(); i-- > 0;) {
-      const Node& node = function_->nodes[i];
-      if (std::none_of(node->outputs.begin(), node->outputs.end(),
-                       [&](const Value& output) { return uses_.contains(output.get()); }))
-        continue;
-      NodeFacts facts = FactsOf(node);
-      for (size_t k = 0; k < facts.read.size(); ++k)
-        if (facts.read[k]) ++uses_[node->inputs[k].get()];
-      facts_.emplace(node.get(), std::move(facts));
+    for (const Node& node : function_->nodes) {
+      auto facts = facts_.find(node.get());
+      if (facts == facts_.end()) continue;
+      for (size_t k = 0; k < node->inputs.size(); ++k)
+        if (facts->second.read[k]) ++uses_[node->inputs[k].get()];
     }
   }
 
@@ -210,17 +166,18 @@ class Fuser {
   }
 
   const Function& function_;
+  const FactsMap& facts_;
   const LowerOptions& options_;
   std::unordered_map<const ValueNode*, int> uses_;
-  std::unordered_map<const NodeNode*, NodeFacts> facts_;  // of the nodes that run
-  std::vector<Group> groups_;                             // those that joined a later one are empty
+  std::vector<Group> groups_;  // those that joined a later one are empty
   std::unordered_map<const ValueNode*, size_t> group_of_;
 };
 
 }  // namespace
 
-std::vector<Group> FuseNodes(const Function& function, const LowerOptions& options) {
-  return Fuser(function, options).Run();
+std::vector<Group> FuseNodes(const Function& function, const FactsMap& facts,
+                             const LowerOptions& options) {
+  return Fuser(function, facts, options).Run();
 }
 
 }  // namespace tern::graph

@@ -54,15 +54,23 @@ class ProgramWriter {
 
   LoweredModel Run() {
     model_.num_nodes = static_cast<int64_t>(function_->nodes.size());
-    for (const Node& node : function_->nodes)
-      if (node->op->is_view) viewed_[node->outputs[0].get()] = node->inputs[0];
+    FactsMap facts = FactsOfNodes(function_);
+    FindViews(facts);
     AddInputs();
-    std::vector<Group> groups = FuseNodes(function_, options_);
+    std::vector<Group> groups = FuseNodes(function_, facts, options_);
+    for (const Group& group : groups)
+      if (group.nodes.size() == 1 && group.nodes[0]->op->is_concat) PlaceConcat(group.nodes[0]);
     std::vector<GroupFunction> functions;
     for (const Group& group : groups) functions.push_back(LowerGroup(group.nodes, options_));
     ChooseOutputs(groups);
     FindLastUses(functions);
-    for (size_t i = 0; i < groups.size(); ++i) Call(groups[i], functions[i], i);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (in_place_.contains(groups[i].nodes[0].get()))
+        CopyOthers(groups[i].nodes[0]);
+      else
+        Call(groups[i], functions[i]);
+      Free(functions[i], i);
+    }
     Return();
     model_.program.functions.push_back(std::move(main_));
     model_.kernels = ir::IRModule::Make(kernels_.functions());
@@ -161,17 +169,97 @@ class ProgramWriter {
     return main_.AddTensor(type.dtype, static_cast<uint32_t>(type.rank()));
   }
 
-  // What a view is of.
-  Value RootOf(Value value) const {
-    for (auto it = viewed_.find(value.get()); it != viewed_.end(); it = viewed_.find(value.get()))
-      value = it->second;
-    return value;
+  // ---- Views
+
+  // Where the elements of a value are: in those of another one, from an offset on.
+  struct Place {
+    Value value;
+    int64_t offset = 0;
+    bool whole = true;  // all of them
+  };
+
+  void FindViews(const FactsMap& facts) {
+    for (const Node& node : function_->nodes) {
+      auto it = facts.find(node.get());
+      if (it == facts.end()) continue;
+      for (size_t i = 0; i < it->second.views.size(); ++i) {
+        const NodeFacts::View& view = it->second.views[i];
+        viewed_[node->outputs[i].get()] = {node->inputs[view.input], view.offset, view.whole};
+      }
+    }
+  }
+
+  // The value whose memory it is.
+  Place PlaceOf(const Value& value) const {
+    Place place{value};
+    for (auto it = viewed_.find(value.get()); it != viewed_.end();
+         it = viewed_.find(place.value.get())) {
+      place.value = it->second.value;
+      place.offset += it->second.offset;
+      place.whole = place.whole && it->second.whole;
+    }
+    return place;
+  }
+  Value RootOf(const Value& value) const { return PlaceOf(value).value; }
+
+  // A concat along the outermost axis that is not of extent 1: what computes an input can write it
+  // to where the result has it. An input that is given, constant, a result of the model, part of
+  // another concat, or would not be aligned there, is copied.
+  void PlaceConcat(const Node& node) {
+    const Value& result = node->outputs[0];
+    const std::vector<Expr>& shape = result->type.shape;
+    int64_t axis = node->attrs.at("axis").As<int64_t>();
+    if (axis < 0) axis += static_cast<int64_t>(shape.size());
+    for (int64_t i = 0; i < axis; ++i)
+      if (!ir::IsConst(shape[static_cast<size_t>(i)], 1)) return;
+    std::vector<Place> parts;
+    int64_t offset = 0;
+    bool places = false;
+    for (const Value& input : node->inputs) {
+      std::optional<int64_t> size = ir::AsConstInt(NumElements(input->type.shape));
+      if (!size) return;
+      parts.push_back({input, offset});
+      places = places || MayBePlaced(parts.back(), result);
+      offset += *size;
+    }
+    if (!places) return;
+    in_place_.insert(node.get());
+    ++model_.concats_in_place;
+    for (const Place& part : parts)
+      if (MayBePlaced(part, result))
+        viewed_[RootOf(part.value).get()] = {result, part.offset, false};
+      else
+        copied_[node.get()].push_back(part);
+  }
+
+  bool MayBePlaced(const Place& part, const Value& result) const {
+    Place root = PlaceOf(part.value);
+    int64_t bytes = part.offset * part.value->type.dtype.bytes();
+    return root.whole && !root.value->constant && !IsParam(root.value) &&
+           bytes % kViewAlignment == 0 && !root.value.same(result) &&
+           std::none_of(function_->results.begin(), function_->results.end(),
+                        [&](const Value& output) { return RootOf(output).same(root.value); });
+  }
+
+  // The inputs of a concat that are not where the result has them.
+  void CopyOthers(const Node& node) {
+    const Value& result = node->outputs[0];
+    AllocateRoot(result);
+    for (const Place& part : copied_[node.get()]) {
+      const std::vector<Expr>& shape = part.value->type.shape;
+      uint32_t from = TensorOf(part.value, shape);
+      Place to = PlaceOf(result);
+      uint32_t view = ViewOf(to.value, to.offset + part.offset, shape);
+      Emit({.op = vm::Opcode::kCopy,
+            .args = {vm::Operand::Tensor(from), vm::Operand::Tensor(view)}});
+    }
   }
 
   // The memory of a value, as it was allocated or given.
   struct Base {
     uint32_t tensor;
     std::vector<Expr> shape;
+    int64_t offset = 0;
   };
 
   const Base& BaseOf(const Value& root) const {
@@ -217,24 +305,28 @@ class ProgramWriter {
 
   // The value under a shape that has as many elements.
   uint32_t TensorOf(const Value& value, const std::vector<Expr>& shape) {
-    Value root = RootOf(value);
-    auto same = [&](const std::vector<Expr>& other) {
-      return shape.size() == other.size() &&
-             std::equal(shape.begin(), shape.end(), other.begin(), SameExtent);
+    Place place = PlaceOf(value);
+    return ViewOf(place.value, place.offset, shape);
+  }
+
+  uint32_t ViewOf(const Value& root, int64_t offset, const std::vector<Expr>& shape) {
+    auto same = [&](const Base& other) {
+      return offset == other.offset && shape.size() == other.shape.size() &&
+             std::equal(shape.begin(), shape.end(), other.shape.begin(), SameExtent);
     };
     for (const Base& view : views_[root.get()])
-      if (same(view.shape)) return view.tensor;
+      if (same(view)) return view.tensor;
     if (root->constant) return ConstantOf(root, shape);
     Base base = BaseOf(root);
-    if (same(base.shape)) return base.tensor;
+    if (same(base)) return base.tensor;
     uint32_t tensor = NewTensor({root->type.dtype, shape});
     vm::Instruction view{.op = vm::Opcode::kView,
                          .results = {vm::Operand::Tensor(tensor)},
                          .args = {vm::Operand::Tensor(base.tensor)},
                          .exprs = ToVm(shape)};
-    view.exprs.insert(view.exprs.begin(), vm::IntExpr::Const(0));
+    view.exprs.insert(view.exprs.begin(), vm::IntExpr::Const(offset));
     Emit(std::move(view));
-    views_[root.get()].push_back({tensor, shape});
+    views_[root.get()].push_back({tensor, shape, offset});
     return tensor;
   }
 
@@ -251,8 +343,9 @@ class ProgramWriter {
       const Value& result = function_->results[i];
       model_.program.outputs.push_back(
           {function_.OutputName(i), result->type.dtype, ToVm(result->type.shape)});
-      Value root = RootOf(result);
-      if (computed.contains(root.get())) output_of_.try_emplace(root.get(), i);
+      Place root = PlaceOf(result);
+      if (root.whole && computed.contains(root.value.get()))
+        output_of_.try_emplace(root.value.get(), i);
     }
   }
 
@@ -260,13 +353,16 @@ class ProgramWriter {
     for (size_t i = 0; i < functions.size(); ++i) {
       for (const Value& input : functions[i].inputs) last_use_[RootOf(input).get()] = i;
       // What nobody reads is freed where it is made.
-      for (const Value& output : functions[i].outputs) last_use_.try_emplace(output.get(), i);
+      for (const Value& output : functions[i].outputs) last_use_[RootOf(output).get()] = i;
     }
     for (const Value& result : function_->results)
       last_use_[RootOf(result).get()] = functions.size();
   }
 
-  void Allocate(const Value& value) {
+  // The memory that a value is computed to, where it is not there yet.
+  void AllocateRoot(const Value& computed) {
+    Value value = RootOf(computed);
+    if (bases_.contains(value.get())) return;
     auto output = output_of_.find(value.get());
     const Value& like = output == output_of_.end() ? value : function_->results[output->second];
     uint32_t tensor = NewTensor(like->type);
@@ -277,9 +373,9 @@ class ProgramWriter {
     bases_[value.get()] = {tensor, like->type.shape};
   }
 
-  void Call(const Group& group, const GroupFunction& lowered, size_t position) {
+  void Call(const Group& group, const GroupFunction& lowered) {
     std::string name = kernels_.Add(lowered.function, group);
-    for (const Value& output : lowered.outputs) Allocate(output);
+    for (const Value& output : lowered.outputs) AllocateRoot(output);
     vm::Instruction call{.op = vm::Opcode::kCall, .index = model_.program.Kernel(name)};
     size_t param = 0;
     for (const auto* values : {&lowered.inputs, &lowered.outputs})
@@ -294,7 +390,6 @@ class ProgramWriter {
       kernel.labels.push_back(node->label);
     }
     model_.calls.push_back(std::move(kernel));
-    Free(lowered, position);
   }
 
   void Free(const GroupFunction& lowered, size_t position) {
@@ -346,8 +441,10 @@ class ProgramWriter {
   KernelTable kernels_;
   vm::Function main_;
   std::unordered_map<const ir::VarNode*, uint32_t> dims_;
-  std::unordered_map<const ValueNode*, Value> viewed_;  // by a view, what it is of
-  std::unordered_map<const ValueNode*, Base> bases_;    // by root
+  std::unordered_map<const ValueNode*, Place> viewed_;              // by a view, what it is of
+  std::set<const NodeNode*> in_place_;                              // concats
+  std::unordered_map<const NodeNode*, std::vector<Place>> copied_;  // by concat, in the result
+  std::unordered_map<const ValueNode*, Base> bases_;                // by root
   std::unordered_map<const ValueNode*, std::vector<Base>> views_;
   std::unordered_map<const ValueNode*, size_t> output_of_, last_use_;
 };

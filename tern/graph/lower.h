@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tern/graph/function.h"
+#include "tern/graph/node_facts.h"
 #include "tern/runtime/vm/program.h"
 #include "tern/target/target.h"
 #include "tern/tir/function.h"
@@ -30,7 +30,8 @@ struct Group {
 };
 // In an order in which they can be computed. Views are in none, nor is what nobody reads when the
 // program runs, as the computation of shapes.
-std::vector<Group> FuseNodes(const Function& function, const LowerOptions& options);
+std::vector<Group> FuseNodes(const Function& function, const FactsMap& facts,
+                             const LowerOptions& options);
 
 struct Kernel {
   std::string name;              // of the function in `kernels`
@@ -44,8 +45,9 @@ struct LoweredModel {
   runtime::vm::Program program;
   // Of the program's constants of source kWeights, which say under which shape they are read.
   std::vector<ir::Constant> weights;
-  std::vector<Kernel> calls;  // in the order of the program
-  int64_t num_nodes = 0;      // of the graph that was lowered
+  std::vector<Kernel> calls;     // in the order of the program
+  int64_t concats_in_place = 0;  // whose inputs are written where the result has them
+  int64_t num_nodes = 0;         // of the graph that was lowered
 };
 LoweredModel LowerGraph(const Function& function, const LowerOptions& options = {});
 

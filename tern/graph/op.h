@@ -110,6 +110,8 @@ struct Op {
   std::function<std::vector<Value>(Builder&, const Node&)> expand;
   // The result is the first input's elements in the same order: only the shape is another.
   bool is_view = false;
+  // The result is the inputs one behind another along the axis that the attribute `axis` says.
+  bool is_concat = false;
 
   size_t min_inputs() const;
   size_t max_inputs() const;

@@ -478,7 +478,8 @@ void RegisterMoves() {
               .summary = "the inputs one behind the other along an axis",
               .inputs = {"x..."},
               .attrs = {{"axis", AttrKind::kInt, {}, true}},
-              .compute = Concat});
+              .compute = Concat,
+              .is_concat = true});
   RegisterOp({.name = "split",
               .summary = "parts of x along an axis, of given sizes or equal ones",
               .inputs = {"x", "split?"},

@@ -37,6 +37,11 @@ class Count : public StmtVisitor {
   }
   void Visit(const Expr& expr) override {
     if (expr.As<ir::BufferLoadNode>()) return;  // indices
+    if (const auto* select = expr.As<ir::SelectNode>()) {
+      Visit(select->true_value);
+      Visit(select->false_value);
+      return;
+    }
     switch (expr->kind) {
 #define TERN_CASE(name) case NodeKind::k##name:
       TERN_ARITHMETIC_NODES(TERN_CASE)
