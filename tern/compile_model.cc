@@ -173,9 +173,8 @@ graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target&
                            {options.fuse, !options.strict_math, target});
 }
 
-CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
-                           const ModelOptions& options) {
-  graph::LoweredModel lowered = LowerModel(OptimizeGraph(module, options), target, options);
+CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& target,
+                             const ModelOptions& options) {
   CompiledModel result{
       {}, {}, std::move(lowered.program), std::move(lowered.weights), std::move(lowered.calls)};
   ModelOptions kernels = options;
@@ -185,6 +184,12 @@ CompiledModel CompileModel(const ir::IRModule& module, const target::Target& tar
   PrepackedCalls(&result.program, prepacked).Run();
   result.module = Compile(prepacked, kernels);
   return result;
+}
+
+CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
+                           const ModelOptions& options) {
+  return CompileLowered(LowerModel(OptimizeGraph(module, options), target, options), target,
+                        options);
 }
 
 std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model) {

@@ -34,7 +34,9 @@ ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& optio
 graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target& target,
                                const ModelOptions& options = {});
 
-// Compiles the graph `main` of a module, as it is imported.
+CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& target,
+                             const ModelOptions& options = {});
+// All of it: compiles the graph `main` of a module, as it is imported.
 CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
                            const ModelOptions& options = {});
 

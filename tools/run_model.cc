@@ -144,6 +144,11 @@ bool PrintChecks(const ModelRunOptions& options, const runtime::FunctionInfo& in
 
 }  // namespace
 
+std::vector<Tensor> MakeModelInputs(const Program& program, const runtime::RunOptions& options) {
+  std::map<std::string, int64_t> dims;
+  return MakeInputs(Describe("model", program), program.inputs.size(), options, &dims);
+}
+
 bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options) {
   return RunModel(std::filesystem::path(artifact.path()).stem().string(),
                   runtime::vm::LoadModel(artifact), options);

@@ -30,6 +30,10 @@ bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options)
 bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::Model>& model,
               const ModelRunOptions& options);
 
+// The inputs of a model, in their order: as given, else random.
+std::vector<runtime::Tensor> MakeModelInputs(const runtime::vm::Program& program,
+                                             const runtime::RunOptions& options);
+
 }  // namespace tern::tools
 
 #endif  // TOOLS_RUN_MODEL_H_

@@ -384,11 +384,12 @@ class ProgramWriter {
     for (const Var& scalar : lowered.scalars)
       call.args.push_back(vm::Operand::Int(dims_.at(scalar.node())));
     Emit(std::move(call));
-    Kernel kernel{name, {}, {}, group.apart};
+    Kernel kernel{name, {}, {}, group.apart, {}};
     for (const Node& node : group.nodes) {
       kernel.ops.push_back(node->op->name);
       kernel.labels.push_back(node->label);
     }
+    for (const Value& output : lowered.outputs) kernel.results.push_back(output->name);
     model_.calls.push_back(std::move(kernel));
   }
 

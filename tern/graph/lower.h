@@ -37,7 +37,8 @@ struct Kernel {
   std::string name;              // of the function in `kernels`
   std::vector<std::string> ops;  // "conv", "relu"
   std::vector<std::string> labels;
-  std::string apart;  // Group::apart
+  std::string apart;                 // Group::apart
+  std::vector<std::string> results;  // names of the values that it computes
 };
 
 struct LoweredModel {

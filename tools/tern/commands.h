@@ -40,6 +40,17 @@ struct CtsOptions {
 };
 int Cts(const CtsOptions& options);
 
+// Where the values of a compiled model first differ from a reference.
+struct DebugOptions {
+  std::string input, target, host;
+  std::string against = "reference";  // or "onnx-outputs", or a folder
+  std::string dump;                   // a folder for all values, or ""
+  std::vector<std::string> inputs, input_shapes, dims;
+  double tolerance = 1e-3;
+  uint64_t seed = 0;
+};
+int Debug(const DebugOptions& options);
+
 // What a model becomes on a target: kernels, rules, plans, memory.
 struct ExplainOptions {
   std::string input, target, host;

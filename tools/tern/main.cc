@@ -100,6 +100,28 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 
+void AddDebug(CLI::App* app, int* exit_code) {
+  auto options = std::make_shared<DebugOptions>();
+  CLI::App* command = app->add_subcommand(
+      "debug", "find the first value of a compiled model that differs from a reference");
+  command->add_option("input", options->input, ".onnx or .tir file")->required();
+  command->add_option("-t,--target", options->target, kTargetHelp);
+  command->add_option("--host", options->host, kHostHelp);
+  command->add_option("--against", options->against,
+                      "reference (every operator by itself, without schedules, on the host; the "
+                      "default), onnx-outputs (the folder test_data_set_0 beside the model), or a "
+                      "folder of NAME.npy and NAME.pb");
+  command->add_option("--input", options->inputs,
+                      "NAME=file.npy|random|ones|zeros (default: random)");
+  command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
+  command->add_option("--dim", options->dims, kDimHelp);
+  command->add_option("--tolerance", options->tolerance,
+                      "largest error, relative to the value above 1 (default: 0.001)");
+  command->add_option("--dump", options->dump, "write every value to this folder, as .npy");
+  command->add_option("--seed", options->seed, "of the random inputs");
+  command->callback([options, exit_code] { *exit_code = Debug(*options); });
+}
+
 void AddExplain(CLI::App* app) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app->add_subcommand(
@@ -213,6 +235,7 @@ int Main(int argc, char** argv) {
   int exit_code = 0;
   AddCompile(&app);
   AddRun(&app, &exit_code);
+  AddDebug(&app, &exit_code);
   AddExplain(&app);
   AddInspect(&app, &exit_code);
   AddOpt(&app);

@@ -143,14 +143,9 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   return right;
 }
 
-// Models are compiled after their inputs were seen, so that all extents are known.
 std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options) {
-  frontend::onnx::ImportOptions import = ParseImportOptions(options.input_shapes, options.dims);
-  for (const std::string& text : options.inputs) {
-    auto [name, value] = SplitAssignment("--input", text);
-    if (value.ends_with(".npy") && !import.input_shapes.contains(name))
-      import.input_shapes[name] = runtime::ReadNpy(value)->shape();
-  }
+  frontend::onnx::ImportOptions import =
+      ImportOptionsFor(options.input_shapes, options.dims, options.inputs);
   target::Target target = options.target.empty()
                               ? target::Target::DefaultHost()
                               : target::Target::Parse(options.target, options.host);

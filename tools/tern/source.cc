@@ -6,6 +6,7 @@
 #include "tern/compile.h"
 #include "tern/frontend/onnx/reader.h"
 #include "tern/graph/function.h"
+#include "tern/runtime/npy.h"
 #include "tern/tir/text.h"
 #include "tools/run_report.h"
 
@@ -33,6 +34,18 @@ frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>&
   for (const std::string& text : dims) {
     auto [name, extent] = SplitAssignment("--dim", text);
     options.dims[name] = ParseInteger("--dim", extent);
+  }
+  return options;
+}
+
+frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& input_shapes,
+                                               const std::vector<std::string>& dims,
+                                               const std::vector<std::string>& inputs) {
+  frontend::onnx::ImportOptions options = ParseImportOptions(input_shapes, dims);
+  for (const std::string& text : inputs) {
+    auto [name, value] = SplitAssignment("--input", text);
+    if (value.ends_with(".npy") && !options.input_shapes.contains(name))
+      options.input_shapes[name] = runtime::ReadNpy(value)->shape();
   }
   return options;
 }

@@ -17,6 +17,11 @@ ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOpt
 // NAME=1,3,224,224 and NAME=8, as the command line has them.
 frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
                                                  const std::vector<std::string>& dims);
+// The same, with the shapes of NAME=file.npy where no other is given: models are compiled after
+// their inputs were seen, so that all extents are known.
+frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& input_shapes,
+                                               const std::vector<std::string>& dims,
+                                               const std::vector<std::string>& inputs);
 // Whether it is compiled as a model: it has a graph `main`.
 bool IsModel(const ir::IRModule& module);
 
