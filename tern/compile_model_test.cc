@@ -11,6 +11,7 @@
 #include "tern/frontend/onnx/reader.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/runner.h"
+#include "tern/runtime/test_data/test_environment.h"
 #include "tern/runtime/vm/session.h"
 #include "tern/tir/text.h"
 
@@ -135,6 +136,117 @@ graph main(x: float32[2, 3]) {
     EXPECT_EQ(results[4].as<float>()[i], x.as<float>()[i]);
   }
   EXPECT_EQ(results[3].as<float>()[299], 2);
+}
+
+// What a model of a graph computes for x = 0, 1, 2, ...
+std::vector<runtime::Tensor> RunText(const char* text, const std::vector<int64_t>& shape,
+                                     CompiledModel* compiled = nullptr) {
+  Initialize();
+  CompiledModel model =
+      CompileModel(tir::ParseModule("t.tir", text), target::Target::DefaultHost());
+  if (compiled) *compiled = model;
+  runtime::Tensor x = runtime::Tensor::Empty(shape, DataType::Float(32));
+  for (int64_t i = 0; i < x->num_elements(); ++i) x.as<float>()[i] = static_cast<float>(i);
+  vm::Session session(LoadModel(model), {.poison_memory = true});
+  session.Run({x});
+  return session.Run({x});
+}
+
+int CountOf(const CompiledModel& model, vm::Opcode op) {
+  const std::vector<vm::Instruction>& code = model.program.functions[0].code;
+  return static_cast<int>(std::count_if(code.begin(), code.end(),
+                                        [&](const vm::Instruction& one) { return one.op == op; }));
+}
+
+// Both concats are written by those who compute their inputs; what is given, read twice or a result
+// is copied.
+TEST(CompileModel, ConcatsAreWrittenInPlace) {
+  CompiledModel model;
+  std::vector<runtime::Tensor> results = RunText(R"(
+graph main(x: float32[1, 16]) {
+  a = neg(x)
+  b = add(x, x)
+  c = concat(a, b) {axis = 1}
+  d = mul(x, x)
+  e = concat(c, x, d, b, a) {axis = 1}
+  y = neg(e)
+  return y, d, e
+}
+)",
+                                                 {1, 16}, &model);
+  EXPECT_EQ(model.calls.size(), 4u);                // neg, add, mul, neg
+  EXPECT_EQ(CountOf(model, vm::Opcode::kCopy), 4);  // x, d, b and a into e
+  for (int64_t i = 0; i < 16; ++i) {
+    auto x = static_cast<float>(i);
+    const float expected[] = {-x, 2 * x, x, x * x, 2 * x, -x};
+    for (int64_t part = 0; part < 6; ++part) {
+      EXPECT_EQ(results[0].as<float>()[part * 16 + i], -expected[part]) << part << ", " << i;
+      EXPECT_EQ(results[2].as<float>()[part * 16 + i], expected[part]) << part << ", " << i;
+    }
+    EXPECT_EQ(results[1].as<float>()[i], x * x);
+  }
+}
+
+// Where a part would not be aligned, and where parts are not contiguous, a kernel copies.
+TEST(CompileModel, OtherConcatsAreKernels) {
+  CompiledModel model;
+  std::vector<runtime::Tensor> results = RunText(R"(
+graph main(x: float32[2, 3]) {
+  a = neg(x)
+  b = add(x, x)
+  y = concat(a, b) {axis = 1}
+  return y
+}
+)",
+                                                 {2, 3}, &model);
+  EXPECT_EQ(model.calls.size(), 3u);
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 3; ++j) {
+      auto x = static_cast<float>(i * 3 + j);
+      EXPECT_EQ(results[0].as<float>()[i * 6 + j], -x);
+      EXPECT_EQ(results[0].as<float>()[i * 6 + 3 + j], 2 * x);
+    }
+}
+
+TEST(CompileModel, PartsWithoutGapsAreViews) {
+  CompiledModel model;
+  std::vector<runtime::Tensor> results = RunText(R"(
+constant sizes: int64[3] = [1, 2, 1]
+graph main(x: float32[4, 32]) {
+  y = neg(x)
+  a, b, c = split(y, sizes) {axis = 0}
+  r = relu(b)
+  s = add(a, c)
+  return r, s, b
+}
+)",
+                                                 {4, 32}, &model);
+  EXPECT_EQ(model.calls.size(), 3u);  // neg, relu, add
+  for (int64_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(results[0].as<float>()[i], 0);
+    EXPECT_EQ(results[2].as<float>()[i], -static_cast<float>(i + 32));
+  }
+  for (int64_t i = 0; i < 32; ++i)
+    EXPECT_EQ(results[1].as<float>()[i], -static_cast<float>(i + i + 96));
+}
+
+TEST(CompileModel, DynamicExtentsThatMustBeEqualAreChecked) {
+  constexpr const char* kText = R"(
+constant table: float32[5, 4] = splat(1)
+constant zero: int64[1] = [0]
+constant one: int64[1] = [1]
+graph main(x: float32[n, 4]) {
+  s = shape(x)
+  n_1 = slice(s, zero, one)
+  t = slice(table, zero, n_1)
+  y = add(x, t)
+  return y
+}
+)";
+  for (int64_t n : {1, 3, 5}) EXPECT_EQ(RunText(kText, {n, 4})[0]->shape()[0], n);
+  std::string error = runtime::ErrorOf([&] { RunText(kText, {6, 4}); });
+  EXPECT_NE(error.find("shapes cannot be broadcast to one"), std::string::npos) << error;
+  EXPECT_NE(error.find("here n = 6"), std::string::npos) << error;
 }
 
 TEST(CompileModel, ShapesCanBeGiven) {

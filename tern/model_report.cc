@@ -23,25 +23,25 @@ bool WantsOwnRule(schedule::BlockKind kind) {
          kind == BlockKind::kSoftmax || kind == BlockKind::kNormalization;
 }
 
-// Rules for any block say nothing about kinds.
-bool IsGeneric(const std::string& rule) {
-  for (const schedule::Rule* known : schedule::AllRules())
-    if (known->name == rule) return known->kinds.empty();
-  return true;
+const schedule::Rule* FindRule(const std::string& name) {
+  for (const schedule::Rule* rule : schedule::AllRules())
+    if (rule->name == name) return rule;
+  return nullptr;
 }
 
 KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& target) {
   KernelReport report;
   report.function = function;
-  report.work = tir::WorkOf(function);
   schedule::ApplyDefaultSchedule(function.WithAttr(tir::attr::kTarget, target), &report.schedule);
   std::set<std::string> wants;
   for (const schedule::BlockInfo& block : schedule::DescribeBlocks(function))
     if (WantsOwnRule(block.kind)) wants.insert(block.name);
   std::set<std::string> seen;
   for (const schedule::RuleResult& result : report.schedule.results) {
-    if (wants.contains(result.block) && IsGeneric(result.rule)) report.is_generic = true;
-    if (result.rule.empty() || !seen.insert(result.rule).second) continue;
+    const schedule::Rule* rule = FindRule(result.rule);
+    // Rules for any block name no kinds.
+    if (wants.contains(result.block) && (!rule || rule->kinds.empty())) report.is_generic = true;
+    if (!rule || !seen.insert(result.rule).second) continue;
     report.rules += (report.rules.empty() ? "" : ", ") + result.rule;
   }
   if (!report.schedule.left_alone.empty()) report.is_generic = !wants.empty();
@@ -96,8 +96,8 @@ ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& 
       report.kernels.push_back(
           ReportKernel(tir::AsPrimFunc(model.kernels->functions.at(call.name)), target));
     report.kernel_of.push_back(it->second);
-    flops = flops + report.kernels[it->second].work.flops;
-    bytes = bytes + report.kernels[it->second].work.bytes;
+    flops = flops + call.work.flops;
+    bytes = bytes + call.work.bytes;
   }
   arith::Analyzer analyzer;
   report.work = {analyzer.Simplify(flops), analyzer.Simplify(bytes)};

@@ -12,15 +12,14 @@
 #include "tern/graph/lower.h"
 #include "tern/runtime/vm/plan.h"
 #include "tern/schedule/rules/default_schedules.h"
-#include "tern/tir/analysis/work.h"
 
 namespace tern {
 
 struct KernelReport {
   tir::PrimFunc function;  // as it is before it is scheduled
   schedule::Explanation schedule;
-  tir::Work work;  // of one call
-  // "winograd, vectorize_elementwise": those that scheduled its blocks, each once.
+  // "winograd, vectorize_elementwise": those that scheduled its blocks, each once. Inlining is
+  // none.
   std::string rules;
   // It has a matmul, convolution, pooling or reduction that no rule for such blocks took.
   bool is_generic = false;

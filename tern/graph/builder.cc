@@ -101,14 +101,16 @@ void CheckInputs(const Op& op, const std::vector<Value>& inputs) {
 }
 
 std::vector<tir::Tensor> Compute(const Op& op, const std::string& name, const ir::Attrs& attrs,
-                                 const std::vector<Value>& values,
-                                 std::vector<tir::Tensor> tensors) {
+                                 const std::vector<Value>& values, std::vector<tir::Tensor> tensors,
+                                 std::vector<Requirement>* requirements = nullptr) {
   std::vector<Call::Input> inputs;
   for (size_t i = 0; i < values.size(); ++i)
     inputs.push_back(
         {std::move(tensors[i]), values[i] && values[i]->content ? &*values[i]->content : nullptr});
   Call call(op, name, std::move(inputs), attrs);
-  return op.compute(call);
+  std::vector<tir::Tensor> results = op.compute(call);
+  if (requirements) *requirements = call.requirements();
+  return results;
 }
 
 // The elements of results, where those of all inputs are known or do not matter.
@@ -261,6 +263,18 @@ std::vector<tir::Tensor> ComputeNode(const Node& node, const std::string& name,
   return WithContext("in " + node->str(), [&] {
     return Compute(*node->op, name, node->attrs, node->inputs, std::move(inputs));
   });
+}
+
+std::vector<Requirement> RequirementsOf(const Node& node) {
+  std::vector<tir::Tensor> inputs;
+  for (const Value& input : node->inputs)
+    inputs.push_back(input ? tir::Input(input->name, input->type.dtype, input->type.shape)
+                           : tir::Tensor());
+  std::vector<Requirement> requirements;
+  Compute(*node->op, "y", node->attrs, node->inputs, std::move(inputs), &requirements);
+  for (Requirement& requirement : requirements)
+    requirement.what = node->str() + ": " + requirement.what;
+  return requirements;
 }
 
 Value Rewriter::Map(const Value& value) {

@@ -59,6 +59,9 @@ class Builder {
 std::vector<tir::Tensor> ComputeNode(const Node& node, const std::string& name,
                                      std::vector<tir::Tensor> inputs);
 
+// What must hold of dynamic extents for the node, with the node's name in the text.
+std::vector<Requirement> RequirementsOf(const Node& node);
+
 // Copies a graph, node by node. `rewrite` gives the results of a node in the new graph, for inputs
 // of the new graph; the default copies it.
 class Rewriter {

@@ -7,8 +7,12 @@
 #include <set>
 #include <unordered_map>
 
+#include "tern/arith/analyzer.h"
+#include "tern/graph/builder.h"
 #include "tern/graph/lower_group.h"
 #include "tern/graph/op.h"
+#include "tern/ir/mutator.h"
+#include "tern/ir/visitor.h"
 #include "tern/tir/text.h"
 
 namespace tern::graph {
@@ -57,6 +61,7 @@ class ProgramWriter {
     FactsMap facts = FactsOfNodes(function_);
     FindViews(facts);
     AddInputs();
+    AddChecks(facts);
     std::vector<Group> groups = FuseNodes(function_, facts, options_);
     for (const Group& group : groups)
       if (group.nodes.size() == 1 && group.nodes[0]->op->is_concat) PlaceConcat(group.nodes[0]);
@@ -163,6 +168,35 @@ class ProgramWriter {
       model_.program.inputs.push_back({function_.InputName(i), type.dtype, ToVm(type.shape)});
       bases_[function_->params[i].get()] = {NewTensor(type), type.shape};
     }
+  }
+
+  // Of extents, which are all known from the inputs: before anything is computed.
+  void AddChecks(const FactsMap& facts) {
+    std::set<std::string> known;
+    for (const Node& node : function_->nodes) {
+      if (!facts.contains(node.get())) continue;
+      for (const Requirement& requirement : RequirementsOf(node))
+        if (known.insert(tir::Print(requirement.condition)).second) AddCheck(requirement);
+    }
+  }
+
+  void AddCheck(const Requirement& requirement) {
+    vm::Instruction check{
+        .op = vm::Opcode::kCheck, .exprs = {ToVm(requirement.condition)}, .text = requirement.what};
+    // "{}" stands for a value.
+    for (size_t at = 0; (at = check.text.find("{}", at)) != std::string::npos;)
+      check.text.insert(at + 1, " ");
+    for (const Value& param : function_->params)
+      for (const Expr& extent : param->type.shape) {
+        const auto* var = extent.As<ir::VarNode>();
+        if (!var || !ir::UsesVar(requirement.condition, var)) continue;
+        vm::IntExpr dim = ToVm(extent);
+        if (std::find(check.exprs.begin() + 1, check.exprs.end(), dim) != check.exprs.end())
+          continue;
+        check.text += (check.exprs.size() == 1 ? "; here " : ", ") + var->name + " = {}";
+        check.exprs.push_back(std::move(dim));
+      }
+    Emit(std::move(check));
   }
 
   uint32_t NewTensor(const TensorType& type) {
@@ -384,13 +418,26 @@ class ProgramWriter {
     for (const Var& scalar : lowered.scalars)
       call.args.push_back(vm::Operand::Int(dims_.at(scalar.node())));
     Emit(std::move(call));
-    Kernel kernel{name, {}, {}, group.apart, {}};
+    Kernel kernel{name, {}, {}, group.apart, {}, WorkOfCall(lowered)};
     for (const Node& node : group.nodes) {
       kernel.ops.push_back(node->op->name);
       kernel.labels.push_back(node->label);
     }
     for (const Value& output : lowered.outputs) kernel.results.push_back(output->name);
     model_.calls.push_back(std::move(kernel));
+  }
+
+  // The function has collapsed dims, whose extents are known here.
+  static tir::Work WorkOfCall(const GroupFunction& lowered) {
+    tir::Work work = tir::WorkOf(lowered.function);
+    ir::VarMap extents;
+    for (size_t i = 0; i < lowered.shapes.size(); ++i)
+      for (size_t d = 0; d < lowered.shapes[i].size(); ++d)
+        if (const auto* var = lowered.function->params[i].buffer->shape[d].As<ir::VarNode>())
+          extents[var] = lowered.shapes[i][d];
+    arith::Analyzer analyzer;
+    return {analyzer.Simplify(ir::Substitute(work.flops, extents)),
+            analyzer.Simplify(ir::Substitute(work.bytes, extents))};
   }
 
   void Free(const GroupFunction& lowered, size_t position) {

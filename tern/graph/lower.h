@@ -10,6 +10,7 @@
 #include "tern/graph/node_facts.h"
 #include "tern/runtime/vm/program.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/work.h"
 #include "tern/tir/function.h"
 
 namespace tern::graph {
@@ -39,6 +40,10 @@ struct Kernel {
   std::vector<std::string> labels;
   std::string apart;                 // Group::apart
   std::vector<std::string> results;  // names of the values that it computes
+  tir::Work work;                    // over the graph's dims
+
+  // Of the first node: what the model calls it, or else its result.
+  const std::string& label() const { return labels[0].empty() ? results[0] : labels[0]; }
 };
 
 struct LoweredModel {

@@ -202,28 +202,38 @@ Expr BroadcastExtent(const Expr& a, const Expr& b) {
   return tir::Max(a, b);
 }
 
-bool CannotBroadcast(const Expr& a, const Expr& b) {
-  std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
-  return x && y && *x != *y && *x != 1 && *y != 1;
-}
-
 }  // namespace
 
-std::vector<Expr> BroadcastShapes(const std::vector<std::vector<Expr>>& shapes) {
+void Call::Require(const Expr& condition, const std::string& what) const {
+  Expr simple = arith::Analyzer().Simplify(Simplified(condition));
+  if (ir::IsConst(simple, 1)) return;
+  if (ir::IsConst(simple, 0)) TERN_THROW(ValueError) << what;
+  requirements_.push_back({simple, what});
+}
+
+void Call::RequireEqual(const Expr& a, const Expr& b, const std::string& what) const {
+  if (SameExtent(a, b)) return;
+  Require(a == b, what + " has to be the same: " + tir::Print(a) + " and " + tir::Print(b));
+}
+
+std::vector<Expr> Call::BroadcastShapes(const std::vector<std::vector<Expr>>& shapes) const {
   std::vector<Expr> result;
   for (const std::vector<Expr>& shape : shapes) {
     if (shape.size() > result.size())
       result.insert(result.begin(), shape.size() - result.size(), Expr(1));
     size_t ahead = result.size() - shape.size();
-    for (size_t i = 0; i < shape.size(); ++i) {
-      if (CannotBroadcast(result[ahead + i], shape[i])) {
-        std::vector<std::string> texts;
-        for (const std::vector<Expr>& one : shapes) texts.push_back(ShapeText(one));
-        TERN_THROW(ValueError) << "shapes cannot be broadcast to one: " << ffi::Join(texts);
-      }
+    for (size_t i = 0; i < shape.size(); ++i)
       result[ahead + i] = BroadcastExtent(result[ahead + i], shape[i]);
-    }
   }
+  std::vector<std::string> texts;
+  for (const std::vector<Expr>& one : shapes) texts.push_back(ShapeText(one));
+  for (const std::vector<Expr>& shape : shapes)
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const Expr& extent = result[result.size() - shape.size() + i];
+      if (!IsOne(shape[i]) && !SameExtent(shape[i], extent))
+        Require(shape[i] == Expr(1) || shape[i] == extent,
+                "shapes cannot be broadcast to one: " + ffi::Join(texts));
+    }
   return result;
 }
 

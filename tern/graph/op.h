@@ -34,6 +34,12 @@ struct AttrSpec {
   bool required = false;
 };
 
+// A condition on dynamic extents without which a node reads what is not there.
+struct Requirement {
+  Expr condition;
+  std::string what;  // "extents tokens and 64 are equal, or one of them is 1"
+};
+
 // One use of an operator, as its definition sees it.
 class Call {
  public:
@@ -78,6 +84,16 @@ class Call {
   int64_t Axis(std::string_view name, int64_t rank) const { return AxisOf(Int(name), rank); }
   int64_t AxisOf(int64_t axis, int64_t rank) const;
 
+  // ---- What must hold of extents. What is known to be wrong is an error at once; what is not
+  // known when compiling is checked when the model runs.
+  void Require(const Expr& condition, const std::string& what) const;
+  // `what` says of what they are extents: "K of both operands".
+  void RequireEqual(const Expr& a, const Expr& b, const std::string& what) const;
+  // One shape to which all can be broadcast, from the last axis on. Extents of which nothing is
+  // known may be 1: the result is their maximum.
+  std::vector<Expr> BroadcastShapes(const std::vector<std::vector<Expr>>& shapes) const;
+  const std::vector<Requirement>& requirements() const { return requirements_; }
+
   // ---- Results
   // Element by element, of inputs that are broadcast to one shape as numpy does.
   template <class F>
@@ -96,6 +112,7 @@ class Call {
   std::string name_;
   std::vector<Input> inputs_;
   const ir::Attrs& attrs_;
+  mutable std::vector<Requirement> requirements_;
 };
 
 struct Op {
@@ -126,9 +143,6 @@ std::vector<const Op*> AllOps();
 
 // ---- Shapes, for definitions
 
-// One shape to which all can be broadcast, from the last axis on. Extents of which nothing is known
-// may be 1: the result is their maximum. Throws where constants do not fit.
-std::vector<Expr> BroadcastShapes(const std::vector<std::vector<Expr>>& shapes);
 // The element of a tensor at indices of a shape that it is broadcast to.
 Expr BroadcastLoad(const tir::Tensor& tensor, const std::vector<Expr>& indices,
                    const std::vector<Expr>& shape);

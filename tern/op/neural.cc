@@ -31,12 +31,7 @@ Exprs Indices(const Vars& axes) { return {axes.begin(), axes.end()}; }
 
 // ---- Matmul
 
-void CheckDepth(const Expr& a, const Expr& b) {
-  std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
-  if (x && y && *x != *y)
-    TERN_THROW(ValueError) << "K is " << *x << " in the first operand and " << *y
-                           << " in the second";
-}
+constexpr const char* kDepth = "K of both operands";
 
 // Matrices are the last two axes; the axes before are broadcast. A vector is one row of A, or one
 // column of B, and is no axis of the result.
@@ -45,11 +40,11 @@ Tensors MatMul(Call& c) {
   TERN_CHECK(a.rank() > 0 && b.rank() > 0) << "a scalar cannot be multiplied";
   bool row = a.rank() == 1, column = b.rank() == 1;
   Expr depth = a.shape().back();
-  CheckDepth(depth, b.shape()[b.rank() - (column ? 1 : 2)]);
+  c.RequireEqual(depth, b.shape()[b.rank() - (column ? 1 : 2)], kDepth);
   auto batch_of = [](const Tensor& x) {
     return x.rank() < 2 ? Exprs() : Exprs(x.shape().begin(), x.shape().end() - 2);
   };
-  Exprs batch = graph::BroadcastShapes({batch_of(a), batch_of(b)}), shape = batch;
+  Exprs batch = c.BroadcastShapes({batch_of(a), batch_of(b)}), shape = batch;
   if (!row) shape.push_back(a.shape()[a.rank() - 2]);
   if (!column) shape.push_back(b.shape().back());
   return {Compute(c.name(), shape, [&](const Vars& axes) {
@@ -82,7 +77,7 @@ Tensors Gemm(Call& c) {
   TERN_CHECK(a.rank() == 2 && b.rank() == 2) << "operands A and B are matrices";
   size_t ta = c.Flag("transA") ? 1 : 0, tb = c.Flag("transB") ? 1 : 0;
   Expr depth = a.shape()[1 - ta];
-  CheckDepth(depth, b.shape()[tb]);
+  c.RequireEqual(depth, b.shape()[tb], kDepth);
   Exprs shape{a.shape()[ta], b.shape()[1 - tb]};
   double alpha = c.Float("alpha"), beta = c.Float("beta");
   bool plain = alpha == 1 && (!c.has(2) || beta == 0);
@@ -212,10 +207,14 @@ Tensors Conv(Call& c) {
   Windows w = WindowsOf(c, kernel, /*ceil_mode=*/false);
   int64_t group = c.Int("group"), channels = StaticExtent(weights.shape()[1], "the channels");
   int64_t outputs = StaticExtent(weights.shape()[0], "the number of output channels");
-  std::optional<int64_t> in = ir::AsConstInt(x.shape()[1]);
-  TERN_CHECK(group > 0 && outputs % group == 0 && (!in || *in == channels * group))
-      << "the input has " << tir::Print(x.shape()[1]) << " channels, the weights " << channels
-      << " for each of " << group << " groups, and " << outputs << " outputs";
+  TERN_CHECK(group > 0 && outputs % group == 0)
+      << outputs << " output channels are not " << group << " equal groups";
+  c.Require(x.shape()[1] == Expr(channels * group),
+            "the input has " + tir::Print(x.shape()[1]) + " channels, the weights " +
+                std::to_string(channels) + " for each of " + std::to_string(group) +
+                " groups, and " + std::to_string(outputs) + " outputs");
+  if (c.has(2))
+    c.RequireEqual(graph::NumElements(c.shape(2)), outputs, "the number of biases and outputs");
   Exprs shape{x.shape()[0], outputs};
   shape.insert(shape.end(), w.out.begin(), w.out.end());
   Tensor sums = Compute(c.has(2) ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {

@@ -78,11 +78,10 @@ Tensors Reshape(Call& c) {
     if (!ir::IsConst(want, 0)) shape[*rest] = Simplified(ir::FloorDiv(have, want));
     want = graph::NumElements(shape);
   }
-  std::optional<int64_t> a = ir::AsConstInt(have), b = ir::AsConstInt(want);
-  if (a && b && *a != *b)
-    TERN_THROW(ValueError) << "a tensor of shape " << graph::ShapeText(from) << " has " << *a
-                           << " elements, and one of shape " << graph::ShapeText(shape) << " "
-                           << *b;
+  if (!graph::SameExtent(have, want))
+    c.Require(have == want, "a tensor of shape " + graph::ShapeText(from) + " has " +
+                                tir::Print(have) + " elements, and one of shape " +
+                                graph::ShapeText(shape) + " " + tir::Print(want));
   return Reshaped(c, shape);
 }
 
@@ -108,8 +107,8 @@ Tensors Squeeze(Call& c) {
     if (!std::binary_search(axes.begin(), axes.end(), i))
       shape.push_back(extent);
     else
-      TERN_CHECK(!ir::AsConstInt(extent) || ir::IsConst(extent, 1))
-          << "axis " << i << " has an extent of " << tir::Print(extent) << ", not 1";
+      c.Require(extent == Expr(1), "axis " + std::to_string(i) + " has an extent of " +
+                                       tir::Print(extent) + ", not 1");
   }
   return Reshaped(c, shape);
 }
@@ -256,11 +255,9 @@ Tensors Concat(Call& c) {
       TERN_THROW(TypeError) << "inputs of one type and rank are expected, not "
                             << inputs[0].dtype().str() << graph::ShapeText(shape) << " and "
                             << input.dtype().str() << graph::ShapeText(input.shape());
-    for (size_t i = 0; i < shape.size(); ++i) {
-      std::optional<int64_t> a = ir::AsConstInt(shape[i]), b = ir::AsConstInt(input.shape()[i]);
-      if (i != axis && a && b && *a != *b)
-        TERN_THROW(ValueError) << "extents differ along axis " << i << ": " << *a << " and " << *b;
-    }
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (i != axis)
+        c.RequireEqual(shape[i], input.shape()[i], "the extent of axis " + std::to_string(i));
     end = Simplified(end + input.shape()[axis]);
     ends.push_back(end);
   }
@@ -304,10 +301,9 @@ Tensors Split(Call& c) {
         }));
     begin = Simplified(begin + sizes[k]);
   }
-  if (std::optional<int64_t> total = ir::AsConstInt(x.shape()[axis]))
-    if (std::optional<int64_t> sum = ir::AsConstInt(begin); sum && *sum != *total)
-      TERN_THROW(ValueError) << "the parts have " << *sum << " elements along axis " << axis
-                             << ", the input " << *total;
+  c.Require(begin == x.shape()[axis], "the parts have " + tir::Print(begin) +
+                                          " elements along axis " + std::to_string(axis) +
+                                          ", the input " + tir::Print(x.shape()[axis]));
   return parts;
 }
 
@@ -400,7 +396,7 @@ Tensors Expand(Call& c) {
   Exprs wanted;
   for (const Expr& extent : c.content(1)) wanted.push_back(AsIndex(extent));
   const Tensor& x = c.tensor(0);
-  Exprs shape = graph::BroadcastShapes({x.shape(), wanted});
+  Exprs shape = c.BroadcastShapes({x.shape(), wanted});
   return {Compute(c.name(), shape,
                   [&](const Vars& axes) { return graph::BroadcastLoad(x, Indices(axes), shape); })};
 }

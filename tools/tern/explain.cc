@@ -49,8 +49,8 @@ void PrintCalls(const ModelReport& report) {
     const graph::Kernel& call = report.calls[i];
     const KernelReport& kernel = report.kernels[report.kernel_of[i]];
     table.Add({std::to_string(i), call.name, OpsText(call),
-               kernel.rules.empty() ? "none" : kernel.rules, AmountText(kernel.work.flops, "FLOP"),
-               AmountText(kernel.work.bytes, "B"), ffi::Escaped(call.labels[0])});
+               kernel.rules.empty() ? "none" : kernel.rules, AmountText(call.work.flops, "FLOP"),
+               AmountText(call.work.bytes, "B"), ffi::Escaped(call.label())});
   }
   table.Print();
 }
@@ -63,7 +63,7 @@ void PrintApart(const ModelReport& report) {
     if (!any) std::puts("\nNot fused with what computes its input:");
     any = true;
     std::printf("  call %zu, %s '%s': %s\n", i, call.ops[0].c_str(),
-                ffi::Escaped(call.labels[0]).c_str(), ffi::Escaped(call.apart).c_str());
+                ffi::Escaped(call.label()).c_str(), ffi::Escaped(call.apart).c_str());
   }
 }
 

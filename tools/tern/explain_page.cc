@@ -100,8 +100,7 @@ class Page {
 
   void AddCalls() {
     double most = 0;
-    for (const KernelReport& kernel : report_.kernels)
-      most = std::max(most, ValueOf(kernel.work.flops));
+    for (const graph::Kernel& call : report_.calls) most = std::max(most, ValueOf(call.work.flops));
     text_ +=
         "<h2>Calls</h2>\n<table><tr><th class=\"n\">#</th><th>operators</th><th>kernel</th>"
         "<th>rules</th><th class=\"n\">flops</th><th></th><th class=\"n\">bytes</th>"
@@ -109,15 +108,15 @@ class Page {
     for (size_t i = 0; i < report_.calls.size(); ++i) {
       const graph::Kernel& call = report_.calls[i];
       const KernelReport& kernel = report_.kernels[report_.kernel_of[i]];
-      int width = most > 0 ? static_cast<int>(80 * ValueOf(kernel.work.flops) / most) : 0;
+      int width = most > 0 ? static_cast<int>(80 * ValueOf(call.work.flops) / most) : 0;
       text_ += "<tr><td class=\"n\">" + std::to_string(i) + "</td><td>" + Html(OpsText(call)) +
                "</td><td><a href=\"#" + Html(call.name) + "\">" + Html(call.name) + "</a></td><td" +
                (kernel.is_generic ? " class=\"bad\">" : ">") +
                Html(kernel.rules.empty() ? "none" : kernel.rules) + "</td><td class=\"n\">" +
-               Html(AmountText(kernel.work.flops, "FLOP")) +
+               Html(AmountText(call.work.flops, "FLOP")) +
                "</td><td><span class=\"bar\" style=\"width:" + std::to_string(width) +
-               "px\"></span></td><td class=\"n\">" + Html(AmountText(kernel.work.bytes, "B")) +
-               "</td><td>" + Html(call.labels[0]) + "</td><td>" + Html(call.apart) + "</td></tr>\n";
+               "px\"></span></td><td class=\"n\">" + Html(AmountText(call.work.bytes, "B")) +
+               "</td><td>" + Html(call.label()) + "</td><td>" + Html(call.apart) + "</td></tr>\n";
     }
     text_ += "</table>\n";
   }
