@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "tern/arith/analyzer.h"
 #include "tern/runtime/vm/int_value.h"
 #include "tern/tir/text.h"
 
@@ -99,8 +98,7 @@ ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& 
     flops = flops + call.work.flops;
     bytes = bytes + call.work.bytes;
   }
-  arith::Analyzer analyzer;
-  report.work = {analyzer.Simplify(flops), analyzer.Simplify(bytes)};
+  report.work = {tir::CombineTerms(flops), tir::CombineTerms(bytes)};
   report.memory = ReportMemory(model.program);
   return report;
 }

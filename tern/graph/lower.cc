@@ -7,7 +7,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "tern/arith/analyzer.h"
 #include "tern/graph/builder.h"
 #include "tern/graph/lower_group.h"
 #include "tern/graph/op.h"
@@ -435,9 +434,8 @@ class ProgramWriter {
       for (size_t d = 0; d < lowered.shapes[i].size(); ++d)
         if (const auto* var = lowered.function->params[i].buffer->shape[d].As<ir::VarNode>())
           extents[var] = lowered.shapes[i][d];
-    arith::Analyzer analyzer;
-    return {analyzer.Simplify(ir::Substitute(work.flops, extents)),
-            analyzer.Simplify(ir::Substitute(work.bytes, extents))};
+    return {tir::CombineTerms(ir::Substitute(work.flops, extents)),
+            tir::CombineTerms(ir::Substitute(work.bytes, extents))};
   }
 
   void Free(const GroupFunction& lowered, size_t position) {

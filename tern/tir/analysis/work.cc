@@ -2,6 +2,7 @@
 #include "tern/tir/analysis/work.h"
 
 #include "tern/arith/analyzer.h"
+#include "tern/arith/linear_sum.h"
 #include "tern/tir/builder.h"
 #include "tern/tir/visitor.h"
 
@@ -72,8 +73,14 @@ Work WorkOf(const PrimFunc& function) {
     int64_t bits = param.buffer->dtype.bits() * param.buffer->dtype.lanes();
     bytes = bytes + ir::CeilDiv(elements * Expr(bits), Expr(8));
   }
-  arith::Analyzer analyzer;
-  return {analyzer.Simplify(count.flops), analyzer.Simplify(bytes)};
+  return {CombineTerms(count.flops), CombineTerms(bytes)};
+}
+
+Expr CombineTerms(const Expr& amount) {
+  Expr simple = arith::Analyzer().Simplify(amount);
+  std::optional<arith::LinearSum> sum = arith::LinearSum::Expanded(simple);
+  Expr combined = sum ? sum->ToExpr() : Expr();
+  return combined ? combined : simple;
 }
 
 }  // namespace tern::tir

@@ -17,6 +17,8 @@ struct Work {
 };
 // Of a function as it is written. A schedule may do more, or less (Winograd).
 Work WorkOf(const PrimFunc& function);
+// The amount with equal terms added up: 4 * n + 8 + 2 * n is 6 * n + 8.
+Expr CombineTerms(const Expr& amount);
 
 }  // namespace tern::tir
 

@@ -32,14 +32,14 @@ func f(A: float32[3, 5], B: float32[5, 7], C: float32[3, 7]) {
 // Indices and conditions are not counted, a call is one.
 TEST(Work, OfDynamicSizesIsAnExpression) {
   Work work = WorkOfText(R"(
-func f(A: float16[n], B: float16[n]) {
+func f(A: float16[n], B: float16[n], C: float32[2]) {
   for i in 0..n {
     B[i] = select(i * 2 < n, exp(A[i]), A[n - 1 - i] * float16(2.0) + float16(1.0))
   }
 }
 )");
   EXPECT_EQ(Print(work.flops), "n * 3");
-  EXPECT_EQ(Print(work.bytes), "n * 4");
+  EXPECT_EQ(Print(work.bytes), "n * 4 + 8");
 }
 
 }  // namespace
