@@ -9,10 +9,14 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "tern/ffi/error.h"
+#include "tern/runtime/cpus.h"
+#include "tern/runtime/denormals.h"
 
 namespace tern::runtime {
 namespace {
@@ -157,6 +161,99 @@ TEST(ThreadPool, AForkedChildHasAPoolOfItsOwn) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+// How many threads run pieces at once: each waits for that many others.
+void ExpectThreads(int expected) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::atomic<int> there{0};
+  ParallelFor(expected, [&](int64_t begin, int64_t end) {
+    there += static_cast<int>(end - begin);
+    while (there < expected) std::this_thread::yield();
+    std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  EXPECT_EQ(threads.size(), expected);
+}
+
+TEST(ThreadPool, PoolsOfTheirOwn) {
+  auto three = MakeThreadPool(3), one = MakeThreadPool(1);
+  {
+    UseThreadPool use_three(three.get());
+    ExpectThreads(3);
+    {
+      UseThreadPool use_one(one.get());
+      auto caller = std::this_thread::get_id();
+      ParallelFor(100, [&](int64_t, int64_t) { EXPECT_EQ(std::this_thread::get_id(), caller); });
+    }
+    ExpectThreads(3);
+  }
+  // Two callers, each with a pool, do not wait for each other.
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i)
+    callers.emplace_back([] {
+      auto own = MakeThreadPool(2);
+      UseThreadPool use(own.get());
+      for (int round = 0; round < 50; ++round) ExpectThreads(2);
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_THROW(MakeThreadPool(-1), Error);
+  EXPECT_THROW(MakeThreadPool(kMaxThreads + 1), Error);
+}
+
+TEST(ThreadPool, ThreadsOfAPoolRunOnItsCpus) {
+  std::vector<int> last = {ProcessCpus().back()};
+  auto pool = MakeThreadPool(2, last);
+  UseThreadPool use(pool.get());
+  auto caller = std::this_thread::get_id();
+  std::atomic<int> there{0};
+  ParallelFor(2, [&](int64_t begin, int64_t end) {
+    there += static_cast<int>(end - begin);
+    while (there < 2) std::this_thread::yield();
+    cpu_set_t mine;
+    sched_getaffinity(0, sizeof mine, &mine);
+    if (std::this_thread::get_id() == caller) return;
+    EXPECT_EQ(CPU_COUNT(&mine), 1);
+    EXPECT_TRUE(CPU_ISSET(last[0], &mine));
+  });
+  EXPECT_EQ(MakeThreadPool(0, last)->num_threads(), 1);
+}
+
+TEST(ThreadPool, AForkedChildRunsLoopsOfAPoolOnTheirCaller) {
+  auto pool = MakeThreadPool(3);
+  UseThreadPool use(pool.get());
+  ExpectThreads(3);
+  pid_t child = fork();
+  if (child == 0) {
+    int64_t sum = 0;
+    ParallelFor(1000, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    pool.reset();
+    _exit(sum == 1000 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// Every piece as the caller; threads as they were for the next one.
+TEST(ThreadPool, DenormalsAreTreatedAsTheCallerDoes) {
+  auto pool = MakeThreadPool(3);
+  UseThreadPool use(pool.get());
+  uint64_t before = DenormalBits();
+  for (uint64_t bits : {kFlushBits, uint64_t{0}, kFlushBits}) {
+    ScopedDenormals scope(bits);
+    std::atomic<int> there{0};
+    ParallelFor(3, [&](int64_t begin, int64_t end) {
+      there += static_cast<int>(end - begin);
+      while (there < 3) std::this_thread::yield();
+      EXPECT_EQ(DenormalBits(), bits);
+      volatile float tiny = 1e-39F;
+      volatile float half = tiny * 0.5F;
+      EXPECT_EQ(half == 0, bits != 0);
+    });
+  }
+  EXPECT_EQ(DenormalBits(), before);
 }
 
 TEST(ThreadPool, TheEnvironmentIsChecked) {
