@@ -110,14 +110,16 @@ void WriteTrace(const std::string& path, const Program& program,
 }
 
 void TakeTimes(runtime::vm::Session* session, const std::vector<Tensor>& inputs,
-               const runtime::DeviceKind& kind, int repeat, runtime::RunResult* result) {
+               const runtime::DeviceKind& kind, const ModelRunOptions& options,
+               runtime::RunResult* result) {
+  int repeat = options.run.repeat;
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   std::vector<Tensor> outputs;
   double sum = 0;
   for (int i = 0; i < repeat; ++i) {
     Clock::time_point start = Clock::now();
-    outputs = session->Run(inputs);
+    outputs = session->Run(inputs, {}, MakeRunOptions(options.session));
     kind.Synchronize(0);
     times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     sum += times.back();
@@ -160,13 +162,21 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
   runtime::FunctionInfo info = Describe(name, program);
   runtime::RunResult result;
   std::vector<Tensor> inputs = MakeInputs(info, program.inputs.size(), options.run, &result.dims);
-  runtime::vm::Session session(model);
+  runtime::vm::Session session(model, MakeSessionOptions(options.session));
+  session.SelectOutputs(options.session.select);
   std::vector<CallRecord> records;
   const runtime::DeviceKind& kind = runtime::GetDeviceKind(model->device().type);
   for (const Tensor& tensor : inputs) result.args.push_back(tensor);
-  for (const Tensor& tensor : session.Run(inputs))
-    result.args.push_back(tensor.CopyTo({kTernDeviceCpu, 0}));
-  TakeTimes(&session, inputs, kind, options.run.repeat, &result);
+  size_t next = inputs.size();  // of what the report knows
+  for (const Tensor& tensor : session.Run(inputs, {}, MakeRunOptions(options.session))) {
+    if (tensor) {
+      result.args.push_back(tensor.CopyTo({kTernDeviceCpu, 0}));
+      ++next;
+    } else {  // not selected
+      info.params.erase(info.params.begin() + static_cast<std::ptrdiff_t>(next));
+    }
+  }
+  TakeTimes(&session, inputs, kind, options, &result);
   std::puts(SummaryLine(info, kind.name() + ":0", result).c_str());
   if (options.run.repeat > 1) std::puts(TimesLine(options.run.repeat, result).c_str());
   if (options.profile || !options.trace.empty()) {

@@ -12,6 +12,7 @@
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/runner.h"
 #include "tern/runtime/vm/model.h"
+#include "tools/session_flags.h"
 
 namespace tern::tools {
 
@@ -22,6 +23,7 @@ struct ModelRunOptions {
   double tolerance = 1e-5;
   bool profile = false;  // print a table of the calls
   std::string trace;     // or "": a file of the calls, for Perfetto
+  SessionFlags session;
 };
 
 // Prints what came of it; returns whether the checks hold.

@@ -37,6 +37,11 @@ Runs the model or a function of FILE (.so or .tern, made by `tern compile`) and 
                       them. Says "call 1 begins", then "call 1 ok" or "call 1 failed: why", and so on
   --profile           of a model: prints the time of each kernel
   --trace FILE        of a model: writes a JSON file of one run's calls, for Perfetto
+  --threads N         of a model: threads of its loops; by default as many as affinity and container let run at once
+  --cpus 0-3,6        of a model: the CPUs that its threads run on
+  --denormals flush   of a model: tiny floats are zero in kernels; or keep
+  --timeout S         of a model: a run that takes longer, in seconds, fails
+  --select y          of a model: computes this output alone; may be given several times
   --prepare           prepares what the function needs of constant tensors before, once
   --help              this text
 
@@ -50,6 +55,7 @@ struct Options {
   double tolerance = 1e-5;
   bool help = false, prepare = false, profile = false;
   std::string trace;
+  SessionFlags session;
 };
 
 using Setter = void (*)(const std::string& option, const std::string& value, Options* options);
@@ -90,6 +96,23 @@ const std::map<std::string, Setter>& Setters() {
                       Options* options) { options->run.offset = ParseInteger(option, value); }},
       {"--batch", [](const std::string&, const std::string& value,
                      Options* options) { options->batch = value; }},
+      {"--threads",
+       [](const std::string& option, const std::string& value, Options* options) {
+         int64_t threads = ParseInteger(option, value);
+         TERN_CHECK(threads >= 1 && threads <= runtime::kMaxThreads)
+             << option << ": expected 1 to " << runtime::kMaxThreads << ", got " << threads;
+         options->session.threads = static_cast<int>(threads);
+       }},
+      {"--cpus", [](const std::string&, const std::string& value,
+                    Options* options) { options->session.cpus = value; }},
+      {"--denormals", [](const std::string&, const std::string& value,
+                         Options* options) { options->session.denormals = value; }},
+      {"--timeout",
+       [](const std::string& option, const std::string& value, Options* options) {
+         options->session.timeout = ParseNumber(option, value);
+       }},
+      {"--select", [](const std::string&, const std::string& value,
+                      Options* options) { options->session.select.push_back(value); }},
       {"--trace", [](const std::string&, const std::string& value,
                      Options* options) { options->trace = value; }},
       {"--seed",
@@ -153,10 +176,11 @@ class Loaded {
 bool RunCall(const Options& options, Loaded* loaded) {
   loaded->Open(options.file);
   if (options.entry.empty() && runtime::vm::HasModel(loaded->artifact()))
-    return RunModel(loaded->artifact(), {options.run, options.outputs, options.checks,
-                                         options.tolerance, options.profile, options.trace});
-  TERN_CHECK(!options.profile && options.trace.empty())
-      << options.file << " is no model: --profile and --trace are for models";
+    return RunModel(loaded->artifact(),
+                    {options.run, options.outputs, options.checks, options.tolerance,
+                     options.profile, options.trace, options.session});
+  TERN_CHECK(!options.profile && options.trace.empty() && !options.session.any())
+      << options.file << " is no model: " << kModelFlags << " are for models";
   const runtime::FunctionInfo& entry = FindEntry(loaded->meta(), options.entry);
   const std::string& device = loaded->meta().DeviceOf(entry);
   ffi::Function function = options.prepare

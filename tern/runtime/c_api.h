@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // Functions are added and never change; the version counts the additions.
-#define TERN_C_API_VERSION 4
+#define TERN_C_API_VERSION 5
 // Of the library: a program needs one that is not below the version it was compiled with.
 int32_t tern_c_api_version(void);
 // "0.1.0"
@@ -132,13 +132,62 @@ int tern_model_num_outputs(TernModel* model, int32_t* count);
 int tern_model_input(TernModel* model, int32_t index, TernPort* port);
 int tern_model_output(TernModel* model, int32_t index, TernPort* port);
 
+// A thread pool of the caller, for the parallel loops of a session.
+typedef struct TernThreadPool {
+  int32_t num_threads;  // that a loop may use, the caller's included; 1 to 1024
+  void* context;
+  // Calls task(data) up to `count` times, on several threads at once, the calling one or others.
+  // One call does all the work that is left. Returns when all calls have returned: 0, or a code
+  // where it failed.
+  int (*run)(void* context, void (*task)(void* data), void* data, int32_t count);
+} TernThreadPool;
+
+enum {
+  kTernDenormalsAsCaller = 0,  // as the thread has it that calls tern_session_run
+  kTernDenormalsKeep = 1,
+  kTernDenormalsFlush = 2,  // operands and results that are denormal are zero
+};
+
+typedef struct TernSessionOptions {
+  uint64_t size;  // sizeof(TernSessionOptions); the rest is 0 where it is not set
+  // Threads of parallel loops, the caller's included, and the CPUs that they run on; the caller's
+  // thread is bound to these during a run. With either the session has threads of its own; with
+  // neither it uses those of the process: as many as TERN_NUM_THREADS says, or as affinity and
+  // container let run at once.
+  int32_t num_threads;
+  int32_t num_cpus;
+  const int32_t* cpus;
+  // Or NULL: instead of these. Copied; what it points to lives as long as the session.
+  const TernThreadPool* thread_pool;
+  int32_t denormals;  // in kernels, on all threads
+  int32_t in_place;   // 1: inputs and outputs that would have to be copied are errors
+} TernSessionOptions;
+
 int tern_session_create(TernModel* model, TernSession** session);
+// `options` may be NULL.
+int tern_session_create_with(TernModel* model, const TernSessionOptions* options,
+                             TernSession** session);
 // NULL is ignored.
 void tern_session_free(TernSession* session);
 // Tensors in the order of the model's inputs and outputs, all of them. An output that is not NULL
-// is written to; the others are made, and belong to the caller.
+// is written to; the others are made, and belong to the caller. Those that are not selected stay as
+// they are.
 int tern_session_run(TernSession* session, TernObject* const* inputs, int32_t num_inputs,
                      TernObject** outputs, int32_t num_outputs);
+// The same with tensors that were bound to names before. A session keeps them until others are
+// bound; NULL: none.
+int tern_session_bind_input(TernSession* session, const char* name, TernObject* tensor);
+int tern_session_bind_output(TernSession* session, const char* name, TernObject* tensor);
+int tern_session_run_bound(TernSession* session);
+// An output of the last tern_session_run_bound, whether it was bound or made.
+int tern_session_get_output(TernSession* session, const char* name, TernObject** tensor);
+// The outputs of the runs to come. What only others need is not computed. 0 names: all.
+int tern_session_select_outputs(TernSession* session, const char* const* names, int32_t count);
+// For each of the runs to come: one that takes longer fails with a TimeoutError. 0: no limit.
+int tern_session_set_timeout(TernSession* session, double seconds);
+// From any thread: the run in progress fails with a CancelledError, and the session can run again.
+// `was_running` may be NULL; else it is set to 1 where there is one.
+int tern_session_cancel(TernSession* session, int32_t* was_running);
 
 // ---- Devices
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c_api_test MODULE NPY MODEL: the C API from a program in C99. MODULE is a .tern or .so file of
-   the runtime's tests, MODEL a model of them; NPY is written and removed. */
+/* c_api_test MODULE NPY MODEL OUTPUTS: the C API from a program in C99. MODULE is a .tern or .so
+   file of the runtime's tests, MODEL and OUTPUTS are models of them; NPY is written and removed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,8 +262,170 @@ static void TestModels(const char* path) {
   CHECK(tern_model_load("nosuch.so", &model) == -1);
 }
 
+static TernObject* MakeVector(int64_t count, float value) {
+  TernObject* tensor = NULL;
+  TernTensorView* view;
+  int64_t i;
+  CHECK(tern_tensor_make(&count, 1, kFloat32, kHost, &tensor) == 0);
+  CHECK(tern_tensor_get_view(tensor, &view) == 0);
+  for (i = 0; i < count; ++i) ((float*)view->data)[i] = value;
+  return tensor;
+}
+
+static float First(TernObject* tensor) {
+  TernTensorView* view;
+  CHECK(tern_tensor_get_view(tensor, &view) == 0);
+  return ((float*)view->data)[0];
+}
+
+/* A thread pool of one thread: the tasks one after the other. */
+static int RunTasks(void* context, void (*task)(void* data), void* data, int32_t count) {
+  ++*(int*)context;
+  while (count-- > 0) task(data);
+  return 0;
+}
+static int RefuseTasks(void* context, void (*task)(void* data), void* data, int32_t count) {
+  (void)context, (void)task, (void)data, (void)count;
+  return 7;
+}
+
+static void TestSessionOptions(const char* path) {
+  const int32_t first = 0, far = 100000;
+  int loops = 0;
+  TernThreadPool pool = {4, NULL, RunTasks};
+  TernSessionOptions options = {0};
+  TernModel* model;
+  TernSession* session;
+  TernObject *x = MakeVector(64, 2.0f), *outputs[2] = {NULL, NULL};
+  CHECK(tern_model_load(path, &model) == 0);
+  CHECK(tern_session_create_with(model, &options, &session) == -1);
+  CHECK(strncmp(tern_last_error_message(), "TernSessionOptions: size is 0", 29) == 0);
+  options.size = sizeof options;
+  options.denormals = 3;
+  CHECK_ERROR(tern_session_create_with(model, &options, &session),
+              "ValueError: TernSessionOptions: denormals is 3, expected 0, 1 or 2");
+  options.denormals = kTernDenormalsKeep;
+  options.num_threads = 2;
+  CHECK(tern_session_create_with(model, &options, &session) == 0);
+  CHECK(tern_session_run(session, &x, 1, outputs, 2) == 0 && First(outputs[1]) == 6.0f);
+  tern_object_release(outputs[0]);
+  tern_object_release(outputs[1]);
+  tern_session_free(session);
+  options.num_cpus = 1;
+  options.cpus = &far;
+  CHECK(tern_session_create_with(model, &options, &session) == -1);
+  CHECK(strncmp(tern_last_error_message(), "there is no CPU 100000", 22) == 0);
+  options.cpus = &first;
+  options.thread_pool = &pool;
+  CHECK_ERROR(
+      tern_session_create_with(model, &options, &session),
+      "ValueError: a session with a thread pool of the caller has no num_threads and no cpus");
+  options.num_threads = options.num_cpus = 0;
+  pool.context = &loops;
+  CHECK(tern_session_create_with(model, &options, &session) == 0);
+  outputs[0] = outputs[1] = NULL;
+  CHECK(tern_session_run(session, &x, 1, outputs, 2) == 0 && First(outputs[1]) == 6.0f);
+  CHECK(loops == 2);
+  tern_object_release(outputs[0]);
+  tern_object_release(outputs[1]);
+  tern_session_free(session);
+  pool.run = RefuseTasks;
+  outputs[0] = outputs[1] = NULL;
+  CHECK(tern_session_create_with(model, &options, &session) == 0);
+  CHECK(tern_session_run(session, &x, 1, outputs, 2) == -1 && !outputs[0]);
+  CHECK(strcmp(tern_last_error_message(), "the thread pool of the caller failed with code 7") == 0);
+  tern_session_free(session);
+  pool.num_threads = 0;
+  CHECK_ERROR(tern_session_create_with(model, &options, &session),
+              "ValueError: a thread pool of 0 threads; expected 1 to 1024");
+  tern_object_release(x);
+  tern_model_free(model);
+}
+
+static void TestBoundTensors(const char* path) {
+  const char* names[1] = {"z"};
+  TernModel* model;
+  TernSession* session;
+  TernSessionOptions options = {0};
+  TernObject *x = MakeVector(4, 2.0f), *y = MakeVector(4, 0.0f), *z = NULL,
+             *outputs[2] = {NULL, NULL};
+  TernManagedTensor* managed;
+  TernTensorView* view;
+  options.size = sizeof options;
+  options.in_place = 1;
+  CHECK(tern_model_load(path, &model) == 0);
+  CHECK(tern_session_create_with(model, &options, &session) == 0);
+  tern_model_free(model);
+  /* The caller's memory, by DLPack. */
+  CHECK(tern_tensor_to_dlpack(x, &managed) == 0);
+  tern_object_release(x);
+  CHECK(tern_tensor_from_dlpack(managed, &x) == 0);
+  CHECK(tern_session_run_bound(session) == -1);
+  CHECK(strcmp(tern_last_error_message(), "input x is not given") == 0);
+  CHECK(tern_session_bind_input(session, "x", x) == 0);
+  CHECK(tern_session_bind_output(session, "y", y) == 0);
+  CHECK(tern_session_run_bound(session) == 0 && First(y) == 4.0f);
+  CHECK(tern_session_get_output(session, "z", &z) == 0 && First(z) == 6.0f);
+  tern_object_release(z);
+  CHECK(tern_tensor_get_view(x, &view) == 0);
+  ((float*)view->data)[0] = 10.0f;
+  CHECK(tern_session_run_bound(session) == 0 && First(y) == 20.0f);
+  CHECK_ERROR(tern_session_bind_input(session, "a", x),
+              "ValueError: the model has no input a; its inputs are: x");
+  CHECK_ERROR(
+      tern_session_get_output(session, "a", &z),
+      "ValueError: tern_session_get_output: the last run of what is bound gave no output a");
+  CHECK(tern_session_select_outputs(session, names, 1) == 0);
+  CHECK(tern_session_bind_output(session, "y", NULL) == 0);
+  CHECK(tern_session_run_bound(session) == 0);
+  CHECK(tern_session_get_output(session, "y", &z) == -1);
+  CHECK(tern_session_run(session, &x, 1, outputs, 2) == 0);
+  CHECK(outputs[0] == NULL && First(outputs[1]) == 30.0f);
+  tern_object_release(outputs[1]);
+  CHECK(tern_session_select_outputs(session, NULL, 0) == 0);
+  tern_object_release(y);
+  tern_object_release(x);
+  tern_session_free(session);
+}
+
+/* What c_test.probe does: stops the run that it is called by. */
+static int Cancel(void* handle, const TernAny* args, int32_t num_args, TernAny* result) {
+  int32_t was_running = 0;
+  (void)args, (void)num_args, (void)result;
+  CHECK(tern_session_cancel(*(TernSession**)handle, &was_running) == 0 && was_running == 1);
+  return 0;
+}
+
+static void TestLimits(const char* path) {
+  int32_t was_running = 1;
+  TernModel* model;
+  TernSession* session = NULL;
+  TernObject *probe, *four = MakeVector(4, 1.0f), *five = MakeVector(5, 1.0f), *outputs[2];
+  CHECK(tern_function_make(Cancel, &session, NULL, &probe) == 0);
+  CHECK(tern_function_register("c_test.probe", probe) == 0);
+  CHECK(tern_model_load(path, &model) == 0 && tern_session_create(model, &session) == 0);
+  tern_model_free(model);
+  CHECK(tern_session_cancel(session, &was_running) == 0 && was_running == 0);
+  outputs[0] = outputs[1] = NULL;
+  CHECK(tern_session_run(session, &five, 1, outputs, 2) == -1);
+  CHECK(strcmp(tern_last_error_kind(), "CancelledError") == 0 && !outputs[0] && !outputs[1]);
+  CHECK(tern_session_set_timeout(session, 1e-9) == 0);
+  CHECK(tern_session_run(session, &four, 1, outputs, 2) == -1);
+  CHECK(strcmp(tern_last_error_kind(), "TimeoutError") == 0);
+  CHECK(tern_session_set_timeout(session, -1) == -1);
+  CHECK(tern_session_set_timeout(session, 1e300) == 0);
+  CHECK(tern_session_run(session, &four, 1, outputs, 2) == 0 && First(outputs[1]) == 3.0f);
+  tern_object_release(outputs[0]);
+  tern_object_release(outputs[1]);
+  tern_object_release(four);
+  tern_object_release(five);
+  tern_session_free(session);
+  CHECK(tern_function_remove("c_test.probe") == 0);
+  tern_object_release(probe);
+}
+
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   CHECK(tern_c_api_version() >= TERN_C_API_VERSION);
   TestValues();
   TestFunctions();
@@ -271,6 +433,9 @@ int main(int argc, char** argv) {
   TestDevices();
   TestModules(argv[1]);
   TestModels(argv[3]);
+  TestSessionOptions(argv[4]);
+  TestBoundTensors(argv[4]);
+  TestLimits(argv[4]);
   printf("%d failures\n", failures);
   return failures != 0;
 }

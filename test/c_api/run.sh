@@ -6,4 +6,4 @@ set -eu
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 "$2" "$directory"
-for file in m.so m.tern; do "$1" "$directory/$file" "$directory/x.npy" "$directory/model.tern"; done
+for file in m.so m.tern; do "$1" "$directory/$file" "$directory/x.npy" "$directory/model.tern" "$directory/outputs.tern"; done

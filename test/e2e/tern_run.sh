@@ -58,10 +58,25 @@ grep -q -F '"name":"add"' trace.json || fail "the trace is wrong"
 expect 0 "y: largest error 0 absolute" model.tern --dim n=4 --input x=ones --check y=y.npy --repeat 3
 expect 1 "over 1e-05" model.tern --dim n=4 --input x=zeros --check y=y.npy
 expect 2 "x has 5 elements, and w has 4" model.tern --dim n=5
+
+# How a model is run: y = 2 x and z = 3 x.
+expect 0 "z: 4 float32 sum=12" outputs.tern --dim n=4 --input x=ones --threads 2 --cpus 0 --denormals keep --timeout 60
+grep -q -F "y: 4 float32 sum=8" out || fail "y is missing"
+expect 0 "y: 4 float32 sum=8" outputs.tern --dim n=4 --input x=ones --select y --profile
+! grep -q -F "z:" out || fail "z was not selected"
+grep -q -E "^add +1 " out || fail "what only z needs was computed"
+expect 2 "the model has no output v; its outputs are: y, z" outputs.tern --dim n=4 --select v
+expect 2 "the run was not over at its deadline, after " outputs.tern --dim n=4 --timeout 1e-9
+expect 2 "--threads: expected 1 to 1024, got 0" outputs.tern --dim n=4 --threads 0
+expect 2 "--cpus: expected CPUs as in 0-3,6, got \"3-1\"" outputs.tern --dim n=4 --cpus 3-1
+expect 2 "there is no CPU 65536" outputs.tern --dim n=4 --cpus 65536
+expect 2 "--denormals: expected flush or keep, got \"some\"" outputs.tern --dim n=4 --denormals some
+for flag in --profile "--trace t.json" "--threads 2" "--select C"; do
+  expect 2 "m.so is no model: --profile, --trace, --threads, --cpus, --denormals, --timeout and --select are for models" m.so --entry add $flag
+done
 expect 2 "model has no input z" model.tern --input z=ones
 expect 2 "altered_model.tern: the weights were altered: the hash of their bytes 0 to 16 is wrong, where w lie" altered_model.tern --dim n=4
 expect 2 "short_model.tern: the container is truncated" short_model.tern --dim n=4
-expect 2 "m.so is no model: --profile and --trace are for models" m.so --entry add --profile
 TERN_VERIFY=off expect 0 "sum=" altered_model.tern --dim n=4
 TERN_VERIFY=eager expect 2 "the weights were altered" altered_model.tern --dim n=4
 expect 0 "add  cpu:0" model.tern --entry add

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/session_flags.h"
+
 namespace tern::tools {
 
 // A .tir file to a file of the format that the output's ending names.
@@ -89,6 +91,7 @@ struct RunOptions {
   std::vector<std::string> input_shapes;  // of an .onnx file
   bool profile = false;                   // of a model
   std::string trace;                      // of a model: a file to write, or ""
+  SessionFlags session;                   // of a model
 };
 int Run(const RunOptions& options);
 

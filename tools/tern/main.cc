@@ -70,6 +70,22 @@ void AddCompile(CLI::App* app) {
   command->callback([options] { Compile(*options); });
 }
 
+void AddSessionFlags(CLI::App* command, SessionFlags* flags) {
+  command
+      ->add_option("--threads", flags->threads,
+                   "of a model: threads of its loops (default: as many as affinity and container "
+                   "let run at once)")
+      ->check(CLI::Range(1, runtime::kMaxThreads));
+  command->add_option("--cpus", flags->cpus,
+                      "of a model: the CPUs that its threads run on, as in 0-3,6");
+  command->add_option("--denormals", flags->denormals, "of a model, in kernels: flush or keep")
+      ->check(CLI::IsMember({"flush", "keep"}));
+  command->add_option("--timeout", flags->timeout,
+                      "of a model: a run that takes longer, in seconds, fails");
+  command->add_option("--select", flags->select,
+                      "NAME: of a model, compute this output alone; may be given several times");
+}
+
 void AddRun(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
@@ -97,6 +113,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--profile", options->profile, "of a model: print the time of each kernel");
   command->add_option("--trace", options->trace,
                       "of a model: write a JSON file of one run's calls, for Perfetto");
+  AddSessionFlags(command, &options->session);
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 

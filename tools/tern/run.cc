@@ -172,6 +172,7 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   if (!options.check.empty()) run.checks = {SplitAssignment("--check", options.check)};
   run.profile = options.profile;
   run.trace = options.trace;
+  run.session = options.session;
   if (!is_source) return RunModel(*artifact, run) ? 0 : 1;
   std::shared_ptr<const runtime::vm::Model> model = CompileInMemory(options);
   std::erase_if(run.run.dims, [&](const auto& dim) {  // those that were compiled in
@@ -188,8 +189,8 @@ int Run(const RunOptions& options) {
   TERN_CHECK(options.check.empty() || options.check == "interp" || checks_file)
       << "--check " << options.check << ": expected interp or NAME=file.npy";
   if (std::optional<int> status = RunIfModel(options)) return *status;
-  TERN_CHECK(!options.profile && options.trace.empty())
-      << options.input << " is no model: --profile and --trace are for models";
+  TERN_CHECK(!options.profile && options.trace.empty() && !options.session.any())
+      << options.input << " is no model: " << kModelFlags << " are for models";
   Program program = Load(options);
   TERN_CHECK(options.check != "interp" || program.source)
       << "--check interp needs the .tir file, not a compiled one";

@@ -23,7 +23,20 @@ static TernAny Text(const char* text) {
   return value;
 }
 
-// add(A: float32[n], B: float32[n], C: float32[n]): C = A + B
+typedef struct AddTensors {
+  const TernTensorView *a, *b, *c;
+} AddTensors;
+
+static int AddPart(const TernEnv* env, int64_t begin, int64_t end, const void* captures) {
+  const AddTensors* tensors = captures;
+  (void)env;
+  for (int64_t i = begin; i < end; ++i)
+    ((float*)tensors->c->data)[i] =
+        ((const float*)tensors->a->data)[i] + ((const float*)tensors->b->data)[i];
+  return 0;
+}
+
+// add(A: float32[n], B: float32[n], C: float32[n]): C = A + B, in a parallel loop
 TERN_EXPORT int __tern_add(const TernEnv* env, const TernAny* args, int32_t num_args,
                            TernAny* result) {
   (void)result;
@@ -35,9 +48,8 @@ TERN_EXPORT int __tern_add(const TernEnv* env, const TernAny* args, int32_t num_
     env->raise(env, "TypeError", parts, 2);
     return -1;
   }
-  for (int64_t i = 0; i < a->shape[0]; ++i)
-    ((float*)c->data)[i] = ((const float*)a->data)[i] + ((const float*)b->data)[i];
-  return 0;
+  AddTensors tensors = {a, b, c};
+  return env->parallel_for(env, AddPart, a->shape[0], &tensors);
 }
 
 // call(x): what the function "callee" of the imports or the registry makes of x

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // make_test_files DIRECTORY: writes m.so, m.tern, altered.so, and the models model.tern,
-// altered_model.tern and short_model.tern there, for the tests of whole programs.
+// altered_model.tern, short_model.tern and outputs.tern there, for the tests of whole programs.
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/test_data/test_artifact.h"
@@ -29,6 +29,25 @@ func main(i0, t0: float32[:]) -> (tensor) {
   ret t3
 }
 )";
+// y = 2 x, z = 3 x; calls c_test.probe between them where there are 5 elements.
+constexpr const char* kOutputs = R"(model 1
+dim n
+input x: float32[n]
+output y: float32[n]
+output z: float32[n]
+func main(i0, t0: float32[:]) -> (tensor, tensor) {
+  t1: float32[:]
+  t2: float32[:]
+  t1 = alloc [i0] output 0
+  call add(t0, t0, t1)
+  branch i0 != 5, L6
+  call_packed c_test.probe()
+  L6:
+  t2 = alloc [i0] output 1
+  call add(t1, t0, t2)
+  ret t1, t2
+}
+)";
 constexpr char kWeights[] = "\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40";
 
 }  // namespace
@@ -45,6 +64,10 @@ int main(int argc, char** argv) {
   ContainerWriter writer = TestContainer();
   writer.Add("host." + HostTriple(), ReadFile(std::string(TERN_TEST_DATA) + "/bare.so"));
   WriteFile(directory + "m.tern", writer.Finish());
+
+  ContainerWriter outputs = writer;
+  outputs.Add(vm::kModelSection, vm::EncodeProgram(vm::ParseProgram(kOutputs, "outputs")));
+  WriteFile(directory + "outputs.tern", outputs.Finish());
 
   WeightsWriter weights({{"w", tern::DataType::Float(32), {4}, {kWeights, sizeof kWeights - 1}}});
   writer.Add(vm::kModelSection, vm::EncodeProgram(vm::ParseProgram(kModel, "model")));

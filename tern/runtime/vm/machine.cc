@@ -66,7 +66,7 @@ ffi::Function FindPacked(const std::string& name) {
 Machine::Machine(const Model& model, SessionOptions options)
     : model_(model),
       program_(model.program()),
-      options_(options),
+      options_(std::move(options)),
       frames_(program_.functions.size()) {
   for (size_t f = 0; f < program_.functions.size(); ++f) {
     const Function& function = program_.functions[f];
@@ -98,7 +98,8 @@ Machine::Machine(const Model& model, SessionOptions options)
 
 std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
                                  const std::vector<Tensor>& inputs,
-                                 const std::vector<Tensor>& outputs) {
+                                 const std::vector<Tensor>& outputs, const Limits& limits) {
+  limits_ = limits;
   start_ = std::chrono::steady_clock::now();
   Frame& main = frames_[0];
   std::copy(dims.begin(), dims.end(), main.ints.begin());
@@ -111,16 +112,24 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
     UsePlan(0);
     const Instruction& ret = Loop(0, &at);
     for (size_t i = 0; i < ret.args.size(); ++i) {
+      if (selection_ && !selection_->wanted[i]) {
+        results.emplace_back();
+        continue;
+      }
       const TensorValue& value = main.tensors[ret.args[i].index];
       bool is_made = made_outputs_[i] && value.owner.get() == made_outputs_[i].get();
       results.push_back(is_made ? made_outputs_[i] : CopyOf(value));
     }
   } catch (...) {
+    // What was started may still use memory of the caller.
+    if (!IsHost(model_.device()))
+      GetDeviceKind(model_.device().type).Synchronize(0, CurrentStream(model_.device()));
     ClearFrames();
     throw;
   }
   ClearFrames();
   for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) continue;
     const Port& port = program_.outputs[i];
     for (size_t axis = 0; axis < port.shape.size(); ++axis) {
       if (port.shape[axis].tokens.empty()) continue;
@@ -131,6 +140,21 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
     }
   }
   return results;
+}
+
+void Machine::SelectOutputs(const std::vector<bool>& wanted) {
+  selection_.reset();
+  if (std::find(wanted.begin(), wanted.end(), false) != wanted.end())
+    selection_ = vm::SelectOutputs(program_, model_.functions(), wanted);
+}
+
+void Machine::CheckLimitsSlowly() const {
+  if (limits_.state->load(std::memory_order_relaxed) == RunState::kCancelled)
+    TERN_THROW(CancelledError) << "the run was cancelled";
+  auto now = std::chrono::steady_clock::now();
+  if (limits_.deadline && now >= *limits_.deadline)
+    TERN_THROW(TimeoutError) << "the run was not over at its deadline, after "
+                             << std::chrono::duration<double>(now - start_).count() << " s";
 }
 
 uint64_t Machine::arena_bytes() const {
@@ -307,8 +331,13 @@ class Machine::Recorded {
 const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
   const std::vector<Instruction>& code = program_.functions[function].code;
   Frame& frame = frames_[function];
+  const std::vector<bool>* skipped = function == 0 && selection_ ? &selection_->skipped : nullptr;
   try {
     for (*at = 0;;) {
+      if (skipped && (*skipped)[*at]) {
+        ++*at;
+        continue;
+      }
       const Instruction& instruction = code[*at];
       switch (instruction.op) {
         case Opcode::kDim:
@@ -333,11 +362,13 @@ const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
                     /*owns=*/false);
           break;
         case Opcode::kCall: {
+          CheckLimits();
           Recorded record(this, function, *at);
           Call(&frame, instruction, model_.kernel(instruction.index));
           break;
         }
         case Opcode::kCallPacked: {
+          CheckLimits();
           Recorded record(this, function, *at);
           CallPacked(&frame, instruction);
           break;
@@ -346,9 +377,11 @@ const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
           Invoke(&frame, instruction);
           break;
         case Opcode::kJump:
+          CheckLimits();
           *at = instruction.index;
           continue;
         case Opcode::kBranch:
+          CheckLimits();
           if (ValueOf(instruction.exprs[0], frame.ints.data()) == 0) break;
           *at = instruction.index;
           continue;
@@ -362,7 +395,7 @@ const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
           List(&frame, instruction);
           break;
         case Opcode::kFree:
-          Free(&frame, instruction);
+          Free(function, instruction);
           break;
         case Opcode::kRet:
           return instruction;
@@ -618,14 +651,17 @@ void Machine::List(Frame* frame, const Instruction& instruction) {
     list.erase(at);
 }
 
-void Machine::Free(Frame* frame, const Instruction& instruction) const {
+void Machine::Free(uint32_t function, const Instruction& instruction) {
+  Frame& frame = frames_[function];
   for (const Operand& arg : instruction.args) {
     if (arg.kind == OperandKind::kList) {
-      frame->lists[arg.index].clear();
+      frame.lists[arg.index].clear();
       continue;
     }
-    TensorValue& value = frame->tensors[arg.index];
-    if (options_.poison_memory && frame->is_planned[arg.index]) Poison(value);
+    // One that no selected output needs was never set.
+    if (function == 0 && selection_ && !selection_->needed_tensors[arg.index]) continue;
+    TensorValue& value = frame.tensors[arg.index];
+    if (options_.poison_memory && frame.is_planned[arg.index]) Poison(value);
     value.owner = {};
   }
 }

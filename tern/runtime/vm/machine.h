@@ -4,11 +4,14 @@
 #ifndef TERN_RUNTIME_VM_MACHINE_H_
 #define TERN_RUNTIME_VM_MACHINE_H_
 
+#include <atomic>
 #include <chrono>
 #include <deque>
+#include <optional>
 
 #include "tern/runtime/vm/model.h"
 #include "tern/runtime/vm/plan.h"
+#include "tern/runtime/vm/select_outputs.h"
 #include "tern/runtime/vm/session.h"
 
 namespace tern::runtime::vm {
@@ -18,9 +21,16 @@ class Machine {
   // The model outlives it.
   Machine(const Model& model, SessionOptions options);
 
+  // When a run is to stop.
+  struct Limits {
+    const std::atomic<RunState>* state = nullptr;  // kCancelled
+    std::optional<std::chrono::steady_clock::time_point> deadline;
+  };
   // Inputs are on the model's device, compact and aligned; `outputs` are too, or null.
   std::vector<Tensor> Run(const std::vector<int64_t>& dims, const std::vector<Tensor>& inputs,
-                          const std::vector<Tensor>& outputs);
+                          const std::vector<Tensor>& outputs, const Limits& limits);
+  // Runs give null for the other outputs.
+  void SelectOutputs(const std::vector<bool>& wanted);
   uint64_t arena_bytes() const;
   void Trim();
   void SetProfile(std::vector<CallRecord>* profile) { profile_ = profile; }
@@ -54,6 +64,12 @@ class Machine {
 
   class Recorded;
 
+  // Throws where the run is to stop. Before what may take long, and in every loop.
+  void CheckLimits() const {
+    if (limits_.state->load(std::memory_order_relaxed) == RunState::kCancelled || limits_.deadline)
+      CheckLimitsSlowly();
+  }
+  void CheckLimitsSlowly() const;
   // Runs until `ret`, which is returned; `at` is always the instruction.
   const Instruction& Loop(uint32_t function, uint32_t* at);
   void UsePlan(uint32_t function);
@@ -70,7 +86,7 @@ class Machine {
   static int64_t Read(const Frame& frame, const Instruction& instruction);
   static void Copy(const Frame& frame, const Instruction& instruction);
   void List(Frame* frame, const Instruction& instruction);
-  void Free(Frame* frame, const Instruction& instruction) const;
+  void Free(uint32_t function, const Instruction& instruction);
 
   // Sets the register to a tensor that it owns, or that lives longer.
   static void SetTensor(Frame* frame, uint32_t index, const Tensor& tensor, bool owns);
@@ -87,6 +103,8 @@ class Machine {
   std::vector<Frame> frames_;  // by function
   const std::vector<Tensor>* given_outputs_ = nullptr;
   std::vector<Tensor> made_outputs_;
+  std::optional<Selection> selection_;  // where not all outputs are wanted
+  Limits limits_;
   std::vector<CallRecord>* profile_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };

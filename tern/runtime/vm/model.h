@@ -39,6 +39,8 @@ class Model {
   Model(const Model&) = delete;
 
   const Program& program() const { return parts_.program; }
+  // Of the host code.
+  const std::vector<FunctionInfo>& functions() const { return parts_.functions; }
   TernDevice device() const { return device_; }
   const Tensor& constant(size_t index) const { return constants_[index]; }
 

@@ -2,8 +2,11 @@
 #include "tern/runtime/vm/session.h"
 
 #include "tern/ffi/text.h"
+#include "tern/runtime/cpus.h"
+#include "tern/runtime/device.h"
 #include "tern/runtime/vm/bind_dims.h"
 #include "tern/runtime/vm/machine.h"
+#include "tern/runtime/vm/text.h"
 
 namespace tern::runtime::vm {
 namespace {
@@ -11,16 +14,27 @@ namespace {
 // Kernels may count on it.
 constexpr uint64_t kAlignment = 64;
 
-bool IsReadInPlace(const Tensor& tensor, TernDevice device) {
+// Why kernels cannot take the tensor as it is; "" where they can.
+std::string WhyNotInPlace(const Tensor& tensor, TernDevice device) {
   const TernTensorView& view = tensor->view();
-  if (view.device.type != device.type || view.device.id != device.id) return false;
+  if (view.device.type != device.type || view.device.id != device.id)
+    return "is on " + DeviceName(view.device) + ", the model on " + DeviceName(device);
+  if (!tensor->is_row_major())
+    return "has strides " + ffi::ShapeText(tensor->layout().strides) + ", and is not contiguous";
   auto address = reinterpret_cast<uintptr_t>(view.data) + view.byte_offset;
-  return tensor->is_row_major() && (device.type != kTernDeviceCpu || address % kAlignment == 0);
+  if (device.type == kTernDeviceCpu && address % kAlignment != 0)
+    return "is aligned to " + std::to_string(address & (~address + 1)) + " bytes, not to " +
+           std::to_string(kAlignment);
+  return "";
+}
+
+bool IsInPlace(const Tensor& tensor, TernDevice device) {
+  return WhyNotInPlace(tensor, device).empty();
 }
 
 // The same elements where kernels can take them.
 Tensor InPlace(const Tensor& tensor, TernDevice device) {
-  if (IsReadInPlace(tensor, device)) return tensor;
+  if (IsInPlace(tensor, device)) return tensor;
   Tensor host =
       tensor->device().type == kTernDeviceCpu ? tensor : tensor.CopyTo({kTernDeviceCpu, 0});
   Tensor compact = Tensor::Empty(tensor->shape(), tensor->dtype());
@@ -49,27 +63,87 @@ bool Overlap(const Tensor& a, const Tensor& b) {
 // Set while a run is in progress.
 class RunningGuard {
  public:
-  explicit RunningGuard(std::atomic<int>* flag) : flag_(*flag) {
-    TERN_CHECK(!flag_.exchange(1, std::memory_order_acquire))
+  explicit RunningGuard(std::atomic<RunState>* state) : state_(*state) {
+    RunState idle = RunState::kIdle;
+    TERN_CHECK(state_.compare_exchange_strong(idle, RunState::kRunning, std::memory_order_acquire))
         << "the session is running already: one session runs once at a time; make another one for "
            "another thread";
   }
-  ~RunningGuard() { flag_.store(0, std::memory_order_release); }
+  ~RunningGuard() { state_.store(RunState::kIdle, std::memory_order_release); }
   RunningGuard(const RunningGuard&) = delete;
 
  private:
-  std::atomic<int>& flag_;
+  std::atomic<RunState>& state_;
 };
+
+size_t FindPort(const char* what, const std::vector<Port>& ports, std::string_view name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].name == name) return i;
+    names.push_back(ports[i].name);
+  }
+  TERN_THROW(ValueError) << "the model has no " << what << " " << name
+                         << ffi::DidYouMean(std::string(name), names) << "; its " << what
+                         << "s are: " << ffi::Join(names);
+  __builtin_unreachable();
+}
+
+// What is known of a port before a run.
+void CheckBound(const char* what, const Program& program, const Port& port, const Tensor& tensor) {
+  const std::vector<int64_t>& shape = tensor->shape();
+  bool fits = tensor->dtype() == port.dtype && shape.size() == port.shape.size();
+  for (size_t axis = 0; fits && axis < shape.size(); ++axis)
+    fits = !port.shape[axis].is_const() || shape[axis] == port.shape[axis].tokens[0].value;
+  TERN_CHECK(fits) << what << " " << port.name << " is " << tensor->dtype().str() << " of shape "
+                   << ffi::ShapeText(shape) << ", the model wants " << PrintPortType(program, port);
+}
+
+// Threads of the session's own, or those of the caller; null for those of the process.
+std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options) {
+  bool is_own = options.num_threads != 0 || !options.cpus.empty();
+  TERN_CHECK(!options.thread_pool || !is_own)
+      << "a session with a thread pool of the caller has no num_threads and no cpus";
+  if (!is_own) return options.thread_pool;
+  BoundThread tried(options.cpus);
+  return MakeThreadPool(options.num_threads, options.cpus);
+}
 
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options)
-    : model_(std::move(model)), machine_(std::make_unique<Machine>(*model_, options)) {}
+    : model_(std::move(model)),
+      options_(std::move(options)),
+      machine_(std::make_unique<Machine>(*model_, options_)),
+      bound_inputs_(model_->program().inputs.size()),
+      bound_outputs_(model_->program().outputs.size()),
+      is_selected_(model_->program().outputs.size(), true) {
+  TERN_CHECK(options_.denormals != Denormals::kFlush || kFlushBits != 0)
+      << "denormals cannot be flushed on this machine";
+  options_.thread_pool = PoolOf(options_);
+}
 Session::~Session() = default;
 
+void Session::CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const {
+  if (!options_.in_place) return;
+  std::string why = WhyNotInPlace(tensor, model_->device());
+  TERN_CHECK(why.empty()) << what << " " << port.name << " " << why
+                          << ": the session would have to copy it, and is told not to";
+}
+
 std::vector<Tensor> Session::Run(const std::vector<Tensor>& inputs,
-                                 const std::vector<Tensor>& outputs) {
-  RunningGuard guard(&is_running_);
+                                 const std::vector<Tensor>& outputs, const RunOptions& options) {
+  RunningGuard guard(&state_);
+  return RunOnce(inputs, outputs, options);
+}
+
+std::vector<Tensor> Session::RunBound(const RunOptions& options) {
+  RunningGuard guard(&state_);
+  return RunOnce(bound_inputs_, bound_outputs_, options);
+}
+
+std::vector<Tensor> Session::RunOnce(const std::vector<Tensor>& inputs,
+                                     const std::vector<Tensor>& outputs,
+                                     const RunOptions& options) {
   model_->CheckWeights();
   const Program& program = model_->program();
   TERN_CHECK(outputs.empty() || outputs.size() == program.outputs.size())
@@ -77,21 +151,28 @@ std::vector<Tensor> Session::Run(const std::vector<Tensor>& inputs,
       << " were given";
   std::vector<int64_t> dims = BindDims(program, inputs);
   std::vector<Tensor> read;
-  for (const Tensor& input : inputs) read.push_back(InPlace(input, model_->device()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    CheckInPlace("input", program.inputs[i], inputs[i]);
+    read.push_back(InPlace(inputs[i], model_->device()));
+  }
   // Those of the caller that kernels write to themselves.
   std::vector<Tensor> written(program.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i]) continue;
+    if (!outputs[i] || !is_selected_[i]) continue;
     TERN_CHECK(!outputs[i]->memory().is_read_only)
         << "output " << program.outputs[i].name << ": the given tensor is read-only";
     for (size_t k = 0; k < read.size(); ++k)
       TERN_CHECK(!Overlap(outputs[i], read[k]))
           << "output " << program.outputs[i].name << " overlaps input " << program.inputs[k].name;
-    if (IsReadInPlace(outputs[i], model_->device())) written[i] = outputs[i];
+    CheckInPlace("output", program.outputs[i], outputs[i]);
+    if (IsInPlace(outputs[i], model_->device())) written[i] = outputs[i];
   }
-  std::vector<Tensor> results = machine_->Run(dims, read, written);
+  UseThreadPool pool(options_.thread_pool.get());
+  BoundThread bound(options_.cpus);
+  ScopedDenormals denormals(options_.denormals);
+  std::vector<Tensor> results = machine_->Run(dims, read, written, {&state_, options.deadline});
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i] || results[i].get() == outputs[i].get()) continue;
+    if (!outputs[i] || !results[i] || results[i].get() == outputs[i].get()) continue;
     CheckOutput(program, i, outputs[i], results[i]->shape());
     CopyOut(results[i], outputs[i]);
     results[i] = outputs[i];
@@ -100,9 +181,46 @@ std::vector<Tensor> Session::Run(const std::vector<Tensor>& inputs,
   return results;
 }
 
+void Session::BindInput(std::string_view name, Tensor tensor) {
+  RunningGuard guard(&state_);
+  const Program& program = model_->program();
+  size_t index = FindPort("input", program.inputs, name);
+  if (tensor) {
+    CheckBound("input", program, program.inputs[index], tensor);
+    CheckInPlace("input", program.inputs[index], tensor);
+  }
+  bound_inputs_[index] = std::move(tensor);
+}
+
+void Session::BindOutput(std::string_view name, Tensor tensor) {
+  RunningGuard guard(&state_);
+  const Program& program = model_->program();
+  size_t index = FindPort("output", program.outputs, name);
+  if (tensor) {
+    CheckBound("output", program, program.outputs[index], tensor);
+    CheckInPlace("output", program.outputs[index], tensor);
+  }
+  bound_outputs_[index] = std::move(tensor);
+}
+
+void Session::SelectOutputs(const std::vector<std::string>& names) {
+  RunningGuard guard(&state_);
+  const std::vector<Port>& outputs = model_->program().outputs;
+  std::vector<bool> selected(outputs.size(), names.empty());
+  for (const std::string& name : names) selected[FindPort("output", outputs, name)] = true;
+  machine_->SelectOutputs(selected);
+  is_selected_ = std::move(selected);
+}
+
+bool Session::Cancel() {
+  RunState running = RunState::kRunning;
+  bool is_first = state_.compare_exchange_strong(running, RunState::kCancelled);
+  return is_first || running == RunState::kCancelled;
+}
+
 uint64_t Session::arena_bytes() const { return machine_->arena_bytes(); }
 void Session::Trim() {
-  RunningGuard guard(&is_running_);
+  RunningGuard guard(&state_);
   machine_->Trim();
 }
 void Session::SetProfile(std::vector<CallRecord>* profile) { machine_->SetProfile(profile); }

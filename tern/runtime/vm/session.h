@@ -5,17 +5,36 @@
 #define TERN_RUNTIME_VM_SESSION_H_
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tern/runtime/denormals.h"
+#include "tern/runtime/thread_pool.h"
 #include "tern/runtime/vm/model.h"
 
 namespace tern::runtime::vm {
 
 struct SessionOptions {
+  // Threads of parallel loops, the caller's included, and the CPUs that they run on; the caller's
+  // thread is bound to these during a run. With either of them, or with both, the session has
+  // threads of its own; with neither it uses those of the process (NumThreads).
+  int num_threads = 0;    // 0: as many as can run at once
+  std::vector<int> cpus;  // empty: those of the process
+  // Of the caller, and instead of these two.
+  std::shared_ptr<ThreadPool> thread_pool;
+  Denormals denormals = Denormals::kAsCaller;  // in kernels, on all threads
+  bool in_place = false;       // inputs and outputs that would have to be copied are errors
   bool reuse_memory = true;    // false: no two tensors share memory
   bool poison_memory = false;  // what was not written is filled with 0xa5, again when it is freed
+};
+
+struct RunOptions {
+  // A run that is not over by then is stopped.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
 // What a call took, for a profile.
@@ -23,6 +42,9 @@ struct CallRecord {
   uint32_t function = 0, instruction = 0;
   double start = 0, seconds = 0;  // since the run began
 };
+
+// A word: some machines have no exchange of bytes.
+enum class RunState : int { kIdle, kRunning, kCancelled };
 
 class Machine;
 
@@ -39,8 +61,24 @@ class Session {
   // An output that is given is written to; for others (all where `outputs` is empty, and null ones)
   // a tensor is made, on the model's device. Throws where dtypes or shapes are wrong, where an
   // output overlaps an input, and where another thread is in this function of the same session.
+  // Between instructions it looks whether it is to stop: then it throws a CancelledError or, after
+  // its deadline, a TimeoutError; outputs of the caller have any contents then, and the session can
+  // run again.
   std::vector<Tensor> Run(const std::vector<Tensor>& inputs,
-                          const std::vector<Tensor>& outputs = {});
+                          const std::vector<Tensor>& outputs = {}, const RunOptions& options = {});
+
+  // The same with the tensors that are bound to names, until others are (null: none). Throws where
+  // there is no such name, and where dtype, rank or an extent that the model knows are wrong.
+  void BindInput(std::string_view name, Tensor tensor);
+  void BindOutput(std::string_view name, Tensor tensor);
+  std::vector<Tensor> RunBound(const RunOptions& options = {});
+
+  // The runs to come give these outputs, and null for others. What only others need is not
+  // computed. Empty: all outputs.
+  void SelectOutputs(const std::vector<std::string>& names);
+
+  // From any thread: stops the run in progress. Returns whether there is one.
+  bool Cancel();
 
   // The bytes that tensors between inputs and outputs take, as of the runs so far.
   uint64_t arena_bytes() const;
@@ -50,9 +88,17 @@ class Session {
   void SetProfile(std::vector<CallRecord>* profile);
 
  private:
+  std::vector<Tensor> RunOnce(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                              const RunOptions& options);
+  // Throws where a tensor would have to be copied and must not be.
+  void CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const;
+
   std::shared_ptr<const Model> model_;
+  SessionOptions options_;
   std::unique_ptr<Machine> machine_;
-  std::atomic<int> is_running_ = 0;  // a word: some machines have no exchange of bytes
+  std::vector<Tensor> bound_inputs_, bound_outputs_;
+  std::vector<bool> is_selected_;  // by output
+  std::atomic<RunState> state_{RunState::kIdle};
 };
 
 }  // namespace tern::runtime::vm
