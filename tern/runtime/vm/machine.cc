@@ -100,6 +100,7 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
                                  const std::vector<Tensor>& inputs,
                                  const std::vector<Tensor>& outputs, const Limits& limits) {
   limits_ = limits;
+  run_bytes_ = 0;
   start_ = std::chrono::steady_clock::now();
   Frame& main = frames_[0];
   std::copy(dims.begin(), dims.end(), main.ints.begin());
@@ -213,8 +214,20 @@ void Machine::UsePlan(uint32_t function) {
   uint64_t bytes = frame.plans.front().bytes;
   if (!frame.arena || frame.arena->num_bytes() < bytes) {
     frame.arena = {};  // before the next one is there
-    frame.arena = Tensor::Empty({static_cast<int64_t>(bytes)}, DataType::UInt(8), model_.device());
+    frame.arena = NewTensor({static_cast<int64_t>(bytes)}, DataType::UInt(8));
   }
+}
+
+void Machine::CountBytes(uint64_t bytes) {
+  if (options_.memory_limit == 0) return;
+  if (__builtin_add_overflow(run_bytes_, bytes, &run_bytes_) || run_bytes_ > options_.memory_limit)
+    TERN_THROW(MemoryError) << "another " << bytes << " bytes are more than the "
+                            << options_.memory_limit << " that the run may allocate";
+}
+
+Tensor Machine::NewTensor(const std::vector<int64_t>& shape, DataType dtype) {
+  CountBytes(TensorBytes(dtype, shape.data(), static_cast<uint32_t>(shape.size())));
+  return Tensor::Empty(shape, dtype, model_.device());
 }
 
 void Machine::Alloc(uint32_t function, const Instruction& instruction) {
@@ -227,7 +240,7 @@ void Machine::Alloc(uint32_t function, const Instruction& instruction) {
     shape[i] = ValueOf(instruction.exprs[i], frame.ints.data());
   auto rank = static_cast<uint32_t>(value.view.ndim);
   if (!frame.is_planned[index]) {
-    Tensor made = Tensor::Empty({shape, shape + rank}, DataType(value.view.dtype), model_.device());
+    Tensor made = NewTensor({shape, shape + rank}, DataType(value.view.dtype));
     SetTensor(&frame, index, made, /*owns=*/true);
   } else {
     uint64_t offset = frame.plans.front().offsets[index];
@@ -251,7 +264,7 @@ void Machine::AllocOutput(const Instruction& instruction) {
   if (tensor)
     CheckOutput(program_, output, tensor, shape);
   else
-    tensor = Tensor::Empty(shape, program_.outputs[output].dtype, model_.device());
+    tensor = NewTensor(shape, program_.outputs[output].dtype);
   made_outputs_[output] = tensor;
   uint32_t index = instruction.results[0].index;
   SetTensor(&frame, index, tensor, /*owns=*/true);
@@ -289,7 +302,7 @@ Tensor Machine::CopyOf(const TensorValue& value) {
                                     : static_cast<int64_t>(view.byte_offset) / dtype.bytes();
   if (view.strides) layout.strides.assign(view.strides, view.strides + view.ndim);
   Tensor look(ffi::Make<TensorObj>(ShapeOf(view), dtype, view.device, layout, memory));
-  Tensor copy = Tensor::Empty(look->shape(), dtype, view.device);
+  Tensor copy = NewTensor(look->shape(), dtype);
   if (IsHost(view.device)) {
     CopyElements(look, copy);
     return copy;

@@ -91,7 +91,11 @@ class Machine {
   // Sets the register to a tensor that it owns, or that lives longer.
   static void SetTensor(Frame* frame, uint32_t index, const Tensor& tensor, bool owns);
   void SetTyped(Frame* frame, uint32_t index, const Tensor& tensor) const;
-  static Tensor CopyOf(const TensorValue& value);
+  Tensor CopyOf(const TensorValue& value);
+  // On the model's device; counted.
+  Tensor NewTensor(const std::vector<int64_t>& shape, DataType dtype);
+  // Throws where the run has allocated too much.
+  void CountBytes(uint64_t bytes);
   static void Poison(const TensorValue& value);
   static void ClearFrame(Frame* frame);
   void ClearFrames();
@@ -105,6 +109,7 @@ class Machine {
   std::vector<Tensor> made_outputs_;
   std::optional<Selection> selection_;  // where not all outputs are wanted
   Limits limits_;
+  uint64_t run_bytes_ = 0;  // that this run has allocated
   std::vector<CallRecord>* profile_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };

@@ -27,6 +27,8 @@ struct SessionOptions {
   // Of the caller, and instead of these two.
   std::shared_ptr<ThreadPool> thread_pool;
   Denormals denormals = Denormals::kAsCaller;  // in kernels, on all threads
+  // Bytes that a run may allocate, all together: a MemoryError beyond. 0: no limit.
+  uint64_t memory_limit = 0;
   bool in_place = false;       // inputs and outputs that would have to be copied are errors
   bool reuse_memory = true;    // false: no two tensors share memory
   bool poison_memory = false;  // what was not written is filled with 0xa5, again when it is freed

@@ -213,6 +213,20 @@ TEST(SessionLimits, ALoopEndsAtTheDeadline) {
             (Floats{1}));
 }
 
+TEST(SessionLimits, Memory) {
+  auto model = MakeModel(
+      "model 1\ndim n\ninput x: float32[n]\noutput y: float32[n]\n"
+      "func main(i0, t0: float32[:]) -> (tensor) {\nt1: float32[:]\nt2: float32[:]\n"
+      "t1 = alloc [i0 * i0]\nt2 = alloc [i0] output 0\ncall scale(t0, 2, t2)\nret t2\n}\n");
+  Session session(model, {.memory_limit = 160});
+  EXPECT_EQ(Values(session.Run({Vector({1, 2})})[0]), (Floats{2, 4}));
+  std::string error = ErrorOf([&] { session.Run({Vector(Floats(1000))}); });
+  EXPECT_TRUE(
+      error.starts_with("another 4000000 bytes are more than the 160 that the run may allocate"))
+      << error;
+  EXPECT_EQ(Values(session.Run({Vector({1, 2})})[0]), (Floats{2, 4}));
+}
+
 // y = 2 x, z = 3 * 2 x; and w, from a branch of its own.
 const char* const kThreeOutputs = R"(model 1
 dim n
