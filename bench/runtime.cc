@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// runtime: what a call, a parallel loop and a loaded file cost. Each figure is the least of many
-// rounds, which is what it costs when nothing else runs; those with a limit fail beyond it.
+// runtime: what a call, a run of a model, a parallel loop and a loaded file cost. Each figure is
+// the least of many rounds, which is what it costs when nothing else runs; those with a limit fail
+// beyond it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,8 @@
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/thread_pool.h"
+#include "tern/runtime/vm/session.h"
+#include "tern/runtime/vm/text.h"
 
 namespace tern::runtime {
 namespace {
@@ -74,6 +77,48 @@ void MeasureLoops() {
          *std::min_element(asleep.begin(), asleep.end()), kNoLimit);
 }
 
+// A kernel of four tensors that does nothing.
+class NoKernels : public ffi::ModuleObj {
+ public:
+  std::string kind() const override { return "bench"; }
+  uint32_t properties() const override { return kRunnable; }
+  ffi::Function GetFunction(std::string_view) override {
+    return ffi::Function::FromPacked([](ffi::Args) -> ffi::Any { return {}; });
+  }
+  std::vector<std::string> FunctionNames() const override { return {"nothing"}; }
+};
+
+// A run of a model of so many calls, each with memory of the plan.
+double TimeOfRun(int calls) {
+  std::string text =
+      "model 1\ndim n\ninput x: float32[n]\noutput y: float32[n]\n"
+      "func main(i0, t0: float32[:]) -> (tensor) {\nt1: float32[:]\nt2: float32[:]\n";
+  for (int i = 0; i < calls; ++i) text += "t" + std::to_string(i + 3) + ": float32[:]\n";
+  text += "t1 = alloc [i0] output 0\nt2 = alloc [i0]\n";
+  for (int i = 0; i < calls; ++i) {
+    std::string result = "t" + std::to_string(i + 3);
+    text +=
+        result + " = alloc [i0]\ncall nothing(t0, t1, t2, " + result + ")\nfree " + result + "\n";
+  }
+  ParamInfo in{"a", DataType::Float(32), true, {"n"}},
+      out{"d", DataType::Float(32), true, {"n"}, true};
+  auto model = std::make_shared<const vm::Model>(
+      vm::ModelParts{vm::ParseProgram(text + "ret t1\n}\n", "bench"),
+                     ffi::Module(ffi::Make<NoKernels>()),
+                     {{"nothing", {in, in, in, out}}}});
+  vm::Session session(model);
+  std::vector<Tensor> inputs = {Tensor::Empty({16}, DataType::Float(32))};
+  return Least(301, 3, [&] { session.Run(inputs); });
+}
+
+void MeasureModels() {
+  constexpr int kCalls = 1000;
+  double empty = TimeOfRun(0);
+  Report("run of a model without calls", empty, kNoLimit);
+  Report("call of four tensors in a model: alloc, call, free", (TimeOfRun(kCalls) - empty) / kCalls,
+         150);
+}
+
 // A file of 100 MB, nearly all of it a section that loading does not need.
 void MeasureLoading() {
   std::string path =
@@ -94,6 +139,7 @@ void MeasureLoading() {
 
 int main() {
   tern::runtime::MeasureCalls();
+  tern::runtime::MeasureModels();
   tern::runtime::MeasureLoops();
   tern::runtime::MeasureLoading();
   return tern::runtime::all_within ? 0 : 1;
