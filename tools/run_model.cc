@@ -44,13 +44,21 @@ runtime::FunctionInfo Describe(const std::string& name, const Program& program) 
   return info;
 }
 
-std::vector<Tensor> MakeInputs(runtime::FunctionInfo info, size_t count,
+// Null for inputs that have a default and are not given.
+std::vector<Tensor> MakeInputs(const runtime::FunctionInfo& info, const runtime::vm::Model& model,
                                const runtime::RunOptions& options,
                                std::map<std::string, int64_t>* dims) {
-  info.params.resize(count);
-  std::vector<Tensor> inputs;
-  for (const ffi::Any& arg : runtime::MakeArguments(info, options, dims))
-    inputs.push_back(arg.As<Tensor>());
+  std::vector<Tensor> inputs(model.program().inputs.size());
+  runtime::FunctionInfo needed = info;
+  needed.params.clear();
+  std::vector<size_t> places;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (model.input_default(i) && !options.inputs.contains(info.params[i].name)) continue;
+    needed.params.push_back(info.params[i]);
+    places.push_back(i);
+  }
+  std::vector<ffi::Any> args = runtime::MakeArguments(needed, options, dims);
+  for (size_t i = 0; i < args.size(); ++i) inputs[places[i]] = args[i].As<Tensor>();
   return inputs;
 }
 
@@ -161,12 +169,13 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
   const Program& program = model->program();
   runtime::FunctionInfo info = Describe(name, program);
   runtime::RunResult result;
-  std::vector<Tensor> inputs = MakeInputs(info, program.inputs.size(), options.run, &result.dims);
+  std::vector<Tensor> inputs = MakeInputs(info, *model, options.run, &result.dims);
   runtime::vm::Session session(model, MakeSessionOptions(options.session));
   session.SelectOutputs(options.session.select);
   std::vector<CallRecord> records;
   const runtime::DeviceKind& kind = runtime::GetDeviceKind(model->device().type);
-  for (const Tensor& tensor : inputs) result.args.push_back(tensor);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    result.args.push_back(inputs[i] ? inputs[i] : model->input_default(i));
   size_t next = inputs.size();  // of what the report knows
   for (const Tensor& tensor : session.Run(inputs, {}, MakeRunOptions(options.session))) {
     if (tensor) {

@@ -167,6 +167,21 @@ class ProgramWriter {
       model_.program.inputs.push_back({function_.InputName(i), type.dtype, ToVm(type.shape)});
       bases_[function_->params[i].get()] = {NewTensor(type), type.shape};
     }
+    for (const Node& node : function_->nodes)
+      if (node->op->name == "with_default") AddDefault(node);
+  }
+
+  // A constant that has the name of an input is its default.
+  void AddDefault(const Node& node) {
+    const Value& value = node->inputs[1];
+    auto param = std::find_if(function_->params.begin(), function_->params.end(),
+                              [&](const Value& one) { return one.same(node->inputs[0]); });
+    TERN_CHECK(param != function_->params.end() && value->constant)
+        << node->str() << ": expected an input of the model and a constant";
+    auto named = ffi::Make<ir::ConstantNode>(*value->constant);
+    named->name = function_.InputName(static_cast<size_t>(param - function_->params.begin()));
+    std::vector<int64_t> shape = named->shape;
+    AddConstant(ir::Constant(named), std::move(shape));
   }
 
   // Of extents, which are all known from the inputs: before anything is computed.

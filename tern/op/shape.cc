@@ -156,6 +156,11 @@ void RegisterViews() {
               .inputs = {"x"},
               .compute = [](Call& c) { return Reshaped(c, c.shape(0)); },
               .is_view = true});
+  RegisterOp({.name = "with_default",
+              .summary = "x, an input of the model; `value` where a run does not give it",
+              .inputs = {"x", "value"},
+              .compute = [](Call& c) { return Reshaped(c, c.shape(0)); },
+              .is_view = true});
 }
 
 // ---- Shapes as data

@@ -131,6 +131,8 @@ int tern_model_num_inputs(TernModel* model, int32_t* count);
 int tern_model_num_outputs(TernModel* model, int32_t* count);
 int tern_model_input(TernModel* model, int32_t index, TernPort* port);
 int tern_model_output(TernModel* model, int32_t index, TernPort* port);
+// 1 where the input need not be given: NULL stands for its default then.
+int tern_model_input_has_default(TernModel* model, int32_t index, int32_t* has_default);
 
 // A thread pool of the caller, for the parallel loops of a session.
 typedef struct TernThreadPool {

@@ -69,3 +69,11 @@ int tern_model_output(TernModel* model, int32_t index, TernPort* port) {
                                   model->outputs, index);
   });
 }
+
+int tern_model_input_has_default(TernModel* model, int32_t index, int32_t* has_default) {
+  return Try([&] {
+    (void)tern::runtime::PortAt("tern_model_input_has_default", model->model->program().inputs,
+                                model->inputs, index);
+    *has_default = static_cast<bool>(model->model->input_default(static_cast<size_t>(index)));
+  });
+}

@@ -84,7 +84,6 @@ struct TernSession {
 
 using tern::runtime::Give;
 using tern::runtime::Tensor;
-using tern::runtime::TensorObj;
 using tern::runtime::Try;
 
 int tern_session_create(TernModel* model, TernSession** session) {
@@ -107,7 +106,7 @@ int tern_session_run(TernSession* session, TernObject* const* inputs, int32_t nu
         << kName << ": the model has " << expected << " outputs, " << num_outputs << " were given";
     std::vector<Tensor> given, wanted;
     for (int32_t i = 0; i < num_inputs; ++i)
-      given.emplace_back(tern::runtime::ObjectOf<TensorObj>(inputs[i], kName));
+      given.push_back(tern::runtime::TensorOrNull(inputs[i], kName));
     for (int32_t i = 0; i < num_outputs; ++i)
       wanted.push_back(tern::runtime::TensorOrNull(outputs[i], kName));
     std::vector<Tensor> results = session->session.Run(given, wanted, session->NextRun());

@@ -233,6 +233,8 @@ static void TestModels(const char* path) {
   CHECK(tern_model_num_outputs(model, &count) == 0 && count == 1);
   CHECK(tern_model_input(model, 0, &port) == 0 && strcmp(port.name, "x") == 0);
   CHECK(port.ndim == 1 && port.shape[0] == -1 && strcmp(port.shape_text[0], "n") == 0);
+  CHECK(tern_model_input_has_default(model, 0, &count) == 0 && count == 0);
+  CHECK(tern_model_input_has_default(model, 1, &count) == -1);
   CHECK(tern_model_output(model, 0, &port) == 0 && strcmp(port.name, "y") == 0);
   CHECK(port.dtype.code == kTernTypeFloat && port.dtype.bits == 32);
   CHECK_ERROR(tern_model_output(model, 1, &port),

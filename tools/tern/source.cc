@@ -42,8 +42,10 @@ frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& i
                                                const std::vector<std::string>& dims,
                                                const std::vector<std::string>& inputs) {
   frontend::onnx::ImportOptions options = ParseImportOptions(input_shapes, dims);
+  options.overridable.emplace();  // others are better as constants
   for (const std::string& text : inputs) {
     auto [name, value] = SplitAssignment("--input", text);
+    options.overridable->insert(name);
     if (value.ends_with(".npy") && !options.input_shapes.contains(name))
       options.input_shapes[name] = runtime::ReadNpy(value)->shape();
   }

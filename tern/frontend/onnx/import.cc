@@ -117,14 +117,34 @@ class Importer {
   // ---- Values
 
   void AddInputs() {
-    std::set<std::string_view> initialized;
-    for (const Tensor& tensor : model_.graph.initializers) initialized.insert(tensor.name);
-    for (const ValueInfo& input : model_.graph.inputs) {
-      if (initialized.contains(input.name)) continue;  // a default: the model is compiled with it
-      values_[input.name] = builder_.Param(std::string(input.name), TypeOf(input));
-      input_names_.emplace_back(std::string(input.name));
-    }
     for (const Tensor& tensor : model_.graph.initializers) initializers_[tensor.name] = &tensor;
+    for (const ValueInfo& input : model_.graph.inputs) {
+      auto initializer = initializers_.find(input.name);
+      std::string name(input.name);
+      if (initializer == initializers_.end()) {
+        values_[input.name] = builder_.Param(name, TypeOf(input));
+        input_names_.push_back(name);
+      } else if (IsOverridable(*initializer->second)) {
+        values_[input.name] = AddDefault(name, *initializer->second);
+        input_names_.push_back(name);
+      }
+    }
+  }
+
+  bool IsOverridable(const Tensor& initializer) const {
+    constexpr int64_t kFirstWithDefaults = 4;
+    std::optional<DataType> dtype = DataTypeOf(initializer.type);
+    std::string name(initializer.name);
+    return model_.ir_version >= kFirstWithDefaults && reads_.contains(initializer.name) && dtype &&
+           dtype->is_float() && (!options_.overridable || options_.overridable->contains(name));
+  }
+
+  Value AddDefault(const std::string& name, const Tensor& initializer) {
+    graph::TensorType type{*DataTypeOf(initializer.type), {}};
+    for (int64_t extent : initializer.dims) type.shape.emplace_back(extent);
+    Value param = builder_.Param(name, type);
+    Value value = ConstantOf(&builder_, initializer, name, file_name_);
+    return builder_.Add("with_default", {param, value}, {}, {.names = {name}});
   }
 
   graph::TensorType TypeOf(const ValueInfo& input) {

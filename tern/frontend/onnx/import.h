@@ -3,6 +3,8 @@
 #define TERN_FRONTEND_ONNX_IMPORT_H_
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,11 +19,16 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> input_shapes;
   // Extents by the name that the model gives to them.
   std::map<std::string, int64_t> dims;
+  // Inputs that have initializers and can be given nevertheless, by name; none: all that can.
+  std::optional<std::set<std::string>> overridable;
 };
 
 // The model as a module: the graph `main`, and its weights as constants, which stay in the mapped
 // file. Opsets 7 to 28. A name of a dimension is one variable in all inputs; dimensions without one
 // are variables of their own. What the file says about shapes inside of the graph is not looked at.
+// An input that has an initializer is a constant before IR version 4. After it the initializer is
+// its default (operator with_default); those of integers and bools, which may be shapes, stay
+// constants.
 // Outputs that are no tensors of numbers (strings, maps) are left out, with what only they need.
 //
 // Throws one error for all operators that are not supported, with their nodes; otherwise the error

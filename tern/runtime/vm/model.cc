@@ -29,6 +29,22 @@ Model::Model(ModelParts parts)
     planned_.push_back(PlannedTensors(parts_.program.functions[i], i == 0));
   kernels_ = std::make_unique<std::atomic<ffi::FunctionObj*>[]>(parts_.program.kernels.size());
   MakeConstants();
+  FindDefaults();
+}
+
+void Model::FindDefaults() {
+  const Program& program = parts_.program;
+  for (const Port& input : program.inputs) {
+    Tensor& found = defaults_.emplace_back();
+    for (size_t i = 0; i < program.constants.size(); ++i) {
+      const Constant& constant = program.constants[i];
+      bool fits = constant.name == input.name && constant.dtype == input.dtype &&
+                  constant.shape.size() == input.shape.size();
+      for (size_t axis = 0; fits && axis < constant.shape.size(); ++axis)
+        fits = input.shape[axis] == IntExpr::Const(constant.shape[axis]);
+      if (fits) found = constants_[i];
+    }
+  }
 }
 
 void Model::MakeConstants() {

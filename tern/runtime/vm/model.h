@@ -43,6 +43,8 @@ class Model {
   const std::vector<FunctionInfo>& functions() const { return parts_.functions; }
   TernDevice device() const { return device_; }
   const Tensor& constant(size_t index) const { return constants_[index]; }
+  // What an input is that is not given; null: it has to be.
+  Tensor input_default(size_t input) const { return defaults_[input]; }
 
   // Throws where weights of the file are known to be altered, or after all were looked at.
   void CheckWeights() const {
@@ -63,10 +65,12 @@ class Model {
  private:
   ffi::FunctionObj* FindKernel(size_t index) const;
   void MakeConstants();
+  void FindDefaults();
 
   ModelParts parts_;
   TernDevice device_;
   std::vector<Tensor> constants_;
+  std::vector<Tensor> defaults_;                     // by input
   std::vector<std::vector<PlannedTensor>> planned_;  // by function
   mutable std::mutex mutex_;
   mutable std::vector<ffi::Function> functions_;  // what kernels_ points to

@@ -204,6 +204,8 @@ struct Prepack {
   friend bool operator==(const Prepack&, const Prepack&) = default;
 };
 
+// A constant of the name, dtype and shape of an input is its default, which it has where it is not
+// given.
 struct Program {
   // Extents that the inputs tell: each is the whole extent of an axis of some input.
   std::vector<std::string> dims;

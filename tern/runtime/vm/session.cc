@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/vm/session.h"
 
+#include <algorithm>
+
 #include "tern/ffi/text.h"
 #include "tern/runtime/cpus.h"
 #include "tern/runtime/device.h"
@@ -141,11 +143,12 @@ std::vector<Tensor> Session::RunBound(const RunOptions& options) {
   return RunOnce(bound_inputs_, bound_outputs_, options);
 }
 
-std::vector<Tensor> Session::RunOnce(const std::vector<Tensor>& inputs,
-                                     const std::vector<Tensor>& outputs,
+std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, const std::vector<Tensor>& outputs,
                                      const RunOptions& options) {
   model_->CheckWeights();
   const Program& program = model_->program();
+  for (size_t i = 0; i < std::min(inputs.size(), program.inputs.size()); ++i)
+    if (!inputs[i]) inputs[i] = model_->input_default(i);
   TERN_CHECK(outputs.empty() || outputs.size() == program.outputs.size())
       << "the model has " << program.outputs.size() << " outputs, " << outputs.size()
       << " were given";

@@ -60,6 +60,7 @@ class Session {
 
   // Inputs and outputs in the order of the program's. An input may be on another device than the
   // model's, of any layout and alignment: it is copied where it has to be, else read where it lies.
+  // A null one is the default of that input, where it has one.
   // An output that is given is written to; for others (all where `outputs` is empty, and null ones)
   // a tensor is made, on the model's device. Throws where dtypes or shapes are wrong, where an
   // output overlaps an input, and where another thread is in this function of the same session.
@@ -90,7 +91,7 @@ class Session {
   void SetProfile(std::vector<CallRecord>* profile);
 
  private:
-  std::vector<Tensor> RunOnce(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+  std::vector<Tensor> RunOnce(std::vector<Tensor> inputs, const std::vector<Tensor>& outputs,
                               const RunOptions& options);
   // Throws where a tensor would have to be copied and must not be.
   void CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const;

@@ -310,6 +310,23 @@ TEST(SessionOutputs, TensorsBoundToNames) {
             "input x is int32 of shape (4), the model wants float32[n]");
 }
 
+TEST(SessionInputs, AConstantOfTheNameIsTheDefault) {
+  // The one of u has another shape, and is none.
+  auto model = MakeModel(
+      "model 1\ninput x: float32[2]\ninput u: float32[2]\noutput y: float32[2]\n"
+      "constant x: float32[2] splat 0x0000803f\nconstant u: float32[3] splat 0x0000803f\n"
+      "func main(t0: float32[:], t1: float32[:]) -> (tensor) {\nt2: float32[:]\n"
+      "t2 = alloc [2] output 0\ncall add(t0, t1, t2)\nret t2\n}\n");
+  EXPECT_TRUE(model->input_default(0));
+  EXPECT_FALSE(model->input_default(1));
+  Session session(model);
+  EXPECT_EQ(Values(session.Run({Tensor(), Vector({1, 2})})[0]), (Floats{2, 3}));
+  EXPECT_EQ(Values(session.Run({Vector({5, 5}), Vector({1, 2})})[0]), (Floats{6, 7}));
+  session.BindInput("u", Vector({3, 4}));
+  EXPECT_EQ(Values(session.RunBound()[0]), (Floats{4, 5}));
+  EXPECT_EQ(ErrorOf([&] { session.Run({Tensor(), Tensor()}); }), "input u is not given");
+}
+
 TEST(SessionOutputs, NothingIsCopiedWhereThatIsAsked) {
   Session session(MakeModel(kThreeOutputs), {.in_place = true});
   Tensor x = Vector({1, 2, 3, 4});
