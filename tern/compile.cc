@@ -577,11 +577,15 @@ PrepackedModule Prepack(const ir::IRModule& module, const target::Target& target
   return result;
 }
 
+ir::IRModule SplitConstants(const ir::IRModule& module, const target::Target& target,
+                            const CompileOptions& options) {
+  Initialize();
+  return RunPrepack(WithTargets(module, target), target, options);
+}
+
 ir::IRModule Lower(const ir::IRModule& module, const target::Target& target,
                    const CompileOptions& options) {
-  Initialize();
-  ir::IRModule prepacked = RunPrepack(WithTargets(module, target), target, options);
-  return LowerPrepacked({prepacked, target, {}, {}}, options);
+  return LowerPrepacked({SplitConstants(module, target, options), target, {}, {}}, options);
 }
 
 ffi::Module Compile(const ir::IRModule& module, const target::Target& target,

@@ -45,6 +45,10 @@ struct PrepackedModule {
 PrepackedModule Prepack(const ir::IRModule& module, const target::Target& target,
                         const CompileOptions& options = {});
 
+// The functions of such a module alone, none of which is code that was found on disk.
+ir::IRModule SplitConstants(const ir::IRModule& module, const target::Target& target,
+                            const CompileOptions& options = {});
+
 // Lowers every function of `module` and generates code: the host module, with the device modules as
 // imports. A function is for `target`, unless it names another device itself (attr::kTarget).
 ffi::Module Compile(const PrepackedModule& prepacked, const CompileOptions& options = {});

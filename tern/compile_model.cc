@@ -6,6 +6,7 @@
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/graph/transform/passes.h"
+#include "tern/pack_weights.h"
 #include "tern/runtime/tensor.h"
 
 namespace tern {
@@ -182,6 +183,7 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
   PrepackedModule prepacked = Prepack(lowered.kernels, target, kernels);
   result.meta = prepacked.meta;
   PrepackedCalls(&result.program, prepacked).Run();
+  if (options.pack_weights) PackWeights(lowered.kernels, target, kernels, &result);
   result.module = Compile(prepacked, kernels);
   return result;
 }

@@ -17,6 +17,9 @@ namespace tern {
 struct ModelOptions : CompileOptions {
   bool fuse = true;
   bool strict_math = false;  // sums in the order written, no contraction
+  // Weights are prepacked now where they do not grow by it (pack_weights.h), for a file that is
+  // loaded often. Otherwise all are when the model is loaded.
+  bool pack_weights = false;
 };
 
 // All that a file of a model has.

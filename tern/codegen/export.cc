@@ -97,26 +97,33 @@ void CheckHosts(const std::vector<ffi::Module>& hosts, const std::string& path,
   TERN_CHECK(hosts.size() == 1 || format == kContainer)
       << path << ": a " << format << " file has code for one host, not for " << hosts.size()
       << "; a .tern file can have several";
+  for (const ffi::Module& module : hosts)
+    TERN_ICHECK(hosts.size() == 1 || SavedImports(module) == SavedImports(hosts[0]))
+        << "the code for the device depends on the host";
+}
+
+// A file of functions has one code for each architecture.
+void CheckTriples(const std::vector<ffi::Module>& hosts, const std::string& path) {
   std::set<std::string> triples;
-  for (const ffi::Module& module : hosts) {
-    if (hosts.size() == 1) break;
-    std::string triple = HostCode(module).triple();
+  for (size_t i = 0; hosts.size() > 1 && i < hosts.size(); ++i) {
+    std::string triple = HostCode(hosts[i]).triple();
     TERN_CHECK(triples.insert(triple).second)
         << path << ": two hosts are " << triple << "; a file has one for each machine";
-    TERN_ICHECK(SavedImports(module) == SavedImports(hosts[0]))
-        << "the code for the device depends on the host";
   }
 }
 
-void CheckModel(const ModelContents& model, const runtime::ArtifactMeta& meta,
-                const std::string& path, const std::string& format) {
+void CheckFormat(const std::string& path, const std::string& format) {
   TERN_CHECK(format == kSharedObject || format == kContainer)
       << path << ": a model does not become a " << format << " file; the endings are "
       << kSharedObject << " and " << kContainer;
-  runtime::vm::VerifyProgram(model.program, &meta.functions);
+}
+
+void CheckProgram(const HostModel& host, const std::vector<runtime::Weight>& given,
+                  const std::string& path) {
+  runtime::vm::VerifyProgram(host.program, &host.meta.functions);
   std::map<std::string, const runtime::Weight*> weights;
-  for (const runtime::Weight& weight : model.weights) weights[weight.name] = &weight;
-  for (const runtime::vm::Constant& constant : model.program.constants) {
+  for (const runtime::Weight& weight : given) weights[weight.name] = &weight;
+  for (const runtime::vm::Constant& constant : host.program.constants) {
     if (constant.source != runtime::vm::ConstantSource::kWeights) continue;
     auto found = weights.find(constant.name);
     TERN_CHECK(found != weights.end()) << path << ": there is no weight " << constant.name;
@@ -128,23 +135,60 @@ void CheckModel(const ModelContents& model, const runtime::ArtifactMeta& meta,
   }
 }
 
-// The container without host code.
-runtime::ContainerWriter MakeContainer(const std::vector<ffi::Module>& hosts,
-                                       runtime::ArtifactMeta* meta, const ExportOptions& options,
-                                       const runtime::WeightsWriter* weights = nullptr) {
-  runtime::ContainerWriter container;
+// A runtime tells machines apart by their architecture and the features of their CPU.
+void CheckMachines(const std::vector<HostModel>& hosts, const std::string& path) {
+  std::map<std::pair<std::string, std::vector<std::string>>, const HostModel*> machines;
+  for (const HostModel& host : hosts) {
+    const LinkableModule& code = HostCode(host.module);
+    auto [known, is_new] = machines.try_emplace({code.triple(), code.cpu_features()}, &host);
+    TERN_CHECK(is_new) << path << ": " << ffi::Join(known->second->meta.hosts) << " and "
+                       << ffi::Join(host.meta.hosts)
+                       << " run on the same machines; a file has one code for each";
+  }
+}
+
+void AddImports(const ffi::Module& host, const ExportOptions& options, runtime::ArtifactMeta* meta,
+                runtime::ContainerWriter* container) {
   meta->tern_version = TERN_VERSION;
   meta->imports.clear();
   meta->root_imports.clear();
-  for (const ffi::Module& below : hosts[0]->imports())
-    meta->root_imports.push_back(AddImport(below, options, meta, &container));
+  for (const ffi::Module& below : host->imports())
+    meta->root_imports.push_back(AddImport(below, options, meta, container));
+}
+
+// The container without host code.
+runtime::ContainerWriter MakeContainer(const std::vector<ffi::Module>& hosts,
+                                       runtime::ArtifactMeta* meta, const ExportOptions& options) {
+  runtime::ContainerWriter container;
+  AddImports(hosts[0], options, meta, &container);
   container.Add("meta", runtime::WriteMeta(*meta));
   if (options.keep_source)
     for (const ffi::Module& host : hosts)
       AddSources(host, "host." + HostCode(host).triple(), &container);
-  if (options.model)
-    container.Add(runtime::vm::kModelSection, runtime::vm::EncodeProgram(options.model->program));
-  if (weights) container.Add(runtime::kWeightsSection, EncodeWeights(weights->table()));
+  return container;
+}
+
+// The same of a model: the sections of the second machine on have a number.
+runtime::ContainerWriter MakeContainer(std::vector<HostModel>* hosts, const ExportOptions& options,
+                                       const runtime::WeightsTable& weights) {
+  runtime::ContainerWriter container;
+  runtime::ArtifactMeta& first = hosts->front().meta;
+  AddImports(hosts->front().module, options, &first, &container);
+  for (size_t i = 0; i < hosts->size(); ++i) {
+    HostModel& host = (*hosts)[i];
+    const LinkableModule& code = HostCode(host.module);
+    std::string suffix = i == 0 ? "" : "." + std::to_string(i);
+    host.meta.tern_version = first.tern_version;
+    host.meta.imports = first.imports;
+    host.meta.root_imports = first.root_imports;
+    container.Add("meta" + suffix, runtime::WriteMeta(host.meta));
+    container.Add(runtime::vm::kModelSection + suffix, runtime::vm::EncodeProgram(host.program));
+    std::string features;
+    for (const std::string& feature : code.cpu_features()) features += feature + "\n";
+    if (!features.empty()) container.Add(runtime::kCpuSection + suffix, features);
+    if (options.keep_source) AddSources(host.module, "host." + code.triple() + suffix, &container);
+  }
+  container.Add(runtime::kWeightsSection, EncodeWeights(weights));
   return container;
 }
 
@@ -191,22 +235,6 @@ void WriteWithWeights(const std::string& path, std::string base,
   file.Finish();
 }
 
-void ExportModel(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
-                 const std::string& path, const std::string& format, const ExportOptions& options) {
-  CheckModel(*options.model, meta, path, format);
-  runtime::WeightsWriter weights(options.model->weights);
-  runtime::ContainerWriter container = MakeContainer(hosts, &meta, options, &weights);
-  if (format == kSharedObject) {
-    std::string bytes =
-        HostCode(hosts[0]).LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
-    runtime::SealSharedObject(&bytes, /*weights_follow=*/true);
-    return WriteWithWeights(path, std::move(bytes), weights);
-  }
-  for (const ffi::Module& module : hosts)
-    container.Add("host." + HostCode(module).triple(), HostCode(module).LinkSharedObject(""));
-  WriteWithWeights(path, container.Finish(), weights);
-}
-
 }  // namespace
 
 void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::string& path,
@@ -219,7 +247,7 @@ void Export(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
   const LinkableModule& host = HostCode(hosts.at(0));
   std::string format = FormatOf(path, host);
   CheckHosts(hosts, path, format);
-  if (options.model) return ExportModel(hosts, std::move(meta), path, format, options);
+  CheckTriples(hosts, path);
   if (format == host.library_ending() && format != kSharedObject) {
     runtime::ContainerWriter container = MakeContainer(hosts, &meta, options);
     return WriteFiles({{path, host.LinkSharedObject(container.Finish())}});
@@ -249,6 +277,33 @@ void Export(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
   if (format == kC)
     files.emplace_back(header.replace_extension(".h"), WriteHeader(host, meta, header.stem()));
   WriteFiles(files);
+}
+
+uint64_t ExportModel(std::vector<HostModel> hosts, const std::vector<runtime::Weight>& weights,
+                     const std::string& path, const ExportOptions& options) {
+  const LinkableModule& host = HostCode(hosts.at(0).module);
+  std::string format = FormatOf(path, host);
+  CheckFormat(path, format);
+  std::vector<ffi::Module> modules;
+  for (const HostModel& one : hosts) modules.push_back(one.module);
+  CheckHosts(modules, path, format);
+  CheckMachines(hosts, path);
+  for (const HostModel& one : hosts) CheckProgram(one, weights, path);
+  runtime::WeightsWriter writer(weights);
+  runtime::ContainerWriter container = MakeContainer(&hosts, options, writer.table());
+  if (format == kSharedObject) {
+    std::string bytes = host.LinkSharedObject(runtime::WrapForSharedObject(container.Finish()));
+    runtime::SealSharedObject(&bytes, /*weights_follow=*/true);
+    WriteWithWeights(path, std::move(bytes), writer);
+    return writer.table().data_bytes;
+  }
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const LinkableModule& code = HostCode(modules[i]);
+    container.Add("host." + code.triple() + (i == 0 ? "" : "." + std::to_string(i)),
+                  code.LinkSharedObject(""));
+  }
+  WriteWithWeights(path, container.Finish(), writer);
+  return writer.table().data_bytes;
 }
 
 }  // namespace tern::codegen

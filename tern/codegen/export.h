@@ -13,18 +13,9 @@
 
 namespace tern::codegen {
 
-// What makes a module a model: its functions are the kernels of the program. The weights lie behind
-// the rest of the file.
-struct ModelContents {
-  runtime::vm::Program program;
-  std::vector<runtime::Weight> weights;  // of the program's constants; the bytes outlive the export
-};
-
 struct ExportOptions {
   // Store the readable forms of all modules too, in files that are or have a container.
   bool keep_source = false;
-  // Not null: the file is a model, .so or .tern.
-  const ModelContents* model = nullptr;
 };
 
 // Writes `module`, the root with its imports, in the format that the ending of `path` names:
@@ -40,6 +31,20 @@ void Export(const ffi::Module& module, runtime::ArtifactMeta meta, const std::st
 // imports are the same.
 void Export(const std::vector<ffi::Module>& hosts, runtime::ArtifactMeta meta,
             const std::string& path, const ExportOptions& options = {});
+
+// A model for one machine.
+struct HostModel {
+  ffi::Module module;
+  runtime::ArtifactMeta meta;
+  runtime::vm::Program program;  // whose kernels are the module's functions
+};
+
+// Writes a model, .so or .tern; for several machines, .tern. Imports and weights are the same for
+// all; the weights lie behind the rest of the file, and their bytes outlive the call. Throws where
+// a program is not right or lacks a weight, and where two machines are one to the runtime. Returns
+// how many bytes of weights there are.
+uint64_t ExportModel(std::vector<HostModel> hosts, const std::vector<runtime::Weight>& weights,
+                     const std::string& path, const ExportOptions& options = {});
 
 }  // namespace tern::codegen
 

@@ -22,6 +22,9 @@ class LinkableModule : public ffi::ModuleObj {
   // The machine the code is for, as the runtime names it: "x86_64-linux-gnu".
   virtual std::string triple() const = 0;
 
+  // What the code needs of the CPU, of what runtimes can look for (runtime/cpu_features.h).
+  virtual std::vector<std::string> cpu_features() const { return {}; }
+
   // How the names of libraries for that machine end, which LinkSharedObject makes; "" where the
   // code cannot be linked for it.
   virtual std::string library_ending() const { return ".so"; }

@@ -6,6 +6,7 @@
 
 #include "tern/ffi/escape_text.h"
 #include "tern/ffi/text.h"
+#include "tern/runtime/cpu_features.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/elf_file.h"
 #include "tern/runtime/host_module.h"
@@ -20,6 +21,7 @@ constexpr size_t kHashSize = 32;
 constexpr size_t kSealedSize = kSealHash + kHashSize;  // where it says how many bytes are sealed
 constexpr size_t kSealSize = 64;  // then the container starts, as aligned as the section is
 constexpr std::string_view kHostPrefix = "host.";
+constexpr const char* kMetaSection = "meta";
 
 std::string TripleOf(uint16_t machine) { return ElfMachineName(machine) + "-linux-gnu"; }
 
@@ -55,7 +57,7 @@ std::string AlteredPart(std::string_view container) {
 // Of a shared object, all of which is read: its seal covers every byte. Before that the headers
 // are looked at, and must account for what there is.
 std::string_view FindSealedContainer(std::string_view bytes, const NeedBytes& need,
-                                     uint64_t* base_size) {
+                                     uint64_t* base_size, std::string* hash) {
   // Some linkers fill the last page.
   constexpr uint64_t kMostPadding = 1 << 16;
   ElfSection section = SealedSection(bytes, need);
@@ -79,15 +81,16 @@ std::string_view FindSealedContainer(std::string_view bytes, const NeedBytes& ne
   TERN_CHECK(SealOf(bytes, section) == stored) << "the file was altered or truncated: its hash is "
                                                   "not the one it was sealed with; altered is "
                                                << AlteredPart(container);
+  *hash = stored;
   return container;
 }
 
-// Sets where it ends: weights may follow.
-ContainerReader FindContainer(PartlyReadFile* file, uint64_t* base_size) {
+// Sets where it ends, for weights may follow, and the hash of all up to there.
+ContainerReader FindContainer(PartlyReadFile* file, uint64_t* base_size, std::string* hash) {
   std::string_view bytes = file->bytes();
   auto need = [file](uint64_t offset, uint64_t size) { file->Need(offset, size); };
   need(0, std::min<size_t>(bytes.size(), kContainerMagic.size()));
-  if (IsElf(bytes)) return ContainerReader(FindSealedContainer(bytes, need, base_size));
+  if (IsElf(bytes)) return ContainerReader(FindSealedContainer(bytes, need, base_size, hash));
   TERN_CHECK(bytes.starts_with(kContainerMagic))
       << "not a Tern artifact: neither a container (.tern) nor a shared object (.so)";
   *base_size = bytes.size();
@@ -95,7 +98,19 @@ ContainerReader FindContainer(PartlyReadFile* file, uint64_t* base_size) {
     need(kContainerSizeOffset, sizeof(uint64_t));
     *base_size = std::min(*base_size, LoadLe<uint64_t>(bytes.substr(kContainerSizeOffset)));
   }
-  return ContainerReader(bytes.substr(0, *base_size), need);
+  ContainerReader container(bytes.substr(0, *base_size), need);
+  *hash = container.table_hash();
+  return container;
+}
+
+std::vector<std::string> LinesOf(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
 std::vector<std::string> FunctionNames(const ArtifactMeta& meta) {
@@ -123,10 +138,39 @@ auto NamingPath(const std::string& path, const PartlyReadFile& file, Body&& body
 Artifact::Artifact(std::string path, std::shared_ptr<PartlyReadFile> file)
     : path_(std::move(path)),
       file_(std::move(file)),
-      container_(FindContainer(file_.get(), &base_size_)),
-      is_shared_object_(IsElf(file_->bytes())),
-      meta_(ReadMeta(container_.Get("meta"))) {
+      container_(FindContainer(file_.get(), &base_size_, &hash_)),
+      is_shared_object_(IsElf(file_->bytes())) {
+  FindHostCodes();
+  const HostCode* best = BestHostCode(host_codes_, HostTriple(), HasCpuFeature);
+  if (best) suffix_ = best->suffix;
+  meta_ = best ? MetaOf(*best) : ReadMeta(container_.Get(kMetaSection));
   FindWeights();
+}
+
+void Artifact::FindHostCodes() {
+  if (is_shared_object_) host_codes_.push_back({TripleOf(ElfMachine(file_->bytes()))});
+  for (const ContainerReader::Section& section : container_.sections()) {
+    if (!section.name.starts_with(kHostPrefix) || is_shared_object_) continue;
+    std::string triple = section.name.substr(kHostPrefix.size());
+    size_t dot = std::min(triple.find('.'), triple.size());
+    host_codes_.push_back({triple.substr(0, dot), triple.substr(dot)});
+  }
+  for (HostCode& code : host_codes_)
+    if (std::string cpu = kCpuSection + code.suffix; container_.Has(cpu))
+      code.features = LinesOf(container_.Get(cpu));
+  std::stable_sort(host_codes_.begin(), host_codes_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.suffix.size(), a.suffix) < std::pair(b.suffix.size(), b.suffix);
+  });
+}
+
+ArtifactMeta Artifact::MetaOf(const HostCode& code) const {
+  ArtifactMeta meta = ReadMeta(container_.Get(std::string(kMetaSection) + code.suffix));
+  if (code.suffix.empty()) return meta;
+  ArtifactMeta first = ReadMeta(container_.Get(kMetaSection));
+  TERN_CHECK(meta.imports == first.imports && meta.root_imports == first.root_imports)
+      << "sections " << kMetaSection << " and " << kMetaSection << code.suffix
+      << " differ in their imports";
+  return meta;
 }
 
 void Artifact::FindWeights() {
@@ -164,12 +208,43 @@ Artifact Artifact::FromBytes(std::string bytes, const std::string& name) {
 }
 
 std::vector<std::string> Artifact::hosts() const {
-  if (is_shared_object_) return {TripleOf(ElfMachine(file_->bytes()))};
-  std::vector<std::string> hosts;
-  for (const ContainerReader::Section& section : container_.sections())
-    if (section.name.starts_with(kHostPrefix))
-      hosts.push_back(section.name.substr(kHostPrefix.size()));
-  return hosts;
+  std::vector<std::string> triples;
+  for (const HostCode& code : host_codes_) triples.push_back(code.triple);
+  return triples;
+}
+
+const HostCode* BestHostCode(const std::vector<HostCode>& codes, std::string_view triple,
+                             const std::function<bool(std::string_view)>& has_feature) {
+  const HostCode* best = nullptr;
+  for (const HostCode& code : codes) {
+    if (code.triple != triple ||
+        !std::all_of(code.features.begin(), code.features.end(), has_feature))
+      continue;
+    if (!best || code.features.size() > best->features.size()) best = &code;
+  }
+  return best;
+}
+
+const HostCode& Artifact::BestHere() const {
+  std::string triple = HostTriple();
+  if (const HostCode* best = BestHostCode(host_codes_, triple, HasCpuFeature)) return *best;
+  std::vector<std::string> missing;  // of the code that lacks least
+  for (const HostCode& code : host_codes_) {
+    if (code.triple != triple) continue;
+    std::vector<std::string> of_one;
+    std::copy_if(code.features.begin(), code.features.end(), std::back_inserter(of_one),
+                 [](const std::string& feature) { return !HasCpuFeature(feature); });
+    if (missing.empty() || of_one.size() < missing.size()) missing = std::move(of_one);
+  }
+  if (!missing.empty())
+    TERN_THROW(RuntimeError) << path_ << " was compiled for another CPU: this machine's lacks "
+                             << ffi::Join(missing);
+  if (is_shared_object_)
+    TERN_THROW(RuntimeError) << path_ << " was compiled for " << hosts().front()
+                             << "; this machine is " << triple;
+  TERN_THROW(RuntimeError) << path_ << " has no host code for this machine, " << triple
+                           << "; it has " << (host_codes_.empty() ? "none" : ffi::Join(hosts()));
+  __builtin_unreachable();
 }
 
 void Artifact::Verify() const {
@@ -198,24 +273,17 @@ std::vector<ffi::Module> Artifact::LoadImports() const {
 }
 
 ffi::Module Artifact::Load() const {
-  std::string triple = HostTriple();
-  std::vector<std::string> there = hosts();
-  if (is_shared_object_ && there.front() != triple)
-    TERN_THROW(RuntimeError) << path_ << " was compiled for " << there.front()
-                             << "; this machine is " << triple;
   if (meta_.abi_version > TERN_ENV_VERSION)
     TERN_THROW(RuntimeError) << path_ << " needs version " << meta_.abi_version
                              << " of the ABI; this runtime has version " << TERN_ENV_VERSION;
-  std::string section = std::string(kHostPrefix) + triple;
-  if (!is_shared_object_ && !container_.Has(section))
-    TERN_THROW(RuntimeError) << path_ << " has no host code for this machine, " << triple
-                             << "; it has " << (there.empty() ? "none" : ffi::Join(there));
+  const HostCode& host = BestHere();
   std::vector<ffi::Module> imports = LoadImports();
   return NamingPath(path_, *file_, [&] {
     // The bytes that were verified are the ones that are mapped: the file may change under us. A
     // debugger finds them as /proc/PID/fd/N.
     std::string_view code =
-        is_shared_object_ ? file_->bytes().substr(0, base_size_) : container_.Get(section);
+        is_shared_object_ ? file_->bytes().substr(0, base_size_)
+                          : container_.Get(std::string(kHostPrefix) + host.triple + host.suffix);
     ffi::Module module = OpenLibraryFromMemory(code, FunctionNames(meta_));
     for (int index : meta_.root_imports) module->Import(imports[static_cast<size_t>(index)]);
     return module;

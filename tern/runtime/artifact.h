@@ -9,11 +9,15 @@
 // - module.<i>: the saved bytes of imported module i of the tree
 // - host.<triple>: a shared object with the host code, in .tern files
 // - model: the program of a model (vm/program.h); weights: the table of its weights, whose data
-// lies behind the container or the shared object (weights.h)
+// lies behind the container or the shared object (weights.h); cpu: what its host code needs of the
+// CPU
+// - meta.<i>, model.<i>, cpu.<i>, host.<triple>.<i>: the same of the i-th further machine that a
+// model was compiled for
 // - source.<i>.<fmt>, source.host.<triple>.<fmt>: readable forms, when the sources were kept
 #ifndef TERN_RUNTIME_ARTIFACT_H_
 #define TERN_RUNTIME_ARTIFACT_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,6 +69,7 @@ struct ArtifactMeta {
   struct Import {
     std::string kind;
     std::vector<int> imports;  // indices into `imports`
+    friend bool operator==(const Import&, const Import&) = default;
   };
   std::vector<Import> imports;    // all modules below the root
   std::vector<int> root_imports;  // those that the host code imports itself
@@ -84,6 +89,20 @@ std::string WriteMeta(const ArtifactMeta& meta);
 // proportion to the text, whatever it says.
 ArtifactMeta ReadMeta(std::string_view json);
 
+// Where a file says what its host code needs of the CPU: names (cpu_features.h), each on a line.
+inline constexpr const char* kCpuSection = "cpu";
+
+// The code of one machine in a file.
+struct HostCode {
+  std::string triple;                      // "x86_64-linux-gnu"
+  std::string suffix = {};                 // of the names of its sections: "", or ".1" for <i> = 1
+  std::vector<std::string> features = {};  // that it needs of the CPU
+};
+// Of those for machines of this triple, all of whose features are there, the one that needs the
+// most, or the first of several such. Null where there is none.
+const HostCode* BestHostCode(const std::vector<HostCode>& codes, std::string_view triple,
+                             const std::function<bool(std::string_view)>& has_feature);
+
 // The section of an ELF file that holds the container.
 inline constexpr const char* kContainerSection = ".tern";
 
@@ -98,10 +117,19 @@ class Artifact {
   const std::string& path() const { return path_; }
   bool is_shared_object() const { return is_shared_object_; }
   const ContainerReader& container() const { return container_; }
+  // Of the host code that is best here, or of the first.
   const ArtifactMeta& meta() const { return meta_; }
-  // The architectures with host code: one for a .so, any number for a .tern; names as in
-  // "x86_64-linux-gnu".
+  // The section of that name that belongs to the same host code.
+  std::string_view Section(const std::string& name) const { return container_.Get(name + suffix_); }
+  // The code for hosts: one for a .so, any number for a .tern.
+  const std::vector<HostCode>& host_codes() const { return host_codes_; }
+  // Their triples.
   std::vector<std::string> hosts() const;
+  // Throws where it does not go with the rest of the file.
+  ArtifactMeta MetaOf(const HostCode& code) const;
+  // What tells this file, and the host code that is best here, from all others: of files of one
+  // identity all bytes but those of the weights are the same, and the hashes of these.
+  std::string Identity() const { return hash_ + suffix_; }
 
   // Null where the file has none.
   const WeightsTable* weights() const { return weights_ ? &*weights_ : nullptr; }
@@ -111,7 +139,8 @@ class Artifact {
   // Throws with the names of all sections that were altered, also of those that nobody needs here,
   // and where weights were.
   void Verify() const;
-  // Maps the host code of this machine and makes the module with its imports.
+  // Maps the host code that is best here and makes the module with its imports. Throws where this
+  // machine can run none.
   ffi::Module Load() const;
   // The imported modules alone, to look at.
   std::vector<ffi::Module> LoadImports() const;
@@ -120,13 +149,19 @@ class Artifact {
   Artifact(std::string path, std::shared_ptr<PartlyReadFile> file);
   // Checks that weights follow, and nothing else.
   void FindWeights();
+  void FindHostCodes();
+  // Throws where there is none that runs here.
+  const HostCode& BestHere() const;
 
   std::string path_;
   std::shared_ptr<PartlyReadFile> file_;  // a .so as a whole, of a .tern what is used
   uint64_t base_size_ = 0;                // of the shared object or container, without weights
+  std::string hash_;                      // of that
   std::optional<WeightsTable> weights_;
   ContainerReader container_;
   bool is_shared_object_ = false;
+  std::vector<HostCode> host_codes_;
+  std::string suffix_;  // of the sections of the best one
   ArtifactMeta meta_;
 };
 

@@ -107,6 +107,82 @@ TEST_F(ArtifactTest, MapsWhatItVerified) {
   ExpectAdds(artifact.Load());
 }
 
+TEST(HostCodes, TheBestThatRunsIsTaken) {
+  std::vector<HostCode> codes = {{"x", "", {"a"}},
+                                 {"x", ".1", {"a", "b"}},
+                                 {"y", ".2", {}},
+                                 {"x", ".3", {"a", "c"}},
+                                 {"x", ".4", {"a", "b", "c"}}};
+  auto best = [&](const std::string& triple, const std::string& features) -> std::string {
+    const HostCode* found = BestHostCode(codes, triple, [&](std::string_view feature) {
+      return features.find(feature) != std::string::npos;
+    });
+    return found ? found->triple + found->suffix : "none";
+  };
+  EXPECT_EQ(best("x", "a"), "x");
+  EXPECT_EQ(best("x", "ab"), "x.1");
+  EXPECT_EQ(best("x", "ac"), "x.3");
+  EXPECT_EQ(best("x", "abc"), "x.4");
+  EXPECT_EQ(best("x", "bc"), "none");
+  EXPECT_EQ(best("y", ""), "y.2");
+  EXPECT_EQ(best("z", "abc"), "none");
+}
+
+TEST_F(ArtifactTest, FurtherHostsHaveSectionsOfTheirOwn) {
+  ContainerWriter writer = TestContainer();
+  std::string code = ReadFile(std::string(TERN_TEST_DATA) + "/bare.so");
+  ArtifactMeta second = TestMeta();
+  second.target = "second";
+  writer.Add("host." + OtherTriple(), "");
+  writer.Add("host." + HostTriple() + ".1", code);
+  writer.Add("meta.1", WriteMeta(second));
+  writer.Add("host." + HostTriple() + ".2", code);
+  writer.Add("meta.2", WriteMeta(TestMeta()));
+  writer.Add("cpu.2", "no-such-feature\n");
+  writer.Add("host." + HostTriple() + ".10", code);
+  Artifact artifact = Artifact::Open(Write("m.tern", writer.Finish()));
+  ASSERT_EQ(artifact.host_codes().size(), 4u);
+  EXPECT_EQ(artifact.host_codes()[0].triple, OtherTriple());
+  EXPECT_EQ(artifact.host_codes()[2].features, std::vector<std::string>{"no-such-feature"});
+  EXPECT_EQ(artifact.host_codes()[3].suffix, ".10");
+  EXPECT_EQ(artifact.meta().target, "second");
+  EXPECT_EQ(artifact.MetaOf(artifact.host_codes()[0]).target, "test");
+  EXPECT_EQ(ReadMeta(artifact.Section("meta")).target, "second");
+  ExpectAdds(artifact.Load());
+
+  writer = TestContainer();
+  second.root_imports = {};
+  second.imports = {};
+  writer.Add("meta.1", WriteMeta(second));
+  writer.Add("host." + HostTriple() + ".1", code);
+  std::string path = Write("n.tern", writer.Finish());
+  EXPECT_EQ(OpenError(path), path + ": sections meta and meta.1 differ in their imports");
+  writer = TestContainer();
+  writer.Add("host." + HostTriple() + ".1", code);
+  path = Write("o.tern", writer.Finish());
+  EXPECT_EQ(OpenError(path), path + ": the container has no section meta.1; it has host." +
+                                 HostTriple() + ".1, meta, module.0");
+}
+
+TEST_F(ArtifactTest, CodeForAnotherCpuIsRefused) {
+  ContainerWriter writer = TestContainer();
+  writer.Add("host." + HostTriple(), ReadFile(std::string(TERN_TEST_DATA) + "/bare.so"));
+  writer.Add("cpu", "no-such-feature\nnor-this\n");
+  std::string path = Write("m.tern", writer.Finish());
+  EXPECT_EQ(ErrorOf([&] { LoadModule(path); }),
+            path + " was compiled for another CPU: this machine's lacks no-such-feature, nor-this");
+}
+
+TEST_F(ArtifactTest, FilesHaveAnIdentity) {
+  Artifact object = Artifact::Open(Write("m.so", Sealed()));
+  EXPECT_EQ(object.Identity(), Artifact::Open(Write("n.so", Sealed())).Identity());
+  Artifact one = Artifact::Open(Write("m.tern", TernFile({HostTriple()})));
+  Artifact two = Artifact::Open(Write("n.tern", TernFile({HostTriple(), OtherTriple()})));
+  EXPECT_NE(object.Identity(), one.Identity());
+  EXPECT_NE(one.Identity(), two.Identity());
+  EXPECT_EQ(one.Identity().size(), 32u);
+}
+
 TEST_F(ArtifactTest, NamesTheMissingHost) {
   std::string path = Write("m.tern", TernFile({OtherTriple()}));
   EXPECT_EQ(ErrorOf([&] { LoadModule(path); }), path + " has no host code for this machine, " +

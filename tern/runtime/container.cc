@@ -85,7 +85,7 @@ ContainerReader::ContainerReader(std::string_view bytes, NeedBytes need)
   uint64_t count = header.Int<uint32_t>();
   uint64_t table_size = header.Int<uint64_t>();
   uint64_t total_size = header.Int<uint64_t>();
-  std::string_view table_hash = header.Take(kHashSize);
+  table_hash_ = header.Take(kHashSize);
   TERN_CHECK(total_size == bytes.size())
       << "the container is "
       << (bytes.size() < total_size ? "truncated" : "followed by other bytes") << ": " << total_size
@@ -97,7 +97,7 @@ ContainerReader::ContainerReader(std::string_view bytes, NeedBytes need)
       << "the container's table has " << table_size << " bytes, which " << count
       << " sections do not take";
   std::string_view table_bytes = Part(kHeaderSize, table_size);
-  TERN_CHECK(Sha256({bytes.substr(0, kHashedHeaderSize), table_bytes}) == table_hash)
+  TERN_CHECK(Sha256({bytes.substr(0, kHashedHeaderSize), table_bytes}) == table_hash_)
       << "the container's table was altered: its hash is wrong";
 
   // The hash says that nothing changed by accident; what follows holds against a file made to harm.

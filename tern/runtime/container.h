@@ -47,6 +47,8 @@ class ContainerReader {
     std::string sha256;      // 32 raw bytes
   };
   const std::vector<Section>& sections() const { return sections_; }
+  // Of the table, which has the hashes of all sections; 32 raw bytes.
+  const std::string& table_hash() const { return table_hash_; }
   bool Has(std::string_view name) const;
   // Throws where there is none or its hash is wrong.
   std::string_view Get(std::string_view name) const;
@@ -63,6 +65,7 @@ class ContainerReader {
 
   std::string_view bytes_;
   NeedBytes need_;
+  std::string table_hash_;
   std::vector<Section> sections_;
 };
 

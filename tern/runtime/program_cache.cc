@@ -35,12 +35,17 @@ std::string Directory() {
   return "";
 }
 
-// What another user could have written is not run. "" where it cannot be read.
-std::string ReadOwn(const std::string& path) {
+// What another user could have written is not run.
+bool IsOwn(const std::string& path) {
   struct stat info;
-  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
+  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   bool is_own = info.st_uid == geteuid() || info.st_uid == 0;
-  if (!is_own || (info.st_mode & (S_IWGRP | S_IWOTH))) return "";
+  return is_own && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// "" where it cannot be read.
+std::string ReadOwn(const std::string& path) {
+  if (!IsOwn(path)) return "";
   try {
     return ReadFile(path);
   } catch (const Error&) {
@@ -87,21 +92,37 @@ std::optional<std::string> ProgramCache::Find(const std::string& key) const {
 }
 
 void ProgramCache::Store(const std::string& key, std::string_view value) const {
+  StoreFile(key, value.size(), [&](PendingFile* file) {
+    file->Write(kMagic);
+    file->Write(Sha256({key, value}));
+    file->Write(value);
+  });
+}
+
+std::string ProgramCache::FindFile(const std::string& key) const {
+  std::string path = PathOf(key);
+  if (!IsOwn(path)) return "";
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now
+  return path;
+}
+
+void ProgramCache::StoreFile(const std::string& key, uint64_t bytes,
+                             const std::function<void(PendingFile*)>& write) const {
   std::error_code ignored;
-  if (value.size() > max_bytes_) return;
+  if (bytes > max_bytes_) return;
   bool is_new = fs::create_directories(directory_, ignored);
   if (is_new) chmod(directory_.c_str(), S_IRWXU);
   try {
     PendingFile file(PathOf(key), S_IRUSR | S_IWUSR);
-    file.Write(kMagic);
-    file.Write(Sha256({key, value}));
-    file.Write(value);
+    write(&file);
     file.Finish();
   } catch (const Error&) {
     return;  // there is no room for it: it will be made again
   }
   Trim();
 }
+
+void ProgramCache::RemoveFile(const std::string& key) const { unlink(PathOf(key).c_str()); }
 
 void ProgramCache::Trim() const {
   struct Entry {

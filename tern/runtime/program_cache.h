@@ -6,6 +6,7 @@
 #define TERN_RUNTIME_PROGRAM_CACHE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace tern::runtime {
+
+class PendingFile;
 
 class ProgramCache {
  public:
@@ -32,6 +35,14 @@ class ProgramCache {
   // Readers see all of it or nothing. Removes what was not used for longest where it becomes too
   // much.
   void Store(const std::string& key, std::string_view value) const;
+
+  // The same of files that are mapped, and that say themselves whether they are whole. "" where
+  // there is none, or another user could have written it.
+  std::string FindFile(const std::string& key) const;
+  // One of so many bytes, which `write` writes. Nothing happens where there is no room for it.
+  void StoreFile(const std::string& key, uint64_t bytes,
+                 const std::function<void(PendingFile*)>& write) const;
+  void RemoveFile(const std::string& key) const;
 
  private:
   std::string PathOf(const std::string& key) const;

@@ -117,16 +117,22 @@ WeightsTable DecodeWeights(std::string_view bytes) {
   return table;
 }
 
-WeightsWriter::WeightsWriter(std::vector<Weight> weights) : weights_(std::move(weights)) {
-  for (const Weight& weight : weights_) {
+WeightsWriter::WeightsWriter(std::vector<Weight> weights) {
+  std::map<std::pair<const char*, size_t>, uint64_t> places;
+  for (Weight& weight : weights) {
     uint64_t bytes = BytesOf(weight.name, weight.dtype, weight.shape);
     TERN_CHECK(weight.bytes.size() == bytes)
         << "weight " << weight.name << ": " << weight.dtype.str() << " of shape "
         << ffi::ShapeText(weight.shape) << " has " << bytes << " bytes, got "
         << weight.bytes.size();
-    uint64_t offset = AlignUp(table_.data_bytes);
+    auto [place, is_new] =
+        places.try_emplace({weight.bytes.data(), weight.bytes.size()}, AlignUp(table_.data_bytes));
+    uint64_t offset = place->second;
     table_.entries.push_back({weight.name, weight.dtype, weight.shape, offset, bytes});
+    if (!is_new) continue;
     table_.data_bytes = offset + bytes;
+    offsets_.push_back(offset);
+    weights_.push_back(std::move(weight));
   }
   PieceHasher hasher;
   WriteData([&](std::string_view part) { hasher.Update(part); });
@@ -137,9 +143,9 @@ void WeightsWriter::WriteData(const std::function<void(std::string_view)>& write
   static const std::string kZeros(kWeightsAlignment, '\0');
   uint64_t at = 0;
   for (size_t i = 0; i < weights_.size(); ++i) {
-    write(std::string_view(kZeros).substr(0, table_.entries[i].offset - at));
+    write(std::string_view(kZeros).substr(0, offsets_[i] - at));
     write(weights_[i].bytes);
-    at = table_.entries[i].offset + weights_[i].bytes.size();
+    at = offsets_[i] + weights_[i].bytes.size();
   }
 }
 

@@ -33,6 +33,7 @@ inline uint64_t WeightsStart(uint64_t bytes) {
 }
 
 // A weight to write: compact, little endian. The bytes are looked at twice, and outlive the writer.
+// Weights whose bytes are the same memory lie in one place.
 struct Weight {
   std::string name;
   DataType dtype;
@@ -66,7 +67,8 @@ class WeightsWriter {
   void WriteData(const std::function<void(std::string_view)>& write) const;
 
  private:
-  std::vector<Weight> weights_;
+  std::vector<Weight> weights_;  // each place once
+  std::vector<uint64_t> offsets_;
   WeightsTable table_;
 };
 

@@ -54,6 +54,17 @@ TEST(Weights, AreMappedAsTheyLie) {
             path + ": the file has no weight x");
 }
 
+TEST(Weights, OneMemoryLiesInOnePlace) {
+  TestWeights weights;
+  std::vector<Weight> list = weights.list();
+  list.insert(list.begin() + 1, {"again", DataType::Int(32), {1, 3}, weights.small});
+  WeightsTable table = WeightsWriter(list).table();
+  EXPECT_EQ(table.entries[1].offset, table.entries[0].offset);
+  EXPECT_EQ(table.data_bytes, WeightsWriter(weights.list()).table().data_bytes);
+  EXPECT_EQ(table.hashes, WeightsWriter(weights.list()).table().hashes);
+  EXPECT_EQ(DecodeWeights(EncodeWeights(table)).entries.size(), 4u);
+}
+
 TEST(Weights, EveryAlteredByteIsNoticed) {
   TestWeights weights;
   std::string file = File(weights);

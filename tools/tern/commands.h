@@ -17,11 +17,14 @@ namespace tern::tools {
 
 // A .tir file to a file of the format that the output's ending names.
 struct CompileOptions {
-  std::string input, output, target;
+  std::string input, output;
   std::string postproc, compile_hook;  // shared libraries, or ""
+  std::vector<std::string> targets;    // one, or several hosts; none: this machine
   std::vector<std::string> hosts;
-  std::string prepack;  // "none", "beside", "only", or "": none for several hosts, else beside
-  std::string program;  // of a model whose kernels the input has, or ""
+  // "none", "beside", "only", or "": none for several hosts, else beside. Of a model: "compile",
+  // "load", or "": load for several hosts, else compile.
+  std::string prepack;
+  std::string program;                          // of a model whose kernels the input has, or ""
   std::vector<std::string> weights;             // of the model: name=file.npy
   std::vector<std::string> input_shapes, dims;  // of an .onnx file
   bool fuse = true, strict_math = false;        // of a model

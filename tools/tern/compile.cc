@@ -10,9 +10,11 @@
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
 #include "tern/compile_model.h"
+#include "tern/ffi/text.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/text.h"
+#include "tern/write_model.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/source.h"
@@ -20,15 +22,22 @@
 namespace tern::tools {
 namespace {
 
-// The target once for every host. A host target is its own first host.
+// What to compile for: the target once for every host, or several hosts. A host target is its own
+// first host.
 std::vector<target::Target> TargetsOf(const CompileOptions& options) {
   using target::Target;
-  Target target = options.target.empty() ? Target::DefaultHost() : Target::Parse(options.target);
   std::vector<Target> targets;
-  if (!target->is_device() || options.hosts.empty()) targets.push_back(target);
+  for (const std::string& text : options.targets) {
+    targets.push_back(Target::Parse(text));
+    TERN_CHECK(options.targets.size() == 1 || !targets.back()->is_device())
+        << "-t " << text << " is a device: where there are several targets, all are hosts";
+  }
+  if (targets.empty()) targets.push_back(Target::DefaultHost());
+  bool is_device = targets[0]->is_device();
+  if (is_device && !options.hosts.empty()) targets.clear();
   for (const std::string& host : options.hosts) {
-    if (target->is_device()) {
-      targets.push_back(Target::Parse(options.target, host));
+    if (is_device) {
+      targets.push_back(Target::Parse(options.targets[0], host));
       continue;
     }
     targets.push_back(Target::Parse(host));
@@ -58,20 +67,22 @@ std::vector<NamedHook> LoadHooks(const CompileOptions& options) {
   return hooks;
 }
 
-// The program of a model with its weights, which `files` hold.
-codegen::ModelContents ReadModel(const CompileOptions& options,
-                                 std::vector<runtime::Tensor>* files) {
-  codegen::ModelContents model;
-  model.program = runtime::vm::ParseProgram(
-      runtime::ReadFile(options.program, runtime::kMostTextBytes), options.program);
+runtime::vm::Program ReadProgram(const std::string& path) {
+  return runtime::vm::ParseProgram(runtime::ReadFile(path, runtime::kMostTextBytes), path);
+}
+
+// The weights of a model, which `files` hold.
+std::vector<runtime::Weight> ReadWeights(const CompileOptions& options,
+                                         std::vector<runtime::Tensor>* files) {
+  std::vector<runtime::Weight> weights;
   for (const std::string& text : options.weights) {
     auto [name, path] = SplitAssignment("--weight", text);
     files->push_back(runtime::ReadNpy(path));
     const runtime::Tensor& tensor = files->back();
-    model.weights.push_back(
+    weights.push_back(
         {name, tensor->dtype(), tensor->shape(), {tensor.as<char>(), tensor->num_bytes()}});
   }
-  return model;
+  return weights;
 }
 
 // "2.9 MB"
@@ -82,33 +93,38 @@ std::string BytesText(uint64_t bytes) {
   return text;
 }
 
-// A graph: its kernels, program and weights in one file.
+// A graph: its kernels, programs and weights in one file.
 void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   std::vector<target::Target> targets = TargetsOf(options);
-  TERN_CHECK(targets.size() == 1) << "--host: a model is compiled for one host";
   TERN_CHECK(options.output.ends_with(".so") || options.output.ends_with(".tern"))
       << "-o " << options.output << ": a model is a .so or .tern file";
+  bool is_legal = options.prepack.empty() || options.prepack == "load" ||
+                  (options.prepack == "compile" && targets.size() == 1);
+  TERN_CHECK(is_legal) << "--prepack " << options.prepack << ": weights of a model are packed "
+                       << (targets.size() == 1
+                               ? "at compile or load time: compile or load"
+                               : "when it is loaded, where it is for several hosts");
   auto start = std::chrono::steady_clock::now();
   ModelOptions model_options;
+  model_options.pack_weights = targets.size() == 1 && options.prepack != "load";
   model_options.bounds_checks = options.bounds_checks;
   model_options.default_schedules = options.default_schedules;
   model_options.fuse = options.fuse;
   model_options.strict_math = options.strict_math;
-  CompiledModel model = CompileModel(module, targets[0], model_options);
-  codegen::ModelContents contents{model.program, {}};
-  uint64_t bytes = 0;
-  for (const ir::Constant& constant : model.weights) {
-    auto it = std::find_if(model.program.constants.begin(), model.program.constants.end(),
-                           [&](const auto& one) { return one.name == constant->name; });
-    contents.weights.push_back({constant->name, constant->dtype, it->shape, constant->data()});
-    bytes += constant->data().size();
-  }
-  codegen::ExportOptions export_options{options.keep_source};
-  export_options.model = &contents;
-  codegen::Export({model.module}, model.meta, options.output, export_options);
+  ir::IRModule simple = OptimizeGraph(module, model_options);
+  std::vector<CompiledModel> models;
+  for (const target::Target& target : targets)
+    models.push_back(CompileModel(simple, target, model_options));
+  uint64_t bytes = WriteModel(models, options.output, {options.keep_source});
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::printf("%s: %zu calls of %zu kernels, %s of weights, %.1f s\n", options.output.c_str(),
-              model.calls.size(), model.program.kernels.size(), BytesText(bytes).c_str(), seconds);
+  for (const CompiledModel& model : models) {
+    std::printf("%s: %zu calls of %zu kernels", options.output.c_str(), model.calls.size(),
+                model.program.kernels.size());
+    if (models.size() > 1) std::printf(" for %s", ffi::Join(model.meta.hosts).c_str());
+    if (&model == &models.back())
+      std::printf(", %s of weights, %.1f s", BytesText(bytes).c_str(), seconds);
+    std::puts("");
+  }
 }
 
 }  // namespace
@@ -123,6 +139,8 @@ void Compile(const CompileOptions& options) {
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
   std::vector<target::Target> targets = TargetsOf(options);
+  TERN_CHECK(options.prepack != "compile" && options.prepack != "load")
+      << "--prepack " << options.prepack << " is for models";
   // Machines differ in what they prepack, and functions are described once for all.
   using Prepacking = tern::CompileOptions::Prepack;
   TERN_CHECK(targets.size() == 1 || options.prepack.empty() || options.prepack == "none")
@@ -146,11 +164,16 @@ void Compile(const CompileOptions& options) {
         << hook.option << " " << hook.path << ": nothing asked for it: target " << targets[0]->str()
         << " makes no code of a device that this hook is for (docs/hooks.md)";
   codegen::ExportOptions export_options{options.keep_source};
+  if (options.program.empty())
+    return codegen::Export(compiled, std::move(meta), options.output, export_options);
   std::vector<runtime::Tensor> files;
-  std::optional<codegen::ModelContents> model;
-  if (!options.program.empty()) model = ReadModel(options, &files);
-  export_options.model = model ? &*model : nullptr;
-  codegen::Export(compiled, std::move(meta), options.output, export_options);
+  std::vector<codegen::HostModel> models;
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    models.push_back({compiled[i], meta, ReadProgram(options.program)});
+    models.back().meta.hosts = {meta.hosts[i]};
+  }
+  codegen::ExportModel(std::move(models), ReadWeights(options, &files), options.output,
+                       export_options);
 }
 
 }  // namespace tern::tools

@@ -12,6 +12,7 @@
 #include "tern/ffi/escape_text.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
+#include "tern/runtime/cpu_features.h"
 #include "tern/runtime/sha256.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tern/runtime/vm/text.h"
@@ -85,6 +86,18 @@ void PrintHead(const runtime::Artifact& artifact) {
     PrintLine("function", runtime::SignatureText(function));
 }
 
+// Of a model, which has its own program for each host: what it was compiled for, what it needs of
+// the CPU, and which one is described above.
+void PrintHosts(const runtime::Artifact& artifact) {
+  for (const runtime::HostCode& code : artifact.host_codes()) {
+    bool is_best =
+        &code == BestHostCode(artifact.host_codes(), runtime::HostTriple(), runtime::HasCpuFeature);
+    PrintLine("for",
+              ffi::Join(artifact.MetaOf(code).hosts) + (is_best ? ", which is run here" : ""));
+    if (!code.features.empty()) PrintLine("cpu", ffi::Join(code.features));
+  }
+}
+
 void PrintSections(const runtime::Artifact& artifact) {
   size_t width = 0;
   for (const runtime::ContainerReader::Section& section : artifact.container().sections())
@@ -153,7 +166,10 @@ void PrintModel(const runtime::Artifact& artifact) {
 void Show(const runtime::Artifact& artifact, const std::vector<ffi::Module>& modules,
           const std::vector<Source>& sources) {
   PrintHead(artifact);
-  if (runtime::vm::HasModel(artifact)) PrintModel(artifact);
+  if (runtime::vm::HasModel(artifact)) {
+    PrintHosts(artifact);
+    PrintModel(artifact);
+  }
   PrintSections(artifact);
   for (const Source& source : sources)
     PrintLine("source", source.whose + ", " + source.format + ": " +

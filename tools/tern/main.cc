@@ -32,7 +32,12 @@ void AddCompile(CLI::App* app) {
   CLI::App* command =
       app->add_subcommand("compile", "compile a model, or a .tir file, for a target");
   command->add_option("input", options->input, ".onnx or .tir file")->required();
-  command->add_option("-t,--target", options->target, kTargetHelp);
+  command
+      ->add_option("-t,--target", options->targets,
+                   std::string(kTargetHelp) +
+                       "; given several times, the .tern file has code for all of these hosts")
+      ->expected(1)
+      ->take_all();
   command
       ->add_option(
           "--host", options->hosts,
@@ -53,8 +58,10 @@ void AddCompile(CLI::App* app) {
   command
       ->add_option("--prepack", options->prepack,
                    "of host functions with constants: none (the function as written), beside (also "
-                   "f_prepare and f_prepared; the default for one host) or only (these two)")
-      ->check(CLI::IsMember({"none", "beside", "only"}));
+                   "f_prepare and f_prepared; the default for one host) or only (these two); of a "
+                   "model: compile (weights that do not grow by it are packed now; the default "
+                   "for one host) or load (all when it is loaded)")
+      ->check(CLI::IsMember({"none", "beside", "only", "compile", "load"}));
   command->add_option("--program", options->program,
                       "program of a model, as text, whose kernels are the functions of the input "
                       "(docs/vm.md); the output is .so or .tern");

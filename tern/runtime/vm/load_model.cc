@@ -10,7 +10,7 @@ bool HasModel(const Artifact& artifact) { return artifact.container().Has(kModel
 Program ReadProgram(const Artifact& artifact) {
   TERN_CHECK(HasModel(artifact)) << artifact.path()
                                  << " is no model: it has functions, and no program";
-  return DecodeProgram(artifact.container().Get(kModelSection));
+  return DecodeProgram(artifact.Section(kModelSection));
 }
 
 std::shared_ptr<const Model> LoadModel(const Artifact& artifact) {
@@ -26,6 +26,7 @@ std::shared_ptr<const Model> LoadModel(const Artifact& artifact) {
       };
     }
     parts.module = artifact.Load();
+    parts.cache = PrepackedCache::Of(artifact);
     return std::make_shared<const Model>(std::move(parts));
   } catch (const Error& error) {
     // Messages have texts of the file in them.

@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/vm/verify.h"
 
 namespace tern::runtime::vm {
-namespace {
 
-Tensor FromBytes(const Constant& constant) {
+Tensor TensorOf(const Constant& constant) {
   Tensor tensor = Tensor::Empty(constant.shape, constant.dtype);
   size_t step = constant.data.size();
   if (step == 0) return tensor;
@@ -19,8 +19,6 @@ Tensor FromBytes(const Constant& constant) {
     std::memcpy(tensor.as<char>() + at, constant.data.data(), step);
   return tensor;
 }
-
-}  // namespace
 
 Model::Model(ModelParts parts)
     : parts_(std::move(parts)), device_{GetDeviceKind(parts_.device).device_type(), 0} {
@@ -48,10 +46,12 @@ void Model::FindDefaults() {
 }
 
 void Model::MakeConstants() {
+  FindPrepacked();
   for (const Constant& constant : parts_.program.constants) {
     Tensor tensor;
     if (constant.source == ConstantSource::kMade) {
-      tensor = Tensor::Empty(constant.shape, constant.dtype, device_);
+      tensor = prepacked_ ? prepacked_->Get(constant.name)
+                          : Tensor::Empty(constant.shape, constant.dtype, device_);
     } else if (constant.source == ConstantSource::kWeights) {
       TERN_CHECK(parts_.weight) << "the model has no weights, and its program wants "
                                 << constant.name;
@@ -62,11 +62,17 @@ void Model::MakeConstants() {
           << ffi::ShapeText(constant.shape) << ", got " << tensor->dtype().str() << " of shape "
           << ffi::ShapeText(tensor->shape());
     } else {
-      tensor = FromBytes(constant);
+      tensor = TensorOf(constant);
     }
     bool is_there = tensor->device().type == device_.type;
     constants_.push_back(is_there ? tensor : tensor.CopyTo(device_));
   }
+  if (prepacked_ || parts_.program.prepack.empty()) return;
+  RunPrepacking();
+  StorePrepacked();
+}
+
+void Model::RunPrepacking() {
   for (const Prepack& prepack : parts_.program.prepack)
     WithContext("preparing weights by " + prepack.function, [&] {
       ffi::Function function = parts_.module->GetFunction(prepack.function);
@@ -76,6 +82,42 @@ void Model::MakeConstants() {
         args.push_back(ffi::CallArgument(constants_[index]).view());
       function.CallPacked(args);
     });
+}
+
+void Model::FindPrepacked() {
+  if (device_.type != kTernDeviceCpu || parts_.program.prepack.empty()) parts_.cache.reset();
+  if (!parts_.cache) return;
+  std::shared_ptr<MappedWeights> found = parts_.cache->Find();
+  if (!found) return;
+  std::map<std::string_view, const WeightsTable::Entry*> entries;
+  for (const WeightsTable::Entry& entry : found->table().entries) entries[entry.name] = &entry;
+  for (const Constant& constant : parts_.program.constants) {
+    if (constant.source != ConstantSource::kMade) continue;
+    auto entry = entries.find(constant.name);
+    if (entry == entries.end() || entry->second->dtype != constant.dtype ||
+        entry->second->shape != constant.shape)
+      return;
+  }
+  prepacked_ = found;
+}
+
+void Model::StorePrepacked() {
+  if (!parts_.cache) return;
+  // What was made of weights that were altered must not stay.
+  CheckAllWeights();
+  std::vector<Weight> made;
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    const Constant& constant = parts_.program.constants[i];
+    if (constant.source == ConstantSource::kMade)
+      made.push_back({constant.name,
+                      constant.dtype,
+                      constant.shape,
+                      {constants_[i].as<char>(), constants_[i]->num_bytes()}});
+  }
+  prepacked_ = parts_.cache->Store(made);
+  for (size_t i = 0; prepacked_ && i < constants_.size(); ++i)
+    if (parts_.program.constants[i].source == ConstantSource::kMade)
+      constants_[i] = prepacked_->Get(parts_.program.constants[i].name);
 }
 
 ffi::FunctionObj* Model::FindKernel(size_t index) const {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/vm/plan.h"
+#include "tern/runtime/vm/prepacked_cache.h"
 #include "tern/runtime/vm/program.h"
 #include "tern/runtime/weights.h"
 
@@ -30,7 +32,11 @@ struct ModelParts {
   // is none.
   std::function<Tensor(const Constant&)> weight = {};
   std::shared_ptr<MappedWeights> weights = {};  // where they are of a file
+  std::optional<PrepackedCache> cache = {};     // of what prepacking makes, on the host
 };
+
+// The elements of a constant that the program has itself (kInline, kSplat).
+Tensor TensorOf(const Constant& constant);
 
 class Model {
  public:
@@ -49,9 +55,11 @@ class Model {
   // Throws where weights of the file are known to be altered, or after all were looked at.
   void CheckWeights() const {
     if (parts_.weights) parts_.weights->Check();
+    if (prepacked_) parts_.cache->Check(prepacked_.get());
   }
   void CheckAllWeights() const {
     if (parts_.weights) parts_.weights->CheckAll();
+    if (prepacked_) parts_.cache->CheckAll(prepacked_.get());
   }
 
   // A function of the host code, found at the first call.
@@ -66,9 +74,14 @@ class Model {
   ffi::FunctionObj* FindKernel(size_t index) const;
   void MakeConstants();
   void FindDefaults();
+  // What the cache has, where it is what prepacking would make.
+  void FindPrepacked();
+  void RunPrepacking();
+  void StorePrepacked();
 
   ModelParts parts_;
   TernDevice device_;
+  std::shared_ptr<MappedWeights> prepacked_;  // of the cache, or null
   std::vector<Tensor> constants_;
   std::vector<Tensor> defaults_;                     // by input
   std::vector<std::vector<PlannedTensor>> planned_;  // by function

@@ -26,6 +26,7 @@
 #include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
+#include "tern/runtime/cpu_features.h"
 #include "tern/runtime/host_module.h"
 #include "tern/runtime/program_cache.h"
 #include "tern/tir/intrinsics.h"
@@ -193,6 +194,13 @@ class LLVMModule : public codegen::LinkableModule {
   std::vector<std::string> FunctionNames() const override { return names_; }
   std::vector<std::string> SourceFormats() const override { return {"ll", "asm"}; }
   std::string triple() const override { return target_.triple(); }
+  std::vector<std::string> cpu_features() const override {
+    std::vector<std::string> features;
+    const char* arch = target_.arch().name;
+    for (const std::string& name : runtime::CpuFeatureNames(arch ? arch : ""))
+      if (target_.HasFeature(name.c_str())) features.push_back(name);
+    return features;
+  }
   std::string library_ending() const override {
     switch (target_.arch().linker) {
       case codegen::HostArch::Linker::kNone:
