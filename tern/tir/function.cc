@@ -94,10 +94,11 @@ class Comparer : public ir::StructuralComparer {
         !EqualAttrs(a->attrs, b->attrs))
       return false;
     DefineExtents(a, b);
+    // Extents may have scalars in them that come later.
     for (size_t i = 0; i < a->params.size(); ++i)
-      if (!Define(a->params[i].var, b->params[i].var) ||
-          !Define(a->params[i].buffer, b->params[i].buffer))
-        return false;
+      if (!Define(a->params[i].var, b->params[i].var)) return false;
+    for (size_t i = 0; i < a->params.size(); ++i)
+      if (!Define(a->params[i].buffer, b->params[i].buffer)) return false;
     return Equal(a->body, b->body);
   }
 
@@ -180,10 +181,9 @@ class Hasher : public ir::StructuralHasher {
         for (const auto* exprs : {&param.buffer->shape, &param.buffer->strides})
           for (const Expr& expr : *exprs)
             if (const auto* var = expr.As<VarNode>()) Define(Var(var));
-    for (const Param& param : function->params) {
-      Define(param.var);
-      Define(param.buffer);
-    }
+    // They may have scalars in them that come later.
+    for (const Param& param : function->params) Define(param.var);
+    for (const Param& param : function->params) Define(param.buffer);
     Add(function->body);
   }
 
