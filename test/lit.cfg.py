@@ -12,7 +12,7 @@ import lit.formats
 config.name = "tern"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".tir", ".test"]
-config.excludes = ["cts", "Inputs"]
+config.excludes = ["cts", "golden", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 
 build = lit_config.params["build"]
