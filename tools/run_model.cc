@@ -154,9 +154,10 @@ bool PrintChecks(const ModelRunOptions& options, const runtime::FunctionInfo& in
 
 }  // namespace
 
-std::vector<Tensor> MakeModelInputs(const Program& program, const runtime::RunOptions& options) {
+std::vector<Tensor> MakeModelInputs(const runtime::vm::Model& model,
+                                    const runtime::RunOptions& options) {
   std::map<std::string, int64_t> dims;
-  return MakeInputs(Describe("model", program), program.inputs.size(), options, &dims);
+  return MakeInputs(Describe("model", model.program()), model, options, &dims);
 }
 
 bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options) {

@@ -32,8 +32,8 @@ bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options)
 bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::Model>& model,
               const ModelRunOptions& options);
 
-// The inputs of a model, in their order: as given, else random.
-std::vector<runtime::Tensor> MakeModelInputs(const runtime::vm::Program& program,
+// The inputs of a model, in their order: as given, else random; null for defaults.
+std::vector<runtime::Tensor> MakeModelInputs(const runtime::vm::Model& model,
                                              const runtime::RunOptions& options);
 
 }  // namespace tern::tools

@@ -19,6 +19,19 @@ namespace tern::codegen {
 // beside it.
 void ParallelFor(size_t count, const std::function<void(size_t)>& body);
 
+// While it lives, `observe` is told how many calls of the body of an outermost loop are done, of
+// how many: for tools that show progress. Called on any thread, by one at a time; the newest
+// observer counts.
+class ProgressObserver {
+ public:
+  explicit ProgressObserver(std::function<void(size_t done, size_t count)> observe);
+  ~ProgressObserver();
+  ProgressObserver(const ProgressObserver&) = delete;
+
+ private:
+  std::function<void(size_t, size_t)> previous_;
+};
+
 }  // namespace tern::codegen
 
 #endif  // TERN_CODEGEN_PARALLEL_FOR_H_

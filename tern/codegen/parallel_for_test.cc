@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -51,6 +52,20 @@ TEST(ParallelFor, TheCurrentTargetIsTheCallers) {
   target::Target target = target::Target::Parse("c");
   target::TargetScope scope(target);
   ParallelFor(16, [&](size_t) { EXPECT_EQ(target::CurrentTarget()->str(), target->str()); });
+}
+
+TEST(ParallelFor, ObserversSeeOutermostLoops) {
+  std::vector<size_t> seen;
+  {
+    ProgressObserver observer([&](size_t done, size_t count) {
+      EXPECT_EQ(count, 9u);
+      seen.push_back(done);
+    });
+    ParallelFor(9, [](size_t) { ParallelFor(3, [](size_t) {}); });
+  }
+  ParallelFor(2, [](size_t) {});
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(seen, (std::vector<size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
 }  // namespace

@@ -11,12 +11,14 @@
 #include "tern/codegen/export.h"
 #include "tern/compile_model.h"
 #include "tern/ffi/text.h"
+#include "tern/model_report.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/text.h"
 #include "tern/write_model.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
+#include "tools/tern/progress_bar.h"
 #include "tools/tern/source.h"
 
 namespace tern::tools {
@@ -85,11 +87,20 @@ std::vector<runtime::Weight> ReadWeights(const CompileOptions& options,
   return weights;
 }
 
-// "2.9 MB"
-std::string BytesText(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof(text), bytes < 1000000 ? "%.0f KB" : "%.1f MB",
-                static_cast<double>(bytes) / (bytes < 1000000 ? 1e3 : 1e6));
+// "57 calls of 32 kernels, 65 operators fused, 8.2 GFLOP, arena of 7.2 MB"
+std::string SummaryOf(const CompiledModel& model) {
+  size_t ops = 0;
+  ir::Expr flops = 0;
+  for (const graph::Kernel& call : model.calls) {
+    ops += call.ops.size();
+    flops = flops + call.work.flops;
+  }
+  std::string text = std::to_string(model.calls.size()) + " calls of " +
+                     std::to_string(model.program.kernels.size()) + " kernels, " +
+                     std::to_string(ops - model.calls.size()) + " operators fused, " +
+                     AmountText(tir::CombineTerms(flops), "FLOP");
+  if (std::optional<MemoryReport> memory = ReportMemory(model.program))
+    text += ", arena of " + AmountText(static_cast<int64_t>(memory->arena_bytes), "B");
   return text;
 }
 
@@ -113,16 +124,19 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   model_options.strict_math = options.strict_math;
   ir::IRModule simple = OptimizeGraph(module, model_options);
   std::vector<CompiledModel> models;
-  for (const target::Target& target : targets)
-    models.push_back(CompileModel(simple, target, model_options));
+  {
+    ProgressBar bar;
+    for (const target::Target& target : targets)
+      models.push_back(CompileModel(simple, target, model_options));
+  }
   uint64_t bytes = WriteModel(models, options.output, {options.keep_source});
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const CompiledModel& model : models) {
-    std::printf("%s: %zu calls of %zu kernels", options.output.c_str(), model.calls.size(),
-                model.program.kernels.size());
+    std::printf("%s: %s", options.output.c_str(), SummaryOf(model).c_str());
     if (models.size() > 1) std::printf(" for %s", ffi::Join(model.meta.hosts).c_str());
     if (&model == &models.back())
-      std::printf(", %s of weights, %.1f s", BytesText(bytes).c_str(), seconds);
+      std::printf(", %s of weights, %.1f s", AmountText(static_cast<int64_t>(bytes), "B").c_str(),
+                  seconds);
     std::puts("");
   }
 }

@@ -66,11 +66,9 @@ graph::Function WithResults(const graph::Function& function, const std::set<std:
 }
 
 // What a run gives, by the names of the values in the graph.
-Tensors RunGraph(const graph::Function& function, const graph::LoweredModel& lowered,
-                 const target::Target& target, const ModelOptions& options,
+Tensors RunGraph(const graph::Function& function,
+                 const std::shared_ptr<const runtime::vm::Model>& model,
                  const std::vector<Tensor>& inputs) {
-  std::shared_ptr<const runtime::vm::Model> model =
-      LoadModel(CompileLowered(lowered, target, options));
   std::vector<Tensor> outputs = runtime::vm::Session(model).Run(inputs);
   Tensors values;
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -156,12 +154,13 @@ class Debugger {
   void Compare(const ModelOptions& fast) {
     graph::LoweredModel lowered = Lower(graph_, target_, fast);
     calls_ = lowered.calls;
-    std::vector<Tensor> inputs = Inputs(lowered.program);
-    Tensors plain = RunGraph(graph_, lowered, target_, fast, inputs);
+    auto model = LoadModel(CompileLowered(lowered, target_, fast));
+    std::vector<Tensor> inputs = Inputs(*model);
+    Tensors plain = RunGraph(graph_, model, inputs);
     std::set<std::string> names;
     for (const graph::Kernel& call : calls_) names.insert(call.results.begin(), call.results.end());
     graph::Function open = WithResults(graph_, names);
-    actual_ = RunGraph(open, Lower(open, target_, fast), target_, fast, inputs);
+    actual_ = RunGraph(open, Load(open, target_, fast), inputs);
     // Memory that is used again too early shows in the results of the model as it is alone.
     for (const auto& [name, tensor] : plain)
       if (CompareTensors(tensor, actual_.at(name)).absolute != 0) reused_.push_back(name);
@@ -171,7 +170,7 @@ class Debugger {
       slow.strict_math = true;
       slow.default_schedules = false;
       target::Target host = target::Target::DefaultHost();
-      expected_ = RunGraph(open, Lower(open, host, slow), host, slow, inputs);
+      expected_ = RunGraph(open, Load(open, host, slow), inputs);
     } else if (options_.against != "onnx-outputs") {
       ReadFolder();
     }
@@ -182,7 +181,13 @@ class Debugger {
     return graph::LowerGraph(function, {options.fuse, !options.strict_math, target});
   }
 
-  std::vector<Tensor> Inputs(const runtime::vm::Program& program) const {
+  static std::shared_ptr<const runtime::vm::Model> Load(const graph::Function& function,
+                                                        const target::Target& target,
+                                                        const ModelOptions& options) {
+    return LoadModel(CompileLowered(Lower(function, target, options), target, options));
+  }
+
+  std::vector<Tensor> Inputs(const runtime::vm::Model& model) const {
     runtime::RunOptions run;
     run.seed = options_.seed;
     run.tensors = recorded_inputs_;
@@ -191,7 +196,7 @@ class Debugger {
       run.inputs[name] = value;
       run.tensors.erase(name);
     }
-    return MakeModelInputs(program, run);
+    return MakeModelInputs(model, run);
   }
 
   // Values by the names of their files: those of the model, or of the graph.
