@@ -46,8 +46,8 @@ FilePages PagesOf(const std::string& part) {
   bool is_counted = false;
   std::ifstream stream("/proc/self/smaps");
   for (std::string line; std::getline(stream, line);) {
-    if (line.find("-") < line.find(" ") && line.find(':') > line.find('-'))
-      is_counted = line.find(part) != std::string::npos;
+    // The first line of a mapping starts with its addresses: 7f00-7f10 r--s ...
+    if (line.find('-') < line.find(' ')) is_counted = line.find(part) != std::string::npos;
     double bytes = line.find(':') == std::string::npos || !is_counted
                        ? 0
                        : std::strtod(line.c_str() + line.find(':') + 1, nullptr) * 1024;

@@ -49,6 +49,12 @@ if cross and shutil.which(f"qemu-{cross}") and os.path.exists(cross_run):
         ("%cross-triple", f"{cross}-linux-gnu"),
     ]
 
+# This machine's runtime on an older CPU, where an emulator can do that.
+old_cpu = ["qemu-x86_64", "-cpu", "Nehalem", os.path.join(build, "bin", "tern-run")]
+if platform.machine() == "x86_64" and shutil.which(old_cpu[0]) and subprocess.run([*old_cpu, "--help"], capture_output=True).returncode == 0:
+    config.available_features.add("old-cpu")
+    config.substitutions.insert(0, ("%old-cpu-run", " ".join(old_cpu)))
+
 config.available_features.add(platform.machine())
 config.available_features |= {"standin-" + os.path.basename(path) for path in glob.glob(os.path.join(build, "lib", "standin", "*"))}
 config.available_features |= set(lit_config.params["features"].split(","))
