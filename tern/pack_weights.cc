@@ -74,6 +74,11 @@ class Packer {
         if (instruction.op == vm::Opcode::kConst) ++reads_[instruction.index];
     for (const vm::Prepack& prepack : program_.prepack)
       for (uint32_t constant : prepack.constants) ++reads_[constant];
+    // Those of the name of an input are its default.
+    for (size_t i = 0; i < program_.constants.size(); ++i)
+      reads_[i] += static_cast<int>(std::count_if(
+          program_.inputs.begin(), program_.inputs.end(),
+          [&](const vm::Port& input) { return input.name == program_.constants[i].name; }));
   }
 
   bool IsWorthIt(const vm::Prepack& prepack) const {

@@ -84,6 +84,30 @@ graph main(x: float32[32, 64]) {
   EXPECT_EQ(weights_of("y, W"), "W");
 }
 
+TEST(WriteModel, DefaultsOfInputsStay) {
+  Initialize();
+  std::string rows;
+  for (int i = 0; i < 64 * 64; ++i) rows += (i ? ", " : "") + std::to_string(i % 7);
+  ModelOptions options;
+  options.pack_weights = true;
+  CompiledModel model =
+      CompileModel(tir::ParseModule("t.tir", "constant W: float32[64, 64] = [" + rows + R"(]
+constant S: float32[1, 2] = [3, 4]
+graph main(x: float32[32, 64], s: float32[1, 2]) {
+  d = with_default(s, S)
+  y = matmul(x, W)
+  z = relu(d)
+  return y, z
+}
+)"),
+                   target::Target::Parse(kTarget), options);
+  EXPECT_TRUE(model.program.prepack.empty());
+  auto loaded = LoadModel(model);
+  EXPECT_FALSE(loaded->input_default(0));
+  ASSERT_TRUE(loaded->input_default(1));
+  EXPECT_EQ(loaded->input_default(1).as<float>()[1], 4);
+}
+
 TEST(WriteModel, MachinesThatAreOneToTheRuntimeAreRefused) {
   ir::IRModule module = ImportResnet();
   runtime::TempDirectory directory;
