@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line of fuzzers that need nothing but the runtime.
+// A command line without a library that reads it: --seed S, --count N, files.
 #ifndef TEST_FUZZ_SEED_OPTIONS_H_
 #define TEST_FUZZ_SEED_OPTIONS_H_
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace tern::fuzz {
 
 struct SeedOptions {
   uint64_t seed = 1, count = 1000;
+  std::vector<std::string> files;
 };
 
 inline SeedOptions ParseSeedOptions(int argc, char** argv) {
   SeedOptions options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    uint64_t value = std::strtoull(argv[i + 1], nullptr, 10);
-    if (std::strcmp(argv[i], "--seed") == 0) options.seed = value;
-    if (std::strcmp(argv[i], "--count") == 0) options.count = value;
+  for (int i = 1; i < argc; ++i) {
+    bool is_seed = std::strcmp(argv[i], "--seed") == 0;
+    if ((is_seed || std::strcmp(argv[i], "--count") == 0) && i + 1 < argc)
+      (is_seed ? options.seed : options.count) = std::strtoull(argv[++i], nullptr, 10);
+    else
+      options.files.emplace_back(argv[i]);
   }
   return options;
 }

@@ -48,6 +48,9 @@ class TestKernels : public ffi::ModuleObj {
   int lookups = 0;
 
  private:
+  static bool IsTensor(const ffi::AnyView& arg) {
+    return arg.type_index() == kTernTensorView || arg.type_index() == kTernTensor;
+  }
   static const TernTensorView& ViewOf(const ffi::AnyView& arg) {
     if (arg.type_index() == kTernTensorView) return *arg.raw().v_tensor;
     return *reinterpret_cast<const TernTensorView*>(arg.raw().v_obj + 1);
@@ -63,7 +66,7 @@ class TestKernels : public ffi::ModuleObj {
     return ffi::Function::FromPacked([body](ffi::Args args) -> ffi::Any {
       const TernTensorView& out = ViewOf(args.back());
       for (const ffi::AnyView& arg : args)
-        TERN_CHECK(arg.type_index() != kTernTensorView || ViewOf(arg).shape[0] == out.shape[0])
+        TERN_CHECK(!IsTensor(arg) || ViewOf(arg).shape[0] == out.shape[0])
             << "expected extent " << out.shape[0] << ", got " << ViewOf(arg).shape[0];
       auto* data = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
       for (int64_t i = 0; i < out.shape[0]; ++i) body(args, data, i);
