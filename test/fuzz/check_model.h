@@ -23,7 +23,7 @@ struct ModelCheck {
 // alone. What was not written, or was freed, is poisoned. A run that takes longer than `time` or
 // allocates much is stopped.
 ModelCheck CheckModel(const runtime::vm::Program& program,
-                      std::chrono::milliseconds time = std::chrono::milliseconds(4));
+                      std::chrono::milliseconds time = std::chrono::milliseconds(1));
 
 }  // namespace tern::fuzz
 

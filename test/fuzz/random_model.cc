@@ -29,8 +29,8 @@ class FunctionMaker {
   }
 
   // With its braces; `result` is what a function other than main returns.
-  std::string Make(const std::string& head, int result) {
-    int steps = 3 + Below(is_main_ ? 40 : 8);
+  std::string Make(const std::string& head, int result, int most_steps) {
+    int steps = 3 + Below(most_steps);
     for (int i = 0; i < steps; ++i) Step(/*depth=*/0);
     std::string last = is_main_ ? Outputs() : Result(result);
     std::string text = head + " {\nints " + Number(ints_) + "\n";
@@ -290,7 +290,7 @@ class FunctionMaker {
 
 }  // namespace
 
-std::string RandomModel(uint64_t seed) {
+std::string RandomModel(uint64_t seed, int most_steps) {
   Random random(seed);
   std::vector<Callee> callees;
   std::string functions;
@@ -299,7 +299,7 @@ std::string RandomModel(uint64_t seed) {
     functions =
         FunctionMaker(&random, callees, false)
             .Make("func " + one.name + "(i0, i1, t0: float32[:], t1: float32[:]) -> (tensor)",
-                  one.extent) +
+                  one.extent, 8) +
         functions;
     callees.push_back(one);
   }
@@ -311,7 +311,7 @@ std::string RandomModel(uint64_t seed) {
              .Make(
                  "func main(i0, i1, t0: float32[:], t1: float32[:]) -> (tensor, tensor, tensor, "
                  "tensor)",
-                 0) +
+                 0, most_steps) +
          functions;
 }
 

@@ -12,8 +12,8 @@ namespace tern::fuzz {
 // As text, which is verified: dims n and m, inputs x: float32[n] and u: float32[m]; views of views,
 // with strides and of other ranks; concatenations in place; branches and loops; functions that
 // return what they made, or a view of it; lists, copies, sizes that only a run knows; outputs that
-// are views of other memory.
-std::string RandomModel(uint64_t seed);
+// are views of other memory. Of at most about so many steps.
+std::string RandomModel(uint64_t seed, int most_steps = 40);
 
 }  // namespace tern::fuzz
 
