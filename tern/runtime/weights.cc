@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/weights.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "tern/ffi/environment.h"
@@ -15,6 +17,8 @@ namespace {
 constexpr uint32_t kTableVersion = 1;
 constexpr size_t kHashSize = 32;
 constexpr uint64_t kMostRank = 32;
+// Of the thread that checks weights beside their use: kernels come first.
+constexpr int kNice = 10;
 
 uint64_t AlignUp(uint64_t offset) {
   return (offset + kWeightsAlignment - 1) / kWeightsAlignment * kWeightsAlignment;
@@ -166,7 +170,10 @@ MappedWeights::MappedWeights(std::string name, const PartlyReadFile& file, uint6
   for (const WeightsTable::Entry& entry : table_.entries) by_name_[entry.name] = &entry;
   if (verify_ == VerifyWeights::kEager) CheckAll();
   if (verify_ == VerifyWeights::kLazy && table_.data_bytes > 0)
-    thread_ = std::thread([this] { altered_ = FindAltered(); });
+    thread_ = std::thread([this] {
+      setpriority(PRIO_PROCESS, 0, kNice);  // of this thread
+      altered_ = FindAltered();
+    });
 }
 
 MappedWeights::~MappedWeights() {
