@@ -1,55 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/ffi/registry.h"
 
-#include <map>
-#include <mutex>
-#include <shared_mutex>
-
-#include "tern/ffi/text.h"
+#include "tern/ffi/registry_table.h"
 
 namespace tern::ffi {
 namespace {
 
-struct Registry {
-  std::shared_mutex mutex;
-  std::map<std::string, Function, std::less<>> functions;
-};
-
-// Leaked: functions may be looked up while the process exits, and may hold modules of unloaded
-// libraries.
-Registry& Global() {
-  static Registry* registry = new Registry;
-  return *registry;
+// Functions may hold modules of unloaded libraries.
+RegistryTable<Function>& Functions() {
+  static auto* functions = new RegistryTable<Function>("global function");
+  return *functions;
 }
 
 }  // namespace
 
 void RegisterGlobal(const std::string& name, Function function) {
   TERN_ICHECK(function) << name << " is registered without a function";
-  Registry& registry = Global();
-  std::unique_lock lock(registry.mutex);
-  if (!registry.functions.try_emplace(name, std::move(function)).second)
-    TERN_THROW(ValueError) << "global function " << name << " is already registered";
+  Functions().Add(name, std::move(function));
 }
 
-bool RemoveGlobal(std::string_view name) {
-  Function removed;  // destroyed outside the lock: it may run foreign code
-  Registry& registry = Global();
-  std::unique_lock lock(registry.mutex);
-  auto it = registry.functions.find(name);
-  if (it == registry.functions.end()) return false;
-  removed = std::move(it->second);
-  registry.functions.erase(it);
-  lock.unlock();
-  return true;
-}
+bool RemoveGlobal(std::string_view name) { return Functions().Remove(name).has_value(); }
 
-Function FindGlobal(std::string_view name) {
-  Registry& registry = Global();
-  std::shared_lock lock(registry.mutex);
-  auto it = registry.functions.find(name);
-  return it == registry.functions.end() ? Function() : it->second;
-}
+Function FindGlobal(std::string_view name) { return Functions().Copy(name).value_or(Function()); }
 
 Function GetGlobal(std::string_view name) {
   Function function = FindGlobal(name);
@@ -59,12 +31,6 @@ Function GetGlobal(std::string_view name) {
   return function;
 }
 
-std::vector<std::string> GlobalNames() {
-  Registry& registry = Global();
-  std::shared_lock lock(registry.mutex);
-  std::vector<std::string> names;
-  for (const auto& [name, function] : registry.functions) names.push_back(name);
-  return names;
-}
+std::vector<std::string> GlobalNames() { return Functions().Names(); }
 
 }  // namespace tern::ffi

@@ -9,50 +9,28 @@
 #include <shared_mutex>
 #include <sstream>
 
-#include "tern/ffi/text.h"
+#include "tern/ffi/registry_table.h"
 #include "tern/ir/deep_stack.h"
 
 namespace tern::ir {
 namespace {
 
 // Filled by Initialize and by code generators from outside; entries are never removed.
-struct Table {
-  std::shared_mutex mutex;
-  std::map<std::string, Pass, std::less<>> passes;
-};
-Table& GetTable() {
-  static Table* table = new Table;
-  return *table;
+ffi::RegistryTable<Pass>& Passes() {
+  static auto* passes = new ffi::RegistryTable<Pass>("pass");
+  return *passes;
 }
 
 }  // namespace
 
 void RegisterPass(Pass pass) {
   std::string name = pass.name;
-  std::unique_lock lock(GetTable().mutex);
-  bool added = GetTable().passes.emplace(name, std::move(pass)).second;
-  TERN_ICHECK(added) << "pass " << name << " is registered twice";
+  Passes().Add(name, std::move(pass));
 }
 
-const Pass& GetPass(std::string_view name) {
-  Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  auto it = table.passes.find(name);
-  if (it == table.passes.end()) {
-    lock.unlock();
-    std::vector<std::string> names = PassNames();
-    TERN_THROW(ValueError) << "unknown pass '" << name << "'" << ffi::DidYouMean(name, names)
-                           << "; the passes are: " << ffi::Join(names);
-  }
-  return it->second;
-}
+const Pass& GetPass(std::string_view name) { return Passes().Get(name); }
 
-std::vector<std::string> PassNames() {
-  std::vector<std::string> names;
-  std::shared_lock lock(GetTable().mutex);
-  for (const auto& [name, pass] : GetTable().passes) names.push_back(name);
-  return names;
-}
+std::vector<std::string> PassNames() { return Passes().Names(); }
 
 const ffi::Any& PassValues::Get(std::string_view option) const {
   auto it = values_.find(option);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 
 #include "tern/ffi/function.h"
+#include "tern/ffi/registry_table.h"
 #include "tern/runtime/cpu_device.h"
 #include "tern/runtime/plugin.h"
 
@@ -59,46 +59,40 @@ class DeviceKinds {
     return *kinds;
   }
 
-  template <class Predicate>
-  const DeviceKind* Find(Predicate&& matches) {
-    std::shared_lock lock(mutex_);
-    for (const auto& kind : kinds_)
-      if (matches(*kind)) return kind.get();
-    return nullptr;
+  const DeviceKind* Find(std::string_view name) const {
+    const auto* kind = kinds_.Find(name);
+    return kind ? kind->get() : nullptr;
   }
 
   void Add(const std::string& name, const TernDeviceApi* api, DriverRef driver) {
-    std::unique_lock lock(mutex_);
-    for (const auto& kind : kinds_) {
-      TERN_CHECK(kind->name() != name) << "device kind " << name << " is already registered";
-      TERN_CHECK(kind->device_type() != api->device_type)
-          << "device kind " << name << ": device type " << api->device_type
-          << " is already that of " << kind->name();
-    }
-    kinds_.push_back(std::make_unique<DeviceKind>(name, api, std::move(driver)));
+    kinds_.Add(name, std::make_unique<DeviceKind>(name, api, std::move(driver)),
+               [&](const std::unique_ptr<DeviceKind>& kind) {
+                 TERN_CHECK(kind->device_type() != api->device_type)
+                     << "device kind " << name << ": device type " << api->device_type
+                     << " is already that of " << kind->name();
+               });
   }
 
-  std::vector<const DeviceKind*> All() {
-    std::shared_lock lock(mutex_);
+  std::vector<const DeviceKind*> All() const {
     std::vector<const DeviceKind*> all;
-    for (const auto& kind : kinds_) all.push_back(kind.get());
+    for (const auto* kind : kinds_.All()) all.push_back(kind->get());
     return all;
   }
 
  private:
   DeviceKinds() { Add("cpu", CpuDeviceApi(), nullptr); }
 
-  std::shared_mutex mutex_;
-  std::vector<std::unique_ptr<DeviceKind>> kinds_;
+  ffi::RegistryTable<std::unique_ptr<DeviceKind>> kinds_{"device kind"};
 };
 
-const DeviceKind* FindLoaded(std::string_view name) {
-  return DeviceKinds::Global().Find([&](const DeviceKind& kind) { return kind.name() == name; });
-}
+const DeviceKind* FindLoaded(std::string_view name) { return DeviceKinds::Global().Find(name); }
 
 const DeviceKind* FindLoaded(int32_t device_type) {
-  return DeviceKinds::Global().Find(
-      [&](const DeviceKind& kind) { return kind.device_type() == device_type; });
+  std::vector<const DeviceKind*> all = DeviceKinds::Global().All();
+  auto it = std::find_if(all.begin(), all.end(), [&](const DeviceKind* kind) {
+    return kind->device_type() == device_type;
+  });
+  return it == all.end() ? nullptr : *it;
 }
 
 }  // namespace

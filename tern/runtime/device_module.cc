@@ -8,6 +8,7 @@
 
 #include "tern/ffi/environment.h"
 #include "tern/ffi/registry.h"
+#include "tern/ffi/registry_table.h"
 #include "tern/runtime/kernel_launch.h"
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/stream.h"
@@ -20,13 +21,10 @@ constexpr const char* kLoadPrefix = "ffi.Module.load_from_bytes.";
 // disassemble.<fmt>: a function from bytes to text, which a code generator may register.
 constexpr const char* kDisassemblePrefix = "disassemble.";
 
-struct KernelLoaders {
-  std::shared_mutex mutex;
-  std::map<std::string, std::unique_ptr<const KernelLoader>, std::less<>> loaders;
-};
+using KernelLoaders = ffi::RegistryTable<std::unique_ptr<const KernelLoader>>;
 
 KernelLoaders& Loaders() {
-  static KernelLoaders* loaders = new KernelLoaders;
+  static auto* loaders = new KernelLoaders("kernel loader");
   return *loaders;
 }
 
@@ -226,12 +224,7 @@ ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes) {
 
 void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* table,
                           DriverRef driver) {
-  {
-    auto loader = std::make_unique<const KernelLoader>(kind, table, std::move(driver));
-    std::unique_lock lock(Loaders().mutex);
-    TERN_CHECK(Loaders().loaders.try_emplace(kind, std::move(loader)).second)
-        << "kernel loader " << kind << " is already registered";
-  }
+  Loaders().Add(kind, std::make_unique<const KernelLoader>(kind, table, std::move(driver)));
   std::string create = kCreatePrefix + kind, load = kLoadPrefix + kind;
   RegisterUnlessTaken(
       create, ffi::Function::FromTyped(create, [kind](ffi::Any payload, std::string fmt,
@@ -244,18 +237,14 @@ void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* table
 }
 
 void UnregisterKernelLoader(const std::string& kind) {
-  {
-    std::unique_lock lock(Loaders().mutex);
-    Loaders().loaders.erase(kind);
-  }
+  Loaders().Remove(kind);
   ffi::RemoveGlobal(kCreatePrefix + kind);
   ffi::RemoveGlobal(kLoadPrefix + kind);
 }
 
 const KernelLoader* FindKernelLoader(std::string_view kind) {
-  std::shared_lock lock(Loaders().mutex);
-  auto it = Loaders().loaders.find(kind);
-  return it == Loaders().loaders.end() ? nullptr : it->second.get();
+  const auto* loader = Loaders().Find(kind);
+  return loader ? loader->get() : nullptr;
 }
 
 }  // namespace tern::runtime

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/tensor_intrinsic.h"
 
-#include <map>
-#include <mutex>
-
+#include "tern/ffi/registry_table.h"
 #include "tern/tir/text.h"
 
 namespace tern::schedule {
@@ -12,13 +10,9 @@ using namespace tern::tir;
 
 namespace {
 
-struct Registry {
-  std::mutex mutex;
-  std::map<std::string, TensorIntrinsic> intrinsics;
-};
-Registry& Global() {
-  static auto* registry = new Registry;  // outlives all users
-  return *registry;
+ffi::RegistryTable<TensorIntrinsic>& Intrinsics() {
+  static auto* intrinsics = new ffi::RegistryTable<TensorIntrinsic>("tensor intrinsic");
+  return *intrinsics;
 }
 
 bool SameParams(const PrimFunc& a, const PrimFunc& b) {
@@ -49,22 +43,13 @@ void RegisterTensorIntrinsic(const std::string& name, const std::string& text) {
     TERN_THROW(ValueError) << "tensor intrinsic " << name
                            << ": description and implementation do not have the same parameters, "
                               "which are tensors of constant shape";
-  std::lock_guard lock(Global().mutex);
-  if (!Global().intrinsics.emplace(name, std::move(intrinsic)).second)
-    TERN_THROW(ValueError) << "there is a tensor intrinsic " << name << " already";
+  Intrinsics().Add(name, std::move(intrinsic));
 }
 
 const TensorIntrinsic* FindTensorIntrinsic(const std::string& name) {
-  std::lock_guard lock(Global().mutex);
-  auto it = Global().intrinsics.find(name);
-  return it == Global().intrinsics.end() ? nullptr : &it->second;
+  return Intrinsics().Find(name);
 }
 
-std::vector<std::string> TensorIntrinsicNames() {
-  std::lock_guard lock(Global().mutex);
-  std::vector<std::string> names;
-  for (const auto& [name, intrinsic] : Global().intrinsics) names.push_back(name);
-  return names;
-}
+std::vector<std::string> TensorIntrinsicNames() { return Intrinsics().Names(); }
 
 }  // namespace tern::schedule

@@ -2,28 +2,31 @@
 //
 // The table of target kinds and their tags.
 #include <mutex>
-#include <shared_mutex>
 
-#include "tern/ffi/text.h"
+#include "tern/ffi/registry_table.h"
 #include "tern/target/target.h"
 
 namespace tern::target {
 namespace {
 
 // Filled by Initialize and by code generators from outside; entries are never removed.
-struct Table {
-  std::shared_mutex mutex;
-  std::map<std::string, TargetKind, std::less<>> kinds;
-  KindFinder finder;
-};
-Table& GetTable() {
-  static Table* table = new Table;
-  return *table;
+ffi::RegistryTable<TargetKind>& Kinds() {
+  static auto* kinds = new ffi::RegistryTable<TargetKind>("target kind");
+  return *kinds;
 }
 
-const std::string* FindTagIn(const Table& table, std::string_view name) {
-  for (const auto& [kind_name, kind] : table.kinds)
-    if (auto it = kind.tags.find(std::string(name)); it != kind.tags.end()) return &it->second;
+struct Outside {
+  std::mutex mutex;
+  KindFinder finder;
+};
+Outside& GetOutside() {
+  static auto* outside = new Outside;
+  return *outside;
+}
+
+const std::string* FindKnownTag(std::string_view name) {
+  for (const TargetKind* kind : Kinds().All())
+    if (auto it = kind->tags.find(std::string(name)); it != kind->tags.end()) return &it->second;
   return nullptr;
 }
 
@@ -32,8 +35,8 @@ void LookOutside(std::string_view name) {
   if (HasTargetKindOrTag(name)) return;
   KindFinder finder;
   {
-    std::shared_lock lock(GetTable().mutex);
-    finder = GetTable().finder;
+    std::lock_guard lock(GetOutside().mutex);
+    finder = GetOutside().finder;
   }
   if (finder) finder(name);
 }
@@ -55,49 +58,37 @@ void LookOutside(std::string_view name) {
 }  // namespace
 
 void RegisterTargetKind(TargetKind kind) {
-  Table& table = GetTable();
-  std::unique_lock lock(table.mutex);
-  for (const auto& [tag, text] : kind.tags)
-    TERN_ICHECK(!FindTagIn(table, tag)) << "tag " << tag << " is registered twice";
   std::string name = kind.name;
-  bool added = table.kinds.emplace(name, std::move(kind)).second;
-  TERN_ICHECK(added) << "target kind " << name << " is registered twice";
+  auto tags = kind.tags;
+  Kinds().Add(name, std::move(kind), [&](const TargetKind& other) {
+    for (const auto& [tag, text] : tags)
+      TERN_CHECK(!other.tags.contains(tag)) << "target " << tag << " is already registered";
+  });
 }
 
 void SetKindFinder(KindFinder finder) {
-  std::unique_lock lock(GetTable().mutex);
-  GetTable().finder = std::move(finder);
+  std::lock_guard lock(GetOutside().mutex);
+  GetOutside().finder = std::move(finder);
 }
 
-bool HasTargetKindOrTag(std::string_view name) {
-  Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  return table.kinds.contains(name) || FindTagIn(table, name);
-}
+bool HasTargetKindOrTag(std::string_view name) { return Kinds().Find(name) || FindKnownTag(name); }
 
 std::optional<std::string> FindTag(std::string_view name) {
   LookOutside(name);
-  Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  const std::string* tag = FindTagIn(table, name);
+  const std::string* tag = FindKnownTag(name);
   return tag ? std::optional<std::string>(*tag) : std::nullopt;
 }
 
 const TargetKind& GetTargetKind(std::string_view name) {
   LookOutside(name);
-  Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  auto it = table.kinds.find(name);
-  if (it != table.kinds.end()) return it->second;
-  lock.unlock();
+  if (const TargetKind* kind = Kinds().Find(name)) return *kind;
   ThrowUnknownKind(name);
 }
 
 std::vector<const TargetKind*> TargetKinds() {
-  Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  std::vector<const TargetKind*> kinds;
-  for (const auto& [name, kind] : table.kinds) kinds.push_back(&kind);
+  std::vector<const TargetKind*> kinds = Kinds().All();
+  std::sort(kinds.begin(), kinds.end(),
+            [](const TargetKind* a, const TargetKind* b) { return a->name < b->name; });
   return kinds;
 }
 

@@ -2,26 +2,17 @@
 #include "tern/schedule/rules/rule.h"
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 #include <set>
 
-#include "tern/ffi/text.h"
+#include "tern/ffi/registry_table.h"
 #include "tern/schedule/nest.h"
 
 namespace tern::schedule {
 namespace {
 
-// Rules are never moved once they are there.
-struct Registry {
-  std::mutex mutex;
-  std::deque<Rule> rules;
-  std::vector<const Rule*> order;  // in which they are asked
-};
-
-Registry& TheRegistry() {
-  static Registry* registry = new Registry;  // outlives the last use
-  return *registry;
+ffi::RegistryTable<Rule>& Rules() {
+  static auto* rules = new ffi::RegistryTable<Rule>("schedule rule");
+  return *rules;
 }
 
 bool IsOfSeveralBlocks(BlockKind kind) {
@@ -77,21 +68,15 @@ void RegisterRule(Rule rule) {
   TERN_CHECK(!rule.name.empty()) << "a schedule rule is registered without a name";
   TERN_CHECK(rule.apply || rule.planned.apply)
       << "schedule rule " << rule.name << " has no function";
-  Registry& registry = TheRegistry();
-  std::lock_guard lock(registry.mutex);
-  for (const Rule& other : registry.rules)
-    TERN_CHECK(other.name != rule.name)
-        << "schedule rule " << rule.name << " is already registered";
-  registry.rules.push_back(std::move(rule));
-  registry.order.push_back(&registry.rules.back());
-  std::stable_sort(registry.order.begin(), registry.order.end(),
-                   [](const Rule* a, const Rule* b) { return a->priority > b->priority; });
+  std::string name = rule.name;
+  Rules().Add(name, std::move(rule));
 }
 
 std::vector<const Rule*> AllRules() {
-  Registry& registry = TheRegistry();
-  std::lock_guard lock(registry.mutex);
-  return registry.order;
+  std::vector<const Rule*> rules = Rules().All();
+  std::stable_sort(rules.begin(), rules.end(),
+                   [](const Rule* a, const Rule* b) { return a->priority > b->priority; });
+  return rules;
 }
 
 bool Rule::IsFor(BlockKind kind) const {

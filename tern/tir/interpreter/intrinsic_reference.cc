@@ -3,22 +3,15 @@
 
 #include <bit>
 #include <cmath>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 
-#include "tern/ffi/error.h"
+#include "tern/ffi/registry_table.h"
 
 namespace tern::tir {
 namespace {
 
-struct Table {
-  std::shared_mutex mutex;
-  std::map<std::string, LaneFunction, std::less<>> functions;
-};
-Table& GetTable() {
-  static Table* table = new Table;
-  return *table;
+ffi::RegistryTable<LaneFunction>& References() {
+  static auto* references = new ffi::RegistryTable<LaneFunction>("reference of intrinsic");
+  return *references;
 }
 
 Lane FloatLane(double value) {
@@ -125,17 +118,11 @@ Lane Abs(DataType dtype, Lane x) {
 }  // namespace
 
 void RegisterIntrinsicReference(const std::string& name, LaneFunction function) {
-  Table& table = GetTable();
-  std::unique_lock lock(table.mutex);
-  bool added = table.functions.emplace(name, std::move(function)).second;
-  TERN_ICHECK(added) << "intrinsic " << name << " has two references";
+  References().Add(name, std::move(function));
 }
 
 const LaneFunction* FindIntrinsicReference(std::string_view name) {
-  Table& table = GetTable();
-  std::shared_lock lock(table.mutex);
-  auto it = table.functions.find(name);
-  return it == table.functions.end() ? nullptr : &it->second;
+  return References().Find(name);
 }
 
 void RegisterIntrinsicReferences() {
