@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tern/ir/structural.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -53,6 +55,7 @@ std::string CodeGenC::ViewType(const ir::Buffer& buffer) {
   auto array = allocated_as_.find(buffer->data.node());
   if (array == allocated_as_.end() || array->second == storage) return storage;
   std::string name = "tern_view_" + storage;
+  std::replace(name.begin(), name.end(), ' ', '_');  // unsigned char, long long
   return UseHelper(name, fmt::format("typedef {} __attribute__((may_alias)) {};\n", storage, name));
 }
 
