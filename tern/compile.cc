@@ -137,6 +137,7 @@ const std::vector<PipelinePhase>& Pipeline() {
         {"scalarize_vectors"}}},
       {"memory",
        {{"rewrite_storage"},
+        {"merge_shared_memory"},
         {"flatten_buffers"},
         {"simplify"},
         {"lower_floor_division"},

@@ -96,7 +96,7 @@ class UseScan : public StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
-    if (IsSharedScope(node->buffer->scope)) {
+    if (node->buffer->scope == kDynamicShared) {
       by_address_[node->buffer->data.node()] = pieces.size();
       pieces.push_back({node, controls_});
     }
@@ -259,23 +259,18 @@ class SharedMemoryMerger : public StmtMutator {
     UseScan scan(node);
     Packer packer(scan);
     ViewMaker maker;
-    std::vector<Buffer> pools;
-    for (const char* scope : {"shared", "shared.dynamic"})
-      if (Buffer pool = MakePool(scope, scan, &packer, &maker)) pools.push_back(pool);
-    if (pools.empty()) return self;
+    Buffer pool = MakePool(scan, &packer, &maker);
+    if (!pool) return self;
     auto kernel = ffi::Make<ForNode>(*node);
-    kernel->body = maker.Mutate(node->body);
-    for (size_t i = pools.size(); i-- > 0;)
-      kernel->body = AllocateNode::Make(pools[i], kernel->body, node->span);
+    kernel->body = AllocateNode::Make(pool, maker.Mutate(node->body), node->span);
     return kernel;
   }
 
-  // Null where there are not two pieces of the scope.
-  static Buffer MakePool(const char* scope, const UseScan& scan, Packer* packer, ViewMaker* maker) {
+  // Null where there are not two pieces.
+  static Buffer MakePool(const UseScan& scan, Packer* packer, ViewMaker* maker) {
     std::vector<Piece*> constant, symbolic;
     for (Piece& piece : packer->pieces()) {
       const Buffer& buffer = piece.node->buffer;
-      if (buffer->scope != scope) continue;
       if (piece.bytes >= 0)
         constant.push_back(&piece);
       else if (buffer->strides.empty() && IsKnownOutside(buffer, scan))
@@ -303,9 +298,9 @@ class SharedMemoryMerger : public StmtMutator {
       size = size + ir::CeilDiv(more, alignment) * Expr(alignment);
     }
     arith::Analyzer analyzer;
-    Buffer pool =
-        ir::BufferNode::Make(scope == std::string("shared") ? "shared" : "dynamic", dtype,
-                             {analyzer.Simplify(ir::FloorDiv(size, dtype.bytes()))}, {}, scope);
+    Buffer pool = ir::BufferNode::Make("dynamic", dtype,
+                                       {analyzer.Simplify(ir::FloorDiv(size, dtype.bytes()))}, {},
+                                       kDynamicShared);
     auto aligned = ffi::Make<BufferNode>(*pool);
     aligned->alignment = alignment > dtype.bytes() ? alignment : 0;
     pool = Buffer(aligned.get());

@@ -6,15 +6,17 @@
 
 namespace tern::tir {
 
-// Merges the shared memory of a kernel into one allocation per scope (shared, shared.dynamic).
+// Merges several dynamic shared allocations of a kernel into one, of which a launch gives the size.
 //
-// Before:  alloc T: float32[64] in shared   f(T)   barrier("shared")
-//          alloc U: float32[32] in shared   g(U)
-// After:   alloc m: uint8[256] in shared    f(T)   barrier("shared")   g(U)
-//          with T and U as views of m
+// Before:  alloc T: float32[64] in shared.dynamic   f(T)   barrier("shared")
+//          alloc U: float32[n] in shared.dynamic    g(U)
+// After:   alloc dynamic: float32[n rounded up + 64] align(16) in shared.dynamic
+//          buffer T: float32[64] in shared.dynamic at dynamic             f(T)   barrier("shared")
+//          buffer U: float32[n] offset(64) in shared.dynamic at dynamic   g(U)
 //
-// Two share space where a barrier lies between the last use of one and the first use of the other
-// on every path. Memory whose size the kernel computes stays. Runs after insert_barriers.
+// Two of constant size share space where a barrier lies between the last use of one and the first
+// use of the other on every path. Memory whose size the kernel computes stays. Runs after
+// insert_barriers.
 PrimFunc MergeSharedMemory(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -106,7 +106,7 @@ void RegisterPasses() {
   ir::RegisterPass(
       {"make_packed_api", "make host functions check and unpack their arguments", MakePackedApi});
   per_function("make_plain_api", "make host functions callable without a runtime", MakePlainApi);
-  per_function("merge_shared_memory", "merge the shared memory of a kernel into one allocation",
+  per_function("merge_shared_memory", "merge dynamic shared memory of a kernel into one allocation",
                MergeSharedMemory);
   per_function("narrow_indices", "narrow indices to int32 where they provably fit", NarrowIndices);
   ir::RegisterPass({"outline_parallel_loops", "outline parallel loops for the thread pool",
