@@ -110,7 +110,7 @@ bool IsIndexedBy(const BlockNode* block, const Buffer& buffer, const Var& var) {
 
 Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool writes) const {
   const BlockNode* block = nest.block;
-  Path path = PathTo(function_->body, nest.top().get());
+  Path path = PathTo(tree(), nest.top().get());
   path.pop_back();
   arith::Analyzer analyzer = AnalyzerAt(function_, path);
   bool own_loops =
@@ -118,7 +118,7 @@ Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool write
                    [&](const BlockIter& iter) { return UsesAnyOf(iter.binding, nest.around); });
   Stmt stmt = nest.top();
   Box result;
-  if (FactsOf(block).whole && own_loops) {
+  if (FactsOf(block).complete && own_loops) {
     // Its axes run over their domains, whatever loops do that.
     stmt = block->init ? SeqNode::Make({block->init, block->body}) : block->body;
     for (const BlockIter& iter : block->iters) {
@@ -137,10 +137,10 @@ Schedule::Box Schedule::BoxOf(const Nest& nest, const Buffer& buffer, bool write
     for (const Expr& part : Conjuncts(block->predicate))
       if (!UsesAnyOf(part, nest.loops)) result.condition = And(result.condition, part);
   }
-  AccessRegions regions = FindAccessRegions(stmt, analyzer);
+  AccessRegions regions = FindAccessRegions(stmt, buffer, analyzer);
   const AccessRegion* box = writes ? regions.Writes(buffer) : regions.Reads(buffer);
   // What is read of a parameter is there; of other memory only what was written.
-  bool is_there = !writes && !AllocationOf(function_->body, buffer);
+  bool is_there = !writes && !AllocationOf(tree(), buffer);
   if (!box || regions.opaque.count(buffer->data.node()) || (!box->exact && !is_there))
     Refuse("what block " + block->name + (writes ? " writes of " : " reads of ") + buffer->name +
            " is no box, or not known");
@@ -173,7 +173,7 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
   name = Or(name, DefaultName(buffer_name, scope));
   CheckNewBuffer(name);
   CheckNewBlock(name);
-  Nest nest = NestOf(function_->body, block);
+  Nest nest = NestOf(tree(), block);
   if (writes) {
     CheckStartsWithInit(nest, buffer);
   } else {
@@ -182,7 +182,7 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
       Refuse("block " + block_name + " may write what it reads of " + buffer_name);
   }
   auto [box, condition] = BoxOf(nest, buffer, writes);
-  arith::Analyzer analyzer = AnalyzerAt(function_, PathTo(function_->body, nest.top().get()));
+  arith::Analyzer analyzer = AnalyzerAt(function_, PathTo(tree(), nest.top().get()));
   std::vector<Expr> shape;
   for (const Range& range : box) shape.push_back(range.extent);
   Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
@@ -199,8 +199,7 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
   };
   std::vector<Stmt> row = {copy.stmt};
   row.insert(writes ? row.begin() : row.end(), RewriteAccesses(nest.top(), rewrite));
-  SetBody(Replace(function_->body, nest.top().get(),
-                  AllocateNode::Make(cache, SeqNode::Make(std::move(row)))));
+  ReplaceStmt(nest.top().get(), AllocateNode::Make(cache, SeqNode::Make(std::move(row))));
   facts_[name] = {true, !copy.conditional, !copy.conditional};
   return name;
 }
@@ -229,7 +228,7 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
       Refuse("block " + copy_name + " is not a copy as cache_read makes it");
     const Buffer buffer = load->buffer;
     FindAccessed(block, buffer->name, false);
-    Nest nest = NestOf(function_->body, block), copy_nest = NestOf(function_->body, copy);
+    Nest nest = NestOf(tree(), block), copy_nest = NestOf(tree(), copy);
     if (!nest.around.empty() || !copy_nest.around.empty())
       Refuse("blocks " + block_name + " and " + copy_name +
              " stand in loops with others; share before they are moved");
@@ -255,10 +254,10 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
                  : Expr();
     };
     // The memory lives long enough for both; place_allocations says how long.
-    Stmt body = Replace(function_->body, nest.top().get(), RewriteAccesses(nest.top(), rewrite));
-    const AllocateNode* old = FindAllocation(body, copy_name);
-    body = Replace(body, old, old->body);
-    SetBody(AllocateNode::Make(cache, body));
+    ReplaceStmt(nest.top().get(), RewriteAccesses(nest.top(), rewrite));
+    const AllocateNode* old = AllocationOf(tree(), cache);
+    ReplaceStmt(old, old->body);
+    SetBody(AllocateNode::Make(cache, function_->body));
     return {};
   });
 }

@@ -62,15 +62,18 @@ std::vector<const BlockIter*> AxesOf(const BlockNode* block, const Buffer& buffe
 std::vector<Range> BoxRead(const Stmt& stmt, const Buffer& buffer,
                            const arith::Analyzer& analyzer) {
   auto find = [&](const Stmt& in) {
-    AccessRegions regions = FindAccessRegions(in, analyzer);
+    AccessRegions regions = FindAccessRegions(in, buffer, analyzer);
     const AccessRegion* found = regions.Reads(buffer);
     if (!found || regions.opaque.count(buffer->data.node()))
       Refuse("what is read of " + buffer->name + " cannot be told");
     return found->ranges;
   };
-  std::vector<Range> box = find(stmt), loose = find(OpenBlocks(stmt));
+  auto is_constant = [](const Range& range) { return ir::AsConstInt(range.extent).has_value(); };
+  std::vector<Range> loose = find(OpenBlocks(stmt));
+  if (std::all_of(loose.begin(), loose.end(), is_constant)) return loose;
+  std::vector<Range> box = find(stmt);
   for (size_t d = 0; d < box.size(); ++d)
-    if (ir::AsConstInt(loose[d].extent)) box[d] = loose[d];
+    if (is_constant(loose[d])) box[d] = loose[d];
   return box;
 }
 
@@ -130,7 +133,7 @@ class RunOnce : public StmtMutator {
 std::vector<Range> MadeBy(const ForNode* loop, const BlockNode* block, const Buffer& buffer,
                           const arith::Analyzer& analyzer) {
   RunOnce once(block, LoopsIn(loop->body));
-  AccessRegions regions = FindAccessRegions(once.Mutate(OpenBlocks(loop->body)), analyzer);
+  AccessRegions regions = FindAccessRegions(once.Mutate(OpenBlocks(loop->body)), buffer, analyzer);
   const AccessRegion* made = regions.Writes(buffer);
   if (!made || !made->exact || regions.opaque.count(buffer->data.node()))
     Refuse("an iteration of loop " + loop->var.name() + " makes no box of " + buffer->name);
@@ -197,13 +200,12 @@ Stmt Behind(const Stmt& body, const Stmt& stmt) {
 
 // A buffer of shared memory that is allocated in a loop has the part of it that an iteration needs:
 // later, threads could not agree on where it starts. Another part stays as it is.
-Stmt ShrinkShared(const Stmt& root, const ForNode* loop, const Buffer& buffer,
-                  const std::vector<Range>& box) {
+Stmt ShrinkShared(const AllocateNode* allocation, const std::vector<Range>& box) {
   auto is_known = [](const Range& range) { return ir::AsConstInt(range.extent).has_value(); };
-  const AllocateNode* allocation = AllocationOf(loop->body, buffer);
-  if (!allocation || !IsSharedScope(buffer->scope) || !buffer->strides.empty() ||
+  const Buffer& buffer = allocation->buffer;
+  if (!IsSharedScope(buffer->scope) || !buffer->strides.empty() ||
       !std::all_of(box.begin(), box.end(), is_known))
-    return root;
+    return AsStmt(allocation);
   auto part = ffi::Make<BufferNode>(*buffer);
   for (size_t d = 0; d < box.size(); ++d) part->shape[d] = box[d].extent;
   Buffer shrunk(part.get());
@@ -222,7 +224,7 @@ Stmt ShrinkShared(const Stmt& root, const ForNode* loop, const Buffer& buffer,
     return stored.same(buffer) ? BufferStoreNode::Make(shrunk, at(indices), value) : Stmt();
   };
   Stmt body = RewriteAccesses(allocation->body, rewrite);
-  return Replace(root, allocation, AllocateNode::Make(shrunk, body, allocation->span));
+  return AllocateNode::Make(shrunk, body, allocation->span);
 }
 
 }  // namespace
@@ -243,8 +245,8 @@ Buffer Schedule::SoleResult(const BlockNode* block) const {
 
 void Schedule::CheckRecomputable(const Nest& nest) const {
   const BlockNode* block = nest.block;
-  Facts facts = FactsOf(block);
-  if (!facts.regular || !facts.bounded)
+  BlockFacts facts = FactsOf(block);
+  if (!facts.affine || !facts.bounded)
     Refuse("the axes of block " + block->name +
            " are not bound to a loop each, or it runs under a condition");
   for (const ForNode* loop : nest.loops) {
@@ -284,7 +286,7 @@ Schedule::Moved Schedule::Recompute(const Nest& nest, const std::map<const VarNo
     if (iter.kind != IterKind::kSpatial) continue;
     auto it = boxes.find(iter.var.node());
     if (it == boxes.end() && !UsesAnyOf(iter.binding, nest.loops)) continue;
-    if (it == boxes.end() && (!FactsOf(block).whole || UsesAnyOf(iter.binding, nest.around)))
+    if (it == boxes.end() && (!FactsOf(block).complete || UsesAnyOf(iter.binding, nest.around)))
       Refuse("block " + block->name + " does not run over all of axis " + iter.var.name());
     Range box = it == boxes.end() ? Range{Expr(0), arith::AsInt64(iter.extent)} : it->second;
     Expr at = box.min;
@@ -329,21 +331,21 @@ Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::st
   return Do("compute_at", {block_name, loop_name}, [&] {
     const BlockNode* block = FindBlock(block_name);
     const ForNode* loop = FindLoop(loop_name);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     CheckRecomputable(nest);
     Buffer buffer = SoleResult(block);
-    if (!AllocationOf(function_->body, buffer))
+    if (!AllocationOf(tree(), buffer))
       Refuse(buffer->name + " is a parameter, all of which has to be computed");
-    Between between = FindBetween(function_->body, nest.top().get(), "block " + block_name, loop,
-                                  "loop " + loop_name);
+    Between between =
+        FindBetween(tree(), nest.top().get(), "block " + block_name, loop, "loop " + loop_name);
     if (AccessesOf(function_->body, buffer).size() !=
         AccessesOf(nest.top(), buffer).size() + AccessesOf(loop->body, buffer).size())
       Refuse(buffer->name + " is used outside of loop " + loop_name);
     CheckMayMove(function_, between, nest.top(), {buffer});
-    CheckNothingCarried(function_, between, buffer);
+    CheckNothingCarried(function_, tree(), between, buffer);
     std::vector<const BlockIter*> axes = AxesOf(block, buffer, true);
 
-    Path path = PathTo(function_->body, loop);
+    Path path = PathTo(tree(), loop);
     arith::Analyzer analyzer = AnalyzerAt(function_, path);
     std::vector<Range> needed = BoxRead(loop->body, buffer, analyzer);
     std::map<const VarNode*, Range> boxes;
@@ -351,11 +353,15 @@ Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::st
       if (axes[d]) boxes[axes[d]->var.node()] = needed[d];
     Moved moved = Recompute(nest, boxes, analyzer, names);
     CheckVisible(between.to_a, moved.stmt, "block " + block_name);
-    facts_[block_name].whole = false;
+    facts_[block_name].complete = false;
 
-    SetBody(FillLoop(Remove(function_->body, nest.top().get()), loop,
-                     Before(moved.stmt, loop->body), {buffer}));
-    SetBody(ShrinkShared(function_->body, FindLoop(loop_name), buffer, needed));
+    RemoveStmt(nest.top().get());
+    FillLoop(loop, Before(moved.stmt, loop->body), {buffer});
+    const AllocateNode* allocation = AllocationOf(tree(), buffer);
+    std::vector<const ForNode*> loops = LoopsAround(PathTo(tree(), allocation));
+    if (std::any_of(loops.begin(), loops.end(),
+                    [&](const ForNode* outer) { return outer->var.same(loop->var); }))
+      ReplaceStmt(allocation, ShrinkShared(allocation, needed));
     return moved.loops;
   });
 }
@@ -365,12 +371,13 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
   return Do("reverse_compute_at", {block_name, loop_name}, [&] {
     const BlockNode* block = FindBlock(block_name);
     const ForNode* loop = FindLoop(loop_name);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     CheckRecomputable(nest);
-    if (!FactsOf(block).whole) Refuse("block " + block_name + " does not run over all of its axes");
-    Between between = FindBetween(function_->body, loop, "loop " + loop_name, nest.top().get(),
-                                  "block " + block_name);
-    Path path = PathTo(function_->body, loop);
+    if (!FactsOf(block).complete)
+      Refuse("block " + block_name + " does not run over all of its axes");
+    Between between =
+        FindBetween(tree(), loop, "loop " + loop_name, nest.top().get(), "block " + block_name);
+    Path path = PathTo(tree(), loop);
     arith::Analyzer analyzer = AnalyzerAt(function_, path);
     std::map<const VarNode*, Range> boxes;
     std::vector<Buffer> read;
@@ -378,7 +385,7 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
     for (const BlockNode* writer : BlocksIn(loop->body)) {
       Buffer buffer = ResultOf(writer);
       if (!Touches(AsStmt(block), buffer)) continue;
-      if (!FactsOf(writer).whole)
+      if (!FactsOf(writer).complete)
         Refuse("block " + writer->name + " does not run over all of its axes");
       CheckFinished(writer, between.to_a, loop);
       SoleResult(writer);
@@ -388,13 +395,13 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
     }
     if (read.empty())
       Refuse("loop " + loop_name + " makes nothing that block " + block_name + " reads");
-    for (const Buffer& buffer : read) CheckNothingCarried(function_, between, buffer);
+    for (const Buffer& buffer : read) CheckNothingCarried(function_, tree(), between, buffer);
     Moved moved = Recompute(nest, boxes, analyzer, names);
     if (condition) moved.stmt = Guarded(moved.stmt, condition);
     CheckVisible(between.to_b, moved.stmt, "block " + block_name);
     CheckMayMove(function_, between, nest.top(), read);
-    SetBody(FillLoop(Remove(function_->body, nest.top().get()), loop,
-                     Behind(loop->body, moved.stmt), read));
+    RemoveStmt(nest.top().get());
+    FillLoop(loop, Behind(loop->body, moved.stmt), read);
     return moved.loops;
   });
 }

@@ -189,12 +189,12 @@ class WindowFlattener {
   }
 
   // In the place of the block's loops.
-  Stmt Replace(const Stmt& body, const Stmt& top) const {
+  Stmt Replace(const StmtTree& tree, const Stmt& top) const {
     std::vector<Stmt> row = {FillFlat(), Reduce(), Place()};
-    if (!is_apart_) return ReplaceByRow(body, top.get(), row, {flat_, sums_});
+    if (!is_apart_) return ReplaceByRow(tree, top.get(), row, {flat_, sums_});
     Stmt all = SeqNode::Make(row);
     for (const Buffer& buffer : {flat_, sums_}) all = AllocateNode::Make(buffer, all);
-    return schedule::Replace(body, top.get(), around_.Around(all));
+    return ReplaceAt(PathTo(tree, top.get()), around_.Around(all));
   }
 
  private:
@@ -369,11 +369,11 @@ Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t 
                                          Names names) {
   return Do("flatten_spatial", {block_name, std::to_string(multiple)}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     CheckFactor("the multiple", multiple);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     if (!update || !block->init) Refuse("block " + block_name + " is not a reduction with an init");
-    if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
+    if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
     if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     SoleResult(block);
@@ -387,7 +387,7 @@ Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t 
       CheckNewBlock(name);
     }
     WindowFlattener flattener(block, *update, *image, made, multiple);
-    SetBody(flattener.Replace(function_->body, nest.top()));
+    SetBody(flattener.Replace(tree(), nest.top()));
     for (const std::string& name : made) facts_[name] = {true, true, true};
     facts_[block_name] = {true, true, true};
     return made;

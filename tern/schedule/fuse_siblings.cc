@@ -106,7 +106,7 @@ void CheckIsBeside(const Path& way, const ForNode* loop) {
 void Schedule::FuseSiblings(const std::string& first_name, const std::string& second_name) {
   Do("fuse_siblings", {first_name, second_name}, [&]() -> Names {
     const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
-    Between between = FindBetween(function_->body, first, Called(first), second, Called(second));
+    Between between = FindBetween(tree(), first, Called(first), second, Called(second));
     CheckIsPlain(first);
     CheckIsPlain(second);
     CheckIsBeside(between.to_a, first);
@@ -121,7 +121,8 @@ void Schedule::FuseSiblings(const std::string& first_name, const std::string& se
     Iterations iterations(function_, first, second, analyzer);
     iterations.CheckIndependent();
     Stmt body = Before(Substitute(first->body, {{first->var.node(), second->var}}), second->body);
-    SetBody(FillLoop(Remove(function_->body, first), second, body, iterations.Shared()));
+    RemoveStmt(first);
+    FillLoop(second, body, iterations.Shared());
     return {};
   });
 }

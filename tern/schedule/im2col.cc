@@ -32,13 +32,13 @@ void SplitBatch(FusedAxes* fused, std::vector<const BlockIter*>* batch) {
 Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
   return Do("im2col", {block_name}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     Expr summand = update ? Bare(update->value) : Expr();
     const auto* product = summand.As<ir::MulNode>();
     if (!product || update->op != NodeKind::kAdd || !block->init)
       Refuse("block " + block_name + " is not a sum of products with an init");
-    if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
+    if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
     if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     const Buffer result = SoleResult(block);
@@ -149,7 +149,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
                                        ir::BufferLoadNode::Make(sums, indices(out, batch, oi, oj)));
 
     SetBody(
-        ReplaceByRow(function_->body, nest.top().get(),
+        ReplaceByRow(tree(), nest.top().get(),
                      {fill_left, fill_right, multiply.Finish(init, step), out.Finish({}, store)},
                      {left, right, sums}));
     for (const std::string& name : made) facts_[name] = {true, true, true};

@@ -104,19 +104,19 @@ void Schedule::ComputeInline(const std::string& block_name) {
   Do("compute_inline", {block_name}, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     const BufferStoreNode* store = ElementStore(block);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     Buffer buffer = SoleResult(block);
-    if (!AllocationOf(function_->body, buffer))
+    if (!AllocationOf(tree(), buffer))
       Refuse(buffer->name + " is a parameter, which has to be computed");
     if (!FactsOf(block).bounded)
       Refuse("block " + block_name + " does not run over all of its axes");
     if (AccessesOf(nest.top(), buffer).size() > 1)
       Refuse("block " + block_name + " reads what it computes");
     for (const StmtNode* reader : ReadersOf(function_->body, buffer)) {
-      Between between = FindBetween(function_->body, nest.top().get(), "block " + block_name,
-                                    reader, "what reads " + buffer->name);
+      Between between = FindBetween(tree(), nest.top().get(), "block " + block_name, reader,
+                                    "what reads " + buffer->name);
       CheckMayMove(function_, between, nest.top(), {buffer});
-      CheckNothingCarried(function_, between, buffer);
+      CheckNothingCarried(function_, tree(), between, buffer);
       CheckVisible(between.to_a, AsStmt(store), "block " + block_name);
     }
     AxesAt(block, store->indices, store->indices);
@@ -127,10 +127,9 @@ void Schedule::ComputeInline(const std::string& block_name) {
         if (!index.dtype().is_scalar()) Refuse(buffer->name + " is read as a vector");
       return ir::Substitute(store->value, AxesAt(block, store->indices, indices));
     };
-    Stmt body = Remove(function_->body, nest.top().get());
-    if (const AllocateNode* left = AllocationOf(body, buffer))
-      body = Replace(body, left, left->body);
-    SetBody(RewriteAccesses(body, rewrite));
+    RemoveStmt(nest.top().get());
+    if (const AllocateNode* left = AllocationOf(tree(), buffer)) ReplaceStmt(left, left->body);
+    SetBody(RewriteAccesses(function_->body, rewrite));
     facts_.erase(block_name);
     return {};
   });
@@ -140,8 +139,8 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
   Do("reverse_compute_inline", {block_name}, [&]() -> Names {
     const BlockNode* consumer = FindBlock(block_name);
     const BufferStoreNode* after = ElementStore(consumer);
-    Nest nest = NestOf(function_->body, consumer);
-    if (!FactsOf(consumer).whole)
+    Nest nest = NestOf(tree(), consumer);
+    if (!FactsOf(consumer).complete)
       Refuse("block " + block_name + " does not run over all of its axes");
     for (const Expr& part : Conjuncts(consumer->predicate))
       if (!UsesAnyOf(part, nest.loops)) Refuse("block " + block_name + " runs under a condition");
@@ -158,18 +157,18 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
     if (!producer) Refuse("block " + block_name + " reads the result of no block");
     const BufferStoreNode* before = ElementStore(producer);
     std::string from = "block " + producer->name;
-    if (!FactsOf(producer).whole) Refuse(from + " does not run over all of its axes");
+    if (!FactsOf(producer).complete) Refuse(from + " does not run over all of its axes");
     SoleResult(producer);
     SoleResult(consumer);
-    if (!AllocationOf(function_->body, buffer)) Refuse(buffer->name + " is a parameter");
+    if (!AllocationOf(tree(), buffer)) Refuse(buffer->name + " is a parameter");
     std::vector<Access> reads = AccessesOf(AsStmt(consumer), buffer);
     if (AccessesOf(function_->body, buffer).size() != reads.size() + 1)
       Refuse(buffer->name + " is read elsewhere, too");
     Stmt top = nest.top();
-    Between between = FindBetween(function_->body, NestOf(function_->body, producer).top().get(),
-                                  from, top.get(), "block " + block_name);
+    Between between = FindBetween(tree(), NestOf(tree(), producer).top().get(), from, top.get(),
+                                  "block " + block_name);
     CheckMayMove(function_, between, top, {buffer});
-    CheckNothingCarried(function_, between, buffer);
+    CheckNothingCarried(function_, tree(), between, buffer);
     CheckVisible(between.to_b, AsStmt(after), "block " + block_name);
     CheckSameElements(producer, before, consumer, reads);
 
@@ -181,9 +180,10 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
     Stmt joined = RewriteAccesses(Substitute(AsStmt(after), axes), rewrite);
     auto copy = CopyBlock(producer);
     copy->body = joined;
-    Stmt body = Replace(Remove(function_->body, top.get()), producer, Stmt(copy));
-    const AllocateNode* allocation = AllocationOf(body, buffer);
-    SetBody(Replace(body, allocation, allocation->body));
+    RemoveStmt(top.get());
+    ReplaceStmt(producer, Stmt(copy));
+    const AllocateNode* allocation = AllocationOf(tree(), buffer);
+    ReplaceStmt(allocation, allocation->body);
     facts_.erase(block_name);
     return {};
   });

@@ -47,16 +47,17 @@ Schedule::Names NamesOr(Schedule::Names names, const std::string& name, size_t c
 }
 
 // The loops from the outermost of the wanted ones down to the innermost of them.
-std::vector<const ForNode*> FindNest(const Stmt& root, const std::vector<const ForNode*>& wanted) {
-  auto is_wanted = [&](const ForNode* loop) {
-    return std::find(wanted.begin(), wanted.end(), loop) != wanted.end();
-  };
-  std::vector<const ForNode*> loops = LoopsIn(root), nest;
+std::vector<const ForNode*> FindNest(const StmtTree& tree,
+                                     const std::vector<const ForNode*>& wanted) {
+  std::vector<const ForNode*> nest;
   size_t missing = wanted.size();
-  const ForNode* at = *std::find_if(loops.begin(), loops.end(), is_wanted);
-  for (; at && missing > 0; at = at->body.As<ForNode>()) {
-    nest.push_back(at);
-    missing -= is_wanted(at);
+  // The innermost has the longest path.
+  Path path;
+  for (const ForNode* loop : wanted)
+    if (Path other = PathTo(tree, loop); other.size() > path.size()) path = std::move(other);
+  for (; missing > 0 && !path.empty() && path.back()->kind == NodeKind::kFor; path.pop_back()) {
+    nest.insert(nest.begin(), static_cast<const ForNode*>(path.back()));
+    missing -= std::count(wanted.begin(), wanted.end(), nest.front());
   }
   if (missing > 0)
     Refuse(
@@ -105,7 +106,7 @@ Schedule::Names Schedule::Split(const std::string& name, const std::vector<int64
     Expr outer = analyzer.Simplify(ir::CeilDiv(loop->extent, Constant(loop, product)));
     body = ForNode::Make(vars[0], Constant(loop, 0), outer, ForKind::kSerial, body, "", loop->span,
                          loop->annotations);
-    SetBody(Replace(function_->body, loop, body));
+    ReplaceStmt(loop, body);
     return names;
   });
 }
@@ -152,7 +153,7 @@ std::string Schedule::Fuse(const Names& loops, std::string name) {
     Stmt body =
         ForNode::Make(fused, Constant(nest[0], 0), arith::Analyzer().Simplify(extent),
                       ForKind::kSerial, Substitute(nest.back()->body, values), "", nest[0]->span);
-    SetBody(Replace(function_->body, nest[0], body));
+    ReplaceStmt(nest[0], body);
     return {name};
   })[0];
 }
@@ -186,13 +187,13 @@ void Schedule::Reorder(const Names& loops) {
         Refuse("loop " + loop + " is named twice");
     }
     if (wanted.empty()) Refuse("there is no loop");
-    std::vector<const ForNode*> nest = FindNest(function_->body, wanted), order;
+    std::vector<const ForNode*> nest = FindNest(tree(), wanted), order;
     for (size_t i = 0, next = 0; i < nest.size(); ++i) {
       bool moves = std::find(wanted.begin(), wanted.end(), nest[i]) != wanted.end();
       order.push_back(moves ? wanted[next++] : nest[i]);
     }
     CheckMayReorder(nest, order);
-    SetBody(Replace(function_->body, nest[0], WrapLoops(order, nest.back()->body)));
+    ReplaceStmt(nest[0], WrapLoops(order, nest.back()->body));
     return {};
   });
 }
@@ -259,9 +260,9 @@ class SomeSteps : public StmtMutator {
 
 bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, int64_t at, const Names& names) {
   const BlockNode* block = BlocksIn(loop->body)[0];
-  Facts facts = FactsOf(block);
-  Nest nest = NestOf(function_->body, block);
-  bool apart = facts.regular && facts.bounded && facts.whole && nest.Has(loop);
+  BlockFacts facts = FactsOf(block);
+  Nest nest = NestOf(tree(), block);
+  bool apart = facts.affine && facts.bounded && facts.complete && nest.Has(loop);
   for (size_t i = 0; apart && nest.loops[i] != loop; ++i) {
     AxisUse use = UseOf(block, nest.loops[i]->var.node());
     apart = nest.loops[i]->for_kind == ForKind::kSerial && use.spatial && !use.reduce && !use.other;
@@ -275,11 +276,11 @@ bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, int64_t at, cons
     Stmt steps = ForNode::Make(var, loop->min, Constant(loop, count), ForKind::kSerial,
                                Substitute(body, {{loop->var.node(), var}}), "", loop->span,
                                loop->annotations);
-    return CopyWithFreshDefs(Replace(top, loop, steps));
+    return CopyWithFreshDefs(ReplaceAt(PathTo(top, loop), steps));
   };
   int64_t rest = *ir::AsConstInt(loop->extent) - at;
   facts_[second] = facts;
-  SetBody(Replace(function_->body, top.get(), SeqNode::Make({part(0, 0, at), part(1, at, rest)})));
+  ReplaceStmt(top.get(), SeqNode::Make({part(0, 0, at), part(1, at, rest)}));
   return true;
 }
 
@@ -321,14 +322,14 @@ Schedule::Names Schedule::LoopPartition(const std::string& name, int64_t at, Nam
       other = NextName(block->name, taken);
       taken.insert(other);
       // Neither of them is the whole; what they are on their own is not followed.
-      facts_[block->name] = {FactsOf(block).regular, false, false};
+      facts_[block->name] = {FactsOf(block).affine, false, false};
       facts_[other] = facts_[block->name];
     }
     Stmt rest = renamer.Mutate(CopyWithFreshDefs(loop->body, {{loop->var.node(), second}}));
     Stmt both = SeqNode::Make(
         {part(first, loop->min, head, Substitute(loop->body, {{loop->var.node(), first}})),
          part(second, arith::Analyzer().Simplify(loop->min + head), tail, rest)});
-    SetBody(Replace(function_->body, loop, both));
+    ReplaceStmt(loop, both);
     return names;
   });
 }
@@ -356,7 +357,7 @@ void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axi
   auto copy = ffi::Make<ForNode>(*loop);
   copy->for_kind = kind;
   copy->thread = axis;
-  SetBody(Replace(function_->body, loop, Stmt(copy)));
+  ReplaceStmt(loop, Stmt(copy));
 }
 
 void Schedule::Parallel(const std::string& loop) {
@@ -429,7 +430,7 @@ void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& sta
     auto copy = ffi::Make<ForNode>(*loop);
     copy->annotations[pipeline::kStages] = numbers(stages);
     if (!async.empty()) copy->annotations[pipeline::kAsync] = numbers(async);
-    SetBody(Replace(function_->body, loop, Stmt(copy)));
+    ReplaceStmt(loop, Stmt(copy));
     return {};
   });
 }

@@ -58,49 +58,9 @@ struct PathFinder : StmtVisitor {
   bool found = false;
 };
 
-bool IsEmpty(const Stmt& stmt) {
-  const auto* seq = stmt.As<SeqNode>();
-  return seq && seq->stmts.empty();
-}
-
-// Takes statements out; what held nothing else goes too.
-class Remover : public StmtMutator {
- public:
-  explicit Remover(const StmtNode* removed) : removed_(removed) {}
-  using StmtMutator::Mutate;
-  Stmt Mutate(const Stmt& stmt) override {
-    if (stmt.get() == removed_) return SeqNode::Make({});
-    Stmt result = StmtMutator::Mutate(stmt);
-    if (result.same(stmt)) return result;
-    bool hollow = DispatchStmt(result.get(), [](const auto* node) { return IsHollow(node); });
-    return hollow ? SeqNode::Make({}) : result;
-  }
-
- private:
-  static bool IsHollow(const StmtNode*) { return false; }
-  static bool IsHollow(const ForNode* node) { return IsEmpty(node->body); }
-  static bool IsHollow(const AllocateNode* node) { return IsEmpty(node->body); }
-  static bool IsHollow(const DeclBufferNode* node) { return IsEmpty(node->body); }
-  static bool IsHollow(const LetStmtNode* node) { return IsEmpty(node->body); }
-  static bool IsHollow(const IfThenElseNode* node) {
-    return IsEmpty(node->then_case) && (!node->else_case || IsEmpty(node->else_case));
-  }
-  using StmtMutator::MutateNode;
-  Stmt MutateNode(const SeqNode* node, const Stmt& self) override {
-    std::vector<Stmt> stmts;
-    bool changed = false;
-    for (const Stmt& stmt : node->stmts) {
-      Stmt result = Mutate(stmt);
-      changed |= !result.same(stmt);
-      if (!IsEmpty(result)) stmts.push_back(result);
-    }
-    return changed ? SeqNode::Make(std::move(stmts), node->span) : self;
-  }
-
-  const StmtNode* removed_;
-};
-
 struct Collector : StmtVisitor {
+  using StmtVisitor::Visit;
+  void Visit(const Expr&) override {}
   using StmtVisitor::VisitNode;
   void VisitNode(const ForNode* node) override {
     loops.push_back(node);
@@ -122,6 +82,10 @@ Path PathTo(const Stmt& root, const StmtNode* stmt) {
   return finder.path;
 }
 
+Path PathTo(const StmtTree& tree, const StmtNode* stmt) {
+  return tree.Has(stmt) ? tree.PathTo(stmt) : PathTo(tree.root(), stmt);
+}
+
 Stmt AsStmt(const StmtNode* node) {
   return DispatchStmt(node, [](const auto* typed) {
     return Stmt(ffi::Ref<const std::remove_cvref_t<decltype(*typed)>>(typed));
@@ -133,9 +97,9 @@ bool Nest::Has(const ForNode* loop) const {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
-Nest NestOf(const Stmt& root, const BlockNode* block) {
-  Path path = PathTo(root, block);
-  Nest nest{root, block, {}, {}};
+Nest NestOf(const StmtTree& tree, const BlockNode* block) {
+  Path path = PathTo(tree, block);
+  Nest nest{tree.root(), block, {}, {}};
   size_t top = path.size() - 1;
   while (top > 0 && path[top - 1]->kind == NodeKind::kFor) --top;
   for (size_t i = 0; i + 1 < path.size(); ++i)
@@ -144,33 +108,16 @@ Nest NestOf(const Stmt& root, const BlockNode* block) {
   return nest;
 }
 
-Stmt Replace(const Stmt& root, const StmtNode* old, const Stmt& replacement) {
-  struct Replacer : StmtMutator {
-    Replacer(const StmtNode* old, const Stmt& replacement) : old(old), replacement(replacement) {}
-    using StmtMutator::Mutate;
-    Stmt Mutate(const Stmt& stmt) override {
-      return stmt.get() == old ? replacement : StmtMutator::Mutate(stmt);
-    }
-    using StmtMutator::MutateNode;
-    Stmt MutateNode(const SeqNode* node, const Stmt& self) override {
-      Stmt result = MutateChildren(node, self);
-      // A row in a row is one.
-      return result.same(self) ? self : SeqNode::Make(result.As<SeqNode>()->stmts, node->span);
-    }
-    const StmtNode* old;
-    const Stmt& replacement;
-  };
-  return Replacer(old, replacement).Mutate(root);
-}
-
-Stmt ReplaceByRow(const Stmt& root, const StmtNode* old, std::vector<Stmt> row,
+Stmt ReplaceByRow(const StmtTree& tree, const StmtNode* old, std::vector<Stmt> row,
                   const std::vector<Buffer>& buffers) {
-  Path path = PathTo(root, old);
-  path.pop_back();
-  const StmtNode* around = !path.empty() && path.back()->kind == NodeKind::kSeq ? path.back() : old;
-  Stmt all = Replace(AsStmt(around), old, SeqNode::Make(std::move(row)));
+  Path path = PathTo(tree, old);
+  Stmt all = SeqNode::Make(std::move(row));
+  if (path.size() > 1 && path[path.size() - 2]->kind == NodeKind::kSeq) {
+    all = ReplaceAt({path.end() - 2, path.end()}, all);
+    path.pop_back();
+  }
   for (const Buffer& buffer : buffers) all = AllocateNode::Make(buffer, all);
-  return Replace(root, around, all);
+  return ReplaceAt(path, all);
 }
 
 Stmt Before(const Stmt& stmt, const Stmt& body) {
@@ -178,8 +125,6 @@ Stmt Before(const Stmt& stmt, const Stmt& body) {
     return AllocateNode::Make(allocation->buffer, Before(stmt, allocation->body), allocation->span);
   return SeqNode::Make({stmt, body}, body.span());
 }
-
-Stmt Remove(const Stmt& root, const StmtNode* stmt) { return Remover(stmt).Mutate(root); }
 
 Stmt WrapLoops(const std::vector<const ForNode*>& loops, Stmt body) {
   for (size_t i = loops.size(); i-- > 0;)
@@ -198,6 +143,13 @@ std::vector<const BlockNode*> BlocksIn(const Stmt& stmt) {
   return collector.blocks;
 }
 
+std::vector<const ForNode*> LoopsAround(const Path& path) {
+  std::vector<const ForNode*> loops;
+  for (const StmtNode* node : path)
+    if (node->kind == NodeKind::kFor) loops.push_back(static_cast<const ForNode*>(node));
+  return loops;
+}
+
 arith::Analyzer AnalyzerAt(const PrimFunc& function, const Path& path) {
   arith::Analyzer analyzer;
   auto note_extents = [&](const Buffer& buffer) {
@@ -207,11 +159,8 @@ arith::Analyzer AnalyzerAt(const PrimFunc& function, const Path& path) {
   };
   for (const Param& param : function->params)
     if (param.is_tensor()) note_extents(param.buffer);
-  for (const StmtNode* node : path)
-    if (node->kind == NodeKind::kFor) {
-      const auto* loop = static_cast<const ForNode*>(node);
-      analyzer.BindRange(loop->var, loop->min, loop->extent);
-    }
+  for (const ForNode* loop : LoopsAround(path))
+    analyzer.BindRange(loop->var, loop->min, loop->extent);
   return analyzer;
 }
 
@@ -383,6 +332,8 @@ template <class F>
 const AllocateNode* FindAllocationIf(const Stmt& root, const F& wanted) {
   struct Scan : StmtVisitor {
     explicit Scan(const F& wanted) : wanted(wanted) {}
+    using StmtVisitor::Visit;
+    void Visit(const Expr&) override {}
     using StmtVisitor::VisitNode;
     void VisitNode(const AllocateNode* node) override {
       if (!found && wanted(node->buffer)) found = node;
@@ -419,31 +370,13 @@ Stmt ReplaceBuffer(const Stmt& stmt, const Buffer& old, const Buffer& buffer) {
 const AllocateNode* AllocationOf(const Stmt& root, const Buffer& buffer) {
   return FindAllocationIf(root, [&](const Buffer& other) { return other.same(buffer); });
 }
+const AllocateNode* AllocationOf(const StmtTree& tree, const Buffer& buffer) {
+  for (const AllocateNode* allocation : tree.AllocationsNamed(buffer->name))
+    if (allocation->buffer.same(buffer)) return allocation;
+  return nullptr;
+}
 const AllocateNode* FindAllocation(const Stmt& root, const std::string& name) {
   return FindAllocationIf(root, [&](const Buffer& buffer) { return buffer->name == name; });
-}
-
-Stmt FillLoop(const Stmt& root, const ForNode* loop, Stmt body,
-              const std::vector<Buffer>& buffers) {
-  Path path = PathTo(root, loop);
-  for (const StmtNode* node : path)
-    if (node->kind == NodeKind::kBlock)
-      Refuse("loop " + loop->var.name() + " is inside of a block, where there can be no other");
-  std::vector<const AllocateNode*> moved;
-  for (const Buffer& buffer : buffers) {
-    const AllocateNode* allocation = AllocationOf(root, buffer);
-    bool outside = allocation && std::find(path.begin(), path.end(), allocation) != path.end();
-    if (!outside || AccessesOf(root, buffer).size() != AccessesOf(loop->body, buffer).size())
-      continue;
-    body = AllocateNode::Make(buffer, body, allocation->span);
-    moved.push_back(allocation);
-  }
-  Stmt result = Replace(root, loop, loop->With(loop->min, loop->extent, body));
-  for (const AllocateNode* allocation : moved) {
-    const AllocateNode* outer = AllocationOf(result, allocation->buffer);
-    result = Replace(result, outer, outer->body);
-  }
-  return result;
 }
 
 void CheckPlainMemory(const PrimFunc& function, const Buffer& buffer) {
@@ -469,9 +402,9 @@ void CheckPlainMemory(const PrimFunc& function, const Buffer& buffer) {
 
 // ---- Order
 
-Between FindBetween(const Stmt& root, const StmtNode* a, const std::string& a_name,
+Between FindBetween(const StmtTree& tree, const StmtNode* a, const std::string& a_name,
                     const StmtNode* b, const std::string& b_name) {
-  Path to_a = PathTo(root, a), to_b = PathTo(root, b);
+  Path to_a = PathTo(tree, a), to_b = PathTo(tree, b);
   size_t common = 0;
   while (common < std::min(to_a.size(), to_b.size()) && to_a[common] == to_b[common]) ++common;
   Between between;
@@ -498,7 +431,7 @@ void AddPassed(const Path& way, bool forward, std::vector<Stmt>* passed) {
     Stmt stmt = AsStmt(way[i]);
     // The next iteration comes to all of it.
     if (stmt.As<ForNode>() || stmt.As<WhileNode>())
-      return passed->push_back(Remove(stmt, way.back()));
+      return passed->push_back(RemoveAt({way.begin() + i, way.end()}));
     const auto* row = stmt.As<SeqNode>();
     if (!row) continue;
     bool behind = false;
@@ -581,9 +514,10 @@ void CheckVisible(const Path& way, const Stmt& moved, const std::string& name) {
   }
 }
 
-void CheckNothingCarried(const PrimFunc& function, const Between& between, const Buffer& buffer) {
+void CheckNothingCarried(const PrimFunc& function, const StmtTree& tree, const Between& between,
+                         const Buffer& buffer) {
   bool loops = false;  // that it exists around
-  const AllocateNode* allocation = AllocationOf(function->body, buffer);
+  const AllocateNode* allocation = AllocationOf(tree, buffer);
   for (const StmtNode* node : between.outside) {
     loops |= node->kind == NodeKind::kFor || node->kind == NodeKind::kWhile;
     if (node == allocation) loops = false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tern/arith/analyzer.h"
+#include "tern/schedule/stmt_tree.h"
 #include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/function.h"
 #include "tern/tir/visitor.h"
@@ -32,9 +33,10 @@ void CheckRoundsUp(const tir::Expr& extent, int64_t multiple);
 
 // ---- Places
 
-using Path = std::vector<const tir::StmtNode*>;
 // From the root to a statement, both included; empty where it is not there.
 Path PathTo(const tir::Stmt& root, const tir::StmtNode* stmt);
+// The same along parent links, where it is a statement that the tree knows.
+Path PathTo(const StmtTree& tree, const tir::StmtNode* stmt);
 
 // A block and the loops around it that hold nothing else, outermost first. It keeps the statement
 // that it is of: a step that replaces the function's body leaves it valid, and out of date.
@@ -46,20 +48,17 @@ struct Nest {
   tir::Stmt top() const;
   bool Has(const tir::ForNode* loop) const;
 };
-Nest NestOf(const tir::Stmt& root, const tir::BlockNode* block);
+Nest NestOf(const StmtTree& tree, const tir::BlockNode* block);
 
 // A statement as a reference.
 tir::Stmt AsStmt(const tir::StmtNode* node);
 
-tir::Stmt Replace(const tir::Stmt& root, const tir::StmtNode* old, const tir::Stmt& replacement);
 // Several statements in the place of one, and memory for what they hand on, around the whole row
 // that it stands in, so that statements behind them may read it too.
-tir::Stmt ReplaceByRow(const tir::Stmt& root, const tir::StmtNode* old, std::vector<tir::Stmt> row,
+tir::Stmt ReplaceByRow(const StmtTree& tree, const tir::StmtNode* old, std::vector<tir::Stmt> row,
                        const std::vector<tir::Buffer>& buffers);
 // A statement before another one, inside of its allocations, so that all of a row is seen as one.
 tir::Stmt Before(const tir::Stmt& stmt, const tir::Stmt& body);
-// Without a statement, and without what holds nothing else.
-tir::Stmt Remove(const tir::Stmt& root, const tir::StmtNode* stmt);
 // The loops around another body, outermost first.
 tir::Stmt WrapLoops(const std::vector<const tir::ForNode*>& loops, tir::Stmt body);
 
@@ -67,6 +66,9 @@ tir::Stmt WrapLoops(const std::vector<const tir::ForNode*>& loops, tir::Stmt bod
 // of a schedule's function until the next step.
 std::vector<const tir::ForNode*> LoopsIn(const tir::Stmt& stmt);
 std::vector<const tir::BlockNode*> BlocksIn(const tir::Stmt& stmt);
+
+// The loops of a path, outermost first.
+std::vector<const tir::ForNode*> LoopsAround(const Path& path);
 
 // Knows the extents of the function, and the loops of a path.
 arith::Analyzer AnalyzerAt(const tir::PrimFunc& function, const Path& path);
@@ -130,10 +132,8 @@ void CheckPlainMemory(const tir::PrimFunc& function, const tir::Buffer& buffer);
 
 // The allocation of a buffer in a statement, or null.
 const tir::AllocateNode* AllocationOf(const tir::Stmt& root, const tir::Buffer& buffer);
+const tir::AllocateNode* AllocationOf(const StmtTree& tree, const tir::Buffer& buffer);
 const tir::AllocateNode* FindAllocation(const tir::Stmt& root, const std::string& name);
-// A loop gets another body; those of the buffers that are used in it alone are allocated there.
-tir::Stmt FillLoop(const tir::Stmt& root, const tir::ForNode* loop, tir::Stmt body,
-                   const std::vector<tir::Buffer>& buffers);
 
 // ---- Order
 
@@ -146,7 +146,7 @@ struct Between {
   Path to_a, to_b;  // from the row's child to each, both included
 };
 // Refuses where a is not before b.
-Between FindBetween(const tir::Stmt& root, const tir::StmtNode* a, const std::string& a_name,
+Between FindBetween(const StmtTree& tree, const tir::StmtNode* a, const std::string& a_name,
                     const tir::StmtNode* b, const std::string& b_name);
 
 // Refuses where a statement that `moved`, one of the two ends, comes past writes what `moved`
@@ -158,8 +158,8 @@ void CheckMayComeTo(const tir::PrimFunc& function, const Between& between, const
 // Refuses where `moved` uses something that is defined on the way from the row to it.
 void CheckVisible(const Path& way, const tir::Stmt& moved, const std::string& name);
 // Refuses where a buffer carries values from one run of the row to the next, or beyond.
-void CheckNothingCarried(const tir::PrimFunc& function, const Between& between,
-                         const tir::Buffer& buffer);
+void CheckNothingCarried(const tir::PrimFunc& function, const StmtTree& tree,
+                         const Between& between, const tir::Buffer& buffer);
 
 }  // namespace tern::schedule
 

@@ -76,7 +76,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
   for (int64_t factor : factors) args.push_back(std::to_string(factor));
   Do("pad_einsum", args, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     if (factors.size() != block->iters.size())
       Refuse("block " + block_name + " has " + std::to_string(block->iters.size()) +
              " axes, each of which has a factor; got " + std::to_string(factors.size()));
@@ -84,7 +84,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     bool plain = update && update->lets.empty() && block->init.get();
     if (!plain || update->op != NodeKind::kAdd)
       Refuse("block " + block_name + " is not a sum of products with an init");
-    if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
+    if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes; pad it first");
     SoleResult(block);
     Extents extents;
@@ -142,7 +142,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     row.insert(row.end(), after.begin(), after.end());
     std::vector<Buffer> buffers;
     for (const Padded& pad : pads) buffers.push_back(pad.padded);
-    SetBody(ReplaceByRow(function_->body, nest.top().get(), std::move(row), buffers));
+    SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), buffers));
     return {};
   });
 }

@@ -74,10 +74,10 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
     const BlockNode* block = FindBlock(block_name);
     const ForNode* loop = FindLoop(loop_name);
     CheckFactsOfReduction(block);
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     if (!nest.Has(loop))
       Refuse("loop " + loop_name + " is not one of block " + block_name + " alone");
-    Facts facts = FactsOf(block);
+    BlockFacts facts = FactsOf(block);
     if (!facts.bounded) Refuse("block " + block_name + " does not run over all of its axes");
     name = Or(name, block_name + "_init");
     CheckNewBlock(name);
@@ -96,7 +96,7 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
     auto init = FirstOnly(block, name, block->init, reduction);
     Stmt before = CopyWithFreshDefs(WrapLoops(others, Stmt(init)));
     Stmt after = WrapLoops(inside, block->With({}, block->body));
-    SetBody(Replace(function_->body, loop, SeqNode::Make({before, after}, loop->span)));
+    ReplaceStmt(loop, SeqNode::Make({before, after}, loop->span));
     facts_[name] = facts;
     return {name};
   })[0];
@@ -220,14 +220,14 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     std::vector<const BlockNode*> below = BlocksIn(loop->body);
     if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_name);
     const BlockNode* block = below[0];
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     name = Or(name, block->name + "_rf");
     for (const std::string& fresh : {name, name + "_init"}) CheckNewBlock(fresh);
     CheckNewBuffer(name);
     CheckFactsOfReduction(block);
     if (!nest.Has(loop))
       Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
-    if (!FactsOf(block).whole)
+    if (!FactsOf(block).complete)
       Refuse("block " + block->name + " does not run over all of its axes");
     std::vector<const ForNode*> reduction = ReductionLoops(nest);
     if (!IsIn(reduction, loop)) Refuse("loop " + loop_name + " runs along no reduction");
@@ -246,7 +246,7 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     bool apart = factored.HasEmptyParts();
     std::vector<Stmt> row = {factored.Parts(!apart), factored.Whole()};
     if (apart) row.insert(row.begin(), factored.Begin());
-    SetBody(ReplaceByRow(function_->body, nest.top().get(), std::move(row), {factored.results()}));
+    SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), {factored.results()}));
     facts_[name] = {true, !apart, !apart};
     if (apart) facts_[name + "_init"] = {true, false, false};
     return {name};

@@ -2,9 +2,7 @@
 #include "tern/schedule/schedule.h"
 
 #include <algorithm>
-#include <set>
 
-#include "tern/arith/iter_map.h"
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/nest.h"
@@ -12,6 +10,7 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/analysis/preparation.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/transform/pipeline_loops.h"
 
@@ -49,8 +48,6 @@ bool SumsIntegers(const BlockNode* block) {
 
 // That loops which are pipelined can be.
 void CheckPipelines(const PrimFunc& function) {
-  std::vector<const ForNode*> loops = LoopsIn(function->body);
-  if (std::none_of(loops.begin(), loops.end(), IsPipelined)) return;
   try {
     PipelineLoops(function);
   } catch (const Error& error) {
@@ -65,56 +62,30 @@ void CheckThreadAxes(const PrimFunc& function) {
            " already; the loops of a nest are bound to different axes");
 }
 
-template <class Nodes, class F>
-void CheckNew(const Nodes& nodes, const std::string& name, const char* what, F name_of) {
-  for (const auto& node : nodes)
-    if (name_of(node) == name) Refuse(std::string("there is a ") + what + " " + name + " already");
-}
-
 }  // namespace
 
-Schedule::Schedule(PrimFunc function) : function_(std::move(function)) {
-  std::set<std::string> twice;
+Schedule::Schedule(PrimFunc function)
+    : function_(std::move(function)), tree_(std::make_shared<StmtTree>(function_->body)) {
   for (const BlockNode* block : BlocksIn(function_->body)) {
-    Path path = PathTo(function_->body, block);
-    arith::Analyzer analyzer = AnalyzerAt(function_, {});
-    std::vector<Expr> bindings, extents;
-    for (const BlockIter& iter : block->iters) {
-      bindings.push_back(iter.binding);
-      extents.push_back(iter.extent);
-    }
-    std::vector<arith::IterRange> loops, bound;  // all of them, and those of its axes
-    bool always = true;
-    for (const StmtNode* node : path) {
-      always &= node->kind != NodeKind::kIfThenElse && node->kind != NodeKind::kWhile;
-      if (node->kind != NodeKind::kFor) continue;
-      const auto* loop = static_cast<const ForNode*>(node);
-      loops.push_back({loop->var, {loop->min, loop->extent}});
-      if (std::any_of(bindings.begin(), bindings.end(),
-                      [&](const Expr& e) { return ir::UsesVar(e, loop->var.node()); }))
-        bound.push_back(loops.back());
-    }
-    arith::IterMapResult found = arith::DetectIterMap(bindings, bound, block->predicate, analyzer);
-    Facts facts;
-    facts.regular = found.map && found.map->not_injective.empty();
-    facts.whole = facts.regular && always && bound.size() == loops.size() &&
-                  arith::IsBijective(*found.map, extents, analyzer);
-    facts.bounded = facts.whole;
-    if (!facts_.emplace(block->name, facts).second) twice.insert(block->name);
+    bool is_sole = tree().BlocksNamed(block->name).size() == 1;
+    facts_[block->name] = is_sole ? DeriveFacts(function_, PathTo(tree(), block)) : BlockFacts{};
   }
-  for (const std::string& name : twice) facts_[name] = {};
 }
 
 Schedule::Names Schedule::Do(const char* name, const Names& args, const std::function<Names()>& f) {
   PrimFunc function = function_;
-  std::map<std::string, Facts> facts = facts_;
+  std::map<std::string, BlockFacts> facts = facts_;
   try {
     Names results = f();
-    CheckThreadAxes(function_);
-    CheckPipelines(function_);
+    if (tree().HasThreads()) CheckThreadAxes(function_);
+    if (tree().HasPipelines()) CheckPipelines(function_);
+#ifndef NDEBUG
+    CheckState();
+#endif
     trace_.steps.push_back({results, name, args});
     return results;
   } catch (const Error& error) {
+    SetBody(function->body);
     function_ = std::move(function);
     facts_ = std::move(facts);
     if (error.kind() != "ScheduleError") throw;
@@ -123,41 +94,86 @@ Schedule::Names Schedule::Do(const char* name, const Names& args, const std::fun
   }
 }
 
+void Schedule::CheckState() const {
+  TERN_ICHECK(tree().root().same(function_->body) && tree().IsUpToDate())
+      << "the tree of a schedule is not that of its function";
+  for (const auto& [name, facts] : facts_) {
+    const std::vector<const BlockNode*>& blocks = tree().BlocksNamed(name);
+    TERN_ICHECK(!blocks.empty()) << "a schedule has facts of block " << name << ", which is gone";
+    for (const BlockNode* block : blocks) {
+      std::string stale = FindStaleFact(function_, PathTo(tree(), block), facts);
+      TERN_ICHECK(stale.empty()) << "a fact of block " << name << " is stale, " << stale;
+    }
+  }
+}
+
+void Schedule::SetBody(Stmt body) {
+  if (body.same(function_->body)) return;
+  if (tree_.use_count() > 1) tree_ = std::make_shared<StmtTree>(*tree_);
+  tree_->Update(body);
+  preparation_.reset();
+  function_ = function_.WithBody(std::move(body));
+}
+
+const Preparation& Schedule::preparation() const {
+  if (!preparation_) preparation_ = std::make_shared<const Preparation>(function_);
+  return *preparation_;
+}
+
+void Schedule::ReplaceStmt(const StmtNode* old, const Stmt& replacement) {
+  SetBody(ReplaceAt(PathTo(tree(), old), replacement));
+}
+
+void Schedule::RemoveStmt(const StmtNode* stmt) { SetBody(RemoveAt(PathTo(tree(), stmt))); }
+
+void Schedule::FillLoop(const ForNode* loop, Stmt body, const std::vector<Buffer>& buffers) {
+  Path path = PathTo(tree(), loop);
+  for (const StmtNode* node : path)
+    if (node->kind == NodeKind::kBlock)
+      Refuse("loop " + loop->var.name() + " is inside of a block, where there can be no other");
+  for (const Buffer& buffer : buffers) {
+    const AllocateNode* allocation = AllocationOf(tree(), buffer);
+    if (!allocation || !tree().IsInside(loop, allocation) ||
+        AccessesOf(function_->body, buffer).size() != AccessesOf(loop->body, buffer).size())
+      continue;
+    body = AllocateNode::Make(buffer, body, allocation->span);
+    ReplaceStmt(allocation, allocation->body);
+  }
+  ReplaceStmt(loop, loop->With(loop->min, loop->extent, body));
+}
+
 const ForNode* Schedule::FindLoop(const std::string& name) const {
   size_t dot = name.find('.');
   std::string block = dot == std::string::npos ? "" : name.substr(0, dot);
   std::string loop = dot == std::string::npos ? name : name.substr(dot + 1);
-  std::vector<const ForNode*> found;
-  std::vector<std::string> names;
-  for (const ForNode* node : LoopsIn(function_->body)) {
-    names.push_back(node->var.name());
-    if (node->var.name() != loop) continue;
-    std::vector<const BlockNode*> below = BlocksIn(node->body);
-    if (block.empty() || std::any_of(below.begin(), below.end(),
-                                     [&](const BlockNode* b) { return b->name == block; }))
-      found.push_back(node);
-  }
+  std::vector<const ForNode*> found = tree().LoopsNamed(loop);
+  if (!block.empty())
+    std::erase_if(found, [&](const ForNode* node) {
+      const std::vector<const BlockNode*>& blocks = tree().BlocksNamed(block);
+      return std::none_of(blocks.begin(), blocks.end(),
+                          [&](const BlockNode* b) { return tree().IsInside(b, node); });
+    });
   if (found.size() == 1) return found[0];
-  if (found.empty())
+  if (found.empty()) {
+    std::vector<std::string> names;
+    for (const ForNode* node : LoopsIn(function_->body)) names.push_back(node->var.name());
     Refuse("there is no loop " + name + ffi::DidYouMean(name, names) + "; the loops of " +
            function_->name + " are " + ffi::Join(names));
+  }
   Refuse(std::to_string(found.size()) + " loops are called " + name +
          "; say which by a block below it, as in BLOCK." + loop);
 }
 
 const BlockNode* Schedule::FindBlock(const std::string& name) const {
-  const BlockNode* found = nullptr;
-  std::vector<std::string> names;
-  for (const BlockNode* block : BlocksIn(function_->body)) {
-    names.push_back(block->name);
-    if (block->name != name) continue;
-    if (found) Refuse("two blocks are called " + name);
-    found = block;
-  }
-  if (!found)
+  const std::vector<const BlockNode*>& found = tree().BlocksNamed(name);
+  if (found.size() > 1) Refuse("two blocks are called " + name);
+  if (found.empty()) {
+    std::vector<std::string> names;
+    for (const BlockNode* block : BlocksIn(function_->body)) names.push_back(block->name);
     Refuse("there is no block " + name + ffi::DidYouMean(name, names) + "; the blocks of " +
            function_->name + " are " + ffi::Join(names));
-  return found;
+  }
+  return found[0];
 }
 
 const AllocateNode* Schedule::FindTemporary(const std::string& name) const {
@@ -172,21 +188,20 @@ const AllocateNode* Schedule::FindTemporary(const std::string& name) const {
 }
 
 void Schedule::CheckNewLoop(const std::string& name) const {
-  CheckNew(LoopsIn(function_->body), name, "loop",
-           [](const ForNode* loop) { return loop->var.name(); });
+  if (!tree().LoopsNamed(name).empty()) Refuse("there is a loop " + name + " already");
 }
 void Schedule::CheckNewBlock(const std::string& name) const {
-  CheckNew(BlocksIn(function_->body), name, "block",
-           [](const BlockNode* block) { return block->name; });
+  if (!tree().BlocksNamed(name).empty()) Refuse("there is a block " + name + " already");
 }
 void Schedule::CheckNewBuffer(const std::string& name) const {
-  CheckNew(function_->params, name, "parameter", [](const Param& param) { return param.name(); });
-  if (FindAllocation(function_->body, name)) Refuse("there is a buffer " + name + " already");
+  for (const Param& param : function_->params)
+    if (param.name() == name) Refuse("there is a parameter " + name + " already");
+  if (!tree().AllocationsNamed(name).empty()) Refuse("there is a buffer " + name + " already");
 }
 
-Schedule::Facts Schedule::FactsOf(const BlockNode* block) const {
+BlockFacts Schedule::FactsOf(const BlockNode* block) const {
   auto it = facts_.find(block->name);
-  return it == facts_.end() ? Facts{} : it->second;
+  return it == facts_.end() ? BlockFacts{} : it->second;
 }
 
 Schedule::Role Schedule::RoleOf(const ForNode* loop) const {
@@ -197,7 +212,7 @@ Schedule::Role Schedule::RoleOf(const ForNode* loop) const {
     bool apart = IterationsAreIndependent(bare.As<ForNode>(), TensorsAreDistinct(function_));
     return apart ? Role::kIndependent : Role::kOrdered;
   }
-  if (!FactsOf(blocks[0]).regular) return Role::kOrdered;
+  if (!FactsOf(blocks[0]).affine) return Role::kOrdered;
   AxisUse use = UseOf(blocks[0], loop->var.node());
   // Without an axis it is the same instance again and again; with several kinds, a reduction could
   // come to begin elsewhere than at its first step.

@@ -13,15 +13,21 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "tern/schedule/block_facts.h"
 #include "tern/schedule/index_map.h"
+#include "tern/schedule/stmt_tree.h"
 #include "tern/schedule/trace.h"
 #include "tern/tir/function.h"
 
 namespace tern::arith {
 class Analyzer;
+}
+namespace tern::tir {
+class Preparation;
 }
 
 namespace tern::schedule {
@@ -36,6 +42,10 @@ class Schedule {
 
   const tir::PrimFunc& function() const { return function_; }
   const Trace& trace() const { return trace_; }
+  // Where the function's statements stand. It is that of the function until the next step.
+  const StmtTree& tree() const { return *tree_; }
+  // What the function makes of its constants, found once between two steps.
+  const tir::Preparation& preparation() const;
 
   // ---- Loops (loops.cc, fuse_siblings.cc)
 
@@ -146,19 +156,23 @@ class Schedule {
   void Apply(const Step& step);
   void Apply(const std::string& step);
 
+  // Derives again what steps keep up to date, the tree and the facts of blocks, and compares.
+  // Throws InternalError where something is stale. In debug builds every step does that.
+  void CheckState() const;
+
  private:
-  // What is known of a block's instances; nothing, where it is written in ways not followed.
-  struct Facts {
-    bool regular = false;  // no two iterations of its loops are the same instance
-    bool bounded = false;  // its predicate says that axes are in their domains, and no more
-    bool whole = false;    // every instance of the domain runs
-  };
   // What the iterations of a loop are to the blocks below it.
   enum class Role { kIndependent, kReduction, kOrdered };
 
   // Does a step, which gives the names of what it made, and writes it down.
   Names Do(const char* step, const Names& args, const std::function<Names()>& f);
-  void SetBody(tir::Stmt body) { function_ = function_.WithBody(std::move(body)); }
+  void SetBody(tir::Stmt body);
+  // One statement in the place of another one of the function.
+  void ReplaceStmt(const tir::StmtNode* old, const tir::Stmt& replacement);
+  // Without a statement, and without what holds nothing else.
+  void RemoveStmt(const tir::StmtNode* stmt);
+  // A loop gets another body; those of the buffers that are used in it alone are allocated there.
+  void FillLoop(const tir::ForNode* loop, tir::Stmt body, const std::vector<tir::Buffer>& buffers);
   // One name, or the default.
   static std::string Or(const std::string& name, const std::string& otherwise) {
     return name.empty() ? otherwise : name;
@@ -171,7 +185,7 @@ class Schedule {
   void CheckNewLoop(const std::string& name) const;
   void CheckNewBlock(const std::string& name) const;
   void CheckNewBuffer(const std::string& name) const;
-  Facts FactsOf(const tir::BlockNode* block) const;
+  BlockFacts FactsOf(const tir::BlockNode* block) const;
   Role RoleOf(const tir::ForNode* loop) const;
   // Throws unless the iterations may run in any order, and at the same time.
   void CheckIndependent(const tir::ForNode* loop) const;
@@ -208,8 +222,10 @@ class Schedule {
   Box BoxOf(const Nest& nest, const tir::Buffer& buffer, bool writes) const;
 
   tir::PrimFunc function_;
+  std::shared_ptr<StmtTree> tree_;  // of the function's body; copies of a schedule share it
+  mutable std::shared_ptr<const tir::Preparation> preparation_;  // null: not asked for yet
   Trace trace_;
-  std::map<std::string, Facts> facts_;  // of blocks
+  std::map<std::string, BlockFacts> facts_;  // of blocks
 };
 
 // Whether a function carries a schedule (attr::kSchedule) for the target that it is compiled for,

@@ -42,11 +42,142 @@ TEST(Schedule, NamesWhatItMakes) {
 // Rules look at nests between steps.
 TEST(Schedule, ANestOutlivesTheStepsThatReplaceIt) {
   Schedule schedule(Parse(kMatmul));
-  Nest nest = NestOf(schedule.function()->body, BlocksIn(schedule.function()->body)[0]);
+  Nest nest = NestOf(schedule.tree(), BlocksIn(schedule.function()->body)[0]);
   for (const char* loop : {"i", "j", "l"}) schedule.Unroll(loop);
   EXPECT_FALSE(nest.root.same(schedule.function()->body));
   EXPECT_EQ(*ir::AsConstInt(nest.loops.at(2)->extent), 5);
   EXPECT_EQ(nest.block->name, "matmul");
+}
+
+constexpr const char* kTwoNests = R"(
+func two(A: int32[8, 6], B: int32[8, 6], C: int32[8, 6]) {
+  for i in 0..8, j in 0..6 {
+    block double(vi: spatial(8) = i, vj: spatial(6) = j) {
+      B[vi, vj] = A[vi, vj] * int32(2)
+    }
+  }
+  for k in 0..8, l in 0..6 {
+    block negate(vi: spatial(8) = k, vj: spatial(6) = l) {
+      C[vi, vj] = int32(0) - A[vi, vj]
+    }
+  }
+})";
+
+TEST(StmtTree, FollowsWhatIsReplaced) {
+  Stmt body = Parse(kTwoNests)->body;
+  StmtTree tree(body);
+  const ForNode *i = tree.LoopsNamed("i").at(0), *j = tree.LoopsNamed("j").at(0),
+                *k = tree.LoopsNamed("k").at(0);
+  const BlockNode* block = tree.BlocksNamed("double").at(0);
+  EXPECT_EQ(tree.ParentOf(i), body.get());
+  EXPECT_EQ(tree.ParentOf(body.get()), nullptr);
+  EXPECT_EQ(tree.PathTo(block), (Path{body.get(), i, j, block}));
+  EXPECT_TRUE(tree.IsInside(block, i));
+  EXPECT_FALSE(tree.IsInside(block, k));
+
+  // j goes; its block stays, and so does all of the other nest.
+  Stmt without = ReplaceAt(tree.PathTo(j), j->body);
+  tree.Update(without);
+  EXPECT_TRUE(tree.IsUpToDate());
+  EXPECT_TRUE(tree.LoopsNamed("j").empty());
+  EXPECT_EQ(tree.BlocksNamed("double").at(0), block);
+  EXPECT_EQ(tree.LoopsNamed("k").at(0), k);
+  EXPECT_NE(tree.LoopsNamed("i").at(0), i);
+  EXPECT_EQ(tree.PathTo(block), (Path{without.get(), tree.LoopsNamed("i").at(0), block}));
+
+  // And back.
+  tree.Update(body);
+  EXPECT_TRUE(tree.IsUpToDate());
+  EXPECT_EQ(tree.PathTo(block), (Path{body.get(), i, j, block}));
+
+  // What holds nothing goes with it, also the sequence of two.
+  tree.Update(RemoveAt(tree.PathTo(block)));
+  EXPECT_TRUE(tree.IsUpToDate());
+  EXPECT_EQ(tree.root().get(), k);
+  EXPECT_FALSE(tree.Has(i));
+  EXPECT_TRUE(tree.BlocksNamed("double").empty());
+}
+
+// A store beside what is removed stays, though the sequence of both goes.
+TEST(StmtTree, RemovesNoStoreBesideALoop) {
+  Schedule schedule(Parse(R"(
+func f(A: int32[4], B: int32[1]) {
+  alloc T: int32[4]
+  for i in 0..4 {
+    block double(v: spatial(4) = i) {
+      T[v] = A[v] * int32(2)
+    }
+  }
+  B[0] = T[3]
+})"));
+  schedule.ComputeInline("double");
+  schedule.CheckState();
+  ExpectContains(Print(schedule.function()), "B[0] = A[3] * int32(2)");
+}
+
+TEST(BlockFacts, AreDerivedFromLoopsAndPredicates) {
+  auto stale = [](const std::string& loops, BlockFacts facts) {
+    Schedule schedule(Parse("func f(A: int32[6], B: int32[6]) {\n  for " + loops +
+                            "\n      B[v] = A[v]\n    }\n  }\n}"));
+    const StmtTree& tree = schedule.tree();
+    return FindStaleFact(schedule.function(), tree.PathTo(tree.BlocksNamed("b")[0]), facts);
+  };
+  BlockFacts all{true, true, true};
+  EXPECT_EQ(stale("i in 0..6 {\n    block b(v: spatial(6) = i) {", all), "");
+  EXPECT_EQ(stale("i in 0..2, j in 0..4 {\n    block b(v: spatial(6) = i * 4 + j) "
+                  "where i * 4 + j < 6 {",
+                  all),
+            "");
+  ExpectContains(
+      stale("i in 0..3, j in 0..4 {\n    block b(v: spatial(6) = i + j) {", {true, false, false}),
+      "affine");
+  ExpectContains(stale("i in 0..2, j in 0..3 {\n    block b(v: spatial(6) = i * 3 + j) "
+                       "where i * 3 + j < 4 {",
+                       {true, true, false}),
+                 "the predicate leaves out an instance");
+  ExpectContains(stale("i in 0..5 {\n    block b(v: spatial(6) = i) {", {true, true, true}),
+                 "5 of 6 instances run");
+  EXPECT_EQ(stale("i in 0..5 {\n    block b(v: spatial(6) = i) {", {true, true, false}), "");
+}
+
+// The tail of the second split comes to instances of the next iteration of a loop that holds
+// another block by now.
+TEST(BlockFacts, HoldOfTailsInLoopsWithOtherBlocks) {
+  Schedule schedule(Parse(R"(
+func f(A: int32[7], C: int32[7]) {
+  alloc T: int32[7]
+  for i in 0..7 {
+    block double(v: spatial(7) = i) {
+      T[v] = A[v] * int32(2)
+    }
+  }
+  for j in 0..7 {
+    block next(v: spatial(7) = j) {
+      C[v] = T[v] + int32(1)
+    }
+  }
+})"));
+  Schedule::Names loops = schedule.Split("j", {1, 2});
+  schedule.ComputeAt("double", loops[0]);
+  schedule.Split(loops[1], {1, 2});
+  schedule.CheckState();
+  schedule.ComputeInline("double");
+  schedule.CheckState();
+}
+
+// The axis of the tiles is bound to 0, not to the loop of one iteration that is split.
+TEST(BlockFacts, HoldOfTailsOfLoopsOfOneIteration) {
+  Schedule schedule(Parse(R"(
+func f(A: int32[1, 4], C: int32[1, 4]) {
+  for i in 0..1, j in 0..4 {
+    block next(vi: spatial(1) = i, vj: spatial(4) = j) {
+      C[vi, vj] = A[vi, vj] + int32(1)
+    }
+  }
+})"));
+  schedule.Blockize("j");
+  schedule.Split("i", {2});
+  schedule.CheckState();
 }
 
 // New blocks have loops in the order of axes.

@@ -242,15 +242,15 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
     std::vector<const BlockNode*> below = BlocksIn(loop->body);
     if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_name);
     const BlockNode* block = below[0];
-    Nest nest = NestOf(function_->body, block);
+    Nest nest = NestOf(tree(), block);
     if (!nest.Has(loop))
       Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
     name = Or(name, block->name + "_o");
     CheckNewBlock(name);
-    Facts facts = FactsOf(block);
+    BlockFacts facts = FactsOf(block);
     // A part of what is no reduction may have tiles, too.
     bool known = facts.bounded || (!block->predicate && !block->init);
-    if (!facts.regular || !known)
+    if (!facts.affine || !known)
       Refuse("block " + block->name + " does not run over all of its axes");
     auto first = std::find(nest.loops.begin(), nest.loops.end(), loop);
     std::vector<const ForNode*> inside(first, nest.loops.end()), outside = nest.around;
@@ -284,7 +284,7 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
     auto tiles = ffi::Make<BlockNode>(*made.As<BlockNode>());
     tiles->predicate = block->predicate;
     tiles->annotations = block->annotations;
-    SetBody(Replace(function_->body, loop, Stmt(tiles)));
+    ReplaceStmt(loop, Stmt(tiles));
     facts_[name] = facts;
     facts_.erase(block->name);
     return {name};
@@ -315,8 +315,8 @@ void Schedule::Tensorize(const std::string& loop_name, const std::string& intrin
     }
     Matcher matcher(LoopsIn(AsStmt(loop)));
     matcher.Match(OpenBlocks(intrinsic->description->body), AsStmt(loop));
-    tiled.SetBody(Replace(tiled.function_->body, loop, Implement(*intrinsic, matcher)));
-    function_ = tiled.function_;
+    tiled.ReplaceStmt(loop, Implement(*intrinsic, matcher));
+    SetBody(tiled.function_->body);
     facts_ = tiled.facts_;
     return {};
   });

@@ -287,8 +287,8 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
     if (m < 2) Refuse("tiles are of at least two results along an axis");
     CheckFactor("the multiple", multiple);
     WindowConvolution conv = ReadWindowConvolution(block, m);
-    Nest nest = NestOf(function_->body, block);
-    if (!FactsOf(block).whole || block->predicate.get() || !nest.around.empty())
+    Nest nest = NestOf(tree(), block);
+    if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
     CheckMayReassociate(block, "products are combined");
     conv.result = SoleResult(block);
@@ -303,7 +303,7 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
       CheckNewBlock(buffer->name);
     }
     CheckNewBlock(block_name + "_result");
-    SetBody(ReplaceByRow(function_->body, nest.top().get(), transformer.row, transformer.buffers));
+    SetBody(ReplaceByRow(tree(), nest.top().get(), transformer.row, transformer.buffers));
     for (const Stmt& stmt : transformer.row)
       for (const BlockNode* one : BlocksIn(stmt)) facts_[one->name] = {true, true, true};
     return made;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tern_fuzz_schedules: random steps of schedules on random functions. What is refused leaves the
-// function as it was; what is not keeps what it computes; the trace does the same again. So do the
+// function as it was; what is not keeps what it computes; the trace does the same again. What the
+// schedule knows of the function is derived again after every step, and must be the same. So do the
 // rules that choose a schedule. On the first failure it prints the seed, the trace, and the
 // function before and after.
 #include <algorithm>
@@ -69,6 +70,13 @@ void CheckDefault(const tir::PrimFunc& original, int64_t n, const std::vector<in
     tir::PrimFunc scheduled = schedule::ApplyDefaultSchedule(function, &explanation);
     *trying += "\n" + explanation.str("f") + tir::Print(scheduled) + "\n";
     TERN_CHECK(ResultOf(ModuleOf(scheduled), n) == expected) << "the result changed";
+    *trying += "the steps of the rules";
+    Schedule steps(function);
+    for (const schedule::RuleResult& result : explanation.results)
+      for (const schedule::Step& step : result.steps.steps) {
+        steps.Apply(step);
+        steps.CheckState();
+      }
   }
 }
 
@@ -115,9 +123,11 @@ void Check(uint64_t seed, const Options& options, Schedule* schedule, std::strin
     } catch (const Error& error) {
       if (error.kind() != "ScheduleError") throw;
       TERN_CHECK(schedule->function().same(before)) << "a refused step changed the function";
+      schedule->CheckState();
       ++refused;
       continue;
     }
+    schedule->CheckState();
     TERN_CHECK(ResultOf(ModuleOf(schedule->function()), n) == expected) << "the result changed";
   }
   *trying = "replaying";

@@ -27,7 +27,7 @@ const char* const kBlockX = "blockIdx.x";
 
 // The loops of a block by itself, along its axes; refuses where there are others around.
 LoopsByKind RequireAlone(const Schedule& schedule, const BlockInfo& block) {
-  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
   if (!nest.around.empty())
     Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + block.name);
   return RequireLoops(schedule, block);
@@ -362,7 +362,7 @@ std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names&
     std::vector<Buffer> seen;
     for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, name)).accesses) {
       bool whole = !access.store && access.by_axes && access.axes.size() > rank;
-      if (!whole || AllocationOf(schedule.function()->body, access.buffer)) continue;
+      if (!whole || AllocationOf(schedule.tree(), access.buffer)) continue;
       if (std::any_of(seen.begin(), seen.end(),
                       [&](const Buffer& other) { return other.same(access.buffer); }))
         continue;
@@ -463,7 +463,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
     schedule->SetScope(shared.back(), "shared");
   }
   Schedule::Names rows;
-  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
   for (size_t i = 0; i < block.rows.size(); ++i) rows.push_back(nest.loops[i]->var.name());
   row = FuseLoops(schedule, block.name, rows);
   schedule->Bind(LoopOf(block.name, row), kBlockX);
@@ -479,7 +479,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   for (const std::string& name : all) {
     const BlockNode* node = FindBlockNamed(*schedule, name);
     BlockInfo info = DescribeBlock(node);
-    Nest own = NestOf(schedule->function()->body, node);
+    Nest own = NestOf(schedule->tree(), node);
     if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
     std::optional<size_t> axis = FindVectorAxis(info);
     std::string loop = own.loops.back()->var.name();

@@ -255,7 +255,7 @@ class DotMatmul {
   void CopyPadded(const std::string& pad) {
     if (!IsApart(pad)) schedule_.ComputeAt(pad, At(Name("jb")));
     const BlockNode* block = FindBlockNamed(schedule_, pad);
-    VectorizeCopy(pad, NestOf(schedule_.function()->body, block).loops.back()->var.name());
+    VectorizeCopy(pad, NestOf(schedule_.tree(), block).loops.back()->var.name());
   }
   // Along memory, where that is so.
   void VectorizeCopy(const std::string& copy, const std::string& loop) {
@@ -301,7 +301,7 @@ class DotMatmul {
   };
   CopyLoops LoopsOfCopy(const std::string& copy, const GemmOperand& operand) const {
     const BlockNode* block = FindBlockNamed(schedule_, copy);
-    Nest nest = NestOf(schedule_.function()->body, block);
+    Nest nest = NestOf(schedule_.tree(), block);
     CopyLoops loops;
     for (size_t d = 0; d < operand.rank; ++d)
       for (const ForNode* loop : nest.loops) {

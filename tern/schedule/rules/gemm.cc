@@ -130,7 +130,7 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
     if (operand.own_dim == rank || operand.k_dim == rank) return {};
   }
   if (gemm.a.name.empty() || gemm.b.name.empty()) return {};
-  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
   if (!nest.around.empty()) return {};
   gemm.epilogue = FindEpilogue(schedule, block.name, gemm.c);
   return gemm;
@@ -164,9 +164,8 @@ Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& mu
 }
 
 bool IsConstant(const Schedule& schedule, const std::string& buffer) {
-  const PrimFunc& function = schedule.function();
-  Preparation preparation(function);
-  for (const Param& param : function->params)
+  const Preparation& preparation = schedule.preparation();
+  for (const Param& param : schedule.function()->params)
     if (param.is_tensor() && param.name() == buffer) return preparation.IsConstant(param.buffer);
   const std::vector<Buffer>& made = preparation.made();
   return std::any_of(made.begin(), made.end(),
@@ -175,7 +174,7 @@ bool IsConstant(const Schedule& schedule, const std::string& buffer) {
 
 Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) {
   const BlockNode* node = FindBlockNamed(schedule, block);
-  Nest nest = NestOf(schedule.function()->body, node);
+  Nest nest = NestOf(schedule.tree(), node);
   Schedule::Names loops;
   for (const BlockIter& iter : node->iters) {
     auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {

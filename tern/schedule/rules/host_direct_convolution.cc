@@ -78,7 +78,7 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
   BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
   auto read = std::find_if(info.accesses.begin(), info.accesses.end(),
                            [&](const BlockAccess& access) { return access.buffer->name == image; });
-  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block));
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
   Windows windows;
   for (size_t a = 0; a < info.axes.size(); ++a) {
     const BlockAxis& axis = info.axes[a];
@@ -127,7 +127,7 @@ class DirectConvolution {
     Reduce(made[1]);
     ParallelizeOuter(&schedule_, block_, work, target_);
     for (const std::string& block : {made[0], out}) {
-      Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
+      Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
       if (nest.around.empty())
         ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
     }
@@ -201,12 +201,12 @@ class DirectConvolution {
 
   // The innermost loop becomes vectors, as few as there can be.
   void VectorizeRow(const std::string& block) {
-    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
+    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
     int64_t extent = *ir::AsConstInt(nest.loops.back()->extent);
     int64_t parts = (extent + kMaxLanes - 1) / kMaxLanes, size = (extent + parts - 1) / parts;
     if (size < kMinLanes) return;
     for (const std::string& part : Cut(block, nest.loops.back()->var.name(), extent, size)) {
-      nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, part));
+      nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, part));
       schedule_.Vectorize(LoopOf(part, nest.loops.back()->var.name()));
     }
   }

@@ -268,7 +268,7 @@ class HostMatmul {
     if (!several || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
       return ParallelizeOuter(&schedule_, block_, work, target_);
     if (!by_rows || packed.empty() || prepacked()) return;
-    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, packed));
+    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, packed));
     Try(&schedule_, [&](Schedule* attempt) {
       attempt->Parallel(LoopOf(packed, nest.loops.front()->var.name()));
     });

@@ -46,7 +46,7 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
   if (!axis || !loops || loops->reduce.empty() || loops->reduce.back() != block.axes[*axis].loop)
     return {};
-  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, block.name));
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
     if (nest.loops[i]->var.name() != loops->spatial[i]) return {};
@@ -82,7 +82,7 @@ PartLoops LoopsOfPart(const Schedule& schedule, const std::string& part) {
 
 // The loop over the vectors of a block's parts, where there are several: "" else.
 std::string VectorsOf(const Schedule& schedule, const std::string& part) {
-  Nest nest = NestOf(schedule.function()->body, FindBlockNamed(schedule, part));
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, part));
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
   if (loops.size() < 2) return "";
@@ -223,7 +223,7 @@ void ComputeInRows(Schedule* schedule, const Names& blocks, const Names& rows) {
       continue;
     // What writes a tensor, or goes on with what others wrote, computes all of it.
     for (const std::string& row : rows) {
-      Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, blocks[i]));
+      Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, blocks[i]));
       if (nest.loops.empty()) Refuse("block " + blocks[i] + " has no loop for every row axis");
       schedule->FuseSiblings(LoopOf(blocks[i], nest.loops[0]->var.name()), row);
     }

@@ -206,7 +206,7 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInf
   const BlockNode* node = FindBlockNamed(*schedule, name);
   BlockInfo block = DescribeBlock(node);
   std::optional<size_t> axis = FindVectorAxis(block);
-  Nest nest = NestOf(schedule->function()->body, node);
+  Nest nest = NestOf(schedule->tree(), node);
   if (!axis || nest.loops.empty()) return;
   std::string loop = nest.loops.back()->var.name();
   int64_t lanes = LanesFor(block, *axis, target, 2);
@@ -239,7 +239,7 @@ void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
     if (made.empty()) others.push_back(name);
     reductions.insert(reductions.end(), made.begin(), made.end());
   }
-  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block.name));
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
   Schedule::Names rows;
   for (size_t i = 0; i < block.rows.size(); ++i)
     rows.push_back(LoopOf(block.name, nest.loops[i]->var.name()));

@@ -153,7 +153,7 @@ class HostWinograd {
   // The loops right around a block, outermost first.
   Names LoopsIn(const std::string& block) const {
     Names loops;
-    Nest nest = NestOf(schedule_.function()->body, FindBlockNamed(schedule_, block));
+    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
     for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
     return loops;
   }

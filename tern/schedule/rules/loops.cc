@@ -57,35 +57,29 @@ bool IsSpatialLoop(const BlockNode* block, const ForNode* loop) {
 }  // namespace
 
 const BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name) {
-  for (const BlockNode* block : BlocksIn(schedule.function()->body))
-    if (block->name == name) return block;
-  Refuse("there is no block " + name);
+  const std::vector<const BlockNode*>& blocks = schedule.tree().BlocksNamed(name);
+  if (blocks.empty()) Refuse("there is no block " + name);
+  return blocks[0];
 }
 
 std::string LoopOf(const std::string& block, const std::string& loop) { return block + "." + loop; }
 
 std::string FreshLoopName(const Schedule& schedule, const std::string& wish) {
-  std::vector<const ForNode*> loops = LoopsIn(schedule.function()->body);
-  return FreshName(wish, [&](const std::string& name) {
-    return std::any_of(loops.begin(), loops.end(),
-                       [&](const ForNode* loop) { return loop->var.name() == name; });
-  });
+  return FreshName(
+      wish, [&](const std::string& name) { return !schedule.tree().LoopsNamed(name).empty(); });
 }
 
 std::string FreshBlockName(const Schedule& schedule, const std::string& wish) {
-  const Stmt& body = schedule.function()->body;
-  std::vector<const BlockNode*> blocks = BlocksIn(body);
+  const StmtTree& tree = schedule.tree();
   return FreshName(wish, [&](const std::string& name) {
-    return FindAllocation(body, name) ||
-           std::any_of(blocks.begin(), blocks.end(),
-                       [&](const BlockNode* block) { return block->name == name; });
+    return !tree.AllocationsNamed(name).empty() || !tree.BlocksNamed(name).empty();
   });
 }
 
 std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block) {
   LoopsByKind result;
   const BlockNode* node = FindBlockNamed(schedule, block.name);
-  for (const ForNode* loop : NestOf(schedule.function()->body, node).loops) {
+  for (const ForNode* loop : NestOf(schedule.tree(), node).loops) {
     auto axis = std::find_if(block.axes.begin(), block.axes.end(),
                              [&](const BlockAxis& axis) { return axis.loop == loop->var.name(); });
     if (axis == block.axes.end()) return {};
@@ -138,7 +132,7 @@ std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedu
 
 std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
   const BlockNode* node = FindBlockNamed(schedule, block.name);
-  Nest nest = NestOf(schedule.function()->body, node);
+  Nest nest = NestOf(schedule.tree(), node);
   if (nest.loops.size() < block.rows.size() || !nest.around.empty()) return "";
   for (size_t i = 0; i < block.rows.size(); ++i) {
     const std::string& loop = nest.loops[i]->var.name();
@@ -210,7 +204,7 @@ bool Divides(int64_t factor, const Expr& extent) {
 Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
                  int64_t lanes) {
   const BlockNode* node = FindBlockNamed(*schedule, block);
-  for (const ForNode* around : NestOf(schedule->function()->body, node).loops)
+  for (const ForNode* around : NestOf(schedule->tree(), node).loops)
     if (around->var.name() == loop && ir::IsConst(around->extent, lanes)) return {"", loop};
   std::string outer = FreshLoopName(*schedule, loop + "_o"),
               inner = FreshLoopName(*schedule, loop + "_i");
@@ -221,7 +215,7 @@ Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string
 int64_t WorkOf(const Schedule& schedule, const std::string& block) {
   const BlockNode* node = FindBlockNamed(schedule, block);
   int64_t work = DescribeBlock(node).operations;
-  for (const ForNode* loop : NestOf(schedule.function()->body, node).loops)
+  for (const ForNode* loop : NestOf(schedule.tree(), node).loops)
     work = SaturatingProduct(work, ExtentOr(loop->extent, kUnknownExtent));
   return work;
 }
@@ -230,7 +224,7 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
                       const TargetInfo& target) {
   if (target.threads == 1 || work < kParallelOperations) return;
   const BlockNode* node = FindBlockNamed(*schedule, block);
-  Nest nest = NestOf(schedule->function()->body, node);
+  Nest nest = NestOf(schedule->tree(), node);
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
   Schedule::Names outer;

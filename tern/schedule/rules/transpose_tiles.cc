@@ -51,7 +51,7 @@ void CutOff(Schedule* schedule, const std::string& block, int64_t tile, int64_t 
             std::string* loop) {
   if (size % tile == 0) return;
   Schedule::Names order = {*loop};
-  Nest nest = NestOf(schedule->function()->body, FindBlockNamed(*schedule, block));
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block));
   for (const ForNode* other : nest.loops)
     if (other->var.name() != *loop) order.push_back(other->var.name());
   if (order.size() > 1) schedule->Reorder(Around(block, order));
@@ -78,7 +78,7 @@ bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetIn
     attempt->Split(LoopOf(block, turn->read), {tile}, rows);
     attempt->Split(LoopOf(block, turn->written), {tile}, columns);
     Schedule::Names order;
-    Nest nest = NestOf(attempt->function()->body, FindBlockNamed(*attempt, block));
+    Nest nest = NestOf(attempt->tree(), FindBlockNamed(*attempt, block));
     for (const ForNode* loop : nest.loops)
       if (!Contains(rows, loop->var.name()) && !Contains(columns, loop->var.name()))
         order.push_back(loop->var.name());

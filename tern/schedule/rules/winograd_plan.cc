@@ -64,8 +64,13 @@ double FarCycles(int64_t bytes, const TargetInfo& target) {
              : 0;
 }
 
-void SetCost(const WinogradShape& shape, const TargetInfo& target, bool constant,
-             WinogradPlan* plan) {
+// Of transforming a tile of the input, and of the result.
+struct TransformCost {
+  double input, result;
+};
+
+void SetCost(const WinogradShape& shape, const TransformCost& transform, const TargetInfo& target,
+             bool constant, WinogradPlan* plan) {
   int64_t blocks = CeilDiv(shape.tiles, plan->block), all_tiles = blocks * plan->block,
           vectors = plan->tile_n / plan->vector;
   auto tiles = static_cast<double>(all_tiles), lanes = static_cast<double>(plan->vector),
@@ -78,10 +83,8 @@ void SetCost(const WinogradShape& shape, const TargetInfo& target, bool constant
   // Of tiles that take the same time, the one that loads less is better: a vector of weights is
   // more than an element of the input.
   double cycles = steps * step * (1 + (r + 2 * v) / (r * v) / 16);
-  cycles +=
-      tiles * static_cast<double>(shape.channels) / lanes * TransformCycles(shape, target, false);
-  cycles +=
-      tiles * static_cast<double>(shape.outputs) / lanes * TransformCycles(shape, target, true);
+  cycles += tiles * static_cast<double>(shape.channels) / lanes * transform.input;
+  cycles += tiles * static_cast<double>(shape.outputs) / lanes * transform.result;
   int64_t results = Product(std::vector<int64_t>(shape.rank(), shape.m)) * shape.outputs;
   cycles += kCopyCycles *
             (static_cast<double>(Product(shape.image)) + tiles * static_cast<double>(results));
@@ -147,6 +150,8 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
     if (!shape || shape->channels % lanes != 0 || shape->outputs % lanes != 0) continue;
     if (*std::max_element(shape->points.begin(), shape->points.end()) > kFewPoints) continue;
     if (shape->tiles == 0 || shape->channels == 0 || shape->outputs == 0) continue;
+    TransformCost transform{TransformCycles(*shape, target, false),
+                            TransformCycles(*shape, target, true)};
     // Of blocks of one tile, the best.
     auto add_best = [&](WinogradPlan plan) {
       std::optional<WinogradPlan> best;
@@ -155,7 +160,7 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
         plan.block = want.Or(&WinogradPlan::block, size);
         if (plan.block <= 0 || plan.block % plan.tile_m != 0) continue;
         plan.apart = CeilDiv(shape->tiles, plan.block) < 2 ? 1 : 0;
-        SetCost(*shape, target, constant, &plan);
+        SetCost(*shape, transform, target, constant, &plan);
         if (!best || plan.cycles < best->cycles) best = plan;
       }
       if (best) plans.push_back(*best);

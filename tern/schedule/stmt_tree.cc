@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/stmt_tree.h"
+
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/tir/transform/pipeline_loops.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+template <class F>
+void VisitChild(const Stmt& child, const F& f) {
+  if (child) f(child.get());
+}
+template <class F>
+void VisitChild(const std::vector<Stmt>& children, const F& f) {
+  for (const Stmt& child : children) f(child.get());
+}
+template <class T, class F>
+void VisitChild(const T&, const F&) {}
+
+template <class F>
+void ForEachChild(const StmtNode* stmt, const F& f) {
+  DispatchStmt(stmt, [&](const auto* node) {
+    std::apply([&](const auto&... field) { (VisitChild(field, f), ...); }, node->fields());
+  });
+}
+
+bool IsEmpty(const Stmt& stmt) {
+  const auto* seq = stmt.As<SeqNode>();
+  return seq && seq->stmts.empty();
+}
+
+void Swap(Stmt& stmt, const StmtNode* old, const Stmt& child) {
+  if (stmt.get() == old) stmt = child;
+}
+void Swap(std::vector<Stmt>& stmts, const StmtNode* old, const Stmt& child) {
+  for (Stmt& stmt : stmts) Swap(stmt, old, child);
+}
+template <class T>
+void Swap(T&, const StmtNode*, const Stmt&) {}
+
+// A statement with one child in the place of another. A sequence in a sequence is one.
+Stmt WithChild(const StmtNode* parent, const StmtNode* old, const Stmt& child) {
+  return DispatchStmt(parent, [&](const auto* node) -> Stmt {
+    using T = std::remove_cvref_t<decltype(*node)>;
+    auto copy = ffi::Make<T>(*node);
+    std::apply([&](auto&... field) { (Swap(field, old, child), ...); }, copy->fields());
+    if constexpr (std::is_same_v<T, SeqNode>) return SeqNode::Make(copy->stmts, copy->span);
+    return copy;
+  });
+}
+
+// Whether a statement does nothing but for what it holds, and that is nothing.
+bool IsHollow(const Stmt& stmt) {
+  switch (stmt.get()->kind) {
+    case NodeKind::kSeq:
+    case NodeKind::kFor:
+    case NodeKind::kAllocate:
+    case NodeKind::kDeclBuffer:
+    case NodeKind::kLetStmt:
+    case NodeKind::kIfThenElse:
+      break;
+    default:
+      return false;
+  }
+  bool hollow = true;
+  ForEachChild(stmt.get(), [&](const StmtNode* child) { hollow &= IsEmpty(AsStmt(child)); });
+  return hollow;
+}
+
+}  // namespace
+
+StmtTree::StmtTree(Stmt root) : root_(std::move(root)) { Add(root_.get(), nullptr); }
+
+void StmtTree::Update(Stmt root) {
+  if (root.same(root_)) return;
+  Stmt old = std::exchange(root_, std::move(root));  // what is dropped lives until the end
+  Add(root_.get(), nullptr);
+  if (Has(old.get()) && !ParentOf(old.get())) Drop(old.get());
+}
+
+bool StmtTree::Add(const StmtNode* stmt, const StmtNode* parent) {
+  if (auto it = parents_.find(stmt); it != parents_.end()) {
+    it->second = parent;
+    return true;
+  }
+  bool is_known = !parent || stmt->kind == NodeKind::kFor || stmt->kind == NodeKind::kBlock ||
+                  stmt->kind == NodeKind::kAllocate;
+  ForEachChild(stmt, [&](const StmtNode* child) { is_known |= Add(child, stmt); });
+  if (!is_known) return false;
+  parents_[stmt] = parent;
+  List(stmt, true);
+  return true;
+}
+
+void StmtTree::Drop(const StmtNode* stmt) {
+  List(stmt, false);
+  parents_.erase(stmt);
+  // A child that has another parent now is part of the new body.
+  ForEachChild(stmt, [&](const StmtNode* child) {
+    if (auto it = parents_.find(child); it != parents_.end() && it->second == stmt) Drop(child);
+  });
+}
+
+template <class T>
+void StmtTree::Enter(ByName<T>* map, const std::string& name, const T* node, bool enter) {
+  if (enter) {
+    (*map)[name].push_back(node);
+  } else {
+    auto it = map->find(name);
+    std::erase(it->second, node);
+    if (it->second.empty()) map->erase(it);
+  }
+}
+
+void StmtTree::List(const StmtNode* stmt, bool enter) {
+  int64_t change = enter ? 1 : -1;
+  if (stmt->kind == NodeKind::kFor) {
+    const auto* loop = static_cast<const ForNode*>(stmt);
+    Enter(&loops_, loop->var.name(), loop, enter);
+    threads_ += loop->for_kind == ForKind::kThread ? change : 0;
+    pipelines_ += IsPipelined(loop) ? change : 0;
+  } else if (stmt->kind == NodeKind::kBlock) {
+    const auto* block = static_cast<const BlockNode*>(stmt);
+    Enter(&blocks_, block->name, block, enter);
+  } else if (stmt->kind == NodeKind::kAllocate) {
+    const auto* allocation = static_cast<const AllocateNode*>(stmt);
+    Enter(&allocations_, allocation->buffer->name, allocation, enter);
+  }
+}
+
+Path StmtTree::PathTo(const StmtNode* stmt) const {
+  Path path;
+  if (!Has(stmt)) return path;
+  for (; stmt; stmt = ParentOf(stmt)) path.push_back(stmt);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+bool StmtTree::IsUpToDate() const {
+  auto same = [](auto a, auto b) {
+    if (a.size() != b.size()) return false;
+    for (auto& [name, nodes] : a) {
+      auto it = b.find(name);
+      if (it == b.end()) return false;
+      std::sort(nodes.begin(), nodes.end());
+      std::sort(it->second.begin(), it->second.end());
+      if (nodes != it->second) return false;
+    }
+    return true;
+  };
+  StmtTree fresh(root_);
+  return parents_ == fresh.parents_ && same(loops_, fresh.loops_) && same(blocks_, fresh.blocks_) &&
+         same(allocations_, fresh.allocations_) && threads_ == fresh.threads_ &&
+         pipelines_ == fresh.pipelines_;
+}
+
+Stmt ReplaceAt(const Path& path, const Stmt& replacement) {
+  TERN_ICHECK(!path.empty()) << "a statement to replace is not there";
+  Stmt result = replacement;
+  for (size_t i = path.size() - 1; i-- > 0;) result = WithChild(path[i], path[i + 1], result);
+  return result;
+}
+
+Stmt RemoveAt(const Path& path) {
+  TERN_ICHECK(!path.empty()) << "a statement to remove is not there";
+  Stmt result = SeqNode::Make({});
+  for (size_t i = path.size() - 1; i-- > 0;) {
+    result = WithChild(path[i], path[i + 1], result);
+    if (IsHollow(result)) result = SeqNode::Make({});
+  }
+  return result;
+}
+
+}  // namespace tern::schedule
