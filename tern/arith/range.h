@@ -9,6 +9,7 @@ namespace tern::arith {
 // The integers min <= x < min + extent.
 struct Range {
   ir::Expr min, extent;
+  TERN_FIELDS(min, extent)
 };
 
 }  // namespace tern::arith

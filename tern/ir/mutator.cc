@@ -4,19 +4,20 @@
 namespace tern::ir {
 
 Buffer ExprMutator::MutateDef(const BufferDef& buffer) {
-  ffi::Ref<BufferNode> copy = ffi::Make<BufferNode>(*buffer);
-  bool changed = MutateField(copy->shape);
-  changed |= MutateField(copy->strides);
-  changed |= MutateField(copy->offset);
+  std::optional<std::vector<Expr>> shape = MutateField(buffer->shape),
+                                   strides = MutateField(buffer->strides);
+  std::optional<Expr> offset = MutateField(buffer->offset);
   // The address may have been defined by a rewritten let.
-  if (Expr data = Mutate(buffer->data); !data.same(buffer->data)) {
-    const auto* var = data.As<VarNode>();
-    TERN_ICHECK(var) << "the address of buffer " << buffer->name
-                     << " was replaced by an expression";
-    copy->data = Var(var);
-    changed = true;
-  }
-  if (!changed) return buffer;
+  Expr data = Mutate(buffer->data);
+  if (!shape && !strides && !offset && data.same(buffer->data)) return buffer;
+  const auto* address = data.As<VarNode>();
+  TERN_ICHECK(address) << "the address of buffer " << buffer->name
+                       << " was replaced by an expression";
+  ffi::Ref<BufferNode> copy = ffi::Make<BufferNode>(*buffer);
+  if (shape) copy->shape = std::move(*shape);
+  if (strides) copy->strides = std::move(*strides);
+  if (offset) copy->offset = std::move(*offset);
+  copy->data = Var(address);
   return new_buffers_[buffer.get()] = Buffer(copy.get());
 }
 

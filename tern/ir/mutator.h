@@ -5,11 +5,44 @@
 #ifndef TERN_IR_MUTATOR_H_
 #define TERN_IR_MUTATOR_H_
 
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "tern/ir/visitor.h"
 
 namespace tern::ir {
+
+// A value whose fields are named by TERN_FIELDS, with each field rewritten by `mutate`, in order:
+// it returns the new value of a field, or nothing where the field stays. `copy` makes the value
+// to change, once a field does; where none does, there is none.
+template <class T, class Copy, class F>
+auto RewriteFields(const T& value, Copy&& copy, F&& mutate) {
+  decltype(copy()) result{};
+  [[maybe_unused]] auto rewrite = [&]<size_t I>(std::integral_constant<size_t, I>) {
+    if (auto changed = mutate(std::get<I>(value.fields()))) {
+      if (!result) result = copy();
+      std::get<I>((*result).fields()) = std::move(*changed);
+    }
+  };
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (rewrite(std::integral_constant<size_t, I>()), ...);
+  }(std::make_index_sequence<std::tuple_size_v<decltype(value.fields())>>());
+  return result;
+}
+
+// The same for the items of a vector.
+template <class T, class F>
+std::optional<std::vector<T>> RewriteItems(const std::vector<T>& items, F&& mutate) {
+  std::optional<std::vector<T>> result;
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::optional<T> changed = mutate(items[i]);
+    if (!changed) continue;
+    if (!result) result = items;
+    (*result)[i] = std::move(*changed);
+  }
+  return result;
+}
 
 class ExprMutator {
  public:
@@ -27,40 +60,38 @@ class ExprMutator {
   TERN_EXPR_NODES(TERN_MUTATE)
 #undef TERN_MUTATE
 
-  // `self` with its children mutated: the same node where none changed.
-  template <class T, class Self>
-  Self MutateChildren(const T* node, const Self& self) {
-    ffi::Ref<T> copy = ffi::Make<T>(*node);
-    bool changed = false;
-    std::apply([&](auto&... field) { ((changed |= MutateField(field)), ...); }, copy->fields());
-    if (!changed) return self;
-    return Self(copy);
+  // `self` with its children mutated: the same node, and nothing allocated, where none changed.
+  template <class T>
+  Expr MutateChildren(const T* node, const Expr& self) {
+    ffi::Ref<T> changed = RewriteFields(
+        *node, [&] { return ffi::Make<T>(*node); },
+        [&](const auto& field) { return MutateField(field); });
+    return changed ? Expr(changed) : self;
   }
 
-  bool MutateField(Expr& expr) {
-    if (!expr) return false;
-    Expr result = Mutate(expr);
-    bool changed = !result.same(expr);
-    expr = std::move(result);
-    return changed;
+  // The new value of a field; nothing where it stays.
+  std::optional<Expr> MutateField(const Expr& expr) {
+    return expr ? IfChanged(expr, Mutate(expr)) : std::nullopt;
   }
-  bool MutateField(Var& var) {
-    Var result = MutateDef(var);
-    bool changed = !result.same(var);
-    var = std::move(result);
-    return changed;
+  std::optional<Var> MutateField(const Var& var) { return IfChanged(var, MutateDef(var)); }
+  std::optional<Buffer> MutateField(const Buffer& buffer) {
+    return IfChanged(buffer, MutateUse(buffer));
   }
-  bool MutateField(Buffer& buffer) { return Replace(buffer, MutateUse(buffer)); }
-  bool MutateField(BufferDef& buffer) { return Replace(buffer, MutateDef(buffer)); }
-  template <class T>
-  bool MutateField(std::vector<T>& items) {
-    bool changed = false;
-    for (T& item : items) changed |= MutateField(item);
-    return changed;
+  std::optional<BufferDef> MutateField(const BufferDef& buffer) {
+    return IfChanged(buffer, BufferDef(MutateDef(buffer)));
   }
   template <class T>
-  bool MutateField(T&) {
-    return false;
+  std::optional<std::vector<T>> MutateField(const std::vector<T>& items) {
+    return RewriteItems(items, [&](const T& item) { return MutateField(item); });
+  }
+  template <class T>
+  std::optional<T> MutateField(const T&) {
+    return {};  // numbers, texts, enums
+  }
+
+  template <class T>
+  static std::optional<T> IfChanged(const T& old, T result) {
+    return result.same(old) ? std::nullopt : std::optional<T>(std::move(result));
   }
 
   virtual Var MutateDef(const Var& var) { return var; }
@@ -69,13 +100,6 @@ class ExprMutator {
   virtual Buffer MutateUse(const Buffer& buffer);
 
   std::unordered_map<const BufferNode*, Buffer> new_buffers_;
-
- private:
-  static bool Replace(Buffer& buffer, Buffer result) {
-    bool changed = !result.same(buffer);
-    buffer = std::move(result);
-    return changed;
-  }
 };
 
 using VarMap = std::unordered_map<const VarNode*, Expr>;

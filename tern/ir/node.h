@@ -59,6 +59,9 @@ struct Node : ffi::Object {
 #define TERN_FIELDS(...)                                \
   auto fields() const { return std::tie(__VA_ARGS__); } \
   auto fields() { return std::tie(__VA_ARGS__); }
+// A struct that is a field itself, such as a range, names its own.
+template <class T>
+concept HasFields = requires(const T& value) { value.fields(); };
 
 }  // namespace tern::ir
 

@@ -153,6 +153,7 @@ struct BlockIter {
   Expr extent, binding;
   Var var;
   IterKind kind = IterKind::kSpatial;
+  TERN_FIELDS(extent, binding, var)
 };
 
 using arith::Range;
@@ -161,6 +162,7 @@ using arith::Range;
 struct BufferRegion {
   Buffer buffer;
   std::vector<Range> ranges;  // one per dimension
+  TERN_FIELDS(buffer, ranges)
 };
 
 // One unit of computation, its axes named: `init` (may be null) runs before the first of the

@@ -12,14 +12,23 @@ void StmtVisitor::VisitFunction(const PrimFunc& function) {
 }
 
 PrimFunc StmtMutator::MutateFunction(const PrimFunc& function) {
+  std::optional<std::vector<Param>> params =
+      ir::RewriteItems(function->params, [&](const Param& param) -> std::optional<Param> {
+        std::optional<Var> var = MutateField(param.var);
+        std::optional<BufferDef> buffer;
+        if (param.is_tensor()) buffer = MutateField(BufferDef(param.buffer));
+        if (!var && !buffer) return {};
+        Param changed = param;
+        if (var) changed.var = *var;
+        if (buffer) changed.buffer = *buffer;
+        return changed;
+      });
+  std::optional<Stmt> body = MutateField(function->body);
+  if (!params && !body) return function;
   auto copy = ffi::Make<PrimFuncNode>(*function);
-  bool changed = false;
-  for (Param& param : copy->params) {
-    changed |= MutateField(param.var);
-    if (param.is_tensor()) changed |= MutateField(param.buffer);
-  }
-  changed |= MutateField(copy->body);
-  return changed ? PrimFunc(copy) : function;
+  if (params) copy->params = std::move(*params);
+  if (body) copy->body = std::move(*body);
+  return PrimFunc(copy);
 }
 
 Stmt Substitute(const Stmt& stmt, const ir::VarMap& map) {

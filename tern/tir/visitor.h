@@ -48,17 +48,10 @@ class StmtVisitor : public ir::ExprVisitor {
   void VisitField(const Stmt& stmt) {
     if (stmt) Visit(stmt);
   }
-  void VisitField(const BlockIter& iter) {
-    VisitField(iter.extent);
-    VisitField(iter.binding);
-    VisitField(iter.var);
-  }
-  void VisitField(const BufferRegion& region) {
-    VisitField(region.buffer);
-    for (const Range& range : region.ranges) {
-      VisitField(range.min);
-      VisitField(range.extent);
-    }
+  // An axis of a block, a region, a range.
+  template <ir::HasFields T>
+  void VisitField(const T& value) {
+    std::apply([&](const auto&... field) { (VisitField(field), ...); }, value.fields());
   }
   template <class T>
   void VisitField(const std::vector<T>& items) {
@@ -83,41 +76,28 @@ class StmtMutator : public ir::ExprMutator {
   TERN_STMT_NODES(TERN_MUTATE)
 #undef TERN_MUTATE
 
-  template <class T, class Self>
-  Self MutateChildren(const T* node, const Self& self) {
-    ffi::Ref<T> copy = ffi::Make<T>(*node);
-    bool changed = false;
-    std::apply([&](auto&... field) { ((changed |= MutateField(field)), ...); }, copy->fields());
-    if (!changed) return self;
-    return Self(copy);
+  using ExprMutator::MutateChildren;
+  template <class T>
+  Stmt MutateChildren(const T* node, const Stmt& self) {
+    ffi::Ref<T> changed = ir::RewriteFields(
+        *node, [&] { return ffi::Make<T>(*node); },
+        [&](const auto& field) { return MutateField(field); });
+    return changed ? Stmt(changed) : self;
   }
   using ExprMutator::MutateField;
-  bool MutateField(Stmt& stmt) {
-    if (!stmt) return false;
-    Stmt result = Mutate(stmt);
-    bool changed = !result.same(stmt);
-    stmt = std::move(result);
-    return changed;
+  std::optional<Stmt> MutateField(const Stmt& stmt) {
+    return stmt ? IfChanged(stmt, Mutate(stmt)) : std::nullopt;
   }
-  bool MutateField(BlockIter& iter) {
-    bool changed = MutateField(iter.extent);
-    changed |= MutateField(iter.binding);
-    changed |= MutateField(iter.var);
-    return changed;
-  }
-  bool MutateField(BufferRegion& region) {
-    bool changed = MutateField(region.buffer);
-    for (Range& range : region.ranges) {
-      changed |= MutateField(range.min);
-      changed |= MutateField(range.extent);
-    }
-    return changed;
+  // An axis of a block, a region, a range.
+  template <ir::HasFields T>
+  std::optional<T> MutateField(const T& value) {
+    return ir::RewriteFields(
+        value, [&] { return std::optional<T>(value); },
+        [&](const auto& field) { return MutateField(field); });
   }
   template <class T>
-  bool MutateField(std::vector<T>& items) {
-    bool changed = false;
-    for (T& item : items) changed |= MutateField(item);
-    return changed;
+  std::optional<std::vector<T>> MutateField(const std::vector<T>& items) {
+    return ir::RewriteItems(items, [&](const T& item) { return MutateField(item); });
   }
 };
 

@@ -137,7 +137,8 @@ class Remover : public StmtMutator {
     size_t dropped = std::erase_if(*regions, [&](const BufferRegion& region) {
       return !used_buffers_.count(region.buffer.get());
     });
-    for (BufferRegion& region : *regions) MutateField(region);
+    for (BufferRegion& region : *regions)
+      if (std::optional<BufferRegion> changed = MutateField(region)) region = std::move(*changed);
     return dropped > 0;
   }
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
