@@ -239,7 +239,15 @@ std::vector<Expr> Call::BroadcastShapes(const std::vector<std::vector<Expr>>& sh
 
 Expr BroadcastLoad(const tir::Tensor& tensor, const std::vector<Expr>& indices,
                    const std::vector<Expr>& shape) {
-  size_t ahead = shape.size() - tensor.rank();
+  bool fits = tensor.rank() <= shape.size();
+  size_t ahead = fits ? shape.size() - tensor.rank() : 0;
+  for (size_t i = 0; fits && i < tensor.rank(); ++i) {
+    std::optional<int64_t> extent = ir::AsConstInt(tensor.shape()[i]);
+    std::optional<int64_t> wanted = ir::AsConstInt(shape[ahead + i]);
+    fits = !extent || *extent == 1 || !wanted || *extent == *wanted;
+  }
+  TERN_CHECK(fits) << "a tensor of shape " << ShapeText(tensor.shape())
+                   << " cannot be broadcast to " << ShapeText(shape);
   std::vector<Expr> at;
   for (size_t i = 0; i < tensor.rank(); ++i) {
     const Expr &extent = tensor.shape()[i], &index = indices[ahead + i];
