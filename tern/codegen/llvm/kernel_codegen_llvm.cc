@@ -97,10 +97,11 @@ Value* KernelCodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
       buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   TERN_ICHECK(buffer->scope == "shared" && size)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
-  if (dynamic_shared_) return EmitDynamicShared(buffer, *size * buffer->dtype.bytes());
-  kernel_->static_shared_bytes += static_cast<uint64_t>(*size * buffer->dtype.bytes());
+  int64_t elements = size.value_or(0), bytes = elements * buffer->dtype.bytes();
+  if (dynamic_shared_) return EmitDynamicShared(buffer, bytes);
+  kernel_->static_shared_bytes += static_cast<uint64_t>(bytes);
   return EmitStaticShared(
-      buffer, llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)));
+      buffer, llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(elements)));
 }
 
 Value* KernelCodeGenLLVM::EmitStaticShared(const ir::Buffer& buffer, llvm::ArrayType* type) {
