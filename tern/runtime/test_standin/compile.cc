@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -64,7 +65,9 @@ std::string Compile(const Compilation& compilation, std::string* log) {
   if (!code.empty()) return code;
   code = RunCompiler(compilation, log);
   if (code.empty()) return code;
-  std::string temporary = path + "." + std::to_string(getpid());
+  // Threads of one process may compile the same.
+  static std::atomic<int> number = 0;
+  std::string temporary = path + "." + std::to_string(getpid()) + "." + std::to_string(number++);
   std::ofstream(temporary, std::ios::binary) << code;
   std::rename(temporary.c_str(), path.c_str());
   return code;
