@@ -44,6 +44,17 @@ def run(command, threads):
     return result.stdout
 
 
+def numbers(session, feed):
+    """The outputs by name: maps of ZipMap as their numbers, and no strings."""
+    outputs = {}
+    for info, value in zip(session.get_outputs(), session.run(None, feed)):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            value = numpy.array([list(row.values()) for row in value])
+        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
+            outputs[info.name] = value
+    return outputs
+
+
 def errors(actual, expected):
     """Of all outputs together: the largest and the largest median."""
     worst = median = 0.0
@@ -78,7 +89,7 @@ def compare(arguments, path, threads, folder):
         numpy.save(folder / f"input{number}.npy", array)
         given += ["--input", f"{name}={folder}/input{number}.npy"]
     static = [word for name, array in feed.items() for word in ("--input-shape", f"{name}=" + ",".join(map(str, array.shape)))]
-    outputs = {info.name: array for info, array in zip(session.get_outputs(), session.run(None, feed)) if isinstance(array, numpy.ndarray)}
+    outputs = numbers(session, feed)
     names = {name: re.sub(r"\W", "_", name) for name in outputs}
     start = time.time()
     for variant in ([], ["--no-fuse"]):

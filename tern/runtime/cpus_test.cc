@@ -15,17 +15,15 @@ namespace {
 // Files of /proc and /sys as a system shows them.
 class System {
  public:
-  System() { std::filesystem::remove_all(root_); }
-  ~System() { std::filesystem::remove_all(root_); }
   System& Add(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    WriteFile(root_ + path, text);
+    std::filesystem::create_directories(std::filesystem::path(root_.path() + path).parent_path());
+    WriteFile(root_.path() + path, text);
     return *this;
   }
-  std::optional<double> Quota() const { return CpuQuota(root_); }
+  std::optional<double> Quota() const { return CpuQuota(root_.path()); }
 
  private:
-  std::string root_ = testing::TempDir() + "tern_cpus_test";
+  TempDirectory root_;
 };
 
 constexpr const char* kMountV2 =
