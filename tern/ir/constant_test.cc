@@ -68,8 +68,6 @@ TEST(Constant, ContentsMustFitTheType) {
 class ConstantFile : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) / "tern_constant_test";
-    std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_ / "in" / "deep");
     std::ofstream(folder_ / "outside.bin") << "secret";
     std::ofstream(folder_ / "in" / "deep" / "w.bin") << "..abcd";
@@ -79,7 +77,8 @@ class ConstantFile : public ::testing::Test {
   std::string Open(const std::string& name) const {
     return ErrorOf([&] { MappedFile::OpenInside((folder_ / "in").string(), name); });
   }
-  std::filesystem::path folder_;
+  runtime::TempDirectory directory_;
+  std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(ConstantFile, ElementsAreInTheFile) {
