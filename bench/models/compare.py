@@ -93,7 +93,7 @@ def compare(arguments, path, threads, folder):
     names = {name: re.sub(r"\W", "_", name) for name in outputs}
     start = time.time()
     for variant in ([], ["--no-fuse"]):
-        run([arguments.tern, "compile", path, "-t", arguments.target, *static, *variant, "-o", folder / f"model{len(variant)}.so"], threads)
+        run([arguments.tern, "compile", path, "-t", arguments.target, "--freeze", *static, *variant, "-o", folder / f"model{len(variant)}.so"], threads)
         if not variant:
             seconds = time.time() - start
     written = [word for name in outputs for word in ("--output", f"{name}={folder}/{names[name]}.npy")]

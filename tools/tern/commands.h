@@ -27,7 +27,8 @@ struct CompileOptions {
   std::string program;                          // of a model whose kernels the input has, or ""
   std::vector<std::string> weights;             // of the model: name=file.npy
   std::vector<std::string> input_shapes, dims;  // of an .onnx file
-  bool fuse = true, strict_math = false;        // of a model
+  bool freeze = false;                    // the same: initializers that are inputs are constants
+  bool fuse = true, strict_math = false;  // of a model
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
 void Compile(const CompileOptions& options);
@@ -62,6 +63,7 @@ struct ExplainOptions {
   std::string html;    // a page to write, or ""
   std::string kernel;  // the one to show, or ""
   std::vector<std::string> input_shapes, dims;
+  bool freeze = false;
   bool fuse = true, strict_math = false;
 };
 void Explain(const ExplainOptions& options);

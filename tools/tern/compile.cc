@@ -139,6 +139,8 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
                   seconds);
     std::puts("");
   }
+  if (std::string note = OpenWeightsNote(models[0].program); !note.empty())
+    std::printf("note: %s\n", note.c_str());
 }
 
 }  // namespace
@@ -146,8 +148,8 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
 void Compile(const CompileOptions& options) {
   TERN_CHECK(options.weights.empty() || !options.program.empty())
       << "--weight is for models: there is no --program";
-  ir::IRModule module =
-      ReadSource(options.input, ParseImportOptions(options.input_shapes, options.dims));
+  ir::IRModule module = ReadSource(
+      options.input, ParseImportOptions(options.input_shapes, options.dims, options.freeze));
   if (IsModel(module)) return CompileGraph(options, module);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;

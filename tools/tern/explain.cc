@@ -116,8 +116,8 @@ std::string OpsText(const graph::Kernel& call) {
 }
 
 void Explain(const ExplainOptions& options) {
-  ir::IRModule module =
-      ReadSource(options.input, ParseImportOptions(options.input_shapes, options.dims));
+  ir::IRModule module = ReadSource(
+      options.input, ParseImportOptions(options.input_shapes, options.dims, options.freeze));
   TERN_CHECK(IsModel(module)) << options.input
                               << ": no model; for the schedules of a .tir file's functions, use "
                                  "tern opt --explain-schedule";
@@ -128,7 +128,8 @@ void Explain(const ExplainOptions& options) {
   model_options.fuse = options.fuse;
   model_options.strict_math = options.strict_math;
   ir::IRModule graph = OptimizeGraph(module, model_options);
-  ModelReport report = ReportModel(LowerModel(graph, target, model_options), target);
+  graph::LoweredModel lowered = LowerModel(graph, target, model_options);
+  ModelReport report = ReportModel(lowered, target);
   if (!options.kernel.empty()) return PrintKernel(report, options.kernel);
   if (!options.html.empty()) {
     runtime::WriteFile(options.html,
@@ -145,6 +146,8 @@ void Explain(const ExplainOptions& options) {
   PrintApart(report);
   PrintGeneric(report);
   PrintMemory(report);
+  if (std::string note = OpenWeightsNote(lowered.program); !note.empty())
+    std::printf("\nNote: %s\n", note.c_str());
 }
 
 }  // namespace tern::tools

@@ -21,6 +21,8 @@ constexpr const char* kBoundsCheckHelp = "host code checks every access against 
 constexpr const char* kInputShapeHelp =
     "NAME=1,3,224,224: the shape of an input of an .onnx file; -1 leaves an extent as it is";
 constexpr const char* kDimHelp = "NAME=8: an extent that the model names";
+constexpr const char* kFreezeHelp =
+    "initializers of an .onnx file that are inputs too are constants: no run can give them";
 constexpr const char* kNoFuseHelp = "of a model: every operator is a kernel";
 constexpr const char* kStrictMathHelp =
     "of a model: sums in the order written, no fused multiply-add";
@@ -68,6 +70,7 @@ void AddCompile(CLI::App* app) {
   command->add_option("--weight", options->weights, "NAME=file.npy: a weight of the program");
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_option("--dim", options->dims, kDimHelp);
+  command->add_flag("--freeze", options->freeze, kFreezeHelp);
   command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
   command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
   command->add_flag("--keep-source", options->keep_source,
@@ -158,6 +161,7 @@ void AddExplain(CLI::App* app) {
                       "show this one: its loops, and its schedule with the rules passed over");
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_option("--dim", options->dims, kDimHelp);
+  command->add_flag("--freeze", options->freeze, kFreezeHelp);
   command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
   command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
   command->callback([options] { Explain(*options); });

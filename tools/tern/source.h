@@ -9,6 +9,7 @@
 
 #include "tern/frontend/onnx/import.h"
 #include "tern/ir/module.h"
+#include "tern/runtime/vm/program.h"
 
 namespace tern::tools {
 
@@ -16,12 +17,15 @@ namespace tern::tools {
 ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options = {});
 // NAME=1,3,224,224 and NAME=8, as the command line has them.
 frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
-                                                 const std::vector<std::string>& dims);
+                                                 const std::vector<std::string>& dims,
+                                                 bool freeze = false);
 // The same, with the shapes of NAME=file.npy where no other is given: models are compiled after
 // their inputs were seen, so that all extents are known.
 frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& input_shapes,
                                                const std::vector<std::string>& dims,
                                                const std::vector<std::string>& inputs);
+// A line that says that weights are inputs too, which costs speed; "" where none is.
+std::string OpenWeightsNote(const runtime::vm::Program& program);
 // Whether it is compiled as a model: it has a graph `main`.
 bool IsModel(const ir::IRModule& module);
 
