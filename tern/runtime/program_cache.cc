@@ -53,6 +53,17 @@ std::string ReadOwn(const std::string& path) {
   }
 }
 
+// Trimming looks at every file, and many processes store little each: so it is drawn from the key,
+// for one store in 256 and for larger values more often, such that between two of them a 64th of
+// the cache's size is stored on average.
+bool IsTurnToTrim(const std::string& key, uint64_t bytes, uint64_t max_bytes) {
+  constexpr uint64_t kDraws = 65536, kAtLeast = kDraws / 256;
+  uint64_t chances = bytes > max_bytes / 64 ? kDraws : bytes * 64 / (max_bytes / kDraws + 1);
+  std::string hash = Sha256(key);
+  uint64_t drawn = static_cast<uint8_t>(hash[0]) * 256U + static_cast<uint8_t>(hash[1]);
+  return drawn < std::max(chances, kAtLeast);
+}
+
 }  // namespace
 
 std::optional<ProgramCache> ProgramCache::FromEnvironment() {
@@ -119,7 +130,7 @@ void ProgramCache::StoreFile(const std::string& key, uint64_t bytes,
   } catch (const Error&) {
     return;  // there is no room for it: it will be made again
   }
-  Trim();
+  if (IsTurnToTrim(key, bytes, max_bytes_)) Trim();
 }
 
 void ProgramCache::RemoveFile(const std::string& key) const { unlink(PathOf(key).c_str()); }

@@ -32,8 +32,8 @@ class ProgramCache {
   static std::string KeyOf(std::string_view kind, const Parts& parts);
 
   std::optional<std::string> Find(const std::string& key) const;
-  // Readers see all of it or nothing. Removes what was not used for longest where it becomes too
-  // much.
+  // Readers see all of it or nothing. Now and then, what was not used for longest is removed until
+  // three quarters of the cache's size are left; it may be exceeded a little until then.
   void Store(const std::string& key, std::string_view value) const;
 
   // The same of files that are mapped, and that say themselves whether they are whole. "" where

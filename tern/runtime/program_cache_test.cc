@@ -84,6 +84,18 @@ TEST(ProgramCache, TheOldestIsRemoved) {
   EXPECT_FALSE(cache.Find("e"));
 }
 
+TEST(ProgramCache, SmallStoresSeldomLookAtAllFiles) {
+  TempDirectory directory;
+  ProgramCache cache(directory.path(), kPlenty);
+  std::string stale = directory.File("stale.bin");
+  WriteFile(stale, std::string(kPlenty + 1, 'x'));
+  fs::last_write_time(stale, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  int stores = 0;
+  for (; fs::exists(stale) && stores < 4096; ++stores) cache.Store(std::to_string(stores), "x");
+  EXPECT_GT(stores, 64);
+  EXPECT_LT(stores, 1024);
+}
+
 TEST(ProgramCache, TheEnvironmentSaysWhere) {
   TempDirectory directory;
   ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", directory.path());
