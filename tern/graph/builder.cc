@@ -265,13 +265,18 @@ std::vector<tir::Tensor> ComputeNode(const Node& node, const std::string& name,
   });
 }
 
-std::vector<Requirement> RequirementsOf(const Node& node) {
-  std::vector<tir::Tensor> inputs;
+std::vector<tir::Tensor> InputTensors(const Node& node) {
+  std::vector<tir::Tensor> tensors;
   for (const Value& input : node->inputs)
-    inputs.push_back(input ? tir::Input(input->name, input->type.dtype, input->type.shape)
-                           : tir::Tensor());
+    tensors.push_back(input ? tir::Input("x" + std::to_string(tensors.size()), input->type.dtype,
+                                         input->type.shape)
+                            : tir::Tensor());
+  return tensors;
+}
+
+std::vector<Requirement> RequirementsOf(const Node& node) {
   std::vector<Requirement> requirements;
-  Compute(*node->op, "y", node->attrs, node->inputs, std::move(inputs), &requirements);
+  Compute(*node->op, "y", node->attrs, node->inputs, InputTensors(node), &requirements);
   for (Requirement& requirement : requirements)
     requirement.what = node->str() + ": " + requirement.what;
   return requirements;

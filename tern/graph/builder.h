@@ -59,6 +59,9 @@ class Builder {
 std::vector<tir::Tensor> ComputeNode(const Node& node, const std::string& name,
                                      std::vector<tir::Tensor> inputs);
 
+// A tensor for each input of a node, of a name of its own: x0, x1, ...; null where it is absent.
+std::vector<tir::Tensor> InputTensors(const Node& node);
+
 // What must hold of dynamic extents for the node, with the node's name in the text.
 std::vector<Requirement> RequirementsOf(const Node& node);
 

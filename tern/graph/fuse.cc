@@ -2,7 +2,7 @@
 //
 // Which nodes are one kernel. The graph proposes: in topological order, an elementwise node joins
 // the group that computes one of its inputs, where nobody else reads that and the shapes are the
-// same. It becomes the epilogue; whatever it reads besides is read as it lies. The schedule rules
+// same. It becomes the epilogue; its other operands are read in place. The schedule rules
 // decide: where the fused function loses a rule that the first node has alone, the group is cut.
 #include <algorithm>
 #include <map>
@@ -154,12 +154,12 @@ class Fuser {
       std::string lost;
       size_t length = group.nodes.size();
       for (; options_.target && length > 1; --length) {
-        std::string why =
-            check->Lost({group.nodes.begin(), group.nodes.begin() + static_cast<long>(length)});
+        std::string why = check->Lost(
+            {group.nodes.begin(), group.nodes.begin() + static_cast<std::ptrdiff_t>(length)});
         if (why.empty()) break;
         lost = why;
       }
-      auto end = group.nodes.begin() + static_cast<long>(length);
+      auto end = group.nodes.begin() + static_cast<std::ptrdiff_t>(length);
       groups->push_back({{group.nodes.begin(), end}, group.apart});
       group = {{end, group.nodes.end()}, lost};
     }

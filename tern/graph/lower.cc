@@ -272,7 +272,6 @@ class ProgramWriter {
     }
     if (!places) return;
     in_place_.insert(node.get());
-    ++model_.concats_in_place;
     for (const Place& part : parts)
       if (MayBePlaced(part, result))
         viewed_[RootOf(part.value).get()] = {result, part.offset, false};

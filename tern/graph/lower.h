@@ -51,9 +51,8 @@ struct LoweredModel {
   runtime::vm::Program program;
   // Of the program's constants of source kWeights, which say under which shape they are read.
   std::vector<ir::Constant> weights;
-  std::vector<Kernel> calls;     // in the order of the program
-  int64_t concats_in_place = 0;  // whose inputs are written where the result has them
-  int64_t num_nodes = 0;         // of the graph that was lowered
+  std::vector<Kernel> calls;  // in the order of the program
+  int64_t num_nodes = 0;      // of the graph that was lowered
 };
 LoweredModel LowerGraph(const Function& function, const LowerOptions& options = {});
 

@@ -3,23 +3,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <unordered_set>
 
 #include "tern/arith/analyzer.h"
 #include "tern/graph/builder.h"
 #include "tern/schedule/rules/block_kind.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::graph {
 namespace {
-
-// The number of an element in row-major order.
-Expr FlatIndex(const std::vector<Expr>& indices, const std::vector<Expr>& shape) {
-  Expr flat = 0;
-  for (size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + indices[i];
-  return flat;
-}
 
 // The block and the store of a function that has one of each; null otherwise.
 struct OnlyStore : tir::StmtVisitor {
@@ -52,8 +45,6 @@ std::vector<tir::Argument> ArgumentsOf(const std::vector<tir::Tensor>& inputs,
   return args;
 }
 
-std::string InputName(size_t i) { return "x" + std::to_string(i); }
-
 // The result as a view of one of the inputs, with an offset that is known.
 std::optional<NodeFacts::View> AsView(const std::vector<tir::Tensor>& inputs,
                                       const tir::Tensor& result, const tir::PrimFunc& function) {
@@ -65,9 +56,9 @@ std::optional<NodeFacts::View> AsView(const std::vector<tir::Tensor>& inputs,
   for (const tir::BlockIter& iter : only.block->iters)
     analyzer.BindRange(iter.var, Expr(0), iter.extent);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || load->buffer->name != InputName(i)) continue;
-    Expr offset = analyzer.Simplify(FlatIndex(load->indices, load->buffer->shape) -
-                                    FlatIndex(only.store->indices, only.store->buffer->shape));
+    if (!inputs[i] || load->buffer->name != inputs[i].name()) continue;
+    Expr offset = analyzer.Simplify(tir::FlatIndex(load->buffer, load->indices) -
+                                    tir::FlatIndex(only.store->buffer, only.store->indices));
     std::optional<int64_t> known = ir::AsConstInt(offset);
     if (!known || *known * result.dtype().bytes() % kViewAlignment != 0) return std::nullopt;
     bool whole = SameExtent(NumElements(inputs[i].shape()), NumElements(result.shape()));
@@ -86,12 +77,7 @@ NodeFacts FactsOf(const Node& node) {
     facts.views = {{0, 0, true}};
     return facts;
   }
-  std::vector<tir::Tensor> inputs;
-  for (size_t i = 0; i < node->inputs.size(); ++i) {
-    const Value& input = node->inputs[i];
-    inputs.push_back(input ? tir::Input(InputName(i), input->type.dtype, input->type.shape)
-                           : tir::Tensor());
-  }
+  std::vector<tir::Tensor> inputs = InputTensors(node);
   std::vector<tir::Tensor> results = ComputeNode(node, "y", inputs);
   for (size_t i = 0; i < inputs.size(); ++i)
     facts.read[i] = inputs[i] && tir::IsReadBy(inputs[i], results);
