@@ -11,7 +11,6 @@
 
 #include "tern/compile_model.h"
 #include "tern/ffi/escape_text.h"
-#include "tern/ffi/float16.h"
 #include "tern/ffi/text.h"
 #include "tern/frontend/onnx/reader.h"
 #include "tern/graph/function.h"
@@ -82,18 +81,11 @@ struct Special {
 Special CountSpecial(const Tensor& tensor) {
   Special count;
   if (!tensor->dtype().is_float()) return count;
-  auto add = [&](double value) {
+  for (int64_t i = 0; i < tensor->num_elements(); ++i) {
+    double value = runtime::GetElement(tensor, i);
     count.nans += std::isnan(value);
     count.infinities += std::isinf(value);
-  };
-  int64_t size = tensor->num_elements();
-  if (tensor->dtype() == DataType::Float(32))
-    for (int64_t i = 0; i < size; ++i) add(tensor.as<float>()[i]);
-  else if (tensor->dtype() == DataType::Float(64))
-    for (int64_t i = 0; i < size; ++i) add(tensor.as<double>()[i]);
-  else if (tensor->dtype() == DataType::Float(16))
-    for (int64_t i = 0; i < size; ++i)
-      add(HalfToFloat(static_cast<const uint16_t*>(tensor->data())[i]));
+  }
   return count;
 }
 
@@ -111,8 +103,7 @@ class Debugger {
         options_.input, ImportOptionsFor(options_.input_shapes, options_.dims, options_.inputs));
     TERN_CHECK(IsModel(module)) << options_.input << ": no model; to compare functions of a .tir "
                                 << "file with the interpreter, use tern run --check interp";
-    target_ = options_.target.empty() ? target::Target::DefaultHost()
-                                      : target::Target::Parse(options_.target, options_.host);
+    target_ = ParseTarget(options_.target, options_.host);
     ModelOptions fast;
     graph_ = graph::AsGraph(OptimizeGraph(module, fast)->functions.at("main"));
     Compare(fast);

@@ -121,9 +121,7 @@ void Explain(const ExplainOptions& options) {
   TERN_CHECK(IsModel(module)) << options.input
                               << ": no model; for the schedules of a .tir file's functions, use "
                                  "tern opt --explain-schedule";
-  target::Target target = options.target.empty()
-                              ? target::Target::DefaultHost()
-                              : target::Target::Parse(options.target, options.host);
+  target::Target target = ParseTarget(options.target, options.host);
   ModelOptions model_options;
   model_options.fuse = options.fuse;
   model_options.strict_math = options.strict_math;

@@ -102,8 +102,7 @@ void Opt(const OptOptions& options) {
   TERN_CHECK(!options.input.empty()) << "opt: no input file; see tern opt --help";
   ir::IRModule module = ReadSource(options.input);
   if (!options.target.empty() || options.explain_schedule) {
-    target::Target target = options.target.empty() ? target::Target::DefaultHost()
-                                                   : target::Target::Parse(options.target);
+    target::Target target = ParseTarget(options.target);
     module = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
       return function.WithAttr(tir::attr::kTarget, target);
     });

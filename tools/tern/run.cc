@@ -54,9 +54,7 @@ Program Load(const RunOptions& options) {
     program.where = program.meta.device + ":0";
     return program;
   }
-  target::Target target = options.target.empty()
-                              ? target::Target::DefaultHost()
-                              : target::Target::Parse(options.target, options.host);
+  target::Target target = ParseTarget(options.target, options.host);
   program.source = tir::ParseFile(options.input);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
@@ -146,9 +144,7 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
 std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options) {
   frontend::onnx::ImportOptions import =
       ImportOptionsFor(options.input_shapes, options.dims, options.inputs);
-  target::Target target = options.target.empty()
-                              ? target::Target::DefaultHost()
-                              : target::Target::Parse(options.target, options.host);
+  target::Target target = ParseTarget(options.target, options.host);
   ModelOptions compile;
   compile.bounds_checks = options.bounds_checks;
   compile.default_schedules = options.default_schedules;

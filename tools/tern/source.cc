@@ -13,6 +13,10 @@
 
 namespace tern::tools {
 
+target::Target ParseTarget(const std::string& target, const std::string& host) {
+  return target.empty() ? target::Target::DefaultHost() : target::Target::Parse(target, host);
+}
+
 ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options) {
   Initialize();
   if (path.ends_with(".onnx"))

@@ -10,8 +10,12 @@
 #include "tern/frontend/onnx/import.h"
 #include "tern/ir/module.h"
 #include "tern/runtime/vm/program.h"
+#include "tern/target/target.h"
 
 namespace tern::tools {
+
+// What --target and --host say; this machine where there is no target.
+target::Target ParseTarget(const std::string& target, const std::string& host = "");
 
 // The module of a .tir or .onnx file; the options are for the latter.
 ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options = {});
