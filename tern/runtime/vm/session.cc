@@ -185,25 +185,22 @@ std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, const std::vect
 }
 
 void Session::BindInput(std::string_view name, Tensor tensor) {
-  RunningGuard guard(&state_);
-  const Program& program = model_->program();
-  size_t index = FindPort("input", program.inputs, name);
-  if (tensor) {
-    CheckBound("input", program, program.inputs[index], tensor);
-    CheckInPlace("input", program.inputs[index], tensor);
-  }
-  bound_inputs_[index] = std::move(tensor);
+  Bind("input", model_->program().inputs, name, std::move(tensor), &bound_inputs_);
 }
 
 void Session::BindOutput(std::string_view name, Tensor tensor) {
+  Bind("output", model_->program().outputs, name, std::move(tensor), &bound_outputs_);
+}
+
+void Session::Bind(const char* what, const std::vector<Port>& ports, std::string_view name,
+                   Tensor tensor, std::vector<Tensor>* bound) {
   RunningGuard guard(&state_);
-  const Program& program = model_->program();
-  size_t index = FindPort("output", program.outputs, name);
+  size_t index = FindPort(what, ports, name);
   if (tensor) {
-    CheckBound("output", program, program.outputs[index], tensor);
-    CheckInPlace("output", program.outputs[index], tensor);
+    CheckBound(what, model_->program(), ports[index], tensor);
+    CheckInPlace(what, ports[index], tensor);
   }
-  bound_outputs_[index] = std::move(tensor);
+  (*bound)[index] = std::move(tensor);
 }
 
 void Session::SelectOutputs(const std::vector<std::string>& names) {

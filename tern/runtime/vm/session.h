@@ -93,6 +93,8 @@ class Session {
  private:
   std::vector<Tensor> RunOnce(std::vector<Tensor> inputs, const std::vector<Tensor>& outputs,
                               const RunOptions& options);
+  void Bind(const char* what, const std::vector<Port>& ports, std::string_view name, Tensor tensor,
+            std::vector<Tensor>* bound);
   // Throws where a tensor would have to be copied and must not be.
   void CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const;
 
