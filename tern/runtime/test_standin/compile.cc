@@ -19,8 +19,7 @@ namespace {
 class TempDirectory {
  public:
   TempDirectory() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base ? base : "/tmp") + "/tern-standin-XXXXXX";
+    path_ = (std::filesystem::temp_directory_path() / "tern-standin-XXXXXX").string();
     if (!mkdtemp(path_.data())) path_.clear();
   }
   ~TempDirectory() {

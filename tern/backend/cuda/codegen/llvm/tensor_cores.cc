@@ -86,7 +86,7 @@ bool CodeGenNvptx::EmitStoreInPlace(const tir::BufferStoreNode* node) {
   int bytes = from->dtype.lanes() * from->dtype.element().bytes();
   if (bytes < 4 || node->buffer->scope != "shared" || from->buffer->scope != "global") return false;
   ir::Expr to = ir::BufferLoadNode::Make(node->buffer, node->indices);
-  // 16 bytes need not go through the first cache.
+  // Copies of 16 bytes can bypass L1 (cp.async.cg).
   CallIntrinsic(bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16
                 : bytes == 8 ? Intrinsic::nvvm_cp_async_ca_shared_global_8
                              : Intrinsic::nvvm_cp_async_ca_shared_global_4,
