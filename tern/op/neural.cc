@@ -427,7 +427,11 @@ Tensors LocalResponseNorm(Call& c) {
     auto number = [&](double value) { return tir::Const(x.dtype(), value); };
     Expr base =
         number(bias) + number(alpha / static_cast<double>(size)) * squares.At(Indices(axes));
-    return x.At(Indices(axes)) / tir::Call("pow", {base, number(beta)});
+    // The usual exponent, by instructions that are cheaper than a power.
+    Expr root = tir::Call("sqrt", {base});
+    Expr power =
+        beta == 0.75 ? root * tir::Call("sqrt", {root}) : tir::Call("pow", {base, number(beta)});
+    return x.At(Indices(axes)) / power;
   })};
 }
 
