@@ -104,10 +104,71 @@ def external_data():
     return onnx.model(main, {"": 17})
 
 
+def operators(name, uses, inputs, initializers=()):
+    """A node for each use, (operator, inputs, attributes), of values of the model or of earlier nodes, which are called y0, y1, ..."""
+    nodes = [onnx.node(operator, given, [f"y{i}"], **attributes) for i, (operator, given, attributes) in enumerate(uses)]
+    return onnx.model(onnx.graph(name, nodes, inputs, [onnx.value_info(f"y{i}", "float") for i in range(len(nodes))], initializers), {"": 17})
+
+
+def windows():
+    image, kernel = onnx.value_info("x", "float", ["n", 4, 6, 6]), onnx.tensor("w", "float", [4, 2, 3, 3], floats(*range(72)))
+    rows = [onnx.tensor(name, "float", [4], floats(1, 2, 3, 4)) for name in ("a", "b", "c", "d")]
+    sizes = [onnx.tensor("scales", "float", [4], floats(1, 1, 2, 2)), onnx.tensor("none", "float", [0], b"")]
+    return operators("windows", [
+        ("Conv", ["x", "w", "b"], {"group": 2, "pads": [1, 1, 1, 1], "strides": [2, 1]}),
+        ("MaxPool", ["x"], {"kernel_shape": [2, 3], "ceil_mode": 1, "dilations": [1, 2]}),
+        ("AveragePool", ["x"], {"kernel_shape": [3, 3], "pads": [1, 0, 1, 0], "count_include_pad": 1}),
+        ("GlobalAveragePool", ["x"], {}), ("GlobalMaxPool", ["x"], {}),
+        ("BatchNormalization", ["x", "a", "b", "c", "d"], {"epsilon": 1e-3}), ("LRN", ["x"], {"size": 3, "alpha": 0.5}),
+        ("Resize", ["x", "none", "scales"], {"mode": "linear", "coordinate_transformation_mode": "asymmetric"})],
+        [image], [kernel, *rows, *sizes])
+
+
+def matrices():
+    values = [onnx.value_info("x", "float", [2, "n", 4]), onnx.value_info("v", "float", [3, 4])]
+    weights = [onnx.tensor("w", "float", [4, 3], floats(*range(12))), onnx.tensor("b", "float", [3], floats(1, 2, 3)),
+               onnx.tensor("s", "float", [4], floats(1, 2, 3, 4))]
+    return operators("matrices", [
+        ("MatMul", ["x", "w"], {}), ("Gemm", ["v", "w", "b"], {"alpha": 0.5, "transA": 0}), ("Gemm", ["v", "v"], {"transB": 1}),
+        ("LayerNormalization", ["x", "s", "s"], {"axis": -1}), ("Softmax", ["x"], {"axis": 1}), ("LogSoftmax", ["x"], {}),
+        ("Gelu", ["y0"], {}), ("Add", ["y0", "b"], {})], values, weights)
+
+
+def reshapes():
+    lists = [onnx.int64s("shape", [0, -1]), onnx.int64s("one", [1]), onnx.int64s("two", [2]), onnx.int64s("big", [2, 3, 4]),
+             onnx.int64s("pads", [0, 1, 0, 0, 0, 2]), onnx.int64s("parts", [1, 2]), onnx.int64s("at", [2, 0, -1])]
+    return operators("reshapes", [
+        ("Reshape", ["x", "shape"], {}), ("Transpose", ["x"], {"perm": [2, 0, 1]}), ("Flatten", ["x"], {"axis": 2}),
+        ("Unsqueeze", ["x", "one"], {}), ("Squeeze", ["y3", "one"], {}), ("Slice", ["x", "one", "two", "one", "one"], {}),
+        ("Concat", ["x", "x"], {"axis": 1}), ("Split", ["x", "parts"], {"axis": 1}), ("Gather", ["x", "at"], {"axis": 1}),
+        ("Expand", ["x", "big"], {}), ("Tile", ["x", "big"], {}), ("Pad", ["x", "pads"], {"mode": "reflect"}), ("Shape", ["x"], {}),
+        ("Gather", ["y12", "one"], {"axis": 0}), ("ConstantOfShape", ["y13"], {}), ("Size", ["x"], {})],
+        [onnx.value_info("x", "float", ["n", 3, 4])], lists)
+
+
+def reductions():
+    axes = onnx.int64s("axes", [1, -1])
+    kinds = ("Sum", "Mean", "Max", "Min", "Prod", "LogSum", "LogSumExp", "SumSquare", "L1", "L2")
+    uses = [(f"Reduce{kind}", ["x", "axes"], {"keepdims": 0}) if kind == "Sum" else (f"Reduce{kind}", ["x"], {"axes": [1, -1]}) for kind in kinds]
+    uses += [("ArgMax", ["x"], {"axis": -1, "keepdims": 0}), ("ArgMin", ["x"], {"axis": 0, "select_last_index": 1})]
+    return operators("reductions", uses, [onnx.value_info("x", "float", ["n", 3, 4])], [axes])
+
+
+def elements():
+    unary = ("Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Erf", "LeakyRelu", "HardSwish", "Round", "Not")
+    binary = ("Add", "Div", "Pow", "Max", "Less", "Equal", "And", "Mod", "PRelu")
+    uses = [(name, ["c" if name == "Not" else "x"], {}) for name in unary]
+    uses += [(name, ["c", "c"] if name == "And" else ["x", "z"], {"fmod": 1} if name == "Mod" else {}) for name in binary]
+    uses += [("Where", ["c", "x", "z"], {}), ("Clip", ["x", "low", "high"], {}), ("Cast", ["x"], {"to": 7})]
+    scalars = [onnx.tensor(name, "float", [], floats(value)) for name, value in (("low", 0), ("high", 6))]
+    values = [onnx.value_info("x", "float", ["n", 3]), onnx.value_info("z", "float", [3]), onnx.value_info("c", "bool", ["n", 1])]
+    return operators("elements", uses, values, scalars)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (attributes, typed_data, control_flow, old_cnn, external_data):
+    for make in (attributes, typed_data, control_flow, old_cnn, external_data, windows, matrices, reshapes, reductions, elements):
         (folder / f"{make.__name__}.onnx").write_bytes(make())
     (folder / "tensor.pb").write_bytes(onnx.tensor("input_0", "float", [2], floats(1, 2)))
 
