@@ -49,7 +49,7 @@ std::vector<const BlockIter*> AxesOf(const BlockNode* block, const Buffer& buffe
         found.push_back(axis);
       }
       if (!first && found != axes)
-        Refuse("block " + block->name + " accesses " + buffer->name + " at several places");
+        Refuse("block " + block->name + " accesses " + buffer->name + " at several indices");
       axes = found;
       first = false;
     }

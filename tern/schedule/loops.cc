@@ -172,7 +172,7 @@ void Schedule::CheckMayReorder(const std::vector<const ForNode*>& nest,
         Refuse("the range of loop " + b->var.name() + " depends on loop " + a->var.name());
       Role role_a = RoleOf(a), role_b = RoleOf(b);
       if (role_a == Role::kOrdered || role_b == Role::kOrdered)
-        Refuse("it cannot be told that " + both + " may change places");
+        Refuse("it cannot be proven that " + both + " may be interchanged");
       if (role_a == Role::kReduction && role_b == Role::kReduction)
         CheckMayReassociate(BlocksIn(a->body)[0], both + " run");
     }

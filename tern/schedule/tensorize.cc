@@ -38,10 +38,10 @@ Tile TileOf(const BlockIter& iter, const std::vector<const ForNode*>& inside,
   for (const ForNode* loop : outside) analyzer.BindRange(loop->var, loop->min, loop->extent);
   Expr start = analyzer.Simplify(ir::Substitute(iter.binding, starts));
   Expr place = analyzer.Simplify(iter.binding - start);
-  if (UsesAnyOf(place, outside)) Refuse(name + " is not a tile plus a place in it");
+  if (UsesAnyOf(place, outside)) Refuse(name + " is not a tile index plus an offset in the tile");
   arith::ConstBounds bounds = analyzer.Bounds(place);
   if (bounds.lo != 0 || bounds.hi == arith::ConstBounds::kPosInf)
-    Refuse(name + " has no constant number of places in a tile");
+    Refuse(name + " has no constant extent in a tile");
   if (ir::IsConst(start, 0)) return {{}, place};
   DataType dtype = iter.var.dtype();
   Expr size = ir::IntImmNode::Make(dtype, bounds.hi + 1), zero = ir::IntImmNode::Make(dtype, 0);
@@ -201,7 +201,7 @@ Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
       if (const auto* var = own->strides[d].As<VarNode>())
         strides[var] = stride;
       else if (!arith::Analyzer().CanProve(stride == own->strides[d]))
-        Refuse("elements of " + place.buffer->name + " do not lie as those of the intrinsic");
+        Refuse("elements of " + place.buffer->name + " do not have the layout of the intrinsic");
     }
     // The tile of an address is one of the last dimensions.
     size_t leading = place.buffer->shape.size() - own->shape.size();
