@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tern/codegen/c/name_table.h"
-#include "tern/codegen/c/usage.h"
+#include "tern/codegen/name_table.h"
+#include "tern/codegen/usage.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "tern/codegen/c/usage.h"
 #include "tern/codegen/kernel_info.h"
+#include "tern/codegen/usage.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/storage_scope.h"

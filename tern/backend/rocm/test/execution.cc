@@ -12,7 +12,7 @@
 #include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 namespace {
 
 // The value of a scalar argument, from its bytes.
@@ -141,4 +141,4 @@ void Execute(const ir::IRModule& module, const std::string& name, const KernelMe
   tir::Interpret(module, name, args);
 }
 
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test

@@ -8,8 +8,8 @@
 #include <limits>
 #include <unordered_set>
 
-#include "tern/codegen/c/usage.h"
 #include "tern/codegen/kernel_info.h"
+#include "tern/codegen/usage.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
