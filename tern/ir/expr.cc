@@ -257,9 +257,22 @@ DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
   return buffer->dtype.with_lanes(indices.empty() ? 1 : indices.back().dtype().lanes());
 }
 
-Expr BufferLoadNode::Make(Buffer buffer, std::vector<Expr> indices, Span span) {
+void CheckPredicate(const Buffer& buffer, DataType access, const Expr& predicate) {
+  if (!predicate) return;
+  if (access.is_scalar())
+    TERN_THROW(TypeError) << "an access of one element of " << buffer->name
+                          << " has no predicate; use if, or if_then_else";
+  if (DataType expected = DataType::Bool().with_lanes(access.lanes());
+      predicate.dtype() != expected)
+    TERN_THROW(TypeError) << "the predicate of an access of " << buffer->name << " is "
+                          << predicate.dtype().str() << "; expected " << expected.str();
+}
+
+Expr BufferLoadNode::Make(Buffer buffer, std::vector<Expr> indices, Span span, Expr predicate) {
   auto node = ffi::Make<BufferLoadNode>();
   node->dtype = AccessType(buffer, indices);
+  CheckPredicate(buffer, node->dtype, predicate);
+  node->predicate = std::move(predicate);
   node->buffer = std::move(buffer);
   node->indices = std::move(indices);
   node->span = std::move(span);

@@ -193,12 +193,18 @@ struct BufferNode : ffi::Object {
 // The type of an access with these indices; throws TypeError where they do not fit the buffer.
 DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices);
 
+// Throws TypeError unless `predicate`, of an access of type `access`, is null or has a bool for
+// each lane of a vector.
+void CheckPredicate(const Buffer& buffer, DataType access, const Expr& predicate);
+
+// A vector index in the last place loads a vector. With a predicate, the lanes where it is false
+// are not read: they are 0, and their indices may be anything.
 struct BufferLoadNode : ExprOf<NodeKind::kBufferLoad> {
   Buffer buffer;
   std::vector<Expr> indices;
-  TERN_FIELDS(buffer, indices)
-  // A vector index in the last place loads a vector.
-  static Expr Make(Buffer buffer, std::vector<Expr> indices, Span span = {});
+  Expr predicate;  // null: all lanes
+  TERN_FIELDS(buffer, indices, predicate)
+  static Expr Make(Buffer buffer, std::vector<Expr> indices, Span span = {}, Expr predicate = {});
 };
 
 // The value of an integer or bool constant; none for other expressions.

@@ -311,14 +311,21 @@ class Rewriter : public StmtMutator {
     Expr changed = MutateChildren(node, self);
     const auto* load = changed.As<ir::BufferLoadNode>();
     Expr result = rewrite_.load ? rewrite_.load(load->buffer, load->indices) : Expr();
-    return result ? result : changed;
+    if (!result || !load->predicate) return result ? result : changed;
+    const auto* moved = result.As<ir::BufferLoadNode>();
+    if (!moved) Refuse(load->buffer->name + " is read with a predicate");
+    return ir::BufferLoadNode::Make(moved->buffer, moved->indices, load->span, load->predicate);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     Stmt changed = MutateChildren(node, self);
     const auto* store = changed.As<BufferStoreNode>();
     Stmt result =
         rewrite_.store ? rewrite_.store(store->buffer, store->indices, store->value) : Stmt();
-    return result ? result : changed;
+    if (!result || !store->predicate) return result ? result : changed;
+    const auto* moved = result.As<BufferStoreNode>();
+    if (!moved) Refuse(store->buffer->name + " is written with a predicate");
+    return BufferStoreNode::Make(moved->buffer, moved->indices, moved->value, store->span,
+                                 store->predicate);
   }
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
     Stmt changed = MutateChildren(node, self);

@@ -34,6 +34,24 @@ namespace tern::schedule {
 
 struct Nest;
 
+// What becomes of the iterations of a split loop beyond its extent, where the factors do not divide
+// it.
+enum class TailStrategy {
+  kLoop,   // full tiles run without a condition, the rest in a loop of its own
+  kGuard,  // one loop for all, with a condition inside
+  kMask,   // as kLoop, and a vectorized loop's rest is a masked vector, where the target has masks
+  kExact,  // there are none: the factors are proven to divide the extent
+};
+// "loop", "guard", ...
+const char* TailStrategyName(TailStrategy tail);
+
+// What a loop is split by: integers, or expressions of integers over the function's parameters.
+struct SplitFactors : std::vector<ir::Expr> {
+  SplitFactors(std::initializer_list<ir::Expr> factors) : vector(factors) {}
+  SplitFactors(const std::vector<int64_t>& factors) : vector(factors.begin(), factors.end()) {}
+  SplitFactors(std::vector<ir::Expr> factors) : vector(std::move(factors)) {}
+};
+
 class Schedule {
  public:
   using Names = std::vector<std::string>;
@@ -51,8 +69,10 @@ class Schedule {
 
   // A loop becomes a nest of one more than there are factors, the innermost of the last factor; the
   // outermost is as long as it takes. Where the extent is no multiple, the iterations beyond it do
-  // nothing. Returns the names, outermost first: those given, or i_0, i_1, ...
-  Names Split(const std::string& loop, const std::vector<int64_t>& factors, Names names = {});
+  // nothing. A factor that is not constant counts as at least 1, and as no more than the extent.
+  // Returns the names, outermost first: those given, or i_0, i_1, ...
+  Names Split(const std::string& loop, const SplitFactors& factors, Names names = {},
+              TailStrategy tail = TailStrategy::kLoop);
   // Loops, each the whole body of the one before, become one.
   std::string Fuse(const Names& loops, std::string name = "");
   // Loops of one nest change places, so that they stand in the order given. Others stay where they

@@ -85,7 +85,8 @@ class Matcher {
     if (!store || !other)
       Refuse(
           "it does not have the one statement of the intrinsic; a reduction is decomposed first");
-    if (!MatchAccess(store->buffer, store->indices, other->buffer, other->indices) ||
+    if (other->predicate.get() ||
+        !MatchAccess(store->buffer, store->indices, other->buffer, other->indices) ||
         !MatchExpr(store->value, other->value))
       Refuse("its statement is not that of the intrinsic");
   }
@@ -128,7 +129,8 @@ class Matcher {
       return false;
     if (const auto* load = described.As<ir::BufferLoadNode>()) {
       const auto* other = program.As<ir::BufferLoadNode>();
-      return MatchAccess(load->buffer, load->indices, other->buffer, other->indices);
+      return !other->predicate &&
+             MatchAccess(load->buffer, load->indices, other->buffer, other->indices);
     }
     if (const auto* cast = described.As<ir::CastNode>())
       return MatchExpr(cast->value, program.As<ir::CastNode>()->value);

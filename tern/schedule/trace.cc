@@ -10,6 +10,7 @@
 #include "tern/ffi/text.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/expr_parser.h"
 
 namespace tern::schedule {
 
@@ -57,6 +58,60 @@ DataType TypeNamed(const std::string& name) {
   std::optional<DataType> dtype = DataType::Parse(name);
   if (!dtype) Refuse("expected a type, as in float32, got " + name);
   return *dtype;
+}
+
+// An expression over a function's integers: its parameters, and the extents of its tensors.
+class SizeParser : public tir::ExprParser {
+ public:
+  explicit SizeParser(const std::string& text) : ExprParser(ffi::Make<ir::Source>("size", text)) {}
+
+  ir::Expr Parse(const tir::PrimFunc& function) {
+    for (const tir::Param& param : function->params) {
+      if (!param.is_tensor() && param.var.dtype().is_integer())
+        symbols_[param.name()] = {param.var, {}};
+      if (!param.is_tensor()) continue;
+      for (const ir::Expr& extent : param.buffer->shape)
+        if (const auto* var = extent.As<ir::VarNode>()) symbols_[var->name] = {ir::Var(var), {}};
+    }
+    try {
+      ir::Expr expr = ParseExpr().expr;
+      if (!AtEnd()) Unexpected("the end of the factor");
+      if (diagnostics_.empty()) return expr;
+    } catch (const Abandon&) {
+    }
+    Refuse("expected an integer, or an expression over integers of " + function->name + ": " +
+           diagnostics_.items()[0].message);
+  }
+};
+
+TailStrategy TailNamed(const std::string& name) {
+  using enum TailStrategy;
+  std::vector<std::string> names;
+  for (TailStrategy tail : {kLoop, kGuard, kMask, kExact}) {
+    names.emplace_back(TailStrategyName(tail));
+    if (name == names.back()) return tail;
+  }
+  Refuse("there is no tail " + name + ffi::DidYouMean(name, names) + "; the tails are " +
+         ffi::Join(names));
+}
+
+// split(i, 8), split(i, 4, 8, tail = mask), split(i, n)
+void ApplySplit(Schedule* schedule, const Step& step) {
+  std::vector<ir::Expr> factors;
+  TailStrategy tail = TailStrategy::kLoop;
+  for (size_t i = 1; i < step.args.size(); ++i) {
+    const std::string& arg = step.args[i];
+    size_t equal = arg.find('=');
+    if (i + 1 == step.args.size() && equal != std::string::npos &&
+        Trimmed(arg.substr(0, equal)) == "tail") {
+      tail = TailNamed(Trimmed(arg.substr(equal + 1)));
+      continue;
+    }
+    bool is_number = arg.find_first_not_of("-0123456789") == std::string::npos;
+    factors.push_back(is_number ? ir::Expr(Number(arg))
+                                : SizeParser(arg).Parse(schedule->function()));
+  }
+  schedule->Split(step.args[0], SplitFactors(std::move(factors)), step.results, tail);
 }
 
 void ApplyPipeline(Schedule* schedule, const Step& step) {
@@ -118,8 +173,7 @@ const std::map<std::string, Primitive>& Primitives() {
       {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
       {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], t.args[1]); }}},
       {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
-      {"split",
-       {2, kAny, kAny, [](S s, T t) { s->Split(t.args[0], Numbers(t.args, 1), t.results); }}},
+      {"split", {2, kAny, kAny, ApplySplit}},
       {"storage_align",
        {3, 4, 0,
         [](S s, T t) {

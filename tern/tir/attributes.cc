@@ -84,6 +84,13 @@ const std::vector<KnownAttr>& KnownAttrs() {
       {kLoop, pipeline::kStages, Integers()},
       {kLoop, attr::kLanes, Integer()},
       {kLoop, attr::kReassociate, Flag()},
+      {kLoop,
+       attr::kTail,
+       {"\"guard\" or \"mask\"",
+        [](const ffi::Any& value) {
+          auto text = value.TryAs<std::string>();
+          return text == attr::kGuardTail || text == attr::kMaskTail;
+        }}},
       {kBlock, attr::kInitializedIfEmpty, Flag(), true},
   };
   return known;

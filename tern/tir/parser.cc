@@ -737,12 +737,12 @@ class Parser : public ExprParser {
   Stmt ParseStore() {
     Token name = Next();
     Buffer buffer = LookupBuffer(name);
-    std::vector<Expr> indices = ParseIndices();
+    Place place = ParsePlace();
     Expect("=");
     Value value = ParseExpr();
     return Located(name.span, [&] {
-      Convert(&value, ir::AccessType(buffer, indices));
-      return BufferStoreNode::Make(buffer, indices, value.expr, name.span);
+      Convert(&value, ir::AccessType(buffer, place.indices));
+      return BufferStoreNode::Make(buffer, place.indices, value.expr, name.span, place.predicate);
     });
   }
 

@@ -294,6 +294,7 @@ class ProgramGenerator {
       if (!unrolls && random_.OneIn(6)) {
         kind = ForKind::kVectorized;
         annotations["lanes"] = random_.Between(2, 4);
+        if (random_.OneIn(2)) annotations["tail"] = std::string("mask");
       }
       return ForNode::Make(var, ir::IntImmNode::Make(dtype, first), extent, kind, make_body(), "",
                            {}, annotations);
@@ -414,6 +415,9 @@ class ProgramGenerator {
           Var var = NewVar("y", value.expr.dtype());
           stmts.push_back(
               LetStmtNode::Make(var, value.expr, BufferStoreNode::Make(array, {places}, var)));
+        } else if (random_.OneIn(3)) {
+          auto [index, predicate] = vectors.PlacesWithMask(lanes);
+          stmts.push_back(BufferStoreNode::Make(array, {index}, value.expr, {}, predicate));
         } else {
           stmts.push_back(BufferStoreNode::Make(array, {places}, value.expr));
         }

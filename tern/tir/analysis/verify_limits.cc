@@ -138,15 +138,20 @@ class LimitVerifier : public StmtVisitor {
   void Visit(const Expr& expr) override {
     if (!CheckVector(expr, expr.span())) return;
     const auto* load = expr.As<ir::BufferLoadNode>();
-    load ? VisitIndices(load->indices) : StmtVisitor::Visit(expr);
+    if (!load) return StmtVisitor::Visit(expr);
+    VisitIndices(load->indices);
+    if (load->predicate) Visit(load->predicate);
   }
   void VisitNode(const BufferStoreNode* node) override {
     if (IsVectorMove(node, kind_.move_bytes)) return;
     if (IsMatrixStore(node)) return VisitNode(node->value.As<ir::CallNode>());
     if (!node->value.dtype().is_scalar() &&
-        !CheckVector(ir::BufferLoadNode::Make(node->buffer, node->indices), node->span))
+        !CheckVector(
+            ir::BufferLoadNode::Make(node->buffer, node->indices, node->span, node->predicate),
+            node->span))
       return;
     VisitIndices(node->indices);
+    if (node->predicate) Visit(node->predicate);
     Visit(node->value);
   }
   // A ramp of neighbours is part of the access.
@@ -160,7 +165,7 @@ class LimitVerifier : public StmtVisitor {
   // False, and one report for a statement, where the target does not take the vector.
   bool CheckVector(const Expr& expr, const Span& span) {
     if (expr.dtype().is_scalar() || expr.dtype().is_void()) return true;
-    if (kind_.vectors && (!kind_.takes_vector || kind_.takes_vector(expr))) return true;
+    if (target::TakesVector(kind_, expr)) return true;
     Report(span, what_ + " computes with " + expr.dtype().str() + ", but " + kind_.name +
                      (kind_.vectors ? " has no code for that here" : " has no vectors") +
                      "; write scalars, or a vectorized loop, which runs one element at a time "

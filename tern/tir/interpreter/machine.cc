@@ -429,7 +429,7 @@ void Machine::Run(const Stmt& stmt) {
 
 void Machine::RunNode(const BufferStoreNode* node) {
   Value value = Eval(node->value);
-  ForEachLane({node->buffer, node->indices, node->span, true},
+  ForEachLane({node->buffer, node->indices, node->span, true, node->predicate},
               [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, value[lane]); });
 }
 

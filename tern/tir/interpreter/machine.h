@@ -88,8 +88,9 @@ class Machine {
     const std::vector<Expr>& indices;
     const Span& span;
     bool is_write;
+    Expr predicate = {};  // null: all lanes are on
   };
-  // Calls `visit` with every lane and its address.
+  // Calls `visit` with every lane that is on, and its address.
   template <class F>
   void ForEachLane(const AccessSite& site, F&& visit);
   const View& FindView(const AccessSite& site) const;

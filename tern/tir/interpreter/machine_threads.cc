@@ -197,6 +197,7 @@ void Machine::RunTogether(const Stmt& stmt, const Group& group) {
 void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
   Exchange(node->value, group);
   Exchange(node->indices, group);
+  if (node->predicate) Exchange(node->predicate, group);
   std::vector<Value> values;
   for (Thread* thread : group) {
     Enter(thread);
@@ -205,9 +206,9 @@ void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
   ++warp_epoch_;
   for (size_t i = 0; i < group.size(); ++i) {
     Enter(group[i]);
-    ForEachLane({node->buffer, node->indices, node->span, true}, [&](int lane, char* memory) {
-      StoreLane(node->buffer->dtype, memory, values[i][lane]);
-    });
+    ForEachLane(
+        {node->buffer, node->indices, node->span, true, node->predicate},
+        [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, values[i][lane]); });
   }
 }
 

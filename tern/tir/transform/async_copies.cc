@@ -18,7 +18,8 @@ class CopyMarker : public StmtMutator {
   using StmtMutator::MutateNode;
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     const auto* load = node->value.As<ir::BufferLoadNode>();
-    if (!load || !IsSharedScope(node->buffer->scope) || load->buffer->scope != "global")
+    if (!load || load->predicate.get() || node->predicate.get() ||
+        !IsSharedScope(node->buffer->scope) || load->buffer->scope != "global")
       return self;
     filled.push_back(node->buffer);
     Expr copy =

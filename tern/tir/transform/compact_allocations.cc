@@ -137,12 +137,13 @@ class Compacter : public AnalyzedMutator {
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (!StartsOf(node->buffer)) return MutateChildren(node, self);
     return ir::BufferLoadNode::Make(MutateUse(node->buffer),
-                                    MovedIndices(node->buffer, node->indices), node->span);
+                                    MovedIndices(node->buffer, node->indices), node->span,
+                                    MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (!StartsOf(node->buffer)) return MutateChildren(node, self);
     return BufferStoreNode::Make(MutateUse(node->buffer), MovedIndices(node->buffer, node->indices),
-                                 Mutate(node->value), node->span);
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BlockNode* node, const Stmt&) override {
     for (const BlockIter& iter : node->iters)

@@ -198,7 +198,8 @@ class KernelWalker : public StmtMutator {
     std::vector<Expr> indices;
     for (const Expr& index : node->indices) indices.push_back(Mutate(index));
     NoteElement(node->buffer, indices, false, node->span, &reads_);
-    Expr load = ir::BufferLoadNode::Make(node->buffer, indices);
+    Expr load =
+        ir::BufferLoadNode::Make(node->buffer, indices, {}, MutateOptional(node->predicate));
     if (Expr known = loads_.Find(load)) return known;
     const VarNode* memory = RootOf(node->buffer->data.node());
     if (written_ && !written_->count(memory)) return load;  // the same at any time
@@ -396,12 +397,14 @@ class KernelWalker : public StmtMutator {
     Accesses reads = value.reads, writes;
     std::vector<Expr> indices;
     bool is_private = divergent_ || terms_.IsPrivate(value.value);
-    for (const Expr& index : node->indices) {
-      Evaluated evaluated = Evaluate(index);
+    auto evaluate = [&](const Expr& part) {
+      Evaluated evaluated = Evaluate(part);
       is_private |= terms_.IsPrivate(evaluated.value);
-      indices.push_back(evaluated.value);
       for (ThreadAccess& read : evaluated.reads) reads.push_back(std::move(read));
-    }
+      return evaluated.value;
+    };
+    for (const Expr& index : node->indices) indices.push_back(evaluate(index));
+    if (node->predicate) evaluate(node->predicate);
     NoteElement(node->buffer, indices, true, node->span, &writes);
 
     Accesses all = reads;
@@ -432,8 +435,10 @@ class KernelWalker : public StmtMutator {
     Expr value = bind("value", node->value);
     std::vector<Expr> indices;
     for (const Expr& index : node->indices) indices.push_back(bind("index", index));
+    Expr predicate = node->predicate ? bind("predicate", node->predicate) : Expr();
     Stmt stmt = SeqNode::Make(
-        {barrier, BufferStoreNode::Make(node->buffer, indices, value, node->span)}, node->span);
+        {barrier, BufferStoreNode::Make(node->buffer, indices, value, node->span, predicate)},
+        node->span);
     for (size_t i = lets.size(); i-- > 0;)
       stmt = LetStmtNode::Make(lets[i].first, lets[i].second, stmt, node->span);
     return stmt;

@@ -111,7 +111,8 @@ class StorageLegalizer : public StmtMutator {
     if (!IsIllegal(node->dtype)) return MutateChildren(node, self);
     std::vector<Expr> indices;
     for (const Expr& index : node->indices) indices.push_back(Mutate(index));
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), indices, node->span);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), indices, node->span,
+                                    MutateOptional(node->predicate));
   }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
     if (node->name == intrinsic::kReinterpret) {

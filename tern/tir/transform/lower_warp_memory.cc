@@ -329,7 +329,8 @@ class KernelLowerer : public StmtMutator {
     const auto& [local, layout, own_dimension] = it->second;
     if (own_dimension)
       return BufferStoreNode::Make(local, it->second.Without(Mutated(node->indices)),
-                                   Mutate(node->value), node->span);
+                                   Mutate(node->value), node->span,
+                                   MutateOptional(node->predicate));
     Expr slot = Slot(layout, MutatedElement(node->buffer, node->indices));
     return BufferStoreNode::Make(local, {slot}, Mutate(node->value), node->span);
   }
@@ -338,8 +339,8 @@ class KernelLowerer : public StmtMutator {
     if (it == lowered_.end()) return MutateChildren(node, self);
     const auto& [local, layout, own_dimension] = it->second;
     if (own_dimension)
-      return ir::BufferLoadNode::Make(local, it->second.Without(Mutated(node->indices)),
-                                      node->span);
+      return ir::BufferLoadNode::Make(local, it->second.Without(Mutated(node->indices)), node->span,
+                                      MutateOptional(node->predicate));
     Expr element = MutatedElement(node->buffer, node->indices);
     if (!node->dtype.is_scalar()) Refuse(node->span, node->buffer, "it is read by scalars only");
     Expr slot = Slot(layout, element);

@@ -110,12 +110,12 @@ class VersionSelector : public StmtMutator {
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
     return ir::BufferLoadNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
-                                    node->span);
+                                    node->span, MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
     return BufferStoreNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
-                                 Mutate(node->value), node->span);
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
   }
   // What a block says that it touches of a version is for that version too.
   Stmt MutateNode(const BlockNode* node, const Stmt&) override {
