@@ -230,7 +230,7 @@ Expr CallNode::Make(std::string name, std::vector<Expr> args, DataType dtype, Sp
 }
 
 Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shape,
-                        std::vector<Expr> strides, std::string scope, Var data, Span span) {
+                        std::vector<Expr> strides, StorageScope scope, Var data, Span span) {
   TERN_ICHECK(strides.empty() || strides.size() == shape.size()) << name;
   auto node = ffi::Make<BufferNode>();
   node->data = data ? std::move(data) : Var(name, DataType::Handle(), span);
@@ -238,7 +238,7 @@ Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shap
   node->dtype = dtype;
   node->shape = std::move(shape);
   node->strides = std::move(strides);
-  node->scope = std::move(scope);
+  node->scope = scope;
   node->span = std::move(span);
   return Buffer(node.get());
 }

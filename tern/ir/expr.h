@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tern/ir/node.h"
+#include "tern/ir/storage_scope.h"
 
 namespace tern::ir {
 
@@ -182,12 +183,12 @@ struct BufferNode : ffi::Object {
   std::vector<Expr> strides;  // empty: compact, row major
   Expr offset;                // of the first element from the address, in elements; null: 0
   int64_t alignment = 0;      // of the first element, in bytes; 0: that of the dtype
-  std::string scope;          // one of tern/tir/storage_scope.h
+  StorageScope scope = StorageScope::kGlobal;
   Span span;
 
   static Buffer Make(std::string name, DataType dtype, std::vector<Expr> shape,
-                     std::vector<Expr> strides = {}, std::string scope = "global", Var data = {},
-                     Span span = {});
+                     std::vector<Expr> strides = {}, StorageScope scope = StorageScope::kGlobal,
+                     Var data = {}, Span span = {});
 };
 
 // The type of an access with these indices; throws TypeError where they do not fit the buffer.

@@ -9,7 +9,6 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::schedule {
 

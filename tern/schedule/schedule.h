@@ -116,13 +116,13 @@ class Schedule {
   // The block reads a copy of what it reads of a buffer. The name is that of the copy, and of the
   // block that makes it: the one given, or buffer_scope.
   std::string CacheRead(const std::string& block, const std::string& buffer,
-                        const std::string& scope, std::string name = "");
+                        tir::StorageScope scope, std::string name = "");
   // The block writes a buffer of its own, which is copied afterwards.
   std::string CacheWrite(const std::string& block, const std::string& buffer,
-                         const std::string& scope, std::string name = "");
+                         tir::StorageScope scope, std::string name = "");
   // A block reads the copy that cache_read made for another one before it.
   void ReuseCache(const std::string& block, const std::string& copy);
-  void SetScope(const std::string& buffer, const std::string& scope);
+  void SetScope(const std::string& buffer, tir::StorageScope scope);
   // The stride of a dimension, in elements, is `offset` more than a multiple of `factor`.
   void StorageAlign(const std::string& buffer, int64_t dimension, int64_t factor,
                     int64_t offset = 0);
@@ -230,7 +230,7 @@ class Schedule {
   Moved Recompute(const Nest& nest, const std::map<const tir::VarNode*, tir::Range>& boxes,
                   const arith::Analyzer& analyzer, const Names& names) const;
   // What cache_read and cache_write do.
-  std::string Cache(const std::string& block, const std::string& buffer, const std::string& scope,
+  std::string Cache(const std::string& block, const std::string& buffer, tir::StorageScope scope,
                     std::string name, bool writes);
   // That a block which reads its result begins with its init.
   void CheckStartsWithInit(const Nest& nest, const tir::Buffer& buffer) const;

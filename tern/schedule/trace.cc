@@ -84,6 +84,12 @@ class SizeParser : public tir::ExprParser {
   }
 };
 
+tir::StorageScope ScopeNamed(const std::string& name) {
+  std::optional<tir::StorageScope> scope = ir::FindStorageScope(name);
+  if (!scope) Refuse(ir::NoStorageScope(name));
+  return *scope;
+}
+
 TailStrategy TailNamed(const std::string& name) {
   using enum TailStrategy;
   std::vector<std::string> names;
@@ -141,10 +147,14 @@ const std::map<std::string, Primitive>& Primitives() {
       {"blockize", {1, 1, 1, [](S s, T t) { s->Blockize(t.args[0], First(t.results)); }}},
       {"cache_read",
        {3, 3, 1,
-        [](S s, T t) { s->CacheRead(t.args[0], t.args[1], t.args[2], First(t.results)); }}},
+        [](S s, T t) {
+          s->CacheRead(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+        }}},
       {"cache_write",
        {3, 3, 1,
-        [](S s, T t) { s->CacheWrite(t.args[0], t.args[1], t.args[2], First(t.results)); }}},
+        [](S s, T t) {
+          s->CacheWrite(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+        }}},
       {"compute_at", {2, 2, kAny, [](S s, T t) { s->ComputeAt(t.args[0], t.args[1], t.results); }}},
       {"decompose_reduction",
        {2, 2, 1, [](S s, T t) { s->DecomposeReduction(t.args[0], t.args[1], First(t.results)); }}},
@@ -171,7 +181,7 @@ const std::map<std::string, Primitive>& Primitives() {
        {2, 2, kAny, [](S s, T t) { s->ReverseComputeAt(t.args[0], t.args[1], t.results); }}},
       {"reverse_compute_inline", {1, 1, 0, [](S s, T t) { s->ReverseComputeInline(t.args[0]); }}},
       {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
-      {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], t.args[1]); }}},
+      {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], ScopeNamed(t.args[1])); }}},
       {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
       {"split", {2, kAny, kAny, ApplySplit}},
       {"storage_align",

@@ -86,7 +86,8 @@ struct TargetKind {
   // without a namespace are everyone's.
   std::vector<std::string> intrinsic_namespaces;
   // The scopes of the memory that its functions may allocate.
-  std::vector<std::string> scopes = {"global", "local", "shared"};
+  std::vector<ir::StorageScope> scopes = {ir::StorageScope::kGlobal, ir::StorageScope::kLocal,
+                                          ir::StorageScope::kShared};
   // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.
   // An attribute "warp_size" of the target has precedence.
   int64_t warp_size = 0;

@@ -65,7 +65,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
        {"\"packed\", \"plain\", \"kernel\" or \"parallel\"",
         [](const ffi::Any& value) {
           auto text = value.TryAs<std::string>();
-          return text == "packed" || text == "plain" || text == "kernel" || text == "parallel";
+          return text && FindCallingConvention(*text);
         }},
        true},
       {kFunction, attr::kDeviceType, Integer(), true},

@@ -185,7 +185,8 @@ class Printer {
     if (!buffer->strides.empty()) text += " strides(" + List(buffer->strides) + ")";
     if (buffer->offset) text += " offset(" + List({buffer->offset}) + ")";
     if (buffer->alignment) text += " align(" + std::to_string(buffer->alignment) + ")";
-    if (buffer->scope != "global") text += " in " + buffer->scope;
+    if (buffer->scope != StorageScope::kGlobal)
+      text += std::string(" in ") + StorageScopeName(buffer->scope);
     return text;
   }
 

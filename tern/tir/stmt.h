@@ -18,7 +18,9 @@ using ir::BufferDef;
 using ir::BufferNode;
 using ir::Expr;
 using ir::NodeKind;
+using ir::ScopeOwner;
 using ir::Span;
+using ir::StorageScope;
 using ir::Var;
 using ir::VarNode;
 

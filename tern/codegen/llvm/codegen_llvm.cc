@@ -306,7 +306,7 @@ void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
   const tir::Buffer& buffer = node->buffer;
   std::optional<int64_t> size =
       buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
-  if (buffer->scope == "local" && size) {
+  if (buffer->scope == ir::StorageScope::kLocal && size) {
     llvm::AllocaInst* memory =
         FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),
                     buffer->name);

@@ -13,7 +13,6 @@
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -24,7 +23,7 @@ class LimitVerifier : public StmtVisitor {
   LimitVerifier(const PrimFunc& function, const target::Target& target,
                 ir::Diagnostics* diagnostics)
       : function_(function), target_(target), kind_(*target->kind), diagnostics_(diagnostics) {
-    is_kernel_ = CallingConventionOf(function) == "kernel";
+    is_kernel_ = CallingConventionOf(function) == CallingConvention::kKernel;
     what_ = (is_kernel_ ? "kernel " : "function ") + function->name;
   }
 
@@ -78,8 +77,9 @@ class LimitVerifier : public StmtVisitor {
   void VisitNode(const AllocateNode* node) override {
     const Buffer& buffer = node->buffer;
     if (std::find(kind_.scopes.begin(), kind_.scopes.end(), buffer->scope) == kind_.scopes.end())
-      Report(node->span, what_ + " allocates " + buffer->name + " in " + buffer->scope + ", but " +
-                             kind_.name + " has memory of scope " + ffi::Join(kind_.scopes) +
+      Report(node->span, what_ + " allocates " + buffer->name + " in " +
+                             StorageScopeName(buffer->scope) + ", but " + kind_.name +
+                             " has memory of scope " + ir::StorageScopeNames(kind_.scopes) +
                              " only");
     if (IsSharedScope(buffer->scope)) shared_bytes_ = Plus(shared_bytes_, BytesOf(buffer));
     // What a thread has at once; one report, at what is too much.

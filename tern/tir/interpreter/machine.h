@@ -19,7 +19,6 @@
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::tir {
 

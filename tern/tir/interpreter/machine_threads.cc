@@ -7,7 +7,6 @@
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -246,7 +245,7 @@ void Machine::RunNodeTogether(const EvaluateNode* node, const Group& group) {
   if (group.size() != block_->size()) ReportDivergence(node, "barrier", group, *block_, "");
   const auto* call = node->value.As<ir::CallNode>();
   ++shared_epoch_;
-  if (call->args[0].As<ir::StringImmNode>()->value == "global") ++global_epoch_;
+  if (BarrierKindOf(call) == BarrierKind::kGlobal) ++global_epoch_;
 }
 
 void Machine::RunNodeTogether(const SeqNode* node, const Group& group) {

@@ -7,7 +7,6 @@
 #include "tern/arith/linear_sum.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::tir {
 namespace {
@@ -71,7 +70,7 @@ class Compacter : public AnalyzedMutator {
   std::vector<Range> Accessed(const AllocateNode* node) const {
     const Buffer& buffer = node->buffer;
     if (!buffer->strides.empty() || buffer->shape.empty()) return {};
-    ScopeOwner owner = FindStorageScope(buffer->scope)->owner;
+    ScopeOwner owner = OwnerOf(buffer->scope);
     bool is_shared = launch_ && owner == ScopeOwner::kBlock;
     if (launch_ && !is_shared && owner != ScopeOwner::kThread) return {};
     // Threads that share memory must agree on where it starts: on nothing but what all of them see.

@@ -207,8 +207,8 @@ class Distributor {
       return body;
     }
     Buffer kept = ir::BufferNode::Make(node->var.name(), node->var.dtype(),
-                                       {Expanded(Scalar(node->var.dtype()))->shape[0]}, {}, "local",
-                                       {}, node->span);
+                                       {Expanded(Scalar(node->var.dtype()))->shape[0]}, {},
+                                       StorageScope::kLocal, {}, node->span);
     Stmt keep = Loop(BufferStoreNode::Make(kept, {Position()}, node->value, node->span));
     kept_[node->var.node()] = kept;
     return AllocateNode::Make(kept, SeqNode::Make({keep, Distribute(node->body)}, node->span),

@@ -10,7 +10,6 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/thread_access.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -327,11 +326,8 @@ class KernelWalker : public StmtMutator {
     if (barred_ || !needs.any()) return {};
     effects->shared.AddBarrier();
     if (needs.global) effects->global.AddBarrier();
-    return EvaluateNode::Make(
-        ir::CallNode::Make(intrinsic::kBarrier,
-                           {ir::StringImmNode::Make(needs.global ? "global" : "shared")},
-                           DataType::Void(), span),
-        span);
+    BarrierKind kind = needs.global ? BarrierKind::kGlobal : BarrierKind::kShared;
+    return EvaluateNode::Make(MakeBarrier(kind, span), span);
   }
   Stmt WithBarrier(const Needs& needs, const Stmt& stmt) {
     Stmt barrier = Barrier(needs, stmt.span(), effects_);
@@ -512,7 +508,7 @@ class KernelWalker : public StmtMutator {
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
     if (IsBarrier(node->value)) {
       effects_->shared.AddBarrier();
-      if (node->value.As<ir::CallNode>()->args[0].As<ir::StringImmNode>()->value == "global")
+      if (BarrierKindOf(node->value.As<ir::CallNode>()) == BarrierKind::kGlobal)
         effects_->global.AddBarrier();
       return self;
     }
@@ -756,7 +752,7 @@ class KernelWalker : public StmtMutator {
   std::unordered_map<const VarNode*, Expr> values_;  // of variables that the kernel defines
   KnownLoads loads_;
   std::unordered_map<const VarNode*, const VarNode*> roots_;  // pointers into other memory
-  std::unordered_map<const VarNode*, std::string> scopes_;    // of the kernel's allocations
+  std::unordered_map<const VarNode*, StorageScope> scopes_;   // of the kernel's allocations
   std::unordered_map<const BufferNode*, Buffer> views_;
   std::optional<std::string> barred_;  // why no barrier can stand here
   bool divergent_ = false;             // not all threads may come here

@@ -19,8 +19,9 @@ class StorageLegalizer : public StmtMutator {
   explicit StorageLegalizer(target::Target target) : target_(std::move(target)) {}
 
   PrimFunc Run(const PrimFunc& function) {
-    std::string convention = CallingConventionOf(function);
-    bool takes_pointers = convention == "kernel" || convention == "plain";
+    CallingConvention convention = CallingConventionOf(function);
+    bool takes_pointers =
+        convention == CallingConvention::kKernel || convention == CallingConvention::kPlain;
     std::vector<Param> params;
     std::vector<std::pair<Var, Expr>> lets;
     std::vector<Buffer> views;

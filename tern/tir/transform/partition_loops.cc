@@ -12,7 +12,6 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {

@@ -11,7 +11,6 @@
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/async_copies.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/place_allocations.h"

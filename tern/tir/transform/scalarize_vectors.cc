@@ -147,7 +147,8 @@ class Scalarizer : public StmtMutator {
   // An array of the lanes of `value`, and the statement that fills it.
   std::pair<Buffer, Stmt> Spill(const std::string& name, const Expr& value, const Span& span) {
     int lanes = value.dtype().lanes();
-    Buffer array = BufferNode::Make(name, value.dtype().element(), {lanes}, {}, "local", {}, span);
+    Buffer array = BufferNode::Make(name, value.dtype().element(), {lanes}, {},
+                                    StorageScope::kLocal, {}, span);
     Stmt fill = ForEachLane(lanes, !HasShuffle(value), span, [&](const Expr& lane) {
       return BufferStoreNode::Make(array, {lane}, Lane(value, lane), span);
     });

@@ -9,7 +9,6 @@
 #include "tern/runtime/tensor.h"
 #include "tern/tir/function.h"
 #include "tern/tir/interpreter/interpreter.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::backend::rocm::test {
@@ -75,7 +74,7 @@ void CheckExtents(const tir::PrimFunc& function, const Launch& launch, const Num
       VisitChildren(node);
     }
     void VisitNode(const tir::AllocateNode* node) override {
-      if (node->buffer->scope == tir::kDynamicShared)
+      if (node->buffer->scope == ir::StorageScope::kSharedDynamic)
         dynamic = numbers.Of(node->buffer->shape[0]) * node->buffer->dtype.bytes();
       VisitChildren(node);
     }
