@@ -44,11 +44,15 @@ class RegionFinder : public StmtVisitor {
       return;
     }
     AccessRegion region{buffer, {}, !conditional_ && !predicate};
+    if (predicate) {
+      // Lanes that are off may be outside of the buffer, in any dimension where all of them are.
+      for (const Expr& extent : buffer->shape)
+        region.ranges.push_back({Expr(0), outside_.Simplify(ToInt64(extent))});
+      return JoinRegion(region, outside_, regions);
+    }
     std::vector<const VarNode*> vars;
     for (size_t d = 0; d < indices.size(); ++d)
       region.ranges.push_back(RangeOf(buffer, d, indices[d], &vars, &region.exact));
-    // The lanes that are off may be outside of the buffer.
-    if (predicate) region.ranges.back() = {Expr(0), outside_.Simplify(buffer->shape.back())};
     std::sort(vars.begin(), vars.end());
     // A variable in two places makes a diagonal.
     region.exact = region.exact && std::adjacent_find(vars.begin(), vars.end()) == vars.end();
