@@ -142,13 +142,7 @@ class ModelBuilder:
     # ---- files
 
     def weights_sha256(self):
-        """Of all weights, by name."""
-        digest = hashlib.sha256()
-        for name in sorted(self.weights):
-            array = self.weights[name]
-            digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return weights_sha256(self.weights)
 
     def write(self, path):
         """Weights are written one by one: no second copy of all of them is made."""
@@ -172,6 +166,16 @@ class ModelBuilder:
                 file.write(head(name, array))
                 file.write(np.ascontiguousarray(array).tobytes())
             file.write(after)
+
+
+def weights_sha256(weights):
+    """Of arrays by name, in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        array = weights[name]
+        digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def write_npy(path, array):

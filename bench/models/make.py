@@ -7,6 +7,7 @@
 
 Speed on constant weights says little, and results on them hide channels that were mixed up. Weights are He-scaled, and the same bits
 everywhere for one seed: files need not be copied, and the SHA-256 of the weights, which is printed, tells whether they are the same.
+torch_networks.py has the same networks as torch modules.
 """
 import argparse
 import pathlib

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tern/graph/op.h"
+#include "tern/graph/stages.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/visitor.h"
 
@@ -18,66 +19,10 @@ using tir::BufferNode;
 using tir::Stmt;
 using tir::VarNode;
 
-// One block with the loops around it, one for each of its axes.
-struct Stage {
-  const tir::BlockNode* block = nullptr;
-  std::vector<tir::BlockIter> iters;
-  Stmt init, body;
-};
-
 // A load or a store.
 struct Access {
   const BufferNode* buffer = nullptr;
   std::vector<Expr> indices;
-};
-
-// The same access elsewhere. The buffer gets its new shape later, so nothing is checked yet.
-template <class T>
-ffi::Ref<T> WithIndices(const T* access, std::vector<Expr> indices) {
-  auto copy = ffi::Make<T>(*access);
-  copy->indices = std::move(indices);
-  return copy;
-}
-
-// A function of the builder's form: allocations around a row of stages.
-class Stages {
- public:
-  explicit Stages(const tir::PrimFunc& function) { ok_ = Read(function->body); }
-  bool ok() const { return ok_; }
-  std::vector<Stage>& stages() { return stages_; }
-  const std::vector<Buffer>& allocated() const { return allocated_; }
-
- private:
-  bool Read(const Stmt& stmt) {
-    if (const auto* allocate = stmt.As<tir::AllocateNode>()) {
-      allocated_.push_back(allocate->buffer);
-      return Read(allocate->body);
-    }
-    if (const auto* seq = stmt.As<tir::SeqNode>())
-      return std::all_of(seq->stmts.begin(), seq->stmts.end(),
-                         [&](const Stmt& one) { return Read(one); });
-    return ReadStage(stmt);
-  }
-
-  bool ReadStage(Stmt stmt) {
-    std::vector<const VarNode*> loops;
-    while (const auto* loop = stmt.As<tir::ForNode>()) {
-      if (loop->for_kind != tir::ForKind::kSerial || !ir::IsConst(loop->min, 0)) return false;
-      loops.push_back(loop->var.node());
-      stmt = loop->body;
-    }
-    const auto* block = stmt.As<tir::BlockNode>();
-    if (!block || static_cast<bool>(block->predicate) || block->iters.size() != loops.size())
-      return false;
-    for (size_t i = 0; i < loops.size(); ++i)
-      if (block->iters[i].binding.get() != loops[i]) return false;
-    stages_.push_back({block, block->iters, block->init, block->body});
-    return true;
-  }
-
-  bool ok_ = false;
-  std::vector<Stage> stages_;
-  std::vector<Buffer> allocated_;
 };
 
 // Accesses of a stage, and variables that stand elsewhere than as an index.
@@ -123,11 +68,8 @@ using AxisPair = std::pair<const VarNode*, const VarNode*>;
 
 class Collapser {
  public:
-  Collapser(const tir::PrimFunc& function, Stages* stages) : function_(function), stages_(*stages) {
-    for (const tir::Param& param : function->params)
-      if (param.is_tensor()) AddBuffer(param.buffer);
-    for (const Buffer& buffer : stages_.allocated()) AddBuffer(buffer);
-  }
+  explicit Collapser(StagedFunction* staged)
+      : staged_(*staged), stages_(staged->stages), shapes_(staged->shapes) {}
 
   tir::PrimFunc Run() {
     DropUnits();
@@ -138,23 +80,18 @@ class Collapser {
   // Of the parameters, as a caller sees them.
   std::vector<std::vector<Expr>> shapes() const {
     std::vector<std::vector<Expr>> shapes;
-    for (const tir::Param& param : function_->params)
+    for (const tir::Param& param : staged_.function->params)
       shapes.push_back(param.is_tensor() ? shapes_.at(param.buffer.get()) : std::vector<Expr>());
     return shapes;
   }
 
  private:
-  void AddBuffer(const Buffer& buffer) {
-    buffers_.push_back(buffer);
-    shapes_[buffer.get()] = buffer->shape;
-  }
-
   // ---- Extents of 1
 
   // A matmul of one row, or one column, stays a matmul: the rules look for M, N and K.
   void KeepMatmuls() {
     std::vector<std::vector<Access>> accesses;
-    for (const Stage& stage : stages_.stages()) {
+    for (const Stage& stage : stages_) {
       AccessFinder finder;
       finder.Find(stage);
       if (const VarNode* axis = MissingAxis(stage, finder)) kept_axes_.insert(axis);
@@ -211,7 +148,7 @@ class Collapser {
         if (!dropped[i]) kept.push_back(shape[i]);
       shape = std::move(kept);
     }
-    for (Stage& stage : stages_.stages()) DropUnitAxes(&stage);
+    for (Stage& stage : stages_) DropUnitAxes(&stage);
   }
 
   void DropUnitAxes(Stage* stage) {
@@ -273,13 +210,13 @@ class Collapser {
   bool MergeSome() {
     accesses_.clear();
     elsewhere_.clear();
-    for (Stage& stage : stages_.stages()) {
+    for (Stage& stage : stages_) {
       AccessFinder finder;
       finder.Find(stage);
       accesses_.push_back(std::move(finder.accesses));
       elsewhere_.push_back(std::move(finder.elsewhere));
     }
-    for (const Buffer& buffer : buffers_)
+    for (const Buffer& buffer : staged_.buffers)
       for (size_t d = 0; d + 1 < shapes_[buffer.get()].size(); ++d)
         if (TryMerge({buffer.get(), d})) return true;
     return false;
@@ -287,11 +224,11 @@ class Collapser {
 
   bool TryMerge(const DimPair& seed) {
     std::set<DimPair> dims{seed};
-    std::vector<std::set<AxisPair>> axes(stages_.stages().size());
+    std::vector<std::set<AxisPair>> axes(stages_.size());
     // Pairs need others until none is new, or one cannot be.
     for (bool changed = true; changed;) {
       size_t before = CountOf(dims, axes);
-      for (size_t i = 0; i < stages_.stages().size(); ++i)
+      for (size_t i = 0; i < stages_.size(); ++i)
         if (!Close(i, &dims, &axes[i])) return false;
       changed = CountOf(dims, axes) != before;
     }
@@ -335,7 +272,7 @@ class Collapser {
   bool MayPair(size_t stage, const VarNode* a, const VarNode* b, const Expr& first,
                const Expr& second) {
     const tir::BlockIter *x = nullptr, *y = nullptr;
-    for (const tir::BlockIter& iter : stages_.stages()[stage].iters) {
+    for (const tir::BlockIter& iter : stages_[stage].iters) {
       if (iter.var.node() == a) x = &iter;
       if (iter.var.node() == b) y = &iter;
     }
@@ -359,7 +296,7 @@ class Collapser {
 
   void Apply(const std::set<DimPair>& dims, const std::vector<std::set<AxisPair>>& axes) {
     for (size_t i = 0; i < axes.size(); ++i) {
-      Stage& stage = stages_.stages()[i];
+      Stage& stage = stages_[i];
       for (const auto& [a, b] : axes[i]) {
         auto of = [&](const VarNode* var) {
           return std::find_if(stage.iters.begin(), stage.iters.end(),
@@ -432,56 +369,19 @@ class Collapser {
   // ---- The result
 
   tir::PrimFunc Rebuild() {
-    std::map<const BufferNode*, Buffer> replaced;
-    std::vector<tir::Param> params;
-    auto reshaped = [&](const Buffer& old) {
-      auto node = ffi::Make<BufferNode>(*old);
-      node->shape = InFunction(shapes_.at(old.get()));
-      return replaced[old.get()] = Buffer(ffi::Ref<const BufferNode>(node));
-    };
-    for (const tir::Param& param : function_->params)
-      params.push_back(param.is_tensor() ? tir::Param{param.var, reshaped(param.buffer)} : param);
-    std::vector<Buffer> allocated;
-    for (const Buffer& buffer : stages_.allocated()) allocated.push_back(reshaped(buffer));
-    std::vector<Stmt> stmts;
-    for (const Stage& stage : stages_.stages()) stmts.push_back(MakeStage(stage, replaced));
-    Stmt body = tir::SeqNode::Make(std::move(stmts));
-    for (size_t i = allocated.size(); i-- > 0;) body = tir::AllocateNode::Make(allocated[i], body);
-    return tir::PrimFunc::Make(function_->name, std::move(params), body, function_->attrs,
-                               function_->span);
-  }
-
-  Stmt MakeStage(const Stage& stage, const std::map<const BufferNode*, Buffer>& replaced) {
-    class Replacer : public tir::StmtMutator {
-     public:
-      explicit Replacer(const std::map<const BufferNode*, Buffer>& replaced)
-          : replaced_(replaced) {}
-
-     private:
-      Buffer MutateUse(const Buffer& buffer) override {
-        auto it = replaced_.find(buffer.get());
-        return it == replaced_.end() ? buffer : it->second;
-      }
-      const std::map<const BufferNode*, Buffer>& replaced_;
-    };
-    std::vector<tir::BlockIter> iters = stage.iters;
-    std::vector<Var> loops;
-    for (tir::BlockIter& iter : iters) {
-      loops.emplace_back(static_cast<const VarNode*>(iter.binding.get())->name);
-      iter.binding = loops.back();
-      iter.extent = InFunction(iter.extent);
+    StagedFunction result = staged_;
+    for (const Buffer& buffer : result.buffers) {
+      std::vector<Expr>& shape = result.shapes[buffer.get()];
+      shape = InFunction(shape);
     }
-    Stmt stmt =
-        tir::BlockNode::Make(stage.block->name, iters, stage.init, stage.body, stage.block->span);
-    for (size_t i = loops.size(); i-- > 0;)
-      stmt = tir::ForNode::Make(loops[i], 0, iters[i].extent, tir::ForKind::kSerial, stmt);
-    return Replacer(replaced).Mutate(stmt);
+    for (Stage& stage : result.stages)
+      for (tir::BlockIter& iter : stage.iters) iter.extent = InFunction(iter.extent);
+    return result.Rebuild();
   }
 
-  tir::PrimFunc function_;
-  Stages& stages_;
-  std::vector<Buffer> buffers_;
-  std::unordered_map<const BufferNode*, std::vector<Expr>> shapes_;
+  StagedFunction& staged_;
+  std::vector<Stage>& stages_;
+  std::unordered_map<const BufferNode*, std::vector<Expr>>& shapes_;
   std::unordered_map<const BufferNode*, std::vector<bool>> dropped_;
   std::set<DimPair> kept_dims_;  // of extent 1, each by its number
   std::set<const VarNode*> kept_axes_;
@@ -505,17 +405,16 @@ bool IsClosed(const tir::PrimFunc& function) {
 }  // namespace
 
 Collapsed CollapseDims(const tir::PrimFunc& function) {
-  Collapsed same{function, {}};
-  bool compact = true;
-  for (const tir::Param& param : function->params) {
-    same.shapes.push_back(param.is_tensor() ? param.buffer->shape : std::vector<Expr>());
-    compact &= !param.is_tensor() || param.buffer->strides.empty();
+  std::optional<StagedFunction> staged = StagedFunction::Read(function);
+  if (staged) {
+    Collapser collapser(&*staged);
+    Collapsed result{collapser.Run(), collapser.shapes()};
+    if (!collapser.has_new_extents() || IsClosed(result.function)) return result;
   }
-  Stages stages(function);
-  if (!compact || !stages.ok()) return same;
-  Collapser collapser(function, &stages);
-  Collapsed result{collapser.Run(), collapser.shapes()};
-  return collapser.has_new_extents() && !IsClosed(result.function) ? same : result;
+  Collapsed same{function, {}};
+  for (const tir::Param& param : function->params)
+    same.shapes.push_back(param.is_tensor() ? param.buffer->shape : std::vector<Expr>());
+  return same;
 }
 
 }  // namespace tern::graph

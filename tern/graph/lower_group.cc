@@ -6,6 +6,7 @@
 
 #include "tern/graph/builder.h"
 #include "tern/graph/collapse_dims.h"
+#include "tern/graph/split_dims.h"
 
 namespace tern::graph {
 namespace {
@@ -33,7 +34,8 @@ class GroupLowering {
     ir::Attrs attrs;
     if (options_.reassociate) attrs[tir::attr::kReassociate] = ffi::Any(true);
     if (!constants.empty()) attrs["constants"] = ffi::Any(ffi::MakeArray(std::move(constants)));
-    Collapsed collapsed = CollapseDims(tir::MakeFunction("kernel", params, std::move(attrs)));
+    Collapsed collapsed =
+        CollapseDims(SplitDims(tir::MakeFunction("kernel", params, std::move(attrs))));
     result.function = collapsed.function;
     result.shapes = std::move(collapsed.shapes);
     return result;

@@ -128,6 +128,8 @@ std::vector<int64_t> IntsOr(const Call& c, const char* name, size_t count, int64
   return ints;
 }
 
+constexpr const char* kWindowShape = "the input is [batch, channels, spatial...]";
+
 Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode) {
   size_t dims = kernel.size();
   Windows w{kernel, IntsOr(c, "strides", dims, 1), IntsOr(c, "dilations", dims, 1), {}, {}, {}};
@@ -244,7 +246,7 @@ Tensors Conv(Call& c) {
 
 Tensors MaxPool(Call& c) {
   const Tensor& x = c.tensor(0);
-  TERN_CHECK(x.rank() >= 3) << "the input is [batch, channels, spatial...]";
+  TERN_CHECK(x.rank() >= 3) << kWindowShape;
   Windows w = WindowsOf(c, IntsOr(c, "kernel_shape", x.rank() - 2, 1), c.Flag("ceil_mode"));
   Exprs shape{x.shape()[0], x.shape()[1]};
   shape.insert(shape.end(), w.out.begin(), w.out.end());
@@ -259,7 +261,7 @@ Tensors MaxPool(Call& c) {
 
 Tensors AveragePool(Call& c) {
   const Tensor& x = c.tensor(0);
-  TERN_CHECK(x.rank() >= 3) << "the input is [batch, channels, spatial...]";
+  TERN_CHECK(x.rank() >= 3) << kWindowShape;
   Windows w = WindowsOf(c, IntsOr(c, "kernel_shape", x.rank() - 2, 1), c.Flag("ceil_mode"));
   std::vector<int64_t> pads = IntsOr(c, "pads", 2 * w.size(), 0);
   bool count_padding = c.Flag("count_include_pad");
@@ -294,6 +296,7 @@ Tensors AveragePool(Call& c) {
 
 Tensors GlobalPool(const Call& c, bool average) {
   const Tensor& x = c.tensor(0);
+  TERN_CHECK(x.rank() >= 3) << kWindowShape;
   Exprs shape{x.shape()[0], x.shape()[1]};
   shape.resize(x.rank(), Expr(1));
   Tensor pooled = Compute(average ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {
@@ -360,6 +363,15 @@ Tensors Softmax(const Call& c, bool logarithm) {
   })};
 }
 
+// An input can be broadcast to a shape as it is.
+void RequireBroadcast(const Call& c, size_t input, const Exprs& shape) {
+  Exprs both = c.BroadcastShapes({c.shape(input), shape});
+  TERN_CHECK(both.size() == shape.size()) << "a shape of " << graph::ShapeText(c.shape(input))
+                                          << " cannot be broadcast to " << graph::ShapeText(shape);
+  for (size_t i = 0; i < shape.size(); ++i)
+    c.RequireEqual(both[i], shape[i], "axis " + std::to_string(i) + " of the input and of both");
+}
+
 // Rows are the axes before `axis`.
 Tensors LayerNorm(Call& c) {
   const Tensor& x = c.tensor(0);
@@ -384,6 +396,8 @@ Tensors LayerNorm(Call& c) {
     return d * d;
   });
   double epsilon = c.Float("epsilon");
+  for (size_t i = 1; i < 3; ++i)
+    if (c.has(i)) RequireBroadcast(c, i, x.shape());
   return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
     Exprs at = Indices(axes), row(at.begin(), at.begin() + static_cast<int64_t>(axis));
     Expr variance = squares.At(row) / count + tir::Const(x.dtype(), epsilon);
@@ -397,7 +411,12 @@ Tensors LayerNorm(Call& c) {
 Tensors BatchNorm(Call& c) {
   const Tensor& x = c.tensor(0);
   double epsilon = c.Float("epsilon");
-  Exprs channels{c.shape(1)[0]};
+  TERN_CHECK(x.rank() > 0) << "the input is [batch, channels, ...]";
+  Exprs channels{x.rank() > 1 ? x.shape()[1] : Expr(1)};
+  for (size_t i = 1; i < 5; ++i) {
+    TERN_CHECK(c.rank(i) == 1) << "scale, bias, mean and variance are one number for each channel";
+    c.RequireEqual(c.shape(i)[0], channels[0], "the number of channels");
+  }
   Tensor factor = Compute(c.name("factor"), channels, [&](Var i) {
     Expr variance = c.tensor(4)(i) + tir::Const(c.dtype(4), epsilon);
     return c.tensor(1)(i) / tir::Call("sqrt", {variance});
@@ -415,6 +434,9 @@ Tensors LocalResponseNorm(Call& c) {
   const Tensor& x = c.tensor(0);
   int64_t size = c.Int("size"), before = (size - 1) / 2;
   double alpha = c.Float("alpha"), beta = c.Float("beta"), bias = c.Float("bias");
+  TERN_CHECK(x.rank() >= 2 && size > 0)
+      << "the input is [batch, channels, ...], and size is positive; they are "
+      << graph::ShapeText(x.shape()) << " and " << size;
   Tensor squares = Compute(c.name("squares"), x.shape(), [&](const Vars& axes) {
     ReduceAxis k("k", size);
     Exprs at = Indices(axes);
@@ -427,7 +449,11 @@ Tensors LocalResponseNorm(Call& c) {
     auto number = [&](double value) { return tir::Const(x.dtype(), value); };
     Expr base =
         number(bias) + number(alpha / static_cast<double>(size)) * squares.At(Indices(axes));
-    return x.At(Indices(axes)) / tir::Call("pow", {base, number(beta)});
+    // The usual exponent, by instructions that are cheaper than a power.
+    Expr root = tir::Call("sqrt", {base});
+    Expr power =
+        beta == 0.75 ? root * tir::Call("sqrt", {root}) : tir::Call("pow", {base, number(beta)});
+    return x.At(Indices(axes)) / power;
   })};
 }
 

@@ -44,11 +44,12 @@ struct BodyScan : StmtVisitor {
   void VisitNode(const AssertNode*) override { others = true; }
   void VisitNode(const BlockNode*) override { others = true; }
   void VisitNode(const IfThenElseNode* node) override {
-    conditional = true;
+    branches = true;
     VisitChildren(node);
   }
   void VisitNode(const ir::SelectNode* node) override {
-    conditional |= ReadsMemory(node->true_value) || ReadsMemory(node->false_value);
+    if (ReadsMemory(node->true_value) || ReadsMemory(node->false_value))
+      conditions.push_back(node->condition);
     VisitChildren(node);
   }
   void VisitNode(const ir::CallNode* node) override {
@@ -61,7 +62,8 @@ struct BodyScan : StmtVisitor {
   }
   using StmtVisitor::Visit;
   int lets = 0;
-  bool others = false, conditional = false;
+  bool others = false, branches = false;
+  std::vector<Expr> conditions;  // of accesses in selects
   int64_t operations = 0;
 };
 
@@ -88,9 +90,10 @@ class Describer {
     BodyScan scan;
     scan.Visit(block_->body);
     info_.operations = scan.operations;
-    info_.conditional = scan.conditional;
+    info_.conditional = scan.branches || !scan.conditions.empty();
     bool followed = scan.lets <= kMaxLets;
     body_ = followed ? LetInliner().Mutate(block_->body) : block_->body;
+    FindDecidingAxes(scan, followed);
     for (bool stores : {true, false})
       for (const Access& access : AccessesOf(body_))
         if (access.store == stores) info_.accesses.push_back(Describe(access));
@@ -110,6 +113,18 @@ class Describer {
       default:
         return AxisRole::kOpaque;
     }
+  }
+
+  void FindDecidingAxes(BodyScan scan, bool followed) {
+    if (scan.lets > 0 && followed) {
+      scan = {};
+      scan.Visit(body_);
+    }
+    for (size_t a = 0; a < info_.axes.size(); ++a)
+      info_.axes[a].decides =
+          scan.branches || (!followed && !scan.conditions.empty()) ||
+          std::any_of(scan.conditions.begin(), scan.conditions.end(),
+                      [&](const Expr& condition) { return Uses(condition, a); });
   }
 
   bool Has(IterKind kind) const {

@@ -58,7 +58,8 @@ struct BlockAxis {
   tir::Expr extent;
   tir::IterKind kind = tir::IterKind::kSpatial;
   AxisRole role = AxisRole::kSpatial;
-  std::string loop;  // that it is bound to, by itself; "" where it is bound otherwise
+  std::string loop;      // that it is bound to, by itself; "" where it is bound otherwise
+  bool decides = false;  // whether some accesses are made
 };
 
 // One load, or one store.

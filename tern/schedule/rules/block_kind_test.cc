@@ -174,6 +174,8 @@ TEST(BlockKind, LoopsAndOperationsAreKnown) {
   BlockInfo block = DescribeBlocks(function).at(0);
   EXPECT_EQ(block.axes[1].loop, "i1");
   EXPECT_TRUE(block.conditional);
+  EXPECT_TRUE(block.axes[0].decides);
+  EXPECT_FALSE(block.axes[1].decides);
   EXPECT_GT(block.operations, 16);
   ASSERT_EQ(block.accesses.size(), 3u);
   EXPECT_TRUE(block.accesses[0].store);

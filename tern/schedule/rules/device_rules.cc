@@ -483,7 +483,8 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
     if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
     std::optional<size_t> axis = FindVectorAxis(info);
     std::string loop = own.loops.back()->var.name();
-    bool moves = axis && info.axes[*axis].loop == loop && target.vector_bytes > 0;
+    bool moves =
+        axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
     int64_t lanes = moves ? MoveLanes(info, *axis, target) : 1;
     SpreadRow(schedule, name, loop, threads, lanes);
   }

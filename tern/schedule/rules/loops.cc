@@ -144,14 +144,14 @@ std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
 }
 
 std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
-  if (block.accesses.empty() || !block.accesses[0].store || block.conditional) return {};
+  if (block.accesses.empty() || !block.accesses[0].store) return {};
   const BlockAccess& result = block.accesses[0];
   if (result.indices.empty()) return {};
   for (size_t a = 0; a < block.axes.size(); ++a) {
     const BlockAxis& axis = block.axes[a];
     if (axis.var.get() != result.indices.back().get()) continue;
     bool fits =
-        axis.kind == IterKind::kSpatial && !axis.loop.empty() &&
+        axis.kind == IterKind::kSpatial && !axis.loop.empty() && !axis.decides &&
         std::all_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
           return IsNeighbour(access, axis.var.node());
         });

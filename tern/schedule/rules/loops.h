@@ -49,7 +49,8 @@ std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedu
 std::string RowLoop(const Schedule& schedule, const BlockInfo& block);
 
 // The spatial axis along which neighbours are neighbours in memory: the last of every element that
-// is written, and the last or none of every element that is read.
+// is written, and the last or none of every element that is read. No access depends on it by a
+// condition.
 std::optional<size_t> FindVectorAxis(const BlockInfo& block);
 // Refuses where there is none, or where its loop is none of the spatial ones.
 size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops);
