@@ -451,7 +451,9 @@ class CodeCache {
   // "" for a function whose code depends on more than itself.
   std::string KeyOf(const tir::PrimFunc& function) const {
     auto own = function->attrs.at(tir::attr::kTarget).As<target::Target>();
-    if (own->str() != target_->str() || !tir::CallingConventionOf(function).empty()) return "";
+    if (own->str() != target_->str() ||
+        tir::CallingConventionOf(function) != tir::CallingConvention::kAsWritten)
+      return "";
     if (!codegen::FindExternCalls(ir::IRModule::Make({function})).empty()) return "";
     std::string options = std::to_string(options_.bounds_checks) +
                           std::to_string(options_.default_schedules) +

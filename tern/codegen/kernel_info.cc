@@ -4,7 +4,6 @@
 #include <map>
 
 #include "tern/ir/diagnostic.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -41,7 +40,7 @@ ir::Buffer DynamicShared(const tir::PrimFunc& kernel) {
   struct Scan : tir::StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::AllocateNode* node) override {
-      if (node->buffer->scope == tir::kDynamicShared) found = node->buffer;
+      if (node->buffer->scope == ir::StorageScope::kSharedDynamic) found = node->buffer;
       VisitChildren(node);
     }
     ir::Buffer found;
@@ -55,7 +54,7 @@ static int64_t SharedBytes(const tir::PrimFunc& kernel, int64_t alignment) {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::AllocateNode* node) override {
       std::optional<int64_t> size = ir::AsConstInt(node->buffer->shape[0]);
-      if (node->buffer->scope == "shared" && size)
+      if (node->buffer->scope == ir::StorageScope::kShared && size)
         bytes += *size * node->buffer->dtype.bytes() + alignment;
       VisitChildren(node);
     }
@@ -70,8 +69,8 @@ bool SharedAtLaunch(const tir::PrimFunc& kernel, int64_t alignment, int64_t most
   int64_t bytes = SharedBytes(kernel, alignment);
   TERN_CHECK(bytes <= most || !DynamicShared(kernel))
       << ir::At(kernel->span) << "kernel " << kernel->name << " has " << bytes
-      << " bytes of shared memory; beside memory of scope " << tir::kDynamicShared << " " << most
-      << " are allowed";
+      << " bytes of shared memory; beside memory of scope " << ir::StorageScope::kSharedDynamic
+      << " " << most << " are allowed";
   return bytes > most;
 }
 

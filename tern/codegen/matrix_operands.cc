@@ -32,7 +32,7 @@ const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
   constexpr int64_t kMost = 16;
   int64_t bytes = std::min<int64_t>(load->dtype.lanes() * load->dtype.element().bytes(), kMost);
   TERN_CHECK(tir::IsAlignedPlace(load->buffer, {row->base}, bytes, known_))
-      << ir::At(operand.span()) << "it cannot be told that a row of " << load->buffer->name
+      << ir::At(operand.span()) << "it cannot be proven that a row of " << load->buffer->name
       << ", an operand of an operation on matrices, starts at a multiple of " << bytes << " bytes";
   return load;
 }

@@ -49,7 +49,9 @@ class PackedTestFunction {
   tir::PrimFunc Make(tir::Stmt body) const {
     for (auto it = wrappers_.rbegin(); it != wrappers_.rend(); ++it) body = (*it)(body);
     std::vector<tir::Param> params = {{env_, {}}, {args_, {}}, {num_args_var_, {}}, {result_, {}}};
-    return tir::PrimFunc::Make(name_, params, body, {{tir::attr::kCallingConvention, "packed"}});
+    return tir::PrimFunc::Make(name_, params, body,
+                               {{tir::attr::kCallingConvention,
+                                 tir::CallingConventionName(tir::CallingConvention::kPacked)}});
   }
 
   static ir::Expr Call(const std::string& name, std::vector<ir::Expr> args,

@@ -46,17 +46,19 @@ class AccessFinder : public tir::StmtVisitor {
     ir::ForEachExpr(expr, [&](const Expr& e) { loads |= e.As<ir::BufferLoadNode>() != nullptr; });
     return loads;
   }
-  void VisitNode(const ir::BufferLoadNode* node) override { Add(node->buffer, node->indices); }
+  void VisitNode(const ir::BufferLoadNode* node) override { Add(node); }
   void VisitNode(const tir::BufferStoreNode* node) override {
-    Add(node->buffer, node->indices);
+    Add(node);
     Visit(node->value);
   }
   void VisitNode(const VarNode* node) override { elsewhere.insert(node); }
 
-  void Add(const Buffer& buffer, const std::vector<Expr>& indices) {
-    accesses.push_back({buffer.get(), indices});
-    for (const Expr& index : indices)
-      if (!index.As<VarNode>()) Visit(index);
+  template <class T>
+  void Add(const T* node) {
+    accesses.push_back({node->buffer.get(), node->indices});
+    for (const Expr& index : node->indices)
+      if (!index.template As<VarNode>()) Visit(index);
+    if (node->predicate) Visit(node->predicate);
   }
 };
 
@@ -343,10 +345,13 @@ class Collapser {
 
      private:
       Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
-        return WithIndices(node, Kept(node->buffer, node->indices));
+        auto copy = WithIndices(node, Kept(node->buffer, node->indices));
+        copy->predicate = MutateOptional(node->predicate);
+        return copy;
       }
       Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt&) override {
         auto copy = WithIndices(node, Kept(node->buffer, node->indices));
+        copy->predicate = MutateOptional(node->predicate);
         copy->value = Mutate(node->value);
         return copy;
       }

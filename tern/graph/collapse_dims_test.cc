@@ -48,6 +48,18 @@ TEST(CollapseDims, MatmulsOfOneRowStayMatmuls) {
             "func f(X: float32[1, 64], W: float32[32, 64], B: float32[32], Z: float32[1, 32]) {");
 }
 
+TEST(CollapseDims, AxesOfPredicatesStay) {
+  Tensor x = Input("X", kFloat, {8, 9}), w = Input("W", kFloat, {4});
+  ir::Expr element = w(0);
+  ir::Buffer weights = element.As<ir::BufferLoadNode>()->buffer;
+  Tensor y = Compute("Y", {8, 9}, [&](Var i, Var j) {
+    ir::Expr some = ir::RampNode::Make(i, 1, 4) < ir::BroadcastNode::Make(3, 4);
+    ir::Expr lanes = ir::BufferLoadNode::Make(weights, {ir::RampNode::Make(0, 1, 4)}, {}, some);
+    return x(i, j) + ir::ShuffleNode::Make({lanes}, {0});
+  });
+  EXPECT_EQ(FirstLine({x, w, y}), "func f(X: float32[8, 9], W: float32[4], Y: float32[8, 9]) {");
+}
+
 TEST(CollapseDims, WindowsKeepTheirAxes) {
   Tensor x = Input("X", kFloat, {2, 3, 9, 9});
   ReduceAxis k("k", 3);

@@ -230,7 +230,7 @@ Expr CallNode::Make(std::string name, std::vector<Expr> args, DataType dtype, Sp
 }
 
 Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shape,
-                        std::vector<Expr> strides, std::string scope, Var data, Span span) {
+                        std::vector<Expr> strides, StorageScope scope, Var data, Span span) {
   TERN_ICHECK(strides.empty() || strides.size() == shape.size()) << name;
   auto node = ffi::Make<BufferNode>();
   node->data = data ? std::move(data) : Var(name, DataType::Handle(), span);
@@ -238,7 +238,7 @@ Buffer BufferNode::Make(std::string name, DataType dtype, std::vector<Expr> shap
   node->dtype = dtype;
   node->shape = std::move(shape);
   node->strides = std::move(strides);
-  node->scope = std::move(scope);
+  node->scope = scope;
   node->span = std::move(span);
   return Buffer(node.get());
 }
@@ -257,9 +257,22 @@ DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
   return buffer->dtype.with_lanes(indices.empty() ? 1 : indices.back().dtype().lanes());
 }
 
-Expr BufferLoadNode::Make(Buffer buffer, std::vector<Expr> indices, Span span) {
+void CheckPredicate(const Buffer& buffer, DataType access, const Expr& predicate) {
+  if (!predicate) return;
+  if (access.is_scalar())
+    TERN_THROW(TypeError) << "an access of one element of " << buffer->name
+                          << " has no predicate; use if, or if_then_else";
+  if (DataType expected = DataType::Bool().with_lanes(access.lanes());
+      predicate.dtype() != expected)
+    TERN_THROW(TypeError) << "the predicate of an access of " << buffer->name << " is "
+                          << predicate.dtype().str() << "; expected " << expected.str();
+}
+
+Expr BufferLoadNode::Make(Buffer buffer, std::vector<Expr> indices, Span span, Expr predicate) {
   auto node = ffi::Make<BufferLoadNode>();
   node->dtype = AccessType(buffer, indices);
+  CheckPredicate(buffer, node->dtype, predicate);
+  node->predicate = std::move(predicate);
   node->buffer = std::move(buffer);
   node->indices = std::move(indices);
   node->span = std::move(span);

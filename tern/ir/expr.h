@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tern/ir/node.h"
+#include "tern/ir/storage_scope.h"
 
 namespace tern::ir {
 
@@ -182,23 +183,29 @@ struct BufferNode : ffi::Object {
   std::vector<Expr> strides;  // empty: compact, row major
   Expr offset;                // of the first element from the address, in elements; null: 0
   int64_t alignment = 0;      // of the first element, in bytes; 0: that of the dtype
-  std::string scope;          // one of tern/tir/storage_scope.h
+  StorageScope scope = StorageScope::kGlobal;
   Span span;
 
   static Buffer Make(std::string name, DataType dtype, std::vector<Expr> shape,
-                     std::vector<Expr> strides = {}, std::string scope = "global", Var data = {},
-                     Span span = {});
+                     std::vector<Expr> strides = {}, StorageScope scope = StorageScope::kGlobal,
+                     Var data = {}, Span span = {});
 };
 
 // The type of an access with these indices; throws TypeError where they do not fit the buffer.
 DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices);
 
+// Throws TypeError unless `predicate`, of an access of type `access`, is null or has a bool for
+// each lane of a vector.
+void CheckPredicate(const Buffer& buffer, DataType access, const Expr& predicate);
+
+// A vector index in the last place loads a vector. With a predicate, the lanes where it is false
+// are not read: they are 0, and their indices may be anything.
 struct BufferLoadNode : ExprOf<NodeKind::kBufferLoad> {
   Buffer buffer;
   std::vector<Expr> indices;
-  TERN_FIELDS(buffer, indices)
-  // A vector index in the last place loads a vector.
-  static Expr Make(Buffer buffer, std::vector<Expr> indices, Span span = {});
+  Expr predicate;  // null: all lanes
+  TERN_FIELDS(buffer, indices, predicate)
+  static Expr Make(Buffer buffer, std::vector<Expr> indices, Span span = {}, Expr predicate = {});
 };
 
 // The value of an integer or bool constant; none for other expressions.

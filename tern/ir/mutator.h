@@ -94,6 +94,9 @@ class ExprMutator {
     return result.same(old) ? std::nullopt : std::optional<T>(std::move(result));
   }
 
+  // Of a field that may be null.
+  Expr MutateOptional(const Expr& expr) { return expr ? Mutate(expr) : expr; }
+
   virtual Var MutateDef(const Var& var) { return var; }
   // A buffer whose expressions change becomes a new buffer, and its uses follow.
   virtual Buffer MutateDef(const BufferDef& buffer);

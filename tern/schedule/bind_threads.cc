@@ -108,7 +108,7 @@ Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
     return DeclBufferNode::Make(decl->buffer, BindStmt(decl->body, num_threads), decl->span);
   // What several launches share stays outside of them.
   if (const auto* allocation = stmt.As<AllocateNode>();
-      allocation && allocation->buffer->scope == "global")
+      allocation && allocation->buffer->scope == StorageScope::kGlobal)
     return AllocateNode::Make(allocation->buffer, BindStmt(allocation->body, num_threads),
                               allocation->span);
   if (const auto* seq = stmt.As<SeqNode>()) {

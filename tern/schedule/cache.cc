@@ -9,7 +9,6 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::schedule {
 
@@ -17,14 +16,10 @@ using namespace tern::tir;
 
 namespace {
 
-void CheckScope(const std::string& scope) {
-  if (!FindStorageScope(scope))
-    Refuse("there is no scope " + scope + "; the scopes are " + ffi::Join(StorageScopeNames()));
-}
-
-std::string DefaultName(const std::string& buffer, std::string scope) {
-  std::replace(scope.begin(), scope.end(), '.', '_');
-  return buffer + "_" + scope;
+std::string DefaultName(const std::string& buffer, StorageScope scope) {
+  std::string name = StorageScopeName(scope);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return buffer + "_" + name;
 }
 
 Buffer FindAccessed(const BlockNode* block, const std::string& name, bool store) {
@@ -165,8 +160,7 @@ void Schedule::CheckStartsWithInit(const Nest& nest, const Buffer& buffer) const
 }
 
 std::string Schedule::Cache(const std::string& block_name, const std::string& buffer_name,
-                            const std::string& scope, std::string name, bool writes) {
-  CheckScope(scope);
+                            StorageScope scope, std::string name, bool writes) {
   const BlockNode* block = FindBlock(block_name);
   Buffer buffer = FindAccessed(block, buffer_name, writes);
   CheckPlainMemory(function_, buffer);
@@ -205,14 +199,14 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
 }
 
 std::string Schedule::CacheRead(const std::string& block, const std::string& buffer,
-                                const std::string& scope, std::string name) {
-  return Do("cache_read", {block, buffer, scope},
+                                StorageScope scope, std::string name) {
+  return Do("cache_read", {block, buffer, StorageScopeName(scope)},
             [&]() -> Names { return {Cache(block, buffer, scope, name, false)}; })[0];
 }
 
 std::string Schedule::CacheWrite(const std::string& block, const std::string& buffer,
-                                 const std::string& scope, std::string name) {
-  return Do("cache_write", {block, buffer, scope},
+                                 StorageScope scope, std::string name) {
+  return Do("cache_write", {block, buffer, StorageScopeName(scope)},
             [&]() -> Names { return {Cache(block, buffer, scope, name, true)}; })[0];
 }
 
@@ -262,9 +256,8 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
   });
 }
 
-void Schedule::SetScope(const std::string& name, const std::string& scope) {
-  Do("set_scope", {name, scope}, [&]() -> Names {
-    CheckScope(scope);
+void Schedule::SetScope(const std::string& name, StorageScope scope) {
+  Do("set_scope", {name, StorageScopeName(scope)}, [&]() -> Names {
     const AllocateNode* allocation = FindTemporary(name);
     for (const ForNode* loop : LoopsIn(allocation->body))
       if (loop->for_kind == ForKind::kThread && Touches(loop->body, allocation->buffer))

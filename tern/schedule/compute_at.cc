@@ -9,7 +9,6 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::schedule {
 
@@ -49,7 +48,7 @@ std::vector<const BlockIter*> AxesOf(const BlockNode* block, const Buffer& buffe
         found.push_back(axis);
       }
       if (!first && found != axes)
-        Refuse("block " + block->name + " accesses " + buffer->name + " at several places");
+        Refuse("block " + block->name + " accesses " + buffer->name + " at several indices");
       axes = found;
       first = false;
     }

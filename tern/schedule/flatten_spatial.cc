@@ -121,10 +121,10 @@ std::optional<ImageRead> FindImage(const BlockNode* block, const Expr& value) {
   if (!found.load) return {};
   // Elsewhere it would be another value.
   if (found.border.get() && !arith::IsFixed(found.border))
-    Refuse("the border of " + found.load->buffer->name + " is read or computed by a call");
+    Refuse("the padding of " + found.load->buffer->name + " is read or computed by a call");
   for (const BlockIter& iter : block->iters)
     if (found.border.get() && UsesAxis(found.border, iter))
-      Refuse("the border of " + found.load->buffer->name + " differs along axis " +
+      Refuse("the padding of " + found.load->buffer->name + " differs along axis " +
              iter.var.name());
   return found;
 }
@@ -149,7 +149,8 @@ Expr ConditionAt(const ImageRead& image, const Expr& condition, const std::vecto
       }
     }
   });
-  if (!result) Refuse("the border of " + image.load->buffer->name + " is not one of its indices");
+  if (!result)
+    Refuse("the padding of " + image.load->buffer->name + " is not a condition on its indices");
   return result;
 }
 
@@ -329,7 +330,8 @@ class WindowFlattener {
     Stmt init = RewriteAccesses(block_->init, rewrite);
     for (const WindowDim& dim : image_.dims)
       if (UsesAxis(value, *dim.position) || UsesAxis(first, *dim.position))
-        Refuse("axis " + dim.position->var.name() + " says more than where a window is");
+        Refuse("axis " + dim.position->var.name() +
+               " is used for more than the position of a window");
     Stmt step = BufferStoreNode::Make(sums_, place, CombineValues(update_.op, old, value));
     return reduce.Finish(Substitute(init, reduce.values), Substitute(step, reduce.values));
   }
@@ -378,7 +380,7 @@ Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t 
     if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     SoleResult(block);
     std::optional<ImageRead> image = FindImage(block, update->value);
-    if (!image) Refuse("block " + block_name + " reads no windows of known sizes");
+    if (!image) Refuse("block " + block_name + " reads no windows of static sizes");
     CheckRoundsUp(Expr(image->columns()), multiple);
     Names made = {block_name + "_input", block_name + "_output"};
     std::copy(names.begin(), names.end(), made.begin());

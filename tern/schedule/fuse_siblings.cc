@@ -83,7 +83,7 @@ class Iterations {
         Refuse("the memory of " + region.buffer->name + " may be reached in other ways");
       if (!AreApart(region, other, analyzer_))
         Refuse(
-            "it cannot be told that an iteration of the second loop does nothing to what later "
+            "it cannot be proven that an iteration of the second loop does nothing to what later "
             "ones of the first access of " +
             region.buffer->name);
     }
@@ -115,7 +115,7 @@ void Schedule::FuseSiblings(const std::string& first_name, const std::string& se
     if (first->var.dtype() != second->var.dtype() ||
         !analyzer.CanProve(first->min == second->min) ||
         !analyzer.CanProve(first->extent == second->extent))
-      Refuse("the loops do not run over the same numbers, as far as can be told");
+      Refuse("the loops are not proven to have the same bounds");
     CheckVisible(between.to_a, AsStmt(first), Called(first));
     CheckMayComeTo(function_, between, AsStmt(first));
     Iterations iterations(function_, first, second, analyzer);

@@ -51,18 +51,18 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
       if (iter.kind == IterKind::kReduce)
         steps.axes.push_back(&iter);
       else if (iter.kind != IterKind::kSpatial || in_first == in_second)
-        Refuse("axis " + iter.var.name() + " is not one of a single factor");
+        Refuse("axis " + iter.var.name() + " is not an axis of exactly one operand");
       else
         (in_first ? rows : columns).axes.push_back(&iter);
     }
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
-      Refuse("block " + block_name + " has no rows, no columns or no sum");
+      Refuse("block " + block_name + " has no M, no N or no K axis");
     std::vector<const BlockIter*> batch;
     SplitBatch(&rows, &batch);
     SplitBatch(&columns, &batch);
     arith::Analyzer analyzer;
     if (!analyzer.CanProve(steps.extent() >= Expr(1)))
-      Refuse("the sum of block " + block_name + " may be one of nothing, which has no result");
+      Refuse("the reduction of block " + block_name + " may be empty");
     // Neighbours in the result are columns.
     const Expr& last = update->store->indices.back();
     if (std::any_of(rows.axes.begin(), rows.axes.end(),

@@ -104,7 +104,7 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
   arith::IterMapResult found = arith::DetectIterMap(indices, ranges, {}, outside);
   if (!found.map) Refuse("it cannot be told where the map puts elements: " + found.error);
   if (!found.map->not_injective.empty())
-    Refuse("the map puts several elements in one place: " + found.map->not_injective);
+    Refuse("the map is not injective: " + found.map->not_injective);
   std::vector<Expr> result;
   arith::SymbolicAnalyzer bounds(outside);
   for (const arith::IterRange& range : ranges)

@@ -16,7 +16,7 @@ namespace {
 const BufferStoreNode* ElementStore(const BlockNode* block) {
   std::string name = "block " + block->name;
   const auto* store = block->body.As<BufferStoreNode>();
-  if (!store || block->init) Refuse(name + " is more than one store");
+  if (!store || store->predicate.get() || block->init) Refuse(name + " is more than one store");
   for (const BlockIter& iter : block->iters)
     if (iter.kind != IterKind::kSpatial)
       Refuse(name +

@@ -11,6 +11,7 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/text.h"
 #include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
@@ -72,40 +73,144 @@ bool RangeUses(const ForNode* loop, const ForNode* outer) {
 
 }  // namespace
 
-Schedule::Names Schedule::Split(const std::string& name, const std::vector<int64_t>& factors,
-                                Names names) {
-  return Do("split", Texts(name, factors), [&] {
-    const ForNode* loop = FindLoop(name);
+const char* TailStrategyName(TailStrategy tail) {
+  switch (tail) {
+    case TailStrategy::kLoop:
+      return "loop";
+    case TailStrategy::kGuard:
+      return "guard";
+    case TailStrategy::kMask:
+      return "mask";
+    case TailStrategy::kExact:
+      return "exact";
+  }
+  return "?";
+}
+
+namespace {
+
+// The factors of a split, checked, in the type of the loop's variable.
+class FactorChecker {
+ public:
+  FactorChecker(const PrimFunc& function, const ForNode* loop)
+      : function_(function), loop_(loop), analyzer_(AnalyzerAt(function, {})) {}
+
+  std::vector<Expr> Check(const SplitFactors& factors) {
     if (factors.empty()) Refuse("there is no factor");
+    // Half of the type is left for an extent that is not known.
+    int64_t most = std::min(kMaxFactor, LargestOf(loop_->var.dtype()) / 2), product = 1;
+    std::vector<Expr> checked;
+    bool symbolic = false;
+    for (const Expr& factor : factors) {
+      std::optional<int64_t> constant = ir::AsConstInt(factor);
+      if (!constant) {
+        symbolic = true;
+        checked.push_back(Symbolic(factor));
+        continue;
+      }
+      CheckFactor("the factor", *constant, most);
+      if (__builtin_mul_overflow(product, *constant, &product) || product > most)
+        Refuse("the product of the factors is beyond " + std::to_string(most));
+      checked.push_back(Constant(loop_, *constant));
+    }
+    if (symbolic && factors.size() > 1)
+      Refuse("a factor that is not constant is the only one; split a loop that comes of it again");
+    if (!symbolic) CheckRoundsUp(loop_->extent, product);
+    return checked;
+  }
+
+ private:
+  // At least 1 and at most the extent: then nothing overflows that the loop's own index did not.
+  Expr Symbolic(const Expr& factor) const {
+    if (!factor.dtype().is_integer() || !factor.dtype().is_scalar())
+      Refuse("the factor " + Print(factor) + " is " + factor.dtype().str() +
+             "; expected an integer");
+    std::set<const VarNode*> known;
+    for (const Param& param : function_->params) {
+      if (!param.is_tensor()) known.insert(param.var.node());
+      if (param.is_tensor())
+        for (const Expr& extent : param.buffer->shape) known.insert(extent.As<VarNode>());
+    }
+    ir::ForEachExpr(factor, [&](const Expr& part) {
+      const auto* var = part.As<VarNode>();
+      if (var && !known.count(var))
+        Refuse("the factor " + Print(factor) + " depends on " + var->name +
+               ", which is no integer among the parameters and no extent of one");
+      ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
+        bool evaluable = T::kKind != NodeKind::kBufferLoad && T::kKind != NodeKind::kCall;
+        if constexpr (T::kKind >= NodeKind::kTruncDiv && T::kKind <= NodeKind::kFloorMod) {
+          std::optional<int64_t> divisor = ir::AsConstInt(node->b);
+          evaluable = divisor && *divisor > 0;
+        }
+        if (!evaluable)
+          Refuse("the factor " + Print(factor) +
+                 " reads memory, calls a function or divides by what is no positive constant");
+      });
+    });
+    DataType dtype = loop_->var.dtype();
+    Expr value = factor.dtype() == dtype ? factor : ir::CastNode::Make(dtype, factor);
+    // Where it divides the extent and is 0, there is no iteration to lose.
+    if (ir::IsConst(analyzer_.Simplify(ir::FloorMod(loop_->extent, value)), 0) &&
+        analyzer_.CanProve(value >= Constant(loop_, 0)))
+      return value;
+    if (!analyzer_.CanProve(value < loop_->extent + Constant(loop_, 1)))
+      value = ir::MinNode::Make(value, loop_->extent);
+    if (!analyzer_.CanProve(value >= Constant(loop_, 1)))
+      value = ir::MaxNode::Make(value, Constant(loop_, 1));
+    return analyzer_.Simplify(value);
+  }
+
+  const PrimFunc& function_;
+  const ForNode* loop_;
+  arith::Analyzer analyzer_;
+};
+
+Schedule::Names SplitArgs(const std::string& loop, const SplitFactors& factors, TailStrategy tail) {
+  Schedule::Names args = {loop};
+  for (const Expr& factor : factors) args.push_back(Print(factor));
+  if (tail != TailStrategy::kLoop) args.push_back(std::string("tail = ") + TailStrategyName(tail));
+  return args;
+}
+
+}  // namespace
+
+Schedule::Names Schedule::Split(const std::string& name, const SplitFactors& wanted, Names names,
+                                TailStrategy tail) {
+  return Do("split", SplitArgs(name, wanted, tail), [&] {
+    const ForNode* loop = FindLoop(name);
+    std::vector<Expr> factors = FactorChecker(function_, loop).Check(wanted);
     names = NamesOr(names, loop->var.name(), factors.size() + 1);
     CheckSerial(loop, "; split it before");
-    // Half of the type is left for an extent that is not known.
-    int64_t most = std::min(kMaxFactor, LargestOf(loop->var.dtype()) / 2), product = 1;
-    for (int64_t factor : factors) {
-      CheckFactor("the factor", factor, most);
-      if (__builtin_mul_overflow(product, factor, &product) || product > most)
-        Refuse("the product of the factors is beyond " + std::to_string(most));
-    }
-    CheckRoundsUp(loop->extent, product);
     for (const std::string& fresh : names) CheckNewLoop(fresh);
 
     std::vector<Var> vars;
     for (const std::string& fresh : names) vars.emplace_back(fresh, loop->var.dtype(), loop->span);
-    Expr index = vars[0];
-    for (size_t i = 0; i < factors.size(); ++i)
-      index = index * Constant(loop, factors[i]) + vars[i + 1];
+    Expr index = vars[0], product;
+    for (size_t i = 0; i < factors.size(); ++i) {
+      index = index * factors[i] + vars[i + 1];
+      product = product ? product * factors[i] : factors[i];
+    }
+    arith::Analyzer analyzer = AnalyzerAt(function_, {});
+    product = analyzer.Simplify(product);
     Expr value = ir::IsConst(loop->min, 0) ? index : loop->min + index;
     Stmt body = Substitute(loop->body, {{loop->var.node(), value}});
-    arith::Analyzer analyzer;
-    bool whole =
-        analyzer.CanProve(ir::FloorMod(loop->extent, Constant(loop, product)) == Constant(loop, 0));
+    bool whole = analyzer.CanProve(ir::FloorMod(loop->extent, product) == Constant(loop, 0));
+    if (!whole && tail == TailStrategy::kExact)
+      Refuse("the extent of " + Called(loop) + ", " + Print(loop->extent) +
+             ", is not known to be a multiple of " + Print(product) +
+             ", which tail = exact asks for");
     if (!whole) body = Guarded(body, index < loop->extent);
+    ir::Attrs annotations = loop->annotations, inner;
+    if (!whole && (tail == TailStrategy::kGuard || tail == TailStrategy::kMask))
+      annotations[attr::kTail] = std::string(TailStrategyName(tail));
+    if (auto it = annotations.find(attr::kTail); it != annotations.end()) inner.insert(*it);
     for (size_t i = factors.size(); i-- > 0;)
-      body = ForNode::Make(vars[i + 1], Constant(loop, 0), Constant(loop, factors[i]),
-                           ForKind::kSerial, body, "", loop->span);
-    Expr outer = analyzer.Simplify(ir::CeilDiv(loop->extent, Constant(loop, product)));
+      body = ForNode::Make(vars[i + 1], Constant(loop, 0), factors[i], ForKind::kSerial, body, "",
+                           loop->span, inner);
+    Expr outer = analyzer.Simplify(whole ? ir::FloorDiv(loop->extent, product)
+                                         : ir::CeilDiv(loop->extent, product));
     body = ForNode::Make(vars[0], Constant(loop, 0), outer, ForKind::kSerial, body, "", loop->span,
-                         loop->annotations);
+                         annotations);
     ReplaceStmt(loop, body);
     return names;
   });
@@ -172,7 +277,7 @@ void Schedule::CheckMayReorder(const std::vector<const ForNode*>& nest,
         Refuse("the range of loop " + b->var.name() + " depends on loop " + a->var.name());
       Role role_a = RoleOf(a), role_b = RoleOf(b);
       if (role_a == Role::kOrdered || role_b == Role::kOrdered)
-        Refuse("it cannot be told that " + both + " may change places");
+        Refuse("it cannot be proven that " + both + " may be interchanged");
       if (role_a == Role::kReduction && role_b == Role::kReduction)
         CheckMayReassociate(BlocksIn(a->body)[0], both + " run");
     }

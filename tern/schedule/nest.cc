@@ -311,14 +311,21 @@ class Rewriter : public StmtMutator {
     Expr changed = MutateChildren(node, self);
     const auto* load = changed.As<ir::BufferLoadNode>();
     Expr result = rewrite_.load ? rewrite_.load(load->buffer, load->indices) : Expr();
-    return result ? result : changed;
+    if (!result || !load->predicate) return result ? result : changed;
+    const auto* moved = result.As<ir::BufferLoadNode>();
+    if (!moved) Refuse(load->buffer->name + " is read with a predicate");
+    return ir::BufferLoadNode::Make(moved->buffer, moved->indices, load->span, load->predicate);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     Stmt changed = MutateChildren(node, self);
     const auto* store = changed.As<BufferStoreNode>();
     Stmt result =
         rewrite_.store ? rewrite_.store(store->buffer, store->indices, store->value) : Stmt();
-    return result ? result : changed;
+    if (!result || !store->predicate) return result ? result : changed;
+    const auto* moved = result.As<BufferStoreNode>();
+    if (!moved) Refuse(store->buffer->name + " is written with a predicate");
+    return BufferStoreNode::Make(moved->buffer, moved->indices, moved->value, store->span,
+                                 store->predicate);
   }
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
     Stmt changed = MutateChildren(node, self);
@@ -449,18 +456,18 @@ void CheckMayPass(const MemoryEffects& effects, const std::vector<Stmt>& passed,
   if (effects.WritesOf(moved).anything) Refuse("it has an effect other than on memory");
   for (const Stmt& other : passed) {
     MemoryEffects::Writes writes = effects.WritesOf(other);
-    if (writes.anything) Refuse("there is an effect other than on memory on the way");
+    if (writes.anything) Refuse("there is an effect other than on memory in between");
     for (const Access& access : AccessesOf(moved)) {
       const VarNode* place = effects.PlaceOf(access.buffer);
       bool is_known = std::any_of(known.begin(), known.end(),
                                   [&](const Buffer& buffer) { return access.buffer.same(buffer); });
       if (!is_known && writes.Contain(place))
         Refuse(access.buffer->name + (access.store ? ", which it writes, " : ", which it reads, ") +
-               "is written on the way");
+               "is written in between");
       if (is_known || !access.store) continue;
       for (const Access& use : AccessesOf(other))
         if (effects.PlaceOf(use.buffer) == place)
-          Refuse(access.buffer->name + ", which it writes, is read on the way");
+          Refuse(access.buffer->name + ", which it writes, is read in between");
     }
   }
 }
@@ -527,8 +534,8 @@ void CheckNothingCarried(const PrimFunc& function, const StmtTree& tree, const B
                           between.row->stmts.begin() + between.last + 1);
   if (!WritesBeforeReading(SeqNode::Make(std::move(stmts)), buffer,
                            AnalyzerAt(function, between.outside)))
-    Refuse("it cannot be told that " + buffer->name +
-           " hands nothing on from one iteration of the loops around to the next");
+    Refuse("it cannot be proven that " + buffer->name +
+           " carries nothing from one iteration of the loops around to the next");
 }
 
 }  // namespace tern::schedule

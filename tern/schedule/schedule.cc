@@ -228,16 +228,14 @@ void Schedule::CheckIndependent(const ForNode* loop) const {
       Refuse("loop " + loop->var.name() +
              " runs along a reduction, whose steps are not independent");
     case Role::kOrdered:
-      Refuse("it cannot be told that the iterations of loop " + loop->var.name() +
+      Refuse("it cannot be proven that the iterations of loop " + loop->var.name() +
              " are independent");
   }
 }
 
 void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& what) const {
   if (!HasFlag(function_, attr::kReassociate) && !SumsIntegers(block))
-    Refuse(what +
-           " along a reduction of floats, whose order counts; the attribute reassociate of the "
-           "function says that it does not");
+    Refuse(what + " along a reduction of floats; that needs attrs {reassociate = true}");
 }
 
 bool HasSchedule(const PrimFunc& function) {

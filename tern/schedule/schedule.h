@@ -34,6 +34,24 @@ namespace tern::schedule {
 
 struct Nest;
 
+// What becomes of the iterations of a split loop beyond its extent, where the factors do not divide
+// it.
+enum class TailStrategy {
+  kLoop,   // full tiles run without a condition, the rest in a loop of its own
+  kGuard,  // one loop for all, with a condition inside
+  kMask,   // as kLoop, and a vectorized loop's rest is a masked vector, where the target has masks
+  kExact,  // there are none: the factors are proven to divide the extent
+};
+// "loop", "guard", ...
+const char* TailStrategyName(TailStrategy tail);
+
+// What a loop is split by: integers, or expressions of integers over the function's parameters.
+struct SplitFactors : std::vector<ir::Expr> {
+  SplitFactors(std::initializer_list<ir::Expr> factors) : vector(factors) {}
+  SplitFactors(const std::vector<int64_t>& factors) : vector(factors.begin(), factors.end()) {}
+  SplitFactors(std::vector<ir::Expr> factors) : vector(std::move(factors)) {}
+};
+
 class Schedule {
  public:
   using Names = std::vector<std::string>;
@@ -51,8 +69,10 @@ class Schedule {
 
   // A loop becomes a nest of one more than there are factors, the innermost of the last factor; the
   // outermost is as long as it takes. Where the extent is no multiple, the iterations beyond it do
-  // nothing. Returns the names, outermost first: those given, or i_0, i_1, ...
-  Names Split(const std::string& loop, const std::vector<int64_t>& factors, Names names = {});
+  // nothing. A factor that is not constant counts as at least 1, and as no more than the extent.
+  // Returns the names, outermost first: those given, or i_0, i_1, ...
+  Names Split(const std::string& loop, const SplitFactors& factors, Names names = {},
+              TailStrategy tail = TailStrategy::kLoop);
   // Loops, each the whole body of the one before, become one.
   std::string Fuse(const Names& loops, std::string name = "");
   // Loops of one nest change places, so that they stand in the order given. Others stay where they
@@ -96,13 +116,13 @@ class Schedule {
   // The block reads a copy of what it reads of a buffer. The name is that of the copy, and of the
   // block that makes it: the one given, or buffer_scope.
   std::string CacheRead(const std::string& block, const std::string& buffer,
-                        const std::string& scope, std::string name = "");
+                        tir::StorageScope scope, std::string name = "");
   // The block writes a buffer of its own, which is copied afterwards.
   std::string CacheWrite(const std::string& block, const std::string& buffer,
-                         const std::string& scope, std::string name = "");
+                         tir::StorageScope scope, std::string name = "");
   // A block reads the copy that cache_read made for another one before it.
   void ReuseCache(const std::string& block, const std::string& copy);
-  void SetScope(const std::string& buffer, const std::string& scope);
+  void SetScope(const std::string& buffer, tir::StorageScope scope);
   // The stride of a dimension, in elements, is `offset` more than a multiple of `factor`.
   void StorageAlign(const std::string& buffer, int64_t dimension, int64_t factor,
                     int64_t offset = 0);
@@ -210,7 +230,7 @@ class Schedule {
   Moved Recompute(const Nest& nest, const std::map<const tir::VarNode*, tir::Range>& boxes,
                   const arith::Analyzer& analyzer, const Names& names) const;
   // What cache_read and cache_write do.
-  std::string Cache(const std::string& block, const std::string& buffer, const std::string& scope,
+  std::string Cache(const std::string& block, const std::string& buffer, tir::StorageScope scope,
                     std::string name, bool writes);
   // That a block which reads its result begins with its init.
   void CheckStartsWithInit(const Nest& nest, const tir::Buffer& buffer) const;

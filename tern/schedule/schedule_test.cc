@@ -221,7 +221,7 @@ TEST(Trace, IsReadBackAndReplayed) {
   Schedule schedule(Parse(kMatmul));
   schedule.Split("i", {4}, {"io", "ii"});
   schedule.Reorder({"io", "j", "l", "ii"});
-  schedule.CacheRead("matmul", "B", "local");
+  schedule.CacheRead("matmul", "B", StorageScope::kLocal);
   schedule.TransformLayout("B_local", IndexMap::Parse("(k, j) -> (j, k)"));
   const Trace& trace = schedule.trace();
   EXPECT_EQ(trace.str(),

@@ -38,7 +38,7 @@ class Widener : public StmtMutator {
   Expr Load(const ir::BufferLoadNode* node) {
     std::vector<Expr> at;
     for (const Expr& index : node->indices) at.push_back(Mutate(index));
-    return ir::BufferLoadNode::Make(buffer_, at, node->span);
+    return ir::BufferLoadNode::Make(buffer_, at, node->span, MutateOptional(node->predicate));
   }
   DataType Wide(DataType like) const { return buffer_->dtype.with_lanes(like.lanes()); }
 
@@ -61,8 +61,9 @@ class Widener : public StmtMutator {
     std::vector<Expr> at;
     for (const Expr& index : node->indices) at.push_back(Mutate(index));
     Expr value = Mutate(node->value);
-    return BufferStoreNode::Make(
-        buffer_, at, ir::CastNode::Make(Wide(value.dtype()), value, node->span), node->span);
+    return BufferStoreNode::Make(buffer_, at,
+                                 ir::CastNode::Make(Wide(value.dtype()), value, node->span),
+                                 node->span, MutateOptional(node->predicate));
   }
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     if (!node->buffer.same(old_)) return MutateChildren(node, self);

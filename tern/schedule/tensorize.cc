@@ -38,10 +38,10 @@ Tile TileOf(const BlockIter& iter, const std::vector<const ForNode*>& inside,
   for (const ForNode* loop : outside) analyzer.BindRange(loop->var, loop->min, loop->extent);
   Expr start = analyzer.Simplify(ir::Substitute(iter.binding, starts));
   Expr place = analyzer.Simplify(iter.binding - start);
-  if (UsesAnyOf(place, outside)) Refuse(name + " is not a tile plus a place in it");
+  if (UsesAnyOf(place, outside)) Refuse(name + " is not a tile index plus an offset in the tile");
   arith::ConstBounds bounds = analyzer.Bounds(place);
   if (bounds.lo != 0 || bounds.hi == arith::ConstBounds::kPosInf)
-    Refuse(name + " has no constant number of places in a tile");
+    Refuse(name + " has no constant extent in a tile");
   if (ir::IsConst(start, 0)) return {{}, place};
   DataType dtype = iter.var.dtype();
   Expr size = ir::IntImmNode::Make(dtype, bounds.hi + 1), zero = ir::IntImmNode::Make(dtype, 0);
@@ -85,7 +85,8 @@ class Matcher {
     if (!store || !other)
       Refuse(
           "it does not have the one statement of the intrinsic; a reduction is decomposed first");
-    if (!MatchAccess(store->buffer, store->indices, other->buffer, other->indices) ||
+    if (other->predicate.get() ||
+        !MatchAccess(store->buffer, store->indices, other->buffer, other->indices) ||
         !MatchExpr(store->value, other->value))
       Refuse("its statement is not that of the intrinsic");
   }
@@ -128,7 +129,8 @@ class Matcher {
       return false;
     if (const auto* load = described.As<ir::BufferLoadNode>()) {
       const auto* other = program.As<ir::BufferLoadNode>();
-      return MatchAccess(load->buffer, load->indices, other->buffer, other->indices);
+      return !other->predicate &&
+             MatchAccess(load->buffer, load->indices, other->buffer, other->indices);
     }
     if (const auto* cast = described.As<ir::CastNode>())
       return MatchExpr(cast->value, program.As<ir::CastNode>()->value);
@@ -201,7 +203,7 @@ Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
       if (const auto* var = own->strides[d].As<VarNode>())
         strides[var] = stride;
       else if (!arith::Analyzer().CanProve(stride == own->strides[d]))
-        Refuse("elements of " + place.buffer->name + " do not lie as those of the intrinsic");
+        Refuse("elements of " + place.buffer->name + " do not have the layout of the intrinsic");
     }
     // The tile of an address is one of the last dimensions.
     size_t leading = place.buffer->shape.size() - own->shape.size();

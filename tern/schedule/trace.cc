@@ -10,6 +10,7 @@
 #include "tern/ffi/text.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/expr_parser.h"
 
 namespace tern::schedule {
 
@@ -59,6 +60,66 @@ DataType TypeNamed(const std::string& name) {
   return *dtype;
 }
 
+// An expression over a function's integers: its parameters, and the extents of its tensors.
+class SizeParser : public tir::ExprParser {
+ public:
+  explicit SizeParser(const std::string& text) : ExprParser(ffi::Make<ir::Source>("size", text)) {}
+
+  ir::Expr Parse(const tir::PrimFunc& function) {
+    for (const tir::Param& param : function->params) {
+      if (!param.is_tensor() && param.var.dtype().is_integer())
+        symbols_[param.name()] = {param.var, {}};
+      if (!param.is_tensor()) continue;
+      for (const ir::Expr& extent : param.buffer->shape)
+        if (const auto* var = extent.As<ir::VarNode>()) symbols_[var->name] = {ir::Var(var), {}};
+    }
+    try {
+      ir::Expr expr = ParseExpr().expr;
+      if (!AtEnd()) Unexpected("the end of the factor");
+      if (diagnostics_.empty()) return expr;
+    } catch (const Abandon&) {
+    }
+    Refuse("expected an integer, or an expression over integers of " + function->name + ": " +
+           diagnostics_.items()[0].message);
+  }
+};
+
+tir::StorageScope ScopeNamed(const std::string& name) {
+  std::optional<tir::StorageScope> scope = ir::FindStorageScope(name);
+  if (!scope) Refuse(ir::NoStorageScope(name));
+  return *scope;
+}
+
+TailStrategy TailNamed(const std::string& name) {
+  using enum TailStrategy;
+  std::vector<std::string> names;
+  for (TailStrategy tail : {kLoop, kGuard, kMask, kExact}) {
+    names.emplace_back(TailStrategyName(tail));
+    if (name == names.back()) return tail;
+  }
+  Refuse("there is no tail " + name + ffi::DidYouMean(name, names) + "; the tails are " +
+         ffi::Join(names));
+}
+
+// split(i, 8), split(i, 4, 8, tail = mask), split(i, n)
+void ApplySplit(Schedule* schedule, const Step& step) {
+  std::vector<ir::Expr> factors;
+  TailStrategy tail = TailStrategy::kLoop;
+  for (size_t i = 1; i < step.args.size(); ++i) {
+    const std::string& arg = step.args[i];
+    size_t equal = arg.find('=');
+    if (i + 1 == step.args.size() && equal != std::string::npos &&
+        Trimmed(arg.substr(0, equal)) == "tail") {
+      tail = TailNamed(Trimmed(arg.substr(equal + 1)));
+      continue;
+    }
+    bool is_number = arg.find_first_not_of("-0123456789") == std::string::npos;
+    factors.push_back(is_number ? ir::Expr(Number(arg))
+                                : SizeParser(arg).Parse(schedule->function()));
+  }
+  schedule->Split(step.args[0], SplitFactors(std::move(factors)), step.results, tail);
+}
+
 void ApplyPipeline(Schedule* schedule, const Step& step) {
   std::vector<int64_t> stages, async;
   for (size_t i = 1; i < step.args.size(); ++i) {
@@ -86,10 +147,14 @@ const std::map<std::string, Primitive>& Primitives() {
       {"blockize", {1, 1, 1, [](S s, T t) { s->Blockize(t.args[0], First(t.results)); }}},
       {"cache_read",
        {3, 3, 1,
-        [](S s, T t) { s->CacheRead(t.args[0], t.args[1], t.args[2], First(t.results)); }}},
+        [](S s, T t) {
+          s->CacheRead(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+        }}},
       {"cache_write",
        {3, 3, 1,
-        [](S s, T t) { s->CacheWrite(t.args[0], t.args[1], t.args[2], First(t.results)); }}},
+        [](S s, T t) {
+          s->CacheWrite(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+        }}},
       {"compute_at", {2, 2, kAny, [](S s, T t) { s->ComputeAt(t.args[0], t.args[1], t.results); }}},
       {"decompose_reduction",
        {2, 2, 1, [](S s, T t) { s->DecomposeReduction(t.args[0], t.args[1], First(t.results)); }}},
@@ -116,10 +181,9 @@ const std::map<std::string, Primitive>& Primitives() {
        {2, 2, kAny, [](S s, T t) { s->ReverseComputeAt(t.args[0], t.args[1], t.results); }}},
       {"reverse_compute_inline", {1, 1, 0, [](S s, T t) { s->ReverseComputeInline(t.args[0]); }}},
       {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
-      {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], t.args[1]); }}},
+      {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], ScopeNamed(t.args[1])); }}},
       {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
-      {"split",
-       {2, kAny, kAny, [](S s, T t) { s->Split(t.args[0], Numbers(t.args, 1), t.results); }}},
+      {"split", {2, kAny, kAny, ApplySplit}},
       {"storage_align",
        {3, 4, 0,
         [](S s, T t) {

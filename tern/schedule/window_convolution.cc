@@ -48,7 +48,7 @@ class Reader {
       if (iter.kind == IterKind::kReduce)
         found_.channels.axes.push_back(&iter);
       else if (iter.kind != IterKind::kSpatial || in_image == in_weights)
-        Refuse("axis " + iter.var.name() + " is not one of a single factor");
+        Refuse("axis " + iter.var.name() + " is not an axis of exactly one operand");
       else
         (in_image ? found_.images : found_.outputs).axes.push_back(&iter);
     }
@@ -108,7 +108,7 @@ WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
   Reader first(block, product->a, product->b), second(block, product->b, product->a);
   bool in_first = first.FindWindows();
   if (!in_first && !second.FindWindows())
-    Refuse("block " + block->name + " has no window that moves by one");
+    Refuse("block " + block->name + " has no window of stride 1");
   WindowConvolution conv = (in_first ? first : second).Sort();
   conv.place = update->store->indices;
   conv.initial = InitialOf(block, *update);
@@ -126,7 +126,7 @@ WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
   }
   arith::Analyzer analyzer;
   if (!analyzer.CanProve(conv.channels.extent() >= Expr(1)))
-    Refuse("the sum of block " + block->name + " may be one of nothing, which has no result");
+    Refuse("the reduction of block " + block->name + " may be empty");
   return conv;
 }
 

@@ -290,7 +290,7 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
     Nest nest = NestOf(tree(), block);
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
-    CheckMayReassociate(block, "products are combined");
+    CheckMayReassociate(block, "terms are reassociated");
     conv.result = SoleResult(block);
     Names made;
     for (const char* what : {"input", "a", "b", "gemm", "output"})

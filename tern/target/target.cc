@@ -223,6 +223,12 @@ std::string TargetNode::str() const {
   return text;
 }
 
+bool TakesVector(const TargetKind& kind, const ir::Expr& vector) {
+  const auto* load = vector.As<ir::BufferLoadNode>();
+  if (!kind.vectors || (load && load->predicate.get() && !kind.masked_accesses)) return false;
+  return !kind.takes_vector || kind.takes_vector(vector);
+}
+
 int64_t PointerBytes(const Target& target) {
   return target->kind->pointer_bytes ? target->kind->pointer_bytes(target) : 8;
 }
@@ -255,6 +261,11 @@ void AddMachineAttrs(TargetKind* kind) {
   add("vector_registers", {}, 1, 1024, "registers that hold a vector; by default the machine's");
   add("l1_bytes", {}, 0, 1 << 30, "bytes of a core's first data cache; by default as known");
   add("l2_bytes", {}, 0, 1 << 30, "bytes of a core's second cache; by default as known");
+  kind->attrs["masked_vectors"] = {
+      .type = AttrSpec::Type::kBool,
+      .default_value = {},
+      .help = "whether loads and stores of vectors may be masked; by default as the machine has it",
+      .check = nullptr};
   add("threads", 0, 0, 1 << 16,
       "threads that schedules count on; 0: as many as there are, 1: no parallel loops");
 }
@@ -271,6 +282,9 @@ Machine DescribeMachine(const Target& target) {
   take("vector_registers", &machine.vector_registers);
   take("l1_bytes", &machine.l1_bytes);
   take("l2_bytes", &machine.l2_bytes);
+  if (auto it = target->attrs.find("masked_vectors"); it != target->attrs.end())
+    machine.masked_vectors = it->second.As<bool>();
+  machine.masked_vectors = machine.masked_vectors && kind.masked_accesses;
   return machine;
 }
 

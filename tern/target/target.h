@@ -44,6 +44,8 @@ struct KnownGap {
 struct Machine {
   int64_t vector_bytes = 16, vector_registers = 16;
   int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;  // caches of a core
+  // Whether vector loads and stores with a predicate are instructions of the machine.
+  bool masked_vectors = false;
 };
 
 struct TargetKind {
@@ -73,6 +75,8 @@ struct TargetKind {
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
   // a load of the same place. Null: all.
   std::function<bool(const ir::Expr&)> takes_vector;
+  // Whether it takes vector accesses with a predicate; if not, they become scalar ones.
+  bool masked_accesses = false;
   // Where it has no vectors: how many bytes it copies at once from one memory to another, where
   // both places are multiples of that; 0: an element.
   int64_t move_bytes = 0;
@@ -82,7 +86,8 @@ struct TargetKind {
   // without a namespace are everyone's.
   std::vector<std::string> intrinsic_namespaces;
   // The scopes of the memory that its functions may allocate.
-  std::vector<std::string> scopes = {"global", "local", "shared"};
+  std::vector<ir::StorageScope> scopes = {ir::StorageScope::kGlobal, ir::StorageScope::kLocal,
+                                          ir::StorageScope::kShared};
   // How many threads of a block exchange values by the warp intrinsics; 0: it has no such threads.
   // An attribute "warp_size" of the target has precedence.
   int64_t warp_size = 0;
@@ -152,6 +157,8 @@ class TargetNode : public ffi::Object {
   std::string str() const;
 };
 
+// Whether code generators of the kind take a vector expression, given that they take its operands.
+bool TakesVector(const TargetKind& kind, const ir::Expr& vector);
 // How many bytes a pointer of the target's machine has.
 int64_t PointerBytes(const Target& target);
 // Whether functions of this host are called by plain prototypes, without a runtime: its attribute
@@ -159,7 +166,7 @@ int64_t PointerBytes(const Target& target);
 bool HasPlainApi(const Target& host);
 
 // Gives a host kind the attributes by which its machine is described to the rules that choose
-// schedules: vector_bytes, vector_registers, l1_bytes, l2_bytes, threads.
+// schedules: vector_bytes, vector_registers, l1_bytes, l2_bytes, masked_vectors, threads.
 void AddMachineAttrs(TargetKind* kind);
 // What its attributes say of the target's machine, and what its kind knows. Its vectors have 0
 // bytes where its code generator takes none.

@@ -65,7 +65,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
        {"\"packed\", \"plain\", \"kernel\" or \"parallel\"",
         [](const ffi::Any& value) {
           auto text = value.TryAs<std::string>();
-          return text == "packed" || text == "plain" || text == "kernel" || text == "parallel";
+          return text && FindCallingConvention(*text);
         }},
        true},
       {kFunction, attr::kDeviceType, Integer(), true},
@@ -84,6 +84,13 @@ const std::vector<KnownAttr>& KnownAttrs() {
       {kLoop, pipeline::kStages, Integers()},
       {kLoop, attr::kLanes, Integer()},
       {kLoop, attr::kReassociate, Flag()},
+      {kLoop,
+       attr::kTail,
+       {"\"guard\" or \"mask\"",
+        [](const ffi::Any& value) {
+          auto text = value.TryAs<std::string>();
+          return text == attr::kGuardTail || text == attr::kMaskTail;
+        }}},
       {kBlock, attr::kInitializedIfEmpty, Flag(), true},
   };
   return known;

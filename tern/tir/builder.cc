@@ -55,7 +55,6 @@ ffi::Ref<TensorNode> MakeTensor(const std::string& name, DataType dtype,
   node->dtype = dtype;
   node->data = Var(name, DataType::Handle());
   node->shape = shape;
-  node->scope = "global";
   return node;
 }
 
@@ -229,7 +228,7 @@ class FunctionMaker {
           << "function " << name_ << " has two parameters of the name " << name;
       if (tensor) {
         Buffer buffer = BufferNode::Make(name, tensor.dtype(), tensor.shape(),
-                                         tensor.buffer()->strides, "global");
+                                         tensor.buffer()->strides, StorageScope::kGlobal);
         buffers_[KeyOf(AsTensor(tensor.buffer()))] = buffer;
         params.push_back({buffer->data, buffer});
       } else {
@@ -295,14 +294,14 @@ class FunctionMaker {
     stages_.push_back(std::move(stage));
   }
 
-  static std::string MemoryScope(const TensorNode& tensor, size_t i) {
+  static StorageScope MemoryScope(const TensorNode& tensor, size_t i) {
     int64_t bytes = tensor.computation->values[i].dtype().bytes();
     for (const Expr& extent : tensor.shape) {
       std::optional<int64_t> constant = ir::AsConstInt(extent);
       if (!constant || __builtin_mul_overflow(bytes, *constant, &bytes) || bytes > kMaxLocalBytes)
-        return "global";
+        return StorageScope::kGlobal;
     }
-    return "local";
+    return StorageScope::kLocal;
   }
 
   void CheckComputation(const TensorNode& tensor) {

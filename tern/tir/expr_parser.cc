@@ -124,9 +124,15 @@ std::vector<Expr> ExprParser::ParseExprs(std::string_view close) {
   return exprs;
 }
 
-std::vector<Expr> ExprParser::ParseIndices() {
+ExprParser::Place ExprParser::ParsePlace() {
+  Place place;
   Expect("[");
-  return ParseExprs("]");
+  if (Accept("]")) return place;
+  do place.indices.push_back(ParseExpr().expr);
+  while (Accept(","));
+  if (Accept("where")) place.predicate = ParseExpr().expr;
+  Expect("]");
+  return place;
 }
 
 // A literal takes the type; anything else stays as it is.
@@ -367,8 +373,12 @@ ExprParser::Value ExprParser::ParseName() {
   if (token.text == "nan") return FloatLiteral(NAN, span);
   if (Is("[")) {
     Buffer buffer = LookupBuffer(token);
-    std::vector<Expr> indices = ParseIndices();
-    return {Located(span, [&] { return ir::BufferLoadNode::Make(buffer, indices, span); }), false};
+    Place place = ParsePlace();
+    return {Located(span,
+                    [&] {
+                      return ir::BufferLoadNode::Make(buffer, place.indices, span, place.predicate);
+                    }),
+            false};
   }
   if (Is("(") || (Is("<") && IsTypedCall(token.text))) return ParseCall(token);
   if (in_params_ && !symbols_.count(token.text))

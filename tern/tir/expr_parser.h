@@ -138,7 +138,12 @@ class ExprParser {
   Value ParseExpr();
   // Expressions with commas between, up to and with `close`.
   std::vector<Expr> ParseExprs(std::string_view close);
-  std::vector<Expr> ParseIndices();
+  // [i, j], or [i, j where predicate]
+  struct Place {
+    std::vector<Expr> indices;
+    Expr predicate;  // null: none
+  };
+  Place ParsePlace();
   int64_t ParseInteger(bool negative);
   // A string, a number, true, false or a list of such.
   ffi::Any ParseAttrValue();

@@ -39,9 +39,36 @@ bool HasFlag(const PrimFunc& function, const char* attribute) {
   return it != function->attrs.end() && it->second.As<bool>();
 }
 
-std::string CallingConventionOf(const PrimFunc& function) {
+const char* CallingConventionName(CallingConvention convention) {
+  switch (convention) {
+    case CallingConvention::kAsWritten:
+      break;
+    case CallingConvention::kPacked:
+      return "packed";
+    case CallingConvention::kPlain:
+      return "plain";
+    case CallingConvention::kKernel:
+      return "kernel";
+    case CallingConvention::kParallel:
+      return "parallel";
+  }
+  return "";
+}
+
+std::optional<CallingConvention> FindCallingConvention(std::string_view name) {
+  using enum CallingConvention;
+  for (CallingConvention convention : {kPacked, kPlain, kKernel, kParallel})
+    if (name == CallingConventionName(convention)) return convention;
+  return {};
+}
+
+CallingConvention CallingConventionOf(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kCallingConvention);
-  return it == function->attrs.end() ? "" : it->second.As<std::string>();
+  if (it == function->attrs.end()) return CallingConvention::kAsWritten;
+  auto name = it->second.As<std::string>();
+  std::optional<CallingConvention> convention = FindCallingConvention(name);
+  TERN_ICHECK(convention) << function->name << " has the calling convention " << name;
+  return *convention;
 }
 
 PrimFunc AsPrimFunc(const ir::BaseFunc& function) {

@@ -4,6 +4,8 @@
 #ifndef TERN_TIR_FUNCTION_H_
 #define TERN_TIR_FUNCTION_H_
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tern/ir/module.h"
@@ -42,14 +44,23 @@ class PrimFunc : public ffi::Ref<const PrimFuncNode> {
   PrimFunc WithAttr(const std::string& key, ffi::Any value) const;
 };
 
+// How a function is called.
+enum class CallingConvention {
+  kAsWritten,  // with tensors and scalars
+  kPacked,     // by the packed ABI (after make_packed_api)
+  kPlain,      // with tensors as pointers and extents as parameters (after make_plain_api)
+  kKernel,     // a device function, with tensors as pointers (after split_host_device)
+  kParallel,   // iterations of a loop of a packed function (after outline_parallel_loops)
+};
+// The text form: "packed", "plain", "kernel", "parallel"; kAsWritten has none.
+const char* CallingConventionName(CallingConvention convention);
+std::optional<CallingConvention> FindCallingConvention(std::string_view name);
+
 // Attributes of functions.
 namespace attr {
 inline constexpr const char* kTarget =
     "target";  // target::Target: what the function is compiled for
-// String: how it is called. Absent: tensors and scalars, as written. "packed": the packed ABI
-// (after make_packed_api). "plain": tensors as pointers, extents as parameters (after
-// make_plain_api). "kernel": a device function, tensors as pointers (after split_host_device).
-// "parallel": iterations of a loop of a packed function (after outline_parallel_loops).
+// String: the name of its CallingConvention. Absent: as written.
 inline constexpr const char* kCallingConvention = "calling_convention";
 // Int, of a packed function: DLPack's code of the device that its tensors are on. Absent: the host.
 inline constexpr const char* kDeviceType = "device_type";
@@ -68,8 +79,7 @@ inline constexpr const char* kLaunchTags =
 
 // Whether an attribute is there and true.
 bool HasFlag(const PrimFunc& function, const char* attribute);
-// "" where there is none.
-std::string CallingConventionOf(const PrimFunc& function);
+CallingConvention CallingConventionOf(const PrimFunc& function);
 
 // A function of a module that is a PrimFunc.
 PrimFunc AsPrimFunc(const ir::BaseFunc& function);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/intrinsics.h"
 
+#include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
 
 namespace tern::tir {
@@ -8,6 +9,15 @@ namespace {
 
 using ir::Expr;
 using Args = std::vector<Expr>;
+
+const char* BarrierKindName(BarrierKind kind) {
+  return kind == BarrierKind::kShared ? "shared" : "global";
+}
+std::optional<BarrierKind> FindBarrierKind(const std::string& name) {
+  for (BarrierKind kind : {BarrierKind::kShared, BarrierKind::kGlobal})
+    if (name == BarrierKindName(kind)) return kind;
+  return {};
+}
 
 // ---- Computed lane by lane, on operands of one type.
 
@@ -463,10 +473,12 @@ void RegisterIntrinsics() {
   ir::RegisterIntrinsic(
       {kBarrier, "barrier(\"shared\" or \"global\")", false, false, [](const Args& args, DataType) {
          CheckCount(kBarrier, args, 1, 1);
-         const auto* scope = args[0].As<ir::StringImmNode>();
-         if (!scope || (scope->value != "shared" && scope->value != "global"))
+         const auto* kind = args[0].As<ir::StringImmNode>();
+         if (!kind || !FindBarrierKind(kind->value))
            TERN_THROW(TypeError) << kBarrier
-                                 << " takes the memory it orders, \"shared\" or \"global\"";
+                                 << " takes the memory it orders, \"shared\" or \"global\""
+                                 << (kind ? ffi::DidYouMean(kind->value, {"shared", "global"})
+                                          : "");
          return DataType::Void();
        }});
   // The lanes give them their values: not pure.
@@ -520,6 +532,15 @@ bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("
 bool IsBarrier(const Expr& expr) {
   const auto* call = expr.As<ir::CallNode>();
   return call && call->name == intrinsic::kBarrier;
+}
+
+BarrierKind BarrierKindOf(const ir::CallNode* barrier) {
+  return *FindBarrierKind(barrier->args[0].As<ir::StringImmNode>()->value);
+}
+
+Expr MakeBarrier(BarrierKind kind, ir::Span span) {
+  return ir::CallNode::Make(intrinsic::kBarrier, {ir::StringImmNode::Make(BarrierKindName(kind))},
+                            DataType::Void(), std::move(span));
 }
 
 }  // namespace tern::tir

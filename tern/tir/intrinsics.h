@@ -109,6 +109,10 @@ inline constexpr const char* kReinterpret = "reinterpret";
 void RegisterIntrinsics();
 
 bool IsBarrier(const ir::Expr& expr);
+// The memory that a barrier orders: shared memory alone, or global memory too.
+enum class BarrierKind { kShared, kGlobal };
+BarrierKind BarrierKindOf(const ir::CallNode* barrier);
+ir::Expr MakeBarrier(BarrierKind kind, ir::Span span = {});
 // Whether the lanes of a warp exchange values in this call.
 bool IsWarpOperation(const ir::CallNode* call);
 // Those of them that work on matrices.

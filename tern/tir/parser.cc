@@ -16,7 +16,6 @@
 #include "tern/tir/function_kind.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/schedule_steps.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
 
 namespace tern::tir {
@@ -89,8 +88,8 @@ class Parser : public ExprParser {
         Fail(strides_at, name + " has rank " + std::to_string(shape.size()) + ", but " +
                              std::to_string(strides.size()) + " strides");
     }
-    auto buffer = ffi::Make<BufferNode>(
-        *BufferNode::Make(name, dtype, std::move(shape), std::move(strides), "global", {}, span));
+    auto buffer = ffi::Make<BufferNode>(*BufferNode::Make(
+        name, dtype, std::move(shape), std::move(strides), StorageScope::kGlobal, {}, span));
     if (Accept("offset")) {
       Expect("(");
       buffer->offset = ParseExpr().expr;
@@ -101,9 +100,17 @@ class Parser : public ExprParser {
       buffer->alignment = ParseInteger(false);
       Expect(")");
     }
-    if (Accept("in")) buffer->scope = ExpectIdent("a storage scope");
+    if (Accept("in")) buffer->scope = ParseScope();
     if (dtype.is_handle()) Fail(span, "a buffer cannot hold handles");
     return Buffer(buffer.get());
+  }
+
+  StorageScope ParseScope() {
+    Span span = Peek().span;
+    std::string name = ExpectIdent("a storage scope");
+    std::optional<StorageScope> scope = ir::FindStorageScope(name);
+    if (!scope) Fail(span, ir::NoStorageScope(name));
+    return *scope;
   }
 
   ir::Attrs ParseAttrs(AttrPlace place) {
@@ -328,7 +335,11 @@ class Parser : public ExprParser {
     return kernel;
   }
   // A thread axis, or how much dynamic shared memory there is.
-  std::string ParseLaunchTag() { return Is(kDynamicShared) ? Next().text : ParseThreadAxis(false); }
+  // A thread axis, or shared.dynamic: how many bytes of it there are.
+  std::string ParseLaunchTag() {
+    return Is(StorageScopeName(StorageScope::kSharedDynamic)) ? Next().text
+                                                              : ParseThreadAxis(false);
+  }
   std::vector<bool> ParseWrites(const std::vector<Param>& params) {
     std::vector<bool> writes(params.size());
     Span span = Peek().span;
@@ -737,12 +748,12 @@ class Parser : public ExprParser {
   Stmt ParseStore() {
     Token name = Next();
     Buffer buffer = LookupBuffer(name);
-    std::vector<Expr> indices = ParseIndices();
+    Place place = ParsePlace();
     Expect("=");
     Value value = ParseExpr();
     return Located(name.span, [&] {
-      Convert(&value, ir::AccessType(buffer, indices));
-      return BufferStoreNode::Make(buffer, indices, value.expr, name.span);
+      Convert(&value, ir::AccessType(buffer, place.indices));
+      return BufferStoreNode::Make(buffer, place.indices, value.expr, name.span, place.predicate);
     });
   }
 

@@ -185,7 +185,8 @@ class Printer {
     if (!buffer->strides.empty()) text += " strides(" + List(buffer->strides) + ")";
     if (buffer->offset) text += " offset(" + List({buffer->offset}) + ")";
     if (buffer->alignment) text += " align(" + std::to_string(buffer->alignment) + ")";
-    if (buffer->scope != "global") text += " in " + buffer->scope;
+    if (buffer->scope != StorageScope::kGlobal)
+      text += std::string(" in ") + StorageScopeName(buffer->scope);
     return text;
   }
 
@@ -284,9 +285,14 @@ class Printer {
     std::string dtype = typed ? "<" + node->dtype.str() + ">" : "";
     return {node->name + dtype + "(" + List(node->args) + ")", kPrimaryPrec};
   }
-  Written Write(const BufferLoadNode* node) {
-    return {Name(node->buffer.get()) + "[" + List(node->indices) + "]", kPrimaryPrec};
+  // A[i, j], or A[i, j where predicate]
+  template <class T>
+  std::string Access(const T* node) {
+    std::string indices = List(node->indices);
+    if (node->predicate) indices += " where " + Text(node->predicate, kOrPrec);
+    return Name(node->buffer.get()) + "[" + indices + "]";
   }
+  Written Write(const BufferLoadNode* node) { return {Access(node), kPrimaryPrec}; }
 
   // ---- statements
 
@@ -311,8 +317,7 @@ class Printer {
   }
 
   void Write(const BufferStoreNode* node) {
-    Line(Name(node->buffer.get()) + "[" + List(node->indices) +
-         "] = " + Text(node->value, kOrPrec));
+    Line(Access(node) + " = " + Text(node->value, kOrPrec));
   }
   void Write(const LetStmtNode* node) {
     std::string value = Text(node->value, kOrPrec);

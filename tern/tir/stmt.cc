@@ -49,14 +49,17 @@ const char* IterKindName(IterKind kind) {
   return "?";
 }
 
-Stmt BufferStoreNode::Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span) {
+Stmt BufferStoreNode::Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span,
+                           Expr predicate) {
   DataType expected = ir::AccessType(buffer, indices);
   if (value.dtype() != expected)
     TERN_THROW(TypeError) << "cannot store " << value.dtype().str() << " in " << buffer->name
                           << ", which holds " << expected.str();
+  ir::CheckPredicate(buffer, expected, predicate);
   auto node = New<BufferStoreNode>(std::move(span));
   node->buffer = std::move(buffer);
   node->indices = std::move(indices);
+  node->predicate = std::move(predicate);
   node->value = std::move(value);
   return node;
 }

@@ -18,7 +18,9 @@ using ir::BufferDef;
 using ir::BufferNode;
 using ir::Expr;
 using ir::NodeKind;
+using ir::ScopeOwner;
 using ir::Span;
+using ir::StorageScope;
 using ir::Var;
 using ir::VarNode;
 
@@ -47,13 +49,16 @@ struct StmtOf : StmtNode {
   StmtOf() : StmtNode(K) {}
 };
 
-// buffer[indices] = value
+// buffer[indices] = value. With a predicate, the lanes where it is false are not written, as of a
+// BufferLoadNode.
 struct BufferStoreNode : StmtOf<NodeKind::kBufferStore> {
   Buffer buffer;
   std::vector<Expr> indices;
+  Expr predicate;  // null: all lanes
   Expr value;
-  TERN_FIELDS(buffer, indices, value)
-  static Stmt Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span = {});
+  TERN_FIELDS(buffer, indices, predicate, value)
+  static Stmt Make(Buffer buffer, std::vector<Expr> indices, Expr value, Span span = {},
+                   Expr predicate = {});
 };
 
 // let var = value; body

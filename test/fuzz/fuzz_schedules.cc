@@ -143,6 +143,11 @@ void Check(uint64_t seed, const Options& options, Schedule* schedule, std::strin
   tir::PrimFunc for_target = schedule->function().WithAttr(tir::attr::kTarget, target);
   ir::IRModule lowered = ir::RunPasses(ModuleOf(for_target), passes);
   TERN_CHECK(ResultOf(lowered, n) == expected) << "the result changed";
+  // Any vectors, also masked ones.
+  *trying = "lowering to vectors";
+  passes.resize(std::find(passes.begin(), passes.end(), "rewrite_unsafe_selects") - passes.begin());
+  ir::IRModule vectors = ir::RunPasses(ModuleOf(schedule->function()), passes);
+  TERN_CHECK(ResultOf(vectors, n) == expected) << "the result changed";
 }
 
 void Report(uint64_t seed, const Schedule& schedule, const std::string& trying, const char* what) {

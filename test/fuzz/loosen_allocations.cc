@@ -54,12 +54,13 @@ class Loosener : public StmtMutator {
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (!starts_.count(node->buffer.get())) return MutateChildren(node, self);
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), Moved(node->buffer, node->indices));
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), Moved(node->buffer, node->indices), {},
+                                    MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (!starts_.count(node->buffer.get())) return MutateChildren(node, self);
     return BufferStoreNode::Make(MutateUse(node->buffer), Moved(node->buffer, node->indices),
-                                 Mutate(node->value));
+                                 Mutate(node->value), {}, MutateOptional(node->predicate));
   }
 
   // ---- further out

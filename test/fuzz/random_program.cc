@@ -294,6 +294,7 @@ class ProgramGenerator {
       if (!unrolls && random_.OneIn(6)) {
         kind = ForKind::kVectorized;
         annotations["lanes"] = random_.Between(2, 4);
+        if (random_.OneIn(2)) annotations["tail"] = std::string("mask");
       }
       return ForNode::Make(var, ir::IntImmNode::Make(dtype, first), extent, kind, make_body(), "",
                            {}, annotations);
@@ -359,7 +360,7 @@ class ProgramGenerator {
       std::vector<Expr> shape(random_.Below(3));
       for (Expr& extent : shape) extent = random_.Between(1, 4);
       Buffer local = ir::BufferNode::Make("t" + std::to_string(names_++), random_.Pick(AllTypes()),
-                                          shape, {}, "local");
+                                          shape, {}, StorageScope::kLocal);
       std::vector<Var> vars;
       std::vector<Expr> indices;
       for (size_t i = 0; i < shape.size(); ++i) {
@@ -399,8 +400,8 @@ class ProgramGenerator {
     return Scoped([&] {
       DataType dtype = random_.Pick(AllTypes());
       int64_t size = random_.Between(4, 9);
-      Buffer array =
-          ir::BufferNode::Make("a" + std::to_string(names_++), dtype, {size}, {}, "local");
+      Buffer array = ir::BufferNode::Make("a" + std::to_string(names_++), dtype, {size}, {},
+                                          StorageScope::kLocal);
       Var k = NewVar("k");
       Stmt fill = ForNode::Make(k, 0, size, ForKind::kSerial,
                                 MakeStoreOf({array, {k}, false}, exprs_.Make(dtype, 1)));
@@ -414,6 +415,9 @@ class ProgramGenerator {
           Var var = NewVar("y", value.expr.dtype());
           stmts.push_back(
               LetStmtNode::Make(var, value.expr, BufferStoreNode::Make(array, {places}, var)));
+        } else if (random_.OneIn(3)) {
+          auto [index, predicate] = vectors.PlacesWithMask(lanes);
+          stmts.push_back(BufferStoreNode::Make(array, {index}, value.expr, {}, predicate));
         } else {
           stmts.push_back(BufferStoreNode::Make(array, {places}, value.expr));
         }
@@ -427,8 +431,8 @@ class ProgramGenerator {
   // At most a few iterations, whatever the condition says.
   Stmt MakeWhile(int depth) {
     return Scoped([&] {
-      Buffer counter =
-          ir::BufferNode::Make(kCounterName, DataType::Int(32), {Expr(1)}, {}, "local");
+      Buffer counter = ir::BufferNode::Make(kCounterName, DataType::Int(32), {Expr(1)}, {},
+                                            StorageScope::kLocal);
       auto constant = [](int64_t value) { return ir::IntImmNode::Make(DataType::Int(32), value); };
       Expr count = ir::BufferLoadNode::Make(counter, {0});
       Expr in_time = count < constant(random_.Between(1, 4));

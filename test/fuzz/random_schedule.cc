@@ -257,10 +257,13 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
   std::vector<std::string> maps = {
       "(i, j) -> (j, i)",       "(i, j) -> (i // 2, j, i % 2)", "(i, j) -> (i, j // 3, j % 3)",
       "(i) -> (i // 4, i % 4)", "(i, j) -> (i * 7 + j)",        "(i, j) -> (i + j, i)"};
+  std::vector<std::string> tails = {"loop", "guard", "mask", "mask", "exact"};
+  std::vector<std::string> sizes = {"n", "n + 1", "(n + 1) // 2", "max(n, 2) - 3", "missing"};
   switch (random->Below(24)) {
     case 0:
+      return call("split", {loop(), number(4), "tail = " + random->Pick(tails)});
     case 1:
-      return call("split", {loop(), number(4)});
+      return call("split", {loop(), random->OneIn(3) ? random->Pick(sizes) : number(4)});
     case 2:
       return call("split", {loop(), number(3), "2"});
     case 3: {

@@ -17,8 +17,23 @@ Expr VectorGenerator::Places(int lanes) {
   return RampNode::Make(base, stride, lanes);
 }
 
+VectorGenerator::MaskedPlaces VectorGenerator::PlacesWithMask(int lanes) {
+  int64_t size = *AsConstInt(memory_->shape[0]);
+  auto all = [&](int64_t value) { return BroadcastNode::Make(value, lanes); };
+  Expr index = RampNode::Make(random_->Between(-lanes, size), random_->Between(1, 2), lanes);
+  Expr inside = index >= all(0) && index < all(size);
+  if (!random_->OneIn(2)) return {index, inside};
+  Expr lane = RampNode::Make(int64_t{0}, int64_t{1}, lanes);
+  return {index, inside && lane != all(random_->Below(lanes))};
+}
+
 Value VectorGenerator::Leaf(DataType dtype) {
   int lanes = dtype.lanes();
+  if (memory_->dtype == dtype.element() && random_->OneIn(4)) {
+    MaskedPlaces places = PlacesWithMask(lanes);
+    return {BufferLoadNode::Make(memory_, {places.index}, {}, places.predicate),
+            ContentLimit(memory_->dtype)};
+  }
   if (memory_->dtype == dtype.element() && !random_->OneIn(3))
     return {BufferLoadNode::Make(memory_, {Places(lanes)}), ContentLimit(memory_->dtype)};
   if (dtype.element() == DataType::Int(64) && random_->OneIn(2))

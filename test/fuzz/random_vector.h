@@ -21,6 +21,11 @@ class VectorGenerator {
   Value Make(DataType dtype, int depth);
   // Indices of different elements of `memory`.
   ir::Expr Places(int lanes);
+  // Indices some of which may be outside of `memory`, and a predicate that none of those has.
+  struct MaskedPlaces {
+    ir::Expr index, predicate;
+  };
+  MaskedPlaces PlacesWithMask(int lanes);
 
  private:
   Value Leaf(DataType dtype);

@@ -108,7 +108,7 @@ void KernelWriter::WriteNode(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
   const auto* size = buffer->shape[0].As<ir::IntImmNode>();
   TERN_CHECK(size) << node->span.str() << ": the size of " << buffer->name << " is not constant";
-  bool is_shared = buffer->scope == "shared";
+  bool is_shared = buffer->scope == ir::StorageScope::kShared;
   uint32_t& used = is_shared ? shared_bytes_ : local_bytes_;
   uint32_t offset = AlignUp(used, 8);
   used = AlignUp(offset + size->value * buffer->dtype.bytes(), 8);

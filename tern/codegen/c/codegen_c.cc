@@ -45,7 +45,7 @@ std::string CodeGenC::UseHelper(const std::string& name, const std::string& defi
   return name;
 }
 
-std::string CodeGenC::PointerType(const std::string& storage, const std::string&, bool is_const) {
+std::string CodeGenC::PointerType(const std::string& storage, ir::StorageScope, bool is_const) {
   return (is_const ? "const " : "") + storage + "*";
 }
 
@@ -158,8 +158,9 @@ std::string CodeGenC::AlignmentAttribute(const ir::Buffer& buffer) {
 
 void CodeGenC::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  TERN_ICHECK(buffer->scope == "local") << "buffer " << buffer->name << " has scope "
-                                        << buffer->scope << ", which this language cannot allocate";
+  TERN_ICHECK(buffer->scope == ir::StorageScope::kLocal)
+      << "buffer " << buffer->name << " has scope " << buffer->scope
+      << ", which this language cannot allocate";
   std::string name = DefineBuffer(buffer);
   DefineArray(buffer, name, StorageType(buffer->dtype));
   Line(fmt::format("{} {}[{}]{};", StorageType(buffer->dtype), name, ConstantSize(buffer),

@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tern/codegen/c/name_table.h"
-#include "tern/codegen/c/usage.h"
+#include "tern/codegen/name_table.h"
+#include "tern/codegen/usage.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {
@@ -60,7 +60,7 @@ class CodeGenC {
   virtual std::string ValueType(DataType dtype) = 0;
   virtual std::string StorageType(DataType dtype) = 0;
   // A pointer to elements in memory of that scope, "__global const float*".
-  virtual std::string PointerType(const std::string& storage, const std::string& scope,
+  virtual std::string PointerType(const std::string& storage, ir::StorageScope scope,
                                   bool is_const);
   // What makes a decimal literal a 64-bit one.
   virtual std::string LongSuffix() const { return "LL"; }
@@ -88,7 +88,7 @@ class CodeGenC {
   virtual Code PrintBroadcast(const ir::BroadcastNode* node);
   virtual Code PrintShuffle(const ir::ShuffleNode* node);
 
-  // By default an array on the stack, for scope "local" and a constant size; the rest is refused.
+  // By default an array on the stack, for scope local and a constant size; the rest is refused.
   virtual void EmitAllocate(const tir::AllocateNode* node);
   virtual Code PrintLoad(const ir::BufferLoadNode* node);
   virtual void EmitStore(const tir::BufferStoreNode* node);

@@ -180,6 +180,59 @@ llvm::Value* CodeGenLLVM::ElementPointers(const Access& access, DataType element
   return builder_.CreateInBoundsGEP(MemoryType(element), access.base, access.index);
 }
 
+llvm::Value* CodeGenLLVM::MaskedPointer(const Access& access, DataType dtype) {
+  TERN_CHECK(access.contiguous || !dtype.is_bool() || !dtype.is_scalable())
+      << "elements of type bool that are not next to each other cannot be accessed as a scalable "
+         "vector";
+  return builder_.CreateGEP(MemoryType(dtype.element()), access.base, access.index);
+}
+
+bool CodeGenLLVM::IsInFrame(const Access& access, DataType dtype) const {
+  const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(access.base);
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(access.index);
+  const auto* array =
+      memory ? llvm::dyn_cast<llvm::ArrayType>(memory->getAllocatedType()) : nullptr;
+  if (!access.contiguous || !first || !array || dtype.is_scalable()) return false;
+  auto lanes = static_cast<uint64_t>(dtype.lanes()), size = array->getNumElements();
+  return lanes <= size && first->getValue().ule(size - lanes);
+}
+
+llvm::Value* CodeGenLLVM::EmitMaskedLoad(const ir::BufferLoadNode* node) {
+  llvm::Value* mask = Emit(node->predicate);
+  Access access = EmitAccess(node->buffer, node->indices);
+  llvm::Type* type = MemoryType(node->dtype);
+  llvm::Value* pointer = MaskedPointer(access, node->dtype);
+  llvm::Value* off = llvm::Constant::getNullValue(type);
+  llvm::Align alignment = ElementAlignment(node->dtype);
+  // LLVM keeps in registers what is accessed as a whole.
+  if (IsInFrame(access, node->dtype)) {
+    llvm::Value* all = Load(node->dtype, pointer, access.tag);
+    return builder_.CreateSelect(mask, all, llvm::Constant::getNullValue(all->getType()));
+  }
+  llvm::CallInst* value = access.contiguous
+                              ? builder_.CreateMaskedLoad(type, pointer, alignment, mask, off)
+                              : builder_.CreateMaskedGather(type, pointer, alignment, mask, off);
+  value->setMetadata(llvm::LLVMContext::MD_tbaa, access.tag);
+  return node->dtype.is_bool() ? builder_.CreateIsNotNull(value) : value;
+}
+
+void CodeGenLLVM::EmitMaskedStore(const tir::BufferStoreNode* node) {
+  DataType dtype = node->value.dtype();
+  llvm::Value *value = Emit(node->value), *mask = Emit(node->predicate);
+  Access access = EmitAccess(node->buffer, node->indices);
+  llvm::Value* pointer = MaskedPointer(access, dtype);
+  if (IsInFrame(access, dtype)) {
+    llvm::Value* before = Load(dtype, pointer, access.tag);
+    return Store(dtype, builder_.CreateSelect(mask, value, before), pointer, access.tag);
+  }
+  if (dtype.is_bool()) value = builder_.CreateZExt(value, MemoryType(dtype));
+  llvm::Align alignment = ElementAlignment(dtype);
+  llvm::CallInst* store = access.contiguous
+                              ? builder_.CreateMaskedStore(value, pointer, alignment, mask)
+                              : builder_.CreateMaskedScatter(value, pointer, alignment, mask);
+  store->setMetadata(llvm::LLVMContext::MD_tbaa, access.tag);
+}
+
 // Of every other element: two vectors that overlap, so that nothing is read behind the last one.
 llvm::Value* CodeGenLLVM::LoadEveryOther(const ir::BufferLoadNode* node, llvm::Value* first) {
   constexpr int kVectorBytes = 64;
@@ -211,6 +264,7 @@ llvm::Value* CodeGenLLVM::LoadEveryOther(const ir::BufferLoadNode* node, llvm::V
 }
 
 llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
+  if (node->predicate) return EmitMaskedLoad(node);
   const auto* ramp = node->indices[0].As<ir::RampNode>();
   if (ramp && ir::IsConst(ramp->stride, 2) && !node->dtype.is_scalable())
     return LoadEveryOther(node, Emit(ramp->base));
@@ -230,6 +284,7 @@ llvm::Value* CodeGenLLVM::EmitNode(const ir::BufferLoadNode* node) {
 
 void CodeGenLLVM::EmitNode(const tir::BufferStoreNode* node) {
   if (EmitStoreInPlace(node)) return;
+  if (node->predicate) return EmitMaskedStore(node);
   llvm::Value* value = Emit(node->value);
   Access access = EmitAccess(node->buffer, node->indices);
   DataType element = node->buffer->dtype;
@@ -251,7 +306,7 @@ void CodeGenLLVM::EmitNode(const tir::AllocateNode* node) {
   const tir::Buffer& buffer = node->buffer;
   std::optional<int64_t> size =
       buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
-  if (buffer->scope == "local" && size) {
+  if (buffer->scope == ir::StorageScope::kLocal && size) {
     llvm::AllocaInst* memory =
         FrameMemory(llvm::ArrayType::get(MemoryType(buffer->dtype), static_cast<uint64_t>(*size)),
                     buffer->name);

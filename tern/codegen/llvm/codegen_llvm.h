@@ -146,11 +146,18 @@ class CodeGenLLVM {
     llvm::Value* index;  // a scalar if contiguous, else one per lane
     llvm::MDNode* tag;   // of the buffer's memory
   };
+  // Whether all lanes of an access are memory of the function's frame, whatever the predicate.
+  bool IsInFrame(const Access& access, DataType dtype) const;
+  // Accesses with a predicate.
+  llvm::Value* EmitMaskedLoad(const ir::BufferLoadNode* node);
+  void EmitMaskedStore(const tir::BufferStoreNode* node);
   llvm::Value* LoadEveryOther(const ir::BufferLoadNode* node, llvm::Value* first);
   Access EmitAccess(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
   llvm::Value* ElementPointer(const Access& access, DataType element, int lane);
   // Of all lanes of an access that is not contiguous, as a vector.
   llvm::Value* ElementPointers(const Access& access, DataType element);
+  // The first lane's, or all lanes' as a vector; those that are off may be anywhere.
+  llvm::Value* MaskedPointer(const Access& access, DataType dtype);
 
   // What no access to memory at another address has.
   llvm::MDNode* MemoryTag(const ir::Buffer& buffer);

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "tern/codegen/c/usage.h"
 #include "tern/codegen/kernel_info.h"
+#include "tern/codegen/usage.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::codegen {
 
@@ -92,10 +91,10 @@ llvm::Align KernelCodeGenLLVM::AccessAlignment(DataType dtype) const {
 
 Value* KernelCodeGenLLVM::EmitScopedMemory(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  if (buffer->scope == tir::kDynamicShared) return SharedOfLaunch();
+  if (buffer->scope == ir::StorageScope::kSharedDynamic) return SharedOfLaunch();
   std::optional<int64_t> size =
       buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
-  TERN_ICHECK(buffer->scope == "shared" && size)
+  TERN_ICHECK(buffer->scope == ir::StorageScope::kShared && size)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   int64_t elements = size.value_or(0), bytes = elements * buffer->dtype.bytes();
   if (dynamic_shared_) return EmitDynamicShared(buffer, bytes);

@@ -116,7 +116,7 @@ class MatmulScheduler {
       : schedule_(*schedule), block_(block), gemm_(gemm), plan_(plan), target_(target) {}
 
   void Run() {
-    std::string reader = KeepAccumulators(&schedule_, block_, gemm_, "local");
+    std::string reader = KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     Tile();
     Copies left = Copy(gemm_.a), right = Copy(gemm_.b);
     Names out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
@@ -172,9 +172,9 @@ class MatmulScheduler {
 
   // What is computed only to be multiplied is computed on the way.
   Copies Copy(const GemmOperand& operand) {
-    std::string shared = schedule_.CacheRead(block_, operand.name, "shared");
+    std::string shared = schedule_.CacheRead(block_, operand.name, StorageScope::kShared);
     FusePrologue(&schedule_, shared);
-    return {shared, schedule_.CacheRead(block_, shared, "local")};
+    return {shared, schedule_.CacheRead(block_, shared, StorageScope::kLocal)};
   }
   // What a thread needs of shared memory is in registers: A for kGroup of K where it is
   // K-contiguous, B for one.

@@ -151,7 +151,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   if (outer.empty()) Refuse("all elements are one tile");
   std::string tile = FuseLoops(schedule, name, outer);
   schedule->Bind(LoopOf(name, tile), kBlockX);
-  std::string copy = schedule->CacheRead(name, across->buffer->name, "shared");
+  std::string copy = schedule->CacheRead(name, across->buffer->name, StorageScope::kShared);
   Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
   if (made.size() != 2) Refuse("a tile of " + across->buffer->name + " is no matrix");
   // Rows start on different banks.
@@ -396,7 +396,7 @@ void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
         });
         if (!reads) continue;
         if (copy.empty())
-          copy = attempt->CacheRead(name, buffer->name, "shared");
+          copy = attempt->CacheRead(name, buffer->name, StorageScope::kShared);
         else
           attempt->ReuseCache(name, copy);
       }
@@ -460,7 +460,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   for (const std::string& name : members) {
     BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
     shared.push_back(info.accesses[0].buffer->name);
-    schedule->SetScope(shared.back(), "shared");
+    schedule->SetScope(shared.back(), StorageScope::kShared);
   }
   Schedule::Names rows;
   Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));

@@ -208,7 +208,7 @@ class DotMatmul {
   }
 
   std::string Copy(const GemmOperand& operand, const std::string& name) {
-    std::string copy = schedule_.CacheRead(block_, operand.name, "global", Name(name));
+    std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kGlobal, Name(name));
     if (types_.wide) schedule_.SetDtype(copy, *types_.wide);
     return copy;
   }
@@ -216,10 +216,10 @@ class DotMatmul {
   // Accumulators are in a buffer of their own. Returns the block that reads them; "" where
   // that is the reader. What instructions alone can read goes through memory.
   std::string MakeLocal(const std::string& reader) {
-    if (!reader.empty()) schedule_.SetScope(gemm_.c->name, "local");
+    if (!reader.empty()) schedule_.SetScope(gemm_.c->name, StorageScope::kLocal);
     sums_ = gemm_.c->name;
     if (!reader.empty() && !whole_tiles()) return "";
-    return sums_ = schedule_.CacheWrite(block_, gemm_.c->name, "local", Name("acc"));
+    return sums_ = schedule_.CacheWrite(block_, gemm_.c->name, StorageScope::kLocal, Name("acc"));
   }
 
   void SplitLoops() {

@@ -199,7 +199,7 @@ std::string FindEpilogue(const Schedule& schedule, const std::string& block, con
 }
 
 std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                             const std::string& scope) {
+                             tir::StorageScope scope) {
   if (gemm.epilogue.empty())
     return schedule->CacheWrite(block, gemm.c->name, scope, block + "_acc");
   schedule->SetScope(gemm.c->name, scope);

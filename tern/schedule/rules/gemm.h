@@ -77,7 +77,7 @@ std::string FindEpilogue(const Schedule& schedule, const std::string& block,
 // C is in a buffer of its own scope, the accumulators. Returns the block that reads them: the
 // epilogue, or a copy to C.
 std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                             const std::string& scope);
+                             tir::StorageScope scope);
 
 // Fused prologue: elementwise producers that a block alone reads are computed in it.
 void FusePrologue(Schedule* schedule, const std::string& block);

@@ -140,7 +140,7 @@ class DirectConvolution {
   std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
 
   void Reduce(const std::string& sums) {
-    std::string copy = schedule_.CacheWrite(block_, sums, "local", Name("tile"));
+    std::string copy = schedule_.CacheWrite(block_, sums, StorageScope::kLocal, Name("tile"));
     Names order = Around(block_, windows_.others), inner;
     Names columns = {Name("jo"), Name("jv"), Name("ji")}, rows = {Name("io"), Name("ii")};
     schedule_.Split(At(windows_.column), {tile_.vectors, tile_.lanes}, columns);

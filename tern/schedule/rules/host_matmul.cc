@@ -230,7 +230,8 @@ class HostMatmul {
     int64_t work = WorkOf(schedule_, block_);
     std::string packed = plan_.pack_b ? Copy(gemm_.b, Name("packed")) : "";
     if (plan_.pack_a) PackLeft();
-    std::string reader = plan_.block_k ? "" : KeepAccumulators(&schedule_, block_, gemm_, "local");
+    std::string reader =
+        plan_.block_k ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     SplitLoops();
     if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
     Names out;
@@ -302,7 +303,7 @@ class HostMatmul {
 
   // What is computed only to be multiplied is computed on the way.
   std::string Copy(const GemmOperand& operand, const std::string& name) {
-    std::string copy = schedule_.CacheRead(block_, operand.name, "global", name);
+    std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kGlobal, name);
     FusePrologue(&schedule_, copy);
     return copy;
   }
@@ -396,7 +397,7 @@ Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
   for (const GemmOperand& operand : {gemm.a, gemm.b}) {
     if (operand.dtype == dtype) continue;
     std::string copy =
-        schedule->CacheRead(block.name, operand.name, "global",
+        schedule->CacheRead(block.name, operand.name, StorageScope::kGlobal,
                             FreshBlockName(*schedule, block.name + "_" + operand.name));
     schedule->SetDtype(copy, dtype);
     if (operand.is_a) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);

@@ -128,7 +128,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   schedule->Split(LoopOf(block, loop), {steps.vectors * steps.lanes}, {outer, result.last});
   result.parts =
       schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
-  schedule->SetScope(result.parts, "local");
+  schedule->SetScope(result.parts, StorageScope::kLocal);
   if (steps.vectors == 1) return result;
   std::string vectors = FreshLoopName(*schedule, steps.loop + "_v"),
               lanes = FreshLoopName(*schedule, steps.loop + "_l");
@@ -136,7 +136,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   result.last = lanes;
   result.lanes =
       schedule->Rfactor(LoopOf(block, lanes), FreshBlockName(*schedule, block + "_lanes"));
-  schedule->SetScope(result.lanes, "local");
+  schedule->SetScope(result.lanes, StorageScope::kLocal);
   return result;
 }
 

@@ -118,7 +118,7 @@ struct Tile {
 void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& loop) {
   Try(schedule, [&](Schedule* attempt) {
     const std::string& result = block.accesses[0].buffer->name;
-    std::string copy = attempt->CacheWrite(block.name, result, "local");
+    std::string copy = attempt->CacheWrite(block.name, result, StorageScope::kLocal);
     Schedule::Names made = attempt->ReverseComputeAt(copy, LoopOf(block.name, loop));
     if (!made.empty()) attempt->Vectorize(LoopOf(copy, made.back()));
   });

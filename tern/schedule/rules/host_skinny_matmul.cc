@@ -48,12 +48,13 @@ class DotProducts {
     schedule_.Split(At(gemm_.loops.n), {lanes_}, {Name("jo"), Name("ji")});
     schedule_.Split(At(gemm_.loops.k), {lanes_}, {Name("lo"), Name("li")});
     std::string parts = schedule_.Rfactor(At(Name("li")), Name("partial"));
-    schedule_.SetScope(parts, "local");
+    schedule_.SetScope(parts, StorageScope::kLocal);
     Names order = gemm_.loops.batch;
     order.insert(order.end(), {Name("jo"), gemm_.loops.m, Name("li"), Name("ji")});
     schedule_.Reorder(Around(block_, order));
-    std::string sums = schedule_.CacheRead(block_, parts, "local", Name("acc")),
-                turned = schedule_.CacheRead(block_, sums, "local", Name("transposed"));
+    std::string sums = schedule_.CacheRead(block_, parts, StorageScope::kLocal, Name("acc")),
+                turned =
+                    schedule_.CacheRead(block_, sums, StorageScope::kLocal, Name("transposed"));
     for (const std::string& block : {turned, sums}) schedule_.ComputeAt(block, At(Name("jo")));
     Copy(sums, parts);
     Add(parts);

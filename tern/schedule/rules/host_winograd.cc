@@ -98,7 +98,7 @@ class HostWinograd {
       part_ = schedule_.Rfactor(At(names[0]), Name("part"));
       SplitSums();
     } else {
-      std::string sums = schedule_.CacheWrite(block_, made_[3], "local", Name("tile"));
+      std::string sums = schedule_.CacheWrite(block_, made_[3], StorageScope::kLocal, Name("tile"));
       SplitSums();
       WriteTile(sums, schedule_.ReverseComputeAt(sums, At(Name("po"))));
     }
@@ -134,7 +134,7 @@ class HostWinograd {
   void MultiplyPart(const std::string& around) {
     const std::string& part = part_;
     schedule_.ComputeAt(part, At(around));
-    schedule_.SetScope(part, "local");
+    schedule_.SetScope(part, StorageScope::kLocal);
     Names loops = LoopsIn(part);
     // Tiles, where there are several, outputs and steps.
     Names vectors = {Name("qv"), Name("ql")};
@@ -182,7 +182,7 @@ class HostWinograd {
     for (int64_t k = shape_.rank() - 1; k-- > 0;) {
       std::string stage = block + "_" + std::to_string(k);
       Names made = schedule_.ComputeAt(stage, LoopOf(block, around));
-      schedule_.SetScope(stage, "local");
+      schedule_.SetScope(stage, StorageScope::kLocal);
       WriteOut(stage, made);
     }
     WriteOut(block, tile);

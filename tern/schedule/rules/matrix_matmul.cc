@@ -147,7 +147,8 @@ class Scheduler {
     const std::string& reader = gemm_.epilogue;
     bool shares_sums = SharesAccumulators(machine_, gemm_);
     if (!reader.empty())
-      schedule_.SetScope(gemm_.c->name, shares_sums ? "shared" : "fragment.accumulator");
+      schedule_.SetScope(gemm_.c->name, shares_sums ? tir::StorageScope::kShared
+                                                    : tir::StorageScope::kFragmentAccumulator);
     Tile();
     Stage left = Load(gemm_.a), right = Load(gemm_.b);
     std::string sums = KeepSums(shares_sums ? "" : reader);
@@ -219,8 +220,8 @@ class Scheduler {
   std::string KeepSums(std::string reader) {
     sums_buffer_ = gemm_.c->name;
     if (reader.empty())
-      sums_buffer_ = reader =
-          schedule_.CacheWrite(block_, gemm_.c->name, "fragment.accumulator", Name("acc"));
+      sums_buffer_ = reader = schedule_.CacheWrite(
+          block_, gemm_.c->name, tir::StorageScope::kFragmentAccumulator, Name("acc"));
     schedule_.ReverseComputeAt(reader, Loop("jb"), {Name("ci"), Name("cj")});
     return reader;
   }
@@ -231,11 +232,12 @@ class Scheduler {
 
   Stage Load(const GemmOperand& operand) {
     Stage stage;
-    stage.shared =
-        schedule_.CacheRead(block_, operand.name, "shared", Name(operand.is_a ? "as" : "bs"));
-    stage.fragment =
-        schedule_.CacheRead(block_, stage.shared, operand.is_a ? "fragment.a" : "fragment.b",
-                            Name(operand.is_a ? "af" : "bf"));
+    stage.shared = schedule_.CacheRead(block_, operand.name, tir::StorageScope::kShared,
+                                       Name(operand.is_a ? "as" : "bs"));
+    stage.fragment = schedule_.CacheRead(
+        block_, stage.shared,
+        operand.is_a ? tir::StorageScope::kFragmentA : tir::StorageScope::kFragmentB,
+        Name(operand.is_a ? "af" : "bf"));
     return stage;
   }
 

@@ -99,7 +99,7 @@ std::string TransposeChannelsLast(Schedule* schedule, const std::string& block,
                           [&](const Expr& index) { return index.get() == channel.get(); });
   if (dim == read.indices.end() || dim + 1 == read.indices.end()) return "";
   bool done = Try(schedule, [&](Schedule* attempt) {
-    attempt->CacheRead(block, read.buffer->name, "global", name);
+    attempt->CacheRead(block, read.buffer->name, StorageScope::kGlobal, name);
     std::string from, to;
     auto last = static_cast<size_t>(dim - read.indices.begin());
     for (size_t d = 0; d < read.indices.size(); ++d) {

@@ -32,7 +32,7 @@ class RegionFinder : public StmtVisitor {
 
   // ---- accesses
 
-  void Note(const Buffer& buffer, const std::vector<Expr>& indices,
+  void Note(const Buffer& buffer, const std::vector<Expr>& indices, const Expr& predicate,
             std::vector<AccessRegion>* regions) {
     if (wanted_ && buffer.get() != wanted_) {
       // Its memory under another name.
@@ -43,7 +43,13 @@ class RegionFinder : public StmtVisitor {
       if (!owned_.count(buffer->data.node())) this->regions.opaque.insert(buffer->data.node());
       return;
     }
-    AccessRegion region{buffer, {}, !conditional_};
+    AccessRegion region{buffer, {}, !conditional_ && !predicate};
+    if (predicate) {
+      // Lanes that are off may be outside of the buffer, in any dimension where all of them are.
+      for (const Expr& extent : buffer->shape)
+        region.ranges.push_back({Expr(0), outside_.Simplify(ToInt64(extent))});
+      return JoinRegion(region, outside_, regions);
+    }
     std::vector<const VarNode*> vars;
     for (size_t d = 0; d < indices.size(); ++d)
       region.ranges.push_back(RangeOf(buffer, d, indices[d], &vars, &region.exact));
@@ -92,11 +98,11 @@ class RegionFinder : public StmtVisitor {
 
   void VisitNode(const ir::BufferLoadNode* node) override {
     VisitChildren(node);
-    Note(node->buffer, node->indices, &regions.reads);
+    Note(node->buffer, node->indices, node->predicate, &regions.reads);
   }
   void VisitNode(const BufferStoreNode* node) override {
     VisitChildren(node);
-    Note(node->buffer, node->indices, &regions.writes);
+    Note(node->buffer, node->indices, node->predicate, &regions.writes);
   }
   // Who has an address may do anything with all of the memory, or with the tile that is named.
   void VisitNode(const ir::CallNode* node) override {
@@ -116,8 +122,8 @@ class RegionFinder : public StmtVisitor {
                                  *ir::AsConstInt(node->args[i + 1]));
     }
     Maybe([&] {
-      Note(element->buffer, indices, &regions.reads);
-      if (writes) Note(element->buffer, indices, &regions.writes);
+      Note(element->buffer, indices, {}, &regions.reads);
+      if (writes) Note(element->buffer, indices, {}, &regions.writes);
     });
   }
   // An address that is seen as such.

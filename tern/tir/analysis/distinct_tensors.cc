@@ -10,7 +10,7 @@ namespace tern::tir {
 bool TensorsAreDistinct(const PrimFunc& function) {
   if (HasFlag(function, attr::kMayAlias)) return false;
   // Later, addresses are bound by passes, which have asked this before.
-  if (!CallingConventionOf(function).empty()) return true;
+  if (CallingConventionOf(function) != CallingConvention::kAsWritten) return true;
   struct Scan : StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const AllocateNode* node) override {

@@ -5,7 +5,6 @@
 
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {

@@ -46,7 +46,9 @@ bool IsMatrixStore(const BufferStoreNode* store) {
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes) {
   const auto* load = CopiedLoad(store);
   DataType dtype = store->value.dtype();
-  if (!load || dtype.is_scalar() || dtype.is_scalable()) return false;
+  if (!load || dtype.is_scalar() || dtype.is_scalable() || load->predicate.get() ||
+      store->predicate.get())
+    return false;
   int64_t bytes = int64_t{dtype.lanes()} * dtype.element().bytes();
   return IsMoveSize(bytes, move_bytes) && load->dtype.element() == load->buffer->dtype &&
          store->buffer->dtype == load->buffer->dtype &&

@@ -16,7 +16,6 @@
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/visitor.h"
@@ -70,7 +69,9 @@ class Verifier : public StmtVisitor {
 
   void CheckConstants(const PrimFunc& function) {
     // Later, parameters are others.
-    if (!function->attrs.count(attr::kConstants) || !CallingConventionOf(function).empty()) return;
+    if (!function->attrs.count(attr::kConstants) ||
+        CallingConventionOf(function) != CallingConvention::kAsWritten)
+      return;
     WrittenMemory written = FindWrittenMemory(module_, function);
     for (const std::string& name : ConstantsOf(function)) CheckConstant(function, written, name);
     for (const std::string& part : {PrepareName(function->name), PreparedName(function->name)})
@@ -134,9 +135,6 @@ class Verifier : public StmtVisitor {
     if (buffer->dtype.is_storage_only())
       Report(buffer->span, "buffer " + buffer->name + " is of " + buffer->dtype.str() +
                                ", which kernels cannot compute with");
-    if (!FindStorageScope(buffer->scope))
-      Report(buffer->span, "buffer " + buffer->name + " has unknown scope '" + buffer->scope +
-                               "'; the scopes are " + ffi::Join(StorageScopeNames()));
     if (buffer->offset.get() && buffer->offset.dtype() != DataType::Int(64))
       Report(buffer->span, "the offset of " + buffer->name + " is " + buffer->offset.dtype().str() +
                                "; expected int64");
@@ -280,7 +278,7 @@ class Verifier : public StmtVisitor {
       std::optional<int64_t> x = ir::AsConstInt(a), y = ir::AsConstInt(b);
       return !x || !y || *x == *y;
     };
-    return buffer.dtype == param.dtype && buffer.scope == "global" &&
+    return buffer.dtype == param.dtype && buffer.scope == StorageScope::kGlobal &&
            std::equal(buffer.shape.begin(), buffer.shape.end(), param.shape.begin(),
                       param.shape.end(), agree);
   }
@@ -288,7 +286,9 @@ class Verifier : public StmtVisitor {
     std::vector<std::string> extents;
     for (const Expr& extent : buffer.shape) extents.push_back(Print(extent));
     return buffer.dtype.str() + "[" + ffi::Join(extents) + "]" +
-           (buffer.scope == "global" ? "" : " in " + buffer.scope);
+           (buffer.scope == StorageScope::kGlobal
+                ? ""
+                : std::string(" in ") + StorageScopeName(buffer.scope));
   }
 
   void VisitNode(const ir::CallNode* node) override {

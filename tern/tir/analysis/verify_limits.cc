@@ -13,7 +13,6 @@
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -24,7 +23,7 @@ class LimitVerifier : public StmtVisitor {
   LimitVerifier(const PrimFunc& function, const target::Target& target,
                 ir::Diagnostics* diagnostics)
       : function_(function), target_(target), kind_(*target->kind), diagnostics_(diagnostics) {
-    is_kernel_ = CallingConventionOf(function) == "kernel";
+    is_kernel_ = CallingConventionOf(function) == CallingConvention::kKernel;
     what_ = (is_kernel_ ? "kernel " : "function ") + function->name;
   }
 
@@ -78,8 +77,9 @@ class LimitVerifier : public StmtVisitor {
   void VisitNode(const AllocateNode* node) override {
     const Buffer& buffer = node->buffer;
     if (std::find(kind_.scopes.begin(), kind_.scopes.end(), buffer->scope) == kind_.scopes.end())
-      Report(node->span, what_ + " allocates " + buffer->name + " in " + buffer->scope + ", but " +
-                             kind_.name + " has memory of scope " + ffi::Join(kind_.scopes) +
+      Report(node->span, what_ + " allocates " + buffer->name + " in " +
+                             StorageScopeName(buffer->scope) + ", but " + kind_.name +
+                             " has memory of scope " + ir::StorageScopeNames(kind_.scopes) +
                              " only");
     if (IsSharedScope(buffer->scope)) shared_bytes_ = Plus(shared_bytes_, BytesOf(buffer));
     // What a thread has at once; one report, at what is too much.
@@ -138,15 +138,20 @@ class LimitVerifier : public StmtVisitor {
   void Visit(const Expr& expr) override {
     if (!CheckVector(expr, expr.span())) return;
     const auto* load = expr.As<ir::BufferLoadNode>();
-    load ? VisitIndices(load->indices) : StmtVisitor::Visit(expr);
+    if (!load) return StmtVisitor::Visit(expr);
+    VisitIndices(load->indices);
+    if (load->predicate) Visit(load->predicate);
   }
   void VisitNode(const BufferStoreNode* node) override {
     if (IsVectorMove(node, kind_.move_bytes)) return;
     if (IsMatrixStore(node)) return VisitNode(node->value.As<ir::CallNode>());
     if (!node->value.dtype().is_scalar() &&
-        !CheckVector(ir::BufferLoadNode::Make(node->buffer, node->indices), node->span))
+        !CheckVector(
+            ir::BufferLoadNode::Make(node->buffer, node->indices, node->span, node->predicate),
+            node->span))
       return;
     VisitIndices(node->indices);
+    if (node->predicate) Visit(node->predicate);
     Visit(node->value);
   }
   // A ramp of neighbours is part of the access.
@@ -160,7 +165,7 @@ class LimitVerifier : public StmtVisitor {
   // False, and one report for a statement, where the target does not take the vector.
   bool CheckVector(const Expr& expr, const Span& span) {
     if (expr.dtype().is_scalar() || expr.dtype().is_void()) return true;
-    if (kind_.vectors && (!kind_.takes_vector || kind_.takes_vector(expr))) return true;
+    if (target::TakesVector(kind_, expr)) return true;
     Report(span, what_ + " computes with " + expr.dtype().str() + ", but " + kind_.name +
                      (kind_.vectors ? " has no code for that here" : " has no vectors") +
                      "; write scalars, or a vectorized loop, which runs one element at a time "

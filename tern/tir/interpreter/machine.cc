@@ -13,7 +13,6 @@
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/visitor.h"
 
@@ -30,7 +29,8 @@ void Machine::Call(const std::string& name, const std::vector<ffi::Any>& args) {
   TERN_CHECK(it != module_->functions.end()) << "the module has no function " << name;
   RefuseExternKernel(it->second);
   PrimFunc function = AsPrimFunc(it->second);
-  if (CallingConventionOf(function) == "packed") return CallPacked(function, args);
+  if (CallingConventionOf(function) == CallingConvention::kPacked)
+    return CallPacked(function, args);
   warp_size_ = WarpSizeOf(function);
   const std::vector<Param>& params = function->params;
   TERN_CHECK(args.size() == params.size())
@@ -429,7 +429,7 @@ void Machine::Run(const Stmt& stmt) {
 
 void Machine::RunNode(const BufferStoreNode* node) {
   Value value = Eval(node->value);
-  ForEachLane({node->buffer, node->indices, node->span, true},
+  ForEachLane({node->buffer, node->indices, node->span, true, node->predicate},
               [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, value[lane]); });
 }
 

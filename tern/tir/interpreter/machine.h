@@ -19,7 +19,6 @@
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::tir {
 
@@ -88,8 +87,9 @@ class Machine {
     const std::vector<Expr>& indices;
     const Span& span;
     bool is_write;
+    Expr predicate = {};  // null: all lanes are on
   };
-  // Calls `visit` with every lane and its address.
+  // Calls `visit` with every lane that is on, and its address.
   template <class F>
   void ForEachLane(const AccessSite& site, F&& visit);
   const View& FindView(const AccessSite& site) const;

@@ -115,7 +115,7 @@ Value Machine::EvalNode(const ir::LetNode* node) {
 
 Value Machine::EvalNode(const ir::BufferLoadNode* node) {
   Value out(node->dtype);
-  ForEachLane({node->buffer, node->indices, node->span, false},
+  ForEachLane({node->buffer, node->indices, node->span, false, node->predicate},
               [&](int lane, char* memory) { out[lane] = LoadLane(node->buffer->dtype, memory); });
   return out;
 }

@@ -7,7 +7,6 @@
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -197,6 +196,7 @@ void Machine::RunTogether(const Stmt& stmt, const Group& group) {
 void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
   Exchange(node->value, group);
   Exchange(node->indices, group);
+  if (node->predicate) Exchange(node->predicate, group);
   std::vector<Value> values;
   for (Thread* thread : group) {
     Enter(thread);
@@ -205,9 +205,9 @@ void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
   ++warp_epoch_;
   for (size_t i = 0; i < group.size(); ++i) {
     Enter(group[i]);
-    ForEachLane({node->buffer, node->indices, node->span, true}, [&](int lane, char* memory) {
-      StoreLane(node->buffer->dtype, memory, values[i][lane]);
-    });
+    ForEachLane(
+        {node->buffer, node->indices, node->span, true, node->predicate},
+        [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, values[i][lane]); });
   }
 }
 
@@ -245,7 +245,7 @@ void Machine::RunNodeTogether(const EvaluateNode* node, const Group& group) {
   if (group.size() != block_->size()) ReportDivergence(node, "barrier", group, *block_, "");
   const auto* call = node->value.As<ir::CallNode>();
   ++shared_epoch_;
-  if (call->args[0].As<ir::StringImmNode>()->value == "global") ++global_epoch_;
+  if (BarrierKindOf(call) == BarrierKind::kGlobal) ++global_epoch_;
 }
 
 void Machine::RunNodeTogether(const SeqNode* node, const Group& group) {

@@ -4,7 +4,6 @@
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -18,7 +17,8 @@ class CopyMarker : public StmtMutator {
   using StmtMutator::MutateNode;
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     const auto* load = node->value.As<ir::BufferLoadNode>();
-    if (!load || !IsSharedScope(node->buffer->scope) || load->buffer->scope != "global")
+    if (!load || load->predicate.get() || node->predicate.get() ||
+        !IsSharedScope(node->buffer->scope) || load->buffer->scope != StorageScope::kGlobal)
       return self;
     filled.push_back(node->buffer);
     Expr copy =
@@ -51,7 +51,7 @@ Stmt CommitCopies(const Span& span) { return Call(intrinsic::kAsyncCommit, {}, s
 
 std::vector<Stmt> AwaitCopies(int64_t groups, const Span& span) {
   return {Call(intrinsic::kAsyncWait, {Expr(groups)}, span),
-          Call(intrinsic::kBarrier, {ir::StringImmNode::Make("shared")}, span)};
+          EvaluateNode::Make(MakeBarrier(BarrierKind::kShared, span), span)};
 }
 
 }  // namespace tern::tir

@@ -7,7 +7,6 @@
 #include "tern/arith/linear_sum.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::tir {
 namespace {
@@ -71,7 +70,7 @@ class Compacter : public AnalyzedMutator {
   std::vector<Range> Accessed(const AllocateNode* node) const {
     const Buffer& buffer = node->buffer;
     if (!buffer->strides.empty() || buffer->shape.empty()) return {};
-    ScopeOwner owner = FindStorageScope(buffer->scope)->owner;
+    ScopeOwner owner = OwnerOf(buffer->scope);
     bool is_shared = launch_ && owner == ScopeOwner::kBlock;
     if (launch_ && !is_shared && owner != ScopeOwner::kThread) return {};
     // Threads that share memory must agree on where it starts: on nothing but what all of them see.
@@ -137,12 +136,13 @@ class Compacter : public AnalyzedMutator {
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (!StartsOf(node->buffer)) return MutateChildren(node, self);
     return ir::BufferLoadNode::Make(MutateUse(node->buffer),
-                                    MovedIndices(node->buffer, node->indices), node->span);
+                                    MovedIndices(node->buffer, node->indices), node->span,
+                                    MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (!StartsOf(node->buffer)) return MutateChildren(node, self);
     return BufferStoreNode::Make(MutateUse(node->buffer), MovedIndices(node->buffer, node->indices),
-                                 Mutate(node->value), node->span);
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BlockNode* node, const Stmt&) override {
     for (const BlockIter& iter : node->iters)

@@ -115,13 +115,14 @@ class Distributor {
     Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
       auto it = outer->new_buffers_.find(node->buffer.get());
       if (it == outer->new_buffers_.end()) return MutateChildren(node, self);
-      return ir::BufferLoadNode::Make(it->second, Indices(node->indices), node->span);
+      return ir::BufferLoadNode::Make(it->second, Indices(node->indices), node->span,
+                                      MutateOptional(node->predicate));
     }
     Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
       auto it = outer->new_buffers_.find(node->buffer.get());
       if (it == outer->new_buffers_.end()) return MutateChildren(node, self);
       return BufferStoreNode::Make(it->second, Indices(node->indices), Mutate(node->value),
-                                   node->span);
+                                   node->span, MutateOptional(node->predicate));
     }
     Expr MutateNode(const VarNode* node, const Expr& self) override {
       auto it = outer->kept_.find(node);
@@ -206,8 +207,8 @@ class Distributor {
       return body;
     }
     Buffer kept = ir::BufferNode::Make(node->var.name(), node->var.dtype(),
-                                       {Expanded(Scalar(node->var.dtype()))->shape[0]}, {}, "local",
-                                       {}, node->span);
+                                       {Expanded(Scalar(node->var.dtype()))->shape[0]}, {},
+                                       StorageScope::kLocal, {}, node->span);
     Stmt keep = Loop(BufferStoreNode::Make(kept, {Position()}, node->value, node->span));
     kept_[node->var.node()] = kept;
     return AllocateNode::Make(kept, SeqNode::Make({keep, Distribute(node->body)}, node->span),

@@ -84,13 +84,14 @@ class Flattener : public StmtMutator {
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
     return ir::BufferLoadNode::Make(MutateUse(node->buffer),
-                                    {Mutate(FlatIndex(node->buffer, node->indices))}, node->span);
+                                    {Mutate(FlatIndex(node->buffer, node->indices))}, node->span,
+                                    MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (IsFlat(node->buffer)) return MutateChildren(node, self);
     return BufferStoreNode::Make(MutateUse(node->buffer),
                                  {Mutate(FlatIndex(node->buffer, node->indices))},
-                                 Mutate(node->value), node->span);
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
   }
 };
 

@@ -47,7 +47,9 @@ class CheckCollector : public ir::ExprVisitor {
   explicit CheckCollector(arith::SymbolicAnalyzer* symbolic) : symbolic_(symbolic) {}
 
   using ExprVisitor::Visit;
-  void Access(const Buffer& buffer, const std::vector<Expr>& indices, const Span& span) {
+  void Access(const Buffer& buffer, const std::vector<Expr>& indices, const Expr& predicate,
+              const Span& span) {
+    if (predicate) return MaskedAccess(buffer, indices, predicate, span);
     for (size_t d = 0; d < indices.size(); ++d)
       for (const Expr& index : ExtremeLanes(indices[d])) Check(buffer, d, index, span);
   }
@@ -59,7 +61,23 @@ class CheckCollector : public ir::ExprVisitor {
 
   void VisitNode(const ir::BufferLoadNode* node) override {
     VisitChildren(node);
-    Access(node->buffer, node->indices, node->span);
+    Access(node->buffer, node->indices, node->predicate, node->span);
+  }
+  // A lane is checked where it is on. Lanes of scalable vectors cannot be told apart here.
+  void MaskedAccess(const Buffer& buffer, const std::vector<Expr>& indices, const Expr& predicate,
+                    const Span& span) {
+    if (predicate.dtype().is_scalable()) return;
+    std::vector<Expr> conditions = LanesOf(predicate), last = LanesOf(indices.back());
+    for (size_t lane = 0; lane < std::max(conditions.size(), last.size()); ++lane) {
+      const Expr& condition = conditions[conditions.size() == 1 ? 0 : lane];
+      around_.push_back({{}, condition});
+      for (size_t d = 0; d < indices.size(); ++d) {
+        bool is_last = d + 1 == indices.size();
+        Expr index = is_last ? last[last.size() == 1 ? 0 : lane] : indices[d];
+        Check(buffer, d, AsInt64(index), span);
+      }
+      around_.pop_back();
+    }
   }
   void VisitNode(const ir::AndNode* node) override { VisitLogic(node, node->a); }
   void VisitNode(const ir::OrNode* node) override { VisitLogic(node, ir::NotNode::Make(node->a)); }
@@ -219,7 +237,8 @@ class CheckInjector : public StmtMutator {
     CheckCollector collector(&symbolic_);
     collector.Visit(node->value);
     for (const Expr& index : node->indices) collector.Visit(index);
-    collector.Access(node->buffer, node->indices, node->span);
+    if (node->predicate) collector.Visit(node->predicate);
+    collector.Access(node->buffer, node->indices, node->predicate, node->span);
     return Before(std::move(collector.checks), self);
   }
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {

@@ -10,7 +10,6 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/thread_access.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -198,7 +197,8 @@ class KernelWalker : public StmtMutator {
     std::vector<Expr> indices;
     for (const Expr& index : node->indices) indices.push_back(Mutate(index));
     NoteElement(node->buffer, indices, false, node->span, &reads_);
-    Expr load = ir::BufferLoadNode::Make(node->buffer, indices);
+    Expr load =
+        ir::BufferLoadNode::Make(node->buffer, indices, {}, MutateOptional(node->predicate));
     if (Expr known = loads_.Find(load)) return known;
     const VarNode* memory = RootOf(node->buffer->data.node());
     if (written_ && !written_->count(memory)) return load;  // the same at any time
@@ -326,11 +326,8 @@ class KernelWalker : public StmtMutator {
     if (barred_ || !needs.any()) return {};
     effects->shared.AddBarrier();
     if (needs.global) effects->global.AddBarrier();
-    return EvaluateNode::Make(
-        ir::CallNode::Make(intrinsic::kBarrier,
-                           {ir::StringImmNode::Make(needs.global ? "global" : "shared")},
-                           DataType::Void(), span),
-        span);
+    BarrierKind kind = needs.global ? BarrierKind::kGlobal : BarrierKind::kShared;
+    return EvaluateNode::Make(MakeBarrier(kind, span), span);
   }
   Stmt WithBarrier(const Needs& needs, const Stmt& stmt) {
     Stmt barrier = Barrier(needs, stmt.span(), effects_);
@@ -396,12 +393,14 @@ class KernelWalker : public StmtMutator {
     Accesses reads = value.reads, writes;
     std::vector<Expr> indices;
     bool is_private = divergent_ || terms_.IsPrivate(value.value);
-    for (const Expr& index : node->indices) {
-      Evaluated evaluated = Evaluate(index);
+    auto evaluate = [&](const Expr& part) {
+      Evaluated evaluated = Evaluate(part);
       is_private |= terms_.IsPrivate(evaluated.value);
-      indices.push_back(evaluated.value);
       for (ThreadAccess& read : evaluated.reads) reads.push_back(std::move(read));
-    }
+      return evaluated.value;
+    };
+    for (const Expr& index : node->indices) indices.push_back(evaluate(index));
+    if (node->predicate) evaluate(node->predicate);
     NoteElement(node->buffer, indices, true, node->span, &writes);
 
     Accesses all = reads;
@@ -432,8 +431,10 @@ class KernelWalker : public StmtMutator {
     Expr value = bind("value", node->value);
     std::vector<Expr> indices;
     for (const Expr& index : node->indices) indices.push_back(bind("index", index));
+    Expr predicate = node->predicate ? bind("predicate", node->predicate) : Expr();
     Stmt stmt = SeqNode::Make(
-        {barrier, BufferStoreNode::Make(node->buffer, indices, value, node->span)}, node->span);
+        {barrier, BufferStoreNode::Make(node->buffer, indices, value, node->span, predicate)},
+        node->span);
     for (size_t i = lets.size(); i-- > 0;)
       stmt = LetStmtNode::Make(lets[i].first, lets[i].second, stmt, node->span);
     return stmt;
@@ -507,7 +508,7 @@ class KernelWalker : public StmtMutator {
   Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
     if (IsBarrier(node->value)) {
       effects_->shared.AddBarrier();
-      if (node->value.As<ir::CallNode>()->args[0].As<ir::StringImmNode>()->value == "global")
+      if (BarrierKindOf(node->value.As<ir::CallNode>()) == BarrierKind::kGlobal)
         effects_->global.AddBarrier();
       return self;
     }
@@ -751,7 +752,7 @@ class KernelWalker : public StmtMutator {
   std::unordered_map<const VarNode*, Expr> values_;  // of variables that the kernel defines
   KnownLoads loads_;
   std::unordered_map<const VarNode*, const VarNode*> roots_;  // pointers into other memory
-  std::unordered_map<const VarNode*, std::string> scopes_;    // of the kernel's allocations
+  std::unordered_map<const VarNode*, StorageScope> scopes_;   // of the kernel's allocations
   std::unordered_map<const BufferNode*, Buffer> views_;
   std::optional<std::string> barred_;  // why no barrier can stand here
   bool divergent_ = false;             // not all threads may come here

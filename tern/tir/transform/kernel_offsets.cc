@@ -66,7 +66,7 @@ class AccessMover : public StmtMutator {
     Expr offset = OffsetOf(node->buffer);
     if (!offset) return load;
     return ir::BufferLoadNode::Make(changed->buffer, {MoveIndex(changed->indices[0], offset)},
-                                    node->span);
+                                    node->span, changed->predicate);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     Stmt store = MutateChildren(node, self);
@@ -74,7 +74,7 @@ class AccessMover : public StmtMutator {
     Expr offset = OffsetOf(node->buffer);
     if (!offset) return store;
     return BufferStoreNode::Make(changed->buffer, {MoveIndex(changed->indices[0], offset)},
-                                 changed->value, node->span);
+                                 changed->value, node->span, changed->predicate);
   }
 
   // A ramp stays one: code generators look for it. Offsets are int64, indices any integers.

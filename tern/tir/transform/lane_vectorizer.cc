@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tern/arith/analyzer.h"
+#include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/copy_with_fresh_defs.h"
@@ -24,14 +25,26 @@ Stmt LaneVectorizer::Run() {
   return result;
 }
 
-Stmt LaneVectorizer::RunReduction(const ReductionUpdate& update) {
+Stmt LaneVectorizer::RunReduction(const ReductionUpdate& update, const Expr& condition) {
   std::vector<std::pair<Var, Expr>> lets;
+  bool is_tail = condition.get() && HoldsForFirstLanes(condition);
+  if (condition) {
+    Expr mask = MaskOf(condition);
+    if (!mask) return {};
+    lets.emplace_back(Var("mask", mask.dtype(), condition.span()), mask);
+    mask_ = lets.back().first;
+    mask_may_be_empty_ = !is_tail;
+  }
   for (const LetStmtNode* let : update.lets) {
     std::optional<Definition> definition = Define(let->var, let->value);
     if (!definition) return {};
     if (definition->var) lets.emplace_back(definition->var, definition->value);
   }
   Expr value = Widen(update.value);
+  if (value.get() && condition.get()) {
+    Expr identity = IdentityOf(update.op, value.dtype().element());
+    value = IfTaken(ir::SelectNode::Make(mask_, value, ir::BroadcastNode::Make(identity, lanes_)));
+  }
   Expr total = value ? CombineLanes(update.op, value, &lets) : Expr();
   if (!total) return {};
   const BufferStoreNode* store = update.store;
@@ -40,7 +53,7 @@ Stmt LaneVectorizer::RunReduction(const ReductionUpdate& update) {
                                       CombineValues(update.op, so_far, total), store->span);
   for (size_t i = lets.size(); i-- > 0;)
     result = LetStmtNode::Make(lets[i].first, lets[i].second, result, store->span);
-  return result;
+  return is_tail ? IfThenElseNode::Make(InLane(condition, 0), result, {}, store->span) : result;
 }
 
 Expr LaneVectorizer::CombineLanes(NodeKind op, Expr vector,
@@ -62,6 +75,16 @@ Expr LaneVectorizer::CombineLanes(NodeKind op, Expr vector,
   return vector;
 }
 
+template <class F>
+auto LaneVectorizer::Where(const Expr& mask, bool may_be_empty, F&& make) {
+  Expr outer = std::exchange(mask_, mask_ ? ir::AndNode::Make(mask_, mask) : mask);
+  bool outer_may_be_empty = std::exchange(mask_may_be_empty_, mask_may_be_empty_ || may_be_empty);
+  auto result = make();
+  mask_ = std::move(outer);
+  mask_may_be_empty_ = outer_may_be_empty;
+  return result;
+}
+
 // ---- Expressions ----
 
 bool LaneVectorizer::DependsOnLane(const Expr& expr) const {
@@ -74,8 +97,8 @@ bool LaneVectorizer::DependsOnLane(const Expr& expr) const {
 }
 
 Expr LaneVectorizer::IfTaken(Expr expr) const {
-  if (!expr || expr.dtype().is_scalar() || !kind_ || !kind_->takes_vector) return expr;
-  return kind_->takes_vector(expr) ? expr : Expr();
+  if (!expr || expr.dtype().is_scalar() || !kind_) return expr;
+  return target::TakesVector(*kind_, expr) ? expr : Expr();
 }
 
 Expr LaneVectorizer::AsRamp(const Expr& expr) {
@@ -99,7 +122,7 @@ Expr LaneVectorizer::Widen(const Expr& expr) {
 Expr LaneVectorizer::Vectorize(const Expr& expr) {
   // What is a vector already cannot be one of vectors.
   if (!expr.dtype().is_scalar()) return {};
-  if (!DependsOnLane(expr)) return expr;
+  if (!DependsOnLane(expr)) return MayEvaluate(expr) ? expr : Expr();
   if (Expr ramp = AsRamp(expr)) return IfTaken(ramp);
   return IfTaken(
       ir::DispatchExpr(expr.get(), [this](auto* node) -> Expr { return VectorizeNode(node); }));
@@ -118,6 +141,9 @@ Expr LaneVectorizer::VectorizeNode(const ir::BinaryNode<K>* node) {
   if ((K == NodeKind::kAnd || K == NodeKind::kOr) && faults_.MayFault(node->b, node->a)) return {};
   Expr a = Widen(node->a), b = Widen(node->b);
   if (!a || !b) return {};
+  // A divisor of a lane that is masked may be anything.
+  if (K >= NodeKind::kTruncDiv && K <= NodeKind::kFloorMod && !ir::AsConstInt(node->b))
+    b = Unmasked(b, 1);
   return ir::BinaryNode<K>::Make(a, b, node->span);
 }
 
@@ -129,8 +155,13 @@ Expr LaneVectorizer::VectorizeNode(const ir::NotNode* node) {
 Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
   // Each lane has a choice of its own, and what it does not choose may fault.
   if (DependsOnLane(node->condition) && (faults_.MayFault(node->true_value, node->condition) ||
-                                         faults_.MayFault(node->false_value, node->condition)))
-    return {};
+                                         faults_.MayFault(node->false_value, node->condition))) {
+    Expr mask = masks_ ? MaskOf(node->condition) : Expr();
+    if (!mask) return {};
+    Expr yes = Where(mask, true, [&] { return Widen(node->true_value); });
+    Expr no = Where(ir::NotNode::Make(mask), true, [&] { return Widen(node->false_value); });
+    return yes.get() && no.get() ? ir::SelectNode::Make(mask, yes, no, node->span) : Expr();
+  }
   Expr condition = Vectorize(node->condition), yes = Widen(node->true_value),
        no = Widen(node->false_value);
   if (!condition || !yes || !no) return {};
@@ -139,7 +170,10 @@ Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
 
 Expr LaneVectorizer::VectorizeNode(const ir::CastNode* node) {
   Expr value = Widen(node->value);
-  return value ? ir::CastNode::Make(node->dtype.with_lanes(lanes_), value, node->span) : Expr();
+  if (!value) return {};
+  // Not every float is in the range of an integer type.
+  if (node->dtype.is_integer() && value.dtype().is_float()) value = Unmasked(value, 0);
+  return ir::CastNode::Make(node->dtype.with_lanes(lanes_), value, node->span);
 }
 
 Expr LaneVectorizer::VectorizeNode(const ir::LetNode* node) {
@@ -152,7 +186,8 @@ Expr LaneVectorizer::VectorizeNode(const ir::LetNode* node) {
 }
 
 Expr LaneVectorizer::VectorizeNode(const ir::CallNode* node) {
-  if (!ir::FindIntrinsic(node->name)->lane_wise) return {};
+  const ir::Intrinsic* intrinsic = ir::FindIntrinsic(node->name);
+  if (!intrinsic->lane_wise || (mask_.get() && intrinsic->may_fault)) return {};
   std::vector<Expr> args;
   for (const Expr& arg : node->args) {
     args.push_back(Widen(arg));
@@ -163,8 +198,8 @@ Expr LaneVectorizer::VectorizeNode(const ir::CallNode* node) {
 
 Expr LaneVectorizer::VectorizeNode(const ir::BufferLoadNode* node) {
   Place place = VectorizePlace(node->buffer, node->indices);
-  return place.indices.empty() ? Expr()
-                               : ir::BufferLoadNode::Make(place.buffer, place.indices, node->span);
+  if (place.indices.empty()) return {};
+  return ir::BufferLoadNode::Make(place.buffer, place.indices, node->span, mask_);
 }
 
 LaneVectorizer::Place LaneVectorizer::VectorizePlace(const Buffer& buffer,
@@ -197,7 +232,8 @@ LaneVectorizer::Place LaneVectorizer::FlattenPlace(const Buffer& buffer,
 std::optional<LaneVectorizer::Definition> LaneVectorizer::Define(const Var& var,
                                                                  const Expr& value) {
   faults_.BindLet(var, value);
-  if (!DependsOnLane(value)) return Definition{var, value};
+  if (!DependsOnLane(value))
+    return MayEvaluate(value) ? std::optional(Definition{var, value}) : std::nullopt;
   auto linear = arith::AsLinear(ir::Substitute(value, linear_), loop_->var.node());
   if (linear && loop_->var.dtype() == var.dtype() && !DependsOnLane(linear->rest)) {
     Expr step = loop_->var * ir::IntImmNode::Make(var.dtype(), linear->coefficient);
@@ -228,7 +264,10 @@ Stmt LaneVectorizer::VectorizeOrSerialize(const Stmt& stmt) {
 
 Stmt LaneVectorizer::Serialize(const Stmt& stmt) {
   Var lane(loop_->var.name(), loop_->var.dtype(), loop_->var.span());
-  Stmt body = Substitute(Substitute(stmt, linear_), {{loop_->var.node(), lane}});
+  Stmt lanes = stmt;
+  for (size_t i = conditions_.size(); i-- > 0;)
+    lanes = IfThenElseNode::Make(conditions_[i], lanes, {}, stmt.span());
+  Stmt body = Substitute(Substitute(lanes, linear_), {{loop_->var.node(), lane}});
   return ForNode::Make(lane, loop_->min, loop_->extent, ForKind::kSerial, body, "", loop_->span);
 }
 
@@ -240,9 +279,9 @@ Stmt LaneVectorizer::VectorizeNode(const BufferStoreNode* node) {
   auto [buffer, indices] = VectorizePlace(node->buffer, node->indices);
   Expr value = Widen(node->value);
   if (indices.empty() || indices.back().dtype().is_scalar() || !value) return {};
-  if (!IfTaken(ir::BufferLoadNode::Make(buffer, indices, node->span))) return {};
+  if (!IfTaken(ir::BufferLoadNode::Make(buffer, indices, node->span, mask_))) return {};
   any_vector_ = true;
-  return BufferStoreNode::Make(buffer, indices, value, node->span);
+  return BufferStoreNode::Make(buffer, indices, value, node->span, mask_);
 }
 
 Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
@@ -260,6 +299,7 @@ Stmt LaneVectorizer::VectorizeNode(const LetStmtNode* node) {
 Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
   if (node->for_kind == ForKind::kThread || DependsOnLane(node->min) || DependsOnLane(node->extent))
     return {};
+  if (!MayEvaluate(node->min) || !MayEvaluate(node->extent)) return {};
   faults_.BindLoop(node);
   Stmt body = VectorizeOrSerialize(node->body);
   if (!body) return {};
@@ -267,11 +307,43 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
 }
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
-  if (DependsOnLane(node->condition)) return VectorizeWhereUniform(node);
+  if (DependsOnLane(node->condition)) {
+    Stmt masked = masks_ ? VectorizeMasked(node) : Stmt();
+    return masked ? masked : VectorizeWhereUniform(node);
+  }
+  if (!MayEvaluate(node->condition)) return {};
   Stmt then_case = VectorizeOrSerialize(node->then_case);
   Stmt else_case = node->else_case ? VectorizeOrSerialize(node->else_case) : Stmt();
   if (!then_case || (node->else_case && !else_case)) return {};
   return IfThenElseNode::Make(node->condition, then_case, else_case, node->span);
+}
+
+std::optional<LaneVectorizer::Comparison> LaneVectorizer::AsComparison(const Expr& condition) {
+  Expr a, b;
+  bool strict = false;
+  ir::DispatchExpr(condition.get(), [&]<class T>(const T* node) {
+    if constexpr (std::is_same_v<T, ir::LTNode> || std::is_same_v<T, ir::LENode>) {
+      a = node->a;
+      b = node->b;
+      strict = T::kKind == NodeKind::kLT;
+    } else if constexpr (std::is_same_v<T, ir::GTNode> || std::is_same_v<T, ir::GENode>) {
+      a = node->b;
+      b = node->a;
+      strict = T::kKind == NodeKind::kGT;
+    }
+  });
+  if (!a || !arith::IsIndexType(a.dtype())) return {};
+  auto left = arith::AsLinear(ir::Substitute(a, linear_), loop_->var.node()),
+       right = arith::AsLinear(ir::Substitute(b, linear_), loop_->var.node());
+  if (!left || !right || DependsOnLane(left->rest) || DependsOnLane(right->rest)) return {};
+  auto slope = arith::FoldInt(NodeKind::kSub, right->coefficient, left->coefficient);
+  if (!slope) return {};
+  Comparison comparison{*slope, {}};
+  if (*slope != -1) return comparison;
+  Expr left_over = right->rest - left->rest - ir::CastNode::Make(a.dtype(), loop_->min);
+  if (!strict) left_over = left_over + ir::IntImmNode::Make(a.dtype(), 1);
+  comparison.left = analyzer_.Simplify(left_over);
+  return comparison;
 }
 
 Expr LaneVectorizer::HoldsInAllLanes(const Expr& condition) {
@@ -281,26 +353,78 @@ Expr LaneVectorizer::HoldsInAllLanes(const Expr& condition) {
     if (!a || !b) return {};
     return ir::AndNode::Make(a, b, both->span);
   }
-  Expr a, b;
-  ir::DispatchExpr(condition.get(), [&]<class T>(const T* node) {
-    if constexpr (std::is_same_v<T, ir::LTNode> || std::is_same_v<T, ir::LENode> ||
-                  std::is_same_v<T, ir::GTNode> || std::is_same_v<T, ir::GENode>) {
-      a = node->a;
-      b = node->b;
-    }
-  });
-  if (!a || !arith::IsIndexType(a.dtype())) return {};
   // Both sides linear: what holds in the first lane and the last holds in between.
-  for (const Expr& side : {a, b}) {
-    auto linear = arith::AsLinear(ir::Substitute(side, linear_), loop_->var.node());
-    if (!linear || DependsOnLane(linear->rest)) return {};
-  }
-  Expr last = loop_->min + ir::IntImmNode::Make(loop_->min.dtype(), lanes_ - 1);
+  if (!AsComparison(condition)) return {};
+  return ir::AndNode::Make(InLane(condition, 0), InLane(condition, lanes_ - 1), condition.span());
+}
+
+// ---- Masks ----
+
+bool LaneVectorizer::MayEvaluate(const Expr& expr) const {
+  return !mask_may_be_empty_ || !faults_.MayFault(expr);
+}
+
+Expr LaneVectorizer::Unmasked(const Expr& vector, double otherwise) const {
+  if (!mask_) return vector;
+  return ir::SelectNode::Make(mask_, vector, ir::MakeConst(vector.dtype(), otherwise));
+}
+
+bool LaneVectorizer::HoldsForFirstLanes(const Expr& condition) {
+  if (!DependsOnLane(condition)) return true;
+  if (const auto* both = condition.As<ir::AndNode>())
+    return HoldsForFirstLanes(both->a) && HoldsForFirstLanes(both->b);
+  std::optional<Comparison> comparison = AsComparison(condition);
+  return comparison && comparison->slope < 0;
+}
+
+Expr LaneVectorizer::InLane(const Expr& condition, int lane) const {
+  Expr value = loop_->min;
+  if (lane > 0) value = value + ir::IntImmNode::Make(value.dtype(), lane);
   Expr whole = ir::Substitute(condition, linear_);
-  arith::Analyzer analyzer;
-  return ir::AndNode::Make(
-      analyzer.Simplify(ir::Substitute(whole, {{loop_->var.node(), loop_->min}})),
-      analyzer.Simplify(ir::Substitute(whole, {{loop_->var.node(), last}})), condition.span());
+  return arith::Analyzer().Simplify(ir::Substitute(whole, {{loop_->var.node(), value}}));
+}
+
+Expr LaneVectorizer::MaskOf(const Expr& condition) {
+  std::optional<Comparison> comparison = AsComparison(condition);
+  if (!comparison || comparison->slope != -1) return Widen(condition);
+  // a < b, where a grows by one from lane to lane, holds in the first b - a lanes. They are counted
+  // in 32 bits: there are fewer comparisons than of indices of 64.
+  DataType dtype = comparison->left.dtype(), narrow = DataType::Int(32);
+  Expr least = ir::MinNode::Make(comparison->left, ir::IntImmNode::Make(dtype, lanes_));
+  Expr count = analyzer_.Simplify(ir::MaxNode::Make(least, ir::IntImmNode::Make(dtype, 0)));
+  if (dtype != narrow) count = ir::CastNode::Make(narrow, count);
+  Expr lanes = ir::RampNode::Make(ir::IntImmNode::Make(narrow, 0), ir::IntImmNode::Make(narrow, 1),
+                                  lanes_, condition.span());
+  return IfTaken(ir::LTNode::Make(lanes, ir::BroadcastNode::Make(count, lanes_), condition.span()));
+}
+
+Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
+  if (node->else_case) return {};
+  Expr all = HoldsInAllLanes(node->condition);
+  if (all.get() && analyzer_.CanProve(all)) return Vectorize(node->then_case);
+  // Where the first lane counts there are some: what is the same in all lanes may be evaluated.
+  bool is_tail = HoldsForFirstLanes(node->condition);
+  Expr mask = MaskOf(node->condition);
+  if (!mask) return {};
+  if (mask_) mask = ir::AndNode::Make(mask_, mask);
+  Var var("mask", mask.dtype(), node->condition.span());
+  bool other_vectors = std::exchange(any_vector_, false);
+  Expr outer = std::exchange(mask_, Expr());
+  conditions_.push_back(node->condition);
+  Stmt body = Where(var, !is_tail, [&] { return Vectorize(node->then_case); });
+  conditions_.pop_back();
+  mask_ = std::move(outer);
+  bool worth_it = body.get() && any_vector_;
+  any_vector_ |= other_vectors;
+  if (!worth_it) return {};
+  body = LetStmtNode::Make(var, mask, body, node->span);
+  if (!is_tail) return body;
+  body = IfThenElseNode::Make(InLane(node->condition, 0), body, {}, node->span);
+  bool has_full = false;
+  ir::ForEachExpr(node->condition,
+                  [&](const Expr& e) { has_full |= masks_->count(e.As<VarNode>()) > 0; });
+  Stmt full = has_full && all.get() ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
+  return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
 }
 
 Stmt LaneVectorizer::VectorizeWhereUniform(const IfThenElseNode* node) {

@@ -5,6 +5,7 @@
 #define TERN_TIR_TRANSFORM_LANE_VECTORIZER_H_
 
 #include <optional>
+#include <unordered_set>
 
 #include "tern/arith/analyzer.h"
 #include "tern/ir/mutator.h"
@@ -22,12 +23,19 @@ class LaneVectorizer {
   LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
                  FaultAnalysis faults, const arith::Analyzer& analyzer);
 
+  // What only some lanes do is done with a predicate. Where it depends on one of `unpartitioned`
+  // variables, most vectors are full, and those have code without one.
+  void UseMasks(const std::unordered_set<const VarNode*>& unpartitioned) {
+    masks_ = &unpartitioned;
+  }
+
   // Code that does what the loop does, given that its iterations are independent: what has no
   // vector form runs in serial loops over the lanes. Null where nothing has a vector form.
   Stmt Run();
   // The same of a loop that is a reduction, S = S op value, in any order: halves of the vector are
-  // combined until it is one value. Null where there is no vector form.
-  Stmt RunReduction(const ReductionUpdate& update);
+  // combined until it is one value. Lanes in which `condition` (null: true) does not hold have
+  // the identity of the operator. Null where there is no vector form.
+  Stmt RunReduction(const ReductionUpdate& update, const Expr& condition);
 
  private:
   // The value in all lanes: a scalar where it is the same in all of them, null where it has no
@@ -60,8 +68,32 @@ class LaneVectorizer {
   // The vector form under a condition that differs between lanes: for the case that it holds in all
   // of them, and else, the last time of a loop that overshoots, a serial loop.
   Stmt VectorizeWhereUniform(const IfThenElseNode* node);
+  // a < b, or a <= b, both linear in the lane: b - a grows by `slope` from lane to lane. Where that
+  // is -1, it holds in the first `left` lanes.
+  struct Comparison {
+    int64_t slope;
+    Expr left;
+  };
+  std::optional<Comparison> AsComparison(const Expr& condition);
   // A scalar condition that is true only if `condition` is in all lanes; null where there is none.
   Expr HoldsInAllLanes(const Expr& condition);
+  // A vector form under a condition that differs between lanes: those where it does not hold are
+  // masked. Null where there is none.
+  Stmt VectorizeMasked(const IfThenElseNode* node);
+  // Whether no lane of a condition holds unless the first one does: the tail of a loop.
+  bool HoldsForFirstLanes(const Expr& condition);
+  // The condition in one lane.
+  Expr InLane(const Expr& condition, int lane) const;
+  // The condition in all lanes, as a vector; null where it has no vector form.
+  Expr MaskOf(const Expr& condition);
+  // What `make` gives where lanes count only if `mask` is true, too.
+  template <class F>
+  auto Where(const Expr& mask, bool may_be_empty, F&& make);
+  // Whether an expression that is the same in all lanes may be evaluated, though perhaps all lanes
+  // are masked.
+  bool MayEvaluate(const Expr& expr) const;
+  // `vector`, and `otherwise` in the lanes that are masked.
+  Expr Unmasked(const Expr& vector, double otherwise) const;
 
   bool DependsOnLane(const Expr& expr) const;
   // base, base + stride, ... where `expr` is that, or the scalar that it is in all lanes; null
@@ -98,6 +130,10 @@ class LaneVectorizer {
   const ForNode* loop_;
   int lanes_;
   const target::TargetKind* kind_;
+  const std::unordered_set<const VarNode*>* masks_ = nullptr;  // null: there are none
+  Expr mask_;                                                  // which lanes count; null: all
+  bool mask_may_be_empty_ = false;                             // there may be none
+  std::vector<Expr> conditions_;                               // that make the mask, as scalars
   FaultAnalysis faults_;
   const arith::Analyzer& analyzer_;
   ir::VarMap linear_;   // variables that are linear in the loop's, as such expressions

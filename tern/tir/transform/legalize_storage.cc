@@ -19,8 +19,9 @@ class StorageLegalizer : public StmtMutator {
   explicit StorageLegalizer(target::Target target) : target_(std::move(target)) {}
 
   PrimFunc Run(const PrimFunc& function) {
-    std::string convention = CallingConventionOf(function);
-    bool takes_pointers = convention == "kernel" || convention == "plain";
+    CallingConvention convention = CallingConventionOf(function);
+    bool takes_pointers =
+        convention == CallingConvention::kKernel || convention == CallingConvention::kPlain;
     std::vector<Param> params;
     std::vector<std::pair<Var, Expr>> lets;
     std::vector<Buffer> views;
@@ -111,7 +112,8 @@ class StorageLegalizer : public StmtMutator {
     if (!IsIllegal(node->dtype)) return MutateChildren(node, self);
     std::vector<Expr> indices;
     for (const Expr& index : node->indices) indices.push_back(Mutate(index));
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), indices, node->span);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), indices, node->span,
+                                    MutateOptional(node->predicate));
   }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
     if (node->name == intrinsic::kReinterpret) {

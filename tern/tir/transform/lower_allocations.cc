@@ -38,9 +38,9 @@ class AllocationLowerer : public StmtMutator {
     Expr bytes = NumBytes(node->buffer);
     std::optional<int64_t> constant = ir::AsConstInt(bytes);
     if (!on_host() || !constant || *constant > kMaxStackBytes) return PlaceElsewhere(node, bytes);
-    if (node->buffer->scope == "local") return MutateChildren(node, self);
+    if (node->buffer->scope == StorageScope::kLocal) return MutateChildren(node, self);
     auto local = ffi::Make<BufferNode>(*node->buffer);
-    local->scope = "local";
+    local->scope = StorageScope::kLocal;
     new_buffers_[node->buffer.get()] = Buffer(local.get());
     return AllocateNode::Make(Buffer(local.get()), Mutate(node->body), node->span);
   }
@@ -89,8 +89,8 @@ class StaticLowerer : public AllocationLowerer {
   Stmt Run(const Stmt& body) {
     Stmt lowered = Mutate(body);
     if (total_ == 0) return lowered;
-    auto workspace = ffi::Make<BufferNode>(
-        *ir::BufferNode::Make("workspace", DataType::UInt(8), {total_}, {}, "global", workspace_));
+    auto workspace = ffi::Make<BufferNode>(*ir::BufferNode::Make(
+        "workspace", DataType::UInt(8), {total_}, {}, StorageScope::kGlobal, workspace_));
     workspace->alignment = alignment_;
     return AllocateNode::Make(Buffer(workspace.get()), lowered, body.span());
   }

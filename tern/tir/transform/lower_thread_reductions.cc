@@ -13,7 +13,6 @@
 #include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/insert_barriers.h"
 #include "tern/tir/visitor.h"
 
@@ -175,8 +174,8 @@ class KernelLowerer : public StmtMutator {
     }
     const Buffer& result = update.store->buffer;
     if (OwnerOf(result->scope) == ScopeOwner::kThread)
-      Refuse(block,
-             result->name + " is " + result->scope + " memory, of which every thread has its own");
+      Refuse(block, result->name + " is " + StorageScopeName(result->scope) +
+                        " memory, of which every thread has its own");
     bool reads_result = AnyExpr(update.value, [&](const Expr& e) {
       const auto* load = e.As<ir::BufferLoadNode>();
       return load && load->buffer->data.same(result->data);
@@ -258,8 +257,8 @@ class KernelLowerer : public StmtMutator {
     const BlockNode* block = region.block;
     const Span& span = block->span;
     DataType dtype = PartType(update.op, update.store->buffer->dtype);
-    Buffer part =
-        ir::BufferNode::Make(block->name + "_part", dtype, {Expr(1)}, {}, "local", {}, span);
+    Buffer part = ir::BufferNode::Make(block->name + "_part", dtype, {Expr(1)}, {},
+                                       StorageScope::kLocal, {}, span);
     Expr own = ir::BufferLoadNode::Make(part, {0}, span);
     auto set_part = [&](const Expr& value) {
       return BufferStoreNode::Make(part, {0}, value, span);
@@ -311,8 +310,9 @@ class KernelLowerer : public StmtMutator {
       return SeqNode::Make(*stmts, span);
     }
 
-    Buffer shared = ir::BufferNode::Make(block->name + "_shared", part->dtype,
-                                         {Expr(others), Expr(length)}, {}, "shared", {}, span);
+    Buffer shared =
+        ir::BufferNode::Make(block->name + "_shared", part->dtype, {Expr(others), Expr(length)}, {},
+                             StorageScope::kShared, {}, span);
     Expr place = lanes == 1 ? index : ir::FloorDiv(index, lanes);
     auto at = [&](const Expr& i) { return ir::BufferLoadNode::Make(shared, {group, i}, span); };
     Stmt put = BufferStoreNode::Make(shared, {group, place}, own, span);

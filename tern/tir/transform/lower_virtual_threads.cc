@@ -3,7 +3,6 @@
 
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/distribute_loop.h"
 #include "tern/tir/visitor.h"
 

@@ -16,7 +16,6 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -251,7 +250,7 @@ class KernelLowerer : public StmtMutator {
     *own = found - scan.is_lane.begin();
     auto slice = ffi::Make<ir::BufferNode>(*buffer);
     slice->shape = Lowered{{}, {}, *own}.Without(buffer->shape);
-    slice->scope = "local";
+    slice->scope = StorageScope::kLocal;
     return Buffer(slice.get());
   }
 
@@ -312,8 +311,9 @@ class KernelLowerer : public StmtMutator {
       return AllocateNode::Make(slice, Mutate(node->body), span);
     }
     Layout layout = ChooseLayout(node);
-    Buffer local = ir::BufferNode::Make(node->buffer->name, node->buffer->dtype,
-                                        {Expr(layout.slots)}, {}, "local", {}, node->buffer->span);
+    Buffer local =
+        ir::BufferNode::Make(node->buffer->name, node->buffer->dtype, {Expr(layout.slots)}, {},
+                             StorageScope::kLocal, {}, node->buffer->span);
     lowered_[node->buffer.get()] = {local, layout, {}};
     // Every lane takes part in a shuffle, also one whose element nobody wants.
     Var slot("slot");
@@ -329,7 +329,8 @@ class KernelLowerer : public StmtMutator {
     const auto& [local, layout, own_dimension] = it->second;
     if (own_dimension)
       return BufferStoreNode::Make(local, it->second.Without(Mutated(node->indices)),
-                                   Mutate(node->value), node->span);
+                                   Mutate(node->value), node->span,
+                                   MutateOptional(node->predicate));
     Expr slot = Slot(layout, MutatedElement(node->buffer, node->indices));
     return BufferStoreNode::Make(local, {slot}, Mutate(node->value), node->span);
   }
@@ -338,8 +339,8 @@ class KernelLowerer : public StmtMutator {
     if (it == lowered_.end()) return MutateChildren(node, self);
     const auto& [local, layout, own_dimension] = it->second;
     if (own_dimension)
-      return ir::BufferLoadNode::Make(local, it->second.Without(Mutated(node->indices)),
-                                      node->span);
+      return ir::BufferLoadNode::Make(local, it->second.Without(Mutated(node->indices)), node->span,
+                                      MutateOptional(node->predicate));
     Expr element = MutatedElement(node->buffer, node->indices);
     if (!node->dtype.is_scalar()) Refuse(node->span, node->buffer, "it is read by scalars only");
     Expr slot = Slot(layout, element);

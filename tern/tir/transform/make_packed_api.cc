@@ -121,7 +121,7 @@ class Packer {
     for (size_t i = prologue_.size(); i-- > 0;) body = prologue_[i](body);
 
     ir::Attrs attrs = function_->attrs;
-    attrs[attr::kCallingConvention] = "packed";
+    attrs[attr::kCallingConvention] = CallingConventionName(CallingConvention::kPacked);
     attrs[attr::kTarget] = host;
     if (!distinct) attrs[attr::kMayAlias] = true;
     if (device_type_ != kTernDeviceCpu)

@@ -56,7 +56,7 @@ class PlainMaker {
     AddExtents(&params);
 
     ir::Attrs attrs = function_->attrs;
-    attrs[attr::kCallingConvention] = "plain";
+    attrs[attr::kCallingConvention] = CallingConventionName(CallingConvention::kPlain);
     attrs[attr::kTarget] = host;
     return PrimFunc::Make(function_->name, std::move(params), body, std::move(attrs),
                           function_->span);

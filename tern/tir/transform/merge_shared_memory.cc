@@ -9,7 +9,6 @@
 #include "tern/arith/analyzer.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -96,7 +95,7 @@ class UseScan : public StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
-    if (node->buffer->scope == kDynamicShared) {
+    if (node->buffer->scope == StorageScope::kSharedDynamic) {
       by_address_[node->buffer->data.node()] = pieces.size();
       pieces.push_back({node, controls_});
     }
@@ -300,7 +299,7 @@ class SharedMemoryMerger : public StmtMutator {
     arith::Analyzer analyzer;
     Buffer pool = ir::BufferNode::Make("dynamic", dtype,
                                        {analyzer.Simplify(ir::FloorDiv(size, dtype.bytes()))}, {},
-                                       kDynamicShared);
+                                       StorageScope::kSharedDynamic);
     auto aligned = ffi::Make<BufferNode>(*pool);
     aligned->alignment = alignment > dtype.bytes() ? alignment : 0;
     pool = Buffer(aligned.get());

@@ -71,7 +71,8 @@ class Narrower : public AnalyzedMutator {
     return it == narrow_.end() ? self : ir::CastNode::Make(kWide, it->second, node->span);
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), NarrowAll(node->indices), node->span);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), NarrowAll(node->indices), node->span,
+                                    MutateOptional(node->predicate));
   }
 
   template <class T>
@@ -132,7 +133,7 @@ class Narrower : public AnalyzedMutator {
 
   Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override {
     return BufferStoreNode::Make(MutateUse(node->buffer), NarrowAll(node->indices),
-                                 Mutate(node->value), node->span);
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
   }
 
   ir::VarMap narrow_;

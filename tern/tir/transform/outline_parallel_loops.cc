@@ -98,7 +98,7 @@ class Outliner : public StmtMutator {
                                body, var.span());
     }
     ir::Attrs attrs = function_->attrs;
-    attrs[attr::kCallingConvention] = "parallel";
+    attrs[attr::kCallingConvention] = CallingConventionName(CallingConvention::kParallel);
     return PrimFunc::Make(name, {{env, {}}, {begin, {}}, {end, {}}, {slots, {}}}, body,
                           std::move(attrs), loop->span);
   }
@@ -113,7 +113,7 @@ class Outliner : public StmtMutator {
 
 ir::IRModule OutlineParallelLoops(const ir::IRModule& module) {
   return OutlineFunctions(module, [](const PrimFunc& function, std::vector<ir::BaseFunc>* bodies) {
-    bool is_packed = CallingConventionOf(function) == "packed";
+    bool is_packed = CallingConventionOf(function) == CallingConvention::kPacked;
     return is_packed ? Outliner(function, bodies).Run() : function;
   });
 }

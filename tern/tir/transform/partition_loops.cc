@@ -12,7 +12,7 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
-#include "tern/tir/storage_scope.h"
+#include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
 namespace {
@@ -279,15 +279,27 @@ class Decider : public StmtMutator {
 };
 
 class Partitioner : public AnalyzedMutator {
+ public:
+  explicit Partitioner(const PrimFunc& function) : function_(function) {}
+
+ private:
   using AnalyzedMutator::Mutate;
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     bool may_part = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kVectorized ||
                     node->for_kind == ForKind::kParallel;
+    if (HasTail(node, attr::kGuardTail) || HasMaskedTail(node)) may_part = false;
     if (may_part && arith::IsIndexType(node->var.dtype()))
       if (Stmt pieces = Partition(node)) return pieces;
     return AnalyzedMutator::MutateNode(node, self);
+  }
+
+  // Its vectors are masked: they have no other tail.
+  bool HasMaskedTail(const ForNode* loop) {
+    if (loop->for_kind != ForKind::kVectorized || !HasTail(loop, attr::kMaskTail)) return false;
+    if (!takes_masks_) takes_masks_ = TakesMasks(function_);
+    return *takes_masks_;
   }
 
   // Null where the loop stays whole.
@@ -412,10 +424,15 @@ class Partitioner : public AnalyzedMutator {
   }
 
   Expr Simple(const Expr& expr) const { return analyzer_.Simplify(expr); }
+
+  const PrimFunc& function_;
+  std::optional<bool> takes_masks_;
 };
 
 }  // namespace
 
-PrimFunc PartitionLoops(const PrimFunc& function) { return Partitioner().MutateFunction(function); }
+PrimFunc PartitionLoops(const PrimFunc& function) {
+  return Partitioner(function).MutateFunction(function);
+}
 
 }  // namespace tern::tir

@@ -19,6 +19,7 @@ namespace tern::tir {
 // - Where all comparisons are about the end of a tile, an unrolled loop of up to 8 iterations, the
 //   tail has a body per number of iterations left, so that it stays in registers. A parallel loop
 //   selects that body inside, and is not partitioned otherwise.
+// - Loops with `tail = "guard"` stay, and so do vectorized ones whose tail is masked.
 // - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
 PrimFunc PartitionLoops(const PrimFunc& function);
 

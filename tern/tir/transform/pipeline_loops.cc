@@ -11,7 +11,6 @@
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/async_copies.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/place_allocations.h"
@@ -110,12 +109,12 @@ class VersionSelector : public StmtMutator {
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
     return ir::BufferLoadNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
-                                    node->span);
+                                    node->span, MutateOptional(node->predicate));
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
     return BufferStoreNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
-                                 Mutate(node->value), node->span);
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
   }
   // What a block says that it touches of a version is for that version too.
   Stmt MutateNode(const BlockNode* node, const Stmt&) override {

@@ -5,7 +5,6 @@
 
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::tir {
@@ -57,8 +56,8 @@ class Sinker {
       : allocation_(allocation),
         uses_(uses),
         address_(allocation->buffer->data.node()),
-        is_private_(FindStorageScope(allocation->buffer->scope)->owner == ScopeOwner::kThread),
-        is_shared_(!is_private_ && allocation->buffer->scope != "global"),
+        is_private_(OwnerOf(allocation->buffer->scope) == ScopeOwner::kThread),
+        is_shared_(!is_private_ && allocation->buffer->scope != StorageScope::kGlobal),
         in_launch_(in_launch),
         analyzer_(std::move(analyzer)) {}
 

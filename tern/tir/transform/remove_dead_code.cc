@@ -5,7 +5,6 @@
 
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/analysis/memory_effects.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {

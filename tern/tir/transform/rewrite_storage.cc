@@ -36,8 +36,8 @@ class StoragePlan {
     std::vector<Member> members;
     for (const AllocationLifetime& lifetime : lifetimes_.all) {
       const Buffer& buffer = lifetime.allocation->buffer;
-      bool may_move =
-          buffer->scope == "local" || (buffer->scope == "global" && !lifetime.in_launch);
+      bool may_move = buffer->scope == StorageScope::kLocal ||
+                      (buffer->scope == StorageScope::kGlobal && !lifetime.in_launch);
       std::optional<int64_t> bytes = ConstantBytes(buffer);
       if (may_move && !lifetime.escapes && lifetime.last >= lifetime.first && bytes &&
           *bytes >= kMinBytes && buffer->strides.empty() && !buffer->offset)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/scalarize_vectors.h"
 
+#include "tern/ir/intrinsic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/visitor.h"
@@ -19,13 +20,14 @@ struct VectorScan : StmtVisitor {
     scalable |= dtype.is_scalable();
     fixed |= dtype.lanes() > 1;
     if (kind && !dtype.is_scalar() && !dtype.is_void())
-      taken = taken && kind->vectors && (!kind->takes_vector || kind->takes_vector(expr));
+      taken = taken && target::TakesVector(*kind, expr);
     StmtVisitor::Visit(expr);
   }
   void VisitNode(const BufferStoreNode* node) override {
     bool is_vector = !node->value.dtype().is_scalar();
     if (IsMatrixStore(node) || (is_vector && kind && IsVectorMove(node, kind->move_bytes))) return;
-    if (is_vector) Visit(ir::BufferLoadNode::Make(node->buffer, node->indices, node->span));
+    if (is_vector)
+      Visit(ir::BufferLoadNode::Make(node->buffer, node->indices, node->span, node->predicate));
     VisitChildren(node);
   }
 
@@ -91,7 +93,11 @@ class LaneTaker {
   Expr TakeNode(const ir::BufferLoadNode* node) {
     std::vector<Expr> indices = node->indices;
     indices.back() = Take(indices.back());
-    return ir::BufferLoadNode::Make(node->buffer, indices, node->span);
+    Expr element = ir::BufferLoadNode::Make(node->buffer, indices, node->span);
+    if (!node->predicate) return element;
+    return ir::CallNode::Make(ir::kIfThenElse,
+                              {Take(node->predicate), element, ir::MakeConst(element.dtype(), 0)},
+                              DataType::Void(), node->span);
   }
   Expr TakeNode(const ir::ExprNode* node) {
     TERN_ICHECK(false) << "a " << node->dtype.str() << " that has no lanes";
@@ -141,7 +147,8 @@ class Scalarizer : public StmtMutator {
   // An array of the lanes of `value`, and the statement that fills it.
   std::pair<Buffer, Stmt> Spill(const std::string& name, const Expr& value, const Span& span) {
     int lanes = value.dtype().lanes();
-    Buffer array = BufferNode::Make(name, value.dtype().element(), {lanes}, {}, "local", {}, span);
+    Buffer array = BufferNode::Make(name, value.dtype().element(), {lanes}, {},
+                                    StorageScope::kLocal, {}, span);
     Stmt fill = ForEachLane(lanes, !HasShuffle(value), span, [&](const Expr& lane) {
       return BufferStoreNode::Make(array, {lane}, Lane(value, lane), span);
     });
@@ -183,23 +190,34 @@ class Scalarizer : public StmtMutator {
     if (node->value.dtype().is_scalar()) return MutateChildren(node, self);
     if (IsMatrixStore(node) || IsVectorMove(node, move_bytes_)) return self;
     Expr value = WithoutVectorLets(node->value), index = WithoutVectorLets(node->indices.back());
+    Expr predicate = node->predicate ? WithoutVectorLets(node->predicate) : Expr();
     // All lanes are computed before the first is stored.
-    if (Reads(value) || Reads(index)) {
-      Var lanes(node->buffer->name + "_lanes", value.dtype(), node->span);
-      Var places(node->buffer->name + "_places", index.dtype(), node->span);
+    if (Reads(value) || Reads(index) || (predicate.get() && Reads(predicate))) {
+      std::vector<std::pair<Var, Expr>> lets;
+      auto once = [&](const Expr& vector, const char* suffix) -> Expr {
+        lets.emplace_back(Var(node->buffer->name + suffix, vector.dtype(), node->span), vector);
+        return lets.back().first;
+      };
+      Expr lanes = once(value, "_lanes");
       std::vector<Expr> indices = node->indices;
-      indices.back() = Reads(index) ? places : index;
-      Stmt store = BufferStoreNode::Make(node->buffer, indices, lanes, node->span);
-      if (Reads(index)) store = LetStmtNode::Make(places, index, store, node->span);
-      return Mutate(LetStmtNode::Make(lanes, value, store, node->span));
+      indices.back() = Reads(index) ? once(index, "_places") : index;
+      if (predicate.get() && Reads(predicate)) predicate = once(predicate, "_mask");
+      Stmt store = BufferStoreNode::Make(node->buffer, indices, lanes, node->span, predicate);
+      for (size_t i = lets.size(); i-- > 0;)
+        store = LetStmtNode::Make(lets[i].first, lets[i].second, store, node->span);
+      return Mutate(store);
     }
-    bool in_loop = !HasShuffle(value) && !HasShuffle(index);
+    bool in_loop =
+        !HasShuffle(value) && !HasShuffle(index) && !(predicate.get() && HasShuffle(predicate));
     return ForEachLane(value.dtype().lanes(), in_loop, node->span, [&](const Expr& lane) {
       std::vector<Expr> indices;
       for (size_t d = 0; d + 1 < node->indices.size(); ++d)
         indices.push_back(Mutate(node->indices[d]));
       indices.push_back(Lane(index, lane));
-      return BufferStoreNode::Make(MutateUse(node->buffer), indices, Lane(value, lane), node->span);
+      Stmt store =
+          BufferStoreNode::Make(MutateUse(node->buffer), indices, Lane(value, lane), node->span);
+      if (!predicate) return store;
+      return IfThenElseNode::Make(Lane(predicate, lane), store, {}, node->span);
     });
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {

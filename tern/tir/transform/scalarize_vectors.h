@@ -11,6 +11,9 @@ namespace tern::tir {
 // Before:  B[ramp(0, 1, 4)] = A[ramp(0, 1, 4)] * 2.0
 // After:   for lane in 0..4 { B[lane] = A[lane] * 2.0 }
 //
+// Before:  B[ramp(0, 1, 4) where p] = x
+// After:   for lane in 0..4 { if p[lane] { B[lane] = x[lane] } }
+//
 // All vectors of a function go, unless its target takes all of them. Shuffles become a statement
 // per lane, vector variables local arrays. A function without a target keeps its vectors only if
 // they are scalable. Throws on scalable vectors that a target lacks.

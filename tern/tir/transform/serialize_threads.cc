@@ -8,7 +8,6 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/distribute_loop.h"
 #include "tern/tir/visitor.h"
 
@@ -68,7 +67,7 @@ class LoopSerializer : public StmtMutator {
     Buffer mutated = StmtMutator::MutateDef(buffer);
     if (OwnerOf(mutated->scope) == ScopeOwner::kGrid) return mutated;
     auto local = ffi::Make<BufferNode>(*mutated);
-    local->scope = "local";
+    local->scope = StorageScope::kLocal;
     return new_buffers_[buffer.get()] = Buffer(local.get());
   }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {

@@ -12,7 +12,6 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/transform/outline.h"
 
 namespace tern::tir {
@@ -41,17 +40,18 @@ class KernelScan : public CaptureScan {
   }
   void VisitNode(const AllocateNode* node) override {
     const Buffer& buffer = node->buffer;
-    if (buffer->scope == "global")
+    if (buffer->scope == StorageScope::kGlobal)
       TERN_THROW(ValueError) << ir::At(node->span) << "a kernel cannot allocate " << buffer->name
                              << " in scope global; allocate it outside of the thread loops";
     for (const Expr& extent : buffer->shape)
-      if ((buffer->scope == "local" || buffer->scope == "shared") && !ir::AsConstInt(extent))
+      if ((buffer->scope == StorageScope::kLocal || buffer->scope == StorageScope::kShared) &&
+          !ir::AsConstInt(extent))
         TERN_THROW(ValueError) << ir::At(node->span) << "a kernel cannot allocate " << buffer->name
                                << ", whose size is not constant"
-                               << (buffer->scope == "shared"
+                               << (buffer->scope == StorageScope::kShared
                                        ? "; in scope shared.dynamic the launch gives the size"
                                        : "");
-    if (buffer->scope == kDynamicShared) NoteDynamic(node);
+    if (buffer->scope == StorageScope::kSharedDynamic) NoteDynamic(node);
     CaptureScan::VisitNode(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -71,7 +71,7 @@ class KernelScan : public CaptureScan {
     Expr bytes(static_cast<int64_t>(node->buffer->dtype.bytes()));
     for (const Expr& extent : node->buffer->shape) bytes = extent * bytes;
     CheckKnown(bytes, "the size of " + node->buffer->name, node->span);
-    if (!extents.emplace(kDynamicShared, bytes).second)
+    if (!extents.emplace(StorageScopeName(StorageScope::kSharedDynamic), bytes).second)
       TERN_THROW(ValueError) << ir::At(node->span) << node->buffer->name
                              << " is the second allocation in scope shared.dynamic of a kernel; "
                                 "merge_shared_memory makes one of several";
@@ -165,7 +165,7 @@ class Splitter : public StmtMutator {
     std::vector<ffi::Any> tags;
     for (const auto& [tag, extent] : scan.extents) tags.emplace_back(tag);
     ir::Attrs attrs{{attr::kTarget, function_->attrs.at(attr::kTarget)},
-                    {attr::kCallingConvention, "kernel"},
+                    {attr::kCallingConvention, CallingConventionName(CallingConvention::kKernel)},
                     {attr::kLaunchTags, ffi::MakeArray(std::move(tags))}};
     for (const char* kept : {attr::kReassociate, attr::kWarpSize})
       if (auto it = function_->attrs.find(kept); it != function_->attrs.end()) attrs.insert(*it);
@@ -187,7 +187,7 @@ class Splitter : public StmtMutator {
     RefuseMemory(node->buffer, node->span);
   }
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
-    if (node->buffer->scope != "global")
+    if (node->buffer->scope != StorageScope::kGlobal)
       TERN_THROW(ValueError) << ir::At(node->span) << node->buffer->name
                              << " is allocated in scope " << node->buffer->scope
                              << " outside of any thread loop; what kernels share is in scope "

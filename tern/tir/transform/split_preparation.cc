@@ -76,7 +76,7 @@ class Copier : public StmtMutator {
   }
   Param CopyTensor(const Buffer& buffer) {
     auto copy = ffi::Make<BufferNode>(*MutateDef(BufferDef(buffer)));
-    copy->scope = "global";
+    copy->scope = StorageScope::kGlobal;
     if (auto it = names_.find(buffer.get()); it != names_.end()) copy->name = it->second;
     new_buffers_[buffer.get()] = Buffer(copy.get());
     return {copy->data, Buffer(copy.get())};

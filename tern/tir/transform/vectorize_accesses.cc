@@ -87,7 +87,8 @@ class LaneMover : public StmtMutator {
   // otherwise.
   std::vector<Expr> FirstOf(const Buffer& buffer, const std::vector<Expr>& indices) const {
     int64_t bytes = MoveBytes(buffer);
-    bool is_memory = buffer->scope == "global" || buffer->scope == "shared";
+    bool is_memory =
+        buffer->scope == StorageScope::kGlobal || buffer->scope == StorageScope::kShared;
     if (!is_memory || bytes == 0 || indices.empty()) return {};
     if (!buffer->strides.empty() && !ir::IsConst(buffer->strides.back(), 1)) return {};
     std::vector<Expr> first;
@@ -148,7 +149,7 @@ class LaneMover : public StmtMutator {
   }
   Group NewGroup(const Buffer& buffer, std::vector<Expr> first, bool store) {
     Buffer lanes = ir::BufferNode::Make(buffer->name + "_lanes", buffer->dtype, {Expr(lanes_)}, {},
-                                        "local", {}, loop_->span);
+                                        StorageScope::kLocal, {}, loop_->span);
     auto aligned = ffi::Make<ir::BufferNode>(*lanes);
     aligned->alignment = MoveBytes(buffer);
     Need(buffer);

@@ -48,7 +48,8 @@ bool OrderIsFree(const ReductionUpdate& update, bool reassociate) {
 class Vectorizer : public AnalyzedMutator {
  public:
   Vectorizer(const PrimFunc& function, const target::TargetKind* kind)
-      : kind_(kind),
+      : function_(function),
+        kind_(kind),
         distinct_(TensorsAreDistinct(function)),
         reassociate_(HasFlag(function, attr::kReassociate)),
         effects_(function),
@@ -59,6 +60,7 @@ class Vectorizer : public AnalyzedMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     faults_.BindLoop(node);
+    if (node->for_kind == ForKind::kParallel) unpartitioned_.insert(node->var.node());
     if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
     if (const ffi::Any* wanted = LanesWanted(node)) return InSteps(node, *wanted);
     return Vectorize(node);
@@ -88,15 +90,23 @@ class Vectorizer : public AnalyzedMutator {
     Expr width = constant(*lanes);
     Expr steps = analyzer_.Simplify(ir::FloorDiv(extent, width));
     Var step(node->var.name() + "_step", dtype, node->span);
-    Stmt lanes_loop = ForNode::Make(node->var, analyzer_.Simplify(min + step * width), width,
-                                    ForKind::kVectorized, node->body, "", node->span);
+    Stmt lanes_loop =
+        ForNode::Make(node->var, analyzer_.Simplify(min + step * width), width,
+                      ForKind::kVectorized, node->body, "", node->span, node->annotations);
     analyzer_.BindRange(step, constant(0), steps);
     Stmt result = ForNode::Make(step, constant(0), steps, ForKind::kSerial,
                                 Vectorize(lanes_loop.As<ForNode>()), "", node->span);
     Expr rest = analyzer_.Simplify(ir::FloorMod(extent, width));
     if (!ir::IsConst(rest, 0)) {
-      Stmt tail = ForNode::Make(node->var, analyzer_.Simplify(min + (extent - rest)), rest,
-                                ForKind::kSerial, node->body, "", node->span);
+      Expr start = analyzer_.Simplify(min + (extent - rest));
+      Stmt tail =
+          ForNode::Make(node->var, start, rest, ForKind::kSerial, node->body, "", node->span);
+      if (Masks(node)) {
+        Stmt some = IfThenElseNode::Make(node->var < analyzer_.Simplify(min + extent), node->body,
+                                         {}, node->span);
+        tail = ForNode::Make(node->var, start, width, ForKind::kVectorized, some, "", node->span,
+                             {{attr::kTail, std::string(attr::kMaskTail)}});
+      }
       // Loops inside may be vectorized too.
       result = SeqNode::Make({result, Mutate(CopyWithFreshDefs(tail))}, node->span);
     }
@@ -115,18 +125,19 @@ class Vectorizer : public AnalyzedMutator {
                                 ForKind::kSerial, Mutate(node->body), "", node->span);
     Stmt result;
     if (!kind_ || kind_->vectors) {
-      result = Vectorize(serial.As<ForNode>(), lanes);
+      bool masks = Masks(node);
+      result = Vectorize(serial.As<ForNode>(), lanes, masks);
       // Indices may be seen to be neighbours by what was computed of them before.
       if (Stmt whole = result ? Stmt() : Substitute(serial, lets_); whole && !whole.same(serial))
-        result = Vectorize(whole.As<ForNode>(), lanes);
+        result = Vectorize(whole.As<ForNode>(), lanes, masks);
     }
     if (!result) result = serial;
     return fixed ? result : LetStmtNode::Make(start, node->min, result, node->span);
   }
 
   // What a loop does where it is a reduction to one element, in any order, and nothing else.
-  std::optional<ReductionUpdate> FindReduction(const ForNode* loop) const {
-    std::optional<ReductionUpdate> update = FindReductionUpdate(loop->body);
+  std::optional<ReductionUpdate> FindReduction(const ForNode* loop, const Stmt& body) const {
+    std::optional<ReductionUpdate> update = FindReductionUpdate(body);
     if (!update || !OrderIsFree(*update, reassociate_)) return {};
     const BufferStoreNode* store = update->store;
     const VarNode* place = effects_.PlaceOf(store->buffer);
@@ -147,17 +158,24 @@ class Vectorizer : public AnalyzedMutator {
   }
 
   // Null where there is no vector code.
-  Stmt Vectorize(const ForNode* loop, int lanes) {
+  Stmt Vectorize(const ForNode* loop, int lanes, bool masks) {
     faults_.BindLoop(loop);
-    if (IterationsAreIndependent(loop, distinct_, analyzer_))
-      return LaneVectorizer(loop, lanes, kind_, faults_, analyzer_).Run();
-    std::optional<ReductionUpdate> update = FindReduction(loop);
+    LaneVectorizer vectorizer(loop, lanes, kind_, faults_, analyzer_);
+    if (masks) vectorizer.UseMasks(unpartitioned_);
+    if (IterationsAreIndependent(loop, distinct_, analyzer_)) return vectorizer.Run();
+    const auto* some = masks ? loop->body.As<IfThenElseNode>() : nullptr;
+    if (some && some->else_case) return {};
+    std::optional<ReductionUpdate> update =
+        FindReduction(loop, some ? some->then_case : loop->body);
     if (!update) return {};
-    return LaneVectorizer(loop, lanes, kind_, faults_, analyzer_).RunReduction(*update);
+    return vectorizer.RunReduction(*update, some ? some->condition : Expr());
   }
 
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     faults_.BindLet(node->var, node->value);
+    ir::ForEachExpr(node->value, [&](const Expr& e) {
+      if (unpartitioned_.count(e.As<VarNode>())) unpartitioned_.insert(node->var.node());
+    });
     if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value)) {
       lets_[node->var.node()] = ir::Substitute(node->value, lets_);
       analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
@@ -165,14 +183,36 @@ class Vectorizer : public AnalyzedMutator {
     return MutateChildren(node, self);
   }
 
+  // Whether what only some lanes of a loop do is masked.
+  bool Masks(const ForNode* loop) {
+    if (!HasTail(loop, attr::kMaskTail)) return false;
+    if (!takes_masks_) takes_masks_ = TakesMasks(function_);
+    return *takes_masks_;
+  }
+
+  const PrimFunc& function_;
   const target::TargetKind* kind_;
+  std::optional<bool> takes_masks_;
   bool distinct_, reassociate_;
   MemoryEffects effects_;
   FaultAnalysis faults_;
   ir::VarMap lets_;  // definitions of indices
+  // Variables of parallel loops, which partition_loops leaves whole, and what is computed of them.
+  std::unordered_set<const VarNode*> unpartitioned_;
 };
 
 }  // namespace
+
+bool HasTail(const ForNode* loop, const char* tail) {
+  auto it = loop->annotations.find(attr::kTail);
+  return it != loop->annotations.end() && it->second.TryAs<std::string>() == tail;
+}
+
+bool TakesMasks(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kTarget);
+  return it == function->attrs.end() ||
+         target::DescribeMachine(it->second.As<target::Target>()).masked_vectors;
+}
 
 PrimFunc VectorizeLoops(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);

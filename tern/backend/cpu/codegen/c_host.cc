@@ -124,7 +124,8 @@ std::string CodeGenCHost::FunctionHead(const tir::PrimFunc& function) {
   std::string names[4];
   for (int i = 0; i < 4; ++i) names[i] = DefineVar(function->params[i].var);
   env_ = names[0];
-  if (tir::CallingConventionOf(function) == "parallel") return ParallelHead(function->name, names);
+  if (tir::CallingConventionOf(function) == tir::CallingConvention::kParallel)
+    return ParallelHead(function->name, names);
   return AddPrototype(
       function->name,
       fmt::format("{}{}(const struct TernEnv* {}, const struct TernAny* {}, int32_t {}, "

@@ -63,7 +63,8 @@ class PackedBuilder {
   }
   Buffer BufferArg(const std::string& name, DataType dtype) {
     Var data = Arg(name + ".data", DataType::Handle());
-    buffers_.push_back(BufferNode::Make(name, dtype, {Expr(1)}, {}, "global", data));
+    buffers_.push_back(
+        BufferNode::Make(name, dtype, {Expr(1)}, {}, ir::StorageScope::kGlobal, data));
     return buffers_.back();
   }
   tir::PrimFunc Finish(Stmt body) {
@@ -72,7 +73,8 @@ class PackedBuilder {
     for (auto it = lets_.rbegin(); it != lets_.rend(); ++it)
       body = tir::LetStmtNode::Make(it->first, it->second, body);
     return tir::PrimFunc::Make(name_, {{env, {}}, {args, {}}, {num_args, {}}, {result, {}}}, body,
-                               {{tir::attr::kCallingConvention, "packed"}});
+                               {{tir::attr::kCallingConvention,
+                                 tir::CallingConventionName(tir::CallingConvention::kPacked)}});
   }
 
   Var env{"env", DataType::Handle()}, args{"args", DataType::Handle()},
@@ -410,9 +412,10 @@ TEST(CHost, ChainsOfConditionsAndLocalArrays) {
   PackedBuilder f("classify");
   Buffer out = f.BufferArg("out", DataType::Int(64));
   Var n = f.Arg("n", DataType::Int(64));
-  Buffer scratch = BufferNode::Make("scratch", DataType::Int(64), {Expr(2), Expr(2)}, {}, "local");
-  Buffer flat =
-      BufferNode::Make("scratch", DataType::Int(64), {Expr(4)}, {}, "local", scratch->data);
+  Buffer scratch = BufferNode::Make("scratch", DataType::Int(64), {Expr(2), Expr(2)}, {},
+                                    ir::StorageScope::kLocal);
+  Buffer flat = BufferNode::Make("scratch", DataType::Int(64), {Expr(4)}, {},
+                                 ir::StorageScope::kLocal, scratch->data);
   auto set = [&](int64_t value) { return tir::BufferStoreNode::Make(flat, {Expr(3)}, value); };
   Stmt choose =
       tir::IfThenElseNode::Make(n < 0, set(-1), tir::IfThenElseNode::Make(n == 0, set(0), set(1)));

@@ -140,7 +140,7 @@ void CodeGenCPlain::EmitAssert(const tir::AssertNode* node) {
 }
 
 void CodeGenCPlain::EmitAllocate(const tir::AllocateNode* node) {
-  if (node->buffer->scope != "global") return CodeGenCHost::EmitAllocate(node);
+  if (node->buffer->scope != ir::StorageScope::kGlobal) return CodeGenCHost::EmitAllocate(node);
   workspace_bytes_ = std::max(workspace_bytes_, ConstantSize(node->buffer));
   workspace_alignment_ = std::max(workspace_alignment_, node->buffer->alignment);
   DefineArray(node->buffer, kWorkspace, StorageType(node->buffer->dtype));

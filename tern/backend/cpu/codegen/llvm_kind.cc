@@ -15,6 +15,7 @@ target::TargetKind LLVMKind() {
   kind.device = "cpu";
   kind.device_type = kTernDeviceCpu;
   kind.host_rank = 10;
+  kind.masked_accesses = true;
   kind.attrs["mtriple"] = {Type::kString, runtime::HostTriple(),
                            "the machine, like aarch64-linux-gnu; by default this one", nullptr};
   kind.attrs["mcpu"] = {

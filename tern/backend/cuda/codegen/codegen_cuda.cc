@@ -13,7 +13,6 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::backend::cuda {
@@ -128,7 +127,7 @@ std::string CodeGenCuda::PrintParam(const tir::Param& param) {
     std::string name = DefineBuffer(param.buffer);
     DefineAddress(param.buffer, name);
     // What threads of a block hand on through memory may not be taken to be a thread's own.
-    return PointerType(StorageType(param.buffer->dtype), "global", is_const) +
+    return PointerType(StorageType(param.buffer->dtype), ir::StorageScope::kGlobal, is_const) +
            (distinct_ && is_const ? " __restrict__ " : " ") + name;
   }
   DataType dtype = param.var.dtype();
@@ -147,9 +146,9 @@ std::string CodeGenCuda::ThreadIndex(const std::string& axis) {
 
 void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  bool is_dynamic = buffer->scope == tir::kDynamicShared;
-  bool is_shared = is_dynamic || buffer->scope == "shared";
-  TERN_ICHECK(is_shared || buffer->scope == "local")
+  bool is_dynamic = buffer->scope == ir::StorageScope::kSharedDynamic;
+  bool is_shared = is_dynamic || buffer->scope == ir::StorageScope::kShared;
+  TERN_ICHECK(is_shared || buffer->scope == ir::StorageScope::kLocal)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   std::string type = StorageType(buffer->dtype);

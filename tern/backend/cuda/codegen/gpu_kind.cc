@@ -7,7 +7,6 @@
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::cuda {
 namespace {
@@ -37,7 +36,7 @@ target::TargetKind GpuKind(const char* name) {
   kind.vectors = false;
   kind.move_bytes = 16;
   kind.warp_size = 32;
-  kind.scopes.emplace_back(tir::kDynamicShared);
+  kind.scopes.push_back(ir::StorageScope::kSharedDynamic);
   kind.final_passes = {"narrow_indices"};
   kind.stores = Stores;
   kind.attrs["arch"] = target::OneOf("arch", kBaselineArchitecture, Architectures(),

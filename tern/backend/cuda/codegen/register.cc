@@ -32,9 +32,10 @@ Code Emit(const std::string& source, const target::Target& target) {
   if (auto code = codegen::CompileByHook("cuda", source))
     return {format == "cuda" ? CompiledFormat(*code) : format, *code};
   if (format == "cuda") return {format, source};
-  auto output = format == "ptx" ? tern::cuda::NvrtcOutput::kPtx : tern::cuda::NvrtcOutput::kCubin;
+  auto output = format == "ptx" ? tern::backend::cuda::NvrtcOutput::kPtx
+                                : tern::backend::cuda::NvrtcOutput::kCubin;
   try {
-    return {format, tern::cuda::CompileSource(source, arch, output)};
+    return {format, tern::backend::cuda::CompileSource(source, arch, output)};
   } catch (const Error& error) {
     throw Error(error.kind(), "-emit=" + format + ": " + error.message());
   }

@@ -55,7 +55,8 @@ void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
   if (call->name == kAsyncCopy) {
     const auto* load = call->args[0].As<ir::BufferLoadNode>();
     int bytes = load->dtype.lanes() * load->dtype.element().bytes();
-    if (bytes < 4 || node->buffer->scope != "shared" || load->buffer->scope != "global")
+    if (bytes < 4 || node->buffer->scope != ir::StorageScope::kShared ||
+        load->buffer->scope != ir::StorageScope::kGlobal)
       return EmitMove(node, load);
     helper = AsyncCopyHelper(bytes);
     args += ", " + AddressOf(load->buffer, load->indices[0]);

@@ -11,7 +11,7 @@
 #include "tern/backend/cuda/common/nvrtc_abi.h"
 #include "tern/ffi/error.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 namespace {
 
 constexpr const char* kLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
@@ -125,4 +125,4 @@ bool NvrtcHasSpecificArchitectures() {
   return MajorVersion(&minor) >= 12;
 }
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 
 enum class NvrtcOutput { kPtx, kCubin };
 
@@ -22,6 +22,6 @@ std::string NvrtcDescription();
 // Whether it knows the architectures of one chip alone, like sm_90a.
 bool NvrtcHasSpecificArchitectures();
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_COMMON_NVRTC_H_

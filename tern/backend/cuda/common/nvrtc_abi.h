@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tern::cuda::nvrtc {
+namespace tern::backend::cuda::nvrtc {
 
 using Program = struct ProgramHandle*;
 using Result = int;
@@ -31,6 +31,6 @@ struct Functions {
 #undef TERN_NVRTC_DECLARE
 };
 
-}  // namespace tern::cuda::nvrtc
+}  // namespace tern::backend::cuda::nvrtc
 
 #endif  // TERN_BACKEND_CUDA_COMMON_NVRTC_ABI_H_

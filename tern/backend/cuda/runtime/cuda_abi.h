@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tern::cuda::cu {
+namespace tern::backend::cuda::cu {
 
 // Handles are opaque; only their pointer size crosses the boundary.
 using Context = struct ContextHandle*;
@@ -94,6 +94,6 @@ struct Functions {
 #undef TERN_CUDA_DECLARE
 };
 
-}  // namespace tern::cuda::cu
+}  // namespace tern::backend::cuda::cu
 
 #endif  // TERN_BACKEND_CUDA_RUNTIME_CUDA_ABI_H_

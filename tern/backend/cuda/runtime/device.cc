@@ -4,7 +4,7 @@
 #include "tern/backend/cuda/runtime/driver.h"
 #include "tern/backend/cuda/runtime/plugin.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 namespace {
 
 using plugin::Guard;
@@ -244,4 +244,4 @@ const TernDeviceApi kDeviceApi = {
     .free_host = FreeHost,
 };
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda

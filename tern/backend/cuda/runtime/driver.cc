@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 
 static constexpr const char* kLibrary = "libcuda.so.1";
 
@@ -125,4 +125,4 @@ std::string Driver::version() const {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda

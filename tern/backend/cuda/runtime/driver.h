@@ -11,7 +11,7 @@
 #include "tern/backend/cuda/runtime/cuda_abi.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 
 // Throws with the call and what the driver says of the error.
 void Check(cu::Result result, const char* call);
@@ -68,6 +68,6 @@ class Driver {
 
 inline const cu::Functions& Cu() { return Driver::Get().functions(); }
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_RUNTIME_DRIVER_H_

@@ -10,7 +10,7 @@
 #include "tern/backend/cuda/runtime/plugin.h"
 #include "tern/runtime/elf_extents.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 namespace {
 
 using plugin::Guard;
@@ -212,4 +212,4 @@ const TernKernelLoader kKernelLoader = {
     .launch = Launch,
 };
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda

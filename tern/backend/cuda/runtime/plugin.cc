@@ -4,6 +4,7 @@
 #include "tern/runtime/plugin_sdk.h"
 
 TERN_PLUGIN(host, registrar) {
-  tern::plugin::Check(registrar->add_device(registrar, "cuda", &tern::cuda::kDeviceApi));
-  tern::plugin::Check(registrar->add_kernel_loader(registrar, "cuda", &tern::cuda::kKernelLoader));
+  tern::plugin::Check(registrar->add_device(registrar, "cuda", &tern::backend::cuda::kDeviceApi));
+  tern::plugin::Check(
+      registrar->add_kernel_loader(registrar, "cuda", &tern::backend::cuda::kKernelLoader));
 }

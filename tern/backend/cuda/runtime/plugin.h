@@ -6,12 +6,12 @@
 
 #include "tern/runtime/plugin_api.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 
 extern const TernDeviceApi kDeviceApi;
 // Formats: "cuda", CUDA C++ source; "ptx"; "cubin".
 extern const TernKernelLoader kKernelLoader;
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_RUNTIME_PLUGIN_H_

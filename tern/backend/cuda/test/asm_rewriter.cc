@@ -4,7 +4,7 @@
 
 #include "tern/backend/cuda/test/source_rewriter.h"
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 namespace {
 
 std::string_view Trim(std::string_view text) {
@@ -143,4 +143,4 @@ AsmStatement RewriteAsm(std::string_view inside, const std::set<std::string>& in
   return AsmRewriter(instructions).Run(inside);
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin

@@ -4,7 +4,7 @@
 #ifndef TERN_BACKEND_CUDA_TEST_DRIVER_CODES_H_
 #define TERN_BACKEND_CUDA_TEST_DRIVER_CODES_H_
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 
 // X(name, number, symbol)
 #define TERN_CUDA_ERRORS(X)                                           \
@@ -33,6 +33,6 @@ enum Code : int {
 #undef TERN_CUDA_ERROR
 };
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin
 
 #endif  // TERN_BACKEND_CUDA_TEST_DRIVER_CODES_H_

@@ -9,8 +9,8 @@
 #include "tern/backend/cuda/test/driver_state.h"
 #include "tern/backend/cuda/test/ptx_text.h"
 
-using namespace tern::cuda;
-using namespace tern::cuda::standin;
+using namespace tern::backend::cuda;
+using namespace tern::backend::cuda::standin;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "tern/ffi/environment.h"
 #include "tern/runtime/test_standin/thread_state.h"
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 namespace {
 
 struct LastError {
@@ -212,4 +212,4 @@ Event* CheckEvent(Driver& driver, Context* context, cu::Event handle) {
   return nullptr;
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin

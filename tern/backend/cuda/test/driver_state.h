@@ -19,7 +19,7 @@
 #include "tern/runtime/test_standin/execution.h"
 #include "tern/runtime/test_standin/lock.h"
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 
 constexpr int kMaxThreads = 1024, kMaxBlock[] = {1024, 1024, 64};
 constexpr int kMaxGrid[] = {2147483647, 65535, 65535};
@@ -139,7 +139,7 @@ int Call(const char* name, unsigned needs, const std::function<int(Driver&, Cont
 Stream* CheckStream(Driver& driver, Context* context, cu::Stream stream);
 Event* CheckEvent(Driver& driver, Context* context, cu::Event event);
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin
 
 #define TERN_STANDIN_API extern "C" __attribute__((visibility("default"))) int
 

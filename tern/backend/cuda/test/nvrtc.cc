@@ -18,8 +18,8 @@
 #include "tern/backend/cuda/test/source_rewriter.h"
 #include "tern/runtime/test_standin/compile.h"
 
-using namespace tern::cuda;
-using namespace tern::cuda::standin;
+using namespace tern::backend::cuda;
+using namespace tern::backend::cuda::standin;
 using tern::standin::ReadAll;
 
 namespace {

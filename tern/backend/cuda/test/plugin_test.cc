@@ -74,14 +74,14 @@ TEST_F(CudaTest, LaunchesAreCaptured) {
   auto end = cuda::FindIn<int (*)(void*, void**)>("libcuda.so.1", "cuStreamEndCapture");
   auto launch = cuda::FindIn<int (*)(void*, void*)>("libcuda.so.1", "cuGraphLaunch");
   auto destroy = cuda::FindIn<int (*)(void*)>("libcuda.so.1", "cuGraphDestroy");
-  const cuda::cu::Functions& driver = cuda::StandinDriver();
+  const backend::cuda::cu::Functions& driver = backend::cuda::StandinDriver();
   const TernDevice device = DeviceAt(0);
   ffi::Module module = CreateDeviceModule(Cuda::VectorAdd());
   ExpectAdds(module);  // the program is made at the first use
   ffi::Function add = module->GetFunction("vector_add");
   Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);
   Stream stream(device);
-  cuda::cu::Context context = nullptr;
+  backend::cuda::cu::Context context = nullptr;
   ASSERT_EQ(driver.PrimaryContextRetain(&context, 0), 0);
   ASSERT_EQ(driver.ContextPush(context), 0);
   void* graph = nullptr;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 
 inline constexpr std::string_view kPtxStart = "//\n// PTX of Tern's stand-in for NVRTC\n//\n";
 
@@ -31,6 +31,6 @@ inline std::optional<std::string> CodeOfPtx(std::string_view text) {
   return code;
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin
 
 #endif  // TERN_BACKEND_CUDA_TEST_PTX_TEXT_H_

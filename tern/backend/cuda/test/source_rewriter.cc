@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstddef>
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 namespace {
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -181,4 +181,4 @@ Rewritten Rewrite(const std::string& source, const std::string& file,
   return Rewriter(source, file, instructions).Run();
 }
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin

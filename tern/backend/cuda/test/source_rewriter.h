@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tern::cuda::standin {
+namespace tern::backend::cuda::standin {
 
 struct KernelHead {
   std::string name, max_threads;  // the latter as it is written; "0": not given
@@ -32,6 +32,6 @@ struct AsmStatement {
 };
 AsmStatement RewriteAsm(std::string_view inside, const std::set<std::string>& instructions);
 
-}  // namespace tern::cuda::standin
+}  // namespace tern::backend::cuda::standin
 
 #endif  // TERN_BACKEND_CUDA_TEST_SOURCE_REWRITER_H_

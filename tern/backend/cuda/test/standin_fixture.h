@@ -14,7 +14,7 @@
 #include "tern/backend/cuda/common/nvrtc_abi.h"
 #include "tern/backend/cuda/runtime/cuda_abi.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 
 // Loaded by path: whoever asks for libcuda.so.1 by name afterwards gets this one.
 inline void* OpenStandin(const char* name) {
@@ -118,6 +118,6 @@ class StandinTest : public testing::Test {
   cu::Context context_ = nullptr;
 };
 
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_TEST_STANDIN_FIXTURE_H_

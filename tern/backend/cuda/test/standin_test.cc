@@ -9,7 +9,7 @@
 #include "tern/backend/cuda/test/standin_fixture.h"
 #include "tern/runtime/test_standin/thread_state.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 namespace {
 
 class RunTest : public StandinTest {
@@ -305,4 +305,4 @@ TEST(ExitDeathTest, LeaksAreReported) {
 }
 
 }  // namespace
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda

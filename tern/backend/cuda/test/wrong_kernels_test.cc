@@ -6,7 +6,7 @@
 
 #include "tern/backend/cuda/test/standin_fixture.h"
 
-namespace tern::cuda {
+namespace tern::backend::cuda {
 namespace {
 
 struct WrongKernel {
@@ -155,4 +155,4 @@ TEST(CompileWrongTest, OptionsAreChecked) {
 }
 
 }  // namespace
-}  // namespace tern::cuda
+}  // namespace tern::backend::cuda

@@ -9,7 +9,7 @@
 #include "tern/ffi/environment.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 using plugin::Guard;
@@ -206,4 +206,4 @@ const TernDeviceApi kDeviceApi = {
     .detect = Detect,
 };
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

@@ -13,7 +13,7 @@
 
 #include "tern/backend/hexagon/runtime/executor.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 
 // How an executor is run on this machine. By default by qemu-hexagon, as a v67, which all of its
 // versions know.
@@ -56,6 +56,6 @@ class Device {
   Life life_;
 };
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon
 
 #endif  // TERN_BACKEND_HEXAGON_RUNTIME_DEVICE_H_

@@ -7,7 +7,7 @@
 
 #include "tern/ffi/error.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 constexpr uint16_t kMachineHexagon = 164;
@@ -128,4 +128,4 @@ ElfImage ReadElfImage(std::string_view file) {
   return image;
 }
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 
 struct ElfImage {
   int version = 0;    // of the instruction set, like 67
@@ -27,6 +27,6 @@ struct ElfImage {
 // machine, and where symbols of others are needed.
 ElfImage ReadElfImage(std::string_view file);
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon
 
 #endif  // TERN_BACKEND_HEXAGON_RUNTIME_ELF_IMAGE_H_

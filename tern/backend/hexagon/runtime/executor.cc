@@ -5,7 +5,7 @@
 
 #include "tern/ffi/error.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 constexpr unsigned char kProgram[] = {
@@ -115,4 +115,4 @@ uint32_t Executor::Call(uint32_t function, const std::vector<char>& arguments) {
                  arguments.data(), arguments.size(), nullptr, 0);
 }
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

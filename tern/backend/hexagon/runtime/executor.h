@@ -14,7 +14,7 @@
 #include "tern/backend/hexagon/runtime/protocol.h"
 #include "tern/backend/hexagon/runtime/transport.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 
 // The program that is one, for the oldest machine there is code for.
 std::string_view ExecutorProgram();
@@ -50,6 +50,6 @@ class Executor {
   std::map<uint32_t, uint32_t> sizes_;  // of what is allocated, by address
 };
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon
 
 #endif  // TERN_BACKEND_HEXAGON_RUNTIME_EXECUTOR_H_

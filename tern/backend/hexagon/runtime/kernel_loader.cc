@@ -9,7 +9,7 @@
 #include "tern/backend/hexagon/runtime/plugin.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 using plugin::Guard;
@@ -122,4 +122,4 @@ const TernKernelLoader kKernelLoader = {
     .launch = Launch,
 };
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

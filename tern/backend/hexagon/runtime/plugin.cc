@@ -4,7 +4,8 @@
 #include "tern/runtime/plugin_sdk.h"
 
 TERN_PLUGIN(host, registrar) {
-  tern::plugin::Check(registrar->add_device(registrar, "hexagon", &tern::hexagon::kDeviceApi));
   tern::plugin::Check(
-      registrar->add_kernel_loader(registrar, "hexagon", &tern::hexagon::kKernelLoader));
+      registrar->add_device(registrar, "hexagon", &tern::backend::hexagon::kDeviceApi));
+  tern::plugin::Check(
+      registrar->add_kernel_loader(registrar, "hexagon", &tern::backend::hexagon::kKernelLoader));
 }

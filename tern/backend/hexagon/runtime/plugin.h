@@ -6,12 +6,12 @@
 
 #include "tern/runtime/plugin_api.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 
 extern const TernDeviceApi kDeviceApi;
 // Format: "so", a shared object that exports its kernels (codegen/llvm/codegen_hexagon.h).
 extern const TernKernelLoader kKernelLoader;
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon
 
 #endif  // TERN_BACKEND_HEXAGON_RUNTIME_PLUGIN_H_

@@ -22,7 +22,7 @@
 
 extern char** environ;
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -195,4 +195,4 @@ void ProcessTransport::Receive(void* data, size_t bytes) {
   }
 }
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

@@ -11,7 +11,7 @@
 
 #include "tern/backend/hexagon/runtime/transport.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 
 // A process of this machine, by its standard input and output. It ends with this object at the
 // latest. It belongs to the process that started it: in a forked child this object has none.
@@ -44,6 +44,6 @@ class ProcessTransport : public Transport {
   pid_t process_ = -1;  // -1: has ended
 };
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon
 
 #endif  // TERN_BACKEND_HEXAGON_RUNTIME_PROCESS_TRANSPORT_H_

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 
 // One that cannot send or receive all of the bytes, because the other side is gone or takes too
 // long, throws, and says which; afterwards it is of no use. Not for several threads at once.
@@ -17,6 +17,6 @@ class Transport {
   virtual void Receive(void* data, size_t bytes) = 0;
 };
 
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon
 
 #endif  // TERN_BACKEND_HEXAGON_RUNTIME_TRANSPORT_H_

@@ -11,7 +11,7 @@
 #include "tern/backend/hexagon/runtime/executor.h"
 #include "tern/ffi/error.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 std::string ErrorOf(const std::function<void()>& body) {
@@ -120,4 +120,4 @@ TEST(HexagonElfImage, AnyBytes) {
 }
 
 }  // namespace
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

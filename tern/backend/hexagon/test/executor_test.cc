@@ -15,7 +15,7 @@
 #include "tern/ffi/error.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 using namespace std::chrono_literals;
@@ -218,4 +218,4 @@ TEST_F(HexagonEmulator, StartsAgain) {
 }
 
 }  // namespace
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

@@ -12,7 +12,7 @@
 #include "tern/backend/hexagon/runtime/process_transport.h"
 #include "tern/ffi/error.h"
 
-namespace tern::hexagon {
+namespace tern::backend::hexagon {
 namespace {
 
 using namespace std::chrono_literals;
@@ -116,4 +116,4 @@ TEST(HexagonTransport, NoProgram) {
 }
 
 }  // namespace
-}  // namespace tern::hexagon
+}  // namespace tern::backend::hexagon

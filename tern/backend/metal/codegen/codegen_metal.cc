@@ -10,7 +10,6 @@
 
 #include "tern/codegen/kernel_info.h"
 #include "tern/tir/analysis/vector_move.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::metal {
 
@@ -26,10 +25,11 @@ bool IsStoredFloat(DataType dtype) {
   return dtype.element() == DataType::Float(16) || dtype.element() == DataType::Bfloat16();
 }
 
-std::string AddressSpace(const std::string& scope) {
-  if (scope == "global") return "device ";
-  if (scope == "shared" || scope == tir::kDynamicShared) return "threadgroup ";
-  TERN_ICHECK(scope == "local") << "scope " << scope << " has no address space in Metal";
+std::string AddressSpace(ir::StorageScope scope) {
+  if (scope == ir::StorageScope::kGlobal) return "device ";
+  if (ir::IsSharedScope(scope)) return "threadgroup ";
+  TERN_ICHECK(scope == ir::StorageScope::kLocal)
+      << "scope " << scope << " has no address space in Metal";
   return "thread ";
 }
 
@@ -123,7 +123,7 @@ std::string CodeGenMetal::StorageType(DataType dtype) {
   return WithLanes(dtype.element() == DataType::Float(16) ? "half" : "bfloat", dtype);
 }
 
-std::string CodeGenMetal::PointerType(const std::string& storage, const std::string& scope,
+std::string CodeGenMetal::PointerType(const std::string& storage, ir::StorageScope scope,
                                       bool is_const) {
   return AddressSpace(scope) + CodeGenC::PointerType(storage, scope, is_const);
 }
@@ -201,7 +201,8 @@ std::string CodeGenMetal::PrintTensor(const tir::Param& param) {
   bool is_const = !usage().written.contains(param.var.node());
   std::string name = DefineBuffer(param.buffer);
   DefineAddress(param.buffer, name);
-  std::string type = PointerType(StorageType(param.buffer->dtype), "global", is_const);
+  std::string type =
+      PointerType(StorageType(param.buffer->dtype), ir::StorageScope::kGlobal, is_const);
   if (!by_address_) return fmt::format("{} {} [[buffer({})]]", type, name, num_buffers_++);
   addresses_ += fmt::format("  {} {};\n", type, name);
   HoistLine(fmt::format("{0} {1} = tern_args.{1};", type, name));
@@ -229,9 +230,9 @@ std::string CodeGenMetal::ThreadIndex(const std::string& axis) {
 
 void CodeGenMetal::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  if (buffer->scope == tir::kDynamicShared) return;  // a parameter
-  bool is_shared = buffer->scope == "shared";
-  TERN_ICHECK(is_shared || buffer->scope == "local")
+  if (buffer->scope == ir::StorageScope::kSharedDynamic) return;  // a parameter
+  bool is_shared = buffer->scope == ir::StorageScope::kShared;
+  TERN_ICHECK(is_shared || buffer->scope == ir::StorageScope::kLocal)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   int64_t size = ConstantSize(buffer);

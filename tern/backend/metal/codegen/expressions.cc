@@ -73,7 +73,7 @@ std::string CodeGenMetal::FunctionName(const ir::CallNode* node) {
 
 void CodeGenMetal::EmitCall(const ir::CallNode* node) {
   if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
-  bool orders_global = node->args[0].As<ir::StringImmNode>()->value == "global";
+  bool orders_global = tir::BarrierKindOf(node) == tir::BarrierKind::kGlobal;
   Line(fmt::format("threadgroup_barrier({}mem_flags::mem_threadgroup);",
                    orders_global ? "mem_flags::mem_device | " : ""));
 }

@@ -35,7 +35,7 @@ struct Finder : tir::StmtVisitor {
     VisitChildren(node);
   }
   void Note(const ir::Buffer& buffer) {
-    if (buffer->scope == "local") found.insert(buffer.get());
+    if (buffer->scope == ir::StorageScope::kLocal) found.insert(buffer.get());
   }
   std::unordered_set<const ir::BufferNode*> found;
 };

@@ -9,7 +9,6 @@
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::metal {
 
@@ -115,7 +114,7 @@ void RegisterCodegen() {
   kind.device = "metal";
   kind.device_type = kDeviceTypeMetal;
   kind.takes_vector = TakesVector;
-  kind.scopes.emplace_back(tir::kDynamicShared);
+  kind.scopes.push_back(ir::StorageScope::kSharedDynamic);
   kind.final_passes = {"narrow_indices"};
   kind.stores = StoresFloat;
   kind.tags = Tags();

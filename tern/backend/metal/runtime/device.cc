@@ -5,7 +5,7 @@
 #include "tern/backend/metal/runtime/driver.h"
 #include "tern/backend/metal/runtime/plugin.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 namespace {
 
 using plugin::Guard;
@@ -205,4 +205,4 @@ const TernDeviceApi kDeviceApi = {
     .detect = Detect,
 };
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tern::metal {
+namespace tern::backend::metal {
 namespace {
 
 constexpr const char* kObjc = "libobjc.A.dylib";
@@ -164,4 +164,4 @@ Device& Driver::device(int32_t number) {
   return *devices_[static_cast<size_t>(number)];
 }
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal

@@ -13,7 +13,7 @@
 #include "tern/backend/metal/runtime/objc.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 
 // A queue, and what was given to it and not looked at since.
 class Stream {
@@ -92,6 +92,6 @@ class Driver {
   std::string absence_;  // why there is no device
 };
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal
 
 #endif  // TERN_BACKEND_METAL_RUNTIME_DRIVER_H_

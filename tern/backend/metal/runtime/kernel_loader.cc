@@ -7,7 +7,7 @@
 #include "tern/backend/metal/runtime/driver.h"
 #include "tern/backend/metal/runtime/plugin.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 namespace {
 
 using plugin::Guard;
@@ -246,4 +246,4 @@ const TernKernelLoader kKernelLoader = {
     .launch = Launch,
 };
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tern::metal {
+namespace tern::backend::metal {
 
 using Id = struct ObjcObject*;
 using Selector = struct ObjcSelector*;
@@ -90,6 +90,6 @@ inline std::string MessageOf(Id error) {
   return error ? TextOf(Send<Id>(error, "localizedDescription")) : "no reason was given";
 }
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal
 
 #endif  // TERN_BACKEND_METAL_RUNTIME_OBJC_H_

@@ -4,7 +4,7 @@
 #include "tern/runtime/plugin_sdk.h"
 
 TERN_PLUGIN(host, registrar) {
-  tern::plugin::Check(registrar->add_device(registrar, "metal", &tern::metal::kDeviceApi));
+  tern::plugin::Check(registrar->add_device(registrar, "metal", &tern::backend::metal::kDeviceApi));
   tern::plugin::Check(
-      registrar->add_kernel_loader(registrar, "metal", &tern::metal::kKernelLoader));
+      registrar->add_kernel_loader(registrar, "metal", &tern::backend::metal::kKernelLoader));
 }

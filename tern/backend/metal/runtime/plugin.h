@@ -6,12 +6,12 @@
 
 #include "tern/runtime/plugin_api.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 
 extern const TernDeviceApi kDeviceApi;
 // Formats: "metal", source in the Metal Shading Language; "metallib", what its compiler makes.
 extern const TernKernelLoader kKernelLoader;
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal
 
 #endif  // TERN_BACKEND_METAL_RUNTIME_PLUGIN_H_

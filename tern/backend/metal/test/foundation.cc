@@ -6,7 +6,7 @@
 
 #include "tern/backend/metal/test/objects.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 namespace {
 
 struct Array : Object {
@@ -97,9 +97,9 @@ void RegisterFoundation(Runtime& runtime) {
   runtime.GetClass("NSError")->Add("localizedDescription", Description);
 }
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
-using namespace tern::metal::standin;
+using namespace tern::backend::metal::standin;
 
 TERN_STANDIN_API Object* dispatch_data_create(const void* bytes, size_t size, void* queue,
                                               void* destructor) {

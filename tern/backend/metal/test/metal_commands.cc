@@ -9,7 +9,7 @@
 
 #include "tern/backend/metal/test/metal_objects.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 namespace {
 
 constexpr size_t kMaxOutstanding = 64;
@@ -348,4 +348,4 @@ void RegisterCommands(Runtime& runtime) {
   encoder->Add("endEncoding", EndEncoding);
 }
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin

@@ -8,7 +8,7 @@
 #include "tern/backend/metal/test/metal_objects.h"
 #include "tern/ffi/environment.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 namespace {
 
 constexpr unsigned long kMaxBufferLength = 1ul << 32, kMemory = 1ul << 33;
@@ -216,9 +216,9 @@ void RegisterDevice(Runtime& runtime) {
   RegisterMemoryAndPrograms(runtime);
 }
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
-using namespace tern::metal::standin;
+using namespace tern::backend::metal::standin;
 
 TERN_STANDIN_API Object* MTLCopyAllDevices() {
   TERN_METHOD;

@@ -14,7 +14,7 @@
 #include "tern/backend/metal/test/msl_program.h"
 #include "tern/backend/metal/test/objects.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 
 constexpr unsigned long kMaxThreads = 1024, kMaxThreadgroupMemory = 32768;
 
@@ -128,6 +128,6 @@ struct CommandBuffer : Object {
 
 Object* MakeQueue(Device* device);
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
 #endif  // TERN_BACKEND_METAL_TEST_METAL_OBJECTS_H_

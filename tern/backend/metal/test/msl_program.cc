@@ -8,7 +8,7 @@
 
 #include "tern/runtime/test_standin/compile.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 namespace {
 
 constexpr const char kShim[] = TERN_STANDIN_ROOT "/tern/backend/metal/test/shim";
@@ -132,4 +132,4 @@ std::shared_ptr<MslProgram> CompileMsl(const std::string& source, const MslOptio
   return program;
 }
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin

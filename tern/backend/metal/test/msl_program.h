@@ -11,7 +11,7 @@
 #include "tern/backend/metal/test/msl_source.h"
 #include "tern/runtime/test_standin/execution.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 
 struct MslOptions {
   bool fast_math = true;
@@ -31,6 +31,6 @@ struct MslProgram {
 std::shared_ptr<MslProgram> CompileMsl(const std::string& source, const MslOptions& options,
                                        std::string* log);
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
 #endif  // TERN_BACKEND_METAL_TEST_MSL_PROGRAM_H_

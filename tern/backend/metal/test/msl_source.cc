@@ -5,7 +5,7 @@
 #include <regex>
 #include <set>
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 namespace {
 
 constexpr unsigned kMaxBuffers = 31;
@@ -170,4 +170,4 @@ class Reader {
 
 MslSource ReadMsl(const std::string& source) { return Reader(source).Run(); }
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 
 struct MslParam {
   std::string text;  // as it is declared, without the attribute
@@ -33,6 +33,6 @@ struct MslSource {
 // kernels, and that every pointer says where it points.
 MslSource ReadMsl(const std::string& source);
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
 #endif  // TERN_BACKEND_METAL_TEST_MSL_SOURCE_H_

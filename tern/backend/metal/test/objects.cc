@@ -10,7 +10,7 @@
 #include "tern/ffi/environment.h"
 #include "tern/runtime/test_standin/thread_state.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 namespace {
 
 using Pools = std::vector<std::vector<Object*>>;
@@ -108,9 +108,9 @@ int Runtime::CountLive(const std::string& name) const {
   return count;
 }
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
-using namespace tern::metal::standin;
+using namespace tern::backend::metal::standin;
 
 TERN_STANDIN_API Object* objc_getClass(const char* name) {
   TERN_METHOD;

@@ -14,7 +14,7 @@
 
 #include "tern/runtime/test_standin/lock.h"
 
-namespace tern::metal::standin {
+namespace tern::backend::metal::standin {
 
 struct Class;
 
@@ -113,7 +113,7 @@ void RegisterFoundation(Runtime& runtime);
 void RegisterDevice(Runtime& runtime);
 void RegisterCommands(Runtime& runtime);
 
-}  // namespace tern::metal::standin
+}  // namespace tern::backend::metal::standin
 
 #define TERN_STANDIN_API extern "C" __attribute__((visibility("default")))
 

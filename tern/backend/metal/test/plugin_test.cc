@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSource = R"(// MSL 3.0
 #include <metal_stdlib>
-using namespace metal;
+using namespace backend::metal;
 struct numbers { int n; float scale; };
 kernel void vector_add(device const float* a [[buffer(0)]], device const float* b [[buffer(1)]],
                        device float* c [[buffer(2)]], constant numbers& x [[buffer(3)]],
@@ -29,7 +29,7 @@ int Live(const char* name) {
 
 struct Metal {
   static constexpr const char* kKind = "metal";
-  static void Open() { metal::OpenStandin(); }
+  static void Open() { backend::metal::OpenStandin(); }
   static std::string WhyNot() { return ""; }
   static DeviceArtifact VectorAdd() {
     DeviceArtifact artifact{.kind = kKind, .fmt = "metal"};

@@ -12,7 +12,7 @@
 
 #include "tern/backend/metal/runtime/objc.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 
 template <class Function>
 Function FindInStandin(const char* symbol) {
@@ -57,6 +57,6 @@ inline Ref NewPipeline(const std::string& source, const char* kernel, std::strin
   return pipeline;
 }
 
-}  // namespace tern::metal
+}  // namespace tern::backend::metal
 
 #endif  // TERN_BACKEND_METAL_TEST_STANDIN_FIXTURE_H_

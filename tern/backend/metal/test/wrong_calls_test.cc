@@ -7,7 +7,7 @@
 
 #include "tern/backend/metal/test/standin_fixture.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 namespace {
 
 struct WrongCall {
@@ -233,4 +233,4 @@ TEST(CommandBufferTest, WaitsForAnEventThatNobodySignals) {
 }
 
 }  // namespace
-}  // namespace tern::metal
+}  // namespace tern::backend::metal

@@ -5,7 +5,7 @@
 
 #include "tern/backend/metal/test/standin_fixture.h"
 
-namespace tern::metal {
+namespace tern::backend::metal {
 namespace {
 
 constexpr const char* kHead = "#include <metal_stdlib>\nusing namespace metal;\n";
@@ -210,4 +210,4 @@ TEST(CompileWrongMetalVersion, OldLanguagesLackTypes) {
 }
 
 }  // namespace
-}  // namespace tern::metal
+}  // namespace tern::backend::metal

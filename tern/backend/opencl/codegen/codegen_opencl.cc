@@ -8,7 +8,6 @@
 #include "tern/codegen/kernel_info.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::opencl {
 
@@ -21,10 +20,11 @@ namespace {
 // the extension for it.
 bool IsHalf(DataType dtype) { return dtype.element() == DataType::Float(16); }
 
-std::string ScopeQualifier(const std::string& scope) {
-  if (scope == "global") return "__global ";
-  if (tir::IsSharedScope(scope)) return "__local ";
-  TERN_ICHECK(scope == "local") << "scope " << scope << " has no address space in OpenCL";
+std::string ScopeQualifier(ir::StorageScope scope) {
+  if (scope == ir::StorageScope::kGlobal) return "__global ";
+  if (ir::IsSharedScope(scope)) return "__local ";
+  TERN_ICHECK(scope == ir::StorageScope::kLocal)
+      << "scope " << scope << " has no address space in OpenCL";
   return "";
 }
 
@@ -140,7 +140,7 @@ std::string CodeGenOpenCL::StorageType(DataType dtype) {
   return IsBoxedHalf(dtype) ? "half" : ValueType(dtype);
 }
 
-std::string CodeGenOpenCL::PointerType(const std::string& storage, const std::string& scope,
+std::string CodeGenOpenCL::PointerType(const std::string& storage, ir::StorageScope scope,
                                        bool is_const) {
   return ScopeQualifier(scope) + CodeGenC::PointerType(storage, scope, is_const);
 }
@@ -180,7 +180,8 @@ std::string CodeGenOpenCL::PrintParam(const tir::Param& param) {
     bool is_const = !usage().written.contains(param.var.node());
     std::string name = DefineBuffer(param.buffer);
     DefineAddress(param.buffer, name);
-    return PointerType(StorageType(param.buffer->dtype), "global", is_const) + " " + name;
+    return PointerType(StorageType(param.buffer->dtype), ir::StorageScope::kGlobal, is_const) +
+           " " + name;
   }
   DataType dtype = param.var.dtype();
   std::string name = DefineVar(param.var);
@@ -203,13 +204,13 @@ std::string CodeGenOpenCL::ThreadIndex(const std::string& axis) {
 
 void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {
   const ir::Buffer& buffer = node->buffer;
-  if (buffer->scope == tir::kDynamicShared) return;  // a parameter
-  bool is_shared = buffer->scope == "shared";
+  if (buffer->scope == ir::StorageScope::kSharedDynamic) return;  // a parameter
+  bool is_shared = buffer->scope == ir::StorageScope::kShared;
   std::string name = is_shared ? DefineHoistedBuffer(buffer) : DefineBuffer(buffer);
   DefineAddress(buffer, name);
   int64_t size = ConstantSize(buffer);
   std::string qualifier = ScopeQualifier(buffer->scope);
-  TERN_ICHECK(is_shared || buffer->scope == "local")
+  TERN_ICHECK(is_shared || buffer->scope == ir::StorageScope::kLocal)
       << "buffer " << buffer->name << " of scope " << buffer->scope;
   // Shared memory is declared in the outermost scope of a kernel.
   auto declare = [&](const std::string& text) { is_shared ? HoistLine(text) : Line(text); };
@@ -259,7 +260,7 @@ void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
 
 void CodeGenOpenCL::EmitCall(const ir::CallNode* node) {
   if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
-  bool orders_global = node->args[0].As<ir::StringImmNode>()->value == "global";
+  bool orders_global = tir::BarrierKindOf(node) == tir::BarrierKind::kGlobal;
   Line(fmt::format("barrier(CLK_LOCAL_MEM_FENCE{});",
                    orders_global ? " | CLK_GLOBAL_MEM_FENCE" : ""));
 }

@@ -21,7 +21,7 @@ class CodeGenOpenCL : public codegen::KernelCodeGen {
  protected:
   std::string ValueType(DataType dtype) override;
   std::string StorageType(DataType dtype) override;
-  std::string PointerType(const std::string& storage, const std::string& scope,
+  std::string PointerType(const std::string& storage, ir::StorageScope scope,
                           bool is_const) override;
   std::string LongSuffix() const override { return "L"; }
   std::string FloatLiteral(DataType dtype, double value) override;

@@ -29,9 +29,10 @@ using tir::Stmt;
 
 tir::PrimFunc Kernel(const std::string& name, std::vector<tir::Param> params, Stmt body,
                      std::vector<ffi::Any> tags) {
-  return tir::PrimFunc::Make(name, std::move(params), std::move(body),
-                             {{tir::attr::kCallingConvention, "kernel"},
-                              {tir::attr::kLaunchTags, ffi::MakeArray(std::move(tags))}});
+  return tir::PrimFunc::Make(
+      name, std::move(params), std::move(body),
+      {{tir::attr::kCallingConvention, tir::CallingConventionName(tir::CallingConvention::kKernel)},
+       {tir::attr::kLaunchTags, ffi::MakeArray(std::move(tags))}});
 }
 Stmt Threads(const Var& var, const std::string& axis, Stmt body) {
   return tir::ForNode::Make(var, 0, 1, ForKind::kThread, std::move(body), axis);
@@ -112,8 +113,8 @@ TEST(CodeGenOpenCL, RefusesAKernelNamedLikeABuiltin) {
 tir::PrimFunc ThroughShared(DataType dtype, int64_t size) {
   Buffer a = BufferNode::Make("a", dtype, {Expr(1)}),
          out = BufferNode::Make("out", dtype, {Expr(1)});
-  Buffer tile = BufferNode::Make("tile", dtype, {Expr(size)}, {}, "shared"),
-         kept = BufferNode::Make("kept", dtype, {Expr(2)}, {}, "local");
+  Buffer tile = BufferNode::Make("tile", dtype, {Expr(size)}, {}, ir::StorageScope::kShared),
+         kept = BufferNode::Make("kept", dtype, {Expr(2)}, {}, ir::StorageScope::kLocal);
   Var i("i");
   Stmt body = tir::SeqNode::Make(
       {tir::BufferStoreNode::Make(tile, {i}, ir::BufferLoadNode::Make(a, {i})),
@@ -143,7 +144,8 @@ TEST(CodeGenOpenCL, SharedMemoryIsDeclaredInTheOutermostScope) {
 TEST(CodeGenOpenCL, NamesOfSharedMemoryAreUniqueInTheKernel) {
   Buffer a = BufferNode::Make("a", DataType::Int(64), {Expr(1)});
   auto loop = [&] {
-    Buffer tile = BufferNode::Make("tile", DataType::Int(64), {Expr(4)}, {}, "shared");
+    Buffer tile =
+        BufferNode::Make("tile", DataType::Int(64), {Expr(4)}, {}, ir::StorageScope::kShared);
     Var k("k");
     return tir::ForNode::Make(
         k, 0, 2, ForKind::kSerial,
@@ -159,13 +161,14 @@ TEST(CodeGenOpenCL, NamesOfSharedMemoryAreUniqueInTheKernel) {
 }
 
 TEST(CodeGenOpenCL, WritesBarriers) {
-  Buffer a = BufferNode::Make("a", DataType::Int(32), {Expr(1)});
-  auto barrier = [](const char* scope) {
-    return tir::EvaluateNode::Make(ir::CallNode::Make("barrier", {ir::StringImmNode::Make(scope)}));
+  auto barrier = [](tir::BarrierKind kind) {
+    return tir::EvaluateNode::Make(tir::MakeBarrier(kind));
   };
+  Buffer a = BufferNode::Make("a", DataType::Int(32), {Expr(1)});
   Initialize();
-  Stmt body =
-      Threads(Var("t"), "threadIdx.x", tir::SeqNode::Make({barrier("shared"), barrier("global")}));
+  Stmt body = Threads(
+      Var("t"), "threadIdx.x",
+      tir::SeqNode::Make({barrier(tir::BarrierKind::kShared), barrier(tir::BarrierKind::kGlobal)}));
   EXPECT_NE(SourceOf(Kernel("f", {Tensor1D(a)}, body, {"threadIdx.x"}))
                 .find("  barrier(CLK_LOCAL_MEM_FENCE);\n"
                       "  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"),

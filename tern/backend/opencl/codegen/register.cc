@@ -8,7 +8,6 @@
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::opencl {
 
@@ -43,7 +42,7 @@ void RegisterCodegen() {
   kind.device = "opencl";
   kind.device_type = kDeviceTypeOpenCL;
   kind.takes_vector = TakesVector;
-  kind.scopes.emplace_back(tir::kDynamicShared);
+  kind.scopes.push_back(ir::StorageScope::kSharedDynamic);
   kind.final_passes = {"narrow_indices"};
   kind.computes = [](const target::Target& target, DataType dtype) {
     return dtype == DataType::Float(16) && HasFp16(target);

@@ -4,7 +4,7 @@
 #include "tern/backend/opencl/runtime/driver.h"
 #include "tern/backend/opencl/runtime/plugin.h"
 
-namespace tern::opencl {
+namespace tern::backend::opencl {
 namespace {
 
 using plugin::Guard;
@@ -223,4 +223,4 @@ const TernDeviceApi kDeviceApi = {
     .detect = Detect,
 };
 
-}  // namespace tern::opencl
+}  // namespace tern::backend::opencl

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tern::opencl {
+namespace tern::backend::opencl {
 
 static constexpr const char* kLibrary = "libOpenCL.so.1";
 
@@ -180,4 +180,4 @@ Device& Driver::device(int32_t number) {
   return *devices_[static_cast<size_t>(number)];
 }
 
-}  // namespace tern::opencl
+}  // namespace tern::backend::opencl

@@ -11,7 +11,7 @@
 #include "tern/backend/opencl/runtime/opencl_abi.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::opencl {
+namespace tern::backend::opencl {
 
 // Throws with the call and the error's name where `code` is not success.
 void Check(cl::Int code, const char* call);
@@ -71,6 +71,6 @@ T Device::Number(cl::UInt property) const {
   return value;
 }
 
-}  // namespace tern::opencl
+}  // namespace tern::backend::opencl
 
 #endif  // TERN_BACKEND_OPENCL_RUNTIME_DRIVER_H_

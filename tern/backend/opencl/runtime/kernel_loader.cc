@@ -7,7 +7,7 @@
 #include "tern/backend/opencl/runtime/driver.h"
 #include "tern/backend/opencl/runtime/plugin.h"
 
-namespace tern::opencl {
+namespace tern::backend::opencl {
 namespace {
 
 using plugin::Guard;
@@ -237,4 +237,4 @@ const TernKernelLoader kKernelLoader = {
     .launch = Launch,
 };
 
-}  // namespace tern::opencl
+}  // namespace tern::backend::opencl

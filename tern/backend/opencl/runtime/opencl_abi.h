@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tern::opencl::cl {
+namespace tern::backend::opencl::cl {
 
 // Handles are opaque; only their pointer size crosses the boundary.
 using Platform = struct PlatformHandle*;
@@ -103,6 +103,6 @@ struct Functions {
 #undef TERN_OPENCL_DECLARE
 };
 
-}  // namespace tern::opencl::cl
+}  // namespace tern::backend::opencl::cl
 
 #endif  // TERN_BACKEND_OPENCL_RUNTIME_OPENCL_ABI_H_

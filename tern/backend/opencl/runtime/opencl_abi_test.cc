@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-namespace tern::opencl::cl {
+namespace tern::backend::opencl::cl {
 namespace {
 
 static_assert(kSuccess == CL_SUCCESS && kDeviceNotFound == CL_DEVICE_NOT_FOUND);
@@ -67,4 +67,4 @@ static_assert(!SamePrototype<Int(UInt), decltype(::clGetPlatformIDs)>::value,
               "the comparison must tell them apart");
 
 }  // namespace
-}  // namespace tern::opencl::cl
+}  // namespace tern::backend::opencl::cl

@@ -12,7 +12,7 @@
 #include "tern/runtime/program_cache.h"
 #include "tern/runtime/test_data/device_plugin_test.h"
 
-namespace tern::opencl::cl {
+namespace tern::backend::opencl::cl {
 namespace {
 
 // What a driver makes of a program: the way of those who ship binaries.
@@ -41,12 +41,12 @@ std::string MakeBinary(const char* source) {
 }
 
 }  // namespace
-}  // namespace tern::opencl::cl
+}  // namespace tern::backend::opencl::cl
 
 namespace tern::runtime {
 namespace {
 
-using opencl::cl::MakeBinary;
+using backend::opencl::cl::MakeBinary;
 
 constexpr const char* kSource = R"(
 __kernel void vector_add(__global const float* a, __global const float* b, __global float* c, int n, float scale) {

@@ -4,7 +4,8 @@
 #include "tern/runtime/plugin_sdk.h"
 
 TERN_PLUGIN(host, registrar) {
-  tern::plugin::Check(registrar->add_device(registrar, "opencl", &tern::opencl::kDeviceApi));
   tern::plugin::Check(
-      registrar->add_kernel_loader(registrar, "opencl", &tern::opencl::kKernelLoader));
+      registrar->add_device(registrar, "opencl", &tern::backend::opencl::kDeviceApi));
+  tern::plugin::Check(
+      registrar->add_kernel_loader(registrar, "opencl", &tern::backend::opencl::kKernelLoader));
 }

@@ -3,7 +3,6 @@
 #include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/storage_scope.h"
 
 namespace tern::backend::rocm {
 
@@ -22,7 +21,7 @@ void RegisterCodegen() {
   kind.warp_size_of = [](const target::Target& target) {
     return WaveSize(target->GetString("arch"));
   };
-  kind.scopes.emplace_back(tir::kDynamicShared);
+  kind.scopes.push_back(ir::StorageScope::kSharedDynamic);
   kind.final_passes = {"narrow_indices"};
   kind.stores = [](const target::Target&, DataType dtype) {
     return dtype == DataType::Float(16) || dtype == DataType::Bfloat16();

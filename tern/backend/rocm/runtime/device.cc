@@ -4,7 +4,7 @@
 #include "tern/backend/rocm/runtime/driver.h"
 #include "tern/backend/rocm/runtime/plugin.h"
 
-namespace tern::rocm {
+namespace tern::backend::rocm {
 namespace {
 
 using plugin::Guard;
@@ -206,4 +206,4 @@ const TernDeviceApi kDeviceApi = {
     .detect = Detect,
 };
 
-}  // namespace tern::rocm
+}  // namespace tern::backend::rocm

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace tern::rocm {
+namespace tern::backend::rocm {
 namespace hip {
 namespace {
 
@@ -122,4 +122,4 @@ Current::Current(int32_t device) {
 }
 Current::~Current() { Hip().SetDevice(before_); }
 
-}  // namespace tern::rocm
+}  // namespace tern::backend::rocm

@@ -9,7 +9,7 @@
 #include "tern/backend/rocm/runtime/hip_abi.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::rocm {
+namespace tern::backend::rocm {
 
 // Throws with the call and what HIP says of the error.
 void Check(hip::Result result, const char* call);
@@ -53,6 +53,6 @@ class Current {
   int before_ = 0;
 };
 
-}  // namespace tern::rocm
+}  // namespace tern::backend::rocm
 
 #endif  // TERN_BACKEND_ROCM_RUNTIME_DRIVER_H_

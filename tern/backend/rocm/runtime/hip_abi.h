@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tern::rocm::hip {
+namespace tern::backend::rocm::hip {
 
 // Handles are opaque; only their pointer size crosses the boundary.
 using Module = struct ModuleHandle*;
@@ -79,6 +79,6 @@ inline constexpr const char* kGetProperties = "hipGetDevicePropertiesR0600";
 inline constexpr size_t kArchitectureOffset = 1160, kArchitectureBytes = 256,
                         kPropertiesBytes = 1472, kPropertiesRoom = 4096;
 
-}  // namespace tern::rocm::hip
+}  // namespace tern::backend::rocm::hip
 
 #endif  // TERN_BACKEND_ROCM_RUNTIME_HIP_ABI_H_

@@ -8,7 +8,7 @@
 #include "tern/backend/rocm/runtime/plugin.h"
 #include "tern/runtime/elf_extents.h"
 
-namespace tern::rocm {
+namespace tern::backend::rocm {
 namespace {
 
 using plugin::Guard;
@@ -136,4 +136,4 @@ const TernKernelLoader kKernelLoader = {
     .launch = Launch,
 };
 
-}  // namespace tern::rocm
+}  // namespace tern::backend::rocm

@@ -4,6 +4,7 @@
 #include "tern/runtime/plugin_sdk.h"
 
 TERN_PLUGIN(host, registrar) {
-  tern::plugin::Check(registrar->add_device(registrar, "rocm", &tern::rocm::kDeviceApi));
-  tern::plugin::Check(registrar->add_kernel_loader(registrar, "rocm", &tern::rocm::kKernelLoader));
+  tern::plugin::Check(registrar->add_device(registrar, "rocm", &tern::backend::rocm::kDeviceApi));
+  tern::plugin::Check(
+      registrar->add_kernel_loader(registrar, "rocm", &tern::backend::rocm::kKernelLoader));
 }

@@ -6,12 +6,12 @@
 
 #include "tern/runtime/plugin_api.h"
 
-namespace tern::rocm {
+namespace tern::backend::rocm {
 
 extern const TernDeviceApi kDeviceApi;
 // Format: "hsaco", a code object.
 extern const TernKernelLoader kKernelLoader;
 
-}  // namespace tern::rocm
+}  // namespace tern::backend::rocm
 
 #endif  // TERN_BACKEND_ROCM_RUNTIME_PLUGIN_H_

@@ -12,7 +12,7 @@
 #include "tern/backend/rocm/codegen/rocm_kind.h"
 #include "tern/ffi/error.h"
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 namespace {
 
 using File = llvm::object::ELF64LEFile;
@@ -142,4 +142,4 @@ CodeObject ReadCodeObject(std::string_view bytes) {
   return object;
 }
 
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test

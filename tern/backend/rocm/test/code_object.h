@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 
 struct KernelArg {
   uint64_t offset = 0, size = 0;
@@ -37,6 +37,6 @@ std::string_view FileAt(const void* start);
 // Throws on bytes that are no code object, and where metadata and symbols do not agree.
 CodeObject ReadCodeObject(std::string_view bytes);
 
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test
 
 #endif  // TERN_BACKEND_ROCM_TEST_CODE_OBJECT_H_

@@ -9,10 +9,9 @@
 #include "tern/runtime/tensor.h"
 #include "tern/tir/function.h"
 #include "tern/tir/interpreter/interpreter.h"
-#include "tern/tir/storage_scope.h"
 #include "tern/tir/visitor.h"
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 namespace {
 
 // The value of a scalar argument, from its bytes.
@@ -75,7 +74,7 @@ void CheckExtents(const tir::PrimFunc& function, const Launch& launch, const Num
       VisitChildren(node);
     }
     void VisitNode(const tir::AllocateNode* node) override {
-      if (node->buffer->scope == tir::kDynamicShared)
+      if (node->buffer->scope == ir::StorageScope::kSharedDynamic)
         dynamic = numbers.Of(node->buffer->shape[0]) * node->buffer->dtype.bytes();
       VisitChildren(node);
     }
@@ -141,4 +140,4 @@ void Execute(const ir::IRModule& module, const std::string& name, const KernelMe
   tir::Interpret(module, name, args);
 }
 
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test

@@ -10,7 +10,7 @@
 #include "tern/backend/rocm/test/code_object.h"
 #include "tern/ir/module.h"
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 
 struct Launch {
   unsigned grid[3], block[3];
@@ -26,6 +26,6 @@ using BytesAt = std::function<uint64_t(const void*)>;
 void Execute(const ir::IRModule& module, const std::string& name, const KernelMetadata& metadata,
              const Launch& launch, const BytesAt& bytes_at);
 
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test
 
 #endif  // TERN_BACKEND_ROCM_TEST_EXECUTION_H_

@@ -11,9 +11,9 @@
 #include "tern/runtime/test_standin/thread_state.h"
 #include "tern/tir/text.h"
 
-#define TERN_FAKE extern "C" __attribute__((visibility("default"))) tern::rocm::hip::Result
+#define TERN_FAKE extern "C" __attribute__((visibility("default"))) tern::backend::rocm::hip::Result
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 namespace {
 
 struct LastFailure {
@@ -103,10 +103,10 @@ void CheckHost(const FakeHip& driver, const void* pointer) {
 }
 
 }  // namespace
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test
 
-using namespace tern::rocm;        // NOLINT
-using namespace tern::rocm::test;  // NOLINT
+using namespace tern::backend::rocm;        // NOLINT
+using namespace tern::backend::rocm::test;  // NOLINT
 
 // ---- Devices.
 

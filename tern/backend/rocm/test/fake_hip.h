@@ -20,7 +20,7 @@
 #include "tern/backend/rocm/test/code_object.h"
 #include "tern/ir/module.h"
 
-namespace tern::rocm::test {
+namespace tern::backend::rocm::test {
 
 struct LoadedModule {
   int device;
@@ -81,6 +81,6 @@ int& CurrentDevice();
 // of a failure, which hipGetErrorString tells.
 hip::Result Call(const char* name, const std::function<hip::Result(FakeHip&)>& body);
 
-}  // namespace tern::rocm::test
+}  // namespace tern::backend::rocm::test
 
 #endif  // TERN_BACKEND_ROCM_TEST_FAKE_HIP_H_

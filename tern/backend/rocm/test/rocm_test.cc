@@ -11,7 +11,7 @@
 #include "tern/runtime/device_artifact.h"
 #include "tern/tir/text.h"
 
-namespace tern::rocm {
+namespace tern::backend::rocm {
 namespace {
 
 using test::CodeObject;
@@ -177,4 +177,4 @@ TEST_F(FakeHip, RefusesCodeOfOthers) {
 }
 
 }  // namespace
-}  // namespace tern::rocm
+}  // namespace tern::backend::rocm

@@ -8,8 +8,8 @@
 #include <limits>
 #include <unordered_set>
 
-#include "tern/codegen/c/usage.h"
 #include "tern/codegen/kernel_info.h"
+#include "tern/codegen/usage.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
@@ -25,7 +25,7 @@ using spirv::StorageClass;
 namespace {
 
 bool OrdersGlobal(const ir::CallNode* barrier) {
-  return barrier->args[0].As<ir::StringImmNode>()->value == "global";
+  return tir::BarrierKindOf(barrier) == tir::BarrierKind::kGlobal;
 }
 
 // Types of all buffers, by address, and whether threads hand on values in global memory.
@@ -241,8 +241,9 @@ void KernelWriter::EmitNode(const tir::AllocateNode* node) {
       buffer->shape.size() == 1 ? ir::AsConstInt(buffer->shape[0]) : std::nullopt;
   TERN_CHECK(size) << "kernel " << function_->name << " allocates " << buffer->name << ", "
                    << "whose size is not constant; memory in kernels has constant sizes";
-  bool is_shared = buffer->scope == "shared";
-  TERN_ICHECK(is_shared || buffer->scope == "local") << buffer->name << ": " << buffer->scope;
+  bool is_shared = buffer->scope == ir::StorageScope::kShared;
+  TERN_ICHECK(is_shared || buffer->scope == ir::StorageScope::kLocal)
+      << buffer->name << ": " << buffer->scope;
   const ir::VarNode* address = buffer->data.node();
   if (accesses_.contains(address)) {
     accesses_[address].push_back(buffer->dtype);

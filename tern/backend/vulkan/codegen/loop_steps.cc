@@ -12,7 +12,7 @@
 namespace tern::backend::vulkan {
 namespace {
 
-namespace spirv = tern::vulkan::spirv;
+namespace spirv = tern::backend::vulkan::spirv;
 
 // Where a number of iterations is no longer counted.
 constexpr uint64_t kMany = uint64_t{1} << 40;

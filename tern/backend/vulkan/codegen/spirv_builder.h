@@ -15,7 +15,7 @@
 
 namespace tern::backend::vulkan {
 
-namespace spirv = tern::vulkan::spirv;
+namespace spirv = tern::backend::vulkan::spirv;
 
 using Id = uint32_t;  // of a value, type, variable or block; 0: none
 

@@ -25,7 +25,7 @@
 
 #include <cstdint>
 
-namespace tern::vulkan::spirv {
+namespace tern::backend::vulkan::spirv {
 
 inline constexpr uint32_t kMagic = 0x07230203;
 inline constexpr uint32_t kVersion = 0x00010300;  // 1.3: what every Vulkan since 1.1 takes
@@ -260,6 +260,6 @@ inline constexpr uint32_t kLoopStepsSpecId = 4, kLoopLimitSpecId = 5, kLaneLoopL
 // Up to so many iterations of all loops of an invocation are right with every driver.
 inline constexpr uint32_t kLoopLimit = 65535;
 
-}  // namespace tern::vulkan::spirv
+}  // namespace tern::backend::vulkan::spirv
 
 #endif  // TERN_BACKEND_VULKAN_COMMON_SPIRV_H_

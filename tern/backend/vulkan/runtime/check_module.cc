@@ -13,7 +13,7 @@
 #include "tern/backend/vulkan/common/spirv.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 namespace {
 
 using spirv::Decoration;
@@ -883,4 +883,4 @@ class Checker {
 
 void CheckModule(std::span<const uint32_t> words) { Checker(words).Run(); }
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

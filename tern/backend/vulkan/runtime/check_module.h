@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 
 // Throws ValueError with the instruction that is wrong. Of a module by Tern (generator 0) all is
 // checked that codegen/spirv_builder.h makes: which instructions and numbers there are, that ids
@@ -17,6 +17,6 @@ namespace tern::vulkan {
 // length of instructions, and the ids of those that are known here.
 void CheckModule(std::span<const uint32_t> words);
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan
 
 #endif  // TERN_BACKEND_VULKAN_RUNTIME_CHECK_MODULE_H_

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 namespace {
 
 constexpr uint64_t kStagingBytes = 8 << 20;
@@ -284,4 +284,4 @@ void Device::CopyToHost(void* target, const Buffer& source, uint64_t offset, uin
   }
 }
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

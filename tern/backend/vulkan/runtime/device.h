@@ -12,7 +12,7 @@
 #include "tern/backend/vulkan/common/spirv.h"
 #include "tern/backend/vulkan/runtime/driver.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 
 // What the driver says of a device. Structures that the driver filled point at each other.
 struct DeviceProperties {
@@ -116,6 +116,6 @@ class Device {
   Buffer* staging_ = nullptr;
 };
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan
 
 #endif  // TERN_BACKEND_VULKAN_RUNTIME_DEVICE_H_

@@ -5,7 +5,7 @@
 #include "tern/backend/vulkan/runtime/device.h"
 #include "tern/backend/vulkan/runtime/plugin.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 namespace {
 
 using plugin::Guard;
@@ -257,4 +257,4 @@ const TernDeviceApi kDeviceApi = {
     .detect = Detect,
 };
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

@@ -8,7 +8,7 @@
 
 #include "tern/backend/vulkan/runtime/device.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 namespace {
 
 constexpr const char* kLibrary = "libvulkan.so.1";
@@ -143,4 +143,4 @@ Device& Driver::device(int32_t number) {
   return *devices_[static_cast<size_t>(number)];
 }
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

@@ -10,7 +10,7 @@
 #include "tern/backend/vulkan/runtime/vulkan_abi.h"
 #include "tern/runtime/plugin_sdk.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 
 class Device;
 
@@ -42,6 +42,6 @@ class Driver {
 
 inline const vk::Functions& Vk() { return Driver::Get().functions(); }
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan
 
 #endif  // TERN_BACKEND_VULKAN_RUNTIME_DRIVER_H_

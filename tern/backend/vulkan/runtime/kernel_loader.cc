@@ -10,7 +10,7 @@
 #include "tern/backend/vulkan/runtime/plugin.h"
 #include "tern/backend/vulkan/runtime/shader.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 namespace {
 
 using plugin::Guard;
@@ -396,4 +396,4 @@ const TernKernelLoader kKernelLoader = {
     .launch = Launch,
 };
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

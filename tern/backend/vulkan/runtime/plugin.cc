@@ -4,7 +4,8 @@
 #include "tern/runtime/plugin_sdk.h"
 
 TERN_PLUGIN(host, registrar) {
-  tern::plugin::Check(registrar->add_device(registrar, "vulkan", &tern::vulkan::kDeviceApi));
   tern::plugin::Check(
-      registrar->add_kernel_loader(registrar, "vulkan", &tern::vulkan::kKernelLoader));
+      registrar->add_device(registrar, "vulkan", &tern::backend::vulkan::kDeviceApi));
+  tern::plugin::Check(
+      registrar->add_kernel_loader(registrar, "vulkan", &tern::backend::vulkan::kKernelLoader));
 }

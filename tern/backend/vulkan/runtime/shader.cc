@@ -8,7 +8,7 @@
 #include "tern/backend/vulkan/runtime/check_module.h"
 #include "tern/backend/vulkan/runtime/spirv_tools.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 
 using spirv::Capability;
 using spirv::ExecutionMode;
@@ -204,4 +204,4 @@ void Shader::CheckDevice(const Device& device) const {
                              << "; the module was compiled for warp_size=" << warp_size;
 }
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

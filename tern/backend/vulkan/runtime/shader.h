@@ -16,7 +16,7 @@
 #include "tern/backend/vulkan/common/spirv.h"
 #include "tern/backend/vulkan/runtime/device.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 
 struct Shader {
   // Throws ValueError on bytes that are no SPIR-V module.
@@ -57,6 +57,6 @@ struct Shader {
   std::set<uint32_t> pointers_;                                // ids of types of addresses
 };
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan
 
 #endif  // TERN_BACKEND_VULKAN_RUNTIME_SHADER_H_

@@ -9,7 +9,7 @@
 
 #include "tern/ffi/error.h"
 
-namespace tern::vulkan {
+namespace tern::backend::vulkan {
 namespace {
 
 // As upstream builds it, and as distributions do that have shared libraries alone.
@@ -70,4 +70,4 @@ bool ValidateWithSpirvTools(std::span<const uint32_t> words) {
   return true;
 }
 
-}  // namespace tern::vulkan
+}  // namespace tern::backend::vulkan

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tern::vulkan::vk {
+namespace tern::backend::vulkan::vk {
 
 // Handles: pointers where calls are dispatched by them, numbers elsewhere.
 using Instance = struct InstanceHandle*;
@@ -591,6 +591,6 @@ struct Functions {
 #undef TERN_VULKAN_DECLARE
 };
 
-}  // namespace tern::vulkan::vk
+}  // namespace tern::backend::vulkan::vk
 
 #endif  // TERN_BACKEND_VULKAN_RUNTIME_VULKAN_ABI_H_

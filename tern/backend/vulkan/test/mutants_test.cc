@@ -107,7 +107,7 @@ class Mutations {
 
 std::string WhyRefused(const Words& words) {
   try {
-    vulkan::CheckModule(words);
+    backend::vulkan::CheckModule(words);
   } catch (const Error& error) {
     return error.kind() + ": " + error.message();
   }
@@ -193,7 +193,7 @@ TEST(VulkanMutantsDeathTest, SpirvToolsAreAskedWherePresent) {
       {
         // Whoever asks for the name gets the one that is loaded already.
         if (!dlopen(TERN_TEST_SPIRV_TOOLS, RTLD_NOW)) std::fprintf(stderr, "%s\n", dlerror());
-        if (!vulkan::ValidateWithSpirvTools(words)) std::exit(1);
+        if (!backend::vulkan::ValidateWithSpirvTools(words)) std::exit(1);
         DeviceArtifact artifact = MakeArtifact();
         artifact.payload.begin()->second.assign(reinterpret_cast<const char*>(wrong.data()),
                                                 wrong.size() * 4);

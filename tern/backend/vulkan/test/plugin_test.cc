@@ -44,7 +44,7 @@ DeviceArtifact MakeVectorAdd(const std::string& target = "vulkan", int64_t threa
   body = tir::ForNode::Make(block, zero, count, tir::ForKind::kThread, body, "blockIdx.x");
   tir::PrimFunc function = tir::PrimFunc::Make(
       "vector_add", {{a->data, a}, {b->data, b}, {c->data, c}, {n, {}}, {scale, {}}}, body,
-      {{tir::attr::kCallingConvention, "kernel"},
+      {{tir::attr::kCallingConvention, tir::CallingConventionName(tir::CallingConvention::kKernel)},
        {tir::attr::kLaunchTags, ffi::MakeArray({"blockIdx.x", "threadIdx.x"})}});
   KernelWriter writer(function, target::Target::Parse(target));
   DeviceArtifact artifact{.kind = "vulkan", .fmt = "spv"};

@@ -6,7 +6,7 @@
 #include <spirv/unified1/GLSL.std.450.h>
 #include <spirv/unified1/spirv.hpp11>
 
-namespace tern::vulkan::spirv {
+namespace tern::backend::vulkan::spirv {
 namespace {
 
 static_assert(kMagic == spv::MagicNumber);
@@ -38,4 +38,4 @@ static_assert(kMemoryModelGlsl450 == uint32_t(spv::MemoryModel::GLSL450));
 static_assert(kModelGlCompute == uint32_t(spv::ExecutionModel::GLCompute));
 
 }  // namespace
-}  // namespace tern::vulkan::spirv
+}  // namespace tern::backend::vulkan::spirv

@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-namespace tern::vulkan::vk {
+namespace tern::backend::vulkan::vk {
 namespace {
 
 static_assert(kSuccess == VK_SUCCESS && kNotReady == VK_NOT_READY && kTimeout == VK_TIMEOUT);
@@ -226,4 +226,4 @@ static_assert(!SamePrototype<Result(uint32_t), decltype(::vkQueueWaitIdle)>::val
               "the comparison must tell them apart");
 
 }  // namespace
-}  // namespace tern::vulkan::vk
+}  // namespace tern::backend::vulkan::vk

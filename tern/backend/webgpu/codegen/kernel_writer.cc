@@ -257,8 +257,9 @@ void KernelWriter::EmitNode(const tir::AllocateNode* node) {
   if (!size)
     Refuse("allocates " + buffer->name +
            ", whose size is not constant; memory in kernels has constant sizes");
-  bool is_shared = buffer->scope == "shared";
-  TERN_ICHECK(is_shared || buffer->scope == "local") << buffer->name << ": " << buffer->scope;
+  bool is_shared = buffer->scope == ir::StorageScope::kShared;
+  TERN_ICHECK(is_shared || buffer->scope == ir::StorageScope::kLocal)
+      << buffer->name << ": " << buffer->scope;
   const ir::VarNode* address = buffer->data.node();
   if (accesses_.contains(address)) {
     accesses_[address].push_back(buffer->dtype);
@@ -305,7 +306,7 @@ void KernelWriter::EmitNode(const tir::BlockNode* node) {
 }
 
 void KernelWriter::EmitBarrier(const ir::CallNode* node) {
-  if (node->args[0].As<ir::StringImmNode>()->value == "global") Line("storageBarrier();");
+  if (tir::BarrierKindOf(node) == tir::BarrierKind::kGlobal) Line("storageBarrier();");
   Line("workgroupBarrier();");
 }
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tern/backend/webgpu/codegen/helpers.h"
-#include "tern/codegen/c/name_table.h"
-#include "tern/codegen/c/usage.h"
+#include "tern/codegen/name_table.h"
+#include "tern/codegen/usage.h"
 #include "tern/runtime/device_artifact.h"
 #include "tern/target/target.h"
 #include "tern/tir/function.h"

@@ -10,10 +10,10 @@
 namespace tern::backend::cpu {
 
 llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
-  std::string convention = tir::CallingConventionOf(function);
   TERN_ICHECK(function->params.size() == 4) << function->name << " is no function of a host";
-  llvm::Function* declared =
-      convention == "parallel" ? ParallelBody(function->name) : DeclareEntry(function->name);
+  llvm::Function* declared = tir::CallingConventionOf(function) == tir::CallingConvention::kParallel
+                                 ? ParallelBody(function->name)
+                                 : DeclareEntry(function->name);
   for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
   env_ = declared->getArg(0);
   return declared;

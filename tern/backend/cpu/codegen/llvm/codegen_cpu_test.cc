@@ -488,7 +488,7 @@ TEST(CodeGenCPU, LoopsAndLocalMemory) {
   PackedTestFunction packed("loops");
   Buffer out = packed.Tensor("out", DataType::Int(64));
   Var n = packed.Int("n");
-  Buffer local = BufferNode::Make("local", DataType::Int(64), {16}, {}, "local");
+  Buffer local = BufferNode::Make("local", DataType::Int(64), {16}, {}, StorageScope::kLocal);
   Var i("i"), j("j"), k("k");
   Expr out_i = BufferLoadNode::Make(out, {i});
   Stmt sum =
@@ -549,7 +549,7 @@ TEST(CodeGenCPU, UnloweredProgramsAreRefused) {
   });
   EXPECT_NE(thread.find("loop i runs on threadIdx.x"), std::string::npos) << thread;
   std::string shared = failure([&](auto& out) {
-    Buffer tile = BufferNode::Make("tile", DataType::Int(64), {16}, {}, "shared");
+    Buffer tile = BufferNode::Make("tile", DataType::Int(64), {16}, {}, StorageScope::kShared);
     return AllocateNode::Make(tile, BufferStoreNode::Make(out, {0}, 1));
   });
   EXPECT_NE(shared.find("buffer tile is allocated in scope shared"), std::string::npos) << shared;

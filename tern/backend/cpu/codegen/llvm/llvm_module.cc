@@ -362,7 +362,7 @@ ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) 
     }
     tir::PrimFunc function = tir::AsPrimFunc(base);
     functions.push_back(function);
-    if (tir::CallingConventionOf(function) != "packed") continue;
+    if (tir::CallingConventionOf(function) != tir::CallingConvention::kPacked) continue;
     names.push_back(name);
     Functions unit = {function};
     for (const std::string& body : ParallelBodies::Of(function))

@@ -47,6 +47,10 @@ target::Machine KnownMachine(const target::Target& target) {
     machine.vector_bytes = 64;
     machine.vector_registers = 32;
   }
+  // AVX-512 has masks for vectors of all sizes and elements with these two; RVV always. LLVM uses
+  // those of SVE for scalable vectors alone, which no schedule makes.
+  machine.masked_vectors = (described.HasFeature("avx512bw") && described.HasFeature("avx512vl")) ||
+                           (described.triple().starts_with("riscv") && described.HasFeature("v"));
   if (target->GetString("mcpu") == "native") SetCaches(&machine.l1_bytes, &machine.l2_bytes);
   return machine;
 }

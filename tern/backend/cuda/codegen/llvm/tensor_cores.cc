@@ -84,7 +84,9 @@ bool CodeGenNvptx::EmitStoreInPlace(const tir::BufferStoreNode* node) {
     return false;
   const auto* from = call->args[0].As<ir::BufferLoadNode>();
   int bytes = from->dtype.lanes() * from->dtype.element().bytes();
-  if (bytes < 4 || node->buffer->scope != "shared" || from->buffer->scope != "global") return false;
+  if (bytes < 4 || node->buffer->scope != ir::StorageScope::kShared ||
+      from->buffer->scope != ir::StorageScope::kGlobal)
+    return false;
   ir::Expr to = ir::BufferLoadNode::Make(node->buffer, node->indices);
   // Copies of 16 bytes can bypass L1 (cp.async.cg).
   CallIntrinsic(bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16

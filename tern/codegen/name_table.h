@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names for what generated source declares.
-#ifndef TERN_CODEGEN_C_NAME_TABLE_H_
-#define TERN_CODEGEN_C_NAME_TABLE_H_
+#ifndef TERN_CODEGEN_NAME_TABLE_H_
+#define TERN_CODEGEN_NAME_TABLE_H_
 
 #include <set>
 #include <string>
@@ -56,4 +56,4 @@ class NameTable {
 
 }  // namespace tern::codegen
 
-#endif  // TERN_CODEGEN_C_NAME_TABLE_H_
+#endif  // TERN_CODEGEN_NAME_TABLE_H_

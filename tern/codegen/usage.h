@@ -2,8 +2,8 @@
 //
 // What a lowered function makes use of, for a generator that declares no more than that: compilers
 // warn about the rest.
-#ifndef TERN_CODEGEN_C_USAGE_H_
-#define TERN_CODEGEN_C_USAGE_H_
+#ifndef TERN_CODEGEN_USAGE_H_
+#define TERN_CODEGEN_USAGE_H_
 
 #include <unordered_set>
 
@@ -28,4 +28,4 @@ bool HasLet(const ir::Expr& expr);
 
 }  // namespace tern::codegen
 
-#endif  // TERN_CODEGEN_C_USAGE_H_
+#endif  // TERN_CODEGEN_USAGE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/codegen/c/usage.h"
+#include "tern/codegen/usage.h"
 
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/visitor.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tern/codegen/c/name_table.h"
+#include "tern/codegen/name_table.h"
 
 #include <gtest/gtest.h>
 
