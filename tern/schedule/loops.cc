@@ -89,6 +89,38 @@ const char* TailStrategyName(TailStrategy tail) {
 
 namespace {
 
+// A size that is not constant, in the type of the loop's variable: integers among the parameters
+// and extents of tensors, and what is computed of them.
+Expr SizeFor(const PrimFunc& function, const ForNode* loop, const std::string& what,
+             const Expr& size) {
+  if (!size.dtype().is_integer() || !size.dtype().is_scalar())
+    Refuse(what + " " + Print(size) + " is " + size.dtype().str() + "; expected an integer");
+  std::set<const VarNode*> known;
+  for (const Param& param : function->params) {
+    if (!param.is_tensor()) known.insert(param.var.node());
+    if (param.is_tensor())
+      for (const Expr& extent : param.buffer->shape) known.insert(extent.As<VarNode>());
+  }
+  ir::ForEachExpr(size, [&](const Expr& part) {
+    const auto* var = part.As<VarNode>();
+    if (var && !known.count(var))
+      Refuse(what + " " + Print(size) + " depends on " + var->name +
+             ", which is no integer among the parameters and no extent of one");
+    ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
+      bool evaluable = T::kKind != NodeKind::kBufferLoad && T::kKind != NodeKind::kCall;
+      if constexpr (T::kKind >= NodeKind::kTruncDiv && T::kKind <= NodeKind::kFloorMod) {
+        std::optional<int64_t> divisor = ir::AsConstInt(node->b);
+        evaluable = divisor && *divisor > 0;
+      }
+      if (!evaluable)
+        Refuse(what + " " + Print(size) +
+               " reads memory, calls a function or divides by what is no positive constant");
+    });
+  });
+  DataType dtype = loop->var.dtype();
+  return size.dtype() == dtype ? size : ir::CastNode::Make(dtype, size);
+}
+
 // The factors of a split, checked, in the type of the loop's variable.
 class FactorChecker {
  public:
@@ -122,33 +154,7 @@ class FactorChecker {
  private:
   // At least 1 and at most the extent: then nothing overflows that the loop's own index did not.
   Expr Symbolic(const Expr& factor) const {
-    if (!factor.dtype().is_integer() || !factor.dtype().is_scalar())
-      Refuse("the factor " + Print(factor) + " is " + factor.dtype().str() +
-             "; expected an integer");
-    std::set<const VarNode*> known;
-    for (const Param& param : function_->params) {
-      if (!param.is_tensor()) known.insert(param.var.node());
-      if (param.is_tensor())
-        for (const Expr& extent : param.buffer->shape) known.insert(extent.As<VarNode>());
-    }
-    ir::ForEachExpr(factor, [&](const Expr& part) {
-      const auto* var = part.As<VarNode>();
-      if (var && !known.count(var))
-        Refuse("the factor " + Print(factor) + " depends on " + var->name +
-               ", which is no integer among the parameters and no extent of one");
-      ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
-        bool evaluable = T::kKind != NodeKind::kBufferLoad && T::kKind != NodeKind::kCall;
-        if constexpr (T::kKind >= NodeKind::kTruncDiv && T::kKind <= NodeKind::kFloorMod) {
-          std::optional<int64_t> divisor = ir::AsConstInt(node->b);
-          evaluable = divisor && *divisor > 0;
-        }
-        if (!evaluable)
-          Refuse("the factor " + Print(factor) +
-                 " reads memory, calls a function or divides by what is no positive constant");
-      });
-    });
-    DataType dtype = loop_->var.dtype();
-    Expr value = factor.dtype() == dtype ? factor : ir::CastNode::Make(dtype, factor);
+    Expr value = SizeFor(function_, loop_, "the factor", factor);
     // Where it divides the extent and is 0, there is no iteration to lose.
     if (ir::IsConst(analyzer_.Simplify(ir::FloorMod(loop_->extent, value)), 0) &&
         analyzer_.CanProve(value >= Constant(loop_, 0)))
@@ -318,8 +324,8 @@ std::string NextName(const std::string& name, const std::set<std::string>& taken
   return name + "_" + std::to_string(number);
 }
 
-// The axis of a reduction that a loop of known length is bound to by itself, from its start, where
-// all steps of the one block below run; else none.
+// The axis of a reduction that a loop is bound to by itself, from its start, where all steps of the
+// one block below run; else none.
 std::optional<size_t> ReducedAxis(const ForNode* loop) {
   std::vector<const BlockNode*> blocks = BlocksIn(loop->body);
   if (blocks.size() != 1 || blocks[0]->predicate.get() || !ir::IsConst(loop->min, 0)) return {};
@@ -328,7 +334,7 @@ std::optional<size_t> ReducedAxis(const ForNode* loop) {
     const BlockIter& iter = blocks[0]->iters[i];
     if (!ir::UsesVar(iter.binding, loop->var.node())) continue;
     bool own = !axis && iter.kind == IterKind::kReduce && iter.binding.get() == loop->var.get() &&
-               ir::AsConstInt(iter.extent);
+               ir::IsConst(arith::Analyzer().Simplify(iter.extent - loop->extent), 0);
     if (!own) return {};
     axis = i;
   }
@@ -336,34 +342,40 @@ std::optional<size_t> ReducedAxis(const ForNode* loop) {
 }
 
 // The steps of a block from `first` on, `count` of them, as a reduction of their own. One that does
-// not begin at 0 goes on with what is there.
+// not begin at the start, which `first` says by being null, goes on with what is there.
 class SomeSteps : public StmtMutator {
  public:
-  SomeSteps(std::string name, size_t axis, int64_t first, int64_t count)
-      : name_(std::move(name)), axis_(axis), first_(first), count_(count) {}
+  SomeSteps(std::string name, size_t axis, Expr first, Expr count)
+      : name_(std::move(name)), axis_(axis), first_(std::move(first)), count_(std::move(count)) {}
 
  private:
   using StmtMutator::MutateNode;
   Stmt MutateNode(const BlockNode* node, const Stmt&) override {
     auto copy = CopyBlock(node);
     BlockIter& iter = copy->iters[axis_];
-    iter.extent = ir::IntImmNode::Make(iter.var.dtype(), count_);
-    if (first_ == 0) return Stmt(copy);
+    auto typed = [&](const Expr& size) {
+      DataType dtype = iter.var.dtype();
+      if (std::optional<int64_t> constant = ir::AsConstInt(size))
+        return ir::IntImmNode::Make(dtype, *constant);
+      return size.dtype() == dtype ? size : ir::CastNode::Make(dtype, size);
+    };
+    iter.extent = typed(count_);
+    if (!first_) return Stmt(copy);
     copy->name = name_;
     copy->init = {};
-    Expr offset = ir::IntImmNode::Make(iter.var.dtype(), first_);
-    copy->body = Substitute(copy->body, {{iter.var.node(), iter.var + offset}});
+    copy->body = Substitute(copy->body, {{iter.var.node(), iter.var + typed(first_)}});
     return Stmt(copy);
   }
 
   std::string name_;
   size_t axis_;
-  int64_t first_, count_;
+  Expr first_, count_;
 };
 
 }  // namespace
 
-bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, int64_t at, const Names& names) {
+bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, const Expr& head, const Expr& tail,
+                              const Names& names) {
   const BlockNode* block = BlocksIn(loop->body)[0];
   BlockFacts facts = FactsOf(block);
   Nest nest = NestOf(tree(), block);
@@ -375,37 +387,41 @@ bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, int64_t at, cons
   if (!apart) return false;
   Stmt top = nest.top();
   std::string second = NextName(block->name, BlockNames(function_->body));
-  auto part = [&](size_t i, int64_t first, int64_t count) {
+  auto part = [&](size_t i, const Expr& first, const Expr& count) {
     Var var(names[i], loop->var.dtype(), loop->span);
     Stmt body = SomeSteps(second, axis, first, count).Mutate(loop->body);
-    Stmt steps = ForNode::Make(var, loop->min, Constant(loop, count), ForKind::kSerial,
+    Stmt steps = ForNode::Make(var, loop->min, count, ForKind::kSerial,
                                Substitute(body, {{loop->var.node(), var}}), "", loop->span,
                                loop->annotations);
     return CopyWithFreshDefs(ReplaceAt(PathTo(top, loop), steps));
   };
-  int64_t rest = *ir::AsConstInt(loop->extent) - at;
   facts_[second] = facts;
-  ReplaceStmt(top.get(), SeqNode::Make({part(0, 0, at), part(1, at, rest)}));
+  ReplaceStmt(top.get(), SeqNode::Make({part(0, {}, head), part(1, head, tail)}));
   return true;
 }
 
-Schedule::Names Schedule::LoopPartition(const std::string& name, int64_t at, Names names) {
-  return Do("loop_partition", Texts(name, {at}), [&] {
+Schedule::Names Schedule::LoopPartition(const std::string& name, const Expr& at, Names names) {
+  return Do("loop_partition", {name, Print(at)}, [&] {
     const ForNode* loop = FindLoop(name);
     CheckSerial(loop);
     names = NamesOr(names, loop->var.name(), 2);
     for (const std::string& fresh : names) CheckNewLoop(fresh);
-    std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
+    std::optional<int64_t> extent = ir::AsConstInt(loop->extent), constant = ir::AsConstInt(at);
     int64_t most = extent ? *extent - 1 : LargestOf(loop->var.dtype());
     if (most < 1)
       Refuse(Called(loop) + " has " + std::to_string(*extent) +
              " iterations, which are no two parts");
-    CheckFactor("the length of the first part", at, most);
-    std::optional<size_t> axis = extent ? ReducedAxis(loop) : std::nullopt;
-    if (axis && PartitionSteps(loop, *axis, at, names)) return names;
-    Expr point = Constant(loop, at);
-    Expr head = extent ? point : ir::MinNode::Make(point, loop->extent);
-    Expr tail = arith::Analyzer().Simplify(loop->extent - head);
+    const char* what = "the length of the first part";
+    if (constant) CheckFactor(what, *constant, most);
+    Expr head = constant ? Constant(loop, *constant) : SizeFor(function_, loop, what, at);
+    // No fewer than none, and no more than there are.
+    arith::Analyzer analyzer = AnalyzerAt(function_, {});
+    if (!analyzer.CanProve(loop->extent >= head)) head = ir::MinNode::Make(head, loop->extent);
+    if (!analyzer.CanProve(head >= Constant(loop, 0)))
+      head = ir::MaxNode::Make(head, Constant(loop, 0));
+    Expr tail = analyzer.Simplify(loop->extent - head);
+    std::optional<size_t> axis = ReducedAxis(loop);
+    if (axis && PartitionSteps(loop, *axis, head, tail, names)) return names;
     Var first(names[0], loop->var.dtype(), loop->span),
         second(names[1], loop->var.dtype(), loop->span);
     auto part = [&](const Var& var, const Expr& min, const Expr& count, Stmt body) {

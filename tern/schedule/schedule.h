@@ -78,11 +78,11 @@ class Schedule {
   // Loops of one nest change places, so that they stand in the order given. Others stay where they
   // are.
   void Reorder(const Names& loops);
-  // The first `at` iterations of a loop and the rest become two loops, one after the other. Returns
-  // their names: those given, or i_0, i_1; blocks in the second are called name_1, or with the next
-  // number that is free. Both parts of a reduction of a known number of steps are reductions, which
-  // other steps take.
-  Names LoopPartition(const std::string& loop, int64_t at, Names names = {});
+  // The first `at` iterations of a loop, which is as the factors of Split are, and the rest become
+  // two loops, one after the other. Returns their names: those given, or i_0, i_1; blocks in the
+  // second are called name_1, or with the next number that is free. Both parts of a reduction are
+  // reductions, which other steps take.
+  Names LoopPartition(const std::string& loop, const ir::Expr& at, Names names = {});
   // Two loops of the same length, one behind the other, become one that does both: the second. An
   // iteration of it may not touch what later ones of the first write, nor write what they read.
   void FuseSiblings(const std::string& first, const std::string& second);
@@ -216,7 +216,8 @@ class Schedule {
                        const std::vector<const tir::ForNode*>& order) const;
   // A loop along an axis of a reduction, with the nest around it: the second part goes on where the
   // first ends. Whether it could.
-  bool PartitionSteps(const tir::ForNode* loop, size_t axis, int64_t at, const Names& names);
+  bool PartitionSteps(const tir::ForNode* loop, size_t axis, const ir::Expr& head,
+                      const ir::Expr& tail, const Names& names);
   void SetKind(const tir::ForNode* loop, tir::ForKind kind, const std::string& axis = "");
   // The one buffer that a block writes, which nothing else writes.
   tir::Buffer SoleResult(const tir::BlockNode* block) const;

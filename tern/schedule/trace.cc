@@ -75,7 +75,7 @@ class SizeParser : public tir::ExprParser {
     }
     try {
       ir::Expr expr = ParseExpr().expr;
-      if (!AtEnd()) Unexpected("the end of the factor");
+      if (!AtEnd()) Unexpected("the end of the size");
       if (diagnostics_.empty()) return expr;
     } catch (const Abandon&) {
     }
@@ -101,6 +101,12 @@ TailStrategy TailNamed(const std::string& name) {
          ffi::Join(names));
 }
 
+// 8, n, n // 8 * 8
+ir::Expr SizeOf(const Schedule& schedule, const std::string& text) {
+  bool is_number = text.find_first_not_of("-0123456789") == std::string::npos;
+  return is_number ? ir::Expr(Number(text)) : SizeParser(text).Parse(schedule.function());
+}
+
 // split(i, 8), split(i, 4, 8, tail = mask), split(i, n)
 void ApplySplit(Schedule* schedule, const Step& step) {
   std::vector<ir::Expr> factors;
@@ -113,9 +119,7 @@ void ApplySplit(Schedule* schedule, const Step& step) {
       tail = TailNamed(Trimmed(arg.substr(equal + 1)));
       continue;
     }
-    bool is_number = arg.find_first_not_of("-0123456789") == std::string::npos;
-    factors.push_back(is_number ? ir::Expr(Number(arg))
-                                : SizeParser(arg).Parse(schedule->function()));
+    factors.push_back(SizeOf(*schedule, arg));
   }
   schedule->Split(step.args[0], SplitFactors(std::move(factors)), step.results, tail);
 }
@@ -167,7 +171,7 @@ const std::map<std::string, Primitive>& Primitives() {
       {"pad_einsum", {2, kAny, 0, [](S s, T t) { s->PadEinsum(t.args[0], Numbers(t.args, 1)); }}},
       {"parallel", {1, 1, 0, [](S s, T t) { s->Parallel(t.args[0]); }}},
       {"loop_partition",
-       {2, 2, 2, [](S s, T t) { s->LoopPartition(t.args[0], Number(t.args[1]), t.results); }}},
+       {2, 2, 2, [](S s, T t) { s->LoopPartition(t.args[0], SizeOf(*s, t.args[1]), t.results); }}},
       {"pipeline", {2, kAny, 0, ApplyPipeline}},
       {"plan",
        {2, 3, 0,

@@ -9,13 +9,15 @@
 //     for the tail of k { S[row] op= X[row, k] }                      # loop_partition
 //   }
 //
-// Four accumulators: an addition has about four cycles of latency. Without rows, a reduction of
-// 2 * 16384 elements or more is split in parts of 16384, which run in parallel. Declines where the
-// reduced axis is not the contiguous one, is dynamic, or is shorter than two vectors.
+// Four accumulators: an addition has about four cycles of latency. Two where the extent is dynamic,
+// so that the tail, which is not vectorized, is short. Without rows, a reduction of 2 * 16384
+// elements or more is split in parts of 16384, which run in parallel. Declines where the reduced
+// axis is not the contiguous one, or is shorter than two vectors.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>
 
+#include "tern/arith/analyzer.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
@@ -29,7 +31,7 @@ namespace {
 using Names = Schedule::Names;
 
 // Vector accumulators, to hide the latency of an addition.
-constexpr int64_t kVectors = 4;
+constexpr int64_t kVectors = 4, kVectorsOfDynamic = 2;
 // Elements of one part, where there is one output and threads share its reduction.
 constexpr int64_t kPartSteps = 1 << 14;
 
@@ -37,7 +39,16 @@ constexpr int64_t kPartSteps = 1 << 14;
 struct Steps {
   std::string row;   // the innermost spatial loop, "" for none
   std::string loop;  // the innermost one, along memory
-  int64_t extent = 0, lanes = 0, vectors = 1;
+  Expr extent;
+  int64_t lanes = 0, vectors = 1;
+
+  int64_t step() const { return vectors * lanes; }
+  // As many of its iterations as fill vectors; null where that is all.
+  Expr whole() const {
+    std::optional<int64_t> constant = ir::AsConstInt(extent);
+    if (!constant) return ir::FloorDiv(extent, step()) * Expr(step());
+    return *constant % step() == 0 ? Expr() : Expr(*constant - *constant % step());
+  }
 };
 
 std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
@@ -50,17 +61,21 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
     if (nest.loops[i]->var.name() != loops->spatial[i]) return {};
-  std::optional<int64_t> extent = ir::AsConstInt(block.axes[*axis].extent);
   Steps steps;
+  steps.extent = block.axes[*axis].extent;
   steps.lanes = LanesFor(block, *axis, target, 1);
-  if (!extent || steps.lanes == 0 || *extent < 2 * steps.lanes) return {};
-  steps.extent = *extent;
+  if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < 2 * steps.lanes) return {};
   steps.loop = loops->reduce.back();
   if (!loops->spatial.empty()) steps.row = loops->spatial.back();
+  std::optional<int64_t> extent = ir::AsConstInt(steps.extent);
+  if (!extent) {
+    steps.vectors = kVectorsOfDynamic;
+    return steps;
+  }
   // As many vectors as leave no tail, or else as there should be.
-  auto fits = [&](int64_t vectors) { return steps.extent % (vectors * steps.lanes) == 0; };
+  auto fits = [&](int64_t vectors) { return *extent % (vectors * steps.lanes) == 0; };
   while (steps.vectors < kVectors && fits(2 * steps.vectors)) steps.vectors *= 2;
-  if (!fits(1) && steps.extent >= kVectors * steps.lanes) steps.vectors = kVectors;
+  if (!fits(1) && *extent >= kVectors * steps.lanes) steps.vectors = kVectors;
   return steps;
 }
 
@@ -117,15 +132,15 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   result.width = steps.lanes;
   result.vectors = steps.vectors;
   std::string loop = steps.loop;
-  if (int64_t tail = steps.extent % (steps.vectors * steps.lanes); tail != 0) {
+  if (Expr whole = steps.whole()) {
     std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
     loop = FreshLoopName(*schedule, steps.loop + "_f");
-    schedule->LoopPartition(LoopOf(block, steps.loop), steps.extent - tail, {loop, rest});
+    schedule->LoopPartition(LoopOf(block, steps.loop), whole, {loop, rest});
     result.rest = BlockOf(*schedule, rest);
   }
   std::string outer = FreshLoopName(*schedule, steps.loop + "_o");
   result.last = FreshLoopName(*schedule, steps.loop + "_i");
-  schedule->Split(LoopOf(block, loop), {steps.vectors * steps.lanes}, {outer, result.last});
+  schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last});
   result.parts =
       schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
   schedule->SetScope(result.parts, StorageScope::kLocal);
@@ -145,8 +160,8 @@ Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const Targe
   std::optional<Steps> steps = StepsOf(schedule, block, target);
   if (!steps)
     Refuse("the innermost reduction of block " + block.name +
-           " is not along contiguous memory, inside of all spatial loops, of a static extent of "
-           "two vectors or more");
+           " is not along contiguous memory, inside of all spatial loops, of an extent of two "
+           "vectors or more");
   return *steps;
 }
 
@@ -171,8 +186,9 @@ std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const Targe
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
-  if (!steps.row.empty() || target.threads == 1 || steps.extent < 2 * kPartSteps ||
-      steps.extent % kPartSteps != 0) {
+  int64_t extent = ir::AsConstInt(steps.extent).value_or(1);
+  if (!steps.row.empty() || target.threads == 1 || extent < 2 * kPartSteps ||
+      extent % kPartSteps != 0) {
     std::string last = ReduceInRows(schedule, block, target);
     return ParallelizeOuter(schedule, last, work, target);
   }
