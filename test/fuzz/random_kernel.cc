@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <regex>
 
 #include "tern/ffi/text.h"
 #include "test/fuzz/random.h"
@@ -729,7 +730,7 @@ class KernelWriter {
                    (attrs.empty() ? "" : " attrs {" + ffi::Join(attrs) + "}") + " {\n" +
                    allocations + body_ + "}\n";
     std::erase_if(kernel_.arguments.dims, [&](const auto& dim) {
-      return kernel_.text.find(dim.first) == std::string::npos;
+      return !std::regex_search(kernel_.text, std::regex("\\b" + dim.first + "\\b"));
     });
     // As many roundings as there are steps, of numbers of about one.
     double steps = std::max(1.0, static_cast<double>(most_steps_) / 32);
