@@ -26,8 +26,8 @@ struct Cuda {
   static constexpr const char* kKind = "cuda";
   static void Open() {
     setenv("TERN_CACHE", "0", 0);
-    cuda::OpenStandin("libcuda.so.1");
-    cuda::OpenStandin("libnvrtc.so.13");
+    backend::cuda::OpenStandin("libcuda.so.1");
+    backend::cuda::OpenStandin("libnvrtc.so.13");
   }
   static std::string WhyNot() { return ""; }
   static DeviceArtifact VectorAdd() {
@@ -70,10 +70,11 @@ TEST_F(CudaTest, CopiesOfPageLockedMemoryGoOnByThemselves) {
 
 // A launch neither allocates nor waits, so it can be captured.
 TEST_F(CudaTest, LaunchesAreCaptured) {
-  auto begin = cuda::FindIn<int (*)(void*, int)>("libcuda.so.1", "cuStreamBeginCapture_v2");
-  auto end = cuda::FindIn<int (*)(void*, void**)>("libcuda.so.1", "cuStreamEndCapture");
-  auto launch = cuda::FindIn<int (*)(void*, void*)>("libcuda.so.1", "cuGraphLaunch");
-  auto destroy = cuda::FindIn<int (*)(void*)>("libcuda.so.1", "cuGraphDestroy");
+  auto begin =
+      backend::cuda::FindIn<int (*)(void*, int)>("libcuda.so.1", "cuStreamBeginCapture_v2");
+  auto end = backend::cuda::FindIn<int (*)(void*, void**)>("libcuda.so.1", "cuStreamEndCapture");
+  auto launch = backend::cuda::FindIn<int (*)(void*, void*)>("libcuda.so.1", "cuGraphLaunch");
+  auto destroy = backend::cuda::FindIn<int (*)(void*)>("libcuda.so.1", "cuGraphDestroy");
   const backend::cuda::cu::Functions& driver = backend::cuda::StandinDriver();
   const TernDevice device = DeviceAt(0);
   ffi::Module module = CreateDeviceModule(Cuda::VectorAdd());
@@ -90,7 +91,7 @@ TEST_F(CudaTest, LaunchesAreCaptured) {
     StreamScope scope(stream);
     add(0, a->data(), b->data(), a->data(), 8, 1.0, 1, 8);
   }
-  EXPECT_EQ(cuda::TextOf(end(stream.handle(), &graph)), "");
+  EXPECT_EQ(backend::cuda::TextOf(end(stream.handle(), &graph)), "");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(launch(graph, stream.handle()), 0);
   stream.Synchronize();
   Tensor host = a.CopyTo({kTernDeviceCpu, 0});
@@ -103,7 +104,7 @@ TEST_F(CudaTest, LaunchesAreCaptured) {
 TEST_F(CudaTest, ProgramsAreCompiledOnce) {
   TempDirectory cache;
   ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
-  auto compiled = cuda::FindIn<int (*)()>("libnvrtc.so.13", "tern_standin_compiled");
+  auto compiled = backend::cuda::FindIn<int (*)()>("libnvrtc.so.13", "tern_standin_compiled");
   auto count = [&] {
     int before = compiled();
     ExpectAdds(CreateDeviceModule(Cuda::VectorAdd()));

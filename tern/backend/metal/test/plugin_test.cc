@@ -24,7 +24,7 @@ kernel void vector_add(device const float* a [[buffer(0)]], device const float* 
 )";
 
 int Live(const char* name) {
-  return metal::FindInStandin<int (*)(const char*)>("tern_standin_live")(name);
+  return backend::metal::FindInStandin<int (*)(const char*)>("tern_standin_live")(name);
 }
 
 struct Metal {
