@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSource = R"(// MSL 3.0
 #include <metal_stdlib>
-using namespace backend::metal;
+using namespace metal;
 struct numbers { int n; float scale; };
 kernel void vector_add(device const float* a [[buffer(0)]], device const float* b [[buffer(1)]],
                        device float* c [[buffer(2)]], constant numbers& x [[buffer(3)]],
