@@ -222,10 +222,13 @@ class Splitter {
       return it == values_.end() ? self : it->second;
     }
     Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
-      return WithIndices(node, Split(node->buffer, node->indices));
+      auto copy = WithIndices(node, Split(node->buffer, node->indices));
+      copy->predicate = MutateOptional(node->predicate);
+      return copy;
     }
     Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt&) override {
       auto copy = WithIndices(node, Split(node->buffer, node->indices));
+      copy->predicate = MutateOptional(node->predicate);
       copy->value = Mutate(node->value);
       return copy;
     }

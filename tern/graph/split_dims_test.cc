@@ -57,6 +57,24 @@ TEST(SplitDims, TheGroupOfAConvolutionIsAnAxis) {
       << text;
 }
 
+TEST(SplitDims, PredicatesHaveTheNewAxes) {
+  Tensor x = Input("X", kFloat, {1, 8, 5, 5}), w = Input("W", kFloat, {16, 4, 1, 1});
+  Tensor t = Input("T", kFloat, {4});
+  ir::Expr element = t(0);
+  ir::Buffer table = element.As<ir::BufferLoadNode>()->buffer;
+  ReduceAxis c("c", 4);
+  Tensor y = Compute("Y", {1, 16, 5, 5}, [&](Var n, Var o, Var h, Var v) {
+    return tir::Sum(x(n, ir::FloorDiv(o, 8) * 4 + ir::Expr(c), h, v) * w(o, c, 0, 0), {c});
+  });
+  Tensor z = Compute("Z", {1, 16, 5, 5}, [&](Var n, Var o, Var h, Var v) {
+    ir::Expr some = ir::RampNode::Make(o, 1, 4) < ir::BroadcastNode::Make(3, 4);
+    ir::Expr lanes = ir::BufferLoadNode::Make(table, {ir::RampNode::Make(0, 1, 4)}, {}, some);
+    return y(n, o, h, v) + ir::ShuffleNode::Make({lanes}, {0});
+  });
+  std::string text = TextOf({x, w, t, z});
+  EXPECT_NE(text.find("where ramp(vi1_o * 8 + vi1_i, 1, 4)"), std::string::npos) << text;
+}
+
 TEST(SplitDims, GroupedPointwiseConvolutionsAreBatchesOfMatmuls) {
   Initialize();
   tir::PrimFunc function = SplitDims(tir::MakeFunction("f", GroupedConvolution(4, 24, 16, 1)));

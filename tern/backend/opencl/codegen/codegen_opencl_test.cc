@@ -14,6 +14,7 @@
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_artifact.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::backend::opencl {
 namespace {
