@@ -72,7 +72,7 @@ TEST(SplitDims, PredicatesHaveTheNewAxes) {
     return y(n, o, h, v) + ir::ShuffleNode::Make({lanes}, {0});
   });
   std::string text = TextOf({x, w, t, z});
-  EXPECT_NE(text.find("where ramp(vi1_o * 8 + vi1_i, 1, 4)"), std::string::npos) << text;
+  EXPECT_NE(text.find("where ramp(vi1_o_1 * 8 + vi1_i_1, 1, 4)"), std::string::npos) << text;
 }
 
 TEST(SplitDims, GroupedPointwiseConvolutionsAreBatchesOfMatmuls) {
