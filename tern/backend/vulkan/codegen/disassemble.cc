@@ -16,7 +16,6 @@
 namespace tern::backend::vulkan {
 namespace {
 
-namespace spirv = tern::backend::vulkan::spirv;
 using spirv::Op;
 
 constexpr size_t kHeaderWords = 5;

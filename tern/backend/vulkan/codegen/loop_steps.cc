@@ -12,8 +12,6 @@
 namespace tern::backend::vulkan {
 namespace {
 
-namespace spirv = tern::backend::vulkan::spirv;
-
 // Where a number of iterations is no longer counted.
 constexpr uint64_t kMany = uint64_t{1} << 40;
 // A body is written no more often than this, and no more statements and loads are made in all.

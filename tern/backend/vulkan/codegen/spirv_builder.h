@@ -15,8 +15,6 @@
 
 namespace tern::backend::vulkan {
 
-namespace spirv = tern::backend::vulkan::spirv;
-
 using Id = uint32_t;  // of a value, type, variable or block; 0: none
 
 class SpirvBuilder {

@@ -12,7 +12,6 @@
 namespace tern::backend::vulkan {
 namespace {
 
-namespace spirv = tern::backend::vulkan::spirv;
 using runtime::ErrorOf;
 
 std::string Bytes(const std::vector<uint32_t>& words) {
