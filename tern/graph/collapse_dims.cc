@@ -176,27 +176,17 @@ class Collapser {
 
   // Indices of dimensions that are gone are left out; what became constant is simplified.
   Stmt Rewrite(const Stmt& stmt, const ir::VarMap& zeros) {
-    class Dropper : public tir::StmtMutator {
+    class Dropper : public IndexMutator {
      public:
       explicit Dropper(const Collapser& collapser) : collapser_(collapser) {}
 
      private:
-      Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
-        Expr load = StmtMutator::MutateNode(node, self);
-        const auto* changed = load.As<ir::BufferLoadNode>();
-        return WithIndices(changed, Kept(changed->buffer, changed->indices));
-      }
-      Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt& self) override {
-        Stmt store = StmtMutator::MutateNode(node, self);
-        const auto* changed = store.As<tir::BufferStoreNode>();
-        return WithIndices(changed, Kept(changed->buffer, changed->indices));
-      }
-
-      std::vector<Expr> Kept(const Buffer& buffer, const std::vector<Expr>& indices) const {
+      std::vector<Expr> NewIndices(const Buffer& buffer,
+                                   const std::vector<Expr>& indices) override {
         const std::vector<bool>& dropped = collapser_.dropped_.at(buffer.get());
         std::vector<Expr> kept;
         for (size_t i = 0; i < indices.size(); ++i)
-          if (!dropped[i]) kept.push_back(Simplified(indices[i]));
+          if (!dropped[i]) kept.push_back(Simplified(Mutate(indices[i])));
         return kept;
       }
       const Collapser& collapser_;
@@ -339,23 +329,13 @@ class Collapser {
 
   // The second index of each pair is left out.
   static Stmt WithoutSecond(const Stmt& stmt, const std::set<DimPair>& dims) {
-    class Eraser : public tir::StmtMutator {
+    class Eraser : public IndexMutator {
      public:
       explicit Eraser(const std::set<DimPair>& dims) : dims_(dims) {}
 
      private:
-      Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
-        auto copy = WithIndices(node, Kept(node->buffer, node->indices));
-        copy->predicate = MutateOptional(node->predicate);
-        return copy;
-      }
-      Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt&) override {
-        auto copy = WithIndices(node, Kept(node->buffer, node->indices));
-        copy->predicate = MutateOptional(node->predicate);
-        copy->value = Mutate(node->value);
-        return copy;
-      }
-      std::vector<Expr> Kept(const Buffer& buffer, const std::vector<Expr>& indices) {
+      std::vector<Expr> NewIndices(const Buffer& buffer,
+                                   const std::vector<Expr>& indices) override {
         std::vector<Expr> kept;
         for (size_t i = 0; i < indices.size(); ++i)
           if (i == 0 || !dims_.contains({buffer.get(), i - 1})) kept.push_back(Mutate(indices[i]));

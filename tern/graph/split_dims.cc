@@ -210,30 +210,18 @@ class Splitter {
     }
   }
 
-  class Rewriter : public tir::StmtMutator {
+  class Rewriter : public IndexMutator {
    public:
     Rewriter(const Splitter& splitter, const Stage& stage)
         : splitter_(splitter), analyzer_(splitter.AnalyzerOf(stage)), values_(splitter.Values()) {}
-    using StmtMutator::MutateNode;
 
    private:
+    using IndexMutator::MutateNode;
     Expr MutateNode(const VarNode* node, const Expr& self) override {
       auto it = values_.find(node);
       return it == values_.end() ? self : it->second;
     }
-    Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
-      auto copy = WithIndices(node, Split(node->buffer, node->indices));
-      copy->predicate = MutateOptional(node->predicate);
-      return copy;
-    }
-    Stmt MutateNode(const tir::BufferStoreNode* node, const Stmt&) override {
-      auto copy = WithIndices(node, Split(node->buffer, node->indices));
-      copy->predicate = MutateOptional(node->predicate);
-      copy->value = Mutate(node->value);
-      return copy;
-    }
-
-    std::vector<Expr> Split(const Buffer& buffer, const std::vector<Expr>& indices) {
+    std::vector<Expr> NewIndices(const Buffer& buffer, const std::vector<Expr>& indices) override {
       std::vector<Expr> result;
       for (size_t d = 0; d < indices.size(); ++d) {
         Expr index = Mutate(indices[d]);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "tern/tir/visitor.h"
-
 namespace tern::graph {
 namespace {
 
@@ -41,6 +39,21 @@ class BufferReplacer : public tir::StmtMutator {
 };
 
 }  // namespace
+
+ir::Expr IndexMutator::MutateNode(const ir::BufferLoadNode* node, const ir::Expr&) {
+  auto copy = ffi::Make<ir::BufferLoadNode>(*node);
+  copy->indices = NewIndices(node->buffer, node->indices);
+  copy->predicate = MutateOptional(node->predicate);
+  return copy;
+}
+
+Stmt IndexMutator::MutateNode(const tir::BufferStoreNode* node, const Stmt&) {
+  auto copy = ffi::Make<tir::BufferStoreNode>(*node);
+  copy->indices = NewIndices(node->buffer, node->indices);
+  copy->predicate = MutateOptional(node->predicate);
+  copy->value = Mutate(node->value);
+  return copy;
+}
 
 std::optional<StagedFunction> StagedFunction::Read(const tir::PrimFunc& function) {
   StagedFunction staged;

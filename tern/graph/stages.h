@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tern/tir/function.h"
-#include "tern/tir/stmt.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::graph {
 
@@ -40,14 +40,17 @@ class StagedFunction {
   void AddBuffer(const tir::Buffer& buffer);
 };
 
-// The same access elsewhere. Its buffer gets another shape when the function is built again, so
-// nothing is checked yet.
-template <class T>
-ffi::Ref<T> WithIndices(const T* access, std::vector<ir::Expr> indices) {
-  auto copy = ffi::Make<T>(*access);
-  copy->indices = std::move(indices);
-  return copy;
-}
+// Gives accesses other indices. Their buffers get other shapes when the function is built again, so
+// that nothing is checked yet.
+class IndexMutator : public tir::StmtMutator {
+ protected:
+  using StmtMutator::MutateNode;
+  ir::Expr MutateNode(const ir::BufferLoadNode* node, const ir::Expr& self) override;
+  tir::Stmt MutateNode(const tir::BufferStoreNode* node, const tir::Stmt& self) override;
+  // The new ones of an access, with loads in them mutated.
+  virtual std::vector<ir::Expr> NewIndices(const tir::Buffer& buffer,
+                                           const std::vector<ir::Expr>& indices) = 0;
+};
 
 }  // namespace tern::graph
 
