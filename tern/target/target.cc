@@ -259,8 +259,8 @@ void AddMachineAttrs(TargetKind* kind) {
   };
   add("vector_bytes", {}, 0, 256, "bytes of a vector that schedules use; by default the machine's");
   add("vector_registers", {}, 1, 1024, "registers that hold a vector; by default the machine's");
-  add("l1_bytes", {}, 0, 1 << 30, "bytes of a core's first data cache; by default as known");
-  add("l2_bytes", {}, 0, 1 << 30, "bytes of a core's second cache; by default as known");
+  add("l1_bytes", {}, 0, 1 << 30, "bytes of a core's L1 data cache; by default as known");
+  add("l2_bytes", {}, 0, 1 << 30, "bytes of a core's L2 cache; by default as known");
   kind->attrs["masked_vectors"] = {
       .type = AttrSpec::Type::kBool,
       .default_value = {},

@@ -50,7 +50,7 @@ Helper MultiplyHelper(DataType operand) {
 }
 
 Helper AsyncCopyHelper(int bytes) {
-  // 16 bytes need not go through the first cache.
+  // Copies of 16 bytes can bypass L1 (cp.async.cg).
   const char* type = bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : "unsigned int";
   return DefineAsync(
       fmt::format("tern_copy_async_{}", bytes), "void* to, const void* from",
