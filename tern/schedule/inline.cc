@@ -3,6 +3,7 @@
 // The steps that make one block of two.
 #include <algorithm>
 
+#include "tern/arith/iter_map.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 
@@ -48,26 +49,28 @@ ir::VarMap AxesAt(const BlockNode* block, const std::vector<Expr>& element,
   return values;
 }
 
-// Refuses unless every element that is made is read, by the instance of the same place.
+// Refuses unless every element that is made is read, by the instance of the same place, and made
+// once.
 void CheckSameElements(const BlockNode* producer, const BufferStoreNode* store,
                        const BlockNode* consumer, const std::vector<Access>& reads) {
-  ir::VarMap made = AxesAt(producer, store->indices, store->indices);
-  ir::VarMap used = AxesAt(consumer, reads[0].indices, store->indices);
-  auto extent = [](const BlockNode* block, const Expr& var) {
-    for (const BlockIter& iter : block->iters)
-      if (iter.var.get() == var.get()) return iter.extent;
-    return Expr();
-  };
-  arith::Analyzer analyzer;
-  for (size_t d = 0; d < store->indices.size(); ++d) {
-    for (const Access& read : reads)
-      if (read.indices[d].get() != reads[0].indices[d].get())
+  const std::vector<Expr>& element = reads[0].indices;
+  AxesAt(consumer, element, element);
+  for (const Access& read : reads)
+    for (size_t d = 0; d < element.size(); ++d)
+      if (read.indices[d].get() != element[d].get())
         Refuse("block " + consumer->name + " reads more than one element");
-    if (!analyzer.CanProve(extent(producer, store->indices[d]) ==
-                           extent(consumer, reads[0].indices[d])))
-      Refuse("block " + consumer->name + " does not read all of what block " + producer->name +
-             " makes");
-  }
+  std::vector<Expr> extents;
+  for (const Expr& axis : element)
+    for (const BlockIter& iter : consumer->iters)
+      if (iter.var.get() == axis.get()) extents.push_back(iter.extent);
+  std::vector<arith::IterRange> axes;
+  for (const BlockIter& iter : producer->iters)
+    axes.push_back({iter.var, {ir::MakeConst(iter.var.dtype(), 0), iter.extent}});
+  arith::Analyzer analyzer;
+  arith::IterMapResult found = arith::DetectIterMap(store->indices, axes, {}, analyzer);
+  if (!found.map || !arith::IsBijective(*found.map, extents, analyzer))
+    Refuse("block " + consumer->name + " does not read all of what block " + producer->name +
+           " makes, each element once");
 }
 
 bool Reads(const BlockNode* block, const Buffer& buffer) {

@@ -185,17 +185,29 @@ Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) 
   return loops;
 }
 
-std::string FindEpilogue(const Schedule& schedule, const std::string& block, const Buffer& result) {
+std::string FindReader(const Schedule& schedule, const std::string& block, const Buffer& result) {
   const Stmt& body = schedule.function()->body;
   if (!AllocationOf(body, result)) return "";
   std::string reader;
   for (const BlockNode* other : BlocksIn(body)) {
     if (other->name == block || !Touches(AsStmt(other), result)) continue;
-    BlockInfo info = DescribeBlock(other);
-    if (!IsSpatial(info) || !ReadsByAxes(info, result) || !reader.empty()) return "";
+    if (!IsSpatial(DescribeBlock(other)) || !reader.empty()) return "";
     reader = other->name;
   }
   return reader;
+}
+
+std::string FindEpilogue(const Schedule& schedule, const std::string& block, const Buffer& result) {
+  std::string reader = FindReader(schedule, block, result);
+  bool is_epilogue = !reader.empty() &&
+                     ReadsByAxes(DescribeBlock(FindBlockNamed(schedule, reader)), result);
+  return is_epilogue ? reader : "";
+}
+
+void FuseEpilogue(Schedule* schedule, const std::string& block, const Buffer& result) {
+  std::string epilogue = FindReader(*schedule, block, result);
+  if (!epilogue.empty())
+    Try(schedule, [&](Schedule* attempt) { attempt->ReverseComputeInline(epilogue); });
 }
 
 std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,

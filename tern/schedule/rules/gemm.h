@@ -70,9 +70,15 @@ bool IsConstant(const Schedule& schedule, const std::string& buffer);
 // a copy are its dimensions.
 Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block);
 
-// The elementwise block that alone reads the result of another: a fused epilogue. "" for none.
+// The block that alone reads the result of another, where it has spatial axes alone. "" for none.
+std::string FindReader(const Schedule& schedule, const std::string& block,
+                       const tir::Buffer& result);
+// The same, where it reads each element at its axes, in their order: an epilogue.
 std::string FindEpilogue(const Schedule& schedule, const std::string& block,
                          const tir::Buffer& result);
+
+// Fused epilogue: the reader is computed in the block that writes the result, where it can be.
+void FuseEpilogue(Schedule* schedule, const std::string& block, const tir::Buffer& result);
 
 // C is in a buffer of its own scope, the accumulators. Returns the block that reads them: the
 // epilogue, or a copy to C.

@@ -122,8 +122,8 @@ class DirectConvolution {
     Names made = schedule_.FlattenSpatial(block_, tile_.n());
     windows_ = Describe(schedule_, block_, made[0]);
     FusePrologue(&schedule_, made[0]);
-    std::string out = made[1], epilogue = FindEpilogue(schedule_, out, result_);
-    if (!epilogue.empty()) schedule_.ReverseComputeInline(epilogue);
+    std::string out = made[1];
+    FuseEpilogue(&schedule_, out, result_);
     Reduce(made[1]);
     ParallelizeOuter(&schedule_, block_, work, target_);
     for (const std::string& block : {made[0], out}) {
@@ -132,7 +132,7 @@ class DirectConvolution {
         ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
     }
     FillRows(made[0]);
-    VectorizeRow(out);
+    VectorizeRow(&schedule_, out);
   }
 
  private:
@@ -194,39 +194,9 @@ class DirectConvolution {
       std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
       bool is_phase = !axis.loop.empty() && extent && info.accesses.size() > 1 &&
                       ir::UsesVar(info.accesses[1].indices.back(), axis.var.node());
-      if (is_phase) blocks = Cut(image, axis.loop, *extent, 1);
+      if (is_phase) blocks = CutLoop(&schedule_, image, axis.loop, *extent, 1);
     }
-    for (const std::string& block : blocks) VectorizeRow(block);
-  }
-
-  // The innermost loop becomes vectors, as few as there can be.
-  void VectorizeRow(const std::string& block) {
-    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
-    int64_t extent = *ir::AsConstInt(nest.loops.back()->extent);
-    int64_t parts = (extent + kMaxLanes - 1) / kMaxLanes, size = (extent + parts - 1) / parts;
-    if (size < kMinLanes) return;
-    for (const std::string& part : Cut(block, nest.loops.back()->var.name(), extent, size)) {
-      nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, part));
-      schedule_.Vectorize(LoopOf(part, nest.loops.back()->var.name()));
-    }
-  }
-
-  // A loop around a block becomes several of no more iterations than `size`. Their blocks.
-  Names Cut(const std::string& block, std::string loop, int64_t extent, int64_t size) {
-    Names blocks = {block};
-    for (; extent > size; extent -= size) {
-      Names parts = {FreshLoopName(schedule_, loop + "_0"), FreshLoopName(schedule_, loop + "_1")};
-      schedule_.LoopPartition(LoopOf(blocks.back(), loop), size, parts);
-      loop = parts[1];
-      blocks.push_back(BlockBelow(loop));
-    }
-    return blocks;
-  }
-
-  std::string BlockBelow(const std::string& loop) const {
-    for (const ForNode* other : LoopsIn(schedule_.function()->body))
-      if (other->var.name() == loop) return BlocksIn(other->body)[0]->name;
-    return "";
+    for (const std::string& block : blocks) VectorizeRow(&schedule_, block);
   }
 
   Schedule& schedule_;

@@ -482,6 +482,7 @@ Names ImplicitOperands(const std::string& block) {
 std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                              const Wanted<P>& want) {
   Names made = schedule->Im2col(block.name, ImplicitOperands(block.name));
+  FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   Layout layout = IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
   return EnumeratePlans(MakeProblem(schedule, gemm, target, layout), target, want);

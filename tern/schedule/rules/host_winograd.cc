@@ -11,7 +11,10 @@
 //     } }
 //     output = At gemm A
 //   }
-//   Y = output, channels first
+//   for o in O / tile, y, parallel {                      # rows of a tile of channels, in L1
+//     rows[tile, x] = output, channels first              # transposed in registers
+//     Y = epilogue(rows)
+//   }
 //
 // Cost: winograd_plan.h. Declines: no `reassociate`, stride above 1, dynamic sizes, channels no
 // multiple of a vector, more than 6 points, or no faster than the direct convolution.
@@ -37,9 +40,13 @@ constexpr int64_t kSumPart = 64;
 
 class HostWinograd {
  public:
-  HostWinograd(Schedule* schedule, std::string block, const WinogradPlan& plan,
+  HostWinograd(Schedule* schedule, const BlockInfo& block, const WinogradPlan& plan,
                const TargetInfo& target)
-      : schedule_(*schedule), block_(std::move(block)), plan_(plan), target_(target) {}
+      : schedule_(*schedule),
+        block_(block.name),
+        result_(block.accesses[0].buffer),
+        plan_(plan),
+        target_(target) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
@@ -267,13 +274,17 @@ class HostWinograd {
         made_[4],
         IndexMap::Parse(from + "o) -> (p // " + std::to_string(behind) + ", " + places + "o)"));
     std::string result = block_ + "_result";
+    std::string epilogue = FindReader(schedule_, result, result_);
+    if (!epilogue.empty() && TransposeTilesFor(&schedule_, epilogue, result, target_)) return;
     if (TransposeTiles(&schedule_, result, target_)) return;
+    FuseEpilogue(&schedule_, result, result_);
     VectorizeLast(result);
     Parallelize(result);
   }
 
   Schedule& schedule_;
   std::string block_;
+  Buffer result_;
   const WinogradPlan& plan_;
   const TargetInfo& target_;
   WinogradShape shape_;
@@ -315,7 +326,7 @@ std::vector<WinogradPlan> Plans(Schedule* schedule, const BlockInfo& block,
 
 void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                const WinogradPlan& plan) {
-  HostWinograd(schedule, block.name, plan, target).Run();
+  HostWinograd(schedule, block, plan, target).Run();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::schedule {
@@ -210,6 +211,36 @@ Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string
               inner = FreshLoopName(*schedule, loop + "_i");
   schedule->Split(LoopOf(block, loop), {lanes}, {outer, inner});
   return {outer, inner};
+}
+
+Schedule::Names CutLoop(Schedule* schedule, const std::string& block, std::string loop,
+                        int64_t extent, int64_t size) {
+  auto block_below = [&](const std::string& name) -> std::string {
+    for (const ForNode* other : LoopsIn(schedule->function()->body))
+      if (other->var.name() == name) return BlocksIn(other->body)[0]->name;
+    return "";
+  };
+  Schedule::Names blocks = {block};
+  for (; extent > size; extent -= size) {
+    Schedule::Names parts = {FreshLoopName(*schedule, loop + "_0"),
+                             FreshLoopName(*schedule, loop + "_1")};
+    schedule->LoopPartition(LoopOf(blocks.back(), loop), size, parts);
+    loop = parts[1];
+    blocks.push_back(block_below(loop));
+  }
+  return blocks;
+}
+
+void VectorizeRow(Schedule* schedule, const std::string& block) {
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block));
+  int64_t extent = *ir::AsConstInt(nest.loops.back()->extent);
+  int64_t size = CeilDiv(extent, CeilDiv(extent, kMaxLanes));
+  if (size < kMinLanes) return;
+  for (const std::string& part :
+       CutLoop(schedule, block, nest.loops.back()->var.name(), extent, size)) {
+    nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, part));
+    schedule->Vectorize(LoopOf(part, nest.loops.back()->var.name()));
+  }
 }
 
 int64_t WorkOf(const Schedule& schedule, const std::string& block) {

@@ -69,6 +69,12 @@ struct Lanes {
 Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
                  int64_t lanes);
 
+// A loop around a block becomes several of no more iterations than `size`. Their blocks.
+Schedule::Names CutLoop(Schedule* schedule, const std::string& block, std::string loop,
+                        int64_t extent, int64_t size);
+// The innermost loop around a block, of a static extent, becomes vectors, as few as there can be.
+void VectorizeRow(Schedule* schedule, const std::string& block);
+
 // How many operations the nest of a block is.
 int64_t WorkOf(const Schedule& schedule, const std::string& block);
 // The outermost loops around a block run on several threads where that pays: they are spatial, and

@@ -39,9 +39,14 @@ std::optional<Turn> TurnOf(const BlockInfo& block) {
 
 constexpr int64_t kLeastTile = 4, kMostTile = 16;
 
+bool HasTiles(const Turn& turn, const TargetInfo& target) {
+  return target.vector_bytes / 4 >= kLeastTile && turn.read_size >= kLeastTile &&
+         turn.written_size >= kLeastTile;
+}
+
 // The largest tile that divides both; the least one where none does.
-int64_t TileFor(const Turn& turn, int64_t lanes) {
-  for (int64_t tile = std::min(lanes, kMostTile); tile > kLeastTile; tile /= 2)
+int64_t TileFor(const Turn& turn, const TargetInfo& target) {
+  for (int64_t tile = std::min(target.vector_bytes / 4, kMostTile); tile > kLeastTile; tile /= 2)
     if (turn.read_size % tile == 0 && turn.written_size % tile == 0) return tile;
   return kLeastTile;
 }
@@ -58,34 +63,100 @@ void CutOff(Schedule* schedule, const std::string& block, int64_t tile, int64_t 
   *loop = schedule->LoopPartition(LoopOf(block, *loop), size / tile * tile)[0];
 }
 
+// Splits and orders the loops that are turned, so that the two innermost are a tile. The outer one
+// of them.
+std::string SplitTiles(Schedule* schedule, const std::string& block, Turn turn, int64_t tile) {
+  CutOff(schedule, block, tile, turn.read_size, &turn.read);
+  CutOff(schedule, block, tile, turn.written_size, &turn.written);
+  Schedule::Names rows = {FreshLoopName(*schedule, turn.read + "_o"),
+                          FreshLoopName(*schedule, turn.read + "_i")},
+                  columns = {FreshLoopName(*schedule, turn.written + "_o"),
+                             FreshLoopName(*schedule, turn.written + "_i")};
+  schedule->Split(LoopOf(block, turn.read), {tile}, rows);
+  schedule->Split(LoopOf(block, turn.written), {tile}, columns);
+  Schedule::Names order;
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block));
+  for (const ForNode* loop : nest.loops)
+    if (!Contains(rows, loop->var.name()) && !Contains(columns, loop->var.name()))
+      order.push_back(loop->var.name());
+  for (size_t i = 0; i < 2; ++i) order.insert(order.end(), {rows[i], columns[i]});
+  schedule->Reorder(Around(block, order));
+  return rows[1];
+}
+
+std::string IntrinsicOf(int64_t tile) { return "f32_transpose_" + std::to_string(tile); }
+
+// The loop of another block's axis that reads the dimension of the copy's result which the copy
+// writes along a loop of its own; "" where there is none.
+std::string LoopAtSameDim(const BlockInfo& copy, const std::string& loop, const BlockInfo& reader) {
+  const BlockAccess& store = copy.accesses[0];
+  auto axis_of = [](const BlockInfo& block, const Expr& index) {
+    return std::find_if(block.axes.begin(), block.axes.end(),
+                        [&](const BlockAxis& axis) { return axis.var.get() == index.get(); });
+  };
+  for (const BlockAccess& access : reader.accesses) {
+    if (access.store || !access.buffer.same(store.buffer)) continue;
+    for (size_t d = 0; d < store.indices.size(); ++d) {
+      auto own = axis_of(copy, store.indices[d]), other = axis_of(reader, access.indices[d]);
+      if (own != copy.axes.end() && own->loop == loop)
+        return other == reader.axes.end() ? "" : other->loop;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target) {
   std::optional<Turn> turn = TurnOf(DescribeBlock(FindBlockNamed(*schedule, block)));
-  int64_t lanes = target.vector_bytes / 4;
-  if (!turn || lanes < kLeastTile || turn->read_size < kLeastTile ||
-      turn->written_size < kLeastTile)
-    return false;
-  int64_t tile = TileFor(*turn, lanes);
-  return Try(schedule, [&](Schedule* attempt) {
-    CutOff(attempt, block, tile, turn->read_size, &turn->read);
-    CutOff(attempt, block, tile, turn->written_size, &turn->written);
-    Schedule::Names rows = {FreshLoopName(*attempt, turn->read + "_o"),
-                            FreshLoopName(*attempt, turn->read + "_i")},
-                    columns = {FreshLoopName(*attempt, turn->written + "_o"),
-                               FreshLoopName(*attempt, turn->written + "_i")};
+  return turn && HasTiles(*turn, target) && Try(schedule, [&](Schedule* attempt) {
     int64_t work = WorkOf(*attempt, block);
-    attempt->Split(LoopOf(block, turn->read), {tile}, rows);
-    attempt->Split(LoopOf(block, turn->written), {tile}, columns);
-    Schedule::Names order;
-    Nest nest = NestOf(attempt->tree(), FindBlockNamed(*attempt, block));
-    for (const ForNode* loop : nest.loops)
-      if (!Contains(rows, loop->var.name()) && !Contains(columns, loop->var.name()))
-        order.push_back(loop->var.name());
-    for (size_t i = 0; i < 2; ++i) order.insert(order.end(), {rows[i], columns[i]});
-    attempt->Reorder(Around(block, order));
+    std::string tile = SplitTiles(attempt, block, *turn, TileFor(*turn, target));
     ParallelizeOuter(attempt, block, work, target);
-    attempt->Tensorize(LoopOf(block, rows[1]), "f32_transpose_" + std::to_string(tile));
+    attempt->Tensorize(LoopOf(block, tile), IntrinsicOf(TileFor(*turn, target)));
+  });
+}
+
+bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const std::string& block,
+                       const TargetInfo& target) {
+  BlockInfo copy = DescribeBlock(FindBlockNamed(*schedule, block)),
+            reader = DescribeBlock(FindBlockNamed(*schedule, epilogue));
+  std::optional<Turn> turn = TurnOf(copy);
+  if (!turn || !HasTiles(*turn, target)) return false;
+  std::string rows = LoopAtSameDim(copy, turn->read, reader),
+              columns = LoopAtSameDim(copy, turn->written, reader);
+  int64_t tile = TileFor(*turn, target);
+  if (rows.empty() || columns.empty() || turn->read_size % tile != 0) return false;
+  int64_t chunk = turn->written_size;
+  while (chunk > tile && (tile * chunk * 4 > target.l1_bytes / 2 || turn->written_size % chunk != 0))
+    --chunk;
+  return Try(schedule, [&](Schedule* attempt) {
+    int64_t work = WorkOf(*attempt, epilogue);
+    Schedule::Names order, split = {FreshLoopName(*attempt, rows + "_o"),
+                                    FreshLoopName(*attempt, rows + "_i")};
+    attempt->Split(LoopOf(epilogue, rows), {tile}, split);
+    Nest nest = NestOf(attempt->tree(), FindBlockNamed(*attempt, epilogue));
+    for (const ForNode* loop : nest.loops)
+      if (!Contains(split, loop->var.name()) && loop->var.name() != columns)
+        order.push_back(loop->var.name());
+    order.push_back(split[0]);
+    if (chunk < turn->written_size) {
+      Schedule::Names chunks = {FreshLoopName(*attempt, columns + "_o"),
+                                FreshLoopName(*attempt, columns + "_i")};
+      attempt->Split(LoopOf(epilogue, columns), {chunk}, chunks);
+      order.push_back(chunks[0]);
+      columns = chunks[1];
+    }
+    std::string around = order.back();
+    order.insert(order.end(), {split[1], columns});
+    attempt->Reorder(Around(epilogue, order));
+    Schedule::Names made = attempt->ComputeAt(block, LoopOf(epilogue, around));
+    if (made.size() != 2) Refuse("its tile has not two dimensions");
+    attempt->SetScope(copy.accesses[0].buffer->name, StorageScope::kLocal);
+    ParallelizeOuter(attempt, epilogue, work, target);
+    Turn inner{made[0], made[1], tile, chunk};
+    attempt->Tensorize(LoopOf(block, SplitTiles(attempt, block, inner, tile)), IntrinsicOf(tile));
+    VectorizeRow(attempt, epilogue);
   });
 }
 

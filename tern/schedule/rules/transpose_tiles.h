@@ -14,6 +14,11 @@ namespace tern::schedule {
 // another. Whether that could be done.
 bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
+// The same of a copy whose result another block, a fused epilogue, alone reads elementwise: some rows
+// are transposed, in L1, before it takes them.
+bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const std::string& block,
+                       const TargetInfo& target);
+
 // Makes a block read a channels-last copy of its one input: contiguous along the block's last axis.
 // The name of the copy; "" where it is so already, or that axis is no index.
 std::string TransposeChannelsLast(Schedule* schedule, const std::string& block,

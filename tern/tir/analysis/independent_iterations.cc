@@ -16,6 +16,9 @@
 namespace tern::tir {
 namespace {
 
+// Indices that are joined, in every order.
+constexpr size_t kMostJoined = 3;
+
 struct Access {
   const BufferNode* buffer;
   std::vector<Expr> indices;  // in terms of variables from outside, the loop's and `varying` ones
@@ -26,6 +29,7 @@ class BodyScan : public StmtVisitor {
  public:
   BodyScan(const ForNode* loop, const arith::Analyzer& known) : loop_(loop), ranges_(known) {
     Visit(loop->body);
+    ranges_.BindRange(loop->var, loop->min, loop->extent);
   }
 
   bool independent(bool distinct) const {
@@ -44,30 +48,31 @@ class BodyScan : public StmtVisitor {
   using StmtVisitor::Visit;
   using StmtVisitor::VisitNode;
 
-  // Indices may say more of the place in memory together than each for itself: i // n and i % n.
+  // Indices may say more of the element together than each for itself: i // n and i % n, in any
+  // order.
   bool AccessedApart(const std::vector<Access>& accesses) const {
     const Access& first = accesses[0];
     for (const Access& access : accesses)
       if (access.buffer != first.buffer) return false;
     if (ApartInOneDimension(accesses)) return true;
-    if (!first.buffer->strides.empty()) return false;
-    for (size_t joined = 2; joined <= first.indices.size(); ++joined) {
-      std::vector<Access> flat;
-      for (const Access& access : accesses) flat.push_back(JoinLast(access, joined));
-      if (ApartInOneDimension(flat)) return true;
-    }
+    std::vector<size_t> dims;
+    for (size_t d = 0; d < first.indices.size(); ++d)
+      if (ir::UsesVar(ranges_.Simplify(first.indices[d]), loop_->var.node())) dims.push_back(d);
+    if (dims.size() < 2 || dims.size() > kMostJoined) return false;
+    do {
+      std::vector<Access> joined;
+      for (const Access& access : accesses) joined.push_back(Join(access, dims));
+      if (ApartInOneDimension(joined)) return true;
+    } while (std::next_permutation(dims.begin(), dims.end()));
     return false;
   }
 
-  // An access whose last indices are one, that of the element in the memory of these dimensions.
-  Access JoinLast(const Access& access, size_t joined) const {
-    size_t kept = access.indices.size() - joined;
-    Access result{access.buffer, {access.indices.begin(), access.indices.begin() + kept}};
-    Expr flat = arith::AsInt64(access.indices[kept]);
-    for (size_t d = kept + 1; d < access.indices.size(); ++d)
-      flat = flat * arith::AsInt64(access.buffer->shape[d]) + arith::AsInt64(access.indices[d]);
-    result.indices.push_back(ranges_.Simplify(flat));
-    return result;
+  // An access by one number whose digits are the indices of some dimensions.
+  Access Join(const Access& access, const std::vector<size_t>& dims) const {
+    Expr number = Expr(0);
+    for (size_t d : dims)
+      number = number * arith::AsInt64(access.buffer->shape[d]) + arith::AsInt64(access.indices[d]);
+    return {access.buffer, {ranges_.Simplify(number)}};
   }
 
   // In one dimension all accesses have one index, which differs from iteration to iteration. Then
