@@ -82,8 +82,8 @@ class Machine:
         return max(seconds, case.operations / arithmetic)
 
 
-def compile_case(case, options, threads, folder):
-    """The compiled file: of a program that lies in the folder of kernels, or else of the one that the case is."""
+def compile_case(case, name, options, threads, folder):
+    """The compiled file: of a program that lies in the folder of kernels, or else of the one that the case is. `before` is another compiler's."""
     source = os.path.join(folder, "data", f"{case.name}.tir")
     given = os.path.join(options.kernels, f"{case.name}.tir") if options.kernels else ""
     text = kernels.program(case)
@@ -93,8 +93,8 @@ def compile_case(case, options, threads, folder):
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
     target = options.target + (" -threads=1" if threads == 1 else "")
-    output = f"data/{case.name}.{threads}.so"
-    command = [options.tern, "compile", source, "-t", target, "-o", os.path.join(folder, output)]
+    output = f"data/{case.name}.{name}.{threads}.so"
+    command = [options.before if name == "before" else options.tern, "compile", source, "-t", target, "-o", os.path.join(folder, output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Unavailable(done.stderr.strip().splitlines()[0] if done.stderr.strip() else "the compiler failed")
@@ -104,8 +104,8 @@ def compile_case(case, options, threads, folder):
 def prepare(case, name, worker, machine, options, threads, folder):
     """What is known of a peer before it is timed: ready, and right or wrong."""
     line = "prepare " + words(case, "data")
-    if name == "tern":
-        line += " file=" + compile_case(case, options, threads, folder)
+    if name in Peers.OWN:
+        line += " file=" + compile_case(case, name, options, threads, folder)
     result = {"variant": worker.ask(line), "times": []}
     path = f"data/{case.name}.{name}.out"
     worker.ask(f"save {path}")
@@ -170,12 +170,15 @@ def parse():
     parser.add_argument("--target", default="llvm -mcpu=native", help="what Tern compiles for (default: %(default)s)")
     parser.add_argument("--kernels", metavar="FOLDER", help="programs of one's own, CASE.tir, in place of those made here")
     parser.add_argument("--tern", metavar="FILE", help="another compiler than the one built here")
+    parser.add_argument("--before", metavar="FILE", help="an older compiler, whose code takes turns with this one's; this one's once more is the control")
     parser.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--check", action="store_true", help="fail where Tern cannot compute a case, or computes it wrong")
     parser.add_argument("--binaries", default="build/release-no-tests/bin", help=argparse.SUPPRESS)
     parser.add_argument("--output", default="build/bench", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.tern = os.path.abspath(options.tern or os.path.join(options.binaries, "tern"))
+    if options.before:
+        options.before = os.path.abspath(options.before)
     if options.quick:
         options.rounds, options.seconds = 3, 0.01
     unknown = [name for name in options.peers.split(",") if name and name not in Peers.OTHERS]
@@ -214,7 +217,7 @@ def run(options, chosen):
     data = {"machine": cpu_name(), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "target": options.target,
             "rounds": options.rounds, "seconds": options.seconds, "load": os.getloadavg()[0], "versions": {}, "missing": {}, "results": []}
     for threads in options.threads:
-        names = ["tern", *[name for name in options.peers.split(",") if name]]
+        names = [*(Peers.OWN if options.before else Peers.OWN[:1]), *[name for name in options.peers.split(",") if name]]
         peers = Peers(names, threads, options.binaries, folder, os.path.join(options.output, "venv"))
         data["versions"] |= {name: worker.version for name, worker in peers.workers.items()}
         data["missing"] |= peers.missing

@@ -88,6 +88,7 @@ def site(venv, pattern):
 class Peers:
     """`names`: those wanted. `workers` are running, `missing` are name -> reason."""
 
+    OWN = ("tern", "before", "control")
     OTHERS = ("onnxruntime", "torch", "mkl", "openblas", "openblas-pypi", "blis", "eigen", "dnnl", "dnnl-pypi", "xnnpack", "acl")
 
     def __init__(self, names, threads, binaries, folder, venv):
@@ -135,7 +136,7 @@ class Peers:
             paths = blas[name]()
             environment = {"LD_LIBRARY_PATH": os.path.dirname(paths[0])} if name == "mkl" else {}
             return Worker(name, [self.program("cblas"), *paths], self.threads, self.folder, environment)
-        return Worker(name, [self.program(name)], self.threads, self.folder)
+        return Worker(name, [self.program("tern" if name in self.OWN else name)], self.threads, self.folder)
 
     def close(self):
         for worker in self.workers.values():

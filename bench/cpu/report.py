@@ -2,6 +2,8 @@
 """What was measured, as text."""
 import math
 
+from peers import Peers
+
 GROUPS = {"matmul": "float32 matmul", "conv": "convolutions", "depthwise": "depthwise convolutions", "rows": "rows, sums, transposes",
           "int8": "int8 matmul", "bf16": "bfloat16 matmul"}
 
@@ -16,7 +18,7 @@ def right(result):
 
 def best_peer(result):
     """Name and seconds, or None."""
-    others = [(seconds, name) for name, seconds in right(result).items() if name != "tern"]
+    others = [(seconds, name) for name, seconds in right(result).items() if name not in Peers.OWN]
     return (min(others)[1], min(others)[0]) if others else None
 
 
@@ -77,7 +79,7 @@ def summaries(data):
             results = [result for result in data["results"] if result["group"] in groups and result["threads"] == threads]
             if len(groups) > len({result["group"] for result in results}):
                 continue
-            for peer in (None, "onnxruntime"):
+            for peer in (None, "onnxruntime", "before", "control"):
                 ratios = [(ratio(result, peer), result["case"]) for result in results]
                 ratios = [pair for pair in ratios if pair[0] is not None]
                 if ratios:

@@ -17,20 +17,28 @@ Expr Bare(const Expr& expr) {
   return cast ? Bare(cast->value) : expr;
 }
 
-// Dynamic axes of several that are fused become batch axes.
-void SplitBatch(FusedAxes* fused, std::vector<const BlockIter*>* batch) {
+// Dynamic axes of several that are fused become batch axes, and those that are wanted.
+void SplitBatch(FusedAxes* fused, const Schedule::Names& wanted,
+                std::vector<const BlockIter*>* batch) {
   std::vector<Expr> extents;
   for (const BlockIter* axis : fused->axes) extents.push_back(axis->extent);
-  std::vector<size_t> dynamic = DynamicBesideStatic(extents);
-  for (size_t i : dynamic) batch->push_back(fused->axes[i]);
-  for (size_t i = dynamic.size(); i-- > 0;)
-    fused->axes.erase(fused->axes.begin() + static_cast<std::ptrdiff_t>(dynamic[i]));
+  std::vector<size_t> apart = DynamicBesideStatic(extents);
+  std::vector<const BlockIter*> kept;
+  for (size_t i = 0; i < fused->axes.size(); ++i) {
+    const BlockIter* axis = fused->axes[i];
+    bool in_batch = std::count(apart.begin(), apart.end(), i) > 0 ||
+                    std::count(wanted.begin(), wanted.end(), axis->var.name()) > 0;
+    (in_batch ? *batch : kept).push_back(axis);
+  }
+  fused->axes = kept;
 }
 
 }  // namespace
 
-Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
-  return Do("im2col", {block_name}, [&]() -> Names {
+Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wanted, Names names) {
+  Names args = {block_name};
+  args.insert(args.end(), wanted.begin(), wanted.end());
+  return Do("im2col", args, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     Nest nest = NestOf(tree(), block);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
@@ -55,11 +63,15 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, Names names) {
       else
         (in_first ? rows : columns).axes.push_back(&iter);
     }
+    std::vector<const BlockIter*> batch;
+    SplitBatch(&rows, wanted, &batch);
+    SplitBatch(&columns, wanted, &batch);
+    for (const std::string& name : wanted)
+      if (std::none_of(batch.begin(), batch.end(),
+                       [&](const BlockIter* axis) { return axis->var.name() == name; }))
+        Refuse("block " + block_name + " has no spatial axis " + name);
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
       Refuse("block " + block_name + " has no M, no N or no K axis");
-    std::vector<const BlockIter*> batch;
-    SplitBatch(&rows, &batch);
-    SplitBatch(&columns, &batch);
     arith::Analyzer analyzer;
     if (!analyzer.CanProve(steps.extent() >= Expr(1)))
       Refuse("the reduction of block " + block_name + " may be empty");

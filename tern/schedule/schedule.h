@@ -148,9 +148,10 @@ class Schedule {
   // A convolution, or another sum of products whose axes are not all indices, becomes a product of
   // matrices: the windows, one in a row, times the weights. Returns the names of the blocks and
   // buffers of the left factor, of the right one and of the result, which is copied to where it
-  // belongs: those given, or block_a, block_b, block_c. An axis of a dynamic extent stays
-  // one of its own, before the others, where rows or columns have static ones beside it.
-  Names Im2col(const std::string& block, Names names = {});
+  // belongs: those given, or block_a, block_b, block_c. The axes of the batch stay of their own,
+  // before the others, and so does one of a dynamic extent where rows or columns have static ones
+  // beside it.
+  Names Im2col(const std::string& block, const Names& batch = {}, Names names = {});
   // A convolution whose windows move by one is computed in tiles of m results along each window, by
   // Winograd's minimal filters: fewer products, other roundings. The number of tiles is extended to
   // a multiple. Returns the names of buffers and blocks: the image by channels with its border, its

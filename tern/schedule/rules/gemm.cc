@@ -79,15 +79,21 @@ double Gemm::flops() const {
          static_cast<double>(k);
 }
 
-std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes) {
+std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
+                              Columns columns) {
   Gemm gemm;
   GemmAxes axes;
+  auto is_batch = [&](size_t i) {
+    bool outer_n = columns == Columns::kLastOfC && block.axes[i].role == AxisRole::kN &&
+                   block.accesses[0].axes.back() != i;
+    return block.axes[i].role == AxisRole::kBatch || outer_n;
+  };
   for (size_t i = 0; i < block.axes.size(); ++i) {
     const BlockAxis& axis = block.axes[i];
     std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
     if (axis.loop.empty() || (!extent && !MayBeDynamic(axis, sizes))) return {};
     int64_t size = extent ? *extent : kUnknownExtent;
-    if (axis.role == AxisRole::kBatch) {
+    if (is_batch(i)) {
       gemm.loops.batch.push_back(axis.loop);
       gemm.batch *= size;
       continue;
@@ -136,8 +142,8 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
   return gemm;
 }
 
-Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes) {
-  if (std::optional<Gemm> gemm = MatchGemm(schedule, block, sizes)) return *gemm;
+Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes, Columns columns) {
+  if (std::optional<Gemm> gemm = MatchGemm(schedule, block, sizes, columns)) return *gemm;
   for (const BlockAxis& axis : block.axes)
     if (!ir::AsConstInt(axis.extent) && !MayBeDynamic(axis, sizes))
       Refuse("the extent of axis " + axis.var.name() + " is dynamic");
@@ -145,22 +151,26 @@ Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes) 
          " is not indexed by batch, M, N and K alone, one loop each");
 }
 
-Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes) {
-  return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes);
+Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes, Columns columns) {
+  return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes, columns);
 }
 
 Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
-             Sizes sizes) {
+             Sizes sizes, Columns columns) {
   std::vector<int64_t> factors;
-  for (const BlockAxis& axis : block.axes)
-    factors.push_back(axis.role == AxisRole::kM   ? multiples.m
-                      : axis.role == AxisRole::kN ? multiples.n
-                      : axis.role == AxisRole::kK ? multiples.k
-                                                  : 1);
+  for (size_t i = 0; i < block.axes.size(); ++i) {
+    AxisRole role = block.axes[i].role;
+    bool is_n =
+        role == AxisRole::kN && (columns == Columns::kOne || block.accesses[0].axes.back() == i);
+    factors.push_back(role == AxisRole::kM   ? multiples.m
+                      : is_n                 ? multiples.n
+                      : role == AxisRole::kK ? multiples.k
+                                             : 1);
+  }
   schedule->PadEinsum(block.name, factors);
   Try(schedule,
       [&](Schedule* attempt) { attempt->ComputeInline(block.accesses[0].buffer->name + "_pad"); });
-  return RequireGemm(*schedule, block.name, sizes);
+  return RequireGemm(*schedule, block.name, sizes, columns);
 }
 
 bool IsConstant(const Schedule& schedule, const std::string& buffer) {
@@ -199,8 +209,8 @@ std::string FindReader(const Schedule& schedule, const std::string& block, const
 
 std::string FindEpilogue(const Schedule& schedule, const std::string& block, const Buffer& result) {
   std::string reader = FindReader(schedule, block, result);
-  bool is_epilogue = !reader.empty() &&
-                     ReadsByAxes(DescribeBlock(FindBlockNamed(schedule, reader)), result);
+  bool is_epilogue =
+      !reader.empty() && ReadsByAxes(DescribeBlock(FindBlockNamed(schedule, reader)), result);
   return is_epilogue ? reader : "";
 }
 

@@ -45,14 +45,19 @@ struct Gemm {
 
 // Which extents a rule needs to be static. Those of the batch never.
 enum class Sizes { kStatic, kDynamicM };
+// Of several N axes: no match, or the last one of C is N, and the others are a batch.
+enum class Columns { kOne, kLastOfC };
 
 // The match. Nothing where an extent is dynamic that may not be, or where an operand is not indexed
 // by batch, M, N and K alone, one loop each.
-std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes);
+std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
+                              Columns columns = Columns::kOne);
 // Refuses there.
-Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes);
+Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
+                 Columns columns = Columns::kOne);
 // The same of a block as it is now.
-Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes);
+Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes,
+                 Columns columns = Columns::kOne);
 
 // M, N and K padded with zeros to multiples; 1: as it is. What reads C reads the padded one; a
 // parameter is copied to. Returns the GEMM as it is then.
@@ -60,7 +65,7 @@ struct GemmMultiples {
   int64_t m = 1, n = 1, k = 1;
 };
 Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
-             Sizes sizes);
+             Sizes sizes, Columns columns = Columns::kOne);
 
 // Whether a tensor or buffer has the same values at every call (tern/tir/analysis/preparation.h):
 // a block outside of all loops that computes with such values alone is prepacked, once.

@@ -36,6 +36,8 @@ using Names = Schedule::Names;
 constexpr int64_t kPackUses = 4;
 // Cycles to pack a vector of B.
 constexpr double kPackCycles = 2;
+// Cycles to pack an element of B, or to store one of the result, where it has no neighbours.
+constexpr double kScatterCycles = 2;
 // Rows of B that are read concurrently where it is not packed, or while it is.
 constexpr int64_t kRowStreams = 16;
 // Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
@@ -59,6 +61,8 @@ struct PackedGemmPlan : PlanCost {
   // 1: the N tile loop is outside of the M tile loop, and columns of B stay in L1 through the
   // latter; 0: the other way round, rows of A stay.
   int64_t n_outer = 0;
+  // Of implicit_gemm. 1: N axes that do not lie side by side are batch axes, as images of NCHW.
+  int64_t batch = 0;
 
   static const std::vector<PlanField<PackedGemmPlan>>& Fields() {
     using P = PackedGemmPlan;
@@ -66,10 +70,11 @@ struct PackedGemmPlan : PlanCost {
         {"tile_m", &P::tile_m},   {"tile_n", &P::tile_n},   {"vector", &P::vector},
         {"block_m", &P::block_m}, {"block_n", &P::block_n}, {"block_k", &P::block_k},
         {"pack_a", &P::pack_a},   {"pack_b", &P::pack_b},   {"k_streams", &P::k_streams},
-        {"n_outer", &P::n_outer}};
+        {"n_outer", &P::n_outer}, {"batch", &P::batch}};
     return fields;
   }
   RegisterTile tile() const { return {tile_m, tile_n / vector, vector}; }
+  Columns columns() const { return batch ? Columns::kLastOfC : Columns::kOne; }
   void SetTile(const RegisterTile& tile) {
     tile_m = tile.m;
     tile_n = tile.n();
@@ -91,6 +96,7 @@ struct Problem {
   Layout b_layout = Layout::kAsIndexed;
   bool constant_a = false, constant_b = false;  // prepacking costs nothing
   int64_t lanes = 0;
+  bool scattered = false;  // vectors along N are not contiguous in B and the result
 
   int64_t b_bytes() const { return gemm.n * gemm.k * gemm.b.bytes(); }
 };
@@ -123,7 +129,10 @@ void SetCost(const Problem& problem, const TargetInfo& target, P* plan) {
   // In place, rows of B are apart, which costs about as much as packing.
   if (plan->pack_b != kPrepacked && plan->block_k == 0)
     packing = kPackCycles * batch * divide(b_bytes, gemm.b.bytes() * plan->vector);
-  plan->cycles = std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing;
+  double scattering =
+      problem.scattered ? kScatterCycles * static_cast<double>(gemm.n * (gemm.m + gemm.k)) : 0;
+  plan->cycles =
+      std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing + scattering;
   plan->limit = std::max(divide(gemm.flops() / 2, plan->vector * target.fma_per_cycle), memory);
 }
 
@@ -392,7 +401,7 @@ bool IsPlain(const Gemm& gemm) {
 
 // Operands are converted once: A before, B while it is packed.
 Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
-                   const TargetInfo& target) {
+                   const TargetInfo& target, Columns columns) {
   DataType dtype = gemm.c->dtype;
   for (const GemmOperand& operand : {gemm.a, gemm.b}) {
     if (operand.dtype == dtype) continue;
@@ -402,7 +411,7 @@ Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
     schedule->SetDtype(copy, dtype);
     if (operand.is_a) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
   }
-  return RequireGemm(*schedule, block.name, Sizes::kDynamicM);
+  return RequireGemm(*schedule, block.name, Sizes::kDynamicM, columns);
 }
 
 // Refuses what is not worth a tile of vectors.
@@ -424,12 +433,12 @@ void CheckTakesVectors(const Gemm& gemm, const TargetInfo& target) {
 
 // What the plans need to know, once operands have the type of the accumulators.
 Problem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                    Layout b_layout) {
-  Problem problem{RequireGemm(*schedule, block, Sizes::kDynamicM), b_layout};
+                    Layout b_layout, Columns columns = Columns::kOne) {
+  Problem problem{RequireGemm(*schedule, block, Sizes::kDynamicM, columns), b_layout};
   Gemm& gemm = problem.gemm;
   CheckTakesVectors(gemm, target);
   if (!IsPlain(gemm)) {
-    gemm = WidenOperands(schedule, block, gemm, target);
+    gemm = WidenOperands(schedule, block, gemm, target, columns);
     if (!IsPlain(gemm)) Refuse("an operand could not be converted to the type of the result");
     problem.b_layout = Layout::kGathered;
   }
@@ -447,12 +456,13 @@ std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const Tar
 void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
                  const P& plan) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamicM);
+  Columns columns = plan.columns();
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamicM, columns);
   bool whole = (gemm.dynamic_m || gemm.m % plan.tile_m == 0) && gemm.n % plan.tile_n == 0;
   if (!whole) {
     std::string a = gemm.a.name;
     gemm = PadGemm(schedule, block, {.m = gemm.dynamic_m ? 1 : plan.tile_m, .n = plan.tile_n},
-                   Sizes::kDynamicM);
+                   Sizes::kDynamicM, columns);
     // The padding of A is no copy, unless all of it is copied.
     if (gemm.a.name != a && !plan.pack_a) schedule->ComputeInline(gemm.a.name);
   }
@@ -478,19 +488,93 @@ Names ImplicitOperands(const std::string& block) {
   return {block + "_a", block + "_b", block + "_c"};
 }
 
-// Several M, N or K axes, and convolutions: im2col, which is fused into the packing.
-std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                             const Wanted<P>& want) {
-  Names made = schedule->Im2col(block.name, ImplicitOperands(block.name));
+// N axes that do not lie side by side with the others in B, as the images of NCHW do not: with
+// those as batch axes N is contiguous. None where the others are not contiguous either.
+struct ColumnsApart {
+  Names axes;
+  int64_t contiguous = 1;  // extent of the others
+};
+ColumnsApart FindColumnsApart(const BlockInfo& block) {
+  const BlockAccess& result = block.accesses[0];
+  std::vector<const BlockAccess*> operands;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.buffer.same(result.buffer)) operands.push_back(&access);
+  if (operands.size() != 2) return {};
+  const BlockAccess *a = operands[0], *b = operands[1];
+  const Expr& last = result.indices.back();
+  auto uses = [](const BlockAccess& access, const Var& var) {
+    return std::any_of(access.indices.begin(), access.indices.end(),
+                       [&](const Expr& index) { return ir::UsesVar(index, var.node()); });
+  };
+  auto n = std::find_if(block.axes.begin(), block.axes.end(),
+                        [&](const BlockAxis& axis) { return axis.var.get() == last.get(); });
+  if (n == block.axes.end()) return {};
+  if (uses(*a, n->var)) std::swap(a, b);
+  arith::Analyzer analyzer;
+  for (const BlockAxis& axis : block.axes)
+    analyzer.BindRange(axis.var, ir::MakeConst(axis.var.dtype(), 0), axis.extent);
+  Expr place = analyzer.Simplify(FlatIndex(b->buffer, b->indices));
+  struct Column {
+    const BlockAxis* axis;
+    int64_t stride, extent;
+  };
+  std::vector<Column> columns;
+  for (const BlockAxis& axis : block.axes) {
+    if (axis.kind != IterKind::kSpatial || !uses(*b, axis.var) || uses(*a, axis.var)) continue;
+    auto linear = arith::AsLinear(place, axis.var.node());
+    std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
+    if (!linear || !extent) return {};
+    columns.push_back({&axis, linear->coefficient, *extent});
+  }
+  std::sort(columns.begin(), columns.end(),
+            [](const Column& x, const Column& y) { return x.stride < y.stride; });
+  ColumnsApart apart;
+  for (const Column& column : columns) {
+    if (apart.axes.empty() && column.stride == apart.contiguous)
+      apart.contiguous *= column.extent;
+    else
+      apart.axes.push_back(column.axis->var.name());
+  }
+  return apart.axes.size() < columns.size() ? apart : ColumnsApart{};
+}
+
+// Several M, N or K axes, and convolutions: im2col, whose copy to the result takes an epilogue.
+Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                     int64_t batch) {
+  ColumnsApart apart = FindColumnsApart(block);
+  Names made =
+      schedule->Im2col(block.name, batch ? apart.axes : Names{}, ImplicitOperands(block.name));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   Layout layout = IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
-  return EnumeratePlans(MakeProblem(schedule, gemm, target, layout), target, want);
+  Problem problem =
+      MakeProblem(schedule, gemm, target, layout, batch ? Columns::kLastOfC : Columns::kOne);
+  problem.scattered = !batch && !apart.axes.empty() && apart.contiguous % problem.lanes != 0;
+  return problem;
+}
+
+std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                             const Wanted<P>& want) {
+  std::vector<P> plans;
+  auto add = [&](Schedule* attempt, int64_t batch) {
+    Problem problem = MakeImplicit(attempt, block, target, batch);
+    for (P plan : EnumeratePlans(problem, target, want)) {
+      plan.batch = batch;
+      plans.push_back(plan);
+    }
+  };
+  Schedule fused = *schedule, apart = *schedule;
+  add(&fused, 0);
+  if (!FindColumnsApart(block).axes.empty())
+    Try(&apart, [&](Schedule* attempt) { add(attempt, 1); });
+  return plans;
 }
 
 void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                    const P& plan) {
+  MakeImplicit(schedule, block, target, plan.batch);
   ApplyPacked(schedule, block, target, plan);
+  // im2col is fused into the packing, or into the loads.
   Names made = ImplicitOperands(block.name);
   for (const std::string& operand : {made[0], made[1]})
     Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(operand); });

@@ -110,11 +110,11 @@ std::string LoopAtSameDim(const BlockInfo& copy, const std::string& loop, const 
 bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target) {
   std::optional<Turn> turn = TurnOf(DescribeBlock(FindBlockNamed(*schedule, block)));
   return turn && HasTiles(*turn, target) && Try(schedule, [&](Schedule* attempt) {
-    int64_t work = WorkOf(*attempt, block);
-    std::string tile = SplitTiles(attempt, block, *turn, TileFor(*turn, target));
-    ParallelizeOuter(attempt, block, work, target);
-    attempt->Tensorize(LoopOf(block, tile), IntrinsicOf(TileFor(*turn, target)));
-  });
+           int64_t work = WorkOf(*attempt, block);
+           std::string tile = SplitTiles(attempt, block, *turn, TileFor(*turn, target));
+           ParallelizeOuter(attempt, block, work, target);
+           attempt->Tensorize(LoopOf(block, tile), IntrinsicOf(TileFor(*turn, target)));
+         });
 }
 
 bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const std::string& block,
@@ -128,12 +128,13 @@ bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const st
   int64_t tile = TileFor(*turn, target);
   if (rows.empty() || columns.empty() || turn->read_size % tile != 0) return false;
   int64_t chunk = turn->written_size;
-  while (chunk > tile && (tile * chunk * 4 > target.l1_bytes / 2 || turn->written_size % chunk != 0))
+  while (chunk > tile &&
+         (tile * chunk * 4 > target.l1_bytes / 2 || turn->written_size % chunk != 0))
     --chunk;
   return Try(schedule, [&](Schedule* attempt) {
     int64_t work = WorkOf(*attempt, epilogue);
-    Schedule::Names order, split = {FreshLoopName(*attempt, rows + "_o"),
-                                    FreshLoopName(*attempt, rows + "_i")};
+    Schedule::Names order,
+        split = {FreshLoopName(*attempt, rows + "_o"), FreshLoopName(*attempt, rows + "_i")};
     attempt->Split(LoopOf(epilogue, rows), {tile}, split);
     Nest nest = NestOf(attempt->tree(), FindBlockNamed(*attempt, epilogue));
     for (const ForNode* loop : nest.loops)

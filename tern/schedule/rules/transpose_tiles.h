@@ -14,8 +14,8 @@ namespace tern::schedule {
 // another. Whether that could be done.
 bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
-// The same of a copy whose result another block, a fused epilogue, alone reads elementwise: some rows
-// are transposed, in L1, before it takes them.
+// The same of a copy whose result another block, a fused epilogue, alone reads elementwise: some
+// rows are transposed, in L1, before it takes them.
 bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const std::string& block,
                        const TargetInfo& target);
 
