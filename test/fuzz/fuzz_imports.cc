@@ -33,10 +33,14 @@ void Count(int64_t bytes) {
 }  // namespace
 
 // Those of all libraries of the process.
-void* operator new(size_t bytes) {
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   void* memory = std::malloc(bytes);
+  if (memory) Count(static_cast<int64_t>(malloc_usable_size(memory)));
+  return memory;
+}
+void* operator new(size_t bytes) {
+  void* memory = operator new(bytes, std::nothrow);
   if (!memory) throw std::bad_alloc();
-  Count(static_cast<int64_t>(malloc_usable_size(memory)));
   return memory;
 }
 void operator delete(void* memory) noexcept {
