@@ -55,12 +55,12 @@ Values Cast(NodeContext& n) {
 }
 
 Values CastLike(NodeContext& n) {
-  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(n.input(1)->type.dtype.str())}});
+  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(n.InputType(1).dtype.str())}});
 }
 
 Values Clip(NodeContext& n) {
   if (n.opset() >= 11) return n.Emit("clip", n.inputs());
-  DataType dtype = n.input(0)->type.dtype;
+  DataType dtype = n.InputType(0).dtype;
   constexpr double kMost = std::numeric_limits<float>::max();
   Value low, high;
   if (n.Has("min")) low = n.builder().Scalar(dtype, n.Float("min", -kMost), "low");
@@ -76,7 +76,7 @@ Values Dropout(NodeContext& n) {
 // Before opset 13 the tensor is a matrix: the axes before `axis`, and the others.
 Values SoftmaxLike(NodeContext& n, const char* op) {
   Value x = n.input(0);
-  auto rank = static_cast<int64_t>(x->type.rank());
+  auto rank = static_cast<int64_t>(n.InputType(0).rank());
   int64_t axis = n.Int("axis", n.opset() >= 13 ? -1 : 1);
   if (axis < 0) axis += rank;
   if (n.opset() >= 13 || axis == rank - 1) return n.Emit(op, {x}, {{"axis", ffi::Any(axis)}});
@@ -151,7 +151,7 @@ Values Pad(NodeContext& n) {
   if (n.opset() >= 11) return n.Emit("pad", n.inputs(), attrs);
   auto pads = n.Ints("pads");
   TERN_CHECK(pads) << "attribute pads is missing";
-  Value value = n.builder().Scalar(n.input(0)->type.dtype, n.Float("value", 0), "value");
+  Value value = n.builder().Scalar(n.InputType(0).dtype, n.Float("value", 0), "value");
   return n.Emit("pad", {n.input(0), n.builder().Ints(*pads, "pads"), value}, attrs);
 }
 
@@ -184,7 +184,7 @@ Values Resize(NodeContext& n) {
 // A factor, and a summand for each channel.
 Values ImageScaler(NodeContext& n) {
   Value x = n.input(0);
-  Value factor = n.builder().Scalar(x->type.dtype, n.Float("scale", 1), "scale");
+  Value factor = n.builder().Scalar(n.InputType(0).dtype, n.Float("scale", 1), "scale");
   Value scaled = n.Part("mul", {x, factor});
   const Attribute* bias = n.node().Find("bias");
   if (!bias) return n.Emit("identity", {scaled});
@@ -314,6 +314,11 @@ bool IsIgnored(std::string_view attribute) {
 
 }  // namespace
 
+const graph::TensorType& NodeContext::InputType(size_t i) const {
+  TERN_CHECK(input(i)) << "input " << i << " is missing";
+  return inputs_[i]->type;
+}
+
 int64_t NodeContext::Int(std::string_view name, int64_t otherwise) const {
   const Attribute* attribute = node_.Find(name);
   return attribute ? attribute->i : otherwise;
@@ -411,6 +416,12 @@ ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) 
   if (!domain.empty() && domain != "ai.onnx") return {};
   auto it = Table().find(op_type);
   return it == Table().end() ? ConverterEntry() : it->second;
+}
+
+std::vector<std::string_view> SupportedOperators() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, entry] : Table()) names.push_back(name);
+  return names;
 }
 
 }  // namespace tern::frontend::onnx

@@ -37,6 +37,8 @@ class NodeContext {
   // Null where it is absent.
   graph::Value input(size_t i) const { return i < inputs_.size() ? inputs_[i] : graph::Value(); }
   const std::vector<graph::Value>& inputs() const { return inputs_; }
+  // Of an input that has to be there; throws where it is absent.
+  const graph::TensorType& InputType(size_t i) const;
   // Whether somebody reads the output.
   bool wants_output(size_t i) const {
     return i < node_.outputs.size() && reads_.contains(node_.outputs[i]);
@@ -84,6 +86,8 @@ struct ConverterEntry {
   explicit operator bool() const { return same || convert; }
 };
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type);
+// The operators of ONNX's own domain that there are converters for.
+std::vector<std::string_view> SupportedOperators();
 
 }  // namespace tern::frontend::onnx
 
