@@ -107,8 +107,8 @@ void CheckFinished(const BlockNode* block, const Path& way, const ForNode* loop)
   }
 }
 
-// Reduction loops of a block run once, where it is not sure that they run: without a step there is
-// the init.
+// Loops of a block that are those of a reduction alone run once, where it is not sure that they
+// run: without a step there is the init.
 class RunOnce : public StmtMutator {
  public:
   RunOnce(const BlockNode* block, std::vector<const ForNode*> inside)
@@ -118,7 +118,8 @@ class RunOnce : public StmtMutator {
   using StmtMutator::MutateNode;
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     Expr zero = ir::IntImmNode::Make(node->var.dtype(), 0);
-    if (!UseOf(block_, node->var.node()).reduce || UsesAnyOf(node->extent, inside_) ||
+    AxisUse use = UseOf(block_, node->var.node());
+    if (!use.reduce || use.spatial || UsesAnyOf(node->extent, inside_) ||
         arith::Analyzer().CanProve(zero < node->extent))
       return MutateChildren(node, self);
     return node->With(node->min, ir::IntImmNode::Make(node->var.dtype(), 1), Mutate(node->body));
@@ -182,6 +183,9 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
       if (axis->kind != IterKind::kSpatial)
         Refuse("block " + block->name + " reduces " + buffer->name +
                ", of which an iteration makes a part");
+      if (!analyzer.CanProve(arith::AsInt64(buffer->shape[d]) >= arith::AsInt64(axis->extent)))
+        Refuse("axis " + axis->var.name() + " of block " + block->name + " goes beyond " +
+               buffer->name + ", of which an iteration makes a part");
       auto [it, fresh] = boxes->emplace(axis->var.node(), made[d]);
       if (!fresh && !(analyzer.CanProve(it->second.min == made[d].min) &&
                       analyzer.CanProve(it->second.extent == made[d].extent)))

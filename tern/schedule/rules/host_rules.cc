@@ -34,7 +34,8 @@ int64_t RequireLanes(const BlockInfo& block, size_t axis, const TargetInfo& targ
 //
 //   for outer spatial loops, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } }
 //
-// j is the axis that is contiguous in all accesses. Declines where there is none.
+// j is the axis that is contiguous in all accesses. The last vector of a dynamic extent is masked.
+// Declines where no axis is contiguous.
 void VectorizeElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   size_t axis = RequireVectorAxis(block, loops);
@@ -42,7 +43,7 @@ void VectorizeElements(Schedule* schedule, const BlockInfo& block, const TargetI
   int64_t lanes = RequireLanes(block, axis, target, 2);
   int64_t work = WorkOf(*schedule, block.name);
   MakeInnermost(schedule, block.name, loop, &loops.spatial);
-  Lanes split = SplitLanes(schedule, block.name, loop, lanes);
+  Lanes split = SplitLanes(schedule, block.name, loop, lanes, VectorTail(block.axes[axis].extent));
   schedule->Vectorize(LoopOf(block.name, split.inner));
   ParallelizeOuter(schedule, block.name, work, target);
 }
@@ -214,7 +215,7 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInf
   for (const VectorReduction& reduction : reductions)
     if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
   Try(schedule, [&](Schedule* attempt) {
-    Lanes split = SplitLanes(attempt, name, loop, lanes);
+    Lanes split = SplitLanes(attempt, name, loop, lanes, VectorTail(block.axes[*axis].extent));
     attempt->Vectorize(LoopOf(name, split.inner));
   });
 }

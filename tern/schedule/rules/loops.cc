@@ -203,14 +203,18 @@ bool Divides(int64_t factor, const Expr& extent) {
 }
 
 Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
-                 int64_t lanes) {
+                 int64_t lanes, TailStrategy tail) {
   const BlockNode* node = FindBlockNamed(*schedule, block);
   for (const ForNode* around : NestOf(schedule->tree(), node).loops)
     if (around->var.name() == loop && ir::IsConst(around->extent, lanes)) return {"", loop};
   std::string outer = FreshLoopName(*schedule, loop + "_o"),
               inner = FreshLoopName(*schedule, loop + "_i");
-  schedule->Split(LoopOf(block, loop), {lanes}, {outer, inner});
+  schedule->Split(LoopOf(block, loop), {lanes}, {outer, inner}, tail);
   return {outer, inner};
+}
+
+TailStrategy VectorTail(const Expr& extent) {
+  return ir::AsConstInt(extent) ? TailStrategy::kLoop : TailStrategy::kMask;
 }
 
 Schedule::Names CutLoop(Schedule* schedule, const std::string& block, std::string loop,

@@ -67,7 +67,10 @@ struct Lanes {
   std::string outer, inner;
 };
 Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
-                 int64_t lanes);
+                 int64_t lanes, TailStrategy tail = TailStrategy::kLoop);
+// For vectors along an axis: of a dynamic extent a masked vector is faster than a scalar loop. That
+// of a static one is code that LLVM vectorizes.
+TailStrategy VectorTail(const tir::Expr& extent);
 
 // A loop around a block becomes several of no more iterations than `size`. Their blocks.
 Schedule::Names CutLoop(Schedule* schedule, const std::string& block, std::string loop,
