@@ -18,7 +18,6 @@ using ir::Var;
 using tir::BlockIter;
 using tir::Buffer;
 using tir::BufferNode;
-using tir::Stmt;
 using tir::VarNode;
 
 bool Divides(const Expr& expr) {
