@@ -16,8 +16,8 @@
 namespace tern::tir {
 namespace {
 
-// Indices that are joined, in every order.
-constexpr size_t kMostJoined = 3;
+// So many indices are joined in every order, more of them in their own.
+constexpr size_t kMostPermuted = 3;
 
 struct Access {
   const BufferNode* buffer;
@@ -58,12 +58,12 @@ class BodyScan : public StmtVisitor {
     std::vector<size_t> dims;
     for (size_t d = 0; d < first.indices.size(); ++d)
       if (ir::UsesVar(ranges_.Simplify(first.indices[d]), loop_->var.node())) dims.push_back(d);
-    if (dims.size() < 2 || dims.size() > kMostJoined) return false;
+    if (dims.size() < 2) return false;
     do {
       std::vector<Access> joined;
       for (const Access& access : accesses) joined.push_back(Join(access, dims));
       if (ApartInOneDimension(joined)) return true;
-    } while (std::next_permutation(dims.begin(), dims.end()));
+    } while (dims.size() <= kMostPermuted && std::next_permutation(dims.begin(), dims.end()));
     return false;
   }
 
