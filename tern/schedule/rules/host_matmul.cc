@@ -540,15 +540,15 @@ ColumnsApart FindColumnsApart(const BlockInfo& block) {
 
 // Several M, N or K axes, and convolutions: im2col, whose copy to the result takes an epilogue.
 Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                     int64_t batch) {
+                     Columns columns) {
+  bool batch = columns == Columns::kLastOfC;
   ColumnsApart apart = FindColumnsApart(block);
   Names made =
       schedule->Im2col(block.name, batch ? apart.axes : Names{}, ImplicitOperands(block.name));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   Layout layout = IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
-  Problem problem =
-      MakeProblem(schedule, gemm, target, layout, batch ? Columns::kLastOfC : Columns::kOne);
+  Problem problem = MakeProblem(schedule, gemm, target, layout, columns);
   problem.scattered = !batch && !apart.axes.empty() && apart.contiguous % problem.lanes != 0;
   return problem;
 }
@@ -556,23 +556,23 @@ Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInf
 std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                              const Wanted<P>& want) {
   std::vector<P> plans;
-  auto add = [&](Schedule* attempt, int64_t batch) {
-    Problem problem = MakeImplicit(attempt, block, target, batch);
+  auto add = [&](Schedule* attempt, Columns columns) {
+    Problem problem = MakeImplicit(attempt, block, target, columns);
     for (P plan : EnumeratePlans(problem, target, want)) {
-      plan.batch = batch;
+      plan.batch = columns == Columns::kLastOfC;
       plans.push_back(plan);
     }
   };
   Schedule fused = *schedule, apart = *schedule;
-  add(&fused, 0);
+  add(&fused, Columns::kOne);
   if (!FindColumnsApart(block).axes.empty())
-    Try(&apart, [&](Schedule* attempt) { add(attempt, 1); });
+    Try(&apart, [&](Schedule* attempt) { add(attempt, Columns::kLastOfC); });
   return plans;
 }
 
 void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                    const P& plan) {
-  MakeImplicit(schedule, block, target, plan.batch);
+  MakeImplicit(schedule, block, target, plan.columns());
   ApplyPacked(schedule, block, target, plan);
   // im2col is fused into the packing, or into the loads.
   Names made = ImplicitOperands(block.name);
