@@ -37,7 +37,7 @@ struct ModularSet {
 };
 
 // Whether a + b, a - b or a * b is within the type for all such operands.
-bool FitsType(ir::NodeKind kind, ConstBounds a, ConstBounds b, DataType dtype);
+bool FitsType(ir::ExprKind kind, ConstBounds a, ConstBounds b, DataType dtype);
 
 // Knows facts about variables in scope.
 class Analyzer {

@@ -44,25 +44,25 @@ ConstBounds OfType(DataType dtype) {
 }
 
 // The bounds of an operator's value, from those of its operands.
-ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
+ConstBounds Combine(ExprKind kind, ConstBounds a, ConstBounds b) {
   // Nothing runs where conditions exclude each other.
   if (a.lo > a.hi || b.lo > b.hi) return {};
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return {AddEnd(a.lo, b.lo, kNegInf), AddEnd(a.hi, b.hi, kPosInf)};
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return {AddEnd(a.lo, NegateEnd(b.hi), kNegInf), AddEnd(a.hi, NegateEnd(b.lo), kPosInf)};
-    case NodeKind::kMul: {
+    case ExprKind::kMul: {
       auto [lo, hi] = std::minmax(
           {MulEnd(a.lo, b.lo), MulEnd(a.lo, b.hi), MulEnd(a.hi, b.lo), MulEnd(a.hi, b.hi)});
       return {lo, hi};
     }
-    case NodeKind::kFloorDiv:
+    case ExprKind::kFloorDiv:
       // The quotient is nearest to 0 (or to -1) by the largest divisor.
       if (b.lo > 0)
         return {DivideEnd(a.lo, a.lo >= 0 ? b.hi : b.lo), DivideEnd(a.hi, a.hi >= 0 ? b.lo : b.hi)};
       return {};
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorMod:
       if (b.lo > 0) {
         int64_t hi = IsInf(b.hi) ? kPosInf : b.hi - 1;
         // Within one multiple of the divisor the remainder runs with its dividend.
@@ -73,39 +73,39 @@ ConstBounds Combine(NodeKind kind, ConstBounds a, ConstBounds b) {
       }
       return {};
     // On numbers that are not negative, truncating is flooring.
-    case NodeKind::kTruncDiv:
-    case NodeKind::kTruncMod:
-      if (kind == NodeKind::kTruncMod && b.lo > 0 && a.lo < 0 && !IsInf(b.hi))
+    case ExprKind::kTruncDiv:
+    case ExprKind::kTruncMod:
+      if (kind == ExprKind::kTruncMod && b.lo > 0 && a.lo < 0 && !IsInf(b.hi))
         return {std::max(a.lo, 1 - b.hi), std::max<int64_t>(0, std::min(a.hi, b.hi - 1))};
       if (a.lo < 0 || b.lo <= 0) return {};
-      return Combine(kind == NodeKind::kTruncDiv ? NodeKind::kFloorDiv : NodeKind::kFloorMod, a, b);
-    case NodeKind::kMin:
+      return Combine(kind == ExprKind::kTruncDiv ? ExprKind::kFloorDiv : ExprKind::kFloorMod, a, b);
+    case ExprKind::kMin:
       return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       if (a.hi < b.lo) return {1, 1};
       if (a.lo >= b.hi && !IsInf(a.lo)) return {0, 0};
       return {0, 1};
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       if (a.hi <= b.lo && !IsInf(a.hi)) return {1, 1};
       if (a.lo > b.hi) return {0, 0};
       return {0, 1};
-    case NodeKind::kGT:
-      return Combine(NodeKind::kLT, b, a);
-    case NodeKind::kGE:
-      return Combine(NodeKind::kLE, b, a);
-    case NodeKind::kEQ:
+    case ExprKind::kGT:
+      return Combine(ExprKind::kLT, b, a);
+    case ExprKind::kGE:
+      return Combine(ExprKind::kLE, b, a);
+    case ExprKind::kEQ:
       if (a.hi < b.lo || b.hi < a.lo) return {0, 0};
       if (a.is_single() && a == b) return {1, 1};
       return {0, 1};
-    case NodeKind::kNE: {
-      ConstBounds equal = Combine(NodeKind::kEQ, a, b);
+    case ExprKind::kNE: {
+      ConstBounds equal = Combine(ExprKind::kEQ, a, b);
       return {1 - equal.hi, 1 - equal.lo};
     }
-    case NodeKind::kAnd:
+    case ExprKind::kAnd:
       return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-    case NodeKind::kOr:
+    case ExprKind::kOr:
       return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
     default:
       return {};
@@ -118,7 +118,7 @@ ConstBounds Intersect(ConstBounds a, ConstBounds b) {
 
 }  // namespace
 
-bool FitsType(NodeKind kind, ConstBounds a, ConstBounds b, DataType dtype) {
+bool FitsType(ExprKind kind, ConstBounds a, ConstBounds b, DataType dtype) {
   ConstBounds type = OfType(dtype);
   for (int64_t x : {a.lo, a.hi})
     for (int64_t y : {b.lo, b.hi}) {
@@ -191,8 +191,8 @@ ConstBounds Analyzer::Bounds(const LinearSum& sum, BoundsCache* cache) const {
   ConstBounds total{sum.constant, sum.constant};
   for (const LinearSum::Term& term : sum.terms) {
     ConstBounds value = cache ? Bounds(term.expr, cache) : Bounds(term.expr);
-    value = Combine(NodeKind::kMul, value, {term.coefficient, term.coefficient});
-    total = Combine(NodeKind::kAdd, total, value);
+    value = Combine(ExprKind::kMul, value, {term.coefficient, term.coefficient});
+    total = Combine(ExprKind::kAdd, total, value);
   }
   return total;
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace tern::ir;  // the node classes
 using Term = LinearSum::Term;
 
-std::optional<int64_t> Times(int64_t a, int64_t b) { return FoldInt(NodeKind::kMul, a, b); }
+std::optional<int64_t> Times(int64_t a, int64_t b) { return FoldInt(ExprKind::kMul, a, b); }
 
 // The sum without the terms, and `factor` times `value` in their place; nullopt on overflow.
 std::optional<LinearSum> Replace(const LinearSum& sum, size_t first, size_t second,

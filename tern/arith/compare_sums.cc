@@ -11,8 +11,8 @@ namespace {
 using namespace tern::ir;  // the node classes
 using Term = LinearSum::Term;
 
-bool IsReversed(NodeKind kind) { return kind == NodeKind::kGT || kind == NodeKind::kGE; }
-bool IsEquality(NodeKind kind) { return kind == NodeKind::kEQ || kind == NodeKind::kNE; }
+bool IsReversed(ExprKind kind) { return kind == ExprKind::kGT || kind == ExprKind::kGE; }
+bool IsEquality(ExprKind kind) { return kind == ExprKind::kEQ || kind == ExprKind::kNE; }
 
 std::optional<LinearSum> Difference(const Expr& a, const Expr& b,
                                     std::optional<LinearSum> (*of)(const Expr&)) {
@@ -34,11 +34,11 @@ bool IsNeverZero(const LinearSum& sum, const Analyzer& analyzer) {
   auto base = std::optional<int64_t>(sum.constant);
   for (const Term& term : sum.terms) {
     ModularSet set = analyzer.Modular(term.expr);
-    auto step = FoldInt(NodeKind::kMul, set.coefficient, term.coefficient),
-         offset = FoldInt(NodeKind::kMul, set.base, term.coefficient);
+    auto step = FoldInt(ExprKind::kMul, set.coefficient, term.coefficient),
+         offset = FoldInt(ExprKind::kMul, set.base, term.coefficient);
     if (!base || !step || !offset || *step == ConstBounds::kNegInf) return false;
     unit = CommonDivisor(unit, *step);
-    base = FoldInt(NodeKind::kAdd, *base, *offset);
+    base = FoldInt(ExprKind::kAdd, *base, *offset);
   }
   return base && unit != 0 && *base % unit != 0;
 }
@@ -85,17 +85,17 @@ LinearSum Side(const LinearSum& sum, bool positive) {
   return side;
 }
 
-Expr Compare(NodeKind kind, const Expr& a, const Expr& b) {
+Expr Compare(ExprKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return EQNode::Make(a, b);
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return NENode::Make(a, b);
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return LTNode::Make(a, b);
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return LENode::Make(a, b);
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return GTNode::Make(a, b);
     default:
       return GENode::Make(a, b);
@@ -104,7 +104,7 @@ Expr Compare(NodeKind kind, const Expr& a, const Expr& b) {
 
 }  // namespace
 
-std::optional<bool> DecideComparison(NodeKind kind, const Expr& a, const Expr& b,
+std::optional<bool> DecideComparison(ExprKind kind, const Expr& a, const Expr& b,
                                      const Analyzer& analyzer, Analyzer::BoundsCache* cache) {
   auto sum = Difference(a, b, LinearSum::Expanded);
   if (!sum) return {};
@@ -117,25 +117,25 @@ std::optional<bool> DecideComparison(NodeKind kind, const Expr& a, const Expr& b
   };
   auto decide = [](bool yes, auto&& no) { return yes || no() ? std::optional(yes) : std::nullopt; };
   switch (kind) {
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return decide(at_most(-1), [&] { return at_least(0); });
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return decide(at_most(0), [&] { return at_least(1); });
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return decide(at_least(1), [&] { return at_most(0); });
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return decide(at_least(0), [&] { return at_most(-1); });
     default:
       break;
   }
-  bool equal = kind == NodeKind::kEQ;
+  bool equal = kind == ExprKind::kEQ;
   if (bounds.lo == 0 && bounds.hi == 0) return equal;
   if (IsNeverZero(*sum, analyzer) || at_most(-1) || at_least(1)) return !equal;
   if (at_most(0) && at_least(0)) return equal;
   return {};
 }
 
-Expr ReduceComparison(NodeKind kind, const Expr& a, const Expr& b, const Analyzer& analyzer,
+Expr ReduceComparison(ExprKind kind, const Expr& a, const Expr& b, const Analyzer& analyzer,
                       Analyzer::BoundsCache* cache) {
   auto sum = Difference(a, b, LinearSum::OfSameType);
   if (!sum || sum->terms.empty()) return {};
@@ -146,7 +146,7 @@ Expr ReduceComparison(NodeKind kind, const Expr& a, const Expr& b, const Analyze
     sum = std::move(opposite);
   }
   // sum < 0, where it is not about equality
-  bool strict = kind == NodeKind::kLT || kind == NodeKind::kGT;
+  bool strict = kind == ExprKind::kLT || kind == ExprKind::kGT;
   if (IsEquality(kind)) {
     int64_t unit = 0;
     for (const Term& term : sum->terms) unit = CommonDivisor(unit, term.coefficient);

@@ -69,7 +69,7 @@ class ConstantDivision {
       changed = true;
     }
     if (auto quotient = OneQuotient(analyzer_.Bounds(rest, cache_), divisor_)) {
-      auto offset = FoldInt(NodeKind::kMul, *quotient, -divisor_);
+      auto offset = FoldInt(ExprKind::kMul, *quotient, -divisor_);
       return offset && rest.AddConstant(*offset) ? rest.ToExpr() : Expr();
     }
     auto grouped = Group(rest, divisor_);
@@ -142,7 +142,7 @@ class ConstantDivision {
                               : grouped.rest.AddTerm(term.expr, term.coefficient));
       grouped.rest.constant = sum.constant;
       auto quotient = OneQuotient(analyzer_.Bounds(grouped.rest, cache_), unit);
-      auto offset = quotient ? FoldInt(NodeKind::kMul, *quotient, -unit) : std::nullopt;
+      auto offset = quotient ? FoldInt(ExprKind::kMul, *quotient, -unit) : std::nullopt;
       if (added && offset && grouped.multiple.AddConstant(*quotient) &&
           grouped.rest.AddConstant(*offset))
         return grouped;
@@ -172,7 +172,7 @@ std::optional<SymbolicParts> TakeMultiples(const Expr& a, const Expr& b) {
   for (const Term& term : sum->terms) {
     auto product = Product::Of(term.expr);
     auto coefficient =
-        product ? FoldInt(NodeKind::kMul, product->coefficient, term.coefficient) : std::nullopt;
+        product ? FoldInt(ExprKind::kMul, product->coefficient, term.coefficient) : std::nullopt;
     if (coefficient) product->coefficient = *coefficient;
     auto quotient = coefficient ? product->Without(*divisor) : std::nullopt;
     bool added;

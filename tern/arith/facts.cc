@@ -54,7 +54,7 @@ void Analyzer::Bind(const Var& var, ConstBounds bounds) {
 void Analyzer::BindRange(const Var& var, const Expr& min, const Expr& extent) {
   ConstBounds first = Bounds(min), count = Bounds(extent);
   bool bounded = first.hi != kPosInf && count.hi != kPosInf && count.hi != kNegInf;
-  auto last = bounded ? FoldInt(NodeKind::kAdd, first.hi, count.hi - 1) : std::nullopt;
+  auto last = bounded ? FoldInt(ExprKind::kAdd, first.hi, count.hi - 1) : std::nullopt;
   Bind(var, {first.lo, last.value_or(kPosInf)});
   bool constant = AsConstInt(min) && AsConstInt(extent);
   bool index = IsIndexType(min.dtype()) && IsIndexType(extent.dtype());
@@ -128,7 +128,7 @@ void Analyzer::AssumeComparison(const Expr& condition, bool holds) {
   }
   DispatchExpr(condition.get(), [&](auto* node) {
     using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
-    if constexpr (T::kKind >= NodeKind::kEQ && T::kKind <= NodeKind::kGE) {
+    if constexpr (T::kKind >= ExprKind::kEQ && T::kKind <= ExprKind::kGE) {
       if (!IsIndexType(node->a.dtype())) return;
       auto a = LinearSum::Expanded(node->a), b = LinearSum::Expanded(node->b);
       auto assume = [&](std::optional<LinearSum> small, const std::optional<LinearSum>& large,
@@ -136,11 +136,11 @@ void Analyzer::AssumeComparison(const Expr& condition, bool holds) {
         if (small && large && small->Add(*large, -1) && small->AddConstant(plus))
           AssumeNotPositive(std::move(*small));
       };
-      if (T::kKind == NodeKind::kLT) holds ? assume(a, b, 1) : assume(b, a, 0);
-      if (T::kKind == NodeKind::kLE) holds ? assume(a, b, 0) : assume(b, a, 1);
-      if (T::kKind == NodeKind::kGT) holds ? assume(b, a, 1) : assume(a, b, 0);
-      if (T::kKind == NodeKind::kGE) holds ? assume(b, a, 0) : assume(a, b, 1);
-      if (T::kKind == (holds ? NodeKind::kEQ : NodeKind::kNE)) {
+      if (T::kKind == ExprKind::kLT) holds ? assume(a, b, 1) : assume(b, a, 0);
+      if (T::kKind == ExprKind::kLE) holds ? assume(a, b, 0) : assume(b, a, 1);
+      if (T::kKind == ExprKind::kGT) holds ? assume(b, a, 1) : assume(a, b, 0);
+      if (T::kKind == ExprKind::kGE) holds ? assume(b, a, 0) : assume(a, b, 1);
+      if (T::kKind == (holds ? ExprKind::kEQ : ExprKind::kNE)) {
         assume(a, b, 0);
         assume(b, a, 0);
       }

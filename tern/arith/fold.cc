@@ -7,46 +7,46 @@
 
 namespace tern::arith {
 
-std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b) {
-  using ir::NodeKind;
-  bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+std::optional<int64_t> FoldInt(ir::ExprKind kind, int64_t a, int64_t b) {
+  using ir::ExprKind;
+  bool divides = kind >= ExprKind::kTruncDiv && kind <= ExprKind::kFloorMod;
   if (divides && (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())))
     return std::nullopt;
   int64_t result = 0;
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case NodeKind::kTruncDiv:
+    case ExprKind::kTruncDiv:
       return a / b;
-    case NodeKind::kTruncMod:
+    case ExprKind::kTruncMod:
       return a % b;
-    case NodeKind::kFloorDiv:
+    case ExprKind::kFloorDiv:
       return FloorDivInt(a, b);
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorMod:
       return FloorModInt(a, b);
-    case NodeKind::kMin:
+    case ExprKind::kMin:
       return std::min(a, b);
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return std::max(a, b);
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return a == b;
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return a != b;
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return a < b;
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return a <= b;
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return a > b;
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return a >= b;
-    case NodeKind::kAnd:
+    case ExprKind::kAnd:
       return a && b;
-    case NodeKind::kOr:
+    case ExprKind::kOr:
       return a || b;
     default:
       return std::nullopt;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tern/ir/node.h"
+#include "tern/ir/expr.h"
 
 namespace tern::arith {
 
@@ -21,7 +21,7 @@ inline int64_t FloorModInt(int64_t a, int64_t b) {
 
 // The value of a binary node on signed 64-bit constants (comparisons and logic give 0 or 1);
 // nullopt where it overflows or divides by zero.
-std::optional<int64_t> FoldInt(ir::NodeKind kind, int64_t a, int64_t b);
+std::optional<int64_t> FoldInt(ir::ExprKind kind, int64_t a, int64_t b);
 
 // The greatest common divisor. Of the least number of 64 bits alone, whose own magnitude is none,
 // half of it.

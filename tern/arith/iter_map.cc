@@ -145,16 +145,16 @@ class Detector {
 
   static const char* KindOf(const Expr& expr) {
     switch (expr->kind) {
-      case NodeKind::kMul:
+      case ExprKind::kMul:
         return "a product";
-      case NodeKind::kMin:
-      case NodeKind::kMax:
-      case NodeKind::kSelect:
+      case ExprKind::kMin:
+      case ExprKind::kMax:
+      case ExprKind::kSelect:
         return "a choice";
-      case NodeKind::kFloorDiv:
-      case NodeKind::kFloorMod:
+      case ExprKind::kFloorDiv:
+      case ExprKind::kFloorMod:
         return "a quotient";
-      case NodeKind::kBufferLoad:
+      case ExprKind::kBufferLoad:
         return "a value from memory";
       default:
         return "an expression";

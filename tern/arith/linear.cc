@@ -28,7 +28,7 @@ std::optional<LinearForm> SplitProduct(const MulNode* product, const VarNode* va
   std::optional<int64_t> value = AsConstInt(factor);
   auto linear = Split(x, var);
   if (!value || !linear) return {};
-  auto coefficient = FoldInt(NodeKind::kMul, linear->coefficient, *value);
+  auto coefficient = FoldInt(ExprKind::kMul, linear->coefficient, *value);
   if (!coefficient) return {};
   return LinearForm{*coefficient, MulNode::Make(linear->rest, factor, product->span)};
 }

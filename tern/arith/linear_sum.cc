@@ -16,21 +16,21 @@ using namespace tern::ir;  // the node classes
 // Adds `expr` times `factor` to `sum`.
 bool Collect(const Expr& expr, int64_t factor, LinearSum* sum) {
   if (std::optional<int64_t> value = AsConstInt(expr)) {
-    auto product = FoldInt(NodeKind::kMul, *value, factor);
-    auto total = product ? FoldInt(NodeKind::kAdd, sum->constant, *product) : std::nullopt;
+    auto product = FoldInt(ExprKind::kMul, *value, factor);
+    auto total = product ? FoldInt(ExprKind::kAdd, sum->constant, *product) : std::nullopt;
     if (total) sum->constant = *total;
     return total.has_value();
   }
   if (const auto* add = expr.As<AddNode>())
     return Collect(add->a, factor, sum) && Collect(add->b, factor, sum);
   if (const auto* sub = expr.As<SubNode>()) {
-    auto negated = FoldInt(NodeKind::kSub, 0, factor);
+    auto negated = FoldInt(ExprKind::kSub, 0, factor);
     return negated && Collect(sub->a, factor, sum) && Collect(sub->b, *negated, sum);
   }
   if (const auto* mul = expr.As<MulNode>()) {
     std::optional<int64_t> a = AsConstInt(mul->a), b = AsConstInt(mul->b);
     if (a || b) {
-      auto product = FoldInt(NodeKind::kMul, factor, a ? *a : *b);
+      auto product = FoldInt(ExprKind::kMul, factor, a ? *a : *b);
       return product && Collect(a ? mul->b : mul->a, *product, sum);
     }
   }
@@ -58,11 +58,11 @@ std::optional<LinearSum> Multiply(const LinearSum& a, const LinearSum& b) {
   if (!result.Add(a, b.constant)) return {};
   for (const LinearSum::Term& y : b.terms) {
     if (a.constant != 0) {
-      auto coefficient = FoldInt(NodeKind::kMul, y.coefficient, a.constant);
+      auto coefficient = FoldInt(ExprKind::kMul, y.coefficient, a.constant);
       if (!coefficient || !result.AddTerm(y.expr, *coefficient)) return {};
     }
     for (const LinearSum::Term& x : a.terms) {
-      auto coefficient = FoldInt(NodeKind::kMul, x.coefficient, y.coefficient);
+      auto coefficient = FoldInt(ExprKind::kMul, x.coefficient, y.coefficient);
       if (!coefficient || !result.AddTerm(x.expr * y.expr, *coefficient)) return {};
     }
   }
@@ -120,16 +120,16 @@ std::optional<LinearSum> LinearSum::Expanded(const Expr& expr) {
 }
 
 bool LinearSum::AddConstant(int64_t value) {
-  auto total = FoldInt(NodeKind::kAdd, constant, value);
+  auto total = FoldInt(ExprKind::kAdd, constant, value);
   if (total) constant = *total;
   return total.has_value();
 }
 
 bool LinearSum::Add(const LinearSum& other, int64_t factor) {
-  auto product = FoldInt(NodeKind::kMul, other.constant, factor);
+  auto product = FoldInt(ExprKind::kMul, other.constant, factor);
   if (!product || !AddConstant(*product)) return false;
   return std::all_of(other.terms.begin(), other.terms.end(), [&](const Term& term) {
-    auto coefficient = FoldInt(NodeKind::kMul, term.coefficient, factor);
+    auto coefficient = FoldInt(ExprKind::kMul, term.coefficient, factor);
     return coefficient && AddTerm(term.expr, *coefficient);
   });
 }
@@ -142,7 +142,7 @@ bool LinearSum::AddTerm(const Expr& expr, int64_t coefficient) {
     terms.push_back({expr, coefficient});
     return true;
   }
-  auto total = FoldInt(NodeKind::kAdd, known->coefficient, coefficient);
+  auto total = FoldInt(ExprKind::kAdd, known->coefficient, coefficient);
   if (!total) return false;
   known->coefficient = *total;
   if (*total == 0) terms.erase(known);
@@ -199,7 +199,7 @@ std::optional<Product> Product::Of(const Expr& expr) {
   bool fits = true;
   auto collect = [&](const auto& self, const Expr& part) -> void {
     if (std::optional<int64_t> value = AsConstInt(part)) {
-      auto coefficient = FoldInt(NodeKind::kMul, product.coefficient, *value);
+      auto coefficient = FoldInt(ExprKind::kMul, product.coefficient, *value);
       fits &= coefficient.has_value();
       product.coefficient = coefficient.value_or(0);
     } else if (const auto* mul = part.As<MulNode>()) {
@@ -216,7 +216,7 @@ std::optional<Product> Product::Of(const Expr& expr) {
 
 std::optional<Product> Product::Without(const Product& other) const {
   Product rest = *this;
-  if (FoldInt(NodeKind::kFloorMod, coefficient, other.coefficient) != 0) return {};
+  if (FoldInt(ExprKind::kFloorMod, coefficient, other.coefficient) != 0) return {};
   rest.coefficient = coefficient / other.coefficient;
   for (const Expr& factor : other.factors) {
     auto it = std::find_if(rest.factors.begin(), rest.factors.end(),

@@ -25,35 +25,35 @@ std::optional<int64_t> Gcd(int64_t a, std::optional<int64_t> b) {
 }
 
 ModularSet Union(ModularSet a, ModularSet b) {
-  auto difference = FoldInt(NodeKind::kSub, a.base, b.base);
+  auto difference = FoldInt(ExprKind::kSub, a.base, b.base);
   return Make(Gcd(std::gcd(a.coefficient, b.coefficient), difference), a.base);
 }
 
 // (p + x * k)(q + y * l) = p q + p y l + q x k + x y k l
 ModularSet Multiply(ModularSet x, ModularSet y) {
-  auto first = FoldInt(NodeKind::kMul, x.coefficient, y.base),
-       second = FoldInt(NodeKind::kMul, y.coefficient, x.base),
-       both = FoldInt(NodeKind::kMul, x.coefficient, y.coefficient);
+  auto first = FoldInt(ExprKind::kMul, x.coefficient, y.base),
+       second = FoldInt(ExprKind::kMul, y.coefficient, x.base),
+       both = FoldInt(ExprKind::kMul, x.coefficient, y.coefficient);
   if (!first || !second || !both) return {};
   auto coefficient = Gcd(std::gcd(*both, 0), first);
   if (coefficient) coefficient = Gcd(*coefficient, second);
-  return Make(coefficient, FoldInt(NodeKind::kMul, x.base, y.base));
+  return Make(coefficient, FoldInt(ExprKind::kMul, x.base, y.base));
 }
 
-ModularSet Combine(NodeKind kind, ModularSet a, ModularSet b) {
+ModularSet Combine(ExprKind kind, ModularSet a, ModularSet b) {
   switch (kind) {
-    case NodeKind::kAdd:
-    case NodeKind::kSub:
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
       return Make(std::gcd(a.coefficient, b.coefficient), FoldInt(kind, a.base, b.base));
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return Multiply(a, b);
-    case NodeKind::kMin:
-    case NodeKind::kMax:
+    case ExprKind::kMin:
+    case ExprKind::kMax:
       return Union(a, b);
-    case NodeKind::kFloorDiv:
+    case ExprKind::kFloorDiv:
       if (b.coefficient != 0 || b.base <= 0 || a.coefficient % b.base != 0) return {};
       return Make(a.coefficient / b.base, FloorDivInt(a.base, b.base));
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorMod:
       if (b.coefficient != 0 || b.base <= 0) return {};
       if (a.knows_remainder(b.base)) return {0, FloorModInt(a.base, b.base)};
       return Make(std::gcd(a.coefficient, b.base), a.base);

@@ -61,8 +61,8 @@ class OverflowCheck {
         int64_t max = expr.dtype().bits() == 32 ? INT32_MAX : INT64_MAX;
         for (Wide x : {Wide{a.lo}, Wide{a.hi}})
           for (Wide y : {Wide{b.lo}, Wide{b.hi}}) {
-            Wide value = T::kKind == NodeKind::kAdd   ? x + y
-                         : T::kKind == NodeKind::kSub ? x - y
+            Wide value = T::kKind == ExprKind::kAdd   ? x + y
+                         : T::kKind == ExprKind::kSub ? x - y
                                                       : x * y;
             if (value > max || value < -Wide{max} - 1) return false;
           }

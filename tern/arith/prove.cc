@@ -137,13 +137,13 @@ class Prover {
     std::optional<int64_t> divisor = division ? AsConstInt(division->b) : std::nullopt;
     if (!divisor || *divisor <= 1 || !IsIndexType(division->a.dtype())) return {};
     auto dividend = LinearSum::Expanded(division->a);
-    auto scaled = FoldInt(NodeKind::kMul, term.coefficient, *divisor);
+    auto scaled = FoldInt(ExprKind::kMul, term.coefficient, *divisor);
     LinearSum result;
     if (!dividend || !scaled || !result.Add(sum, *divisor) || *scaled == ConstBounds::kNegInf ||
         !result.AddTerm(term.expr, -*scaled) || !result.Add(*dividend, term.coefficient) ||
         !result.AddConstant(*divisor - 1))
       return {};
-    auto slack = FoldInt(NodeKind::kMul, term.coefficient, 1 - *divisor);
+    auto slack = FoldInt(ExprKind::kMul, term.coefficient, 1 - *divisor);
     if (term.coefficient > 0 && (!slack || !result.AddConstant(*slack))) return {};
     return result;
   }

@@ -122,9 +122,9 @@ class Match {
       } else if constexpr (requires { node->a, node->b; }) {
         Match before = *this;
         if ((*this)(node->a, other->a) && (*this)(node->b, other->b)) return true;
-        constexpr NodeKind kind = T::kKind;
-        bool commutes = kind == NodeKind::kAdd || kind == NodeKind::kMul ||
-                        kind == NodeKind::kMin || kind == NodeKind::kMax;
+        constexpr ExprKind kind = T::kKind;
+        bool commutes = kind == ExprKind::kAdd || kind == ExprKind::kMul ||
+                        kind == ExprKind::kMin || kind == ExprKind::kMax;
         *this = before;
         return commutes && (*this)(node->a, other->b) && (*this)(node->b, other->a);
       } else if constexpr (std::is_same_v<T, NotNode>) {

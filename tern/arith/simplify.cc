@@ -152,12 +152,12 @@ class Simplifier : public ExprMutator {
 
   template <class T>
   Expr Binary(const T* node, const Expr& self) {
-    constexpr NodeKind kind = T::kKind;
-    constexpr bool is_logic = kind == NodeKind::kAnd || kind == NodeKind::kOr;
+    constexpr ExprKind kind = T::kKind;
+    constexpr bool is_logic = kind == ExprKind::kAnd || kind == ExprKind::kOr;
     Expr a = Mutate(node->a), b;
     // The second operand counts only where the first does not decide.
     if constexpr (is_logic)
-      b = a.dtype().is_scalar() && !AsConstInt(a) ? MutateWhere(a, kind == NodeKind::kAnd, node->b)
+      b = a.dtype().is_scalar() && !AsConstInt(a) ? MutateWhere(a, kind == ExprKind::kAnd, node->b)
                                                   : Mutate(node->b);
     else
       b = Mutate(node->b);
@@ -170,7 +170,7 @@ class Simplifier : public ExprMutator {
     return result;
   }
 
-  Expr FoldConstants(NodeKind kind, const Expr& a, const Expr& b, const Expr& self) {
+  Expr FoldConstants(ExprKind kind, const Expr& a, const Expr& b, const Expr& self) {
     std::optional<int64_t> x = AsConstInt(a), y = AsConstInt(b);
     if (!x || !y || a.dtype() == DataType::UInt(64)) return {};
     std::optional<int64_t> value = FoldInt(kind, *x, *y);
@@ -189,16 +189,16 @@ class Simplifier : public ExprMutator {
   // The rules for one operator; null where none applies.
   template <class T>
   Expr Rewrite(const Expr& a, const Expr& b, const Expr& self) {
-    constexpr NodeKind kind = T::kKind;
-    if constexpr (kind == NodeKind::kAdd) return RewriteAdd(a, b, self);
-    if constexpr (kind == NodeKind::kSub) return RewriteSub(a, b, self);
-    if constexpr (kind == NodeKind::kMul) return RewriteMul(a, b, self);
-    if constexpr (kind == NodeKind::kFloorDiv) return RewriteFloorDiv(a, b, self);
-    if constexpr (kind == NodeKind::kFloorMod) return RewriteFloorMod(a, b, self);
-    if constexpr (kind == NodeKind::kMin || kind == NodeKind::kMax)
+    constexpr ExprKind kind = T::kKind;
+    if constexpr (kind == ExprKind::kAdd) return RewriteAdd(a, b, self);
+    if constexpr (kind == ExprKind::kSub) return RewriteSub(a, b, self);
+    if constexpr (kind == ExprKind::kMul) return RewriteMul(a, b, self);
+    if constexpr (kind == ExprKind::kFloorDiv) return RewriteFloorDiv(a, b, self);
+    if constexpr (kind == ExprKind::kFloorMod) return RewriteFloorMod(a, b, self);
+    if constexpr (kind == ExprKind::kMin || kind == ExprKind::kMax)
       return RewriteMinMax(kind, a, b);
-    if constexpr (kind == NodeKind::kAnd || kind == NodeKind::kOr) return RewriteLogic(kind, a, b);
-    if constexpr (kind >= NodeKind::kEQ && kind <= NodeKind::kGE)
+    if constexpr (kind == ExprKind::kAnd || kind == ExprKind::kOr) return RewriteLogic(kind, a, b);
+    if constexpr (kind >= ExprKind::kEQ && kind <= ExprKind::kGE)
       return RewriteCompare(kind, a, b, self);
     return {};
   }
@@ -317,34 +317,34 @@ class Simplifier : public ExprMutator {
 
   // ---- Choices and conditions.
 
-  Expr RewriteMinMax(NodeKind kind, const Expr& a, const Expr& b) {
+  Expr RewriteMinMax(ExprKind kind, const Expr& a, const Expr& b) {
     if (StructuralEqual(a, b)) return a;
     ConstBounds x = Bounds(a), y = Bounds(b);
-    const Expr &smaller = kind == NodeKind::kMin ? a : b, &larger = kind == NodeKind::kMin ? b : a;
+    const Expr &smaller = kind == ExprKind::kMin ? a : b, &larger = kind == ExprKind::kMin ? b : a;
     if (x.hi <= y.lo && x.hi != ConstBounds::kPosInf) return smaller;
     if (y.hi <= x.lo && y.hi != ConstBounds::kPosInf) return larger;
     if (!IsIndexType(a.dtype())) return {};
-    if (Decide(NodeKind::kLE, a, b) == true) return smaller;
-    if (Decide(NodeKind::kLE, b, a) == true) return larger;
+    if (Decide(ExprKind::kLE, a, b) == true) return smaller;
+    if (Decide(ExprKind::kLE, b, a) == true) return larger;
     if (!AsConstInt(a) || AsConstInt(b)) return {};
-    return Mutate(kind == NodeKind::kMin ? MinNode::Make(b, a) : MaxNode::Make(b, a));
+    return Mutate(kind == ExprKind::kMin ? MinNode::Make(b, a) : MaxNode::Make(b, a));
   }
 
-  std::optional<bool> Decide(NodeKind kind, const Expr& a, const Expr& b) {
+  std::optional<bool> Decide(ExprKind kind, const Expr& a, const Expr& b) {
     return DecideComparison(kind, a, b, *analyzer_, &known_.bounds);
   }
 
-  static Expr RewriteLogic(NodeKind kind, const Expr& a, const Expr& b) {
-    int64_t neutral = kind == NodeKind::kAnd;  // true for and, false for or
+  static Expr RewriteLogic(ExprKind kind, const Expr& a, const Expr& b) {
+    int64_t neutral = kind == ExprKind::kAnd;  // true for and, false for or
     if (IsConst(a, neutral) || IsConst(b, !neutral)) return b;
     if (IsConst(b, neutral) || IsConst(a, !neutral)) return a;
     if (StructuralEqual(a, b)) return a;
     return {};
   }
 
-  Expr RewriteCompare(NodeKind kind, const Expr& a, const Expr& b, const Expr& self) {
+  Expr RewriteCompare(ExprKind kind, const Expr& a, const Expr& b, const Expr& self) {
     if (StructuralEqual(a, b)) {
-      bool holds = kind == NodeKind::kEQ || kind == NodeKind::kLE || kind == NodeKind::kGE;
+      bool holds = kind == ExprKind::kEQ || kind == ExprKind::kLE || kind == ExprKind::kGE;
       return IntImmNode::Make(DataType::Bool(), holds);
     }
     if (analyzer_->Assumed(self)) return IntImmNode::Make(DataType::Bool(), true);

@@ -18,24 +18,24 @@ bool IsPlain(const Expr& expr) {
   bool plain = true;
   ForEachExpr(expr, [&](const Expr& e) {
     switch (e->kind) {
-      case NodeKind::kBufferLoad:
-      case NodeKind::kCall:
-      case NodeKind::kLet:
-      case NodeKind::kTruncDiv:
-      case NodeKind::kTruncMod:
+      case ExprKind::kBufferLoad:
+      case ExprKind::kCall:
+      case ExprKind::kLet:
+      case ExprKind::kTruncDiv:
+      case ExprKind::kTruncMod:
         plain = false;
         break;
-      case NodeKind::kFloorDiv: {
+      case ExprKind::kFloorDiv: {
         std::optional<int64_t> divisor = AsConstInt(e.As<FloorDivNode>()->b);
         plain &= divisor && *divisor > 0;
         break;
       }
-      case NodeKind::kFloorMod: {
+      case ExprKind::kFloorMod: {
         std::optional<int64_t> divisor = AsConstInt(e.As<FloorModNode>()->b);
         plain &= divisor && *divisor > 0;
         break;
       }
-      case NodeKind::kCast:
+      case ExprKind::kCast:
         plain &= !e.As<CastNode>()->value.dtype().is_float();
         break;
       default:
@@ -171,7 +171,7 @@ Expr SymbolicAnalyzer::Bound(const LinearSum& sum, End end) const {
     for (const LinearSum::Term& term : fact.terms) {
       const VarNode* var = AsWidenedVar(term.expr);
       int64_t coefficient = var && Find(var) ? sum.CoefficientOf(var) : 0;
-      if (coefficient == 0 || FoldInt(NodeKind::kFloorMod, coefficient, term.coefficient) != 0)
+      if (coefficient == 0 || FoldInt(ExprKind::kFloorMod, coefficient, term.coefficient) != 0)
         continue;
       int64_t times = coefficient / term.coefficient;
       if ((times > 0) != (end == End::kHi)) continue;
@@ -306,8 +306,8 @@ bool SymbolicAnalyzer::IsDense(const Expr& expr, std::vector<const VarNode*>* va
       bool runs = analyzer_.Bounds(step.extent).lo >= 1;
       return &step == &steps.back() && (runs || step.size == span + 1);
     }
-    auto reach = FoldInt(NodeKind::kMul, *extent - 1, step.size);
-    auto total = reach ? FoldInt(NodeKind::kAdd, span, *reach) : std::nullopt;
+    auto reach = FoldInt(ExprKind::kMul, *extent - 1, step.size);
+    auto total = reach ? FoldInt(ExprKind::kAdd, span, *reach) : std::nullopt;
     if (*extent <= 0 || !total || *total == ConstBounds::kPosInf) return false;
     span = *total;
   }

@@ -7,43 +7,43 @@
 #include "tern/ir/intrinsic.h"
 
 namespace tern::ir {
-namespace {
 
-constexpr bool IsComparison(NodeKind kind) {
-  return kind >= NodeKind::kEQ && kind <= NodeKind::kGE;
-}
-constexpr bool IsLogic(NodeKind kind) { return kind == NodeKind::kAnd || kind == NodeKind::kOr; }
-constexpr bool IsIntegerDivision(NodeKind kind) {
-  return kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
-}
-
-const char* BinaryName(NodeKind kind) {
+const char* ExprKindName(ExprKind kind) {
   switch (kind) {
 #define TERN_CASE(name)   \
-  case NodeKind::k##name: \
+  case ExprKind::k##name: \
     return #name;
-    TERN_BINARY_NODES(TERN_CASE)
+    TERN_EXPR_NODES(TERN_CASE)
 #undef TERN_CASE
-    default:
-      return "?";
   }
+  return "?";
+}
+
+namespace {
+
+constexpr bool IsComparison(ExprKind kind) {
+  return kind >= ExprKind::kEQ && kind <= ExprKind::kGE;
+}
+constexpr bool IsLogic(ExprKind kind) { return kind == ExprKind::kAnd || kind == ExprKind::kOr; }
+constexpr bool IsIntegerDivision(ExprKind kind) {
+  return kind >= ExprKind::kTruncDiv && kind <= ExprKind::kFloorMod;
 }
 
 // The type of `a <kind> b`; throws where the operands do not fit.
-DataType BinaryType(NodeKind kind, DataType a, DataType b) {
+DataType BinaryType(ExprKind kind, DataType a, DataType b) {
   if (a != b)
-    TERN_THROW(TypeError) << "operands of " << BinaryName(kind)
+    TERN_THROW(TypeError) << "operands of " << ExprKindName(kind)
                           << " have different types: " << a.str() << " and " << b.str();
   bool comparable = a.is_integer() || a.is_float() || a.is_bool();
   bool ok = IsLogic(kind)             ? a.is_bool()
             : IsIntegerDivision(kind) ? a.is_integer()
-            : kind == NodeKind::kDiv  ? a.is_float()
+            : kind == ExprKind::kDiv  ? a.is_float()
             : IsComparison(kind)      ? comparable
                                       : a.is_integer() || a.is_float();
   if (!ok) {
     const char* hint =
-        kind == NodeKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv" : "";
-    TERN_THROW(TypeError) << BinaryName(kind) << " does not take " << a.str() << hint;
+        kind == ExprKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv" : "";
+    TERN_THROW(TypeError) << ExprKindName(kind) << " does not take " << a.str() << hint;
   }
   return IsComparison(kind) ? DataType::Bool(a.lanes()) : a;
 }
@@ -102,7 +102,7 @@ Var::Var(std::string name, DataType dtype, Span span) {
   *this = Var(node.get());
 }
 
-template <NodeKind K>
+template <ExprKind K>
 Expr BinaryNode<K>::Make(Expr a, Expr b, Span span) {
   auto node = ffi::Make<BinaryNode<K>>();
   node->dtype = BinaryType(K, a.dtype(), b.dtype());
@@ -111,7 +111,7 @@ Expr BinaryNode<K>::Make(Expr a, Expr b, Span span) {
   node->span = std::move(span);
   return node;
 }
-#define TERN_INSTANTIATE(name) template struct BinaryNode<NodeKind::k##name>;
+#define TERN_INSTANTIATE(name) template struct BinaryNode<ExprKind::k##name>;
 TERN_BINARY_NODES(TERN_INSTANTIATE)
 #undef TERN_INSTANTIATE
 

@@ -14,10 +14,34 @@
 #include "tern/ir/node.h"
 #include "tern/ir/storage_scope.h"
 
+// The operators with two operands of one type. Arithmetic gives that type, comparison bool, logic
+// takes and gives bool.
+#define TERN_ARITHMETIC_NODES(X) \
+  X(Add) X(Sub) X(Mul) X(Div) X(TruncDiv) X(TruncMod) X(FloorDiv) X(FloorMod) X(Min) X(Max)
+#define TERN_COMPARISON_NODES(X) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE)
+#define TERN_BINARY_NODES(X) TERN_ARITHMETIC_NODES(X) TERN_COMPARISON_NODES(X) X(And) X(Or)
+
+#define TERN_EXPR_NODES(X) \
+  X(IntImm)                \
+  X(FloatImm)              \
+  X(StringImm)             \
+  X(Var)                   \
+  TERN_BINARY_NODES(X)     \
+  X(Not) X(Select) X(Cast) X(Ramp) X(Broadcast) X(Shuffle) X(Let) X(Call) X(BufferLoad)
+
 namespace tern::ir {
 
+enum class ExprKind : uint8_t {
+#define TERN_KIND(name) k##name,
+  TERN_EXPR_NODES(TERN_KIND)
+#undef TERN_KIND
+};
+// "IntImm", "Add", ...
+const char* ExprKindName(ExprKind kind);
+
 struct ExprNode : Node {
-  using Node::Node;
+  explicit ExprNode(ExprKind kind) : kind(kind) {}
+  const ExprKind kind;
   DataType dtype;
 };
 
@@ -41,21 +65,21 @@ class Expr : public ffi::Ref<const ExprNode> {
   const T* As() const&& = delete;
 };
 
-template <NodeKind K>
+template <ExprKind K>
 struct ExprOf : ExprNode {
-  static constexpr NodeKind kKind = K;
+  static constexpr ExprKind kKind = K;
   ExprOf() : ExprNode(K) {}
 };
 
 // An integer or bool constant. uint64 is kept as the int64 of the same bits.
-struct IntImmNode : ExprOf<NodeKind::kIntImm> {
+struct IntImmNode : ExprOf<ExprKind::kIntImm> {
   int64_t value = 0;
   TERN_FIELDS(value)
   // Throws where the value does not fit the type.
   static Expr Make(DataType dtype, int64_t value, Span span = {});
 };
 
-struct FloatImmNode : ExprOf<NodeKind::kFloatImm> {
+struct FloatImmNode : ExprOf<ExprKind::kFloatImm> {
   double value = 0;
   TERN_FIELDS(value)
   // Rounds the value to the type.
@@ -63,14 +87,14 @@ struct FloatImmNode : ExprOf<NodeKind::kFloatImm> {
 };
 
 // A text, for calls and messages; its dtype is handle.
-struct StringImmNode : ExprOf<NodeKind::kStringImm> {
+struct StringImmNode : ExprOf<ExprKind::kStringImm> {
   std::string value;
   TERN_FIELDS(value)
   static Expr Make(std::string value, Span span = {});
 };
 
 // A variable: its identity is the node, its name is for people.
-struct VarNode : ExprOf<NodeKind::kVar> {
+struct VarNode : ExprOf<ExprKind::kVar> {
   std::string name;
   TERN_FIELDS()
 };
@@ -85,24 +109,24 @@ class Var : public Expr {
   const std::string& name() const { return node()->name; }
 };
 
-template <NodeKind K>
+template <ExprKind K>
 struct BinaryNode : ExprOf<K> {
   Expr a, b;
   TERN_FIELDS(a, b)
   static Expr Make(Expr a, Expr b, Span span = {});
 };
-#define TERN_DEFINE_BINARY(name) using name##Node = BinaryNode<NodeKind::k##name>;
+#define TERN_DEFINE_BINARY(name) using name##Node = BinaryNode<ExprKind::k##name>;
 TERN_BINARY_NODES(TERN_DEFINE_BINARY)
 #undef TERN_DEFINE_BINARY
 
-struct NotNode : ExprOf<NodeKind::kNot> {
+struct NotNode : ExprOf<ExprKind::kNot> {
   Expr a;
   TERN_FIELDS(a)
   static Expr Make(Expr a, Span span = {});
 };
 
 // Where the condition is a scalar only the chosen value counts; a vector's lanes need both.
-struct SelectNode : ExprOf<NodeKind::kSelect> {
+struct SelectNode : ExprOf<ExprKind::kSelect> {
   Expr condition, true_value, false_value;
   TERN_FIELDS(condition, true_value, false_value)
   static Expr Make(Expr condition, Expr true_value, Expr false_value, Span span = {});
@@ -110,21 +134,21 @@ struct SelectNode : ExprOf<NodeKind::kSelect> {
 
 // Converts as C does, except that a float out of range of the integer type is undefined, and to
 // bool means "is not zero".
-struct CastNode : ExprOf<NodeKind::kCast> {
+struct CastNode : ExprOf<ExprKind::kCast> {
   Expr value;
   TERN_FIELDS(value)
   static Expr Make(DataType dtype, Expr value, Span span = {});
 };
 
 // base, base + stride, ... (lanes of them; as of a DataType, negative for a scalable vector)
-struct RampNode : ExprOf<NodeKind::kRamp> {
+struct RampNode : ExprOf<ExprKind::kRamp> {
   Expr base, stride;
   int64_t lanes = 0;
   TERN_FIELDS(base, stride, lanes)
   static Expr Make(Expr base, Expr stride, int64_t lanes, Span span = {});
 };
 
-struct BroadcastNode : ExprOf<NodeKind::kBroadcast> {
+struct BroadcastNode : ExprOf<ExprKind::kBroadcast> {
   Expr value;
   int64_t lanes = 0;
   TERN_FIELDS(value, lanes)
@@ -133,14 +157,14 @@ struct BroadcastNode : ExprOf<NodeKind::kBroadcast> {
 
 // Lanes taken from vectors (or scalars) of one type, in a row: lane indices[i] of all of them.
 // Fixed vectors only; one index gives a scalar.
-struct ShuffleNode : ExprOf<NodeKind::kShuffle> {
+struct ShuffleNode : ExprOf<ExprKind::kShuffle> {
   std::vector<Expr> vectors;
   std::vector<int64_t> indices;
   TERN_FIELDS(vectors, indices)
   static Expr Make(std::vector<Expr> vectors, std::vector<int64_t> indices, Span span = {});
 };
 
-struct LetNode : ExprOf<NodeKind::kLet> {
+struct LetNode : ExprOf<ExprKind::kLet> {
   Expr value;
   Var var;
   Expr body;
@@ -149,7 +173,7 @@ struct LetNode : ExprOf<NodeKind::kLet> {
 };
 
 // A call of a registered intrinsic (intrinsic.h).
-struct CallNode : ExprOf<NodeKind::kCall> {
+struct CallNode : ExprOf<ExprKind::kCall> {
   std::string name;
   std::vector<Expr> args;
   TERN_FIELDS(name, args)
@@ -200,7 +224,7 @@ void CheckPredicate(const Buffer& buffer, DataType access, const Expr& predicate
 
 // A vector index in the last place loads a vector. With a predicate, the lanes where it is false
 // are not read: they are 0, and their indices may be anything.
-struct BufferLoadNode : ExprOf<NodeKind::kBufferLoad> {
+struct BufferLoadNode : ExprOf<ExprKind::kBufferLoad> {
   Buffer buffer;
   std::vector<Expr> indices;
   Expr predicate;  // null: all lanes

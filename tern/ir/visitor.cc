@@ -33,14 +33,14 @@ bool MayFault(const Expr& expr) {
   bool may_fault = false;
   ForEachExpr(expr, [&](const Expr& e) {
     switch (e->kind) {
-      case NodeKind::kCall:
+      case ExprKind::kCall:
         may_fault |= FindIntrinsic(e.As<CallNode>()->name)->may_fault;
         break;
-      case NodeKind::kBufferLoad:
-      case NodeKind::kTruncDiv:
-      case NodeKind::kTruncMod:
-      case NodeKind::kFloorDiv:
-      case NodeKind::kFloorMod:
+      case ExprKind::kBufferLoad:
+      case ExprKind::kTruncDiv:
+      case ExprKind::kTruncMod:
+      case ExprKind::kFloorDiv:
+      case ExprKind::kFloorMod:
         may_fault = true;
         break;
       default:

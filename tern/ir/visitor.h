@@ -16,7 +16,7 @@ template <class F>
 decltype(auto) DispatchExpr(const ExprNode* node, F&& f) {
   switch (node->kind) {
 #define TERN_CASE(name)   \
-  case NodeKind::k##name: \
+  case ExprKind::k##name: \
     return f(static_cast<const name##Node*>(node));
     TERN_EXPR_NODES(TERN_CASE)
 #undef TERN_CASE

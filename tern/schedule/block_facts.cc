@@ -25,8 +25,8 @@ BlockFacts DeriveFacts(const PrimFunc& function, const Path& path) {
   std::vector<arith::IterRange> loops, bound;  // all of them, and those of its axes
   bool always = true;
   for (const StmtNode* node : path) {
-    always &= node->kind != NodeKind::kIfThenElse && node->kind != NodeKind::kWhile;
-    if (node->kind != NodeKind::kFor) continue;
+    always &= node->kind != StmtKind::kIfThenElse && node->kind != StmtKind::kWhile;
+    if (node->kind != StmtKind::kFor) continue;
     const auto* loop = static_cast<const ForNode*>(node);
     loops.push_back({loop->var, {loop->min, loop->extent}});
     if (std::any_of(bindings.begin(), bindings.end(),
@@ -61,7 +61,7 @@ class Evaluator {
     auto it = values.find(node);
     return it == values.end() ? std::nullopt : std::optional(it->second);
   }
-  template <NodeKind K>
+  template <ExprKind K>
   std::optional<int64_t> ValueOf(const ir::BinaryNode<K>* node) const {
     std::optional<int64_t> a = (*this)(node->a), b = (*this)(node->b);
     return a && b ? arith::FoldInt(K, *a, *b) : std::nullopt;
@@ -87,7 +87,7 @@ class Runner {
     // The loops that hold this block alone.
     std::vector<const ForNode*> own;
     for (const StmtNode* node : path)
-      if (node->kind == NodeKind::kFor && BlocksIn(AsStmt(node)).size() == 1)
+      if (node->kind == StmtKind::kFor && BlocksIn(AsStmt(node)).size() == 1)
         own.push_back(static_cast<const ForNode*>(node));
     if (!own.empty()) top_ = own.front();
     is_alone_ = own.size() == LoopsAround(path).size();

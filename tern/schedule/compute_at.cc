@@ -96,7 +96,7 @@ Buffer ResultOf(const BlockNode* block) {
 // other than spatial ones: then an iteration leaves results that others go on with.
 void CheckFinished(const BlockNode* block, const Path& way, const ForNode* loop) {
   for (const StmtNode* node : way) {
-    if (node->kind != NodeKind::kFor) continue;
+    if (node->kind != StmtKind::kFor) continue;
     const auto* outer = static_cast<const ForNode*>(node);
     AxisUse use = UseOf(block, outer->var.node());
     bool once = ir::IsConst(outer->extent, 1);

@@ -97,7 +97,7 @@ class Iterations {
 // Refuses where a loop or a condition is around one of the two alone.
 void CheckIsBeside(const Path& way, const ForNode* loop) {
   for (const StmtNode* node : way)
-    if (node != loop && node->kind != NodeKind::kSeq && node->kind != NodeKind::kAllocate)
+    if (node != loop && node->kind != StmtKind::kSeq && node->kind != StmtKind::kAllocate)
       Refuse(Called(loop) + " does not stand beside the other one");
 }
 

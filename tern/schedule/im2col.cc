@@ -44,7 +44,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     Expr summand = update ? Bare(update->value) : Expr();
     const auto* product = summand.As<ir::MulNode>();
-    if (!product || update->op != NodeKind::kAdd || !block->init)
+    if (!product || update->op != ExprKind::kAdd || !block->init)
       Refuse("block " + block_name + " is not a sum of products with an init");
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");

@@ -56,7 +56,7 @@ std::vector<const ForNode*> FindNest(const StmtTree& tree,
   Path path;
   for (const ForNode* loop : wanted)
     if (Path other = PathTo(tree, loop); other.size() > path.size()) path = std::move(other);
-  for (; missing > 0 && !path.empty() && path.back()->kind == NodeKind::kFor; path.pop_back()) {
+  for (; missing > 0 && !path.empty() && path.back()->kind == StmtKind::kFor; path.pop_back()) {
     nest.insert(nest.begin(), static_cast<const ForNode*>(path.back()));
     missing -= std::count(wanted.begin(), wanted.end(), nest.front());
   }
@@ -107,8 +107,8 @@ Expr SizeFor(const PrimFunc& function, const ForNode* loop, const std::string& w
       Refuse(what + " " + Print(size) + " depends on " + var->name +
              ", which is no integer among the parameters and no extent of one");
     ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
-      bool evaluable = T::kKind != NodeKind::kBufferLoad && T::kKind != NodeKind::kCall;
-      if constexpr (T::kKind >= NodeKind::kTruncDiv && T::kKind <= NodeKind::kFloorMod) {
+      bool evaluable = T::kKind != ExprKind::kBufferLoad && T::kKind != ExprKind::kCall;
+      if constexpr (T::kKind >= ExprKind::kTruncDiv && T::kKind <= ExprKind::kFloorMod) {
         std::optional<int64_t> divisor = ir::AsConstInt(node->b);
         evaluable = divisor && *divisor > 0;
       }

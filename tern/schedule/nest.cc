@@ -101,9 +101,9 @@ Nest NestOf(const StmtTree& tree, const BlockNode* block) {
   Path path = PathTo(tree, block);
   Nest nest{tree.root(), block, {}, {}};
   size_t top = path.size() - 1;
-  while (top > 0 && path[top - 1]->kind == NodeKind::kFor) --top;
+  while (top > 0 && path[top - 1]->kind == StmtKind::kFor) --top;
   for (size_t i = 0; i + 1 < path.size(); ++i)
-    if (path[i]->kind == NodeKind::kFor)
+    if (path[i]->kind == StmtKind::kFor)
       (i < top ? nest.around : nest.loops).push_back(static_cast<const ForNode*>(path[i]));
   return nest;
 }
@@ -112,7 +112,7 @@ Stmt ReplaceByRow(const StmtTree& tree, const StmtNode* old, std::vector<Stmt> r
                   const std::vector<Buffer>& buffers) {
   Path path = PathTo(tree, old);
   Stmt all = SeqNode::Make(std::move(row));
-  if (path.size() > 1 && path[path.size() - 2]->kind == NodeKind::kSeq) {
+  if (path.size() > 1 && path[path.size() - 2]->kind == StmtKind::kSeq) {
     all = ReplaceAt({path.end() - 2, path.end()}, all);
     path.pop_back();
   }
@@ -146,7 +146,7 @@ std::vector<const BlockNode*> BlocksIn(const Stmt& stmt) {
 std::vector<const ForNode*> LoopsAround(const Path& path) {
   std::vector<const ForNode*> loops;
   for (const StmtNode* node : path)
-    if (node->kind == NodeKind::kFor) loops.push_back(static_cast<const ForNode*>(node));
+    if (node->kind == StmtKind::kFor) loops.push_back(static_cast<const ForNode*>(node));
   return loops;
 }
 
@@ -415,7 +415,7 @@ Between FindBetween(const StmtTree& tree, const StmtNode* a, const std::string& 
   size_t common = 0;
   while (common < std::min(to_a.size(), to_b.size()) && to_a[common] == to_b[common]) ++common;
   Between between;
-  if (common > 0 && to_a[common - 1]->kind == NodeKind::kSeq) {
+  if (common > 0 && to_a[common - 1]->kind == StmtKind::kSeq) {
     between.row = static_cast<const SeqNode*>(to_a[common - 1]);
     for (size_t i = 0; i < between.row->stmts.size(); ++i) {
       if (common < to_a.size() && between.row->stmts[i].get() == to_a[common]) between.first = i;
@@ -526,7 +526,7 @@ void CheckNothingCarried(const PrimFunc& function, const StmtTree& tree, const B
   bool loops = false;  // that it exists around
   const AllocateNode* allocation = AllocationOf(tree, buffer);
   for (const StmtNode* node : between.outside) {
-    loops |= node->kind == NodeKind::kFor || node->kind == NodeKind::kWhile;
+    loops |= node->kind == StmtKind::kFor || node->kind == StmtKind::kWhile;
     if (node == allocation) loops = false;
   }
   if (!loops) return;

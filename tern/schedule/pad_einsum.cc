@@ -82,7 +82,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
              " axes, each of which has a factor; got " + std::to_string(factors.size()));
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     bool plain = update && update->lets.empty() && block->init.get();
-    if (!plain || update->op != NodeKind::kAdd)
+    if (!plain || update->op != ExprKind::kAdd)
       Refuse("block " + block_name + " is not a sum of products with an init");
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes; pad it first");

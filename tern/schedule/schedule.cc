@@ -129,7 +129,7 @@ void Schedule::RemoveStmt(const StmtNode* stmt) { SetBody(RemoveAt(PathTo(tree()
 void Schedule::FillLoop(const ForNode* loop, Stmt body, const std::vector<Buffer>& buffers) {
   Path path = PathTo(tree(), loop);
   for (const StmtNode* node : path)
-    if (node->kind == NodeKind::kBlock)
+    if (node->kind == StmtKind::kBlock)
       Refuse("loop " + loop->var.name() + " is inside of a block, where there can be no other");
   for (const Buffer& buffer : buffers) {
     const AllocateNode* allocation = AllocationOf(tree(), buffer);

@@ -59,12 +59,12 @@ Stmt WithChild(const StmtNode* parent, const StmtNode* old, const Stmt& child) {
 // Whether a statement does nothing but for what it holds, and that is nothing.
 bool IsHollow(const Stmt& stmt) {
   switch (stmt.get()->kind) {
-    case NodeKind::kSeq:
-    case NodeKind::kFor:
-    case NodeKind::kAllocate:
-    case NodeKind::kDeclBuffer:
-    case NodeKind::kLetStmt:
-    case NodeKind::kIfThenElse:
+    case StmtKind::kSeq:
+    case StmtKind::kFor:
+    case StmtKind::kAllocate:
+    case StmtKind::kDeclBuffer:
+    case StmtKind::kLetStmt:
+    case StmtKind::kIfThenElse:
       break;
     default:
       return false;
@@ -90,8 +90,8 @@ bool StmtTree::Add(const StmtNode* stmt, const StmtNode* parent) {
     it->second = parent;
     return true;
   }
-  bool is_known = !parent || stmt->kind == NodeKind::kFor || stmt->kind == NodeKind::kBlock ||
-                  stmt->kind == NodeKind::kAllocate;
+  bool is_known = !parent || stmt->kind == StmtKind::kFor || stmt->kind == StmtKind::kBlock ||
+                  stmt->kind == StmtKind::kAllocate;
   ForEachChild(stmt, [&](const StmtNode* child) { is_known |= Add(child, stmt); });
   if (!is_known) return false;
   parents_[stmt] = parent;
@@ -121,15 +121,15 @@ void StmtTree::Enter(ByName<T>* map, const std::string& name, const T* node, boo
 
 void StmtTree::List(const StmtNode* stmt, bool enter) {
   int64_t change = enter ? 1 : -1;
-  if (stmt->kind == NodeKind::kFor) {
+  if (stmt->kind == StmtKind::kFor) {
     const auto* loop = static_cast<const ForNode*>(stmt);
     Enter(&loops_, loop->var.name(), loop, enter);
     threads_ += loop->for_kind == ForKind::kThread ? change : 0;
     pipelines_ += IsPipelined(loop) ? change : 0;
-  } else if (stmt->kind == NodeKind::kBlock) {
+  } else if (stmt->kind == StmtKind::kBlock) {
     const auto* block = static_cast<const BlockNode*>(stmt);
     Enter(&blocks_, block->name, block, enter);
-  } else if (stmt->kind == NodeKind::kAllocate) {
+  } else if (stmt->kind == StmtKind::kAllocate) {
     const auto* allocation = static_cast<const AllocateNode*>(stmt);
     Enter(&allocations_, allocation->buffer->name, allocation, enter);
   }

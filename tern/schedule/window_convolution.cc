@@ -100,7 +100,7 @@ Expr InitialOf(const BlockNode* block, const ReductionUpdate& update) {
 WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
   std::optional<ReductionUpdate> update = PlainUpdate(block);
   const auto* product = update ? update->value.As<ir::MulNode>() : nullptr;
-  if (!product || update->op != NodeKind::kAdd || !block->init)
+  if (!product || update->op != ExprKind::kAdd || !block->init)
     Refuse("block " + block->name + " is not a sum of products with an init");
   DataType dtype = update->value.dtype();
   if (dtype != DataType::Float(32) && dtype != DataType::Float(64))

@@ -150,4 +150,13 @@ void CheckScheduleFor(const std::string& targets) {
   }
 }
 
+ffi::Any PlainAttr(const ffi::Any& value) {
+  if (auto target = value.TryAs<target::Target>()) return ffi::Any((*target)->str());
+  auto schedule = value.TryAs<ScheduleSteps>();
+  if (!schedule) return value;
+  std::string text;
+  for (const ScheduleStep& step : (*schedule)->steps) text += step.text + "\n";
+  return ffi::Any(text);
+}
+
 }  // namespace tern::tir

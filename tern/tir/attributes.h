@@ -15,6 +15,9 @@ enum class AttrPlace { kFunction, kLoop, kBlock };
 // x.y, are free: they belong to whoever chose the word before it.
 void CheckAttr(AttrPlace place, const std::string& name, const ffi::Any& value);
 
+// The value as JSON can hold it: a target and the steps of a schedule become their text.
+ffi::Any PlainAttr(const ffi::Any& value);
+
 // Throws ValueError unless a schedule can be for it: "host", "device" or a target kind.
 void CheckScheduleFor(const std::string& targets);
 

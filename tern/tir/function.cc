@@ -4,8 +4,7 @@
 #include "tern/ffi/json.h"
 #include "tern/ir/deep_stack.h"
 #include "tern/ir/structural.h"
-#include "tern/target/target.h"
-#include "tern/tir/schedule_steps.h"
+#include "tern/tir/attributes.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -96,14 +95,7 @@ ir::IRModule MapFunctions(const ir::IRModule& module,
 
 namespace {
 
-std::string AttrText(const ffi::Any& value) {
-  if (auto target = value.TryAs<target::Target>()) return (*target)->str();
-  auto schedule = value.TryAs<ScheduleSteps>();
-  if (!schedule) return ffi::WriteJson(value);
-  std::string text;
-  for (const ScheduleStep& step : (*schedule)->steps) text += step.text + "\n";
-  return text;
-}
+std::string AttrText(const ffi::Any& value) { return ffi::WriteJson(PlainAttr(value)); }
 
 class Comparer : public ir::StructuralComparer {
  public:
@@ -163,15 +155,10 @@ class Comparer : public ir::StructuralComparer {
         a->fields());
   }
   bool Field(const Stmt& a, const Stmt& b) { return Equal(a, b); }
-  bool Field(const BlockIter& a, const BlockIter& b) {
-    return a.kind == b.kind && Equal(a.extent, b.extent) && Equal(a.binding, b.binding) &&
-           Define(a.var, b.var);
-  }
-  bool Field(const BufferRegion& a, const BufferRegion& b) {
-    return EqualField(a.buffer, b.buffer) && Field(a.ranges, b.ranges);
-  }
-  bool Field(const Range& a, const Range& b) {
-    return Equal(a.min, b.min) && Equal(a.extent, b.extent);
+  // An axis of a block, a region, a range.
+  template <ir::HasFields T>
+  bool Field(const T& a, const T& b) {
+    return Fields(&a, &b);
   }
   bool Field(const ir::Attrs& a, const ir::Attrs& b) { return EqualAttrs(a, b); }
   template <class T>
@@ -193,7 +180,7 @@ class Hasher : public ir::StructuralHasher {
 
   void Add(const Stmt& stmt) {
     if (!stmt) return AddNumber(0);
-    AddField(stmt->kind);
+    AddNumber(1 + static_cast<uint64_t>(stmt->kind));
     DispatchStmt(stmt.get(), [this](auto* node) {
       std::apply([&](const auto&... field) { (Field(field), ...); }, node->fields());
     });
@@ -216,18 +203,9 @@ class Hasher : public ir::StructuralHasher {
 
  private:
   void Field(const Stmt& stmt) { Add(stmt); }
-  void Field(const BlockIter& iter) {
-    AddField(iter.kind);
-    Add(iter.extent);
-    Add(iter.binding);
-    Define(iter.var);
-  }
-  void Field(const BufferRegion& region) {
-    AddField(region.buffer);
-    for (const Range& range : region.ranges) {
-      Add(range.min);
-      Add(range.extent);
-    }
+  template <ir::HasFields T>
+  void Field(const T& value) {
+    std::apply([&](const auto&... field) { (Field(field), ...); }, value.fields());
   }
   void Field(const ir::Attrs& attrs) {
     AddNumber(attrs.size());

@@ -32,35 +32,35 @@ struct OperatorText {
   const char* text;  // null: written as a call
   Precedence precedence;
 };
-OperatorText GetOperator(NodeKind kind) {
+OperatorText GetOperator(ExprKind kind) {
   switch (kind) {
-    case NodeKind::kOr:
+    case ExprKind::kOr:
       return {"||", kOrPrec};
-    case NodeKind::kAnd:
+    case ExprKind::kAnd:
       return {"&&", kAndPrec};
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return {"==", kComparePrec};
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return {"!=", kComparePrec};
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return {"<", kComparePrec};
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return {"<=", kComparePrec};
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return {">", kComparePrec};
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return {">=", kComparePrec};
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return {"+", kAddPrec};
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return {"-", kAddPrec};
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return {"*", kMulPrec};
-    case NodeKind::kDiv:
+    case ExprKind::kDiv:
       return {"/", kMulPrec};
-    case NodeKind::kFloorDiv:
+    case ExprKind::kFloorDiv:
       return {"//", kMulPrec};
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorMod:
       return {"%", kMulPrec};
     default:
       return {nullptr, kPrimaryPrec};
@@ -229,13 +229,13 @@ class Printer {
   Written Write(const StringImmNode* node) { return {QuoteString(node->value), kPrimaryPrec}; }
   Written Write(const VarNode* node) { return {Name(node), kPrimaryPrec}; }
 
-  template <NodeKind K>
+  template <ExprKind K>
   Written Write(const BinaryNode<K>* node) {
     auto [op, precedence] = GetOperator(K);
     if (!op) {
-      const char* name = K == NodeKind::kMin        ? "min"
-                         : K == NodeKind::kMax      ? "max"
-                         : K == NodeKind::kTruncDiv ? "truncdiv"
+      const char* name = K == ExprKind::kMin        ? "min"
+                         : K == ExprKind::kMax      ? "max"
+                         : K == ExprKind::kTruncDiv ? "truncdiv"
                                                     : "truncmod";
       return {std::string(name) + "(" + List({node->a, node->b}) + ")", kPrimaryPrec};
     }

@@ -19,6 +19,17 @@ void CheckCondition(const Expr& condition, const char* what) {
 
 }  // namespace
 
+const char* StmtKindName(StmtKind kind) {
+  switch (kind) {
+#define TERN_CASE(name)   \
+  case StmtKind::k##name: \
+    return #name;
+    TERN_STMT_NODES(TERN_CASE)
+#undef TERN_CASE
+  }
+  return "?";
+}
+
 const char* ForKindName(ForKind kind) {
   switch (kind) {
     case ForKind::kSerial:

@@ -11,21 +11,35 @@
 #include "tern/ir/expr.h"
 #include "tern/ir/module.h"
 
+#define TERN_STMT_NODES(X) \
+  X(BufferStore)           \
+  X(LetStmt)               \
+  X(Allocate) X(DeclBuffer) X(For) X(While) X(IfThenElse) X(Seq) X(Assert) X(Evaluate) X(Block)
+
 namespace tern::tir {
 
 using ir::Buffer;
 using ir::BufferDef;
 using ir::BufferNode;
 using ir::Expr;
-using ir::NodeKind;
+using ir::ExprKind;
 using ir::ScopeOwner;
 using ir::Span;
 using ir::StorageScope;
 using ir::Var;
 using ir::VarNode;
 
+enum class StmtKind : uint8_t {
+#define TERN_KIND(name) k##name,
+  TERN_STMT_NODES(TERN_KIND)
+#undef TERN_KIND
+};
+// "BufferStore", "For", ...
+const char* StmtKindName(StmtKind kind);
+
 struct StmtNode : ir::Node {
-  using Node::Node;
+  explicit StmtNode(StmtKind kind) : kind(kind) {}
+  const StmtKind kind;
 };
 
 class Stmt : public ffi::Ref<const StmtNode> {
@@ -43,15 +57,15 @@ class Stmt : public ffi::Ref<const StmtNode> {
   const T* As() const&& = delete;
 };
 
-template <NodeKind K>
+template <StmtKind K>
 struct StmtOf : StmtNode {
-  static constexpr NodeKind kKind = K;
+  static constexpr StmtKind kKind = K;
   StmtOf() : StmtNode(K) {}
 };
 
 // buffer[indices] = value. With a predicate, the lanes where it is false are not written, as of a
 // BufferLoadNode.
-struct BufferStoreNode : StmtOf<NodeKind::kBufferStore> {
+struct BufferStoreNode : StmtOf<StmtKind::kBufferStore> {
   Buffer buffer;
   std::vector<Expr> indices;
   Expr predicate;  // null: all lanes
@@ -62,7 +76,7 @@ struct BufferStoreNode : StmtOf<NodeKind::kBufferStore> {
 };
 
 // let var = value; body
-struct LetStmtNode : StmtOf<NodeKind::kLetStmt> {
+struct LetStmtNode : StmtOf<StmtKind::kLetStmt> {
   Expr value;
   Var var;
   Stmt body;
@@ -71,7 +85,7 @@ struct LetStmtNode : StmtOf<NodeKind::kLetStmt> {
 };
 
 // Memory for `buffer` while `body` runs, uninitialised.
-struct AllocateNode : StmtOf<NodeKind::kAllocate> {
+struct AllocateNode : StmtOf<StmtKind::kAllocate> {
   BufferDef buffer;
   Stmt body;
   TERN_FIELDS(buffer, body)
@@ -79,7 +93,7 @@ struct AllocateNode : StmtOf<NodeKind::kAllocate> {
 };
 
 // Names memory that is there already: `buffer.data` is a variable in scope.
-struct DeclBufferNode : StmtOf<NodeKind::kDeclBuffer> {
+struct DeclBufferNode : StmtOf<StmtKind::kDeclBuffer> {
   BufferDef buffer;
   Stmt body;
   TERN_FIELDS(buffer, body)
@@ -92,7 +106,7 @@ const char* ForKindName(ForKind kind);
 
 // for var in min..min + extent. A thread loop's iterations run at once, on the hardware axis
 // `thread` ("blockIdx.x"). Annotations are wishes for passes; they never change a result.
-struct ForNode : StmtOf<NodeKind::kFor> {
+struct ForNode : StmtOf<StmtKind::kFor> {
   Expr min, extent;
   Var var;
   ForKind for_kind = ForKind::kSerial;
@@ -106,14 +120,14 @@ struct ForNode : StmtOf<NodeKind::kFor> {
   Stmt With(Expr new_min, Expr new_extent, Stmt new_body) const;
 };
 
-struct WhileNode : StmtOf<NodeKind::kWhile> {
+struct WhileNode : StmtOf<StmtKind::kWhile> {
   Expr condition;
   Stmt body;
   TERN_FIELDS(condition, body)
   static Stmt Make(Expr condition, Stmt body, Span span = {});
 };
 
-struct IfThenElseNode : StmtOf<NodeKind::kIfThenElse> {
+struct IfThenElseNode : StmtOf<StmtKind::kIfThenElse> {
   Expr condition;
   Stmt then_case, else_case;  // else_case may be null
   TERN_FIELDS(condition, then_case, else_case)
@@ -121,7 +135,7 @@ struct IfThenElseNode : StmtOf<NodeKind::kIfThenElse> {
 };
 
 // Any number of statements, none of them a Seq itself.
-struct SeqNode : StmtOf<NodeKind::kSeq> {
+struct SeqNode : StmtOf<StmtKind::kSeq> {
   std::vector<Stmt> stmts;
   TERN_FIELDS(stmts)
   // Flattens nested sequences; one statement stands for itself.
@@ -130,7 +144,7 @@ struct SeqNode : StmtOf<NodeKind::kSeq> {
 
 // Raises a `kind` error unless the condition holds; the message is the parts in a row (texts as
 // they are, integers in decimal, a handle as a description of the TernAny it points to).
-struct AssertNode : StmtOf<NodeKind::kAssert> {
+struct AssertNode : StmtOf<StmtKind::kAssert> {
   Expr condition;
   std::string error_kind;
   std::vector<Expr> message;
@@ -140,7 +154,7 @@ struct AssertNode : StmtOf<NodeKind::kAssert> {
 };
 
 // A call, made for its effect.
-struct EvaluateNode : StmtOf<NodeKind::kEvaluate> {
+struct EvaluateNode : StmtOf<StmtKind::kEvaluate> {
   Expr value;
   TERN_FIELDS(value)
   static Stmt Make(Expr value, Span span = {});
@@ -158,7 +172,7 @@ struct BlockIter {
   Expr extent, binding;
   Var var;
   IterKind kind = IterKind::kSpatial;
-  TERN_FIELDS(extent, binding, var)
+  TERN_FIELDS(extent, binding, var, kind)
 };
 
 using arith::Range;
@@ -176,7 +190,7 @@ struct BufferRegion {
 //
 // Where `reads` or `writes` say anything, an instance touches nothing else of the memory that is
 // defined outside of it; the interpreter checks that.
-struct BlockNode : StmtOf<NodeKind::kBlock> {
+struct BlockNode : StmtOf<StmtKind::kBlock> {
   std::string name;
   std::vector<BlockIter> iters;
   Expr predicate;

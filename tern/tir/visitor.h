@@ -14,7 +14,7 @@ template <class F>
 decltype(auto) DispatchStmt(const StmtNode* node, F&& f) {
   switch (node->kind) {
 #define TERN_CASE(name)   \
-  case NodeKind::k##name: \
+  case StmtKind::k##name: \
     return f(static_cast<const name##Node*>(node));
     TERN_STMT_NODES(TERN_CASE)
 #undef TERN_CASE

@@ -18,9 +18,9 @@ int64_t Wrap(DataType dtype, int64_t value) {
                          : static_cast<int64_t>(bits) >> shift;
 }
 
-Result Combine(NodeKind kind, DataType operand, int64_t a, int64_t b) {
+Result Combine(ExprKind kind, DataType operand, int64_t a, int64_t b) {
   Result value = arith::FoldInt(kind, a, b);
-  if (!value || kind >= NodeKind::kEQ || operand.is_bool()) return value;
+  if (!value || kind >= ExprKind::kEQ || operand.is_bool()) return value;
   bool traps = operand.is_int() && operand.bits() >= 32;
   int64_t wrapped = Wrap(operand, *value);
   if (traps && wrapped != *value) return {};
@@ -39,8 +39,8 @@ Result Evaluate(const Expr& expr, const VarValues& values) {
     } else if constexpr (requires { node->a, node->b; }) {
       Result a = Evaluate(node->a, values);
       if (!a) return {};
-      if (T::kKind == NodeKind::kAnd && !*a) return 0;
-      if (T::kKind == NodeKind::kOr && *a) return 1;
+      if (T::kKind == ExprKind::kAnd && !*a) return 0;
+      if (T::kKind == ExprKind::kOr && *a) return 1;
       Result b = Evaluate(node->b, values);
       return b ? Combine(T::kKind, node->a.dtype(), *a, *b) : std::nullopt;
     } else if constexpr (std::is_same_v<T, NotNode>) {

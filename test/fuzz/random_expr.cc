@@ -219,7 +219,7 @@ Value ExprGenerator::Arithmetic(DataType dtype, int depth) {
     return choice % 2 ? Value{MinNode::Make(a.expr, b.expr), bound}
                       : Value{MaxNode::Make(a.expr, b.expr), bound};
   }
-  if (choice <= 3) return Sum(choice == 2 ? NodeKind::kAdd : NodeKind::kSub, a, b);
+  if (choice <= 3) return Sum(choice == 2 ? ExprKind::kAdd : ExprKind::kSub, a, b);
   if (choice <= 5) return Product(a, b);
   return Divide(a, b);
 }
@@ -272,14 +272,14 @@ Value ExprGenerator::Intrinsic(Value a, Value b) {
   }
 }
 
-Value ExprGenerator::Sum(NodeKind kind, Value a, Value b) {
+Value ExprGenerator::Sum(ExprKind kind, Value a, Value b) {
   double limit = Limit(a.expr.dtype());
   if (!Wraps(a.expr.dtype()) && a.bound + b.bound > limit) {
     a = Fit(a, limit / 2, random_);
     b = Fit(b, limit / 2, random_);
   }
   double bound = std::min(a.bound + b.bound, limit);
-  return {kind == NodeKind::kAdd ? a.expr + b.expr : a.expr - b.expr, bound};
+  return {kind == ExprKind::kAdd ? a.expr + b.expr : a.expr - b.expr, bound};
 }
 
 Value ExprGenerator::Product(Value a, Value b) {
@@ -338,7 +338,7 @@ Value ExprGenerator::Accumulate(Value a, Value b) {
   bool exact = !dtype.is_float() || float_arithmetic_;
   int64_t choice = random_->Below(4);
   if (!exact || choice == 0) return {MaxNode::Make(a.expr, b.expr), std::max(a.bound, b.bound)};
-  return choice == 1 ? Product(a, b) : Sum(NodeKind::kAdd, a, b);
+  return choice == 1 ? Product(a, b) : Sum(ExprKind::kAdd, a, b);
 }
 
 Value ExprGenerator::Let(DataType dtype, int depth) {

@@ -57,8 +57,8 @@ class ExprGenerator {
   Value Accumulate(Value a, Value b);
 
   // a + b or a * b of scalars or vectors, brought below what the type holds.
-  Value Combine(ir::NodeKind kind, Value a, Value b) {
-    return kind == ir::NodeKind::kMul ? Product(a, b) : Sum(kind, a, b);
+  Value Combine(ir::ExprKind kind, Value a, Value b) {
+    return kind == ir::ExprKind::kMul ? Product(a, b) : Sum(kind, a, b);
   }
   // `value`, a scalar or vector, as another type.
   Value Convert(DataType dtype, Value value);
@@ -77,7 +77,7 @@ class ExprGenerator {
   Value Cast(DataType dtype, int depth);
   Value Arithmetic(DataType dtype, int depth);
   Value Intrinsic(Value a, Value b);
-  Value Sum(ir::NodeKind kind, Value a, Value b);
+  Value Sum(ir::ExprKind kind, Value a, Value b);
   Value Product(Value a, Value b);
   Value Divide(Value a, Value b);
   Value Let(DataType dtype, int depth);

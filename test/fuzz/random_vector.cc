@@ -79,7 +79,7 @@ Value VectorGenerator::Arithmetic(DataType dtype, int depth) {
   if (random_->OneIn(2) || (dtype.is_float() && !float_arithmetic_))
     return {random_->OneIn(2) ? MinNode::Make(a.expr, b.expr) : MaxNode::Make(a.expr, b.expr),
             std::max(a.bound, b.bound)};
-  return scalars_->Combine(random_->OneIn(2) ? NodeKind::kMul : NodeKind::kAdd, a, b);
+  return scalars_->Combine(random_->OneIn(2) ? ExprKind::kMul : ExprKind::kAdd, a, b);
 }
 
 Value VectorGenerator::Shuffle(DataType dtype, int depth) {

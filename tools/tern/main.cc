@@ -190,6 +190,7 @@ void AddOpt(CLI::App* app) {
   command->add_flag("--schedule", options->schedule, "first do what the schedules say");
   command->add_flag("--explain-schedule", options->explain_schedule,
                     "print which rule is applied to which block, as schedule sections");
+  command->add_flag("--json", options->json, "print the result as JSON, for other tools");
   command->add_flag("--list-ops", options->list_ops, "list the operators of graphs");
   command->add_flag("--list-rules", options->list_rules, "list the rules that choose schedules");
   command->add_option("--trace", options->trace,

@@ -12,6 +12,7 @@
 #include "tern/schedule/schedule.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/json.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/source.h"
@@ -128,7 +129,7 @@ void Opt(const OptOptions& options) {
   std::vector<std::string> passes = PassList("--passes", options.passes);
   if (options.schedule || !options.replay.empty()) passes.insert(passes.begin(), "apply_schedules");
   module = ir::RunPasses(module, passes, pass_options);
-  std::fputs(tir::PrintModule(module).c_str(), stdout);
+  std::fputs((options.json ? tir::ModuleToJson(module) : tir::PrintModule(module)).c_str(), stdout);
   if (options.timing)
     for (const auto& [name, seconds] : timing)
       std::fprintf(stderr, "%-32s %8.3f ms\n", name.c_str(), 1e3 * seconds);

@@ -64,7 +64,7 @@ class KernelWriter {
   Register ValueOf(const tern::ir::IntImmNode* node);
   Register ValueOf(const tern::ir::FloatImmNode* node);
   Register ValueOf(const tern::ir::VarNode* node);
-  template <tern::ir::NodeKind K>
+  template <tern::ir::ExprKind K>
   Register ValueOf(const tern::ir::BinaryNode<K>* node);
   Register ValueOf(const tern::ir::NotNode* node);
   Register ValueOf(const tern::ir::SelectNode* node);

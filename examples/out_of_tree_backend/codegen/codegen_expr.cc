@@ -10,7 +10,7 @@
 namespace emu {
 
 using namespace tern;
-using ir::NodeKind;
+using ir::ExprKind;
 
 namespace {
 
@@ -31,36 +31,36 @@ struct BinaryOp {
   bool swapped = false;
 };
 
-constexpr BinaryOp OpOf(NodeKind kind) {
+constexpr BinaryOp OpOf(ExprKind kind) {
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return {Op::kAdd};
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return {Op::kSub};
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return {Op::kMul};
-    case NodeKind::kDiv:
-    case NodeKind::kTruncDiv:
+    case ExprKind::kDiv:
+    case ExprKind::kTruncDiv:
       return {Op::kDiv};
-    case NodeKind::kTruncMod:
+    case ExprKind::kTruncMod:
       return {Op::kMod};
-    case NodeKind::kFloorDiv:
+    case ExprKind::kFloorDiv:
       return {Op::kFloorDiv};
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorMod:
       return {Op::kFloorMod};
-    case NodeKind::kMin:
+    case ExprKind::kMin:
       return {Op::kMin};
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return {Op::kMax};
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return {Op::kEq};
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return {Op::kNe};
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return {Op::kLt};
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return {Op::kLe};
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return {Op::kLt, true};
     default:
       return {Op::kLe, true};  // kGE
@@ -97,10 +97,10 @@ KernelWriter::Register KernelWriter::ValueOf(const ir::VarNode* node) {
   return registers_.at(node);
 }
 
-template <NodeKind K>
+template <ExprKind K>
 KernelWriter::Register KernelWriter::ValueOf(const ir::BinaryNode<K>* node) {
-  if constexpr (K == NodeKind::kAnd) return Choice(node->a, node->b, ir::MakeConst(node->dtype, 0));
-  if constexpr (K == NodeKind::kOr) return Choice(node->a, ir::MakeConst(node->dtype, 1), node->b);
+  if constexpr (K == ExprKind::kAnd) return Choice(node->a, node->b, ir::MakeConst(node->dtype, 0));
+  if constexpr (K == ExprKind::kOr) return Choice(node->a, ir::MakeConst(node->dtype, 1), node->b);
   Register d = NewRegister();
   Scope scope(*this);
   auto [op, swapped] = OpOf(K);

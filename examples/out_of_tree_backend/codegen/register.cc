@@ -50,8 +50,8 @@ ir::Intrinsic Mac() {
 }
 
 tir::Lane MacReference(DataType dtype, const tir::Lane* args) {
-  tir::Lane product = tir::BinaryLane(ir::NodeKind::kMul, dtype, args[0], args[1]);
-  return tir::BinaryLane(ir::NodeKind::kAdd, dtype, product, args[2]);
+  tir::Lane product = tir::BinaryLane(ir::ExprKind::kMul, dtype, args[0], args[1]);
+  return tir::BinaryLane(ir::ExprKind::kAdd, dtype, product, args[2]);
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ class CodeGenC {
   Code PrintNode(const ir::FloatImmNode* node);
   Code PrintNode(const ir::StringImmNode* node);
   Code PrintNode(const ir::VarNode* node);
-  template <ir::NodeKind K>
+  template <ir::ExprKind K>
   Code PrintNode(const ir::BinaryNode<K>* node);
   Code PrintNode(const ir::NotNode* node) { return PrintNot(node->a); }
   Code PrintNode(const ir::SelectNode* node);
@@ -187,13 +187,13 @@ class CodeGenC {
   Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a, const ir::Expr& b);
   Code PrintBitOperator(const char* token, const ir::CallNode* node);
   Code PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b);
-  Code PrintLogic(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
-  Code PrintFloorDivision(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
+  Code PrintLogic(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
+  Code PrintFloorDivision(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
   void NoteAddress(const ir::Var& var, const ir::Expr& value);
   // `target = value;` inside of braces, which hold what the value binds too.
   void EmitAssignment(const std::string& target, const ir::Expr& value);
-  Code PrintMinMax(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
+  Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
   // An operand beside `sibling`, whose type C converts a literal to.
   std::string PrintOperand(const ir::Expr& expr, const ir::Expr& sibling, Precedence least);
 

@@ -14,7 +14,7 @@
 
 namespace tern::codegen {
 
-using ir::NodeKind;
+using ir::ExprKind;
 
 namespace {
 
@@ -23,8 +23,8 @@ bool IsNarrowInteger(DataType dtype) { return dtype.is_integer() && dtype.bits()
 
 // Whether C computes the node in a wider type than its own.
 bool IsComputedWide(const ir::Expr& expr) {
-  NodeKind kind = expr->kind;
-  bool arithmetic = kind >= NodeKind::kAdd && kind <= NodeKind::kTruncMod;
+  ExprKind kind = expr->kind;
+  bool arithmetic = kind >= ExprKind::kAdd && kind <= ExprKind::kTruncMod;
   return arithmetic && IsNarrowInteger(expr.dtype());
 }
 
@@ -37,19 +37,19 @@ Precedence Tighter(Precedence level) {
 }
 
 // The operator of a comparison that is true where `kind` is false, on types without NaN.
-const char* Opposite(NodeKind kind) {
+const char* Opposite(ExprKind kind) {
   switch (kind) {
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return "!=";
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return "==";
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return ">=";
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return ">";
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return "<=";
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return "<";
     default:
       return nullptr;
@@ -137,38 +137,38 @@ Code CodeGenC::PrintNode(const ir::VarNode* node) { return {NameOf(node)}; }
 
 // ---- Operators.
 
-template <NodeKind K>
+template <ExprKind K>
 Code CodeGenC::PrintNode(const ir::BinaryNode<K>* node) {
   const ir::Expr &a = node->a, &b = node->b;
   switch (K) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return PrintArithmetic("+", Precedence::kAdditive, a, b);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return PrintArithmetic("-", Precedence::kAdditive, a, b);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return PrintArithmetic("*", Precedence::kMultiplicative, a, b);
-    case NodeKind::kDiv:
-    case NodeKind::kTruncDiv:
+    case ExprKind::kDiv:
+    case ExprKind::kTruncDiv:
       return PrintArithmetic("/", Precedence::kMultiplicative, a, b);
-    case NodeKind::kTruncMod:
+    case ExprKind::kTruncMod:
       return PrintArithmetic("%", Precedence::kMultiplicative, a, b);
-    case NodeKind::kFloorDiv:
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorDiv:
+    case ExprKind::kFloorMod:
       return PrintFloorDivision(K, a, b);
-    case NodeKind::kMin:
-    case NodeKind::kMax:
+    case ExprKind::kMin:
+    case ExprKind::kMax:
       return PrintMinMax(K, a, b);
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return PrintComparison("==", a, b);
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return PrintComparison("!=", a, b);
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return PrintComparison("<", a, b);
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return PrintComparison("<=", a, b);
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return PrintComparison(">", a, b);
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return PrintComparison(">=", a, b);
     default:
       return PrintLogic(K, a, b);
@@ -191,9 +191,9 @@ Code CodeGenC::PrintComparison(const char* token, const ir::Expr& a, const ir::E
           Precedence::kComparison};
 }
 
-Code CodeGenC::PrintLogic(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+Code CodeGenC::PrintLogic(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
   RequireScalar(a.dtype(), "logic");
-  bool is_and = kind == NodeKind::kAnd;
+  bool is_and = kind == ExprKind::kAnd;
   Precedence level = is_and ? Precedence::kAnd : Precedence::kOr;
   // Chains of one operator stay flat; compilers ask for parentheses where the two mix.
   auto operand = [&](const ir::Expr& e) {
@@ -356,8 +356,8 @@ std::string CodeGenC::TypeSuffix(DataType dtype) {
   return dtype.is_scalar() ? suffix : suffix + "x" + std::to_string(dtype.lanes());
 }
 
-Code CodeGenC::PrintFloorDivision(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
-  bool is_div = kind == NodeKind::kFloorDiv;
+Code CodeGenC::PrintFloorDivision(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
+  bool is_div = kind == ExprKind::kFloorDiv;
   if (a.dtype().is_uint())
     return PrintArithmetic(is_div ? "/" : "%", Precedence::kMultiplicative, a, b);
   RequireScalar(a.dtype(), "floor division");
@@ -380,8 +380,8 @@ Code CodeGenC::PrintFloorDivision(NodeKind kind, const ir::Expr& a, const ir::Ex
   return {fmt::format("{}({}, {})", name, left, PrintConverted(b))};
 }
 
-Code CodeGenC::PrintMinMax(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
-  bool is_min = kind == NodeKind::kMin;
+Code CodeGenC::PrintMinMax(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
+  bool is_min = kind == ExprKind::kMin;
   DataType dtype = a.dtype();
   std::string name = (is_min ? "tern_min_" : "tern_max_") + TypeSuffix(dtype);
   UseHelper(name, fmt::format("static {0} {1}({0} a, {0} b) {{ return a {2} b ? a : b; }}\n",

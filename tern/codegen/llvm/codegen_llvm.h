@@ -109,15 +109,15 @@ class CodeGenLLVM {
   llvm::Value* EmitNode(const ir::LetNode* node);
   llvm::Value* EmitNode(const ir::CallNode* node);
   llvm::Value* EmitNode(const ir::BufferLoadNode* node);
-  template <ir::NodeKind K>
+  template <ir::ExprKind K>
   llvm::Value* EmitNode(const ir::BinaryNode<K>* node) {
     return EmitBinary(K, node->a, node->b);
   }
 
-  llvm::Value* EmitBinary(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
-  llvm::Value* FloatBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
-  llvm::Value* IntBinary(ir::NodeKind kind, llvm::Value* a, llvm::Value* b, bool is_signed);
-  llvm::Value* FloorDivMod(ir::NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* EmitBinary(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
+  llvm::Value* FloatBinary(ir::ExprKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* IntBinary(ir::ExprKind kind, llvm::Value* a, llvm::Value* b, bool is_signed);
+  llvm::Value* FloorDivMod(ir::ExprKind kind, llvm::Value* a, llvm::Value* b);
   llvm::Value* EmitIfThenElse(const ir::CallNode* node);
   llvm::Value* ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   // 0, 1, 2, ...

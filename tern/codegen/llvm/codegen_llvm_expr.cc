@@ -11,7 +11,7 @@
 namespace tern::codegen {
 namespace {
 
-using ir::NodeKind;
+using ir::ExprKind;
 using llvm::Value;
 
 // A positive power of two, in every lane alike.
@@ -24,38 +24,38 @@ const llvm::APInt* ConstantPowerOfTwo(Value* value) {
              : nullptr;
 }
 
-llvm::CmpInst::Predicate FloatPredicate(NodeKind kind) {
+llvm::CmpInst::Predicate FloatPredicate(ExprKind kind) {
   switch (kind) {
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return llvm::CmpInst::FCMP_OEQ;
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return llvm::CmpInst::FCMP_UNE;  // NaN differs from everything
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return llvm::CmpInst::FCMP_OLT;
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return llvm::CmpInst::FCMP_OLE;
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return llvm::CmpInst::FCMP_OGT;
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return llvm::CmpInst::FCMP_OGE;
     default:
       return llvm::CmpInst::BAD_FCMP_PREDICATE;
   }
 }
 
-llvm::CmpInst::Predicate IntPredicate(NodeKind kind, bool is_signed) {
+llvm::CmpInst::Predicate IntPredicate(ExprKind kind, bool is_signed) {
   switch (kind) {
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return llvm::CmpInst::ICMP_EQ;
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return llvm::CmpInst::ICMP_NE;
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT;
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE;
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return is_signed ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT;
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE;
     default:
       return llvm::CmpInst::BAD_ICMP_PREDICATE;
@@ -91,13 +91,13 @@ Value* CodeGenLLVM::EmitNode(const ir::VarNode* node) {
 
 // ---- Operators ----
 
-Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+Value* CodeGenLLVM::EmitBinary(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
   DataType dtype = a.dtype();
   Value* x = Emit(a);
   Value* y = Emit(b);
   if (!dtype.is_float()) {
     // The least value divided by -1 wraps in types of 8 and 16 bits; LLVM leaves it undefined.
-    bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+    bool divides = kind >= ExprKind::kTruncDiv && kind <= ExprKind::kFloorMod;
     const auto* divisor = llvm::dyn_cast<llvm::ConstantInt>(y);
     if (!divides || !dtype.is_int() || dtype.bits() >= 32 || (divisor && !divisor->isMinusOne()))
       return IntBinary(kind, x, y, dtype.is_int());
@@ -109,28 +109,28 @@ Value* CodeGenLLVM::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr&
   return FloatBinary(kind, x, y);
 }
 
-Value* CodeGenLLVM::FloatBinary(NodeKind kind, Value* a, Value* b) {
+Value* CodeGenLLVM::FloatBinary(ExprKind kind, Value* a, Value* b) {
   // Vectors are what a schedule made: their sums are as many, and in the order, that it chose.
   // Products in another order overflow elsewhere, of which the functions of tern/tir/math take
   // care.
   llvm::IRBuilderBase::FastMathFlagGuard guard(builder_);
-  if (a->getType()->isVectorTy() || (kind != NodeKind::kAdd && kind != NodeKind::kSub)) {
+  if (a->getType()->isVectorTy() || (kind != ExprKind::kAdd && kind != ExprKind::kSub)) {
     llvm::FastMathFlags flags = builder_.getFastMathFlags();
     flags.setAllowReassoc(false);
     builder_.setFastMathFlags(flags);
   }
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return builder_.CreateFAdd(a, b);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return builder_.CreateFSub(a, b);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return builder_.CreateFMul(a, b);
-    case NodeKind::kDiv:
+    case ExprKind::kDiv:
       return builder_.CreateFDiv(a, b);
-    case NodeKind::kMin:
+    case ExprKind::kMin:
       return builder_.CreateSelect(builder_.CreateFCmpOLT(a, b), a, b);
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return builder_.CreateSelect(builder_.CreateFCmpOGT(a, b), a, b);
     default:
       TERN_ICHECK(FloatPredicate(kind) != llvm::CmpInst::BAD_FCMP_PREDICATE)
@@ -139,26 +139,26 @@ Value* CodeGenLLVM::FloatBinary(NodeKind kind, Value* a, Value* b) {
   }
 }
 
-Value* CodeGenLLVM::IntBinary(NodeKind kind, Value* a, Value* b, bool is_signed) {
+Value* CodeGenLLVM::IntBinary(ExprKind kind, Value* a, Value* b, bool is_signed) {
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return builder_.CreateAdd(a, b);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return builder_.CreateSub(a, b);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return builder_.CreateMul(a, b);
-    case NodeKind::kTruncDiv:
+    case ExprKind::kTruncDiv:
       return is_signed ? builder_.CreateSDiv(a, b) : builder_.CreateUDiv(a, b);
-    case NodeKind::kTruncMod:
+    case ExprKind::kTruncMod:
       return is_signed ? builder_.CreateSRem(a, b) : builder_.CreateURem(a, b);
-    case NodeKind::kFloorDiv:
-    case NodeKind::kFloorMod:
+    case ExprKind::kFloorDiv:
+    case ExprKind::kFloorMod:
       if (is_signed) return FloorDivMod(kind, a, b);
-      return kind == NodeKind::kFloorDiv ? builder_.CreateUDiv(a, b) : builder_.CreateURem(a, b);
-    case NodeKind::kMin:
+      return kind == ExprKind::kFloorDiv ? builder_.CreateUDiv(a, b) : builder_.CreateURem(a, b);
+    case ExprKind::kMin:
       return builder_.CreateBinaryIntrinsic(
           is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return builder_.CreateBinaryIntrinsic(
           is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
     default:
@@ -168,8 +168,8 @@ Value* CodeGenLLVM::IntBinary(NodeKind kind, Value* a, Value* b, bool is_signed)
   }
 }
 
-Value* CodeGenLLVM::FloorDivMod(NodeKind kind, Value* a, Value* b) {
-  bool is_div = kind == NodeKind::kFloorDiv;
+Value* CodeGenLLVM::FloorDivMod(ExprKind kind, Value* a, Value* b) {
+  bool is_div = kind == ExprKind::kFloorDiv;
   if (const llvm::APInt* power = ConstantPowerOfTwo(b))
     return is_div ? builder_.CreateAShr(a, power->logBase2())
                   : builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), *power - 1));

@@ -252,7 +252,7 @@ class Describer {
     const auto* product = value.As<ir::MulNode>();
     const auto* a = product ? Factor(product->a) : nullptr;
     const auto* b = product ? Factor(product->b) : nullptr;
-    if (a && b && update->op == NodeKind::kAdd) {
+    if (a && b && update->op == ExprKind::kAdd) {
       BlockAccess first = AccessOf(a), second = AccessOf(b);
       if (IsMatmul(first, second)) return BlockKind::kMatmul;
       ForgetRoles();

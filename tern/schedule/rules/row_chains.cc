@@ -112,7 +112,7 @@ class ChainFinder {
   bool Sums(size_t block) const {
     if (blocks_[block].kind != BlockKind::kReduction) return false;
     std::optional<ReductionUpdate> update = PlainUpdate(nodes_[block]);
-    return update && update->op == NodeKind::kAdd;
+    return update && update->op == ExprKind::kAdd;
   }
 
   std::vector<const BlockNode*> nodes_;

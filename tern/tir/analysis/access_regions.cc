@@ -147,7 +147,7 @@ class RegionFinder : public StmtVisitor {
     conditional_ = outer;
   }
 
-  template <NodeKind K>
+  template <ExprKind K>
   void VisitLogic(const ir::BinaryNode<K>* node) {
     Visit(node->a);
     Maybe([&] { Visit(node->b); });

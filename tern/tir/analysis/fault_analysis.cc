@@ -74,11 +74,11 @@ bool FaultAnalysis::MayFault(const Expr& expr, const Expr& evaluated) const {
   if (parts.may_fault) return true;
   return ir::DispatchExpr(expr.get(), [&](auto* node) {
     using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
-    if constexpr (T::kKind == NodeKind::kBufferLoad)
+    if constexpr (T::kKind == ExprKind::kBufferLoad)
       return !IsSafeLoad(node);
-    else if constexpr (T::kKind == NodeKind::kCall)
+    else if constexpr (T::kKind == ExprKind::kCall)
       return !ir::AsIfThenElse(expr);
-    else if constexpr (T::kKind >= NodeKind::kTruncDiv && T::kKind <= NodeKind::kFloorMod)
+    else if constexpr (T::kKind >= ExprKind::kTruncDiv && T::kKind <= ExprKind::kFloorMod)
       return !DividesSafely(node->a, node->b);
     else
       return false;
@@ -98,18 +98,18 @@ bool FaultAnalysis::MayOverflow(const Expr& expr) const {
   ir::ForEachExpr(expr, [&](const Expr& e) {
     may_overflow |= ir::DispatchExpr(e.get(), [&](auto* node) {
       using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
-      constexpr NodeKind kind = T::kKind;
+      constexpr ExprKind kind = T::kKind;
       DataType dtype = e.dtype();
-      if constexpr (kind == NodeKind::kCast) {
+      if constexpr (kind == ExprKind::kCast) {
         return dtype.is_integer() && node->value.dtype().is_float();
-      } else if constexpr (kind == NodeKind::kAdd || kind == NodeKind::kSub ||
-                           kind == NodeKind::kMul) {
+      } else if constexpr (kind == ExprKind::kAdd || kind == ExprKind::kSub ||
+                           kind == ExprKind::kMul) {
         if (!dtype.is_int() || dtype.bits() < 32) return false;
         if (!dtype.is_scalar()) return true;
         arith::ConstBounds a = analyzer_.Bounds(node->a), b = analyzer_.Bounds(node->b);
         return !arith::FitsType(kind, a, b, dtype);
       } else {
-        return kind == NodeKind::kRamp && dtype.is_int() && dtype.bits() >= 32;
+        return kind == ExprKind::kRamp && dtype.is_int() && dtype.bits() >= 32;
       }
     });
   });

@@ -7,29 +7,29 @@
 
 namespace tern::tir {
 
-Expr CombineValues(NodeKind kind, const Expr& a, const Expr& b) {
+Expr CombineValues(ExprKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return a + b;
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return a * b;
-    case NodeKind::kMin:
+    case ExprKind::kMin:
       return ir::MinNode::Make(a, b);
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return ir::MaxNode::Make(a, b);
-    case NodeKind::kAnd:
+    case ExprKind::kAnd:
       return a && b;
     default:
       return a || b;
   }
 }
 
-Expr IdentityOf(NodeKind kind, DataType dtype) {
-  if (kind == NodeKind::kAdd || kind == NodeKind::kMul)
-    return ir::MakeConst(dtype, kind == NodeKind::kMul);
-  if (kind == NodeKind::kAnd || kind == NodeKind::kOr)
-    return ir::IntImmNode::Make(dtype, kind == NodeKind::kAnd);
-  bool largest = kind == NodeKind::kMin;
+Expr IdentityOf(ExprKind kind, DataType dtype) {
+  if (kind == ExprKind::kAdd || kind == ExprKind::kMul)
+    return ir::MakeConst(dtype, kind == ExprKind::kMul);
+  if (kind == ExprKind::kAnd || kind == ExprKind::kOr)
+    return ir::IntImmNode::Make(dtype, kind == ExprKind::kAnd);
+  bool largest = kind == ExprKind::kMin;
   if (dtype.is_float()) {
     double infinity = std::numeric_limits<double>::infinity();
     return ir::FloatImmNode::Make(dtype, largest ? infinity : -infinity);

@@ -14,15 +14,15 @@ namespace tern::tir {
 struct ReductionUpdate {
   std::vector<const LetStmtNode*> lets;
   const BufferStoreNode* store = nullptr;
-  NodeKind op = NodeKind::kAdd;
+  ExprKind op = ExprKind::kAdd;
   Expr value;
 };
 std::optional<ReductionUpdate> FindReductionUpdate(const Stmt& body);
 
 // a op b
-Expr CombineValues(NodeKind op, const Expr& a, const Expr& b);
+Expr CombineValues(ExprKind op, const Expr& a, const Expr& b);
 // The value that leaves any other as it is.
-Expr IdentityOf(NodeKind op, DataType dtype);
+Expr IdentityOf(ExprKind op, DataType dtype);
 
 }  // namespace tern::tir
 

@@ -44,10 +44,10 @@ class Count : public StmtVisitor {
       return;
     }
     switch (expr->kind) {
-#define TERN_CASE(name) case NodeKind::k##name:
+#define TERN_CASE(name) case ExprKind::k##name:
       TERN_ARITHMETIC_NODES(TERN_CASE)
 #undef TERN_CASE
-      case NodeKind::kCall:
+      case ExprKind::kCall:
         ++here_;
         break;
       default:

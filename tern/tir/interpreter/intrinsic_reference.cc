@@ -112,7 +112,7 @@ int ShiftBy(DataType dtype, Lane amount) {
 Lane Abs(DataType dtype, Lane x) {
   if (dtype.is_float()) return FloatLane(std::fabs(x.f));
   if (dtype.is_uint() || x.i >= 0) return x;
-  return BinaryLane(ir::NodeKind::kSub, dtype, IntLane(0), x);
+  return BinaryLane(ir::ExprKind::kSub, dtype, IntLane(0), x);
 }
 
 }  // namespace

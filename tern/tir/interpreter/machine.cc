@@ -461,7 +461,7 @@ Machine::LoopRange Machine::EvalRange(const ForNode* node) {
   min.i = range.min;
   steps.i = range.extent - 1;
   try {
-    BinaryLane(NodeKind::kAdd, dtype, min, steps);
+    BinaryLane(ExprKind::kAdd, dtype, min, steps);
   } catch (const Error& error) {
     TERN_THROW(ValueError) << ir::At(node->span) << "the values of " << node->var.name()
                            << " overflow " << dtype.str();

@@ -128,7 +128,7 @@ class Machine {
   Value EvalNode(const ir::FloatImmNode* node);
   Value EvalNode(const ir::StringImmNode* node);
   Value EvalNode(const VarNode* node);
-  template <NodeKind K>
+  template <ExprKind K>
   Value EvalNode(const ir::BinaryNode<K>* node);
   Value EvalNode(const ir::NotNode* node);
   Value EvalNode(const ir::SelectNode* node);

@@ -42,12 +42,12 @@ Value Machine::EvalNode(const VarNode* node) {
   return it->second;
 }
 
-template <NodeKind K>
+template <ExprKind K>
 Value Machine::EvalNode(const ir::BinaryNode<K>* node) {
   Value a = Eval(node->a);
   // The right side of && and || counts only where the left one leaves the answer open.
-  if constexpr (K == NodeKind::kAnd || K == NodeKind::kOr)
-    if (node->dtype.is_scalar() && a.i() == (K == NodeKind::kOr)) return a;
+  if constexpr (K == ExprKind::kAnd || K == ExprKind::kOr)
+    if (node->dtype.is_scalar() && a.i() == (K == ExprKind::kOr)) return a;
   Value b = Eval(node->b), out(node->dtype);
   AtPlaceOf(node, [&] {
     for (int lane = 0; lane < out.lanes(); ++lane)
@@ -86,7 +86,7 @@ Value Machine::EvalNode(const ir::RampNode* node) {
   out[0] = base[0];
   AtPlaceOf(node, [&] {
     for (int lane = 1; lane < out.lanes(); ++lane)
-      out[lane] = BinaryLane(NodeKind::kAdd, base.dtype, out[lane - 1], stride[0]);
+      out[lane] = BinaryLane(ExprKind::kAdd, base.dtype, out[lane - 1], stride[0]);
   });
   return out;
 }

@@ -116,8 +116,8 @@ Value MatrixRows(const ir::CallNode* call, int lane, const MatrixArgs& args) {
 // sums + x * y, of two elements of operands.
 Lane AddProduct(DataType sum, Lane so_far, DataType factor, Lane x, Lane y) {
   Lane product =
-      BinaryLane(ir::NodeKind::kMul, sum, CastLane(factor, sum, x), CastLane(factor, sum, y));
-  return BinaryLane(ir::NodeKind::kAdd, sum, so_far, product);
+      BinaryLane(ir::ExprKind::kMul, sum, CastLane(factor, sum, x), CastLane(factor, sum, y));
+  return BinaryLane(ir::ExprKind::kAdd, sum, so_far, product);
 }
 
 Value MatrixSum(const ir::CallNode* call, int lane, const MatrixArgs& args) {

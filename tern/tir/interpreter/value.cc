@@ -10,7 +10,7 @@
 namespace tern::tir {
 namespace {
 
-using ir::NodeKind;
+using ir::ExprKind;
 
 int64_t WrapInt(DataType dtype, int64_t value) {
   if (dtype.is_bool()) return value != 0;
@@ -23,47 +23,47 @@ int64_t WrapInt(DataType dtype, int64_t value) {
 
 // An operation on float32 or wider operands, rounded once; narrower types are computed in float32,
 // which is wide enough that rounding twice changes nothing.
-Lane FloatOp(NodeKind kind, DataType dtype, double a, double b) {
+Lane FloatOp(ExprKind kind, DataType dtype, double a, double b) {
   Lane out{};
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a + b : static_cast<float>(a) + static_cast<float>(b));
       return out;
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a - b : static_cast<float>(a) - static_cast<float>(b));
       return out;
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a * b : static_cast<float>(a) * static_cast<float>(b));
       return out;
-    case NodeKind::kDiv:
+    case ExprKind::kDiv:
       out.f = RoundToType(
           dtype, dtype.bits() == 64 ? a / b : static_cast<float>(a) / static_cast<float>(b));
       return out;
-    case NodeKind::kMin:
+    case ExprKind::kMin:
       out.f = a < b ? a : b;
       return out;
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       out.f = a > b ? a : b;
       return out;
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       out.i = a == b;
       return out;
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       out.i = a != b;
       return out;
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       out.i = a < b;
       return out;
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       out.i = a <= b;
       return out;
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       out.i = a > b;
       return out;
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       out.i = a >= b;
       return out;
     default:
@@ -73,40 +73,40 @@ Lane FloatOp(NodeKind kind, DataType dtype, double a, double b) {
 }
 
 // uint64 values above int64: what differs from the signed case.
-Lane UInt64Op(NodeKind kind, uint64_t a, uint64_t b) {
+Lane UInt64Op(ExprKind kind, uint64_t a, uint64_t b) {
   auto make = [](uint64_t value) {
     Lane out{};
     out.i = static_cast<int64_t>(value);
     return out;
   };
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return make(a + b);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return make(a - b);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return make(a * b);
-    case NodeKind::kTruncDiv:
-    case NodeKind::kFloorDiv:
+    case ExprKind::kTruncDiv:
+    case ExprKind::kFloorDiv:
       return make(a / b);
-    case NodeKind::kTruncMod:
-    case NodeKind::kFloorMod:
+    case ExprKind::kTruncMod:
+    case ExprKind::kFloorMod:
       return make(a % b);
-    case NodeKind::kMin:
+    case ExprKind::kMin:
       return make(a < b ? a : b);
-    case NodeKind::kMax:
+    case ExprKind::kMax:
       return make(a > b ? a : b);
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return make(a == b);
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return make(a != b);
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return make(a < b);
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return make(a <= b);
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return make(a > b);
-    case NodeKind::kGE:
+    case ExprKind::kGE:
       return make(a >= b);
     default:
       TERN_ICHECK(false) << "uint64 operator";
@@ -116,14 +116,14 @@ Lane UInt64Op(NodeKind kind, uint64_t a, uint64_t b) {
 
 }  // namespace
 
-Lane BinaryLane(NodeKind kind, DataType dtype, Lane a, Lane b) {
+Lane BinaryLane(ExprKind kind, DataType dtype, Lane a, Lane b) {
   if (dtype.is_float()) return FloatOp(kind, dtype, a.f, b.f);
-  bool divides = kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+  bool divides = kind >= ExprKind::kTruncDiv && kind <= ExprKind::kFloorMod;
   TERN_CHECK(!divides || b.i != 0) << "division by zero";
   if (dtype == DataType::UInt(64, dtype.lanes()))
     return UInt64Op(kind, static_cast<uint64_t>(a.i), static_cast<uint64_t>(b.i));
   std::optional<int64_t> value = arith::FoldInt(kind, a.i, b.i);
-  bool compares = kind >= NodeKind::kEQ;
+  bool compares = kind >= ExprKind::kEQ;
   Lane out{};
   if (value) out.i = compares ? *value : WrapInt(dtype, *value);
   bool trapped = dtype.is_int() && dtype.bits() >= 32;

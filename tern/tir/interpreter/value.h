@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tern/ffi/dtype.h"
-#include "tern/ir/node.h"
+#include "tern/ir/expr.h"
 
 namespace tern::tir {
 
@@ -59,7 +59,7 @@ struct Value {
 
 // The operators of the IR on one lane of type `dtype` (the operands' type). Throw ValueError on
 // overflow and division by zero.
-Lane BinaryLane(ir::NodeKind kind, DataType dtype, Lane a, Lane b);
+Lane BinaryLane(ir::ExprKind kind, DataType dtype, Lane a, Lane b);
 Lane CastLane(DataType from, DataType to, Lane value);
 
 // To and from memory.

@@ -179,20 +179,20 @@ class Binder : public StmtMutator {
   bool IsTrivial(const Expr& expr) const {
     return ir::DispatchExpr(expr.get(), [&](auto* node) {
       using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
-      constexpr NodeKind kind = T::kKind;
-      if constexpr (kind == NodeKind::kCast)
+      constexpr ExprKind kind = T::kKind;
+      if constexpr (kind == ExprKind::kCast)
         return IsSimple(node->value);
-      else if constexpr (kind == NodeKind::kNot)
+      else if constexpr (kind == ExprKind::kNot)
         return IsSimple(node->a);
-      else if constexpr (kind == NodeKind::kAdd || kind == NodeKind::kSub ||
-                         (kind >= NodeKind::kEQ && kind <= NodeKind::kGE))
+      else if constexpr (kind == ExprKind::kAdd || kind == ExprKind::kSub ||
+                         (kind >= ExprKind::kEQ && kind <= ExprKind::kGE))
         return IsSimple(node->a) && IsSimple(node->b) &&
                !(node->a.template As<VarNode>() && node->b.template As<VarNode>());
-      else if constexpr (kind == NodeKind::kCall)
+      else if constexpr (kind == ExprKind::kCall)
         return node->dtype.is_handle() || !ir::FindIntrinsic(node->name)->pure;
       else
-        return kind <= NodeKind::kVar || kind == NodeKind::kLet || kind == NodeKind::kRamp ||
-               kind == NodeKind::kBroadcast;
+        return kind <= ExprKind::kVar || kind == ExprKind::kLet || kind == ExprKind::kRamp ||
+               kind == ExprKind::kBroadcast;
     });
   }
 

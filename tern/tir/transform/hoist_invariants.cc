@@ -138,7 +138,7 @@ class ValueExtractor : public StmtMutator {
   static bool Reads(const Expr& expr) {
     bool reads = false;
     ir::ForEachExpr(expr, [&](const Expr& e) {
-      reads |= e->kind == NodeKind::kBufferLoad || e->kind == NodeKind::kCall;
+      reads |= e->kind == ExprKind::kBufferLoad || e->kind == ExprKind::kCall;
     });
     return reads;
   }
@@ -147,9 +147,9 @@ class ValueExtractor : public StmtMutator {
     int operators = 0;
     bool with_constant = false;
     ir::ForEachExpr(expr, [&](const Expr& e) {
-      bool leaf = e->kind <= NodeKind::kVar;
-      operators += !leaf && e->kind != NodeKind::kCast && e->kind != NodeKind::kNot;
-      with_constant |= leaf && e->kind != NodeKind::kVar;
+      bool leaf = e->kind <= ExprKind::kVar;
+      operators += !leaf && e->kind != ExprKind::kCast && e->kind != ExprKind::kNot;
+      with_constant |= leaf && e->kind != ExprKind::kVar;
     });
     return operators > 1 || (operators == 1 && !with_constant);
   }

@@ -56,7 +56,7 @@ Stmt LaneVectorizer::RunReduction(const ReductionUpdate& update, const Expr& con
   return is_tail ? IfThenElseNode::Make(InLane(condition, 0), result, {}, store->span) : result;
 }
 
-Expr LaneVectorizer::CombineLanes(NodeKind op, Expr vector,
+Expr LaneVectorizer::CombineLanes(ExprKind op, Expr vector,
                                   std::vector<std::pair<Var, Expr>>* halves) const {
   if ((lanes_ & (lanes_ - 1)) != 0) return {};
   for (int64_t half = lanes_ / 2; half > 0; half /= 2) {
@@ -135,14 +135,14 @@ Expr LaneVectorizer::VectorizeNode(const VarNode* node) {
   return it == vectors_.end() ? Vectorize(linear_.at(node)) : it->second;
 }
 
-template <NodeKind K>
+template <ExprKind K>
 Expr LaneVectorizer::VectorizeNode(const ir::BinaryNode<K>* node) {
   // The right side may be meant for some lanes only.
-  if ((K == NodeKind::kAnd || K == NodeKind::kOr) && faults_.MayFault(node->b, node->a)) return {};
+  if ((K == ExprKind::kAnd || K == ExprKind::kOr) && faults_.MayFault(node->b, node->a)) return {};
   Expr a = Widen(node->a), b = Widen(node->b);
   if (!a || !b) return {};
   // A divisor of a lane that is masked may be anything.
-  if (K >= NodeKind::kTruncDiv && K <= NodeKind::kFloorMod && !ir::AsConstInt(node->b))
+  if (K >= ExprKind::kTruncDiv && K <= ExprKind::kFloorMod && !ir::AsConstInt(node->b))
     b = Unmasked(b, 1);
   return ir::BinaryNode<K>::Make(a, b, node->span);
 }
@@ -325,18 +325,18 @@ std::optional<LaneVectorizer::Comparison> LaneVectorizer::AsComparison(const Exp
     if constexpr (std::is_same_v<T, ir::LTNode> || std::is_same_v<T, ir::LENode>) {
       a = node->a;
       b = node->b;
-      strict = T::kKind == NodeKind::kLT;
+      strict = T::kKind == ExprKind::kLT;
     } else if constexpr (std::is_same_v<T, ir::GTNode> || std::is_same_v<T, ir::GENode>) {
       a = node->b;
       b = node->a;
-      strict = T::kKind == NodeKind::kGT;
+      strict = T::kKind == ExprKind::kGT;
     }
   });
   if (!a || !arith::IsIndexType(a.dtype())) return {};
   auto left = arith::AsLinear(ir::Substitute(a, linear_), loop_->var.node()),
        right = arith::AsLinear(ir::Substitute(b, linear_), loop_->var.node());
   if (!left || !right || DependsOnLane(left->rest) || DependsOnLane(right->rest)) return {};
-  auto slope = arith::FoldInt(NodeKind::kSub, right->coefficient, left->coefficient);
+  auto slope = arith::FoldInt(ExprKind::kSub, right->coefficient, left->coefficient);
   if (!slope) return {};
   Comparison comparison{*slope, {}};
   if (*slope != -1) return comparison;

@@ -42,7 +42,7 @@ class LaneVectorizer {
   // vector form.
   Expr Vectorize(const Expr& expr);
   Expr VectorizeNode(const VarNode* node);
-  template <NodeKind K>
+  template <ExprKind K>
   Expr VectorizeNode(const ir::BinaryNode<K>* node);
   Expr VectorizeNode(const ir::NotNode* node);
   Expr VectorizeNode(const ir::SelectNode* node);
@@ -112,7 +112,7 @@ class LaneVectorizer {
   // one row.
   Place FlattenPlace(const Buffer& buffer, const std::vector<Expr>& indices);
   // All lanes of a vector of 2^n combined, in `halves` by what is defined there.
-  Expr CombineLanes(NodeKind op, Expr vector, std::vector<std::pair<Var, Expr>>* halves) const;
+  Expr CombineLanes(ExprKind op, Expr vector, std::vector<std::pair<Var, Expr>>* halves) const;
   // `expr`, or null where the target does not take it.
   Expr IfTaken(Expr expr) const;
 

@@ -19,7 +19,7 @@
 namespace tern::tir {
 namespace {
 
-using ir::NodeKind;
+using ir::ExprKind;
 
 template <class F>
 bool AnyExpr(const Expr& expr, F&& holds) {
@@ -233,8 +233,8 @@ class KernelLowerer : public StmtMutator {
   }
 
   // Sums and products of integers wrap: whatever the parts are, the whole is right.
-  static DataType PartType(NodeKind op, DataType dtype) {
-    bool wraps = (op == NodeKind::kAdd || op == NodeKind::kMul) && dtype.is_int();
+  static DataType PartType(ExprKind op, DataType dtype) {
+    bool wraps = (op == ExprKind::kAdd || op == ExprKind::kMul) && dtype.is_int();
     return wraps ? DataType::UInt(dtype.bits()) : dtype;
   }
   static Expr Convert(DataType dtype, const Expr& expr) {

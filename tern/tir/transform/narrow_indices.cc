@@ -26,20 +26,20 @@ class Narrower : public AnalyzedMutator {
     if (expr.dtype() != kWide || !Fits(expr)) return {};
     return ir::DispatchExpr(expr.get(), [&](auto* node) -> Expr {
       using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
-      constexpr NodeKind kind = T::kKind;
-      if constexpr (kind == NodeKind::kIntImm) {
+      constexpr ExprKind kind = T::kKind;
+      if constexpr (kind == ExprKind::kIntImm) {
         return ir::IntImmNode::Make(kNarrow, node->value, node->span);
-      } else if constexpr (kind == NodeKind::kVar) {
+      } else if constexpr (kind == ExprKind::kVar) {
         auto it = narrow_.find(node);
         return it == narrow_.end() ? ir::CastNode::Make(kNarrow, expr, node->span) : it->second;
-      } else if constexpr (kind == NodeKind::kCast) {
+      } else if constexpr (kind == ExprKind::kCast) {
         DataType from = node->value.dtype();
         if (!from.is_integer() || from.bits() > 32) return {};
         return ir::CastNode::Make(kNarrow, Mutate(node->value), node->span);
       } else if constexpr (requires { node->a, node->b; }) {
         Expr a = Narrow(node->a), b = a ? Narrow(node->b) : Expr();
         return b ? T::Make(a, b, node->span) : Expr();
-      } else if constexpr (kind == NodeKind::kSelect) {
+      } else if constexpr (kind == ExprKind::kSelect) {
         Expr yes = Narrow(node->true_value), no = yes ? Narrow(node->false_value) : Expr();
         return no ? ir::SelectNode::Make(Mutate(node->condition), yes, no, node->span) : Expr();
       } else {

@@ -152,7 +152,7 @@ class LimitFinder : public StmtVisitor {
     auto left = arith::AsLinear(ir::Substitute(a, lets_), loop_->var.node()),
          right = arith::AsLinear(ir::Substitute(b, lets_), loop_->var.node());
     if (!left || !right) return {};
-    auto slope = arith::FoldInt(NodeKind::kSub, right->coefficient, left->coefficient);
+    auto slope = arith::FoldInt(ExprKind::kSub, right->coefficient, left->coefficient);
     constexpr int64_t kMaxSlope = std::numeric_limits<int32_t>::max();
     if (!slope || *slope == 0 || *slope > kMaxSlope || *slope < -kMaxSlope) return {};
     // The comparison is: var * slope + rest > 0.
@@ -203,7 +203,7 @@ class LimitFinder : public StmtVisitor {
       arith::ConstBounds bounds = analyzer_.Bounds(Var(inner));
       if (!linear) return false;
       int64_t extreme = linear->coefficient > 0 ? bounds.lo : bounds.hi;
-      auto least = arith::FoldInt(NodeKind::kMul, linear->coefficient, extreme);
+      auto least = arith::FoldInt(ExprKind::kMul, linear->coefficient, extreme);
       constexpr int64_t kLarge = int64_t{1} << 30;
       if (!least || *least > kLarge || *least < -kLarge) return false;
       *rest = linear->rest + Const(rest->dtype(), *least);

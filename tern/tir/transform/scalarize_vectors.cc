@@ -65,7 +65,7 @@ class LaneTaker {
     if (auto it = inlined_.find(node); it != inlined_.end()) return Take(it->second);
     return ir::BufferLoadNode::Make(arrays_.at(node), {lane_}, node->span);
   }
-  template <NodeKind K>
+  template <ExprKind K>
   Expr TakeNode(const ir::BinaryNode<K>* node) {
     return ir::BinaryNode<K>::Make(Take(node->a), Take(node->b), node->span);
   }
@@ -156,7 +156,7 @@ class Scalarizer : public StmtMutator {
   }
 
   // Whether `expr`, or a vector that it names, contains a node of the kind.
-  bool Has(NodeKind kind, const Expr& expr) const {
+  bool Has(ExprKind kind, const Expr& expr) const {
     bool found = false;
     ir::ForEachExpr(expr, [&](const Expr& e) {
       found |= e->kind == kind;
@@ -166,8 +166,8 @@ class Scalarizer : public StmtMutator {
     });
     return found;
   }
-  bool HasShuffle(const Expr& expr) const { return Has(NodeKind::kShuffle, expr); }
-  bool Reads(const Expr& expr) const { return Has(NodeKind::kBufferLoad, expr); }
+  bool HasShuffle(const Expr& expr) const { return Has(ExprKind::kShuffle, expr); }
+  bool Reads(const Expr& expr) const { return Has(ExprKind::kBufferLoad, expr); }
 
   // Lets of vectors, which may be used anywhere in the expression, are known before it is taken
   // apart.

@@ -40,7 +40,7 @@ const ffi::Any* LanesWanted(const ForNode* node) {
 // that may not overflow could, on the way.
 bool OrderIsFree(const ReductionUpdate& update, bool reassociate) {
   DataType dtype = update.store->buffer->dtype;
-  bool sums = update.op == NodeKind::kAdd || update.op == NodeKind::kMul;
+  bool sums = update.op == ExprKind::kAdd || update.op == ExprKind::kMul;
   if (dtype.is_float()) return reassociate;
   return !sums || dtype.is_uint() || dtype.bits() < 32;
 }

@@ -31,7 +31,7 @@ bool TakesAccess(const ir::BufferLoadNode* load) {
 }
 
 // Comparisons, whose operands are of one type.
-template <ir::NodeKind... kKinds>
+template <ir::ExprKind... kKinds>
 bool ComparesRegisters(const ir::Expr& expr) {
   auto takes = [&](const auto* node) { return node && TakesOperand(node->a); };
   return (takes(expr.As<ir::BinaryNode<kKinds>>()) || ...);
@@ -39,21 +39,21 @@ bool ComparesRegisters(const ir::Expr& expr) {
 
 // What HVX has instructions for, on whole registers.
 bool TakesVector(const ir::Expr& expr) {
-  using ir::NodeKind;
-  NodeKind kind = expr->kind;
-  if (kind == NodeKind::kRamp) return true;  // an index
-  if (kind == NodeKind::kBufferLoad) return TakesAccess(expr.As<ir::BufferLoadNode>());
+  using ir::ExprKind;
+  ExprKind kind = expr->kind;
+  if (kind == ExprKind::kRamp) return true;  // an index
+  if (kind == ExprKind::kBufferLoad) return TakesAccess(expr.As<ir::BufferLoadNode>());
   if (const auto* call = expr.As<ir::CallNode>()) return TakesVectorCall(call);
   if (const auto* select = expr.As<ir::SelectNode>())
     return FillsRegister(expr.dtype()) && IsMask(select->condition.dtype());
   if (const auto* cast = expr.As<ir::CastNode>())
     return FillsRegister(expr.dtype()) && TakesOperand(cast->value);
   if (IsMask(expr.dtype()))
-    return ComparesRegisters<NodeKind::kEQ, NodeKind::kNE, NodeKind::kLT, NodeKind::kLE,
-                             NodeKind::kGT, NodeKind::kGE>(expr);
-  bool computes = kind == NodeKind::kAdd || kind == NodeKind::kSub || kind == NodeKind::kMul ||
-                  kind == NodeKind::kMin || kind == NodeKind::kMax ||
-                  kind == NodeKind::kBroadcast || kind == NodeKind::kVar;
+    return ComparesRegisters<ExprKind::kEQ, ExprKind::kNE, ExprKind::kLT, ExprKind::kLE,
+                             ExprKind::kGT, ExprKind::kGE>(expr);
+  bool computes = kind == ExprKind::kAdd || kind == ExprKind::kSub || kind == ExprKind::kMul ||
+                  kind == ExprKind::kMin || kind == ExprKind::kMax ||
+                  kind == ExprKind::kBroadcast || kind == ExprKind::kVar;
   return computes && FillsRegister(expr.dtype());
 }
 

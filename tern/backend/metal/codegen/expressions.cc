@@ -40,11 +40,11 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
 }
 
 bool TakesVector(const ir::Expr& expr) {
-  using ir::NodeKind;
+  using ir::ExprKind;
   DataType dtype = expr.dtype();
   if (dtype.lanes() < 2 || dtype.lanes() > 4 || dtype.is_bool()) return false;
-  NodeKind kind = expr->kind;
-  if (kind == NodeKind::kBufferLoad) {
+  ExprKind kind = expr->kind;
+  if (kind == ExprKind::kBufferLoad) {
     const auto* ramp = expr.As<ir::BufferLoadNode>()->indices.back().As<ir::RampNode>();
     return ramp && ir::IsConst(ramp->stride, 1);
   }
@@ -58,10 +58,10 @@ bool TakesVector(const ir::Expr& expr) {
       return false;
   }
   // Wrapping, and the choice between numbers, are written for scalars.
-  if (kind == NodeKind::kMin || kind == NodeKind::kMax) return false;
-  bool computes = kind >= NodeKind::kAdd && kind <= NodeKind::kMax;
+  if (kind == ExprKind::kMin || kind == ExprKind::kMax) return false;
+  bool computes = kind >= ExprKind::kAdd && kind <= ExprKind::kMax;
   if (computes && dtype.bits() < 32) return false;
-  if (kind == NodeKind::kFloorDiv || kind == NodeKind::kFloorMod) return dtype.is_uint();
+  if (kind == ExprKind::kFloorDiv || kind == ExprKind::kFloorMod) return dtype.is_uint();
   return true;
 }
 

@@ -71,22 +71,22 @@ bool TakesVectorCall(const ir::CallNode* call) {
 }  // namespace
 
 bool TakesVector(const ir::Expr& expr) {
-  using ir::NodeKind;
+  using ir::ExprKind;
   DataType dtype = expr.dtype();
   if (!HasLanes(dtype.lanes()) || dtype.is_bool()) return false;
   // Conversions that are written out choose between lanes.
   if (dtype.is_narrow_float() && !IsHalf(dtype)) return false;
-  NodeKind kind = expr->kind;
-  if (kind == NodeKind::kBufferLoad) {
+  ExprKind kind = expr->kind;
+  if (kind == ExprKind::kBufferLoad) {
     const auto* ramp = expr.As<ir::BufferLoadNode>()->indices.back().As<ir::RampNode>();
     return ramp && ir::IsConst(ramp->stride, 1);
   }
   if (const auto* call = expr.As<ir::CallNode>()) return TakesVectorCall(call);
   // Rounding and wrapping are written for scalars.
-  bool computes = kind >= NodeKind::kAdd && kind <= NodeKind::kMax;
+  bool computes = kind >= ExprKind::kAdd && kind <= ExprKind::kMax;
   if (computes && dtype.bits() < 32) return false;
-  if (kind == NodeKind::kFloorDiv || kind == NodeKind::kFloorMod) return dtype.is_uint();
-  return kind != NodeKind::kCast || !IsHalf(dtype);
+  if (kind == ExprKind::kFloorDiv || kind == ExprKind::kFloorMod) return dtype.is_uint();
+  return kind != ExprKind::kCast || !IsHalf(dtype);
 }
 
 CodeGenOpenCL::CodeGenOpenCL(bool has_fp16) : has_fp16_(has_fp16) {

@@ -149,16 +149,16 @@ class KernelWriter {
   Id EmitNode(const ir::LetNode* node);
   Id EmitNode(const ir::CallNode* node);
   Id EmitNode(const ir::BufferLoadNode* node);
-  template <ir::NodeKind K>
+  template <ir::ExprKind K>
   Id EmitNode(const ir::BinaryNode<K>* node) {
     return EmitBinary(K, node->a, node->b);
   }
-  Id EmitBinary(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
-  Id EmitWithZero(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);  // 0: no such case
-  Id FloatBinary(ir::NodeKind kind, DataType dtype, Id a, Id b);
-  Id IntBinary(ir::NodeKind kind, DataType dtype, Id a, Id b);
-  Id Compare(ir::NodeKind kind, DataType dtype, Id a, Id b);
-  Id Divide(ir::NodeKind kind, DataType dtype, Id a, Id b);
+  Id EmitBinary(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
+  Id EmitWithZero(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);  // 0: no such case
+  Id FloatBinary(ir::ExprKind kind, DataType dtype, Id a, Id b);
+  Id IntBinary(ir::ExprKind kind, DataType dtype, Id a, Id b);
+  Id Compare(ir::ExprKind kind, DataType dtype, Id a, Id b);
+  Id Divide(ir::ExprKind kind, DataType dtype, Id a, Id b);
   Id ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   Id EmitIfThenElse(const ir::CallNode* node);
   Id Reinterpret(Id value, DataType from, DataType to);

@@ -60,7 +60,7 @@ Id KernelWriter::EmitMath(const ir::CallNode* node) {
     Id negative = builder_.Emit({Op::kFNegate, type, {positive}});
     DataType integer = DataType::Int(dtype.bits());
     Id bits = Reinterpret(sign, dtype, integer), zero = ConstantOf(integer, 0);
-    Id is_negative = Compare(ir::NodeKind::kLT, integer, bits, zero);
+    Id is_negative = Compare(ir::ExprKind::kLT, integer, bits, zero);
     return builder_.Emit({Op::kSelect, type, {is_negative, negative, positive}});
   }
   if (node->name != "popcount" && node->name != "clz") return 0;

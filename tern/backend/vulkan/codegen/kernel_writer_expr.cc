@@ -10,46 +10,46 @@
 
 namespace tern::backend::vulkan {
 
-using ir::NodeKind;
+using ir::ExprKind;
 using spirv::Op;
 
 namespace {
 
-Op FloatComparison(NodeKind kind) {
+Op FloatComparison(ExprKind kind) {
   switch (kind) {
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return Op::kFOrdEqual;
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return Op::kFUnordNotEqual;  // NaN differs from everything
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return Op::kFOrdLessThan;
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return Op::kFOrdLessThanEqual;
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return Op::kFOrdGreaterThan;
     default:
       return Op::kFOrdGreaterThanEqual;
   }
 }
 
-Op IntComparison(NodeKind kind, bool is_signed) {
+Op IntComparison(ExprKind kind, bool is_signed) {
   switch (kind) {
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return Op::kIEqual;
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return Op::kINotEqual;
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return is_signed ? Op::kSLessThan : Op::kULessThan;
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return is_signed ? Op::kSLessThanEqual : Op::kULessThanEqual;
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return is_signed ? Op::kSGreaterThan : Op::kUGreaterThan;
     default:
       return is_signed ? Op::kSGreaterThanEqual : Op::kUGreaterThanEqual;
   }
 }
 
-bool IsComparison(NodeKind kind) { return kind >= NodeKind::kEQ && kind <= NodeKind::kGE; }
+bool IsComparison(ExprKind kind) { return kind >= ExprKind::kEQ && kind <= ExprKind::kGE; }
 
 }  // namespace
 
@@ -130,7 +130,7 @@ Id KernelWriter::EmitNode(const ir::ShuffleNode* node) {
 
 // ---- Operators ----
 
-Id KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+Id KernelWriter::EmitBinary(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
   if (Id value = EmitWithZero(kind, a, b)) return value;
   Id first = Emit(a), second = Emit(b);
   DataType dtype = a.dtype();
@@ -141,12 +141,12 @@ Id KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr& b)
 
 // Products with a constant zero, and quotients by one, are what lavapipe takes to be 0, whatever
 // the other operand is. Here they are the same in every bit.
-Id KernelWriter::EmitWithZero(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+Id KernelWriter::EmitWithZero(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
   const auto *first = a.As<ir::FloatImmNode>(), *second = b.As<ir::FloatImmNode>();
   DataType dtype = b.dtype();
-  if (kind == NodeKind::kDiv && second && second->value == 0)
-    return EmitBinary(NodeKind::kMul, a, ir::FloatImmNode::Make(dtype, 1 / second->value));
-  if (kind != NodeKind::kMul || dtype.bits() < 32) return 0;
+  if (kind == ExprKind::kDiv && second && second->value == 0)
+    return EmitBinary(ExprKind::kMul, a, ir::FloatImmNode::Make(dtype, 1 / second->value));
+  if (kind != ExprKind::kMul || dtype.bits() < 32) return 0;
   if (first && first->value == 0) std::swap(first, second);
   if (!second || second->value != 0) return 0;
   // NaN where the other one is not finite, else a zero with the product of the signs.
@@ -161,14 +161,14 @@ Id KernelWriter::EmitWithZero(NodeKind kind, const ir::Expr& a, const ir::Expr& 
   if (std::signbit(second->value))
     zero = builder_.Emit({Op::kBitwiseXor, type, {zero, number(sign)}});
   Id exponent = builder_.Emit({Op::kBitwiseAnd, type, {value, number(infinity)}});
-  Id is_huge = Compare(NodeKind::kEQ, bits, exponent, number(infinity));
+  Id is_huge = Compare(ExprKind::kEQ, bits, exponent, number(infinity));
   Id result = builder_.Emit({Op::kSelect, type, {is_huge, number(nan), zero}});
   return Reinterpret(result, bits, dtype);
 }
 
-Id KernelWriter::Compare(NodeKind kind, DataType dtype, Id a, Id b) {
-  if (dtype.is_bool() && (kind == NodeKind::kEQ || kind == NodeKind::kNE))
-    return builder_.Emit({kind == NodeKind::kEQ ? Op::kLogicalEqual : Op::kLogicalNotEqual,
+Id KernelWriter::Compare(ExprKind kind, DataType dtype, Id a, Id b) {
+  if (dtype.is_bool() && (kind == ExprKind::kEQ || kind == ExprKind::kNE))
+    return builder_.Emit({kind == ExprKind::kEQ ? Op::kLogicalEqual : Op::kLogicalNotEqual,
                           builder_.Bool(),
                           {a, b}});
   if (dtype.is_bool()) {
@@ -180,7 +180,7 @@ Id KernelWriter::Compare(NodeKind kind, DataType dtype, Id a, Id b) {
 }
 
 // A product and a sum are two operations, each rounded (docs/numerics.md).
-Id KernelWriter::FloatBinary(NodeKind kind, DataType dtype, Id a, Id b) {
+Id KernelWriter::FloatBinary(ExprKind kind, DataType dtype, Id a, Id b) {
   Id type = RegisterType(dtype);
   auto exact = [&](Op op) {
     Id value = builder_.Emit({op, type, {a, b}});
@@ -188,63 +188,63 @@ Id KernelWriter::FloatBinary(NodeKind kind, DataType dtype, Id a, Id b) {
     return value;
   };
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return exact(Op::kFAdd);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return exact(Op::kFSub);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return exact(Op::kFMul);
-    case NodeKind::kDiv:
+    case ExprKind::kDiv:
       return exact(Op::kFDiv);
     default: {
-      TERN_ICHECK(kind == NodeKind::kMin || kind == NodeKind::kMax)
+      TERN_ICHECK(kind == ExprKind::kMin || kind == ExprKind::kMax)
           << "operator " << static_cast<int>(kind) << " on floats";
-      Op op = kind == NodeKind::kMin ? Op::kFOrdLessThan : Op::kFOrdGreaterThan;
+      Op op = kind == ExprKind::kMin ? Op::kFOrdLessThan : Op::kFOrdGreaterThan;
       Id first = builder_.Emit({op, builder_.Bool(), {a, b}});
       return builder_.Emit({Op::kSelect, type, {first, a, b}});
     }
   }
 }
 
-Id KernelWriter::IntBinary(NodeKind kind, DataType dtype, Id a, Id b) {
+Id KernelWriter::IntBinary(ExprKind kind, DataType dtype, Id a, Id b) {
   Id type = RegisterType(dtype);
   bool is_signed = dtype.is_int();
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return Wrap(builder_.Emit({Op::kIAdd, type, {a, b}}), dtype);
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return Wrap(builder_.Emit({Op::kISub, type, {a, b}}), dtype);
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return Wrap(builder_.Emit({Op::kIMul, type, {a, b}}), dtype);
-    case NodeKind::kMin:
-    case NodeKind::kMax: {
-      NodeKind order = kind == NodeKind::kMin ? NodeKind::kLT : NodeKind::kGT;
+    case ExprKind::kMin:
+    case ExprKind::kMax: {
+      ExprKind order = kind == ExprKind::kMin ? ExprKind::kLT : ExprKind::kGT;
       Id first = builder_.Emit({IntComparison(order, is_signed), builder_.Bool(), {a, b}});
       return builder_.Emit({Op::kSelect, type, {first, a, b}});
     }
     default:
       if (is_signed) return Divide(kind, dtype, a, b);
-      bool is_div = kind == NodeKind::kTruncDiv || kind == NodeKind::kFloorDiv;
+      bool is_div = kind == ExprKind::kTruncDiv || kind == ExprKind::kFloorDiv;
       return builder_.Emit({is_div ? Op::kUDiv : Op::kUMod, type, {a, b}});
   }
 }
 
 // Of signed numbers. Vulkan leaves the remainder of negative ones undefined, so it is computed from
 // the quotient.
-Id KernelWriter::Divide(NodeKind kind, DataType dtype, Id a, Id b) {
+Id KernelWriter::Divide(ExprKind kind, DataType dtype, Id a, Id b) {
   Id type = RegisterType(dtype), truth = builder_.Bool();
   Id quotient = builder_.Emit({Op::kSDiv, type, {a, b}});
-  if (kind == NodeKind::kTruncDiv) return Wrap(quotient, dtype);
+  if (kind == ExprKind::kTruncDiv) return Wrap(quotient, dtype);
   Id whole = builder_.Emit({Op::kIMul, type, {quotient, b}});
   Id remainder = builder_.Emit({Op::kISub, type, {a, whole}});
-  if (kind == NodeKind::kTruncMod) return remainder;
+  if (kind == ExprKind::kTruncMod) return remainder;
   // Rounded down: one less where there is a remainder, of another sign than the divisor.
   Id zero = ConstantOf(dtype, 0);
   Id signs = builder_.Emit({Op::kBitwiseXor, type, {remainder, b}});
   Id differ = builder_.Emit({Op::kSLessThan, truth, {signs, zero}});
   Id some = builder_.Emit({Op::kINotEqual, truth, {remainder, zero}});
   Id adjust = builder_.Emit({Op::kLogicalAnd, truth, {some, differ}});
-  bool is_div = kind == NodeKind::kFloorDiv;
+  bool is_div = kind == ExprKind::kFloorDiv;
   Id step = is_div ? ConstantOf(dtype, -1) : b;
   Id change = builder_.Emit({Op::kSelect, type, {adjust, step, zero}});
   return Wrap(builder_.Emit({Op::kIAdd, type, {is_div ? quotient : remainder, change}}), dtype);
@@ -329,7 +329,7 @@ Id KernelWriter::Convert(Id value, DataType from, DataType to) {
   Id type = RegisterType(to);
   if (to.is_bool()) {
     Id zero = from.is_float() ? builder_.ConstantFloat(from.bits(), 0) : ConstantOf(from, 0);
-    return Compare(NodeKind::kNE, from, value, zero);
+    return Compare(ExprKind::kNE, from, value, zero);
   }
   if (from.is_float() && to.is_float()) return builder_.Emit({Op::kFConvert, type, {value}});
   if (from.is_bool()) {

@@ -24,7 +24,7 @@ constexpr int64_t kMaxLocalBytes = 8192;
 // Types of all buffers, by address, and variables that sums and products of floats are made of.
 struct AccessScan : tir::StmtVisitor {
   using StmtVisitor::VisitNode;
-  template <ir::NodeKind K>
+  template <ir::ExprKind K>
   void NoteOperands(const ir::BinaryNode<K>* node) {
     for (const ir::Expr& operand : {node->a, node->b})
       if (const auto* var = operand.As<ir::VarNode>(); var && var->dtype.is_float())

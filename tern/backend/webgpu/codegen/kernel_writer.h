@@ -153,24 +153,24 @@ class KernelWriter {
   Value EmitNode(const ir::LetNode* node);
   Value EmitNode(const ir::CallNode* node);
   Value EmitNode(const ir::BufferLoadNode* node);
-  template <ir::NodeKind K>
+  template <ir::ExprKind K>
   Value EmitNode(const ir::BinaryNode<K>* node) {
     return EmitBinary(K, node->a, node->b);
   }
-  Value EmitBinary(ir::NodeKind kind, const ir::Expr& a, const ir::Expr& b);
-  Value Compare(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
-  Value MinMax(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
-  Value IntBinary(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
-  Value WideBinary(ir::NodeKind kind, DataType dtype, const Value& a, const Value& b);
+  Value EmitBinary(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
+  Value Compare(ir::ExprKind kind, DataType dtype, const Value& a, const Value& b);
+  Value MinMax(ir::ExprKind kind, DataType dtype, const Value& a, const Value& b);
+  Value IntBinary(ir::ExprKind kind, DataType dtype, const Value& a, const Value& b);
+  Value WideBinary(ir::ExprKind kind, DataType dtype, const Value& a, const Value& b);
   // A quotient or remainder of 64 bits by 2^power.
-  Value ByPowerOfTwo(ir::NodeKind kind, DataType dtype, const Value& a, int power);
+  Value ByPowerOfTwo(ir::ExprKind kind, DataType dtype, const Value& a, int power);
   Value ShortCircuit(const ir::Expr& a, const ir::Expr& b, bool is_and);
   Value EmitIfThenElse(const ir::CallNode* node);
   // `var = value;`, in a scope of its own.
   void AssignIn(const std::string& head, const std::string& variable, const ir::Expr& value);
   // Calls a helper.
   Value Call(const std::string& helper, const std::vector<Value>& args);
-  Value FloatBinary(ir::NodeKind kind, const Value& a, const Value& b);
+  Value FloatBinary(ir::ExprKind kind, const Value& a, const Value& b);
   // The same value where the language does not compute it when it compiles, and refuse it if the
   // result is no number.
   Value AtRunTime(const Value& value, DataType dtype);

@@ -55,7 +55,7 @@ void KernelWriter::EmitThreadLoop(const tir::ForNode* node) {
   std::string name = Name(place, "place");
   Value extent = Emit(node->extent);
   Braced(fmt::format("if ({})",
-                     Compare(ir::NodeKind::kLT, dtype, Convert({name}, word, dtype), extent).text),
+                     Compare(ir::ExprKind::kLT, dtype, Convert({name}, word, dtype), extent).text),
          [&] {
            Bind(node->var, Convert({name}, word, dtype));
            Emit(node->body);
@@ -66,7 +66,7 @@ void KernelWriter::EmitNode(const tir::ForNode* node) {
   if (node->for_kind == tir::ForKind::kThread) return EmitThreadLoop(node);
   DataType dtype = node->var.dtype();
   Value min = Emit(node->min), end = Emit(node->extent);
-  if (!ir::IsConst(node->min, 0)) end = IntBinary(ir::NodeKind::kAdd, dtype, min, end);
+  if (!ir::IsConst(node->min, 0)) end = IntBinary(ir::ExprKind::kAdd, dtype, min, end);
   bool is_uniform = IsUniform(node->min) && IsUniform(node->extent);
   if (HasBarrier(node->body) && !is_uniform) {
     if (!IsUniform(node->min)) min = MakeUniform(min, dtype);
@@ -81,7 +81,7 @@ void KernelWriter::EmitNode(const tir::ForNode* node) {
                                                       Call("add", {{name}, Literal(dtype, 1)}).text)
                                         : name + "++";
   Braced(fmt::format("for (var {} = {}; {}; {})", name, min.text,
-                     Compare(ir::NodeKind::kLT, dtype, {name}, end).text, step),
+                     Compare(ir::ExprKind::kLT, dtype, {name}, end).text, step),
          [&] { Emit(node->body); });
 }
 

@@ -13,45 +13,45 @@
 
 namespace tern::backend::webgpu {
 
-using ir::NodeKind;
+using ir::ExprKind;
 
 namespace {
 
-bool IsComparison(NodeKind kind) { return kind >= NodeKind::kEQ && kind <= NodeKind::kGE; }
+bool IsComparison(ExprKind kind) { return kind >= ExprKind::kEQ && kind <= ExprKind::kGE; }
 
-const char* Token(NodeKind kind) {
+const char* Token(ExprKind kind) {
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return "+";
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return "-";
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return "*";
-    case NodeKind::kDiv:
-    case NodeKind::kTruncDiv:
-    case NodeKind::kFloorDiv:
+    case ExprKind::kDiv:
+    case ExprKind::kTruncDiv:
+    case ExprKind::kFloorDiv:
       return "/";
-    case NodeKind::kTruncMod:
-    case NodeKind::kFloorMod:
+    case ExprKind::kTruncMod:
+    case ExprKind::kFloorMod:
       return "%";
-    case NodeKind::kEQ:
+    case ExprKind::kEQ:
       return "==";
-    case NodeKind::kNE:
+    case ExprKind::kNE:
       return "!=";
-    case NodeKind::kLT:
+    case ExprKind::kLT:
       return "<";
-    case NodeKind::kLE:
+    case ExprKind::kLE:
       return "<=";
-    case NodeKind::kGT:
+    case ExprKind::kGT:
       return ">";
     default:
-      TERN_ICHECK(kind == NodeKind::kGE) << "operator " << static_cast<int>(kind);
+      TERN_ICHECK(kind == ExprKind::kGE) << "operator " << static_cast<int>(kind);
       return ">=";
   }
 }
 
-bool IsDivision(NodeKind kind) {
-  return kind >= NodeKind::kTruncDiv && kind <= NodeKind::kFloorMod;
+bool IsDivision(ExprKind kind) {
+  return kind >= ExprKind::kTruncDiv && kind <= ExprKind::kFloorMod;
 }
 
 // n where the expression is 2^n, else -1.
@@ -144,14 +144,14 @@ KernelWriter::Value KernelWriter::EmitNode(const ir::ShuffleNode* node) {
 
 // ---- Operators ----
 
-KernelWriter::Value KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, const ir::Expr& b) {
+KernelWriter::Value KernelWriter::EmitBinary(ExprKind kind, const ir::Expr& a, const ir::Expr& b) {
   DataType dtype = a.dtype();
   ValueType(dtype);
   // Implementations may forget about NaN; bits they cannot.
-  if (dtype.is_float() && (kind == NodeKind::kNE || kind == NodeKind::kEQ) &&
+  if (dtype.is_float() && (kind == ExprKind::kNE || kind == ExprKind::kEQ) &&
       ir::StructuralEqual(a, b)) {
     Value is_nan = Call("is_nan", {Emit(a)});
-    return kind == NodeKind::kNE ? is_nan : Value{"!" + is_nan.text, false};
+    return kind == ExprKind::kNE ? is_nan : Value{"!" + is_nan.text, false};
   }
   if (int power = PowerOfTwo(b); power >= 0 && dtype.bits() == 64 && IsDivision(kind))
     return ByPowerOfTwo(kind, dtype, Emit(a), power);
@@ -161,15 +161,15 @@ KernelWriter::Value KernelWriter::EmitBinary(NodeKind kind, const ir::Expr& a, c
   if (second.is_literal) first = AtRunTime(first, dtype);
   if (IsDivision(kind) && ir::IsConst(b, 0)) second = AtRunTime(second, dtype);
   if (IsComparison(kind)) return Compare(kind, dtype, first, second);
-  if (kind == NodeKind::kMin || kind == NodeKind::kMax) return MinMax(kind, dtype, first, second);
+  if (kind == ExprKind::kMin || kind == ExprKind::kMax) return MinMax(kind, dtype, first, second);
   return dtype.is_float() ? FloatBinary(kind, first, second)
                           : IntBinary(kind, dtype, first, second);
 }
 
 // Compilers merge constants and regroup sums where nothing stops them, and take a product with 0 to
 // be 0: the language lets them.
-KernelWriter::Value KernelWriter::FloatBinary(NodeKind kind, const Value& a, const Value& b) {
-  bool is_sum = kind == NodeKind::kAdd || kind == NodeKind::kSub;
+KernelWriter::Value KernelWriter::FloatBinary(ExprKind kind, const Value& a, const Value& b) {
+  bool is_sum = kind == ExprKind::kAdd || kind == ExprKind::kSub;
   bool is_scaled = !is_sum && (a.is_literal || b.is_literal);
   auto operand = [&](const Value& value) {
     if (is_sum && value.is_sum) return Opaque(value).text;
@@ -182,71 +182,71 @@ KernelWriter::Value KernelWriter::FloatBinary(NodeKind kind, const Value& a, con
           .is_scaled = is_scaled};
 }
 
-KernelWriter::Value KernelWriter::Compare(NodeKind kind, DataType dtype, const Value& a,
+KernelWriter::Value KernelWriter::Compare(ExprKind kind, DataType dtype, const Value& a,
                                           const Value& b) {
-  bool is_equality = kind == NodeKind::kEQ || kind == NodeKind::kNE;
+  bool is_equality = kind == ExprKind::kEQ || kind == ExprKind::kNE;
   if (dtype.is_bool() && !is_equality)
     return Compare(kind, DataType::UInt(32), ToBits(a, dtype), ToBits(b, dtype));
   std::string text = fmt::format("{} {} {}", Operand(a), Token(kind), Operand(b));
   if (dtype.is_float() || dtype.bits() != 64) return {text, false};
-  if (is_equality) return {fmt::format("{}({})", kind == NodeKind::kEQ ? "all" : "any", text)};
+  if (is_equality) return {fmt::format("{}({})", kind == ExprKind::kEQ ? "all" : "any", text)};
   std::string less = dtype.is_int() ? "less_i64" : "less_u64";
-  bool is_swapped = kind == NodeKind::kGT || kind == NodeKind::kLE;
-  bool is_negated = kind == NodeKind::kLE || kind == NodeKind::kGE;
+  bool is_swapped = kind == ExprKind::kGT || kind == ExprKind::kLE;
+  bool is_negated = kind == ExprKind::kLE || kind == ExprKind::kGE;
   Value value = is_swapped ? Call(less, {b, a}) : Call(less, {a, b});
   return is_negated ? Value{"!" + value.text, false} : value;
 }
 
 // min(a, b) is a < b ? a : b (docs/numerics.md).
-KernelWriter::Value KernelWriter::MinMax(NodeKind kind, DataType dtype, const Value& a,
+KernelWriter::Value KernelWriter::MinMax(ExprKind kind, DataType dtype, const Value& a,
                                          const Value& b) {
   if (dtype.is_integer() && dtype.bits() <= 32 && !dtype.is_bool())
-    return {fmt::format("{}({}, {})", kind == NodeKind::kMin ? "min" : "max", a.text, b.text)};
+    return {fmt::format("{}({}, {})", kind == ExprKind::kMin ? "min" : "max", a.text, b.text)};
   Value first{Name(a, "a")}, second{Name(b, "b")};
-  NodeKind order = kind == NodeKind::kMin ? NodeKind::kLT : NodeKind::kGT;
+  ExprKind order = kind == ExprKind::kMin ? ExprKind::kLT : ExprKind::kGT;
   return {fmt::format("select({}, {}, {})", second.text, first.text,
                       Compare(order, dtype, first, second).text)};
 }
 
-KernelWriter::Value KernelWriter::IntBinary(NodeKind kind, DataType dtype, const Value& a,
+KernelWriter::Value KernelWriter::IntBinary(ExprKind kind, DataType dtype, const Value& a,
                                             const Value& b) {
   if (dtype.bits() == 64) return WideBinary(kind, dtype, a, b);
-  bool is_floor = kind == NodeKind::kFloorDiv || kind == NodeKind::kFloorMod;
+  bool is_floor = kind == ExprKind::kFloorDiv || kind == ExprKind::kFloorMod;
   if (is_floor && dtype.is_int())
-    return Wrap(Call(kind == NodeKind::kFloorDiv ? "floor_div" : "floor_mod", {a, b}), dtype);
+    return Wrap(Call(kind == ExprKind::kFloorDiv ? "floor_div" : "floor_mod", {a, b}), dtype);
   return Wrap({fmt::format("{} {} {}", Operand(a), Token(kind), Operand(b)), false}, dtype);
 }
 
-KernelWriter::Value KernelWriter::WideBinary(NodeKind kind, DataType dtype, const Value& a,
+KernelWriter::Value KernelWriter::WideBinary(ExprKind kind, DataType dtype, const Value& a,
                                              const Value& b) {
   std::string type = dtype.is_int() ? "_i64" : "_u64";
   switch (kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return Call("add", {a, b});
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return Call("sub", {a, b});
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return Call("mul", {a, b});
-    case NodeKind::kTruncDiv:
+    case ExprKind::kTruncDiv:
       return Call("div" + type, {a, b});
-    case NodeKind::kTruncMod:
+    case ExprKind::kTruncMod:
       return Call("mod" + type, {a, b});
-    case NodeKind::kFloorDiv:
+    case ExprKind::kFloorDiv:
       return Call((dtype.is_int() ? "floor_div" : "div") + type, {a, b});
     default:
-      TERN_ICHECK(kind == NodeKind::kFloorMod) << "operator " << static_cast<int>(kind);
+      TERN_ICHECK(kind == ExprKind::kFloorMod) << "operator " << static_cast<int>(kind);
       return Call((dtype.is_int() ? "floor_mod" : "mod") + type, {a, b});
   }
 }
 
 // Without the loop that others need: many sizes are divided by the threads of a block.
-KernelWriter::Value KernelWriter::ByPowerOfTwo(NodeKind kind, DataType dtype, const Value& a,
+KernelWriter::Value KernelWriter::ByPowerOfTwo(ExprKind kind, DataType dtype, const Value& a,
                                                int power) {
   Value count = Literal(DataType::UInt(32), power);
-  bool is_trunc = kind == NodeKind::kTruncDiv || kind == NodeKind::kTruncMod;
+  bool is_trunc = kind == ExprKind::kTruncDiv || kind == ExprKind::kTruncMod;
   if (dtype.is_int() && is_trunc)
-    return Call(kind == NodeKind::kTruncDiv ? "div_power" : "mod_power", {a, count});
-  if (kind == NodeKind::kTruncDiv || kind == NodeKind::kFloorDiv)
+    return Call(kind == ExprKind::kTruncDiv ? "div_power" : "mod_power", {a, count});
+  if (kind == ExprKind::kTruncDiv || kind == ExprKind::kFloorDiv)
     return Call(dtype.is_int() ? "shift_right_i64" : "shift_right_u64", {a, count});
   Value mask = Literal(dtype, (int64_t{1} << power) - 1);
   return {fmt::format("{} & {}", Operand(a), mask.text), false};

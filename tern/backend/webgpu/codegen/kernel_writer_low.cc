@@ -9,17 +9,17 @@
 
 namespace tern::backend::webgpu {
 
-using ir::NodeKind;
+using ir::ExprKind;
 
 namespace {
 
 const char* WordOperator(const ir::Expr& expr) {
   switch (expr->kind) {
-    case NodeKind::kAdd:
+    case ExprKind::kAdd:
       return "+";
-    case NodeKind::kSub:
+    case ExprKind::kSub:
       return "-";
-    case NodeKind::kMul:
+    case ExprKind::kMul:
       return "*";
     default:
       break;
