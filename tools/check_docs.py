@@ -39,7 +39,7 @@ def listed(tern):
     """What the tool has, and where a page says so: (page, what, the tool's, the page's)."""
     rules = first_words(run(tern, "opt", "--list-rules").stdout) | {"inline_producers"}
     host = section("docs/schedule_rules.md", "## Host rules", "### `packed_matmul`")
-    device = section("docs/schedule_rules.md", "## Device rules", "### `thread_block_matmul`")
+    device = section("docs/schedule_rules.md", "## Device rules", "### GEMM on devices")
     yield "docs/schedule_rules.md", "rule", rules, first_column(host) | first_column(device)
 
     # An unknown step is answered with the names of all.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "tern/schedule/new_block.h"
@@ -16,6 +17,28 @@ Expr Bare(const Expr& expr) {
   const auto* cast = expr.As<ir::CastNode>();
   return cast ? Bare(cast->value) : expr;
 }
+
+// The same value, converted last: select(c, float32(x), 0) is float32(select(c, x, 0)).
+Expr ConvertLast(const Expr& expr) {
+  const auto* select = expr.As<ir::SelectNode>();
+  if (!select) return expr;
+  Expr value = ConvertLast(select->true_value);
+  const auto* cast = value.As<ir::CastNode>();
+  const auto* real = select->false_value.As<ir::FloatImmNode>();
+  bool is_zero =
+      real ? real->value == 0 && !std::signbit(real->value) : ir::IsConst(select->false_value, 0);
+  if (!cast || !is_zero) return expr;
+  Expr narrow = ir::SelectNode::Make(select->condition, cast->value,
+                                     ir::MakeConst(cast->value.dtype(), 0), select->span);
+  return ir::CastNode::Make(expr.dtype(), narrow, expr.span());
+}
+
+// A factor of the product: as it is written, converted last, and without the conversion.
+struct Factor {
+  explicit Factor(const Expr& written)
+      : written(written), value(ConvertLast(written)), bare(Bare(value)) {}
+  Expr written, value, bare;
+};
 
 // Dynamic axes of several that are fused become batch axes, and those that are wanted.
 void SplitBatch(FusedAxes* fused, const Schedule::Names& wanted,
@@ -52,18 +75,21 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     const Buffer result = SoleResult(block);
 
     // Rows are of one factor, columns of the other, and steps of both.
-    Expr first = Bare(product->a), second = Bare(product->b);
+    Factor first(product->a), second(product->b);
     FusedAxes rows, columns, steps;
+    std::vector<const BlockIter*> batch;
     for (const BlockIter& iter : block->iters) {
-      bool in_first = UsesAxis(first, iter), in_second = UsesAxis(second, iter);
+      bool in_first = UsesAxis(first.bare, iter), in_second = UsesAxis(second.bare, iter);
+      bool in_batch = std::count(wanted.begin(), wanted.end(), iter.var.name()) > 0;
       if (iter.kind == IterKind::kReduce)
         steps.axes.push_back(&iter);
+      else if (iter.kind == IterKind::kSpatial && in_first && in_second && in_batch)
+        batch.push_back(&iter);
       else if (iter.kind != IterKind::kSpatial || in_first == in_second)
         Refuse("axis " + iter.var.name() + " is not an axis of exactly one operand");
       else
         (in_first ? rows : columns).axes.push_back(&iter);
     }
-    std::vector<const BlockIter*> batch;
     SplitBatch(&rows, wanted, &batch);
     SplitBatch(&columns, wanted, &batch);
     for (const std::string& name : wanted)
@@ -117,9 +143,9 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
       shape.insert(shape.end(), {i, j});
       return BufferNode::Make(name, dtype, shape);
     };
-    Axes left_batch = used_by(first), right_batch = used_by(second);
-    Buffer left = make(made[0], first.dtype(), left_batch, m, k),
-           right = make(made[1], second.dtype(), right_batch, k, n),
+    Axes left_batch = used_by(first.bare), right_batch = used_by(second.bare);
+    Buffer left = make(made[0], first.bare.dtype(), left_batch, m, k),
+           right = make(made[1], second.bare.dtype(), right_batch, k, n),
            sums = make(made[2], result->dtype, batch, m, n);
     auto fill = [&](const Buffer& buffer, const Expr& operand, const Axes& axes, const FusedAxes& a,
                     const FusedAxes& b) {
@@ -129,18 +155,20 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
       return copy.Finish({}, BufferStoreNode::Make(buffer, indices(copy, axes, i, j),
                                                    ir::Substitute(operand, copy.values)));
     };
-    Stmt fill_left = fill(left, first, left_batch, rows, steps),
-         fill_right = fill(right, second, right_batch, steps, columns);
+    Stmt fill_left = fill(left, first.bare, left_batch, rows, steps),
+         fill_right = fill(right, second.bare, right_batch, steps, columns);
 
     NewBlock multiply(block_name);
     add(&multiply, batch);
     Expr i = multiply.Add("i", rows, IterKind::kSpatial),
          j = multiply.Add("j", columns, IterKind::kSpatial),
          l = multiply.Add("l", steps, IterKind::kReduce);
-    Expr value = ReplacePart(update->value, first,
-                             ir::BufferLoadNode::Make(left, indices(multiply, left_batch, i, l)));
-    value = ReplacePart(value, second,
-                        ir::BufferLoadNode::Make(right, indices(multiply, right_batch, l, j)));
+    auto load = [](const Expr& value, const Factor& factor, const Buffer& buffer, Indices at) {
+      Expr element = ir::BufferLoadNode::Make(buffer, std::move(at));
+      return ReplacePart(value, factor.written, ReplacePart(factor.value, factor.bare, element));
+    };
+    Expr value = load(update->value, first, left, indices(multiply, left_batch, i, l));
+    value = load(value, second, right, indices(multiply, right_batch, l, j));
     Indices sum = indices(multiply, batch, i, j);
     Expr old = ir::BufferLoadNode::Make(sums, sum);
     Stmt step = BufferStoreNode::Make(sums, sum, CombineValues(update->op, old, value));

@@ -13,10 +13,10 @@ using namespace tern::tir;
 
 namespace {
 
-// buffer[axes] = value, once for every element: the one thing that a block does.
-const BufferStoreNode* ElementStore(const BlockNode* block) {
+// buffer[axes] = value, once for every element: the one thing that `body` of a block does.
+const BufferStoreNode* ElementStore(const BlockNode* block, const Stmt& body) {
   std::string name = "block " + block->name;
-  const auto* store = block->body.As<BufferStoreNode>();
+  const auto* store = body.As<BufferStoreNode>();
   if (!store || store->predicate.get() || block->init) Refuse(name + " is more than one store");
   for (const BlockIter& iter : block->iters)
     if (iter.kind != IterKind::kSpatial)
@@ -24,6 +24,18 @@ const BufferStoreNode* ElementStore(const BlockNode* block) {
              " is not elementwise: it has an axis that is "
              "not spatial");
   return store;
+}
+
+const BufferStoreNode* ElementStore(const BlockNode* block) {
+  return ElementStore(block, block->body);
+}
+
+// What a block does once its lets are defined.
+Stmt AfterLets(const BlockNode* block) {
+  Stmt body = block->body;
+  for (const auto* let = body.As<LetStmtNode>(); let; let = body.As<LetStmtNode>())
+    body = let->body;
+  return body;
 }
 
 // The values of the axes at an element; axes that it does not say anything of are at 0.
@@ -141,7 +153,7 @@ void Schedule::ComputeInline(const std::string& block_name) {
 void Schedule::ReverseComputeInline(const std::string& block_name) {
   Do("reverse_compute_inline", {block_name}, [&]() -> Names {
     const BlockNode* consumer = FindBlock(block_name);
-    const BufferStoreNode* after = ElementStore(consumer);
+    ElementStore(consumer, AfterLets(consumer));
     Nest nest = NestOf(tree(), consumer);
     if (!FactsOf(consumer).complete)
       Refuse("block " + block_name + " does not run over all of its axes");
@@ -172,7 +184,7 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
                                   "block " + block_name);
     CheckMayMove(function_, between, top, {buffer});
     CheckNothingCarried(function_, tree(), between, buffer);
-    CheckVisible(between.to_b, AsStmt(after), "block " + block_name);
+    CheckVisible(between.to_b, consumer->body, "block " + block_name);
     CheckSameElements(producer, before, consumer, reads);
 
     ir::VarMap axes = AxesAt(consumer, reads[0].indices, before->indices);
@@ -180,7 +192,7 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
     rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>&) {
       return loaded.same(buffer) ? before->value : Expr();
     };
-    Stmt joined = RewriteAccesses(Substitute(AsStmt(after), axes), rewrite);
+    Stmt joined = RewriteAccesses(Substitute(consumer->body, axes), rewrite);
     auto copy = CopyBlock(producer);
     copy->body = joined;
     RemoveStmt(top.get());

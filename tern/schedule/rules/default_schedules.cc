@@ -173,7 +173,7 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
   Schedule schedule(function);
-  if (!target.is_device) InlineProducers(&schedule, &told.results);
+  InlineProducers(&schedule, &told.results);
   ApplyToBlocks(&schedule, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)

@@ -64,7 +64,8 @@ std::string ProducerFor(const Schedule& schedule, const std::string& block) {
 }
 
 bool MayBeDynamic(const BlockAxis& axis, Sizes sizes) {
-  return axis.role == AxisRole::kBatch || (axis.role == AxisRole::kM && sizes == Sizes::kDynamicM);
+  return axis.role == AxisRole::kBatch || sizes == Sizes::kDynamic ||
+         (axis.role == AxisRole::kM && sizes == Sizes::kDynamicM);
 }
 
 // The axes of a block that are those of a GEMM, by number.
@@ -110,7 +111,10 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
                  : axis.role == AxisRole::kK ? take(&axes.k, &gemm.loops.k, &gemm.k)
                                              : false;
     if (!taken) return {};
-    if (axis.role == AxisRole::kM) gemm.dynamic_m = !extent;
+    if (extent) continue;
+    (axis.role == AxisRole::kM   ? gemm.dynamic_m
+     : axis.role == AxisRole::kN ? gemm.dynamic_n
+                                 : gemm.dynamic_k) = true;
   }
   if (!axes.m || !axes.n || !axes.k || block.conditional) return {};
   gemm.c = block.accesses[0].buffer;

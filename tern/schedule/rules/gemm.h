@@ -33,7 +33,7 @@ struct Gemm {
     Schedule::Names batch;
   } loops;
   int64_t batch = 1, m = 0, n = 0, k = 0;  // extents; a guess where they are dynamic
-  bool dynamic_m = false;
+  bool dynamic_m = false, dynamic_n = false, dynamic_k = false;
   GemmOperand a, b;
   tir::Buffer c;
   size_t c_m_dim = 0;
@@ -41,10 +41,11 @@ struct Gemm {
   std::string epilogue;
 
   double flops() const;
+  bool is_dynamic() const { return dynamic_m || dynamic_n || dynamic_k; }
 };
 
 // Which extents a rule needs to be static. Those of the batch never.
-enum class Sizes { kStatic, kDynamicM };
+enum class Sizes { kStatic, kDynamicM, kDynamic };
 // Of several N axes: no match, or the last one of C is N, and the others are a batch.
 enum class Columns { kOne, kLastOfC };
 

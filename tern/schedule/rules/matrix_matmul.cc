@@ -6,25 +6,28 @@
 
 #include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
-#include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/device_gemm.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 namespace {
 
-using Names = Schedule::Names;
-
 constexpr int64_t kCopyBytes = 16;  // at once
+constexpr int64_t kAccumulatorBytes = 4;
 
-struct TensorCorePlan : PlanCost {
-  int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // of a thread block, in shared memory
-  int64_t warps_m = 0, warps_n = 0;            // that share the tile
-  int64_t stages = 1;  // of the pipeline: copies under way, and the one that is computed with
+// FMAs of a multiprocessor in a cycle, for the cost model.
+constexpr double kFmaPerCycle = 1024;
+
+struct TensorCorePlan : DeviceGemmPlan {
+  int64_t warps_m = 0, warps_n = 0;  // that share the tile
 
   static const std::vector<PlanField<TensorCorePlan>>& Fields() {
     using P = TensorCorePlan;
     static const std::vector<PlanField<P>> fields = {
         {"tile_m", &P::tile_m},   {"tile_n", &P::tile_n},   {"tile_k", &P::tile_k},
-        {"warps_m", &P::warps_m}, {"warps_n", &P::warps_n}, {"stages", &P::stages}};
+        {"warps_m", &P::warps_m}, {"warps_n", &P::warps_n}, {"stages", &P::stages},
+        {"split_k", &P::split_k}};
     return fields;
   }
   int64_t warps() const { return warps_m * warps_n; }
@@ -52,16 +55,15 @@ std::string TypeOf(const Gemm& gemm, const TargetInfo& target, const MatrixInstr
   return type->second;
 }
 
-// Fragments are of matrices, or of a static batch of them, which is the first dimension.
-void CheckBatch(const BlockInfo& block, const Gemm& gemm, const TargetInfo& target) {
-  for (const BlockAxis& axis : block.axes)
-    if (!ir::AsConstInt(axis.extent))
-      Refuse("the extent of axis " + axis.var.name() + " is dynamic");
-  size_t batch = gemm.loops.batch.size();
-  auto is_first = [&](size_t rank, size_t dim) { return rank == batch + 2 && dim >= batch; };
-  if (batch > 1 || !is_first(gemm.a.rank, std::min(gemm.a.own_dim, gemm.a.k_dim)) ||
-      !is_first(gemm.b.rank, std::min(gemm.b.own_dim, gemm.b.k_dim)) || gemm.c_m_dim != batch)
-    Refuse("it is not a matmul of matrices [.., ..], or of a batch of them [batch, .., ..]");
+// Fragments are of the last two dimensions; those before are of the batch.
+void CheckDims(const Gemm& gemm, const TargetInfo& target) {
+  auto is_last = [](size_t rank, size_t dim, size_t other) {
+    return std::min(dim, other) + 2 == rank;
+  };
+  if (!is_last(gemm.a.rank, gemm.a.own_dim, gemm.a.k_dim) ||
+      !is_last(gemm.b.rank, gemm.b.own_dim, gemm.b.k_dim) ||
+      gemm.c_m_dim + 2 != gemm.c->shape.size())
+    Refuse("M, N and K are not the last two dimensions of A, B and C");
   if (gemm.batch > target.most_grid_blocks)
     Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " matrices, not " +
            std::to_string(gemm.batch));
@@ -79,29 +81,43 @@ int64_t StageBytes(const Gemm& gemm, const P& plan) {
   return bytes(gemm.a, plan.tile_m) + bytes(gemm.b, plan.tile_n);
 }
 
-// Whether the epilogue reads the accumulators from shared memory.
-bool SharesAccumulators(const MatrixInstructions& machine, const Gemm& gemm) {
-  return !gemm.epilogue.empty() && !machine.stores_rounded;
+// Whether a block stores what it loads of a buffer at the same indices, as it is or rounded.
+bool OnlyRounds(const Schedule& schedule, const std::string& name) {
+  const tir::BlockNode* block = FindBlockNamed(schedule, name);
+  const auto* store = block->body.As<tir::BufferStoreNode>();
+  BlockKind kind = DescribeBlock(block).kind;
+  if (!store || kind != BlockKind::kElementwise) return false;
+  const auto* cast = store->value.As<ir::CastNode>();
+  return (cast ? cast->value : store->value).As<ir::BufferLoadNode>() != nullptr;
 }
 
-// Matrix instructions, with what a warp loads for each; too few thread blocks leave a part of the
-// device idle, and a short tile_k waits more often.
+// Whether the epilogue reads the accumulators from shared memory: it does more than round them, or
+// not for all of them.
+bool SharesAccumulators(const Schedule& schedule, const MatrixInstructions& machine,
+                        const Gemm& gemm, const P& plan) {
+  if (plan.PadsResult(gemm)) return true;
+  return !gemm.epilogue.empty() &&
+         (!machine.stores_rounded || !OnlyRounds(schedule, gemm.epilogue));
+}
+
+// Matrix instructions, with what a warp loads for each.
 void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine,
              P* plan) {
-  int64_t warp_m = plan->tile_m / plan->warps_m, warp_n = plan->tile_n / plan->warps_n,
-          tiles = gemm.batch * (gemm.m / plan->tile_m) * (gemm.n / plan->tile_n);
-  auto side = static_cast<double>(machine.tile), m = static_cast<double>(warp_m) / side,
-       n = static_cast<double>(warp_n) / side, busy = static_cast<double>(target.busy_blocks),
-       blocks = static_cast<double>(tiles);
-  double instructions = gemm.flops() / 2 / (side * side * side) / (busy * 4);
-  plan->cycles = instructions * (1 + (m + n) / (m * n)) *
-                 (1 + 1 / static_cast<double>(plan->tile_k)) * std::max(1.0, busy / blocks);
+  auto side = static_cast<double>(machine.tile),
+       m = static_cast<double>(plan->tile_m / plan->warps_m) / side,
+       n = static_cast<double>(plan->tile_n / plan->warps_n) / side,
+       fmas = static_cast<double>(plan->tile_m * plan->tile_n * plan->tile_k);
+  // A short tile_k waits more often.
+  double multiply = fmas / kFmaPerCycle * (1 + (m + n) / (m * n) / 2) *
+                    (1 + 1 / static_cast<double>(plan->tile_k));
+  auto bytes = static_cast<double>((plan->tile_m + plan->tile_n) * plan->tile_k * gemm.a.bytes());
+  plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes}, target);
 }
 
 // With asynchronous copies a long tile_k in three stages, or a short one in as many as there is
 // memory for, at least two. Else one short stage, so that several thread blocks have room, and one
 // computes while another one copies.
-std::vector<P> EnumeratePlans(const Gemm& gemm, const TargetInfo& target,
+std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
                               const MatrixInstructions& machine, const Wanted<P>& want) {
   struct Pace {
     int64_t tile_k, most, least;
@@ -117,69 +133,69 @@ std::vector<P> EnumeratePlans(const Gemm& gemm, const TargetInfo& target,
       plan.tile_k = pace.tile_k;
       plan.warps_m = tiles.warp_rows;
       plan.warps_n = tiles.warp_columns;
-      int64_t acc = SharesAccumulators(machine, gemm) ? plan.tile_m * plan.tile_n * 4 : 0;
+      int64_t acc = SharesAccumulators(schedule, machine, gemm, plan)
+                        ? plan.tile_m * plan.tile_n * kAccumulatorBytes
+                        : 0;
       int64_t fitting = (target.shared_bytes - acc) / StageBytes(gemm, plan);
       plan.stages = want.Or(&P::stages, std::min(fitting, pace.most));
-      bool divides =
-          gemm.m % plan.tile_m == 0 && gemm.n % plan.tile_n == 0 && gemm.k % plan.tile_k == 0;
       bool fits = plan.stages >= 1 && plan.stages <= fitting && fitting >= pace.least &&
                   plan.warps() * machine.lanes <= target.max_threads &&
-                  gemm.m / plan.tile_m <= target.most_grid_blocks;
-      if (!divides || !fits) continue;
-      SetCost(gemm, target, machine, &plan);
-      plans.push_back(plan);
+                  CeilDiv(gemm.m, plan.tile_m) <= target.most_grid_blocks;
+      if (!fits) continue;
+      for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
+        plan.split_k = parts;
+        SetCost(gemm, target, machine, &plan);
+        plans.push_back(plan);
+      }
     }
   return plans;
 }
 
-class Scheduler {
+class MatrixScheduler : public DeviceGemmScheduler {
  public:
-  Scheduler(Schedule* schedule, const std::string& block, const Gemm& gemm, const std::string& type,
-            const P& plan, const MatrixInstructions& machine)
-      : schedule_(*schedule),
-        block_(block),
+  MatrixScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
+                  const std::string& type, const P& plan, const MatrixInstructions& machine,
+                  bool shares_sums)
+      : DeviceGemmScheduler(schedule, block, gemm, plan,
+                            {{"threadIdx.z", plan.warps_m},
+                             {"threadIdx.y", plan.warps_n},
+                             {"threadIdx.x", machine.lanes}},
+                            std::min(kCopyBytes, machine.copy_lanes * gemm.a.bytes())),
         type_(type),
-        gemm_(gemm),
         plan_(plan),
-        machine_(machine) {}
+        machine_(machine),
+        shares_sums_(shares_sums) {}
 
   void Run() {
     const std::string& reader = gemm_.epilogue;
-    bool shares_sums = SharesAccumulators(machine_, gemm_);
     if (!reader.empty())
-      schedule_.SetScope(gemm_.c->name, shares_sums ? tir::StorageScope::kShared
-                                                    : tir::StorageScope::kFragmentAccumulator);
+      schedule_.SetScope(gemm_.c->name, shares_sums_ ? tir::StorageScope::kShared
+                                                     : tir::StorageScope::kFragmentAccumulator);
     Tile();
     Stage left = Load(gemm_.a), right = Load(gemm_.b);
-    std::string sums = KeepSums(shares_sums ? "" : reader);
+    std::string sums = KeepSums(shares_sums_ ? "" : reader);
     Names read;
-    if (shares_sums) read = schedule_.ReverseComputeAt(reader, Loop("jb"), Own("r", "i", "j"));
-    schedule_.DecomposeReduction(block_, Loop("lo"), Name("init"));
+    if (shares_sums_) read = schedule_.ReverseComputeAt(reader, At("jb"), Own("r", "i", "j"));
+    schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     BindWarps(Name("init"));
     BindWarps(block_);
-    Names right_fragment = schedule_.ComputeAt(right.fragment, Loop("lk"), Own("bf", "k", "j"));
-    Names left_fragment = schedule_.ComputeAt(left.fragment, Loop("lk"), Own("af", "i", "k"));
-    Names right_copy = schedule_.ComputeAt(right.shared, Loop("lo"), Own("bs", "k", "j"));
-    Names left_copy = schedule_.ComputeAt(left.shared, Loop("lo"), Own("as", "i", "k"));
-    auto layout = [&](const std::string& buffer, Fragment fragment, bool transposed) {
-      schedule_.TransformLayout(buffer, IndexMap::Parse(machine_.layout(
-                                            fragment, transposed, !gemm_.loops.batch.empty())));
-    };
-    layout(sums_buffer_, Fragment::kSum, false);
-    layout(left.fragment, Fragment::kLeft, IsTransposed(gemm_.a));
-    layout(right.fragment, Fragment::kRight, IsTransposed(gemm_.b));
-    Align(left.shared, IsTransposed(gemm_.a) ? plan_.tile_m : plan_.tile_k);
-    Align(right.shared, IsTransposed(gemm_.b) ? plan_.tile_k : plan_.tile_n);
-    int64_t lanes = std::min(kCopyBytes / gemm_.a.bytes(), machine_.copy_lanes);
-    Share(left.shared, left_copy, "as", lanes);
-    Share(right.shared, right_copy, "bs", lanes);
+    Names right_fragment = schedule_.ComputeAt(right.fragment, At("lk"), Own("bf", "k", "j"));
+    Names left_fragment = schedule_.ComputeAt(left.fragment, At("lk"), Own("af", "i", "k"));
+    Names right_copy = schedule_.ComputeAt(right.shared, At("lo"), Own("bs", "k", "j"));
+    Names left_copy = schedule_.ComputeAt(left.shared, At("lo"), Own("as", "i", "k"));
+    SetLayout(sums_buffer_, gemm_.c->shape.size(), Fragment::kSum, false);
+    SetLayout(left.fragment, gemm_.a.rank, Fragment::kLeft, IsTransposed(gemm_.a));
+    SetLayout(right.fragment, gemm_.b.rank, Fragment::kRight, IsTransposed(gemm_.b));
+    Align(left.shared, gemm_.a, IsTransposed(gemm_.a) ? plan_.tile_m : plan_.tile_k);
+    Align(right.shared, gemm_.b, IsTransposed(gemm_.b) ? plan_.tile_k : plan_.tile_n);
+    ShareAmongThreads(left.shared, left_copy, "as");
+    ShareAmongThreads(right.shared, right_copy, "bs");
     Multiply();
     LoadTiles(left.fragment, left_fragment, "af", gemm_.a);
     LoadTiles(right.fragment, right_fragment, "bf", gemm_.b);
     Store(sums);
-    if (shares_sums) Share(reader, read, "r", machine_.copy_lanes);
-    int64_t stages = std::min(plan_.stages, gemm_.k / plan_.tile_k);
-    if (stages > 1) schedule_.Pipeline(lo_, {0, 0, stages - 1}, {0});
+    if (shares_sums_) ShareAmongThreads(reader, read, "r");
+    PipelineCopies();
   }
 
  private:
@@ -187,32 +203,30 @@ class Scheduler {
     std::string shared, fragment;  // blocks and buffers
   };
 
-  std::string Name(const std::string& what) const { return block_ + "_" + what; }
   std::string Intrinsic(const std::string& what) const { return machine_.prefix + "_" + what; }
   Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
     return {Name(prefix + a), Name(prefix + b)};
   }
-  // One of the loops around the block.
-  std::string Loop(const std::string& what) const { return block_ + "." + Name(what); }
 
   void Tile() {
     int64_t rows = plan_.tile_m / plan_.warps_m / machine_.tile,
             columns = plan_.tile_n / plan_.warps_n / machine_.tile;
-    schedule_.Split(block_ + "." + gemm_.loops.m, {plan_.warps_m, rows, machine_.tile},
+    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.warps_m, rows, machine_.tile},
                     {Name("ib"), Name("iw"), Name("it"), Name("ii")});
-    schedule_.Split(block_ + "." + gemm_.loops.n, {plan_.warps_n, columns, machine_.tile},
+    schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.warps_n, columns, machine_.tile},
                     {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(block_ + "." + gemm_.loops.k, {plan_.tile_k / machine_.tile, machine_.tile},
+    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k / machine_.tile, machine_.tile},
                     {Name("lo"), Name("lk"), Name("li")});
-    lo_ = Name("lo");
-    Names order;
-    if (!gemm_.loops.batch.empty()) order.push_back(block_ + "." + gemm_.loops.batch[0]);
-    for (const char* loop : {"ib", "jb", "lo", "iw", "jw", "lk", "it", "jt", "ii", "ji", "li"})
-      order.push_back(Loop(loop));
-    schedule_.Reorder(order);
-    if (!gemm_.loops.batch.empty()) schedule_.Bind(order[0], "blockIdx.z");
-    schedule_.Bind(Loop("ib"), "blockIdx.y");
-    schedule_.Bind(Loop("jb"), "blockIdx.x");
+    OrderLoops({"iw", "jw", "lk", "it", "jt", "ii", "ji", "li"});
+  }
+
+  // The layout of a fragment in the last two dimensions of a buffer.
+  void SetLayout(const std::string& buffer, size_t rank, Fragment fragment, bool transposed) {
+    std::string layout = machine_.layout(fragment, transposed), batch;
+    for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+    layout.insert(layout.find("-> (") + 4, batch);
+    layout.insert(1, batch);
+    schedule_.TransformLayout(buffer, IndexMap::Parse(layout));
   }
 
   // The accumulators are a fragment; returns the block that takes them to memory. A result that one
@@ -222,7 +236,7 @@ class Scheduler {
     if (reader.empty())
       sums_buffer_ = reader = schedule_.CacheWrite(
           block_, gemm_.c->name, tir::StorageScope::kFragmentAccumulator, Name("acc"));
-    schedule_.ReverseComputeAt(reader, Loop("jb"), {Name("ci"), Name("cj")});
+    schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
     return reader;
   }
   void BindWarps(const std::string& block) {
@@ -231,45 +245,26 @@ class Scheduler {
   }
 
   Stage Load(const GemmOperand& operand) {
-    Stage stage;
-    stage.shared = schedule_.CacheRead(block_, operand.name, tir::StorageScope::kShared,
-                                       Name(operand.is_a ? "as" : "bs"));
-    stage.fragment = schedule_.CacheRead(
-        block_, stage.shared,
-        operand.is_a ? tir::StorageScope::kFragmentA : tir::StorageScope::kFragmentB,
-        Name(operand.is_a ? "af" : "bf"));
-    return stage;
+    std::string shared = CopyToShared(operand);
+    return {shared, schedule_.CacheRead(block_, shared,
+                                        operand.is_a ? tir::StorageScope::kFragmentA
+                                                     : tir::StorageScope::kFragmentB,
+                                        Name(operand.is_a ? "af" : "bf"))};
   }
 
-  void Align(const std::string& block, int64_t row) {
+  void Align(const std::string& block, const GemmOperand& operand, int64_t row) {
     constexpr int64_t kBanks = 128;  // bytes
-    int64_t line = kBanks / gemm_.a.bytes();
-    schedule_.StorageAlign(block, gemm_.loops.batch.empty() ? 0 : 1, line,
-                           Padded(row, gemm_.a.bytes()) % line);
-  }
-
-  // All threads of a block copy a tile, each a vector at a time.
-  void Share(const std::string& block, const Names& loops, const std::string& prefix,
-             int64_t lanes) {
-    std::string all =
-        schedule_.Fuse({block + "." + loops[0], block + "." + loops[1]}, Name(prefix));
-    Names parts =
-        schedule_.Split(block + "." + all, {plan_.warps_m, plan_.warps_n, machine_.lanes, lanes},
-                        {Name(prefix + "n"), Name(prefix + "z"), Name(prefix + "y"),
-                         Name(prefix + "x"), Name(prefix + "v")});
-    schedule_.Unroll(block + "." + parts[0]);
-    schedule_.Bind(block + "." + parts[1], "threadIdx.z");
-    schedule_.Bind(block + "." + parts[2], "threadIdx.y");
-    schedule_.Bind(block + "." + parts[3], "threadIdx.x");
-    schedule_.Vectorize(block + "." + parts[4]);
+    int64_t line = kBanks / operand.bytes();
+    schedule_.StorageAlign(block, static_cast<int64_t>(operand.rank) - 2, line,
+                           Padded(row, operand.bytes()) % line);
   }
 
   void Multiply() {
     for (const std::string& block : {Name("init"), block_})
       for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
-    schedule_.Unroll(Loop("lk"));
+    schedule_.Unroll(At("lk"));
     schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
-    schedule_.Tensorize(Loop("ii"), Intrinsic(type_));
+    schedule_.Tensorize(At("ii"), Intrinsic(type_));
   }
 
   // One dimension of what a warp loads is a tile, the other one several.
@@ -311,46 +306,49 @@ class Scheduler {
     return "f32";
   }
 
-  Schedule& schedule_;
-  std::string block_, lo_, sums_buffer_, type_;
-  const Gemm& gemm_;
+  std::string sums_buffer_, type_;
   const P& plan_;
   const MatrixInstructions& machine_;
+  bool shares_sums_;
 };
 
-std::vector<P> Plans(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target,
+std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
-  Gemm gemm = RequireGemm(schedule, block, Sizes::kStatic);
+  Gemm gemm = RequireDeviceGemm(schedule, block.name);
   TypeOf(gemm, target, machine);
-  CheckBatch(block, gemm, target);
-  if (!tir::HasFlag(schedule.function(), tir::attr::kReassociate))
+  CheckDims(gemm, target);
+  if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  std::vector<P> plans = EnumeratePlans(gemm, target, machine, want);
-  if (plans.empty())
-    Refuse("no tile divides M = " + std::to_string(gemm.m) + ", N = " + std::to_string(gemm.n) +
-           " and K = " + std::to_string(gemm.k) + " and fits in shared memory");
+  std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, machine, want);
+  if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
+}
+
+void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+           const MatrixInstructions& machine, const P& plan) {
+  GemmPart part = SplitK(schedule, block.name, plan, target);
+  bool shares_sums = SharesAccumulators(*schedule, machine, part.gemm, plan);
+  std::string type = TypeOf(part.gemm, target, machine);
+  Gemm gemm = PadToTiles(schedule, part, plan);
+  MatrixScheduler(schedule, part.block, gemm, type, plan, machine, shares_sums).Run();
 }
 
 }  // namespace
 
 void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
-  RegisterRule({.name = instructions.rule,
-                .description = instructions.description,
-                .kinds = {BlockKind::kMatmul},
-                .fits = instructions.fits,
-                .priority = 100,
-                .planned = Planned<P>(
-                    [instructions](Schedule* schedule, const BlockInfo& block,
-                                   const TargetInfo& target, const Wanted<P>& want) {
-                      return Plans(*schedule, block, target, instructions, want);
-                    },
-                    [instructions](Schedule* schedule, const BlockInfo& block,
-                                   const TargetInfo& target, const P& plan) {
-                      Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
-                      std::string type = TypeOf(gemm, target, instructions);
-                      Scheduler(schedule, block.name, gemm, type, plan, instructions).Run();
-                    })});
+  RegisterRule(
+      {.name = instructions.rule,
+       .description = instructions.description,
+       .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
+       .fits = instructions.fits,
+       .priority = 100,
+       .planned = Planned<P>(
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const Wanted<P>& want) {
+             return Plans(schedule, block, target, instructions, want);
+           },
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const P& plan) { Apply(schedule, block, target, instructions, plan); })});
 }
 
 }  // namespace tern::schedule

@@ -8,11 +8,10 @@
 //       for iw, jw                           warps_m x warps_n: threadIdx.z, .y
 //         for lk, it, jt                     fragments of 16 x 16 x 16
 //           acc += A_fragment * B_fragment
-//     C = epilogue(acc)                      rounding alone, unless accumulators go to shared
-//     memory
+//     C = epilogue(acc)                      through shared memory, where it does more than round
 //
-// Cycles: instructions * (1 + fragments loaded for each) * idle part of the device. Declines
-// without `reassociate`, of other types, and of M, N or K that no tile divides.
+// What is around the multiplication is in device_gemm.h. Cycles of a tile: instructions * (1 +
+// fragments loaded for each), or its copies. Declines without `reassociate`, and other types.
 #ifndef TERN_SCHEDULE_RULES_MATRIX_MATMUL_H_
 #define TERN_SCHEDULE_RULES_MATRIX_MATMUL_H_
 
@@ -46,22 +45,22 @@ struct MatrixInstructions {
   int64_t lanes = 0;
   // Threads copy to shared memory without waiting for it.
   bool async_copies = false;
-  // The map of transform_layout that makes a fragment of a matrix, or of its transpose; with
-  // `batch`, of each of several.
-  std::string (*layout)(Fragment fragment, bool transposed, bool batch) = nullptr;
+  // The map of transform_layout, "(i, j) -> (...)", that makes a fragment of a matrix, or of its
+  // transpose.
+  std::string (*layout)(Fragment fragment, bool transposed) = nullptr;
   // Whether the machine has all of this.
   std::function<bool(const TargetInfo&)> fits;
 
   int64_t tile = 16;  // rows, columns and steps of an instruction
   std::vector<std::pair<DataType, std::string>> types = {{DataType::Float(16), "f16"},
                                                          {DataType::Bfloat16(), "bf16"}};
-  // Whether there is PREFIX_store_T. Where not, an epilogue reads the accumulators from shared
-  // memory.
+  // Whether there is PREFIX_store_T, for an epilogue that rounds.
   bool stores_rounded = true;
   int64_t copy_lanes = 8;  // elements that a thread copies at once, of up to 16 bytes in all
   // To choose from, the largest first.
   std::vector<MatrixTiles> tiles = {
-      {128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}};
+      {128, 128, 2, 2}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2},  {32, 64, 1, 4},
+      {16, 128, 1, 4},  {16, 64, 1, 4},  {16, 32, 1, 2},  {128, 16, 4, 1}, {64, 16, 4, 1}};
 };
 
 // Registers the rule of such instructions.

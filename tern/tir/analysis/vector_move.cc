@@ -38,6 +38,14 @@ const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store) {
   return (is_async ? call->args[0] : store->value).As<ir::BufferLoadNode>();
 }
 
+const ir::BufferLoadNode* CopiedOrConstant(const Expr& value) {
+  const auto* select = value.As<ir::SelectNode>();
+  if (!select) return value.As<ir::BufferLoadNode>();
+  bool has_constant =
+      select->false_value.As<ir::FloatImmNode>() || ir::AsConstInt(select->false_value);
+  return has_constant ? CopiedOrConstant(select->true_value) : nullptr;
+}
+
 bool IsMatrixStore(const BufferStoreNode* store) {
   const auto* call = store->value.As<ir::CallNode>();
   return call && IsWarpMatrixOperation(call);

@@ -24,6 +24,10 @@ bool IsAlignedPlace(const Buffer& buffer, const std::vector<Expr>& indices, int6
 // What a store copies, maybe by async_copy; null where it is no copy.
 const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store);
 
+// The load of a copy that has zeros, or another constant, where a condition does not hold:
+// select(c, S[i], 0), also of several conditions; null where the value is something else.
+const ir::BufferLoadNode* CopiedOrConstant(const Expr& value);
+
 // Whether a store is such a copy: D[ramp(i, 1, n)] = S[ramp(j, 1, n)], both aligned to the size of
 // the vector.
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes);

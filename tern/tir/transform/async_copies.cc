@@ -2,6 +2,7 @@
 #include "tern/tir/transform/async_copies.h"
 
 #include "tern/target/target.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -16,7 +17,7 @@ class CopyMarker : public StmtMutator {
  private:
   using StmtMutator::MutateNode;
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
-    const auto* load = node->value.As<ir::BufferLoadNode>();
+    const auto* load = CopiedOrConstant(node->value);
     if (!load || load->predicate.get() || node->predicate.get() ||
         !IsSharedScope(node->buffer->scope) || load->buffer->scope != StorageScope::kGlobal)
       return self;

@@ -290,6 +290,7 @@ class VectorMover : public AnalyzedMutator {
         let && !ir::UsesVar(let->value, node->var.node()) && arith::IsFixed(let->value))
       return Mutate(LetStmtNode::Make(let->var, let->value,
                                       node->With(node->min, node->extent, let->body), let->span));
+    if (Stmt split = SplitByCondition(node, *lanes); split.get()) return split;
     if (!IterationsAreIndependent(node, distinct_)) return self;
     // Indices are written out, so that they can be looked at by themselves.
     Stmt written_out = Substitute(self, lets_);
@@ -300,6 +301,31 @@ class VectorMover : public AnalyzedMutator {
     if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
       lets_[node->var.node()] = ir::Substitute(node->value, lets_);
     return AnalyzedMutator::MutateNode(node, self);
+  }
+
+  // A copy that has a constant where a condition does not hold, which all iterations agree on: the
+  // copy, or the constant. Null where the body is something else.
+  Stmt SplitByCondition(const ForNode* node, int64_t lanes) {
+    const auto* store = node->body.As<BufferStoreNode>();
+    if (!store || store->predicate.get()) return {};
+    const auto* call = store->value.As<ir::CallNode>();
+    bool is_async = call && call->name == intrinsic::kAsyncCopy;
+    Expr value = is_async ? call->args[0] : store->value;
+    const auto* select = value.As<ir::SelectNode>();
+    if (!select || !CopiedOrConstant(value)) return {};
+    arith::Analyzer inside = analyzer_;
+    inside.BindRange(node->var, node->min, Expr(lanes));
+    Expr condition = inside.Simplify(ir::Substitute(select->condition, lets_));
+    if (ir::UsesVar(condition, node->var.node()) || !arith::IsFixed(condition)) return {};
+    auto loop = [&](Expr stored) {
+      return Mutate(
+          node->With(node->min, node->extent,
+                     BufferStoreNode::Make(store->buffer, store->indices, stored, store->span)));
+    };
+    Expr copied = select->true_value;
+    if (is_async)
+      copied = ir::CallNode::Make(intrinsic::kAsyncCopy, {copied}, DataType::Void(), store->span);
+    return IfThenElseNode::Make(condition, loop(copied), loop(select->false_value), store->span);
   }
 
   static constexpr int64_t kMostLanes = 64;

@@ -86,15 +86,15 @@ void RegisterIntrinsics() {
            "for r in 0..8 unrolled {\nC[lane, r] = 0.0\n}\n");
 }
 
-std::string FragmentLayout(schedule::Fragment fragment, bool transposed, bool batch) {
+std::string FragmentLayout(schedule::Fragment fragment, bool transposed) {
   std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
   // Rows and columns of the operand; a right operand has pairs of rows.
   std::string pair = fragment == schedule::Fragment::kRight ? row : column,
               other = fragment == schedule::Fragment::kRight ? column : row;
   return fmt::format(
-      "({4}i, j) -> ({4}i // 16, j // 16, {0} % 8 * 4 + {1} % 8 // 2, {2} % 16 // 8 * 4 + {3} % 16 "
+      "(i, j) -> (i // 16, j // 16, {0} % 8 * 4 + {1} % 8 // 2, {2} % 16 // 8 * 4 + {3} % 16 "
       "// 8 * 2 + {1} % 2)",
-      other, pair, column, row, batch ? "b, " : "");
+      other, pair, column, row);
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ void RegisterMultiply(const std::string& name, const std::string& dtype) {
            " attrs {reassociate = true}");
 }
 
-std::string Layout(schedule::Fragment, bool transposed, bool batch) {
-  return fmt::format("({2}i, j) -> ({2}i // 8, j // 8, {0} % 8 * 4 + {1} % 8 // 2, {1} % 2)",
-                     transposed ? "j" : "i", transposed ? "i" : "j", batch ? "b, " : "");
+std::string Layout(schedule::Fragment, bool transposed) {
+  return fmt::format("(i, j) -> (i // 8, j // 8, {0} % 8 * 4 + {1} % 8 // 2, {1} % 2)",
+                     transposed ? "j" : "i", transposed ? "i" : "j");
 }
 
 void RegisterTensorIntrinsics() {

@@ -90,17 +90,17 @@ class Intrinsics {
 };
 
 template <int lanes>
-std::string Layout(Fragment fragment, bool transposed, bool batch) {
+std::string Layout(Fragment fragment, bool transposed) {
   std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
   // Of a left operand a lane has a row, else a column.
   bool left = fragment == Fragment::kLeft;
   return fmt::format(
-      "({0}i, j) -> ({0}i // 16, j // 16, {1} % 16 // {3} * 16 + {2} % 16, {1} % {3})",
-      batch ? "b, " : "", left ? column : row, left ? row : column, 256 / lanes);
+      "(i, j) -> (i // 16, j // 16, {0} % 16 // {2} * 16 + {1} % 16, {0} % {2})",
+      left ? column : row, left ? row : column, 256 / lanes);
 }
 
 void RegisterRule(const std::string& prefix, MatrixCores cores, int lanes,
-                  std::string (*layout)(Fragment, bool, bool)) {
+                  std::string (*layout)(Fragment, bool)) {
   Intrinsics(prefix, lanes).Register();
   schedule::RegisterMatrixMatmul(
       {.rule = prefix + "_matmul",

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/device_gemm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tern/arith/linear.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/register_tiles.h"
+#include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// Bytes that a thread block gets from L2 in a cycle while all others do too.
+constexpr double kL2BytesPerCycle = 32;
+// The part of the shorter of multiplying and copying that the longer does not hide.
+constexpr double kNotHidden = 0.25;
+// Cycles before the first tile is there, and after the last one.
+constexpr double kStartCycles = 1500;
+// Of the whole device, to and from memory; and until the second of two kernels runs.
+constexpr double kMemoryBytesPerCycle = 2400, kLaunchCycles = 4000;
+// A part of K has at least so many tiles, and there are no more parts than this.
+constexpr int64_t kLeastSteps = 4, kMostParts = 32;
+// Threads of a block that adds up parts.
+constexpr int64_t kThreads = 256;
+// A dynamic extent is taken as this large: devices are for large ones.
+constexpr int64_t kLikelyExtent = 2048;
+
+// Loads of a block, and the conditions that choose between values.
+struct LoadFinder : StmtVisitor {
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ir::BufferLoadNode* node) override {
+    loads.push_back(node);
+    VisitChildren(node);
+  }
+  void VisitNode(const ir::SelectNode* node) override {
+    conditions.push_back(node->condition);
+    VisitChildren(node);
+  }
+  std::vector<const ir::BufferLoadNode*> loads;
+  std::vector<Expr> conditions;
+};
+
+// The spatial axes that both factors of a product have.
+Schedule::Names SharedAxes(const BlockInfo& block) {
+  std::vector<const BlockAccess*> loads;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.store && !access.buffer.same(block.accesses[0].buffer)) loads.push_back(&access);
+  Schedule::Names shared;
+  for (const BlockAxis& axis : block.axes) {
+    bool in_all = axis.kind == IterKind::kSpatial && loads.size() == 2;
+    for (const BlockAccess* load : loads)
+      in_all =
+          in_all && std::any_of(load->indices.begin(), load->indices.end(),
+                                [&](const Expr& e) { return ir::UsesVar(e, axis.var.node()); });
+    if (in_all) shared.push_back(axis.var.name());
+  }
+  return shared;
+}
+
+int64_t TilesOf(const Gemm& gemm, const DeviceGemmPlan& plan) {
+  return gemm.batch * CeilDiv(gemm.m, plan.tile_m) * CeilDiv(gemm.n, plan.tile_n);
+}
+
+// The second kernel: a thread for each element of C, with its epilogue.
+void AddUpParts(Schedule* schedule, const std::string& block, const Gemm& gemm,
+                const TargetInfo& target) {
+  LoopsByKind loops = RequireLoops(*schedule, DescribeBlock(FindBlockNamed(*schedule, block)));
+  Schedule::Names order = loops.spatial;
+  order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
+  schedule->Reorder(Around(block, order));
+  Lanes split = SplitLanes(schedule, block, FuseLoops(schedule, block, loops.spatial),
+                           std::min(kThreads, target.max_threads));
+  if (!gemm.epilogue.empty()) {
+    schedule->SetScope(gemm.c->name, StorageScope::kLocal);
+    schedule->ReverseComputeAt(gemm.epilogue, LoopOf(block, split.inner));
+  }
+  if (!split.outer.empty()) schedule->Bind(LoopOf(block, split.outer), "blockIdx.x");
+  schedule->Bind(LoopOf(block, split.inner), "threadIdx.x");
+}
+
+}  // namespace
+
+bool DeviceGemmPlan::PadsResult(const Gemm& gemm) const {
+  return gemm.dynamic_m || gemm.dynamic_n || gemm.m % tile_m != 0 || gemm.n % tile_n != 0;
+}
+bool DeviceGemmPlan::PadsK(const Gemm& gemm) const {
+  return gemm.dynamic_k || gemm.k % tile_k != 0;
+}
+
+Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name) {
+  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
+  std::optional<Gemm> gemm = MatchGemm(*schedule, block, Sizes::kDynamic);
+  if (!gemm) {
+    Schedule::Names made = schedule->Im2col(name, SharedAxes(block));
+    FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
+    gemm = RequireGemm(*schedule, name, Sizes::kDynamic);
+  }
+  if (gemm->dynamic_m) gemm->m = kLikelyExtent;
+  if (gemm->dynamic_n) gemm->n = kLikelyExtent;
+  if (gemm->dynamic_k) gemm->k = kLikelyExtent;
+  return *gemm;
+}
+
+std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
+                               const DeviceGemmPlan& plan, const TargetInfo& target) {
+  std::vector<int64_t> splits = {1};
+  bool in_order = gemm.c->dtype.is_float() && !HasFlag(schedule.function(), attr::kReassociate);
+  if (in_order || gemm.is_dynamic() || TilesOf(gemm, plan) * 2 > target.busy_blocks) return splits;
+  for (int64_t parts = 2; parts <= kMostParts; parts *= 2)
+    if (gemm.k >= parts * plan.tile_k * kLeastSteps) splits.push_back(parts);
+  return splits;
+}
+
+GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPlan& plan,
+                const TargetInfo& target) {
+  Gemm gemm = RequireDeviceGemm(schedule, block);
+  if (plan.split_k == 1) return {block, gemm};
+  if (gemm.is_dynamic()) Refuse("K is split, and an extent is dynamic");
+  int64_t multiple = plan.split_k * plan.tile_k;
+  if (gemm.k % multiple != 0)
+    gemm = PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, block)), {.k = multiple},
+                   Sizes::kStatic);
+  schedule->Split(LoopOf(block, gemm.loops.k), {gemm.k / plan.split_k},
+                  {block + "_part", block + "_k"});
+  std::string parts = schedule->Rfactor(LoopOf(block, block + "_part"), block + "_parts");
+  AddUpParts(schedule, block, gemm, target);
+  return {parts, RequireDeviceGemm(schedule, parts)};
+}
+
+Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& plan) {
+  if (!plan.PadsResult(part.gemm) && !plan.PadsK(part.gemm)) return part.gemm;
+  return PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, part.block)),
+                 {plan.tile_m, plan.tile_n, plan.tile_k}, Sizes::kDynamic);
+}
+
+double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const TileCycles& tile,
+                        const TargetInfo& target) {
+  int64_t k = CeilDiv(gemm.k, plan.split_k);
+  auto waves = static_cast<double>(CeilDiv(TilesOf(gemm, plan) * plan.split_k, target.busy_blocks)),
+       steps = static_cast<double>(CeilDiv(k, plan.tile_k));
+  double copy = tile.bytes / kL2BytesPerCycle;
+  double both = std::max(tile.multiply, copy) + kNotHidden * std::min(tile.multiply, copy);
+  double cycles = waves * steps * both + kStartCycles;
+  if (plan.split_k == 1) return cycles;
+  auto parts = static_cast<double>(plan.split_k * gemm.batch * gemm.m) *
+               static_cast<double>(gemm.n * gemm.c->dtype.bytes());
+  return cycles + 2 * parts / kMemoryBytesPerCycle + kLaunchCycles;
+}
+
+void DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order) {
+  Names loops = Around(block_, gemm_.loops.batch);
+  for (const char* loop : {"ib", "jb", "lo"}) loops.push_back(At(loop));
+  for (const char* loop : order) loops.push_back(At(loop));
+  schedule_.Reorder(loops);
+  if (!gemm_.loops.batch.empty())
+    schedule_.Bind(LoopOf(block_, FuseLoops(&schedule_, block_, gemm_.loops.batch)), "blockIdx.z");
+  schedule_.Bind(At("ib"), "blockIdx.y");
+  schedule_.Bind(At("jb"), "blockIdx.x");
+}
+
+std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
+  std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kShared,
+                                         Name(operand.is_a ? "as" : "bs"));
+  FusePrologue(&schedule_, copy);
+  return copy;
+}
+
+// How many iterations of a block's innermost loop load a vector each: of neighbours, at a multiple
+// of its size, and all under one condition. 1 where they do not.
+int64_t DeviceGemmScheduler::CopyLanes(const std::string& name, const std::string& loop) const {
+  const BlockNode* block = FindBlockNamed(schedule_, name);
+  Nest nest = NestOf(schedule_.tree(), block);
+  auto at = std::find_if(nest.loops.begin(), nest.loops.end(),
+                         [&](const ForNode* one) { return one->var.name() == loop; });
+  // Without its lets.
+  Stmt body = block->body;
+  for (const auto* let = body.As<LetStmtNode>(); let; let = body.As<LetStmtNode>())
+    body = Substitute(let->body, {{let->var.node(), let->value}});
+  const auto* store = body.As<BufferStoreNode>();
+  std::optional<int64_t> extent =
+      at == nest.loops.end() ? std::nullopt : ir::AsConstInt((*at)->extent);
+  if (!extent || !store) return 1;
+  LoadFinder finder;
+  finder.Visit(body);
+  ir::VarMap axes;
+  for (const BlockIter& iter : block->iters) axes[iter.var.node()] = iter.binding;
+  int64_t bytes = store->buffer->dtype.bytes();
+  for (const auto* load : finder.loads)
+    bytes = std::max<int64_t>(bytes, load->buffer->dtype.bytes());
+  for (int64_t lanes = copy_bytes_ / bytes; lanes > 1; lanes /= 2) {
+    if (*extent % lanes != 0) continue;
+    // The loop's variable is vector * lanes + lane.
+    DataType dtype = (*at)->var.dtype();
+    Var vector("vector", dtype), lane("lane", dtype);
+    arith::Analyzer analyzer;
+    auto bind = [&](const Var& var, int64_t size) {
+      analyzer.BindRange(var, ir::MakeConst(dtype, 0), ir::MakeConst(dtype, double(size)));
+    };
+    for (const auto* loops : {&nest.around, &nest.loops})
+      for (const ForNode* one : *loops) analyzer.BindRange(one->var, one->min, one->extent);
+    bind(vector, *extent / lanes);
+    bind(lane, lanes);
+    ir::VarMap split = {{(*at)->var.node(), vector * ir::MakeConst(dtype, double(lanes)) + lane}};
+    auto value_at = [&](const Expr& expr) {
+      return analyzer.Simplify(ir::Substitute(ir::Substitute(expr, axes), split));
+    };
+    auto is_vector = [&](const ir::BufferLoadNode* load) {
+      std::vector<Expr> first;
+      for (size_t d = 0; d < load->indices.size(); ++d) {
+        auto linear = arith::AsLinear(value_at(load->indices[d]), lane.node());
+        if (!linear || linear->coefficient != (d + 1 == load->indices.size() ? 1 : 0)) return false;
+        first.push_back(linear->rest);
+      }
+      return IsAlignedPlace(load->buffer, first, lanes * load->buffer->dtype.bytes(), analyzer);
+    };
+    bool one_condition =
+        std::none_of(finder.conditions.begin(), finder.conditions.end(),
+                     [&](const Expr& one) { return ir::UsesVar(value_at(one), lane.node()); });
+    if (one_condition && std::all_of(finder.loads.begin(), finder.loads.end(), is_vector))
+      return lanes;
+  }
+  return 1;
+}
+
+void DeviceGemmScheduler::ShareAmongThreads(const std::string& block, const Names& loops,
+                                            const std::string& prefix) {
+  int64_t lanes = CopyLanes(block, loops.back());
+  std::string all = FuseLoops(&schedule_, block, loops);
+  std::vector<int64_t> factors;
+  Names names = {Name(prefix + "n")};
+  for (const ThreadAxis& axis : threads_) {
+    factors.push_back(axis.extent);
+    names.push_back(Name(prefix + axis.name.back()));
+  }
+  if (lanes > 1) {
+    factors.push_back(lanes);
+    names.push_back(Name(prefix + "v"));
+  }
+  schedule_.Split(LoopOf(block, all), factors, names);
+  schedule_.Unroll(LoopOf(block, names[0]));
+  for (size_t i = 0; i < threads_.size(); ++i)
+    schedule_.Bind(LoopOf(block, names[i + 1]), threads_[i].name);
+  if (lanes > 1) schedule_.Vectorize(LoopOf(block, names.back()));
+}
+
+void DeviceGemmScheduler::PipelineCopies() {
+  int64_t stages =
+      gemm_.dynamic_k ? tiles_.stages : std::min(tiles_.stages, CeilDiv(gemm_.k, tiles_.tile_k));
+  if (stages > 1)
+    Try(&schedule_,
+        [&](Schedule* attempt) { attempt->Pipeline(Name("lo"), {0, 0, stages - 1}, {0}); });
+}
+
+}  // namespace tern::schedule

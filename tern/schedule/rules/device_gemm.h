@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GEMM on devices with thread blocks: all that does not depend on what multiplies.
+//
+//   for batch, ib, jb                        blockIdx.z, .y, .x: tile_m x tile_n of C
+//     for lo, blocks of tile_k, pipelined in `stages`
+//       A_shared, B_shared = copies          by all threads; zeros beyond M, N and K
+//       acc += A_shared * B_shared           threads: device_matmul.cc; warps: matrix_matmul.cc
+//     C = epilogue(acc)
+//
+// Other sums of products (convolutions, several M, N or K axes, grouped heads) are the GEMM of
+// their im2col, which is fused into the copies. Extents may be dynamic: one kernel, whose copies
+// and stores have conditions. With split_k, parts of K are a batch, whose results a second kernel
+// adds up, in order:
+//
+//   for part, ib, jb { ... parts[part, i, j] = acc }
+//   for i, j         { C = epilogue(sum of parts[.., i, j]) }
+#ifndef TERN_SCHEDULE_RULES_DEVICE_GEMM_H_
+#define TERN_SCHEDULE_RULES_DEVICE_GEMM_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/schedule/rules/gemm.h"
+
+namespace tern::schedule {
+
+// What the plans of all rules have.
+struct DeviceGemmPlan : PlanCost {
+  int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // of a thread block, in shared memory
+  int64_t stages = 1;  // of the pipeline: copies under way, and the one that is computed with
+  int64_t split_k = 1;
+
+  // Whether M or N has to be padded to whole tiles, and whether K has to.
+  bool PadsResult(const Gemm& gemm) const;
+  bool PadsK(const Gemm& gemm) const;
+};
+
+// The GEMM of a block as it is, or after im2col. Refuses what is none.
+Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block);
+
+// The numbers of parts of K that are worth a try: 1, and others where there are few tiles.
+std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
+                               const DeviceGemmPlan& plan, const TargetInfo& target);
+// K in as many parts as a plan has: the block of one part each, and its GEMM.
+struct GemmPart {
+  std::string block;
+  Gemm gemm;
+};
+GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPlan& plan,
+                const TargetInfo& target);
+// M, N and K padded to the tiles of a plan: zeros are added in the copies.
+Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& plan);
+
+// What one thread block does for tile_k of K, in cycles.
+struct TileCycles {
+  double multiply = 0;
+  double bytes = 0;  // copied to shared memory
+};
+// Cycles of all thread blocks, in waves over the device. A tile takes what is longer: to multiply,
+// or to copy from L2.
+double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const TileCycles& tile,
+                        const TargetInfo& target);
+
+// An axis of the threads of a block: {"threadIdx.x", 32}.
+struct ThreadAxis {
+  std::string name;
+  int64_t extent;
+};
+
+// The steps that all such schedules have.
+class DeviceGemmScheduler {
+ public:
+  // `threads` of a block, the last one the fastest to change.
+  DeviceGemmScheduler(Schedule* schedule, std::string block, const Gemm& gemm,
+                      const DeviceGemmPlan& plan, std::vector<ThreadAxis> threads,
+                      int64_t copy_bytes)
+      : schedule_(*schedule),
+        block_(std::move(block)),
+        gemm_(gemm),
+        tiles_(plan),
+        threads_(std::move(threads)),
+        copy_bytes_(copy_bytes) {}
+
+ protected:
+  using Names = Schedule::Names;
+
+  // A loop, block or buffer of the schedule's own.
+  std::string Name(const std::string& what) const { return block_ + "_" + what; }
+  // One of those loops, around the block.
+  std::string At(const std::string& what) const { return block_ + "." + Name(what); }
+
+  // `order` are the loops that the block was split into, from the one inside of lo on. They are
+  // put in order, and the outer ones bound to the grid.
+  void OrderLoops(const std::vector<const char*>& order);
+  // A copy of an operand in shared memory, made of what computes the operand.
+  std::string CopyToShared(const GemmOperand& operand);
+  // All threads do the iterations of a block's innermost loops, as vectors where that can be.
+  void ShareAmongThreads(const std::string& block, const Names& loops, const std::string& prefix);
+  // Copies of later tiles are under way while one is computed with.
+  void PipelineCopies();
+
+  Schedule& schedule_;
+  std::string block_;
+  const Gemm& gemm_;
+  const DeviceGemmPlan& tiles_;
+  std::vector<ThreadAxis> threads_;
+  int64_t copy_bytes_;  // that a thread copies at once
+
+ private:
+  int64_t CopyLanes(const std::string& block, const std::string& loop) const;
+};
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_DEVICE_GEMM_H_
