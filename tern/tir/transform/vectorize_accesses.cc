@@ -8,6 +8,7 @@
 #include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analysis/vector_move.h"
@@ -290,7 +291,21 @@ class VectorMover : public AnalyzedMutator {
         let && !ir::UsesVar(let->value, node->var.node()) && arith::IsFixed(let->value))
       return Mutate(LetStmtNode::Make(let->var, let->value,
                                       node->With(node->min, node->extent, let->body), let->span));
-    if (!IterationsAreIndependent(node, distinct_)) return self;
+    // A condition on lanes that holds for the first and the last holds for all. A vector that is
+    // cut off is taken by its elements.
+    if (const auto* branch = node->body.As<IfThenElseNode>();
+        branch && !branch->else_case.get() && IsLinearCondition(branch->condition, node)) {
+      auto at = [&](int64_t lane) {
+        return ir::Substitute(branch->condition,
+                              {{node->var.node(), ir::MakeConst(node->var.dtype(), double(lane))}});
+      };
+      Expr whole = analyzer_.Simplify(at(0) && at(*lanes - 1));
+      Stmt all = Mutate(node->With(node->min, node->extent, branch->then_case));
+      Stmt some = ForNode::Make(node->var, node->min, node->extent, ForKind::kSerial, node->body,
+                                "", node->span);
+      return IfThenElseNode::Make(whole, all, CopyWithFreshDefs(some), branch->span);
+    }
+    if (!IterationsAreIndependent(node, distinct_) && !StoresToOwnMemory(node->body)) return self;
     // Indices are written out, so that they can be looked at by themselves.
     Stmt written_out = Substitute(self, lets_);
     Stmt moved = LaneMover(written_out.As<ForNode>(), *lanes, target_, analyzer_, &needed).Run();
@@ -300,6 +315,37 @@ class VectorMover : public AnalyzedMutator {
     if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
       lets_[node->var.node()] = ir::Substitute(node->value, lets_);
     return AnalyzedMutator::MutateNode(node, self);
+  }
+
+  // Whether it consists of comparisons of integers, linear in the variable of a loop.
+  static bool IsLinearCondition(const Expr& condition, const ForNode* loop) {
+    auto is_linear = [&](const Expr& side) {
+      return arith::IsIndexType(side.dtype()) && arith::IsFixed(side) &&
+             arith::AsLinear(side, loop->var.node());
+    };
+    std::vector<Expr> parts = Conjuncts(condition);
+    return std::all_of(parts.begin(), parts.end(), [&](const Expr& part) {
+      bool linear = false;
+      ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
+        if constexpr (T::kKind >= NodeKind::kLT && T::kKind <= NodeKind::kGE)
+          linear = is_linear(node->a) && is_linear(node->b);
+      });
+      return linear;
+    });
+  }
+  // Whether all stores are to memory that a thread has for itself: what is loaded from elsewhere is
+  // the same before the first iteration.
+  static bool StoresToOwnMemory(const Stmt& body) {
+    struct : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* node) override {
+        own &= node->buffer->scope == StorageScope::kLocal;
+        VisitChildren(node);
+      }
+      bool own = true;
+    } scan;
+    scan.Visit(body);
+    return scan.own;
   }
 
   static constexpr int64_t kMostLanes = 64;
