@@ -35,27 +35,47 @@ std::optional<Transposition> FindTransposition(const BlockInfo& block) {
   return found;
 }
 
+// Tiles become thread blocks: one axis of them where all extents are static, else the last loops
+// are blockIdx.x and .y, and the others blockIdx.z, which tells what a tile has. The innermost
+// loop.
+std::string BindTiles(Schedule* schedule, const BlockInfo& block, Schedule::Names loops) {
+  bool is_static = std::all_of(block.axes.begin(), block.axes.end(),
+                               [](const BlockAxis& axis) { return ConstExtent(axis) > 0; });
+  std::string inner;
+  for (const char* axis : {kBlockX, "blockIdx.y", "blockIdx.z"}) {
+    if (loops.empty()) break;
+    bool rest = is_static || axis == std::string("blockIdx.z");
+    std::string loop = rest ? FuseLoops(schedule, block.name, loops) : loops.back();
+    rest ? loops.clear() : loops.pop_back();
+    schedule->Bind(LoopOf(block.name, loop), axis);
+    if (inner.empty()) inner = loop;
+  }
+  return inner;
+}
+
 // shared_memory_transpose: injective blocks that read across the contiguous axis of the result.
 //
-//   for tile of 64 x 64 bind(blockIdx.x) {
+//   for tile of 64 x 64 bind(blockIdx.x) {         # .x, .y and .z where extents are dynamic
 //     for threads { X_shared[r, c] = X[...] }     # coalesced along the axis that is read
 //     for threads { Y[...] = X_shared[c, r] }     # coalesced along the axis that is written
 //   }
 //
-// X_shared has an odd row stride, against bank conflicts. Declines where an extent is no static
-// multiple of 64, or shared memory does not suffice.
+// X_shared has an odd row stride, against bank conflicts. Tiles at the ends are
+// predicated. Declines where an extent is below 16, or shared memory does not suffice.
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<Transposition> across = FindTransposition(block);
   if (!across) Refuse("no tensor is read across the contiguous axis of the result");
   Schedule::Names outer = RequireAlone(*schedule, block).spatial;
   int64_t bytes = across->buffer->dtype.bytes();
-  constexpr int64_t kTile = 64;
+  constexpr int64_t kTile = 64, kLeastSide = 16;
   int64_t columns = std::min(kBlockThreads, target.max_threads) / kTile;
   int64_t shared = kTile * (kTile + 1) * bytes;
-  for (size_t axis : {across->written, across->read})
-    if (!Divides(kTile, block.axes[axis].extent))
-      Refuse("axis " + block.axes[axis].var.name() + " is no static multiple of a tile of " +
-             std::to_string(kTile));
+  for (size_t axis : {across->written, across->read}) {
+    int64_t extent = ConstExtent(block.axes[axis]);
+    if (extent > 0 && extent < kLeastSide)
+      Refuse("axis " + block.axes[axis].var.name() + " has fewer than " +
+             std::to_string(kLeastSide) + " elements");
+  }
   if (shared > target.shared_bytes || columns < 1)
     Refuse("a tile needs " + std::to_string(shared) + " bytes of shared memory and " +
            std::to_string(kTile) + " threads");
@@ -70,8 +90,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   order.insert(order.end(), {r.inner, w.inner});
   schedule->Reorder(Around(name, order));
   if (outer.empty()) Refuse("all elements are one tile");
-  std::string tile = FuseLoops(schedule, name, outer);
-  schedule->Bind(LoopOf(name, tile), kBlockX);
+  std::string tile = BindTiles(schedule, block, outer);
   std::string copy = schedule->CacheRead(name, across->buffer->name, StorageScope::kShared);
   Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
   if (made.size() != 2) Refuse("a tile of " + across->buffer->name + " is no matrix");
