@@ -58,6 +58,16 @@ TEST_F(AnalyzerTest, UsesBounds) {
   EXPECT_FALSE(analyzer_.CanProve(n_ >= 1));
 }
 
+TEST_F(AnalyzerTest, PutsFusedIndicesTogether) {
+  Var m("m");
+  Expr x = n_ * 256 + i_ * 4 + j_;
+  EXPECT_EQ(Simple(FloorDiv(x, 37) * 37 + FloorMod(x, 37)), "n * 256 + i * 4 + j");
+  // What becomes of n * 256 by % 37.
+  EXPECT_EQ(Simple(FloorDiv(x, 37) * 37 + FloorMod(n_ * 34 + i_ * 4 + j_, 37)),
+            "n * 256 + i * 4 + j");
+  EXPECT_EQ(Simple(FloorDiv(x, m) * m + FloorMod(x, m)), "n * 256 + i * 4 + j");
+}
+
 TEST_F(AnalyzerTest, LeavesFloatsAlone) {
   Var x("x", DataType::Float(32));
   Expr zero = MakeConst(DataType::Float(32), 0);

@@ -101,10 +101,30 @@ std::optional<LinearSum> WriteOutRemainder(const LinearSum& sum, size_t index) {
   if (!remainder || AsConstInt(remainder->b) || term.coefficient == INT64_MIN) return {};
   auto result = Replace(sum, index, index, remainder->a, term.coefficient);
   Expr multiple = FloorDivNode::Make(remainder->a, remainder->b) * remainder->b;
-  if (!result || !result->AddTerm(multiple, -term.coefficient) ||
-      result->terms.size() >= sum.terms.size())
+  size_t before = result ? result->terms.size() : 0;
+  bool cancels =
+      result && result->AddTerm(multiple, -term.coefficient) && result->terms.size() < before;
+  return cancels ? result : std::nullopt;
+}
+
+// The same of a constant n: x // n * n * c with y % n * c is x * c where x % n is y % n, which is
+// what became of it: (o * 256 + t) % 37 is (o * 34 + t) % 37.
+std::optional<LinearSum> WriteOutReduced(const LinearSum& sum, size_t index, const SplitTerm& split,
+                                         const Analyzer& analyzer) {
+  int64_t coefficient = sum.terms[index].coefficient, divisor = split.lower;
+  if (split.extent != 0 || divisor == 1 || coefficient % divisor != 0 || coefficient == INT64_MIN)
     return {};
-  return result;
+  int64_t times = coefficient / divisor;
+  bool has_remainder = std::any_of(sum.terms.begin(), sum.terms.end(), [&](const Term& term) {
+    const auto* remainder = term.expr.As<FloorModNode>();
+    return remainder && term.coefficient == times && IsConst(remainder->b, divisor);
+  });
+  if (!has_remainder) return {};
+  auto result = Replace(sum, index, index, split.source, times);
+  Expr remainder = analyzer.Simplify(SplitTerm{split.source, 1, divisor}.ToExpr());
+  size_t before = result ? result->terms.size() : 0;
+  bool cancels = result && result->AddTerm(remainder, -times) && result->terms.size() < before;
+  return cancels ? result : std::nullopt;
 }
 
 std::optional<LinearSum> CombineOnce(const LinearSum& sum, const Analyzer& analyzer) {
@@ -124,6 +144,7 @@ std::optional<LinearSum> CombineOnce(const LinearSum& sum, const Analyzer& analy
   for (size_t i = 0; i < splits.size(); ++i) {
     if (auto out = WriteOutQuotient(sum, i, splits[i], analyzer)) return out;
     if (auto out = WriteOutRemainder(sum, i)) return out;
+    if (auto out = WriteOutReduced(sum, i, splits[i], analyzer)) return out;
   }
   return {};
 }

@@ -38,15 +38,19 @@ bool IsIn(const std::vector<const ForNode*>& loops, const ForNode* loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
+// Whether a condition is on steps of the reduction.
+bool IsOnSteps(const Expr& condition, const BlockNode* block,
+               const std::vector<const ForNode*>& reduction) {
+  return UsesAnyOf(condition, reduction) ||
+         std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
+           return iter.kind == IterKind::kReduce && ir::UsesVar(condition, iter.var.node());
+         });
+}
+
 // The condition, as far as it is not on steps of the reduction.
 Expr ConditionElsewhere(const BlockNode* block, const std::vector<const ForNode*>& reduction) {
-  return KeepConjuncts(block->predicate, [&](const Expr& part) {
-    bool on_axis =
-        std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
-          return iter.kind == IterKind::kReduce && ir::UsesVar(part, iter.var.node());
-        });
-    return !on_axis && !UsesAnyOf(part, reduction);
-  });
+  return KeepConjuncts(block->predicate,
+                       [&](const Expr& part) { return !IsOnSteps(part, block, reduction); });
 }
 
 // Runs once for all iterations of the reduction loops, over the other axes.
@@ -129,14 +133,14 @@ class Factored {
     for (const ForNode* outer : nest.loops)
       if (!IsIn(reduction_, outer)) spatial_.push_back(outer);
     elsewhere_ = ConditionElsewhere(nest.block, reduction_);
+    if (HasEmptyParts()) cut_off_ = ConditionOnSteps();
   }
 
   const Buffer& results() const { return results_; }
 
-  // Whether a part may have no step: of a loop's tail, which the condition cuts off.
-  bool HasEmptyParts() const {
-    return nest_.block->predicate.get() && UsesAnyOf(nest_.block->predicate, reduction_);
-  }
+  // Whether parts begin in a block of their own: one may have no step, those of a loop's tail that
+  // a condition cuts off, and the condition is not on steps alone.
+  bool BeginApart() const { return HasEmptyParts() && !cut_off_; }
 
   // Every part begins with what changes nothing.
   Stmt Begin() const {
@@ -195,10 +199,28 @@ class Factored {
       if (iter.kind == IterKind::kReduce)
         values[iter.var.node()] = ir::Substitute(iter.binding, axes);
     Expr so_far = ir::BufferLoadNode::Make(results_, at_);
-    partial->init = BufferStoreNode::Make(results_, at_, IdentityOf(update_.op, results_->dtype));
+    Expr nothing = IdentityOf(update_.op, results_->dtype), value = update_.value;
+    if (cut_off_) {
+      // Steps of a loop's tail that there are not add nothing.
+      value = ir::SelectNode::Make(ir::Substitute(cut_off_, axes), value, nothing);
+      partial->predicate = elsewhere_;
+    }
+    partial->init = BufferStoreNode::Make(results_, at_, nothing);
     partial->body = BufferStoreNode::Make(
-        results_, at_, CombineValues(update_.op, so_far, ir::Substitute(update_.value, values)));
+        results_, at_, CombineValues(update_.op, so_far, ir::Substitute(value, values)));
     return partial;
+  }
+
+  bool HasEmptyParts() const {
+    return nest_.block->predicate.get() && UsesAnyOf(nest_.block->predicate, reduction_);
+  }
+
+  // The condition on the steps of the reduction; null where other loops are in it too.
+  Expr ConditionOnSteps() const {
+    Expr condition = KeepConjuncts(nest_.block->predicate, [&](const Expr& part) {
+      return IsOnSteps(part, nest_.block, reduction_);
+    });
+    return UsesAnyOf(condition, spatial_) ? Expr() : condition;
   }
 
   const Nest& nest_;
@@ -210,6 +232,7 @@ class Factored {
   std::vector<Expr> at_;  // the element of the buffer that an instance has
   Buffer results_;
   Expr elsewhere_;  // the condition, as far as it is on other axes
+  Expr cut_off_;    // on steps, where there may be fewer than the loops have
 };
 
 }  // namespace
@@ -243,7 +266,7 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
 
     Factored factored(nest, loop, *update, name);
-    bool apart = factored.HasEmptyParts();
+    bool apart = factored.BeginApart();
     std::vector<Stmt> row = {factored.Parts(!apart), factored.Whole()};
     if (apart) row.insert(row.begin(), factored.Begin());
     SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), {factored.results()}));

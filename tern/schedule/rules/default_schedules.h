@@ -17,7 +17,11 @@ void RegisterHostDotProductRules();  // by RegisterHostRules
 void RegisterHostWindowRules();      // by RegisterHostRules
 void RegisterHostWinogradRules();    // by RegisterHostRules
 void RegisterDeviceRules();
-void RegisterDeviceMatmulRules();  // by RegisterDeviceRules
+void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
+void RegisterDeviceRowRules();          // by RegisterDeviceRules
+void RegisterDeviceReductionRules();    // by RegisterDeviceRules
+void RegisterDeviceTransposeRules();    // by RegisterDeviceRules
+void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules
 
 // What the rules did to a function.
 struct Explanation {

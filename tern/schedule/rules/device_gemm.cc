@@ -102,6 +102,8 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name) {
     FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
     gemm = RequireGemm(*schedule, name, Sizes::kDynamic);
   }
+  if (block.kind == BlockKind::kMatmul && (gemm->m == 1 || gemm->n == 1))
+    Refuse("M or N is 1: it is a reduction");
   if (gemm->dynamic_m) gemm->m = kLikelyExtent;
   if (gemm->dynamic_n) gemm->n = kLikelyExtent;
   if (gemm->dynamic_k) gemm->k = kLikelyExtent;

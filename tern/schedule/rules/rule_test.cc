@@ -250,11 +250,14 @@ func two(A: float32[63], B: float32[63], C: float32[63]) {
   }
   for k in 0..63 {
     block second(vk: spatial(63) = k) {
-      C[vk] = A[vk] + 2
+      for step in 0..2 {
+        C[vk] = A[vk] + 2
+      }
     }
   }
 })");
   Rule rule;
+  rule.priority = 100;
   rule.name = "test_bind_first";
   rule.fits = [](const TargetInfo& info) { return info.max_threads == 77; };
   rule.apply = [](Schedule* schedule, const BlockInfo& block, const TargetInfo&) {

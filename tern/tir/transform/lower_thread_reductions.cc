@@ -110,10 +110,11 @@ class KernelLowerer : public StmtMutator {
     });
   }
 
-  // Serial loops whose variables are in the reduction axes alone.
+  // Loops of one thread whose variables are in the reduction axes alone.
   bool AreReductionLoops(const Region& region) const {
     return std::all_of(region.loops.begin(), region.loops.end(), [&](const ForNode* loop) {
-      bool serial = loop->for_kind == ForKind::kSerial || loop->for_kind == ForKind::kUnrolled;
+      bool serial = loop->for_kind == ForKind::kSerial || loop->for_kind == ForKind::kUnrolled ||
+                    loop->for_kind == ForKind::kVectorized;
       bool spatial = std::any_of(
           region.block->iters.begin(), region.block->iters.end(), [&](const BlockIter& iter) {
             return iter.kind != IterKind::kReduce && ir::UsesVar(iter.binding, loop->var.node());
@@ -156,8 +157,8 @@ class KernelLowerer : public StmtMutator {
                           ", so that every thread on that axis would run all of it");
     if (divergent_) Refuse(block, "it stands where not all threads of a block come");
     // The axes are at 0 in the first iteration of the first thread, and in no other.
-    for (const BlockIter& iter : block->iters) {
-      Expr binding = Binding(iter);
+    for (const BlockIter& iter : Unfused(block)) {
+      Expr binding = iter.binding;
       std::vector<const ForNode*> loops = region.loops;
       for (int axis : axes) loops.push_back(threads_[axis]);
       for (const ForNode* loop : loops) {
@@ -192,6 +193,30 @@ class KernelLowerer : public StmtMutator {
           "that computes with " + result->dtype.str() +
               " in another order than written; if that is meant, say attrs {reassociate = true} on "
               "the function or on the thread loop");
+  }
+  // The axes with what they are bound to. Of two reduction axes bound to x // m and x % m, as those
+  // of fused loops are, one is left, bound to x: it is 0 where both are.
+  std::vector<BlockIter> Unfused(const BlockNode* block) const {
+    std::vector<BlockIter> iters;
+    for (BlockIter iter : block->iters) {
+      iter.binding = Binding(iter);
+      iters.push_back(iter);
+    }
+    auto joins = [](const BlockIter& high, const BlockIter& low) {
+      const auto* quotient = high.binding.As<ir::FloorDivNode>();
+      const auto* rest = low.binding.As<ir::FloorModNode>();
+      return high.kind == IterKind::kReduce && low.kind == IterKind::kReduce && quotient && rest &&
+             ir::StructuralEqual(quotient->a, rest->a) && ir::StructuralEqual(quotient->b, rest->b);
+    };
+    for (size_t i = 0; i < iters.size(); ++i)
+      for (size_t j = 0; j < iters.size(); ++j) {
+        if (i == j || !joins(iters[i], iters[j])) continue;
+        iters[i].binding = iters[i].binding.As<ir::FloorDivNode>()->a;
+        iters.erase(iters.begin() + static_cast<std::ptrdiff_t>(j));
+        i = static_cast<size_t>(-1);  // again, from the first
+        break;
+      }
+    return iters;
   }
   static bool IsReduced(const Expr& expr, const BlockNode* block, const ReductionUpdate& update) {
     for (const BlockIter& iter : block->iters)
@@ -311,18 +336,19 @@ class KernelLowerer : public StmtMutator {
     }
 
     Buffer shared =
-        ir::BufferNode::Make(block->name + "_shared", part->dtype, {Expr(others), Expr(length)}, {},
+        ir::BufferNode::Make(block->name + "_shared", part->dtype, {Expr(length), Expr(others)}, {},
                              StorageScope::kShared, {}, span);
+    // Threads of one step are of one row, on different banks, where others are of another result.
     Expr place = lanes == 1 ? index : ir::FloorDiv(index, lanes);
-    auto at = [&](const Expr& i) { return ir::BufferLoadNode::Make(shared, {group, i}, span); };
-    Stmt put = BufferStoreNode::Make(shared, {group, place}, own, span);
+    auto at = [&](const Expr& i) { return ir::BufferLoadNode::Make(shared, {i, group}, span); };
+    Stmt put = BufferStoreNode::Make(shared, {place, group}, own, span);
     if (lanes > 1) put = IfThenElseNode::Make(ir::FloorMod(index, lanes) == Expr(0), put, {}, span);
     stmts->push_back(put);
     for (int64_t rest = length; rest > 1;) {
       int64_t half = 1;
       while (half * 2 < rest) half *= 2;
       Stmt step =
-          BufferStoreNode::Make(shared, {group, index},
+          BufferStoreNode::Make(shared, {index, group},
                                 CombineValues(update.op, at(index), at(index + Expr(half))), span);
       stmts->push_back(IfThenElseNode::Make(index < Expr(rest - half), step, {}, span));
       rest = half;
@@ -374,7 +400,7 @@ class KernelLowerer : public StmtMutator {
         return IsReduced(e, block, update) || start.count(e.As<VarNode>());
       });
     });
-    if (predicate) first = first && ir::Substitute(ir::Substitute(predicate, bindings), start);
+    if (predicate) predicate = ir::Substitute(ir::Substitute(predicate, bindings), start);
 
     const Buffer& result = update.store->buffer;
     std::vector<Expr> indices;
@@ -388,7 +414,8 @@ class KernelLowerer : public StmtMutator {
       if (!ir::IsConst(first, 1)) init = IfThenElseNode::Make(first, init, {}, span);
       write = SeqNode::Make({init, write}, span);
     }
-    return IfThenElseNode::Make(index == Expr(0), write, {}, span);
+    Expr one = index == Expr(0);
+    return IfThenElseNode::Make(predicate ? one && predicate : one, write, {}, span);
   }
 
   KernelShape shape_;

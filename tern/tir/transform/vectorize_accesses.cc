@@ -8,12 +8,15 @@
 #include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
 namespace {
@@ -263,6 +266,94 @@ class LaneMover : public StmtMutator {
   int conditions_ = 0;
 };
 
+// Whether it consists of comparisons of integers, linear in the variable of a loop.
+bool IsLinearCondition(const Expr& condition, const ForNode* loop) {
+  auto is_linear = [&](const Expr& side) {
+    return arith::IsIndexType(side.dtype()) && arith::IsFixed(side) &&
+           arith::AsLinear(side, loop->var.node());
+  };
+  std::vector<Expr> parts = Conjuncts(condition);
+  return std::all_of(parts.begin(), parts.end(), [&](const Expr& part) {
+    bool linear = false;
+    ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
+      if constexpr (T::kKind >= ExprKind::kLT && T::kKind <= ExprKind::kGE)
+        linear = is_linear(node->a) && is_linear(node->b);
+    });
+    return linear;
+  });
+}
+
+// A vectorized loop under a condition on its lanes: one that holds for the first and the last holds
+// for all. A vector that is cut off is taken by its elements. Null where there is none such.
+//
+// Before:  for v in 0..4 vectorized { if i * 4 + v < n { S } }
+// After:   if i * 4 + 3 < n { for v in 0..4 vectorized { S } }
+//          else { for v in 0..4 { if i * 4 + v < n { S } } }
+Stmt SplitTail(const ForNode* loop, int64_t lanes, const arith::Analyzer& analyzer) {
+  const auto* branch = loop->body.As<IfThenElseNode>();
+  if (!branch || branch->else_case.get() || !ir::UsesVar(branch->condition, loop->var.node()) ||
+      !IsLinearCondition(branch->condition, loop))
+    return {};
+  auto at = [&](int64_t lane) {
+    return ir::Substitute(branch->condition,
+                          {{loop->var.node(), ir::MakeConst(loop->var.dtype(), double(lane))}});
+  };
+  Stmt some = ForNode::Make(loop->var, loop->min, loop->extent, ForKind::kSerial, loop->body, "",
+                            loop->span);
+  return IfThenElseNode::Make(analyzer.Simplify(at(0) && at(lanes - 1)),
+                              loop->With(loop->min, loop->extent, branch->then_case),
+                              CopyWithFreshDefs(some), branch->span);
+}
+
+// The same in all loops, for targets that have vectors, and no masks.
+class TailSplitter : public AnalyzedMutator {
+ private:
+  using AnalyzedMutator::MutateNode;
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    std::optional<int64_t> lanes = ir::AsConstInt(node->extent);
+    if (node->for_kind == ForKind::kVectorized && lanes && ir::IsConst(node->min, 0))
+      if (Stmt split = SplitTail(node, *lanes, analyzer_)) return split;
+    return AnalyzedMutator::MutateNode(node, self);
+  }
+};
+
+// Accesses of a loop's body by fused indices, x // m and x % m of a tensor of m columns: the
+// element x of the first row, which goes on in the others.
+class FusedIndices : public StmtMutator {
+ public:
+  FusedIndices(const ForNode* loop, const arith::Analyzer& analyzer)
+      : loop_(loop), analyzer_(analyzer) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    std::vector<Expr> place = PlaceOf(node->buffer, node->indices);
+    if (place.empty() || node->predicate.get()) return MutateChildren(node, self);
+    return BufferStoreNode::Make(node->buffer, place, Mutate(node->value), node->span);
+  }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    std::vector<Expr> place = PlaceOf(node->buffer, node->indices);
+    if (place.empty() || node->predicate.get()) return MutateChildren(node, self);
+    return ir::BufferLoadNode::Make(node->buffer, place, node->span);
+  }
+  // Empty where it is as it was.
+  std::vector<Expr> PlaceOf(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    bool linear = true;
+    for (const Expr& index : indices) {
+      if (!arith::IsFixed(index)) return {};
+      linear &= arith::AsLinear(index, loop_->var.node()).has_value();
+    }
+    if (linear || !buffer->strides.empty()) return {};
+    Expr flat = analyzer_.Simplify(FlatIndex(buffer, indices));
+    if (!arith::AsLinear(flat, loop_->var.node())) return {};
+    std::vector<Expr> place(indices.size(), ir::MakeConst(flat.dtype(), 0));
+    place.back() = flat;
+    return place;
+  }
+  const ForNode* loop_;
+  const arith::Analyzer& analyzer_;
+};
+
 // All vectorized loops of a function.
 class VectorMover : public AnalyzedMutator {
  public:
@@ -277,8 +368,10 @@ class VectorMover : public AnalyzedMutator {
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
     std::optional<int64_t> lanes = ir::AsConstInt(node->extent);
-    if (!lanes || *lanes > kMostLanes || !ir::IsConst(node->min, 0) || !node->annotations.empty())
-      return self;
+    // How a tail is made was for loops around.
+    ir::Attrs others = node->annotations;
+    others.erase(attr::kTail);
+    if (!lanes || *lanes > kMostLanes || !ir::IsConst(node->min, 0) || !others.empty()) return self;
     // A condition or definition that is the same in all iterations stands around the loop.
     if (const auto* branch = node->body.As<IfThenElseNode>();
         branch && !branch->else_case.get() && !ir::UsesVar(branch->condition, node->var.node()) &&
@@ -291,10 +384,12 @@ class VectorMover : public AnalyzedMutator {
       return Mutate(LetStmtNode::Make(let->var, let->value,
                                       node->With(node->min, node->extent, let->body), let->span));
     if (Stmt split = SplitByCondition(node, *lanes); split.get()) return split;
-    if (!IterationsAreIndependent(node, distinct_)) return self;
+    if (Stmt split = SplitTail(node, *lanes, analyzer_)) return Mutate(split);
     // Indices are written out, so that they can be looked at by themselves.
-    Stmt written_out = Substitute(self, lets_);
-    Stmt moved = LaneMover(written_out.As<ForNode>(), *lanes, target_, analyzer_, &needed).Run();
+    Stmt written_out = FusedIndices(node, analyzer_).Mutate(Substitute(self, lets_));
+    const auto* loop = written_out.As<ForNode>();
+    if (!IterationsAreIndependent(loop, distinct_) && !StoresToOwnMemory(loop->body)) return self;
+    Stmt moved = LaneMover(loop, *lanes, target_, analyzer_, &needed).Run();
     return moved ? moved : self;
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
@@ -326,6 +421,21 @@ class VectorMover : public AnalyzedMutator {
     if (is_async)
       copied = ir::CallNode::Make(intrinsic::kAsyncCopy, {copied}, DataType::Void(), store->span);
     return IfThenElseNode::Make(condition, loop(copied), loop(select->false_value), store->span);
+  }
+
+  // Whether all stores are to memory that a thread has for itself: what is loaded from elsewhere is
+  // the same before the first iteration.
+  static bool StoresToOwnMemory(const Stmt& body) {
+    struct : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* node) override {
+        own &= node->buffer->scope == StorageScope::kLocal;
+        VisitChildren(node);
+      }
+      bool own = true;
+    } scan;
+    scan.Visit(body);
+    return scan.own;
   }
 
   static constexpr int64_t kMostLanes = 64;
@@ -374,6 +484,8 @@ PrimFunc VectorizeAccesses(const PrimFunc& function) {
   auto it = function->attrs.find(attr::kTarget);
   if (it == function->attrs.end()) return function;
   target::Target target = it->second.As<target::Target>();
+  if (target->is_device() && target->kind->vectors)
+    return function.WithBody(TailSplitter().Mutate(function->body));
   if (target->kind->move_bytes == 0) return function;
   VectorMover mover(function, target);
   Stmt moved = mover.Mutate(function->body);

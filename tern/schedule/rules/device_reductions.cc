@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions on devices, along any axes: integers always, floats with `reassociate`. Which rule is
+// for a block follows from the axis that is contiguous in what it reads. The order is fixed: the
+// same bits in every run.
+//
+// row_reduction: the contiguous axis is reduced. Adjacent reduced axes are fused to k, the others
+// to o.
+//
+//   for rows, p in parts                     blockIdx.x; threadIdx.y: several short rows
+//     for o / parts / ty                     threadIdx.y
+//       for k / tx / lanes                   threadIdx.x, vector loads
+//         S[row] op= X[o, row, k]            warp shuffles, then shared memory
+//
+// column_reduction: the contiguous axis j is kept, all reduced axes are fused to k.
+//
+//   for others, j / tx, p in parts           blockIdx.x
+//     for j in tx                            threadIdx.x: coalesced
+//       for k / parts / ty                   threadIdx.y
+//         S[j] op= X[k, j]                   shared memory
+//
+// Where results are too few to fill the device, there are `parts` of each, in another buffer, which
+// a second kernel reduces (rfactor). Extents are any; tails are predicated.
+#include <algorithm>
+
+#include "tern/arith/linear.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_threads.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// Fewer steps are one thread's.
+constexpr int64_t kLeastSteps = 8;
+// Loads of a thread, of several parts, which are worth a second kernel from so many on.
+constexpr int64_t kLeastLoads = 4, kLeastParts = 8;
+// Parts of a result; of dynamic extents, where there may be work for so many.
+constexpr int64_t kMostParts = 1024, kDynamicParts = 512;
+// Threads that share a warp's columns; of a block of short rows.
+constexpr int64_t kColumns = 32, kRowThreads = 128;
+
+// Extents of loops that become one: 0 where one is dynamic.
+struct Size {
+  int64_t number = 1;
+  void operator*=(int64_t extent) { number *= extent; }
+  bool is_known() const { return number > 0; }
+};
+
+// The axis along which neighbours are read, or none.
+std::optional<size_t> ContiguousAxis(const BlockInfo& block, const BlockAccess& access) {
+  const Buffer& buffer = access.buffer;
+  if (access.indices.empty()) return {};
+  if (!buffer->strides.empty() && !ir::IsConst(buffer->strides.back(), 1)) return {};
+  for (size_t a : access.axes) {
+    const VarNode* axis = block.axes[a].var.node();
+    bool elsewhere = std::any_of(access.indices.begin(), access.indices.end() - 1,
+                                 [&](const Expr& index) { return ir::UsesVar(index, axis); });
+    const Expr& last = access.indices.back();
+    if (elsewhere || !ir::UsesVar(last, axis) || !arith::IsIndexType(last.dtype())) continue;
+    auto linear = arith::AsLinear(last, axis);
+    if (linear && linear->coefficient == 1) return a;
+  }
+  return {};
+}
+
+// A reduction, matched.
+struct Reduction {
+  std::string name;
+  size_t contiguous = 0;  // axis
+  bool is_row = false;    // the contiguous axis is reduced
+  bool is_flat = false;   // nothing but inner reduced axes are in what is read: aligned at any size
+  Names spatial;          // loops, in their order; of columns without the contiguous one
+  Names outer, inner;     // loops of the reduction; inner ones are adjacent in memory
+  Size results, outer_steps, inner_steps, columns;
+  int64_t lanes = 1;
+
+  Size steps() const { return {outer_steps.number * inner_steps.number}; }
+};
+
+int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == loop) return ConstExtent(axis);
+  return 0;
+}
+
+// The read with most axes: what the time is for.
+const BlockAccess* MainRead(const BlockInfo& block) {
+  const BlockAccess* found = nullptr;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.store && !access.buffer.same(block.accesses[0].buffer) &&
+        ContiguousAxis(block, access) && (!found || access.axes.size() > found->axes.size()))
+      found = &access;
+  return found;
+}
+
+Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (block.accesses[0].buffer->dtype.is_float()) RequireReassociate(schedule);
+  LoopsByKind loops = RequireAlone(schedule, block);
+  if (loops.reduce.empty()) Refuse("it reduces along no loop of its own");
+  Size m, n;
+  for (const BlockAxis& axis : block.axes) {
+    if (ir::IsConst(axis.extent, 0)) Refuse("axis " + axis.var.name() + " is empty");
+    if (axis.role == AxisRole::kM) m *= ConstExtent(axis);
+    if (axis.role == AxisRole::kN) n *= ConstExtent(axis);
+  }
+  if (m.number != 1 && n.number != 1) Refuse("it is a matmul with M and N above 1");
+  const BlockAccess* read = MainRead(block);
+  if (!read) Refuse("nothing is read along contiguous memory");
+  Reduction result;
+  result.name = block.name;
+  result.contiguous = *ContiguousAxis(block, *read);
+  result.is_row = block.axes[result.contiguous].kind == IterKind::kReduce;
+  for (const std::string& loop : loops.spatial) {
+    int64_t extent = ExtentOfLoop(block, loop);
+    result.results *= extent;
+    if (loop == block.axes[result.contiguous].loop)
+      result.columns *= extent;
+    else
+      result.spatial.push_back(loop);
+  }
+  // Reduction loops in the order of memory; those at its end are the inner ones.
+  Names order;
+  for (size_t a : read->axes)
+    if (Contains(loops.reduce, block.axes[a].loop)) order.push_back(block.axes[a].loop);
+  size_t inner = 0;
+  bool dense = read->by_axes && read->buffer->strides.empty();
+  if (result.is_row) {
+    inner = 1;
+    while (dense && inner < read->axes.size() &&
+           Contains(order, block.axes[read->axes[read->axes.size() - 1 - inner]].loop))
+      ++inner;
+    result.is_flat = inner == read->indices.size();
+  }
+  for (const std::string& loop : loops.reduce)
+    if (!Contains(order, loop)) order.insert(order.begin(), loop);
+  for (size_t i = 0; i < order.size(); ++i) {
+    bool is_inner = i + inner >= order.size();
+    (is_inner ? result.inner : result.outer).push_back(order[i]);
+    (is_inner ? result.inner_steps : result.outer_steps) *= ExtentOfLoop(block, order[i]);
+  }
+  if (result.is_row && !block.conditional && target.vector_bytes > 0) {
+    int64_t most = MostLanes(block, result.contiguous, target);
+    if (result.is_flat)
+      result.lanes = most;
+    else if (dense && result.inner_steps.is_known())
+      result.lanes = PowerIn(result.inner_steps.number, most);
+  }
+  if (Size steps = result.steps(); steps.is_known() && steps.number < kLeastSteps)
+    Refuse("a result has " + std::to_string(steps.number) + " steps; threads share them from " +
+           std::to_string(kLeastSteps) + " on");
+  return result;
+}
+
+// How many parts results have, so that the device is full: each thread of so many has a few loads.
+int64_t PartsFor(const Size& results, const Size& steps, int64_t blocks, int64_t threads,
+                 int64_t lanes, const TargetInfo& target) {
+  if (!results.is_known()) return 1;
+  int64_t wanted = target.busy_blocks * kResidentThreads / threads / std::max<int64_t>(blocks, 1);
+  int64_t most = steps.is_known() ? steps.number / (threads * lanes * kLeastLoads) : kDynamicParts;
+  int64_t parts = std::min({wanted, most, kMostParts});
+  return most < kLeastParts || parts < 2 ? 1 : parts;
+}
+
+// Splits a loop by factors, given outermost first. Names of the loops, that of the rest first; ""
+// for those of a factor of 1, and for a rest of one iteration.
+Names SplitBy(Schedule* schedule, const std::string& block, const std::string& loop,
+              const std::vector<int64_t>& factors, const std::vector<const char*>& suffixes) {
+  Names made(factors.size() + 1), fresh = {FreshLoopName(*schedule, loop + "_o")};
+  made[0] = loop;
+  std::vector<int64_t> real;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i] == 1) continue;
+    real.push_back(factors[i]);
+    fresh.push_back(FreshLoopName(*schedule, loop + suffixes[i]));
+    made[i + 1] = fresh.back();
+  }
+  if (real.empty()) return made;
+  made[0] = fresh[0];
+  const BlockNode* node = FindBlockNamed(*schedule, block);
+  for (const ForNode* around : NestOf(schedule->tree(), node).loops)
+    if (around->var.name() == loop && real.size() == 1 && ir::IsConst(around->extent, real[0])) {
+      made[0] = "";
+      std::replace(made.begin(), made.end(), fresh[1], loop);
+      return made;
+    }
+  schedule->Split(LoopOf(block, loop), real, fresh);
+  return made;
+}
+
+void AddIf(const std::string& loop, Names* loops) {
+  if (!loop.empty()) loops->push_back(loop);
+}
+
+void Order(Schedule* schedule, const std::string& block, const Names& loops) {
+  if (loops.size() > 1) schedule->Reorder(Around(block, loops));
+}
+
+// Loops of a block by what becomes of them: thread blocks, threads, loops of a thread, a vector.
+// Blocks and threads are outside of the loops.
+struct Binding {
+  Names blocks;
+  std::string part, x, y;
+  Names serial;
+  std::string vector;
+};
+
+void Bind(Schedule* schedule, const std::string& name, Binding loops) {
+  AddIf(loops.part, &loops.blocks);
+  Names order = loops.blocks;
+  AddIf(loops.y, &order);
+  AddIf(loops.x, &order);
+  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  AddIf(loops.vector, &order);
+  Order(schedule, name, order);
+  if (!loops.blocks.empty())
+    schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
+  if (!loops.y.empty()) schedule->Bind(LoopOf(name, loops.y), kThreadY);
+  if (!loops.x.empty()) schedule->Bind(LoopOf(name, loops.x), kThreadX);
+  if (!loops.vector.empty()) schedule->Vectorize(LoopOf(name, loops.vector));
+}
+
+void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target, bool in_parts);
+
+// The parts of a result, by blocks and threads as given; then the results of the parts, as rows.
+void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& loops,
+                 int64_t parts, const Names& spatial, const TargetInfo& target) {
+  Names order = spatial;
+  for (const std::string& loop : {loops.part, loops.y, loops.x})
+    if (!loop.empty() && !Contains(order, loop)) order.push_back(loop);
+  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  AddIf(loops.vector, &order);
+  Order(schedule, reduction.name, order);
+  std::string made = schedule->Rfactor(LoopOf(reduction.name, loops.part),
+                                       FreshBlockName(*schedule, reduction.name + "_parts"));
+  Bind(schedule, made, loops);
+  Reduction rest;
+  rest.name = reduction.name;
+  rest.is_row = true;
+  rest.spatial = spatial;
+  rest.results = reduction.results;
+  rest.inner = {loops.part};
+  rest.inner_steps.number = parts;
+  ReduceRow(schedule, rest, target, false);
+}
+
+void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target, bool in_parts) {
+  const std::string& name = reduction.name;
+  const Size &outer = reduction.outer_steps, &inner = reduction.inner_steps;
+  int64_t lanes = reduction.lanes, most = std::min(kBlockThreads, target.max_threads);
+  int64_t warp = std::max<int64_t>(target.warp_size, 32);
+  int64_t loads = (inner.number + lanes - 1) / lanes;
+  int64_t x = !inner.is_known() ? most
+              : loads <= warp   ? PowerFor(loads, std::min(warp, most))
+                                : ThreadsForRow(inner.number, lanes, target);
+  int64_t y = reduction.outer.empty() ? 1
+              : outer.is_known()      ? PowerFor(outer.number, most / x)
+                                      : std::max<int64_t>(most / x, 1);
+  // Short rows are several of a thread block, where there are many.
+  int64_t rows = 1;
+  if (reduction.outer.empty() && x < kRowThreads && !reduction.spatial.empty()) {
+    rows = std::min(kRowThreads, target.max_threads) / x;
+    if (reduction.results.is_known())
+      rows = std::min(rows, PowerFor(reduction.results.number / target.busy_blocks, rows));
+  }
+  int64_t blocks = reduction.results.number / rows;
+  int64_t parts =
+      in_parts ? PartsFor(reduction.results, reduction.steps(), blocks, x * y, lanes, target) : 1;
+  // What is split in parts: the longer one.
+  bool of_outer =
+      !reduction.outer.empty() &&
+      (!outer.is_known() || (inner.is_known() && outer.number / y >= inner.number / (x * lanes)));
+  if (of_outer && outer.is_known()) parts = std::min(parts, outer.number);
+
+  Names order = reduction.spatial;
+  order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
+  order.insert(order.end(), reduction.inner.begin(), reduction.inner.end());
+  Order(schedule, name, order);
+  Binding loops;
+  std::string k = FuseLoops(schedule, name, reduction.inner);
+  Names steps = SplitBy(schedule, name, k, {of_outer ? 1 : parts, x, lanes}, {"_p", "_t", "_v"});
+  loops.part = steps[1];
+  loops.x = steps[2];
+  loops.vector = steps[3];
+  if (!reduction.outer.empty()) {
+    std::string o = FuseLoops(schedule, name, reduction.outer);
+    Names others = SplitBy(schedule, name, o, {of_outer ? parts : 1, y}, {"_p", "_t"});
+    AddIf(others[0], &loops.serial);
+    if (!others[1].empty()) loops.part = others[1];
+    loops.y = others[2];
+  }
+  AddIf(steps[0], &loops.serial);
+  Names spatial = reduction.spatial;
+  if (rows > 1) {
+    std::string row = FuseLoops(schedule, name, spatial);
+    Lanes split = SplitLanes(schedule, name, row, rows);
+    spatial.clear();
+    AddIf(split.outer, &spatial);
+    spatial.push_back(split.inner);
+    loops.y = split.inner;
+    AddIf(split.outer, &loops.blocks);
+  } else {
+    loops.blocks = spatial;
+  }
+  if (parts > 1) return ReduceParts(schedule, reduction, loops, parts, spatial, target);
+  Bind(schedule, name, loops);
+}
+
+void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& reduction,
+                   const TargetInfo& target) {
+  const std::string &name = reduction.name, &j = block.axes[reduction.contiguous].loop;
+  Size steps = reduction.steps(), columns = reduction.columns;
+  int64_t most = std::min<int64_t>(2 * kBlockThreads, target.max_threads);
+  int64_t x = PowerFor(columns.is_known() ? columns.number : kColumns, kColumns);
+  int64_t y = most / x;
+  if (steps.is_known()) y = std::min(y, PowerFor(steps.number / kLeastLoads, y));
+  Size blocks = {reduction.results.number / std::max<int64_t>(columns.number, 1)};
+  blocks *= (columns.number + x - 1) / x;
+  int64_t parts = PartsFor(reduction.results, steps, blocks.number, x * y, 1, target);
+  Names order = reduction.spatial;
+  order.push_back(j);
+  order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
+  Order(schedule, name, order);
+  std::string k = FuseLoops(schedule, name, reduction.outer);
+  Names split = SplitBy(schedule, name, k, {parts, y}, {"_p", "_t"});
+  Lanes lanes = SplitLanes(schedule, name, j, x);
+  Binding loops;
+  loops.part = split[1];
+  loops.y = split[2];
+  loops.x = lanes.inner;
+  loops.blocks = reduction.spatial;
+  AddIf(lanes.outer, &loops.blocks);
+  AddIf(split[0], &loops.serial);
+  if (parts == 1) return Bind(schedule, name, loops);
+  Names spatial = loops.blocks;
+  spatial.push_back(lanes.inner);
+  ReduceParts(schedule, reduction, loops, parts, spatial, target);
+}
+
+void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Reduction reduction = Match(*schedule, block, target);
+  if (!reduction.is_row) Refuse("the contiguous axis of what is read is not reduced");
+  ReduceRow(schedule, reduction, target, true);
+}
+
+void ApplyColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Reduction reduction = Match(*schedule, block, target);
+  if (reduction.is_row) Refuse("the contiguous axis of what is read is reduced");
+  ReduceColumns(schedule, block, reduction, target);
+}
+
+}  // namespace
+
+void RegisterDeviceReductionRules() {
+  auto fits = [](const TargetInfo& target) { return target.has_shared_memory(); };
+  using K = BlockKind;
+  RegisterRule({.name = "row_reduction",
+                .description = "the contiguous axis is reduced: by the threads of a block, or by "
+                               "several blocks where there are few outputs",
+                .kinds = {K::kReduction, K::kMatmul},
+                .fits = fits,
+                .priority = 10,
+                .apply = ApplyRows});
+  RegisterRule({.name = "column_reduction",
+                .description = "the contiguous axis is kept: coalesced threads along it, others "
+                               "along the reduced axes",
+                .kinds = {K::kReduction, K::kMatmul},
+                .fits = fits,
+                .priority = 9,
+                .apply = ApplyColumns});
+}
+
+}  // namespace tern::schedule

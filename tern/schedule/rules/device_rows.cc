@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax and normalization on devices: chains of blocks over the same rows.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_threads.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// Spreads the innermost loop of a block over threads, in vector accesses of so many lanes.
+void SpreadRow(Schedule* schedule, const std::string& name, const std::string& loop,
+               int64_t threads, int64_t lanes) {
+  std::string rest = loop;
+  if (lanes > 1) {
+    Lanes split = SplitLanes(schedule, name, loop, lanes);
+    // A row of one vector is left to threads by its elements: no thread but one may write it.
+    if (!split.outer.empty()) {
+      schedule->Vectorize(LoopOf(name, split.inner));
+      rest = split.outer;
+    }
+  }
+  Lanes split = SplitLanes(schedule, name, rest, threads);
+  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+}
+
+// The buffers that several of the blocks read whole rows of, and no block writes.
+std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names& blocks,
+                                size_t rank) {
+  std::vector<std::pair<Buffer, int>> counts;
+  for (const std::string& name : blocks) {
+    std::vector<Buffer> seen;
+    for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, name)).accesses) {
+      bool whole = !access.store && access.by_axes && access.axes.size() > rank;
+      if (!whole || AllocationOf(schedule.tree(), access.buffer)) continue;
+      if (std::any_of(seen.begin(), seen.end(),
+                      [&](const Buffer& other) { return other.same(access.buffer); }))
+        continue;
+      seen.push_back(access.buffer);
+      auto it = std::find_if(counts.begin(), counts.end(),
+                             [&](const auto& entry) { return entry.first.same(access.buffer); });
+      it == counts.end() ? (void)counts.emplace_back(access.buffer, 1) : (void)++it->second;
+    }
+  }
+  std::vector<Buffer> result;
+  for (const auto& [buffer, count] : counts)
+    if (count > 1) result.push_back(buffer);
+  return result;
+}
+
+// Copies a row that several blocks read to shared memory, if it fits.
+void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
+              const TargetInfo& target, int64_t length, Schedule::Names* copies) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
+    bytes += length * buffer->dtype.bytes();
+    // Several blocks at a time hide what each waits for.
+    constexpr int64_t kMost = 48 << 10, kForResults = 1024;
+    if (length == 0 || bytes + kForResults > std::min(kMost, target.shared_bytes)) return;
+    Try(schedule, [&](Schedule* attempt) {
+      std::string copy;
+      for (const std::string& name : blocks) {
+        BlockInfo info = DescribeBlock(FindBlockNamed(*attempt, name));
+        bool reads = std::any_of(info.accesses.begin(), info.accesses.end(), [&](const auto& a) {
+          return !a.store && a.buffer->name == buffer->name;
+        });
+        if (!reads) continue;
+        if (copy.empty())
+          copy = attempt->CacheRead(name, buffer->name, StorageScope::kShared);
+        else
+          attempt->ReuseCache(name, copy);
+      }
+      copies->push_back(copy);
+    });
+  }
+}
+
+// Inlines elementwise blocks of the row.
+Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
+  Schedule::Names kept;
+  for (const std::string& name : block.members) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
+    bool reduces = std::any_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
+      return axis.kind == IterKind::kReduce;
+    });
+    if (reduces || !Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(name); }))
+      kept.push_back(name);
+  }
+  return kept;
+}
+
+// Whether the sizes of buffers are known, and shared memory has room for all of them.
+bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const TargetInfo& target) {
+  constexpr int64_t kForResults = 1024;
+  int64_t all = kForResults;
+  for (const std::string& name : buffers) {
+    const Buffer& buffer = FindAllocation(schedule.function()->body, name)->buffer;
+    int64_t bytes = buffer->dtype.bytes();
+    for (const Expr& extent : buffer->shape) {
+      std::optional<int64_t> known = ir::AsConstInt(extent);
+      if (!known) return false;
+      bytes *= *known;
+    }
+    all += bytes;
+  }
+  return all <= target.shared_bytes;
+}
+
+// row_per_thread_block: softmax, normalization.
+//
+//   for row bind(blockIdx.x) {
+//     X_shared = X[row]                                   # once, where it fits in 48 KiB
+//     for each reduction { for threads { ... } }          # shuffles, then shared memory
+//     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
+//   }
+//
+// Declines: floats without `reassociate`, results that do not fit in shared memory.
+void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  std::string row = RowLoop(*schedule, block);
+  if (row.empty()) Refuse("the loops of the rows are not the outer ones");
+  RequireReassociate(*schedule);
+  int64_t length = 1;
+  for (size_t a = 0; a < block.axes.size(); ++a)
+    if (std::count(block.rows.begin(), block.rows.end(), a) == 0)
+      length *= ConstExtent(block.axes[a]);
+  Schedule::Names members = InlineElements(schedule, block), all = members, copies;
+  all.push_back(block.name);
+  KeepRows(schedule, all, block.rows.size(), target, length, &copies);
+  Schedule::Names shared = copies;
+  for (const std::string& name : members) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
+    shared.push_back(info.accesses[0].buffer->name);
+    schedule->SetScope(shared.back(), StorageScope::kShared);
+  }
+  Schedule::Names rows;
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
+  for (size_t i = 0; i < block.rows.size(); ++i) rows.push_back(nest.loops[i]->var.name());
+  row = FuseLoops(schedule, block.name, rows);
+  schedule->Bind(LoopOf(block.name, row), kBlockX);
+  for (size_t i = members.size(); i-- > 0;)
+    schedule->ComputeAt(members[i], LoopOf(block.name, row));
+  for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
+  // Which row it is of several dynamic axes cannot be told: all of them would be computed.
+  if (!FitShared(*schedule, shared, target))
+    Refuse("a row does not fit in shared memory, or its size is dynamic");
+
+  int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, target);
+  all.insert(all.begin(), copies.begin(), copies.end());
+  for (const std::string& name : all) {
+    const BlockNode* node = FindBlockNamed(*schedule, name);
+    BlockInfo info = DescribeBlock(node);
+    Nest own = NestOf(schedule->tree(), node);
+    if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
+    std::optional<size_t> axis = FindVectorAxis(info);
+    std::string loop = own.loops.back()->var.name();
+    bool moves =
+        axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
+    int64_t lanes = moves ? MoveLanes(info, *axis, target) : 1;
+    SpreadRow(schedule, name, loop, threads, lanes);
+  }
+}
+
+}  // namespace
+
+void RegisterDeviceRowRules() {
+  using K = BlockKind;
+  RegisterRule(
+      {.name = "row_per_thread_block",
+       .description = "one thread block per row: the row is read once and reduced by the block",
+       .kinds = {K::kSoftmax, K::kNormalization},
+       .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
+       .priority = 30,
+       .apply = RowsInBlocks});
+}
+
+}  // namespace tern::schedule
