@@ -83,7 +83,8 @@ def prepare(options, folder):
     for name in ["libtern_runtime.so"] + ([] if options.device == "cpu" else [f"libtern_runtime_{options.device}.so"]):
         shutil.copy(os.path.join(options.runtime, "lib", name), os.path.join(folder, "lib", name))
         if options.device != "cpu":
-            subprocess.run(["strip", os.path.join(folder, "lib", name)], check=False, stderr=subprocess.DEVNULL)
+            strip = shutil.which("x86_64-linux-gnu-strip") or "strip"
+            subprocess.run([strip, os.path.join(folder, "lib", name)], check=False, stderr=subprocess.DEVNULL)
     for name in ("run.py", "report.py", "binding.py", "numpy_reference.py"):
         shutil.copy(os.path.join(HERE, name), os.path.join(folder, name))
     data = {"device": options.device, "target": target, "seed": options.seed, "workloads": made}
