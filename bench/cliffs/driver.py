@@ -19,7 +19,7 @@ import sys
 import generate
 import report
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cpu"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cpu"))
 import packages  # pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -61,7 +61,7 @@ def compile_one(workload, options, target, folder, compiler):
         entry = json.load(file)
     if not entry["failed"]:
         shutil.copyfile(cached + ending, os.path.join(folder, "kernels", workload.name + ending))
-    return workload.to_json() | {"function": workload.family} | entry
+    return workload.to_json() | {"function": workload.family, "key": key} | entry
 
 
 def identity(tern):

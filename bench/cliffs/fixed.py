@@ -36,8 +36,8 @@ def matmul(name, dtype, m, n, k, batch=0, turned=False, steps=(), dynamic=False)
     direct = not steps and wide(dtype) == dtype
     cell = f"{'C' if direct else 'total'}[{', '.join(place)}]"
     axes = (spatial(b=batch) if batch else {}) | spatial(i=m, j=n)
-    term = f"{load(first, *lead, 'vi', 'vk')} * {load(second, *lead, *(('vj', 'vk') if turned else ('vk', 'vj')))}"
-    body = block("matmul", axes | reduce(k=k), f"{cell} = {cell} + {term}", f"{cell} = 0")
+    term = f"{load(first, *lead, 'vi', 'vl')} * {load(second, *lead, *(('vj', 'vl') if turned else ('vl', 'vj')))}"
+    body = block("matmul", axes | reduce(l=k), f"{cell} = {cell} + {term}", f"{cell} = 0")
     if not direct:
         body = alloc("total", "float32", *out.shape) + body + block("store", axes, chain.body(store(out, chain.value, *place)))
     torch = [chain.torch]

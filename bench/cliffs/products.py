@@ -66,8 +66,8 @@ def matmul(draw):
     first = Tensor("A", dtype, (*b, k, m) if turned_a else (*b, m, k))
     second = Tensor("B", dtype, (*(() if shared else b), *((n, k) if turned_b else (k, n))))
     out = Tensor("C", "int32" if dtype == "int8" else dtype, (*b, m, n))
-    left = load(first, *lead, *(("vk", "vi") if turned_a else ("vi", "vk")))
-    right = load(second, *([] if shared else lead), *(("vj", "vk") if turned_b else ("vk", "vj")))
+    left = load(first, *lead, *(("vl", "vi") if turned_a else ("vi", "vl")))
+    right = load(second, *([] if shared else lead), *(("vj", "vl") if turned_b else ("vl", "vj")))
     views = ["A.mT" if turned_a else "A", "B.mT" if turned_b else "B"]
     turned = [view.replace(".mT", ".swapaxes(-1, -2)") for view in views]
     product, numpy = f"{views[0]} @ {views[1]}", f"{turned[0]} @ {turned[1]}"
@@ -77,7 +77,7 @@ def matmul(draw):
         product, numpy = f"({views[0]}.double() @ {views[1]}.double()).int()", f"({turned[0]}.astype('float64') @ {turned[1]}.astype('float64')).astype('int32')"
         torch = [product, f"({views[0]}.float() @ {views[1]}.float()).int()"] + ([] if batch else [f"torch._int_mm({views[0]}, {views[1]})"])
     axes = (spatial(b=b[0]) if batch else {}) | spatial(i=m, j=n)
-    body, further, product, numpy, note = finish(draw, out, [*lead, "vi", "vj"], axes, "matmul", reduce(k=k), lambda cell: f"{cell} = {cell} + {left} * {right}",
+    body, further, product, numpy, note = finish(draw, out, [*lead, "vi", "vj"], axes, "matmul", reduce(l=k), lambda cell: f"{cell} = {cell} + {left} * {right}",
                                                  product, numpy, len(b) + 1, "bias", dtype != "int8" and draw.chance(0.5))
     if note:
         torch = [product]

@@ -15,7 +15,7 @@ WORST = 20
 def read(folder, files):
     with open(os.path.join(folder, "workloads.json"), encoding="utf-8") as file:
         data = json.load(file)
-    results = {}
+    results, keys = {}, {workload["name"]: workload["key"] for workload in data["workloads"]}
     for path in files or sorted(glob.glob(os.path.join(folder, "results*.jsonl"))):
         with open(path, encoding="utf-8") as file:
             for line in file:
@@ -23,8 +23,10 @@ def read(folder, files):
                     entry = json.loads(line)
                 except ValueError:
                     continue
+                if "name" not in entry or keys.get(entry["name"]) != entry["key"]:
+                    continue
                 # A run that had torch.compile beside it has all that another one has.
-                if "name" in entry and ("compiled" in entry["times"] or "compiled" not in results.get(entry["name"], entry)["times"]):
+                if "compiled" in entry["times"] or "compiled" not in results.get(entry["name"], entry)["times"]:
                     results[entry["name"]] = entry
     return data, results
 
@@ -99,7 +101,6 @@ def dynamic_beside_static(results):
 def print_folder(folder, files=()):
     data, results = read(folder, files)
     workloads = {workload["name"]: workload for workload in data["workloads"]}
-    results = {name: result for name, result in results.items() if name in workloads}
     ratios = {name: value for name, value in ((name, ratio(result)) for name, result in results.items()) if value is not None}
     bad = [result for result in results.values() if result["status"] != "ok"]
     print(f"\n{data['device']}, target {data['target']}, seed {data['seed']}: {len(workloads)} workloads, {len(results)} run, {len(bad)} failed or wrong")

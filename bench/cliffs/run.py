@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs compiled workloads beside torch and numpy, in turn, and appends a line of JSON for each to a file. What stands there already is not
-run again, so a part that was stopped goes on where it was. Needs python3 with torch, and for a device its driver.
+run again, unless it was compiled anew, so a part that was stopped goes on where it was. Needs python3 with torch, and for a device its driver.
 
     run.py FOLDER [--device cuda] [--part 1/3] [--limit 480] [--compiled 40]
 
@@ -242,27 +242,28 @@ class Bench:
 
 # ---- all of them
 
-def read_results(path):
-    """Name -> result; one that was begun and has none ended its process."""
-    found, begun = {}, None
+def read_results(path, workloads):
+    """Name -> result of these workloads as they are compiled now; and which was begun and has none: it ended its process."""
+    found, begun, keys = {}, None, {workload["name"]: workload["key"] for workload in workloads}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 try:
                     entry = json.loads(line)
-                except ValueError:
+                except ValueError:  # a line that was cut off
                     continue
                 if "begin" in entry:
                     begun = entry["begin"]
-                else:
+                    continue
+                begun = None
+                if keys.get(entry["name"]) == entry["key"]:
                     found[entry["name"]] = entry
-                    begun = None
     return found, begun
 
 
 def work(options, path):
     """In the process of its own: until all are done or the time is over."""
-    done, _ = read_results(path)
+    done, _ = read_results(path, options.workloads)
     bench = Bench(options)
     torch = bench.torch
     with open(path, "a", encoding="utf-8") as file, torch.inference_mode():
@@ -276,7 +277,7 @@ def work(options, path):
                 result = bench.measure(workload)
             except Exception as error:  # pylint: disable=broad-except
                 result = {"name": workload["name"], "status": "failed", "times": {}, "reasons": {"tern": short(error)}}
-            print(json.dumps(result), file=file, flush=True)
+            print(json.dumps(result | {"key": workload["key"]}), file=file, flush=True)
             ratio = ""
             if "tern" in result["times"] and len(result["times"]) > 1:
                 best = min((seconds, name) for name, seconds in result["times"].items() if name not in ("tern", "compiled"))
@@ -314,10 +315,11 @@ def supervise(options, path):
             if time.time() - changed > SILENCE or time.time() > options.until + SILENCE:
                 process.kill()
                 process.wait()
-        done, begun = read_results(path)
+        done, begun = read_results(path, options.workloads)
         if begun:
             reason = f"no result within {SILENCE} s" if process.returncode == -9 else f"the process ended with status {process.returncode}"
-            append(path, {"name": begun, "status": "failed", "times": {}, "reasons": {"tern": reason}})
+            key = next((workload["key"] for workload in options.workloads if workload["name"] == begun), "")
+            append(path, {"name": begun, "key": key, "status": "failed", "times": {}, "reasons": {"tern": reason}})
             print(f"{begun:44} failed  {reason}", flush=True)
             done[begun] = None
         left = [workload for workload in options.workloads if workload["name"] not in done]
