@@ -23,7 +23,7 @@ def read(folder, files):
                     entry = json.loads(line)
                 except ValueError:
                     continue
-                if "name" not in entry or keys.get(entry["name"]) != entry["key"]:
+                if "name" not in entry or keys.get(entry["name"]) != entry.get("key"):
                     continue
                 # A run that had torch.compile beside it has all that another one has.
                 if "compiled" in entry["times"] or "compiled" not in results.get(entry["name"], entry)["times"]:

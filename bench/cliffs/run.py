@@ -256,7 +256,7 @@ def read_results(path, workloads):
                     begun = entry["begin"]
                     continue
                 begun = None
-                if keys.get(entry["name"]) == entry["key"]:
+                if keys.get(entry["name"]) == entry.get("key"):
                     found[entry["name"]] = entry
     return found, begun
 

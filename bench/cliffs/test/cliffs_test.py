@@ -60,6 +60,8 @@ def execute(workload, folder):
         if ":" in tensor.fill:
             save_indices(f"{base}.{tensor.name}.in.npy", tensor.shape, tensor.fill)
             command += ["--input", f"{tensor.name}={base}.{tensor.name}.in.npy"]
+        elif tensor.fill == "unit":  # a variance
+            command += ["--input", f"{tensor.name}=ones"]
         command += ["--output", f"{tensor.name}={base}.{tensor.name}.npy"]
     for name, value in dims.items():
         command += ["--dim", f"{name}={value}"]
