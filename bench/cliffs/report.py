@@ -47,18 +47,17 @@ def geomean(values):
 
 
 def reason(workload):
-    """What the rules said, of each block: those that declined without being asked anything are left out."""
-    lines, last = [], ""
-    for line in workload["explain"]:
-        line = line.strip()
-        if line.startswith("not ") and lines:
-            if len(lines[-1]) < 330:
-                lines[-1] += f"; {line}"
-        elif line.startswith(("plan ", "next ")):
-            continue
-        else:
-            lines.append(line)
-    return [line[:400] for line in lines[:6]]
+    """What the rules said of each block: the rule, and who declined, with one line for those that did so for the same reason. The plans, and
+    instructions that a machine has not, are left out."""
+    blocks = []
+    for line in map(str.strip, workload["explain"]):
+        if line.startswith("not "):
+            rule, _, why = line.removeprefix("not ").partition(": ")
+            if blocks and "no such instructions" not in why:
+                blocks[-1][1].setdefault(why, []).append(rule)
+        elif not line.startswith(("plan ", "next ")):
+            blocks.append((line, {}))
+    return ["; ".join([head, *(f"not {', '.join(rules)}: {why}" for why, rules in declined.items())])[:500] for head, declined in blocks[:8]]
 
 
 def histogram(values):

@@ -18,7 +18,7 @@ import time
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROUNDS, FEWEST = 5, 3
+ROUNDS, FEWEST, MOST = 5, 3, 15
 SECONDS = 0.02  # of each in a round
 SILENCE = 90  # seconds without a result, after which a workload has failed
 CACHE_BYTES = 200 << 20  # written between rounds, so that inputs come from memory where they would
@@ -228,16 +228,22 @@ class Bench:
             result["status"] = "wrong"
             result["reasons"]["tern"] = f"off by {result['error']:.3g} of the largest element; {workload['tolerance']:g} is allowed"
         calls |= self.peers(workload, inputs, result["reasons"])
-        rounds, begin = 0, time.perf_counter()
-        while rounds < FEWEST or rounds < ROUNDS and time.perf_counter() - begin < 2:
-            for name, call in calls.items():
-                took = self.clock.round(call)
-                result["times"][name] = min(took, result["times"].get(name, took))
-            rounds += 1
-            if time.perf_counter() - begin > 8:
-                break
+        self.rounds(calls, result["times"])
         self.runtime.release(self.module, self.function)
         return result
+
+    def rounds(self, calls, times):
+        """All in turn: more rounds while they still improve (something disturbs), fewer where they take long."""
+        begin, improved = time.perf_counter(), True
+        for number in range(MOST):
+            seconds = time.perf_counter() - begin
+            if seconds > 8 or number >= FEWEST and (seconds > 3 or number >= ROUNDS and not improved):
+                return
+            improved = False
+            for name, call in calls.items():
+                took = self.clock.round(call)
+                improved |= took < 0.95 * times.get(name, took)
+                times[name] = min(took, times.get(name, took))
 
 
 # ---- all of them
