@@ -19,7 +19,7 @@ def named(name, one, dynamic=False):
 
 def matmul(name, dtype, m, n, k, batch=0, turned=False, steps=(), dynamic=False):
     """C = A * B, with a bias of columns where the steps start with it, and activations."""
-    names = iter("nmk" if dynamic else [None] * 3)
+    names = iter("nmp" if dynamic else [None] * 3)
     m, n, k = (Dim(extent, next(names)) for extent in (m, n, k))
     lead, b = (["vb"], (Dim(batch),)) if batch else ([], ())
     first, second = Tensor("A", dtype, (*b, m, k)), Tensor("B", dtype, (*b, n, k) if turned else (*b, k, n))

@@ -218,17 +218,20 @@ def attention_of(dtype, b, h, groups, n, m, d, causal):
     masked = f"select(vj <= vi, {score}, -inf)" if causal else score
     scale = 1 / math.sqrt(d)
     power = f"exp(({masked} - largest[vb, vh, vi]) * {scale!r})"
+    # As models of the type have it between softmax and product.
+    weights = Tensor("power", dtype, (b, h, n, m))
+    weight = load(weights, "vb", "vh", "vi", "vj")
     body = (
         alloc("score", "float32", b, h, n, m)
         + block("score", scores | reduce(l=d), f"{score} = {score} + {load(q, 'vb', 'vh', 'vi', 'vl')} * {load(k, 'vb', head, 'vj', 'vl')}", f"{score} = 0")
         + alloc("largest", "float32", b, h, n)
         + block("largest", rows, f"largest[vb, vh, vi] = max(largest[vb, vh, vi], {masked})", "largest[vb, vh, vi] = -inf")
-        + alloc("power", "float32", b, h, n, m) + block("power", scores, f"power[vb, vh, vi, vj] = {power}")
+        + alloc("power", dtype, b, h, n, m) + block("power", scores, store(weights, power, "vb", "vh", "vi", "vj"))
         + alloc("total", "float32", b, h, n)
-        + block("total", rows, "total[vb, vh, vi] = total[vb, vh, vi] + power[vb, vh, vi, vj]", "total[vb, vh, vi] = 0")
+        + block("total", rows, f"total[vb, vh, vi] = total[vb, vh, vi] + {weight}", "total[vb, vh, vi] = 0")
         + alloc("sum", "float32", b, h, n, d)
         + block("sum", spatial(b=b, h=h, i=n, d=d) | reduce(j=m),
-                f"sum[vb, vh, vi, vd] = sum[vb, vh, vi, vd] + power[vb, vh, vi, vj] * {load(v, 'vb', head, 'vj', 'vd')}", "sum[vb, vh, vi, vd] = 0")
+                f"sum[vb, vh, vi, vd] = sum[vb, vh, vi, vd] + {weight} * {load(v, 'vb', head, 'vj', 'vd')}", "sum[vb, vh, vi, vd] = 0")
         + block("divide", spatial(b=b, h=h, i=n, d=d), store(out, "sum[vb, vh, vi, vd] / total[vb, vh, vi]", "vb", "vh", "vi", "vd")))
     flags = (", is_causal=True" if causal else "") + (", enable_gqa=True" if groups > 1 else "")
     note = f"{dtype} {int(b)}x{int(h)}/{groups} {int(n)}x{int(m)} d{int(d)}{' causal' if causal else ''}"

@@ -112,7 +112,7 @@ class Draw:
         self.random = random.Random(seed)
         self.dynamic, self.elements, self.flops, self.tiny = dynamic, elements, flops, tiny
         self.all_dynamic = self.random.random() < 0.4  # rows alone, or all extents that can be
-        self.names = iter("nmkqrstuw")  # no loop of a family has such a name
+        self.names = iter("nmpqrstuw")  # no loop of a family has such a name
 
     def chance(self, probability):
         return self.random.random() < probability
