@@ -40,6 +40,78 @@ struct Factor {
   Expr written, value, bare;
 };
 
+// By what constant an expression divides an axis wherever it uses it; 0 where it uses it otherwise,
+// or not at all.
+int64_t QuotientOf(const Expr& expr, const BlockIter& iter) {
+  int64_t uses = 0, quotients = 0, divisor = 0;
+  ir::ForEachExpr(expr, [&](const Expr& part) {
+    uses += part.get() == iter.var.get();
+    const auto* quotient = part.As<ir::FloorDivNode>();
+    std::optional<int64_t> by = quotient ? ir::AsConstInt(quotient->b) : std::nullopt;
+    if (!by || quotient->a.get() != iter.var.get() || (divisor && divisor != *by)) return;
+    divisor = *by;
+    ++quotients;
+  });
+  return uses == quotients ? divisor : 0;
+}
+
+// axis // divisor becomes one variable, and axis % divisor another.
+struct AxisSplitter : StmtMutator {
+  using StmtMutator::MutateNode;
+  Expr MutateNode(const ir::FloorDivNode* node, const Expr& self) override {
+    bool is_quotient = node->a.get() == axis && ir::IsConst(node->b, divisor);
+    return is_quotient ? Expr(quotient) : MutateChildren(node, self);
+  }
+  Expr MutateNode(const VarNode* node, const Expr& self) override {
+    return node == axis ? quotient * ir::MakeConst(node->dtype, static_cast<double>(divisor)) + rest
+                        : self;
+  }
+  const VarNode* axis = nullptr;
+  int64_t divisor = 1;
+  Var quotient, rest;
+};
+
+// An axis of both factors that one of them divides, as grouped heads and channels, becomes two: the
+// quotient is of both, and the rest of the other one.
+void SplitGroups(BlockNode* block, const Schedule::Names& batch) {
+  for (size_t i = 0; i < block->iters.size(); ++i) {
+    BlockIter iter = block->iters[i];
+    std::optional<int64_t> extent = ir::AsConstInt(iter.extent);
+    std::optional<ReductionUpdate> update = PlainUpdate(block);
+    Expr summand = update ? Bare(update->value) : Expr();
+    const auto* product = summand.As<ir::MulNode>();
+    bool is_batch = std::count(batch.begin(), batch.end(), iter.var.name()) > 0;
+    if (!product || !extent || !is_batch || iter.kind != IterKind::kSpatial) continue;
+    int64_t a = QuotientOf(product->a, iter), b = QuotientOf(product->b, iter);
+    int64_t divisor = std::max(a, b);
+    if ((a > 0) == (b > 0) || divisor < 2 || *extent % divisor != 0 || *extent == divisor) continue;
+    AxisSplitter split;
+    DataType dtype = iter.var.dtype();
+    split.axis = iter.var.node();
+    split.divisor = divisor;
+    split.quotient = Var(iter.var.name(), dtype);
+    split.rest = Var(iter.var.name() + "_rest", dtype);
+    if (block->init) block->init = split.Mutate(block->init);
+    block->body = split.Mutate(block->body);
+    auto number = [&](int64_t value) { return ir::MakeConst(dtype, static_cast<double>(value)); };
+    block->iters[i] = {number(*extent / divisor), {}, split.quotient, IterKind::kSpatial};
+    block->iters.insert(block->iters.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                        {number(divisor), {}, split.rest, IterKind::kSpatial});
+  }
+}
+
+// The reduction axes in the order of their loops; nothing where one has no loop of its own.
+std::vector<const BlockIter*> StepsByLoops(const BlockNode* block, const Nest& nest) {
+  std::vector<const BlockIter*> steps;
+  size_t count = 0;
+  for (const BlockIter& iter : block->iters) count += iter.kind == IterKind::kReduce;
+  for (const ForNode* loop : nest.loops)
+    for (const BlockIter& iter : block->iters)
+      if (iter.kind == IterKind::kReduce && iter.binding.get() == loop->var.get())
+        steps.push_back(&iter);
+  return steps.size() == count ? steps : std::vector<const BlockIter*>();
+}
+
 // Dynamic axes of several that are fused become batch axes, and those that are wanted.
 void SplitBatch(FusedAxes* fused, const Schedule::Names& wanted,
                 std::vector<const BlockIter*>* batch) {
@@ -62,17 +134,18 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
   Names args = {block_name};
   args.insert(args.end(), wanted.begin(), wanted.end());
   return Do("im2col", args, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
-    Nest nest = NestOf(tree(), block);
-    std::optional<ReductionUpdate> update = PlainUpdate(block);
+    const BlockNode* given = FindBlock(block_name);
+    Nest nest = NestOf(tree(), given);
+    auto block = CopyBlock(given);
+    SplitGroups(block.get(), wanted);
+    std::optional<ReductionUpdate> update = PlainUpdate(block.get());
     Expr summand = update ? Bare(update->value) : Expr();
     const auto* product = summand.As<ir::MulNode>();
     if (!product || update->op != ExprKind::kAdd || !block->init)
       Refuse("block " + block_name + " is not a sum of products with an init");
-    if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
+    if (!FactsOf(given).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes");
-    if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
-    const Buffer result = SoleResult(block);
+    const Buffer result = SoleResult(given);
 
     // Rows are of one factor, columns of the other, and steps of both.
     Factor first(product->a), second(product->b);
@@ -81,14 +154,19 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     for (const BlockIter& iter : block->iters) {
       bool in_first = UsesAxis(first.bare, iter), in_second = UsesAxis(second.bare, iter);
       bool in_batch = std::count(wanted.begin(), wanted.end(), iter.var.name()) > 0;
-      if (iter.kind == IterKind::kReduce)
-        steps.axes.push_back(&iter);
-      else if (iter.kind == IterKind::kSpatial && in_first && in_second && in_batch)
+      if (iter.kind == IterKind::kReduce) continue;
+      if (iter.kind == IterKind::kSpatial && in_first && in_second && in_batch)
         batch.push_back(&iter);
       else if (iter.kind != IterKind::kSpatial || in_first == in_second)
         Refuse("axis " + iter.var.name() + " is not an axis of exactly one operand");
       else
         (in_first ? rows : columns).axes.push_back(&iter);
+    }
+    steps.axes = StepsByLoops(block.get(), nest);
+    if (steps.axes.empty()) {
+      if (!ReducesInOrder(nest)) CheckMayReassociate(given, "its loops and axes differ in order");
+      for (const BlockIter& iter : block->iters)
+        if (iter.kind == IterKind::kReduce) steps.axes.push_back(&iter);
     }
     SplitBatch(&rows, wanted, &batch);
     SplitBatch(&columns, wanted, &batch);

@@ -9,6 +9,7 @@
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -29,6 +30,8 @@ constexpr double kMemoryBytesPerCycle = 2400, kLaunchCycles = 4000;
 constexpr int64_t kLeastSteps = 4, kMostParts = 32;
 // Threads of a block that adds up parts.
 constexpr int64_t kThreads = 256;
+// Elements that a thread copies at once where it copies no vectors.
+constexpr int64_t kUnrolledElements = 8;
 // A dynamic extent is taken as this large: devices are for large ones.
 constexpr int64_t kLikelyExtent = 2048;
 
@@ -64,20 +67,57 @@ Schedule::Names SharedAxes(const BlockInfo& block) {
   return shared;
 }
 
+// Steps of K in a row are channels, not taps of the window: those of a tile are then under one
+// condition, and side by side where channels are.
+void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
+  Schedule::Names taps, channels;
+  for (const BlockAxis& axis : block.axes) {
+    if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
+    bool is_index = true;
+    for (const BlockAccess& access : block.accesses)
+      for (const Expr& index : access.indices)
+        is_index &= !ir::UsesVar(index, axis.var.node()) || index.get() == axis.var.get();
+    (is_index && !axis.decides ? channels : taps).push_back(axis.loop);
+  }
+  if (taps.empty() || channels.empty()) return;
+  taps.insert(taps.end(), channels.begin(), channels.end());
+  // Floats are not summed in another order unless the function allows it.
+  Try(schedule, [&](Schedule* attempt) { attempt->Reorder(Around(block.name, taps)); });
+}
+
+// The last two dimensions of an operand change places where neighbours of the one before are
+// neighbours in what it is made of.
+void PutContiguousLast(Schedule* schedule, const std::string& operand) {
+  const BlockNode* block = FindBlockNamed(*schedule, operand);
+  const auto* store = block->body.As<BufferStoreNode>();
+  const auto* load = store ? CopiedOrConstant(store->value) : nullptr;
+  if (!load) return;
+  arith::Analyzer analyzer;
+  for (const BlockIter& iter : block->iters)
+    analyzer.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
+  size_t rank = block->iters.size();
+  Expr place = analyzer.Simplify(FlatIndex(load->buffer, load->indices));
+  auto linear = arith::AsLinear(place, block->iters[rank - 2].var.node());
+  if (!linear || linear->coefficient != 1) return;
+  std::string batch;
+  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+  schedule->TransformLayout(operand, IndexMap::Parse("(" + batch + "i, j) -> (" + batch + "j, i)"));
+}
+
 int64_t TilesOf(const Gemm& gemm, const DeviceGemmPlan& plan) {
   return gemm.batch * CeilDiv(gemm.m, plan.tile_m) * CeilDiv(gemm.n, plan.tile_n);
 }
 
-// The second kernel: a thread for each element of C, with its epilogue.
+// The second kernel: a thread for each element of C, with its epilogue where `fuses`.
 void AddUpParts(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                const TargetInfo& target) {
+                const TargetInfo& target, bool fuses) {
   LoopsByKind loops = RequireLoops(*schedule, DescribeBlock(FindBlockNamed(*schedule, block)));
   Schedule::Names order = loops.spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   schedule->Reorder(Around(block, order));
   Lanes split = SplitLanes(schedule, block, FuseLoops(schedule, block, loops.spatial),
                            std::min(kThreads, target.max_threads));
-  if (!gemm.epilogue.empty()) {
+  if (fuses) {
     schedule->SetScope(gemm.c->name, StorageScope::kLocal);
     schedule->ReverseComputeAt(gemm.epilogue, LoopOf(block, split.inner));
   }
@@ -98,8 +138,10 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
   std::optional<Gemm> gemm = MatchGemm(*schedule, block, Sizes::kDynamic);
   if (!gemm) {
+    MakeChannelsInnermost(schedule, block);
     Schedule::Names made = schedule->Im2col(name, SharedAxes(block));
     FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
+    for (const std::string& operand : {made[0], made[1]}) PutContiguousLast(schedule, operand);
     gemm = RequireGemm(*schedule, name, Sizes::kDynamic);
   }
   if (block.kind == BlockKind::kMatmul && (gemm->m == 1 || gemm->n == 1))
@@ -132,7 +174,11 @@ GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPl
   schedule->Split(LoopOf(block, gemm.loops.k), {gemm.k / plan.split_k},
                   {block + "_part", block + "_k"});
   std::string parts = schedule->Rfactor(LoopOf(block, block + "_part"), block + "_parts");
-  AddUpParts(schedule, block, gemm, target);
+  // An epilogue that stores in another order may not be known to be independent.
+  bool fused = !gemm.epilogue.empty() && Try(schedule, [&](Schedule* attempt) {
+    AddUpParts(attempt, block, gemm, target, true);
+  });
+  if (!fused) AddUpParts(schedule, block, gemm, target, false);
   return {parts, RequireDeviceGemm(schedule, parts)};
 }
 
@@ -170,7 +216,7 @@ void DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order) {
 std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
   std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kShared,
                                          Name(operand.is_a ? "as" : "bs"));
-  FusePrologue(&schedule_, copy);
+  FusePrologue(&schedule_, copy, true);
   return copy;
 }
 
@@ -245,7 +291,13 @@ void DeviceGemmScheduler::ShareAmongThreads(const std::string& block, const Name
     factors.push_back(lanes);
     names.push_back(Name(prefix + "v"));
   }
+  // Element by element there are many, and long code.
+  if (lanes == 1) {
+    factors.insert(factors.begin(), kUnrolledElements);
+    names.insert(names.begin(), Name(prefix + "m"));
+  }
   schedule_.Split(LoopOf(block, all), factors, names);
+  if (lanes == 1) names.erase(names.begin());
   schedule_.Unroll(LoopOf(block, names[0]));
   for (size_t i = 0; i < threads_.size(); ++i)
     schedule_.Bind(LoopOf(block, names[i + 1]), threads_[i].name);

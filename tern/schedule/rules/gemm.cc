@@ -7,6 +7,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/tir/analysis/preparation.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::schedule {
 
@@ -54,11 +55,35 @@ bool IsPrepackedForOthers(const Schedule& schedule, const std::string& block,
   return readers > 0;
 }
 
+// Whether a block calls a function, such as exp.
+bool HasCalls(const BlockNode* block) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::CallNode*) override { found = true; }
+    bool found = false;
+  } scan;
+  scan.Visit(block->body);
+  return scan.found;
+}
+
+// Whether a producer is nobody else's, and may be computed again for every tile.
+bool IsCheapFor(const Schedule& schedule, const std::string& producer, const std::string& block) {
+  const BlockNode* node = FindBlockNamed(schedule, producer);
+  BlockInfo info = DescribeBlock(node);
+  if (HasCalls(node)) return false;
+  for (const BlockNode* other : BlocksIn(schedule.function()->body))
+    if (other->name != block && other->name != producer &&
+        Touches(AsStmt(other), info.accesses[0].buffer))
+      return false;
+  return true;
+}
+
 // A block that computes something that another one reads; "" for none.
-std::string ProducerFor(const Schedule& schedule, const std::string& block) {
+std::string ProducerFor(const Schedule& schedule, const std::string& block, bool cheap) {
   for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
     std::string producer = access.store ? "" : ProducerOf(schedule, access.buffer);
-    if (!producer.empty() && !IsPrepackedForOthers(schedule, block, access.buffer)) return producer;
+    if (producer.empty() || IsPrepackedForOthers(schedule, block, access.buffer)) continue;
+    if (!cheap || IsCheapFor(schedule, producer, block)) return producer;
   }
   return "";
 }
@@ -232,11 +257,11 @@ std::string KeepAccumulators(Schedule* schedule, const std::string& block, const
   return gemm.epilogue;
 }
 
-void FusePrologue(Schedule* schedule, const std::string& block) {
-  for (std::string producer = ProducerFor(*schedule, block);
+void FusePrologue(Schedule* schedule, const std::string& block, bool cheap) {
+  for (std::string producer = ProducerFor(*schedule, block, cheap);
        !producer.empty() &&
        Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(producer); });)
-    producer = ProducerFor(*schedule, block);
+    producer = ProducerFor(*schedule, block, cheap);
 }
 
 IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to) {

@@ -91,8 +91,10 @@ void FuseEpilogue(Schedule* schedule, const std::string& block, const tir::Buffe
 std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
                              tir::StorageScope scope);
 
-// Fused prologue: elementwise producers that a block alone reads are computed in it.
-void FusePrologue(Schedule* schedule, const std::string& block);
+// Fused prologue: elementwise producers that a block reads are computed in it. Where it runs
+// several times for an element, `cheap` leaves those that others read too, and those that call
+// functions.
+void FusePrologue(Schedule* schedule, const std::string& block, bool cheap = false);
 
 // The layout of an operand's copy, or of C: other dimensions first, then what is said of "x", its M
 // or N, and of "k". PackedLayout(b, "x // 32, k, x % 32") is panels of 32 columns.

@@ -330,6 +330,8 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
   bool shares_sums = SharesAccumulators(*schedule, machine, part.gemm, plan);
   std::string type = TypeOf(part.gemm, target, machine);
   Gemm gemm = PadToTiles(schedule, part, plan);
+  // What several blocks read is padded, and stored as it is.
+  shares_sums = shares_sums && !gemm.epilogue.empty();
   MatrixScheduler(schedule, part.block, gemm, type, plan, machine, shares_sums).Run();
 }
 

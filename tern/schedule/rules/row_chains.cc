@@ -60,8 +60,9 @@ class ChainFinder {
       if (read.store) continue;
       size_t writer = WriterOf(read.buffer, last);
       if (writer == kNone || blocks_[writer].kind != BlockKind::kReduction) continue;
-      bool fewer = !read.axes.empty() && read.axes.size() < blocks_[last].axes.size();
-      if (!fewer || !read.by_axes || (!rows.empty() && rows != read.axes)) return {};
+      // Elements, each of a reduction.
+      if (read.by_axes && read.axes.size() == blocks_[last].axes.size()) continue;
+      if (read.axes.empty() || !read.by_axes || (!rows.empty() && rows != read.axes)) return {};
       rows = read.axes;
     }
     return rows;
@@ -92,12 +93,18 @@ class ChainFinder {
         size_t writer = read.store ? kNone : WriterOf(read.buffer, at);
         if (writer == kNone || members.count(writer) || taken_.count(writer)) continue;
         const BlockInfo& other = blocks_[writer];
-        bool fits = IsSpatialKind(other.kind) || other.kind == BlockKind::kReduction;
+        bool fits = IsSpatialKind(other.kind) ||
+                    (other.kind == BlockKind::kReduction && !IsProduct(other, rows.size()));
         if (!fits || !HasRows(other, block, rows)) continue;
         members.insert(writer);
         open.push_back(writer);
       }
     }
+    KeepRead(last, &members);
+    if (IsEpilogue(last, members)) return;
+    if (std::none_of(members.begin(), members.end(),
+                     [&](size_t member) { return blocks_[member].kind == BlockKind::kReduction; }))
+      return;
     bool exponential = Calls(nodes_[last], "exp"), total = false;
     for (size_t member : members) {
       block.members.push_back(blocks_[member].name);
@@ -107,6 +114,43 @@ class ChainFinder {
     }
     block.kind = exponential && total ? BlockKind::kSoftmax : BlockKind::kNormalization;
     block.rows = rows;
+  }
+
+  // Whether a reduction of two tensors has several results in a row, as the scores of attention.
+  static bool IsProduct(const BlockInfo& block, size_t rows) {
+    size_t tensors = 0;
+    for (const BlockAccess& access : block.accesses)
+      tensors += !access.store && !access.buffer.same(block.accesses[0].buffer);
+    return tensors > 1 && block.accesses[0].axes.size() > rows;
+  }
+
+  // Whether a block reads elements of a GEMM, and the chain before it does not: it is for the GEMM.
+  bool IsEpilogue(size_t last, const std::set<size_t>& members) const {
+    for (const BlockAccess& read : blocks_[last].accesses) {
+      size_t writer = read.store ? kNone : WriterOf(read.buffer, last);
+      if (writer == kNone || members.count(writer) || IsSpatialKind(blocks_[writer].kind)) continue;
+      if (std::none_of(members.begin(), members.end(),
+                       [&](size_t member) { return Touches(AsStmt(nodes_[member]), read.buffer); }))
+        return true;
+    }
+    return false;
+  }
+
+  // Only those whose results none but others of the chain read: the rest has to be in memory.
+  void KeepRead(size_t last, std::set<size_t>* members) const {
+    auto is_read_outside = [&](size_t member) {
+      const Buffer& buffer = blocks_[member].accesses[0].buffer;
+      for (size_t i = member + 1; i < blocks_.size(); ++i)
+        if (i != last && !members->count(i) && WriterOf(buffer, i) == member &&
+            Touches(AsStmt(nodes_[i]), buffer))
+          return true;
+      return false;
+    };
+    // What reads those that are dropped stays, what they read may have to go as well.
+    auto outside = std::find_if(members->begin(), members->end(), is_read_outside);
+    for (; outside != members->end();
+         outside = std::find_if(members->begin(), members->end(), is_read_outside))
+      members->erase(outside);
   }
 
   bool Sums(size_t block) const {
