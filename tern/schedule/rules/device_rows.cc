@@ -149,7 +149,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   if (!FitShared(*schedule, shared, target))
     Refuse("a row does not fit in shared memory, or its size is dynamic");
 
-  int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, target);
+  int64_t threads = ThreadsForRow(length > 0 ? length : 4 * kUnknownExtent, 1, target);
   all.insert(all.begin(), copies.begin(), copies.end());
   for (const std::string& name : all) {
     const BlockNode* node = FindBlockNamed(*schedule, name);
