@@ -2,8 +2,11 @@
 #include "tern/schedule/bind_threads.h"
 
 #include <algorithm>
+#include <set>
 
+#include "tern/schedule/nest.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -42,45 +45,134 @@ bool IsSpatial(const BlockNode* block, const VarNode* var) {
   return spatial == 1 && others == 0;
 }
 
-// The outermost serial loops along spatial axes, with constant or outer-defined ranges, of a nest
-// that ends in one block.
-std::vector<const ForNode*> SpatialLoops(const Stmt& stmt) {
-  std::vector<const ForNode*> chain;
-  Stmt at = stmt;
-  for (const ForNode* loop = at.As<ForNode>(); loop; loop = at.As<ForNode>()) {
-    chain.push_back(loop);
-    at = loop->body;
+// What a statement does to memory, by axes of its blocks and loops around them.
+class Uses {
+ public:
+  explicit Uses(const Stmt& stmt) : accesses_(AccessesOf(stmt)) {
+    struct Finder : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BlockNode* node) override {
+        for (const BlockIter& iter : node->iters) bindings[iter.var.node()] = iter.binding;
+        VisitChildren(node);
+      }
+      void VisitNode(const AllocateNode* node) override {
+        own.insert(node->buffer->data.node());
+        VisitChildren(node);
+      }
+      void VisitNode(const EvaluateNode*) override { has_effects = true; }
+      ir::VarMap bindings;
+      std::set<const VarNode*> own;
+      bool has_effects = false;
+    } finder;
+    finder.Visit(stmt);
+    has_effects_ = finder.has_effects;
+    for (Access& access : accesses_)
+      for (Expr& index : access.indices) index = ir::Substitute(index, finder.bindings);
+    std::erase_if(accesses_, [&](const Access& access) {
+      return finder.own.count(access.buffer->data.node()) > 0;
+    });
   }
-  const auto* block = at.As<BlockNode>();
-  if (!block) return {};
-  std::vector<const ForNode*> spatial;
+
+  // Whether every iteration of a loop has elements of its own of all that is written: one index of
+  // them is the loop's variable.
+  bool AreApart(const VarNode* loop) const {
+    if (has_effects_) return false;
+    return std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& access) {
+      return !access.store || IsApart(access.buffer, loop);
+    });
+  }
+
+  // Whether neighbours along a loop are neighbours in what is written first.
+  bool IsContiguous(const VarNode* loop) const {
+    for (const Access& access : accesses_)
+      if (access.store) return !access.indices.empty() && access.indices.back().get() == loop;
+    return false;
+  }
+
+ private:
+  bool IsApart(const Buffer& buffer, const VarNode* loop) const {
+    for (size_t d = 0; d < buffer->shape.size(); ++d)
+      if (std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& access) {
+            if (!access.buffer->data.same(buffer->data)) return true;
+            return access.buffer.same(buffer) && access.indices[d].get() == loop;
+          }))
+        return true;
+    return false;
+  }
+
+  std::vector<Access> accesses_;  // to what is not allocated inside
+  bool has_effects_ = false;
+};
+
+// A nest of loops, one right in the other, and those of them whose iterations are independent.
+struct Nested {
+  std::vector<const ForNode*> spread, others;
+  Stmt body;
+
+  // Iterations of the first; 0 where that is not known.
+  int64_t Count() const {
+    int64_t count = 1;
+    for (const ForNode* loop : spread) count *= ir::AsConstInt(loop->extent).value_or(0);
+    return count;
+  }
+};
+
+// Independent are the outermost loops along spatial axes of one block, and those whose iterations
+// write elements of their own. The one along contiguous elements comes last.
+Nested FindNested(const Stmt& stmt, bool distinct) {
+  Nested result;
+  std::vector<const ForNode*> chain;
+  result.body = stmt;
+  for (const auto* loop = stmt.As<ForNode>(); loop; loop = result.body.As<ForNode>()) {
+    chain.push_back(loop);
+    result.body = loop->body;
+  }
+  if (chain.empty()) return result;
+  const auto* block = result.body.As<BlockNode>();
+  Uses uses(stmt);
+  bool outermost = true;
   for (const ForNode* loop : chain) {
-    bool fixed = std::none_of(spatial.begin(), spatial.end(), [&](const ForNode* outer) {
+    bool fixed = std::none_of(chain.begin(), chain.end(), [&](const ForNode* outer) {
       return ir::UsesVar(loop->extent, outer->var.node()) ||
              ir::UsesVar(loop->min, outer->var.node());
     });
-    bool index = loop->var.dtype() == DataType::Int(64);
-    if (loop->for_kind != ForKind::kSerial || !fixed || !index ||
-        !IsSpatial(block, loop->var.node()))
-      break;
-    spatial.push_back(loop);
+    bool takes =
+        loop->for_kind == ForKind::kSerial && fixed && loop->var.dtype() == DataType::Int(64);
+    outermost &= takes && block && IsSpatial(block, loop->var.node());
+    bool apart = takes && !outermost && distinct && uses.AreApart(loop->var.node());
+    (outermost || apart ? result.spread : result.others).push_back(loop);
   }
-  return spatial;
+  std::stable_partition(result.spread.begin(), result.spread.end(),
+                        [&](const ForNode* loop) { return !uses.IsContiguous(loop->var.node()); });
+  return result;
 }
 
 Stmt OneThread(const Stmt& stmt) {
   return ForNode::Make(Var("thread"), 0, 1, ForKind::kThread, stmt, "threadIdx.x", stmt.span());
 }
 
+// Of a block: enough to hide latencies; fewer where that leaves blocks for the whole device, and
+// where each has loops, for which a few may be all threads that there are.
+int64_t ThreadsFor(const Nested& nest, int64_t most) {
+  constexpr int64_t kThreads = 256, kThreadsWithLoops = 64, kBusyBlocks = 128;
+  bool loops = !nest.others.empty() || !LoopsIn(nest.body).empty();
+  int64_t count = nest.Count(), least = loops ? kThreadsWithLoops / 2 : kThreadsWithLoops;
+  int64_t threads = std::min(loops && count == 0 ? kThreadsWithLoops : kThreads, most);
+  while (count > 0 && threads / 2 >= least && count < threads * kBusyBlocks) threads /= 2;
+  return threads;
+}
+
 // for i in 0..n, j in 0..m { body }  ->  over groups and threads: index = group * T + thread; if
 // index < n * m: i = index // m, j = index % m.
-Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
+Stmt Spread(const Nested& nest, int64_t most_threads) {
+  const std::vector<const ForNode*>& loops = nest.spread;
+  int64_t num_threads = ThreadsFor(nest, most_threads);
   const Span& span = loops[0]->span;
   Var group("group"), thread("thread"), index("index");
   Expr total = loops[0]->extent;
   for (size_t i = 1; i < loops.size(); ++i) total = total * loops[i]->extent;
 
-  Stmt body = loops.back()->body;
+  Stmt body = WrapLoops(nest.others, nest.body);
   // The last loop is the fastest: neighbouring threads get neighbouring values of it. Outer
   // definitions come first.
   Expr rest = index;
@@ -101,26 +193,58 @@ Stmt Spread(const std::vector<const ForNode*>& loops, int64_t num_threads) {
 
 // Walks the definitions and sequences around the top-level statements. A definition that reads
 // memory is the device's, with all that it reaches.
-Stmt BindStmt(const Stmt& stmt, int64_t num_threads) {
-  if (const auto* let = stmt.As<LetStmtNode>(); let && !ScanOf(let->value).touches_memory)
-    return LetStmtNode::Make(let->var, let->value, BindStmt(let->body, num_threads), let->span);
-  if (const auto* decl = stmt.As<DeclBufferNode>())
-    return DeclBufferNode::Make(decl->buffer, BindStmt(decl->body, num_threads), decl->span);
-  // What several launches share stays outside of them.
-  if (const auto* allocation = stmt.As<AllocateNode>();
-      allocation && allocation->buffer->scope == StorageScope::kGlobal)
-    return AllocateNode::Make(allocation->buffer, BindStmt(allocation->body, num_threads),
-                              allocation->span);
-  if (const auto* seq = stmt.As<SeqNode>()) {
-    std::vector<Stmt> stmts;
-    for (const Stmt& item : seq->stmts) stmts.push_back(BindStmt(item, num_threads));
-    return SeqNode::Make(std::move(stmts), seq->span);
+class Binder {
+ public:
+  Binder(int64_t num_threads, bool distinct) : num_threads_(num_threads), distinct_(distinct) {}
+
+  Stmt Bind(const Stmt& stmt) const {
+    if (const auto* let = stmt.As<LetStmtNode>(); let && !ScanOf(let->value).touches_memory)
+      return LetStmtNode::Make(let->var, let->value, Bind(let->body), let->span);
+    if (const auto* decl = stmt.As<DeclBufferNode>())
+      return DeclBufferNode::Make(decl->buffer, Bind(decl->body), decl->span);
+    // What several launches share stays outside of them.
+    if (const auto* allocation = stmt.As<AllocateNode>();
+        allocation && allocation->buffer->scope == StorageScope::kGlobal)
+      return AllocateNode::Make(allocation->buffer, Bind(allocation->body), allocation->span);
+    if (const auto* seq = stmt.As<SeqNode>()) {
+      std::vector<Stmt> stmts;
+      for (const Stmt& item : seq->stmts) stmts.push_back(Bind(item));
+      return SeqNode::Make(std::move(stmts), seq->span);
+    }
+    Scan scan = ScanOf(stmt);
+    if (!scan.touches_memory || scan.binds_threads) return stmt;
+    Nested nest = FindNested(stmt, distinct_);
+    if (!nest.spread.empty()) return Spread(nest, num_threads_);
+    // In order, one launch after the other, where each has work for threads.
+    if (const auto* loop = stmt.As<ForNode>(); loop && HasThreads(loop->body))
+      return loop->With(loop->min, loop->extent, Bind(loop->body));
+    return OneThread(stmt);
   }
-  Scan scan = ScanOf(stmt);
-  if (!scan.touches_memory || scan.binds_threads) return stmt;
-  std::vector<const ForNode*> loops = SpatialLoops(stmt);
-  return loops.empty() ? OneThread(stmt) : Spread(loops, num_threads);
-}
+
+ private:
+  // Fewer iterations are done before another kernel starts.
+  static constexpr int64_t kLeastIterations = 256;
+
+  // Whether most of it would be spread over threads.
+  bool HasThreads(const Stmt& stmt) const {
+    if (const auto* allocation = stmt.As<AllocateNode>())
+      return allocation->buffer->scope == StorageScope::kGlobal && HasThreads(allocation->body);
+    if (const auto* seq = stmt.As<SeqNode>())
+      return std::all_of(seq->stmts.begin(), seq->stmts.end(),
+                         [&](const Stmt& item) { return HasThreads(item); });
+    const auto* loop = stmt.As<ForNode>();
+    if (!loop || loop->for_kind != ForKind::kSerial || ScanOf(loop->extent).touches_memory ||
+        ScanOf(loop->min).touches_memory)
+      return false;
+    Nested nest = FindNested(stmt, distinct_);
+    if (nest.spread.empty()) return HasThreads(loop->body);
+    int64_t count = nest.Count();
+    return count == 0 || count >= kLeastIterations;
+  }
+
+  int64_t num_threads_;
+  bool distinct_;
+};
 
 }  // namespace
 
@@ -133,7 +257,8 @@ PrimFunc BindOtherThreads(const PrimFunc& function) {
   if (it == function->attrs.end()) return function;
   target::Target target = it->second.As<target::Target>();
   if (!target->is_device()) return function;
-  return function.WithBody(BindStmt(function->body, target->GetInt("max_threads")));
+  Binder binder(target->GetInt("max_threads"), TensorsAreDistinct(function));
+  return function.WithBody(binder.Bind(function->body));
 }
 
 }  // namespace tern::schedule

@@ -12,9 +12,12 @@ namespace tern::schedule {
 // After:   for o in 0..(n * m + 255) // 256 bind(blockIdx.x) {
 //            for t in 0..256 bind(threadIdx.x) { if o * 256 + t < n * m { block b(..) { .. } } } }
 //
-// Each top-level statement that touches memory becomes a launch. Its outermost spatial loops are
-// fused and spread over thread blocks; a statement without such loops runs on one thread. Host
-// functions, and functions that bind threads themselves, stay.
+// Each top-level statement that touches memory becomes a launch. Loops whose iterations are
+// independent are fused and spread over thread blocks: the outermost ones along spatial axes, and
+// any that indexes all that is written, in a nest of several blocks or under a scan too. The last
+// is along contiguous elements. A serial loop around such nests stays the host's, with a launch for
+// each iteration; any other statement runs on one thread. Host functions, and functions that bind
+// threads themselves, stay.
 tir::PrimFunc BindThreads(const tir::PrimFunc& function);
 // The same for the statements of a function for a device that do not bind threads, where others do.
 tir::PrimFunc BindOtherThreads(const tir::PrimFunc& function);

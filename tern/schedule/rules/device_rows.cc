@@ -119,29 +119,58 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
 //     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
 //   }
 //
+// Rows of up to 512 elements are several of a thread block, along threadIdx.y, each of a warp.
 // Declines: floats without `reassociate`, results that do not fit in shared memory.
-void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  std::string row = RowLoop(*schedule, block);
-  if (row.empty()) Refuse("the loops of the rows are not the outer ones");
-  RequireReassociate(*schedule);
+
+// Longer rows have a thread block each.
+constexpr int64_t kShortRow = 512;
+
+// Elements of a row; 0: dynamic.
+int64_t RowLength(const BlockInfo& block) {
   int64_t length = 1;
   for (size_t a = 0; a < block.axes.size(); ++a)
     if (std::count(block.rows.begin(), block.rows.end(), a) == 0)
       length *= ConstExtent(block.axes[a]);
+  return length;
+}
+
+// Rows of a thread block of so many threads each, where there are enough rows for the device.
+int64_t RowsOfBlock(const BlockInfo& block, int64_t threads, const TargetInfo& target) {
+  int64_t rows = std::min(kBlockThreads, target.max_threads) / threads, all = 1;
+  for (size_t axis : block.rows) all *= ConstExtent(block.axes[axis]);
+  while (rows > 1 && all > 0 && all < rows * target.busy_blocks) rows /= 2;
+  return rows;
+}
+
+// The loops of rows become thread blocks, so many rows each. The loop of the blocks.
+std::string BindRows(Schedule* schedule, const BlockInfo& block, int64_t rows_of_block) {
+  Schedule::Names rows;
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
+  for (size_t i = 0; i < block.rows.size(); ++i) rows.push_back(nest.loops[i]->var.name());
+  if (rows_of_block > 1) {
+    Lanes split = SplitLanes(schedule, block.name, rows.back(), rows_of_block);
+    rows.pop_back();
+    if (!split.outer.empty()) rows.push_back(split.outer);
+    if (rows.empty()) Refuse("all rows are one thread block's");
+  }
+  std::string row = FuseLoops(schedule, block.name, rows);
+  schedule->Bind(LoopOf(block.name, row), kBlockX);
+  return row;
+}
+
+void ShareRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               int64_t threads, int64_t rows_of_block) {
+  int64_t length = RowLength(block);
   Schedule::Names members = InlineElements(schedule, block), all = members, copies;
   all.push_back(block.name);
-  KeepRows(schedule, all, block.rows.size(), target, length, &copies);
+  KeepRows(schedule, all, block.rows.size(), target, length * rows_of_block, &copies);
   Schedule::Names shared = copies;
   for (const std::string& name : members) {
     BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
     shared.push_back(info.accesses[0].buffer->name);
     schedule->SetScope(shared.back(), StorageScope::kShared);
   }
-  Schedule::Names rows;
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
-  for (size_t i = 0; i < block.rows.size(); ++i) rows.push_back(nest.loops[i]->var.name());
-  row = FuseLoops(schedule, block.name, rows);
-  schedule->Bind(LoopOf(block.name, row), kBlockX);
+  std::string row = BindRows(schedule, block, rows_of_block);
   for (size_t i = members.size(); i-- > 0;)
     schedule->ComputeAt(members[i], LoopOf(block.name, row));
   for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
@@ -149,7 +178,6 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   if (!FitShared(*schedule, shared, target))
     Refuse("a row does not fit in shared memory, or its size is dynamic");
 
-  int64_t threads = ThreadsForRow(length > 0 ? length : 8 * kUnknownExtent, 1, target);
   all.insert(all.begin(), copies.begin(), copies.end());
   for (const std::string& name : all) {
     const BlockNode* node = FindBlockNamed(*schedule, name);
@@ -161,8 +189,28 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
     bool moves =
         axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
     int64_t lanes = moves ? MoveLanes(info, *axis, target) : 1;
+    if (rows_of_block > 1) {
+      const ForNode* rows = own.loops.size() > 1 ? own.loops[own.loops.size() - 2] : nullptr;
+      if (!rows || !ir::IsConst(rows->extent, rows_of_block))
+        Refuse("block " + name + " has no loop of rows");
+      schedule->Bind(LoopOf(name, rows->var.name()), kThreadY);
+    }
     SpreadRow(schedule, name, loop, threads, lanes);
   }
+}
+
+void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
+  RequireReassociate(*schedule);
+  int64_t length = RowLength(block), warp = std::max<int64_t>(target.warp_size, 32);
+  if (length > 0 && length <= kShortRow && block.rows.size() + 1 == block.axes.size()) {
+    int64_t threads = PowerFor(length, warp), rows = RowsOfBlock(block, threads, target);
+    if (rows > 1 &&
+        Try(schedule, [&](Schedule* attempt) { ShareRows(attempt, block, target, threads, rows); }))
+      return;
+  }
+  ShareRows(schedule, block, target,
+            ThreadsForRow(length > 0 ? length : 4 * kUnknownExtent, 1, target), 1);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ void RegisterDeviceRules() {
   RegisterDeviceMatmulRules();
   RegisterDeviceRowRules();
   RegisterDeviceReductionRules();
+  RegisterDeviceStagedRowRules();
   RegisterDeviceTransposeRules();
   RegisterDeviceElementwiseRules();
 }

@@ -26,7 +26,14 @@ bool ReadsAsWritten(const BlockInfo& block, const BlockAccess& read) {
          read.axes == block.accesses[0].axes;
 }
 
-bool ShouldInline(const BlockInfo& producer, const std::vector<BlockInfo>& blocks) {
+// Reduces all elements of a buffer, each read once.
+bool ReducesAll(const BlockInfo& block, const BlockAccess& read) {
+  return block.kind == BlockKind::kReduction && read.by_axes &&
+         read.axes.size() == block.axes.size();
+}
+
+bool ShouldInline(const BlockInfo& producer, const std::vector<BlockInfo>& blocks,
+                  const TargetInfo& target) {
   if (!IsSpatial(producer.kind)) return false;
   const tir::Buffer& buffer = producer.accesses[0].buffer;
   // The last block of a row chain: only what reads it becomes the last in its place.
@@ -35,10 +42,11 @@ bool ShouldInline(const BlockInfo& producer, const std::vector<BlockInfo>& block
   for (const BlockInfo& block : blocks)
     for (const BlockAccess& access : block.accesses) {
       if (!access.buffer.same(buffer) || access.store) continue;
+      ++reads;
+      if (target.is_device && !ends_chain && ReducesAll(block, access)) continue;
       // Otherwise an element is read by many instances.
       if (!IsSpatial(block.kind) || block.axes.size() > producer.axes.size()) return false;
       if (ends_chain && !ReadsAsWritten(block, access)) return false;
-      ++reads;
     }
   return reads == 1 || (reads > 1 && !ends_chain && producer.operations <= kCheap);
 }
@@ -76,7 +84,8 @@ bool IsDoneAhead(const BlockInfo& producer, const std::vector<BlockInfo>& blocks
 
 }  // namespace
 
-void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results) {
+void InlineProducers(Schedule* schedule, const TargetInfo& target,
+                     std::vector<RuleResult>* results) {
   std::set<std::string> refused;
   bool changed = true;
   while (changed) {
@@ -84,7 +93,7 @@ void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results) {
     std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function());
     tir::Preparation preparation(schedule->function());
     for (const BlockInfo& block : blocks) {
-      if (refused.count(block.name) || !ShouldInline(block, blocks)) continue;
+      if (refused.count(block.name) || !ShouldInline(block, blocks, target)) continue;
       if (IsDoneAhead(block, blocks, preparation)) continue;
       try {
         schedule->ComputeInline(block.name);

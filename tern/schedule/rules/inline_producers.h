@@ -9,11 +9,13 @@
 namespace tern::schedule {
 
 // Inlines elementwise producers into their consumers (compute_inline): those with one read, or of
-// few operations without calls, where consumers read each element about once.
+// few operations without calls, where consumers read each element about once. On devices, which
+// would write the elements for another kernel to read, into reductions too.
 //
 // Before:  for i { T[i] = A[i] * 2 }   for i { C[i] = T[i] + 1 }
 // After:   for i { C[i] = A[i] * 2 + 1 }
-void InlineProducers(Schedule* schedule, std::vector<RuleResult>* results);
+void InlineProducers(Schedule* schedule, const TargetInfo& target,
+                     std::vector<RuleResult>* results);
 
 }  // namespace tern::schedule
 

@@ -82,6 +82,7 @@ struct RuleResult {
   std::vector<std::string> passed_over = {};  // "name: why" of rules that were asked before
   // Of a rule with choices: the plan that was applied, and the next best.
   std::vector<Plan> plans = {};
+  std::string remark = {};  // what its author should know
 };
 
 // plan(RULE, {FIELDS}) or plan(BLOCK, RULE, {FIELDS}): a rule, or any for GEMMs ("gemm"), and some

@@ -323,12 +323,7 @@ class KernelLowerer : public StmtMutator {
 
     // Lanes that follow each other combine their parts first.
     int64_t lanes = LanesInARow(axes, other_axes, count, block);
-    for (int64_t step = lanes / 2; step > 0; step /= 2) {
-      Expr other =
-          ir::CallNode::Make(intrinsic::kWarpShuffleXor, {own, Expr(step)}, DataType::Void(), span);
-      stmts->push_back(
-          BufferStoreNode::Make(part, {0}, CombineValues(update.op, own, other), span));
-    }
+    AddShuffles(lanes, update.op, part, stmts);
     int64_t length = count / lanes;
     if (length == 1) {
       stmts->push_back(WriteResult(region, axes, update, own, index));
@@ -344,6 +339,14 @@ class KernelLowerer : public StmtMutator {
     Stmt put = BufferStoreNode::Make(shared, {place, group}, own, span);
     if (lanes > 1) put = IfThenElseNode::Make(ir::FloorMod(index, lanes) == Expr(0), put, {}, span);
     stmts->push_back(put);
+    // The parts of warps that are no more than lanes are combined by every warp, at once.
+    if (lanes > 1 && (length & (length - 1)) == 0 && length <= lanes) {
+      stmts->push_back(
+          BufferStoreNode::Make(part, {0}, at(ir::FloorMod(index, Expr(length))), span));
+      AddShuffles(length, update.op, part, stmts);
+      stmts->push_back(WriteResult(region, axes, update, own, index));
+      return AllocateNode::Make(shared, SeqNode::Make(*stmts, span), span);
+    }
     for (int64_t rest = length; rest > 1;) {
       int64_t half = 1;
       while (half * 2 < rest) half *= 2;
@@ -355,6 +358,18 @@ class KernelLowerer : public StmtMutator {
     }
     stmts->push_back(WriteResult(region, axes, update, at(Expr(0)), index));
     return AllocateNode::Make(shared, SeqNode::Make(*stmts, span), span);
+  }
+
+  // Each of so many lanes in a row gets what all of them have, combined.
+  static void AddShuffles(int64_t lanes, ExprKind op, const Buffer& part,
+                          std::vector<Stmt>* stmts) {
+    const Span& span = part->span;
+    Expr own = ir::BufferLoadNode::Make(part, {0}, span);
+    for (int64_t step = lanes / 2; step > 0; step /= 2) {
+      Expr other =
+          ir::CallNode::Make(intrinsic::kWarpShuffleXor, {own, Expr(step)}, DataType::Void(), span);
+      stmts->push_back(BufferStoreNode::Make(part, {0}, CombineValues(op, own, other), span));
+    }
   }
 
   // How many threads of the reduction can combine by shuffles: a power of two, the same number in

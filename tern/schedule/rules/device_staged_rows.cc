@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// staged_rows: reductions along contiguous memory whose order is fixed, or which have several
+// results, as argmax has. One thread per row, in order, through shared memory, so that loads are
+// coalesced.
+//
+//   for rows / 32                       blockIdx.x
+//     for k / 64                        pipelined: the next tile is copied meanwhile
+//       X_shared[32, 64] = X            threadIdx.x along k
+//       for rows in 32                  threadIdx.x
+//         for k in 64                   S[row] = f(S[row], X_shared[row, k])
+//
+// X_shared has an odd row stride, against bank conflicts. Declines rows below 64 elements, and
+// where shared memory does not suffice.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_threads.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+constexpr int64_t kRows = 32, kColumns = 64;
+
+// The one read of all axes, of which the last is the only reduced one.
+const BlockAccess* StagedRead(const BlockInfo& block) {
+  const BlockAccess* found = nullptr;
+  for (const BlockAccess& access : block.accesses) {
+    bool along = !access.store && !access.axes.empty() &&
+                 block.axes[access.axes.back()].kind == IterKind::kReduce;
+    if (!along) continue;
+    if (!access.by_axes || access.indices.size() != block.axes.size()) return nullptr;
+    if (found && !found->buffer.same(access.buffer)) return nullptr;
+    found = &access;
+  }
+  return found;
+}
+
+void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  const BlockAccess* read = StagedRead(block);
+  if (!read) Refuse("there is no one tensor that is read along its rows");
+  LoopsByKind loops = RequireAlone(*schedule, block);
+  const BlockAxis& reduced = block.axes[read->axes.back()];
+  if (loops.reduce != Names{reduced.loop} || loops.spatial.empty())
+    Refuse("it reduces not only along the rows of " + read->buffer->name);
+  int64_t length = ConstExtent(reduced), bytes = read->buffer->dtype.bytes();
+  if (ir::IsConst(reduced.extent, 0) || (length > 0 && length < kColumns))
+    Refuse("a row has fewer than " + std::to_string(kColumns) + " elements");
+  if (2 * kRows * (kColumns + 1) * bytes > target.shared_bytes)
+    Refuse("shared memory does not suffice for two tiles");
+  const std::string& name = block.name;
+  Names order = loops.spatial;
+  order.push_back(reduced.loop);
+  if (order.size() > 1) schedule->Reorder(Around(name, order));
+  // Of several dynamic axes the last are the rows of a tile: which others it has is known.
+  std::string row = loops.spatial.back();
+  Names blocks(loops.spatial.begin(), loops.spatial.end() - 1);
+  Lanes rows = SplitLanes(schedule, name, row, kRows);
+  Lanes steps = SplitLanes(schedule, name, reduced.loop, kColumns);
+  if (rows.outer.empty() && blocks.empty()) Refuse("all rows are one tile");
+  if (steps.outer.empty()) Refuse("a row is one tile");
+  Names nest = blocks;
+  if (!rows.outer.empty()) nest.push_back(rows.outer);
+  nest.insert(nest.end(), {steps.outer, rows.inner, steps.inner});
+  schedule->Reorder(Around(name, nest));
+  if (!rows.outer.empty()) blocks.push_back(rows.outer);
+  schedule->Bind(LoopOf(name, FuseLoops(schedule, name, blocks)), kBlockX);
+  schedule->Bind(LoopOf(name, rows.inner), kThreadX);
+  std::string copy = schedule->CacheRead(name, read->buffer->name, StorageScope::kShared);
+  Names made = schedule->ComputeAt(copy, LoopOf(name, steps.outer));
+  if (made.size() != 2) Refuse("a tile of " + read->buffer->name + " is no matrix");
+  int64_t odd = std::max<int64_t>(1, 4 / bytes);
+  for (int64_t d = static_cast<int64_t>(read->indices.size()) - 1; d-- > 0;)
+    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, kColumns, odd); });
+  Lanes columns = SplitLanes(schedule, copy, made[1], kRows);
+  schedule->Bind(LoopOf(copy, columns.inner), kThreadX);
+  // All loads of a tile are under way at once; those of the next one while this one is reduced.
+  for (const std::string& loop : {made[0], columns.outer})
+    Try(schedule, [&](Schedule* attempt) { attempt->Unroll(LoopOf(copy, loop)); });
+  Try(schedule,
+      [&](Schedule* attempt) { attempt->Pipeline(LoopOf(name, steps.outer), {0, 1}, {0}); });
+}
+
+}  // namespace
+
+void RegisterDeviceStagedRowRules() {
+  RegisterRule({.name = "staged_rows",
+                .description = "one thread per row, in order: rows come through shared memory",
+                .kinds = {BlockKind::kReduction},
+                .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
+                .priority = 5,
+                .apply = StageRows});
+}
+
+}  // namespace tern::schedule
