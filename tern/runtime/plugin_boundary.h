@@ -36,14 +36,22 @@ class DriverProcess {
   DriverProcess();
   // Takes the driver for this process, if it is nobody's. Throws if it is a parent's. `kind` is for
   // the message.
-  void Enter(const std::string& kind);
+  void Enter(const std::string& kind) {
+    if (owner_.load(std::memory_order_relaxed) != generation.load(std::memory_order_relaxed))
+        [[unlikely]]
+      EnterFirst(kind);
+  }
   // Whether it is a parent's.
   bool IsInherited() const;
   // There turned out to be no driver: it is nobody's again.
   void Leave() { owner_ = kNobody; }
 
  private:
+  void EnterFirst(const std::string& kind);
+
   static constexpr uint32_t kNobody = 0;
+  // The forks between the first process and this one, from 1.
+  static std::atomic<uint32_t> generation;
   std::atomic<uint32_t> owner_{kNobody};
 };
 
