@@ -7,6 +7,10 @@ namespace tern::runtime {
 
 std::atomic<uint32_t> DriverProcess::generation{1};
 
+void ThrowForeign(const std::string& kind, const char* member) {
+  ThrowForeign("the " + kind + " runtime: " + member);
+}
+
 void ThrowForeign(const std::string& where) {
   std::string thrown;
   try {

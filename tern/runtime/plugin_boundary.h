@@ -28,6 +28,8 @@ Table WholeTable(const Table* table) {
 // In a handler of whatever a plugin threw: throws it as an Error, "WHERE threw: ...". The
 // exception's own type may be code of a library that is about to be closed.
 [[noreturn]] void ThrowForeign(const std::string& where);
+// The same of a member of a kind's table.
+[[noreturn]] void ThrowForeign(const std::string& kind, const char* member);
 
 // Whose process the driver behind a plugin lives in. Drivers have threads, locks and connections
 // that a fork does not copy, so a child cannot use what its parent has begun to.
@@ -68,7 +70,7 @@ void CallPlugin(const std::string& kind, const DriverRef& driver, const char* me
   try {
     code = function(args...);
   } catch (...) {
-    ThrowForeign("the " + kind + " runtime: " + member);
+    ThrowForeign(kind, member);
   }
   ffi::CheckCall(code);
 }
