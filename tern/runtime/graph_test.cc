@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "tern/ffi/registry.h"
+#include "tern/runtime/c_api.h"
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/tensor.h"
@@ -127,6 +128,28 @@ TEST_F(GraphTest, TemporaryMemoryIsTheGraphs) {
   WorkspaceFrame call;
   EXPECT_NE(AllocWorkspace(device_, 16, 64), temporary);
   graph.Launch();
+}
+
+TEST_F(GraphTest, FromC) {
+  Stream stream(device_);
+  TernCapture* capture = nullptr;
+  TernGraph* graph = nullptr;
+  ASSERT_EQ(tern_capture_begin(device_, stream.handle(), &capture), 0) << tern_last_error();
+  Fill(4, 1);
+  ASSERT_EQ(tern_capture_end(capture, &graph), 0) << tern_last_error();
+  EXPECT_EQ(tern_graph_launch(graph), 0);
+  EXPECT_EQ(Values(), (List{1, 1, 1, 1}));
+  ASSERT_EQ(tern_capture_begin(device_, stream.handle(), &capture), 0);
+  Fill(2, 8);
+  EXPECT_EQ(tern_graph_update(graph, capture), 0);
+  EXPECT_EQ(tern_graph_launch(graph), 0);
+  EXPECT_EQ(Values(), (List{8, 8, 1, 1}));
+  ASSERT_EQ(tern_capture_begin(device_, stream.handle(), &capture), 0);
+  EXPECT_EQ(tern_graph_update(graph, capture), -1);
+  EXPECT_STREQ(tern_last_error(), "ValueError: the graph has other launches");
+  ASSERT_EQ(tern_capture_begin(device_, stream.handle(), &capture), 0);
+  EXPECT_EQ(tern_capture_end(capture, nullptr), 0);
+  EXPECT_EQ(tern_graph_free(graph), 0);
 }
 
 TEST_F(GraphTest, KernelsAreLoadedAhead) {
