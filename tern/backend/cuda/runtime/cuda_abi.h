@@ -116,6 +116,7 @@ struct LaunchConfig {
 
 // Functions of newer drivers: null where the driver has none.
 #define TERN_CUDA_OPTIONAL_FUNCTIONS(X)                                                     \
+  X(FuncLoad, "cuFuncLoad", Function)                                                       \
   X(FuncGetParamInfo, "cuFuncGetParamInfo", Function, size_t, size_t*, size_t*)             \
   X(LaunchKernelEx, "cuLaunchKernelEx", const LaunchConfig*, Function, void**, void**)      \
   X(StreamBeginCapture, "cuStreamBeginCapture_v2", Stream, int)                             \

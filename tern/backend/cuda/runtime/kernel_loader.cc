@@ -88,6 +88,8 @@ class Program {
     if (Cu().ModuleGetFunction(&kernel->handle, module->second, name.c_str()) != cu::kSuccess)
       TERN_THROW(RuntimeError) << "cuda:" << device_->number() << ": the program has no kernel "
                                << name;
+    // The driver puts off loading it to the first launch otherwise, which could not be captured.
+    if (Cu().FuncLoad) Check(Cu().FuncLoad(kernel->handle), "cuFuncLoad");
     int threads = 0;
     Check(Cu().FuncGetAttribute(&threads, cu::kFunctionMaxThreadsPerBlock, kernel->handle),
           "cuFuncGetAttribute");

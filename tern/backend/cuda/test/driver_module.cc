@@ -217,6 +217,12 @@ TERN_STANDIN_API cuModuleGetFunction(cu::Function* out, cu::Module handle, const
   });
 }
 
+TERN_STANDIN_API cuFuncLoad(cu::Function handle) {
+  return Call("cuFuncLoad", kInit | kCurrent | kNoCapture, [&](Driver& driver, Context*) {
+    return CheckFunction(driver, handle) ? 0 : int{kErrorInvalidHandle};
+  });
+}
+
 TERN_STANDIN_API cuFuncGetAttribute(int* value, int attribute, cu::Function handle) {
   return Call("cuFuncGetAttribute", kInit | kCurrent, [&](Driver& driver, Context*) {
     Function* function = CheckFunction(driver, handle);

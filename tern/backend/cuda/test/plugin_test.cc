@@ -153,6 +153,51 @@ TEST_F(CudaTest, WhatWaitsIsNotRecorded) {
   EXPECT_EQ(ValuesOf(a)[3], 6);
 }
 
+TEST_F(CudaTest, LoadingSaysWhichCallFailed) {
+  ffi::Module module = CreateDeviceModule(Cuda::VectorAdd());
+  for (std::string function : {"cuModuleLoadData", "cuFuncLoad", "cuFuncGetAttribute"}) {
+    FailNext(function);
+    std::string error = ErrorOf([&] { LoadKernels(module, DeviceAt(0)); });
+    EXPECT_EQ(error.find(function + " failed: CUDA_ERROR_UNKNOWN"), 0u) << error;
+  }
+  ExpectAdds(module);
+}
+
+// What a launch asks for beyond sizes and arguments.
+TEST_F(CudaTest, FlagsOfLaunches) {
+  const KernelLoader& loader = *FindKernelLoader("cuda");
+  void* program = loader.Load(0, "cuda", Cuda::VectorAdd().payload);
+  void* kernel = loader.GetKernel(program, "vector_add");
+  Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);
+  void *from = a->data(), *to = b->data();
+  int n = 8;
+  float scale = 2;
+  const void* args[] = {&from, &from, &to, &n, &scale};
+  const uint64_t sizes[] = {8, 8, 8, 4, 4};
+  const uint8_t kinds[] = {kTernArgMemory, kTernArgMemory, kTernArgMemory, kTernArgNumber,
+                           kTernArgNumber};
+  TernLaunch launch{.grid = {1, 1, 1},
+                    .block = {8, 1, 1},
+                    .num_args = 5,
+                    .args = args,
+                    .arg_sizes = sizes,
+                    .arg_is_memory = kinds,
+                    .size = sizeof(TernLaunch),
+                    .version = TERN_PLUGIN_API_VERSION,
+                    .arg_kinds = kinds,
+                    .cluster = {1, 1, 1},
+                    .flags = kTernLaunchOverlap};
+  loader.Launch(kernel, launch);
+  EXPECT_EQ(ValuesOf(b)[3], 12);
+  FailNext("cuLaunchKernelEx");
+  EXPECT_EQ(ErrorOf([&] { loader.Launch(kernel, launch); }),
+            "cuLaunchKernelEx failed: CUDA_ERROR_UNKNOWN (999: cuLaunchKernelEx: told to fail)");
+  launch.flags = kTernLaunchOverlap | kTernLaunchTensorMaps;
+  EXPECT_EQ(ErrorOf([&] { loader.Launch(kernel, launch); }),
+            "the cuda runtime has no tensor maps as arguments");
+  loader.Unload(program);
+}
+
 TEST_F(CudaTest, ClustersAreLaunched) {
   DeviceArtifact artifact = Cuda::VectorAdd();
   artifact.fmap["vector_add"].launch_tags.emplace_back("clusterIdx.x");
