@@ -195,15 +195,13 @@ int ModuleEnv::Call(const TernEnv* env, const char* name, const TernAny* args, i
 
 void ModuleEnv::Remember(const char* name, const ffi::Function& function) const {
   if (ffi::FindGlobal(name).get() == function.get()) return;
-  auto callee = std::make_unique<const Callee>(Callee{name, name, function});
+  const auto* callee = new Callee{name, name, function};
   for (size_t probe = 0; probe < kProbes; ++probe) {
     const Callee* nobody = nullptr;
-    if (!Place(name, probe)
-             .compare_exchange_strong(nobody, callee.get(), std::memory_order_acq_rel))
-      continue;
-    (void)callee.release();
-    return;
+    if (Place(name, probe).compare_exchange_strong(nobody, callee, std::memory_order_acq_rel))
+      return;
   }
+  delete callee;
 }
 
 ModuleEnv::~ModuleEnv() {
