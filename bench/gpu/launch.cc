@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // launch FILE: what the launch of a kernel costs its caller, through a compiled file whose function
-// takes tensors alone; beside it what a bare cuLaunchKernel costs, where FILE is for CUDA.
+// takes tensors alone, and how long a graph of 64 of them takes, where the device has graphs;
+// beside them what a bare cuLaunchKernel and a bare graph of the driver take, where FILE is for
+// CUDA.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -9,11 +11,14 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/device.h"
+#include "tern/runtime/device_module.h"
+#include "tern/runtime/graph.h"
 #include "tern/runtime/runner.h"
 
 namespace tern::runtime {
@@ -23,18 +28,23 @@ using Clock = std::chrono::steady_clock;
 
 // Launches that a queue takes without making its caller wait.
 constexpr int kCalls = 200, kRounds = 101;
+// Of a graph, and how often it is launched in a round.
+constexpr int kNodes = 64, kGraphCalls = 20;
 
 // One way to launch; the device is idle after `wait`.
 struct Way {
   std::function<void()> launch, wait;
-  std::vector<double> times;  // of rounds, in microseconds for each launch
+  int calls = kCalls;
+  bool is_until_done = false;  // the time is that of the device, not of the caller
+  std::vector<double> times;   // of rounds, in microseconds for each launch
 
   void Round() {
     wait();
     auto start = Clock::now();
-    for (int i = 0; i < kCalls; ++i) launch();
+    for (int i = 0; i < calls; ++i) launch();
+    if (is_until_done) wait();
     std::chrono::duration<double, std::micro> time = Clock::now() - start;
-    times.push_back(time.count() / kCalls);
+    times.push_back(time.count() / calls);
   }
   double Median() {
     std::nth_element(times.begin(), times.begin() + kRounds / 2, times.end());
@@ -42,15 +52,20 @@ struct Way {
   }
 };
 
-// In turn, so that both have the same machine.
+// In turn, so that all have the same machine; the first of a round is another each time.
 void Measure(const std::vector<Way*>& ways) {
-  for (int round = 0; round < kRounds; ++round)
-    for (Way* way : ways) way->Round();
+  for (size_t round = 0; round < kRounds; ++round)
+    for (size_t i = 0; i < ways.size(); ++i) ways[(round + i) % ways.size()]->Round();
   for (Way* way : ways) way->wait();
 }
 
-// The first function of a file, on arguments that live as long as the process.
-Way ThroughTern(const Artifact& artifact) {
+// The first function of a file, on arguments that live as long as the process, and a graph of it
+// where there are graphs.
+struct Ours {
+  Way launch;
+  std::optional<Way> graph;
+};
+Ours ThroughTern(const Artifact& artifact) {
   auto module = std::make_shared<ffi::Module>(artifact.Load());
   const FunctionInfo& info = artifact.meta().functions.at(0);
   ffi::Function function = (*module)->GetFunction(info.name);
@@ -58,10 +73,26 @@ Way ThroughTern(const Artifact& artifact) {
   auto args = std::make_shared<std::vector<ffi::Any>>(MakeArguments(info, {}, nullptr));
   for (ffi::Any& arg : *args) arg = arg.As<Tensor>().CopyTo({kind.device_type(), 0});
   std::vector<ffi::AnyView> views(args->begin(), args->end());
-  function.CallPacked(views);
-  return {[function, views, module, args] { function.CallPacked(views); },
-          [&kind] { kind.Synchronize(0); },
-          {}};
+  const TernDevice device = {kind.device_type(), 0};
+  LoadKernels(*module, device);
+  Ours ours{.launch = {[function, views, module, args] { function.CallPacked(views); },
+                       [&kind] { kind.Synchronize(0); }},
+            .graph = std::nullopt};
+  ours.launch.launch();
+  if (!kind.HasGraphs()) return ours;
+  auto stream = std::make_shared<Stream>(device);
+  Capture capture(*stream);
+  for (int i = 0; i < kNodes; ++i) ours.launch.launch();
+  auto graph = std::make_shared<Graph>(capture);
+  ours.graph = Way{.launch =
+                       [graph, stream] {
+                         StreamScope scope(*stream);
+                         graph->Launch();
+                       },
+                   .wait = [stream] { stream->Synchronize(); },
+                   .calls = kGraphCalls,
+                   .is_until_done = true};
+  return ours;
 }
 
 // As small as the kernel that it stands beside: two pointers, one block of 32 threads.
@@ -104,7 +135,10 @@ class BareDriver {
   void* library_;
 };
 
-Way Bare() {
+struct Bare {
+  Way launch, graph;
+};
+Bare ThroughDriver() {
   BareDriver driver;
   int device = 0;
   void *context = nullptr, *module = nullptr, *kernel = nullptr;
@@ -121,22 +155,47 @@ Way Bare() {
   auto* launch = driver.Find<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              unsigned, void*, void**, void**>("cuLaunchKernel");
   auto* wait = driver.Find<>("cuCtxSynchronize");
+  void *stream = nullptr, *graph = nullptr, *executable = nullptr;
+  driver.Call("cuStreamCreate", &stream, 1U);
+  driver.Call("cuStreamBeginCapture_v2", stream, 1);
+  for (int i = 0; i < kNodes; ++i) launch(kernel, 1, 1, 1, 32, 1, 1, 0, stream, args, nullptr);
+  driver.Call("cuStreamEndCapture", stream, &graph);
+  driver.Call("cuGraphInstantiateWithFlags", &executable, graph, 0ULL);
+  auto* launch_graph = driver.Find<void*, void*>("cuGraphLaunch");
+  auto* wait_stream = driver.Find<void*>("cuStreamSynchronize");
   return {
-      [=] { launch(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, args, nullptr); }, [=] { wait(); }, {}};
+      .launch = {.launch = [=] { launch(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, args, nullptr); },
+                 .wait = [=] { wait(); }},
+      .graph = {.launch = [=] { launch_graph(executable, stream); },
+                .wait = [=] { wait_stream(stream); },
+                .calls = kGraphCalls,
+                .is_until_done = true}};
 }
 
 int Main(const std::string& path) {
   Artifact artifact = Artifact::Open(path);
   const std::string& device = artifact.meta().device;
-  Way ours = ThroughTern(artifact), bare;
-  bool beside = device == "cuda";
-  if (beside) bare = Bare();
-  Measure(beside ? std::vector<Way*>{&ours, &bare} : std::vector<Way*>{&ours});
-  double time = ours.Median();
+  Ours ours = ThroughTern(artifact);
+  std::optional<Bare> bare;
+  if (device == "cuda") bare = ThroughDriver();
+  std::vector<Way*> launches{&ours.launch}, graphs;
+  if (bare) launches.push_back(&bare->launch);
+  Measure(launches);
+  double time = ours.launch.Median();
   std::printf("%s through Tern: %.3f us for a launch\n", device.c_str(), time);
-  if (beside)
-    std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare.Median(),
-                time / bare.Median());
+  if (bare)
+    std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare->launch.Median(),
+                time / bare->launch.Median());
+  if (!ours.graph) return 0;
+  graphs.push_back(&*ours.graph);
+  if (bare) graphs.push_back(&bare->graph);
+  Measure(graphs);
+  time = ours.graph->Median();
+  std::printf("%s through Tern: %.3f us for a graph of %d launches\n", device.c_str(), time,
+              kNodes);
+  if (bare)
+    std::printf("cuGraphLaunch: %.3f us for a graph of %d launches, ratio %.3f\n",
+                bare->graph.Median(), kNodes, time / bare->graph.Median());
   return 0;
 }
 

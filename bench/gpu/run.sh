@@ -83,19 +83,26 @@ last_line() { grep -v '^$' "$1" | tail -n 1 | tr '\t' ' ' | cut -c -160; }
 
 # ---- the parts
 
+# launch_time PART WHOSE FROM TO [must]: the time in the line of the log that has both texts; without the line, a failure where it
+# must be there.
+launch_time() {
+  local line
+  if line=$(grep -m 1 "$3 [0-9.]* us $4" "$log"); then
+    report "$1" "$device" "$2" ok "$(sed -E "s/.*$3 ([0-9.]+) us.*/\1/" <<<"$line")" "$line"
+  elif [[ -n ${5:-} ]]; then
+    report "$1" "$device" "$2" FAILED - "$(last_line "$log")"
+  fi
+}
+
 bench() {
   local device=$1 file name log time repeat=50 kernel type size tensor outputs
   file=kernels/$device/trivial.float32.32.tern log=results/launch.$device.log
   within 30 bin/tern_bench_launch "$file" >"$log" 2>&1
-  if grep -q 'through Tern' "$log"; then
-    report launch "$device" tern ok "$(sed -nE 's/.*through Tern: ([0-9.]+) us.*/\1/p' "$log")" "$(grep 'through Tern' "$log")"
-  else
-    report launch "$device" tern FAILED - "$(last_line "$log")"
-  fi
-  if grep -q '^cuLaunchKernel: [0-9]' "$log"; then
-    report launch "$device" bare ok "$(sed -nE 's/^cuLaunchKernel: ([0-9.]+) us.*/\1/p' "$log")" "$(grep '^cuLaunchKernel' "$log")"
-  elif [[ $device == cuda ]]; then
-    report launch "$device" bare FAILED - "$(last_line "$log")"
+  launch_time launch tern "through Tern:" "for a launch" must
+  launch_time graph tern "through Tern:" "for a graph"
+  if [[ $device == cuda ]]; then
+    launch_time launch bare "cuLaunchKernel:" "for a launch" must
+    launch_time graph bare "cuGraphLaunch:" "for a graph" must
   fi
   ((quick)) && repeat=10
   for file in kernels/"$device"/*.tern; do
@@ -203,7 +210,7 @@ awk -F'\t' '
   function or_dash(x) { return x == "" ? "-" : x }
   $1 == "bench" { names[++count] = $3; ours[$3] = $5; state[$3] = $4 }
   $1 == "eager" || $1 == "compiled" { peer[$3, $1] = $5 }
-  $1 == "launch" { launch[$3] = $5 }
+  $1 == "launch" || $1 == "graph" { launch[$1, $3] = $5 }
   END {
     if (count) printf "\n%-26s %12s %15s %12s %14s %10s\n", "kernel", "tern us", "", "torch us", "compiled us", "ratio"
     for (i = 1; i <= count; ++i) {
@@ -214,7 +221,11 @@ awk -F'\t' '
       ratio = best == "" || best == "-" ? "-" : sprintf("%.2f", best / ours[name])
       printf "%-26s %12.1f %15s %12s %14s %10s\n", name, ours[name], gain(part[1], part[2], part[3], ours[name]), or_dash(peer[name, "eager"]), or_dash(peer[name, "compiled"]), ratio
     }
-    if (launch["tern"] > 0) printf "%-26s %12.3f %15s %12s %14s %10s\n", "launch", launch["tern"], "", "bare " or_dash(launch["bare"]), "-", launch["bare"] ? sprintf("%.2f", launch["bare"] / launch["tern"]) : "-"
+    split("launch graph", parts, " ")
+    for (i = 1; i <= 2; ++i) {
+      tern = launch[parts[i], "tern"]; bare = launch[parts[i], "bare"]
+      if (tern > 0) printf "%-26s %12.3f %15s %12s %14s %10s\n", parts[i], tern, "", "bare " or_dash(bare), "-", bare > 0 ? sprintf("%.2f", bare / tern) : "-"
+    }
   }' results/results.tsv | tee results/table.txt
 awk -F'\t' '{ total[$1 "\t" $2]++; if ($4 == "ok") good[$1 "\t" $2]++ }
   END { for (key in total) { split(key, part, "\t"); printf "%-8s %-8s %d of %d ok\n", part[1], part[2], good[key], total[key] } }' results/results.tsv | sort | tee -a results/table.txt

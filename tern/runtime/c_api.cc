@@ -10,6 +10,7 @@
 #include "tern/ffi/text.h"
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/c_api_error.h"
+#include "tern/runtime/device_module.h"
 
 struct TernModule {
   tern::ffi::Module module;
@@ -221,6 +222,10 @@ int tern_module_get_function(TernModule* module, const char* name, TernObject** 
                       << tern::ffi::Join(module->module->FunctionNames());
     *function = Give(std::move(found));
   });
+}
+
+int tern_module_load_kernels(TernModule* module, TernDevice device) {
+  return Try([&] { tern::runtime::LoadKernels(module->module, device); });
 }
 
 int tern_module_function_names(TernModule* module, TernAny* names) {

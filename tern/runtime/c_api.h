@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // Functions are added and never change; the version counts the additions.
-#define TERN_C_API_VERSION 5
+#define TERN_C_API_VERSION 6
 // Of the library: a program needs one that is not below the version it was compiled with.
 int32_t tern_c_api_version(void);
 // "0.1.0"
@@ -87,6 +87,9 @@ void tern_module_free(TernModule* module);
 int tern_module_get_function(TernModule* module, const char* name, TernObject** function);
 // An array of strings.
 int tern_module_function_names(TernModule* module, TernAny* names);
+// Since version 6. Makes the module's kernels for that device now, not at their first launch, which
+// cannot be recorded otherwise.
+int tern_module_load_kernels(TernModule* module, TernDevice device);
 
 // ---- Tensors
 
@@ -221,6 +224,24 @@ int tern_event_hold(TernDevice device, void* event);
 int tern_event_synchronize(TernDevice device, void* event);
 // Waits for both.
 int tern_event_elapsed(TernDevice device, void* start, void* stop, double* seconds);
+
+// Since version 6. A graph is what a thread gave to a stream while it was recorded: kernels and
+// copies, which are done again by one call to the driver. Memory and modules that were in use then
+// live as long as the graph may be launched.
+typedef struct TernCapture TernCapture;
+typedef struct TernGraph TernGraph;
+// From now on what this thread starts on the device is recorded, and not done; the stream is its
+// current one. Not for the default stream. An error where the device has no graphs.
+int tern_capture_begin(TernDevice device, void* stream, TernCapture** capture);
+// By the same thread. Frees the capture in any case; `graph` may be NULL: nothing becomes of it.
+int tern_capture_end(TernCapture* capture, TernGraph** graph);
+// The same, and from now on `graph` does what was recorded: the same kernels and copies in the same
+// order, with other arguments. A ValueError where it has others; the graph is as before then.
+int tern_graph_update(TernGraph* graph, TernCapture* capture);
+// On the current stream of this thread.
+int tern_graph_launch(TernGraph* graph);
+// NULL is ignored. The graph is gone in any case.
+int tern_graph_free(TernGraph* graph);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -263,6 +263,47 @@ double DeviceKind::SecondsBetween(int32_t device_id, void* start, void* stop) co
   return seconds;
 }
 
+bool DeviceKind::HasGraphs() const { return api_.begin_capture != nullptr; }
+
+void DeviceKind::BeginCapture(int32_t device_id, void* stream) const {
+  if (!HasGraphs())
+    TERN_THROW(RuntimeError) << "graphs are not supported by the " << name_
+                             << " runtime: what a stream is given cannot be recorded";
+  CheckNumber(device_id);
+  if (!stream)
+    TERN_THROW(ValueError) << "the default stream of " << name_ << ":" << device_id
+                           << " cannot be recorded; record another one";
+  Call("begin_capture", api_.begin_capture, device_id, stream);
+}
+
+void* DeviceKind::EndCapture(int32_t device_id, void* stream) const {
+  void* graph = nullptr;
+  Call("end_capture", api_.end_capture, device_id, stream, &graph);
+  return graph;
+}
+
+void DeviceKind::DestroyGraph(int32_t device_id, void* graph) const {
+  Call("destroy_graph", api_.destroy_graph, device_id, graph);
+}
+
+void* DeviceKind::InstantiateGraph(int32_t device_id, void* graph) const {
+  void* executable = nullptr;
+  Call("instantiate_graph", api_.instantiate_graph, device_id, graph, &executable);
+  return executable;
+}
+
+void DeviceKind::UpdateGraph(int32_t device_id, void* executable, void* graph) const {
+  Call("update_graph", api_.update_graph, device_id, executable, graph);
+}
+
+void DeviceKind::LaunchGraph(int32_t device_id, void* executable, void* stream) const {
+  Call("launch_graph", api_.launch_graph, device_id, executable, stream);
+}
+
+void DeviceKind::DestroyExecutable(int32_t device_id, void* executable) const {
+  Call("destroy_executable", api_.destroy_executable, device_id, executable);
+}
+
 const DeviceKind* FindDeviceKind(std::string_view name) {
   if (const DeviceKind* kind = FindLoaded(name)) return kind;
   return TryLoadPlugin(name) ? FindLoaded(name) : nullptr;

@@ -50,6 +50,8 @@ class DeviceKind {
 
   // Whether it has events.
   bool HasEvents() const;
+  // Whether it has graphs.
+  bool HasGraphs() const;
 
   // For stream.h.
   void* CreateStream(int32_t device_id) const;
@@ -60,6 +62,15 @@ class DeviceKind {
   void WaitEvent(int32_t device_id, void* event, void* stream) const;
   void SynchronizeEvent(int32_t device_id, void* event) const;
   double SecondsBetween(int32_t device_id, void* start, void* stop) const;
+
+  // For graph.h, as plugin_api.h says of them.
+  void BeginCapture(int32_t device_id, void* stream) const;
+  void* EndCapture(int32_t device_id, void* stream) const;
+  void DestroyGraph(int32_t device_id, void* graph) const;
+  void* InstantiateGraph(int32_t device_id, void* graph) const;
+  void UpdateGraph(int32_t device_id, void* executable, void* graph) const;
+  void LaunchGraph(int32_t device_id, void* executable, void* stream) const;
+  void DestroyExecutable(int32_t device_id, void* executable) const;
 
  private:
   using Emitter = int (*)(int32_t device_id, void* sink, TernPropertySink emit);

@@ -12,9 +12,9 @@
 namespace tern::runtime {
 namespace {
 
-constexpr const char* kLaunchTags[] = {"blockIdx.x",     "blockIdx.y",  "blockIdx.z",
-                                       "threadIdx.x",    "threadIdx.y", "threadIdx.z",
-                                       kDynamicSharedTag};
+constexpr const char* kLaunchTags[] = {
+    "blockIdx.x",  "blockIdx.y",   "blockIdx.z",   "threadIdx.x",  "threadIdx.y",
+    "threadIdx.z", "clusterIdx.x", "clusterIdx.y", "clusterIdx.z", kDynamicSharedTag};
 
 KernelInfo KernelFromValue(const ValueReader& value) {
   KernelInfo info;
@@ -22,8 +22,10 @@ KernelInfo KernelFromValue(const ValueReader& value) {
   for (const ValueReader& tag : value.Field("launch_tags").Items()) {
     std::string text = tag.Text();
     if (std::find(std::begin(kLaunchTags), std::end(kLaunchTags), text) == std::end(kLaunchTags))
-      tag.Fail("expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z and " +
-               std::string(kDynamicSharedTag) + ", got " + text);
+      tag.Fail(
+          "expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z, clusterIdx.x to "
+          "clusterIdx.z and " +
+          std::string(kDynamicSharedTag) + ", got " + text);
     if (std::find(info.launch_tags.begin(), info.launch_tags.end(), text) != info.launch_tags.end())
       tag.Fail(text + " stands twice");
     info.launch_tags.push_back(text);

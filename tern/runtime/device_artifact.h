@@ -22,8 +22,9 @@ inline constexpr const char* kDynamicSharedTag = "shared.dynamic";
 // How one kernel is called: first the device id, then the arguments, then one launch extent per
 // tag.
 struct KernelInfo {
-  std::vector<DataType> args;            // handle: a buffer
-  std::vector<std::string> launch_tags;  // "blockIdx.x", ..., "shared.dynamic"
+  std::vector<DataType> args;  // handle: a buffer
+  // "blockIdx.x", "threadIdx.x", ..., "clusterIdx.x" (the blocks of a cluster), "shared.dynamic"
+  std::vector<std::string> launch_tags;
   uint64_t static_shared_bytes = 0;
   uint64_t dynamic_shared_bytes = 0;  // that a launch asks for
   // How arguments are bound, where a runtime has to be told.

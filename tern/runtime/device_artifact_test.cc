@@ -89,7 +89,7 @@ TEST(DeviceArtifact, MapErrorsNameThePath) {
   EXPECT_EQ(
       ErrorOf([] { Parse(R"({"m":{"args":[],"launch_tags":["x"],"static_shared_bytes":0}})"); }),
       "fmap.m.launch_tags[0]: expected one of blockIdx.x to blockIdx.z, threadIdx.x to "
-      "threadIdx.z and shared.dynamic, got x");
+      "threadIdx.z, clusterIdx.x to clusterIdx.z and shared.dynamic, got x");
   EXPECT_EQ(
       ErrorOf([] {
         Parse(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/device_module.h"
 
+#include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -65,16 +67,32 @@ class DeviceModuleObj : public ffi::ModuleObj {
     const KernelLoader* loader = FindOrLoad();
     if (!loader)
       throw Error("RuntimeError", WhyPluginAbsent(artifact_.kind) + OtherRuntime(it->second));
-    ffi::Ref<DeviceModuleObj> self(this);
-    return ffi::Function::FromPacked(
-        [self, loader, &name = it->first, &info = it->second](ffi::Args args) {
-          PackedLaunch launch(name, info, args);
-          loader->CheckProcess();
-          if (!launch.is_empty())
-            launch.Run(*loader, self->Kernel(loader, launch.device_id(), name),
-                       self->StreamOf(launch.device_id()));
-          return ffi::Any();
-        });
+    return MakeFunction(loader, it->first, it->second);
+  }
+
+  void LoadKernels(TernDevice device) {
+    const KernelLoader* loader = is_forced_fallback_ ? nullptr : FindOrLoad();
+    const DeviceKind* kind = loader ? FindDeviceKind(artifact_.kind) : nullptr;
+    if (!kind || kind->device_type() != device.type) return;
+    for (const auto& [name, info] : artifact_.fmap) Kernel(*loader, device.id, name);
+  }
+
+  // The kernel on that device. The program is made at the first use; nothing is remembered of a
+  // failure, so the next use tries again.
+  void* Kernel(const KernelLoader& loader, int32_t device_id, const std::string& name) {
+    loader.CheckProcess();
+    std::lock_guard lock(mutex_);
+    auto program = programs_.find(device_id);
+    if (program == programs_.end()) {
+      void* handle = loader.Load(device_id, artifact_.fmt, artifact_.payload);
+      program = programs_.emplace(device_id, Program{&loader, handle, {}}).first;
+    }
+    auto kernel = program->second.kernels.find(name);
+    if (kernel == program->second.kernels.end()) {
+      void* handle = loader.GetKernel(program->second.handle, name);
+      kernel = program->second.kernels.emplace(name, handle).first;
+    }
+    return kernel->second;
   }
 
   std::string SaveToBytes() const override { return SaveDeviceArtifact(artifact_); }
@@ -109,29 +127,8 @@ class DeviceModuleObj : public ffi::ModuleObj {
     return TryLoadPlugin(artifact_.kind) ? FindKernelLoader(artifact_.kind) : nullptr;
   }
 
-  // A kind may have a kernel loader without a device of that name: then there are no streams.
-  void* StreamOf(int32_t device_id) const {
-    if (!HasCurrentStreams()) return nullptr;
-    const DeviceKind* kind = FindDeviceKind(artifact_.kind);
-    return kind ? CurrentStream({kind->device_type(), device_id}) : nullptr;
-  }
-
-  // The kernel on that device. The program is made at the first use; nothing is remembered of a
-  // failure, so the next use tries again.
-  void* Kernel(const KernelLoader* loader, int32_t device_id, const std::string& name) {
-    std::lock_guard lock(mutex_);
-    auto program = programs_.find(device_id);
-    if (program == programs_.end()) {
-      void* handle = loader->Load(device_id, artifact_.fmt, artifact_.payload);
-      program = programs_.emplace(device_id, Program{loader, handle, {}}).first;
-    }
-    auto kernel = program->second.kernels.find(name);
-    if (kernel == program->second.kernels.end()) {
-      void* handle = loader->GetKernel(program->second.handle, name);
-      kernel = program->second.kernels.emplace(name, handle).first;
-    }
-    return kernel->second;
-  }
+  ffi::Function MakeFunction(const KernelLoader* loader, const std::string& name,
+                             const KernelInfo& info);
 
   bool PayloadIsText() const {
     for (const auto& [name, blob] : artifact_.payload)
@@ -157,6 +154,65 @@ class DeviceModuleObj : public ffi::ModuleObj {
   std::mutex mutex_;
   std::map<int32_t, Program> programs_;  // by device id
 };
+
+// A kernel of a module, with its handles on devices that it was launched on: a launch takes no lock
+// and looks nothing up.
+class KernelFunctionObj : public ffi::FunctionObj {
+ public:
+  KernelFunctionObj(ffi::Ref<DeviceModuleObj> module, const KernelLoader* loader,
+                    const std::string& name, const KernelInfo& info)
+      : FunctionObj(&Invoke), module_(std::move(module)), loader_(loader), plan_(name, info) {}
+
+ private:
+  static int Invoke(void* handle, const TernAny* args, int32_t num_args, TernAny* result) {
+    return ffi::Guard([&] {
+      auto* self = static_cast<KernelFunctionObj*>(
+          ffi::Object::FromHeader(static_cast<TernObject*>(handle)));
+      self->Launch({reinterpret_cast<const ffi::AnyView*>(args), static_cast<size_t>(num_args)});
+      *result = {};
+    });
+  }
+
+  void Launch(ffi::Args args) {
+    PackedLaunch launch(plan_, args);
+    if (launch.is_empty()) return;
+    void* kernel = KernelOn(launch.device_id());
+    launch.Run(*loader_, kernel, HasCurrentStreams() ? StreamOf(launch.device_id()) : nullptr);
+  }
+
+  void* KernelOn(int32_t device_id) {
+    auto number = static_cast<size_t>(device_id);
+    if (number >= kernels_.size()) return module_->Kernel(*loader_, device_id, plan_.name());
+    void* kernel = kernels_[number].load(std::memory_order_acquire);
+    if (!kernel) [[unlikely]] {
+      kernel = module_->Kernel(*loader_, device_id, plan_.name());
+      kernels_[number].store(kernel, std::memory_order_release);
+    }
+    return kernel;
+  }
+
+  // A kind may have a kernel loader without a device of that name: then there are no streams.
+  void* StreamOf(int32_t device_id) {
+    const DeviceKind* kind = kind_.load(std::memory_order_acquire);
+    if (!kind) {
+      kind = FindDeviceKind(module_->kind());
+      kind_.store(kind, std::memory_order_release);
+    }
+    return kind ? CurrentStream({kind->device_type(), device_id}) : nullptr;
+  }
+
+  ffi::Ref<DeviceModuleObj> module_;  // which its kernels live as long as
+  const KernelLoader* loader_;
+  LaunchPlan plan_;
+  std::array<std::atomic<void*>, 16> kernels_{};  // by device id; later ones are looked up
+  std::atomic<const DeviceKind*> kind_{nullptr};  // when it was asked for; they stay
+};
+
+ffi::Function DeviceModuleObj::MakeFunction(const KernelLoader* loader, const std::string& name,
+                                            const KernelInfo& info) {
+  return ffi::Function(
+      ffi::Make<KernelFunctionObj>(ffi::Ref<DeviceModuleObj>(this), loader, name, info));
+}
 
 ffi::Module MakeModule(DeviceArtifact artifact, bool is_forced_fallback = false) {
   return ffi::Module(ffi::Make<DeviceModuleObj>(std::move(artifact), is_forced_fallback));
@@ -220,6 +276,11 @@ ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes) {
   if (ffi::Function load = ffi::FindGlobal(kLoadPrefix + kind))
     return load(ffi::Bytes{std::string(bytes)}).As<ffi::Module>();
   return MakeModule(LoadDeviceArtifact(std::move(kind), bytes));
+}
+
+void LoadKernels(const ffi::Module& module, TernDevice device) {
+  if (auto* kernels = dynamic_cast<DeviceModuleObj*>(module.get())) kernels->LoadKernels(device);
+  for (const ffi::Module& import : module->imports()) LoadKernels(import, device);
 }
 
 void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* table,

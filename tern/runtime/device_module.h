@@ -23,6 +23,11 @@ ffi::Module CreateDeviceModule(DeviceArtifact artifact);
 // throws there if it is absent.
 ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes);
 
+// Makes the programs and kernels of a module and of its imports for that device, as far as they are
+// not there: the first launches compile nothing then, and can be recorded (graph.h). Modules for
+// other devices, and without a plugin, are left alone.
+void LoadKernels(const ffi::Module& module, TernDevice device);
+
 // For the plugin loader: makes `ffi.Module.create.<kind>` and `ffi.Module.load_from_bytes.<kind>`.
 // A function of either name that is already there stays: a backend may bring its own.
 void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* loader,

@@ -56,13 +56,6 @@ std::string_view PluginOf(std::string_view name) {
   __builtin_unreachable();
 }
 
-int Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
-         TernAny* result) {
-  return ffi::Guard([&] {
-    CallFromModule(static_cast<ffi::ModuleObj*>(env->module), name, args, num_args, result);
-  });
-}
-
 void* AllocWorkspaceFor(const TernEnv*, int32_t device_type, int32_t device_id, int64_t bytes,
                         int64_t alignment) {
   return AllocWorkspace({device_type, device_id}, bytes, alignment);
@@ -103,7 +96,7 @@ class LibraryModuleObj : public ffi::ModuleObj {
  public:
   // Takes over `file`, a descriptor that stays open as long as the library is mapped (-1: none).
   LibraryModuleObj(const std::string& path, int file, const std::vector<std::string>& names)
-      : env_(MakeEnv(this)), file_(file) {
+      : env_(this), file_(file) {
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library_) {
       std::string reason = dlerror();
@@ -149,7 +142,7 @@ class LibraryModuleObj : public ffi::ModuleObj {
     if (file_ >= 0) close(file_);
   }
 
-  TernEnv env_;
+  ModuleEnv env_;
   void* library_ = nullptr;
   int file_;
   std::map<std::string, TernEntry, std::less<>> entries_;
@@ -182,16 +175,49 @@ void AskForTiles() {
                   reason);
 }
 
-TernEnv MakeEnv(ffi::ModuleObj* module) {
-  return {sizeof(TernEnv),    TERN_ENV_VERSION,  module,         &Raise, &Call,
-          &AllocWorkspaceFor, &FreeWorkspaceFor, &ParallelForEnv};
+ModuleEnv::ModuleEnv(ffi::ModuleObj* module)
+    : TernEnv{sizeof(TernEnv),    TERN_ENV_VERSION,  module,         &Raise, &Call,
+              &AllocWorkspaceFor, &FreeWorkspaceFor, &ParallelForEnv} {}
+
+int ModuleEnv::Call(const TernEnv* env, const char* name, const TernAny* args, int32_t num_args,
+                    TernAny* result) {
+  const auto* self = static_cast<const ModuleEnv*>(env);
+  if (const Callee* known = self->Find(name)) [[likely]] {
+    ffi::FunctionObj* callee = known->function.get();
+    return callee->safe_call()(callee->header(), args, num_args, result);
+  }
+  return ffi::Guard([&] {
+    ffi::Function callee = FindCallee(static_cast<ffi::ModuleObj*>(env->module), name);
+    self->Remember(name, callee);
+    ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
+  });
+}
+
+void ModuleEnv::Remember(const char* name, const ffi::Function& function) const {
+  if (ffi::FindGlobal(name).get() == function.get()) return;
+  const auto* callee = new Callee{name, name, function};
+  for (size_t probe = 0; probe < kProbes; ++probe) {
+    const Callee* nobody = nullptr;
+    if (Place(name, probe).compare_exchange_strong(nobody, callee, std::memory_order_acq_rel))
+      return;
+  }
+  delete callee;
+}
+
+ModuleEnv::~ModuleEnv() {
+  for (std::atomic<const Callee*>& place : places_) delete place.load();
+}
+
+ffi::Function FindCallee(ffi::ModuleObj* module, const char* name) {
+  ffi::Function callee = module->FindCallee(name);
+  if (!callee && TryLoadPlugin(PluginOf(name))) callee = ffi::FindGlobal(name);
+  if (!callee) ThrowNoCallee(name);
+  return callee;
 }
 
 void CallFromModule(ffi::ModuleObj* module, const char* name, const TernAny* args, int32_t num_args,
                     TernAny* result) {
-  ffi::Function callee = module->FindCallee(name);
-  if (!callee && TryLoadPlugin(PluginOf(name))) callee = ffi::FindGlobal(name);
-  if (!callee) ThrowNoCallee(name);
+  ffi::Function callee = FindCallee(module, name);
   ffi::CheckCall(callee->safe_call()(callee->header(), args, num_args, result));
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/kernel_launch.h"
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
 #include <sstream>
 
@@ -12,12 +10,6 @@
 namespace tern::runtime {
 namespace {
 
-[[noreturn]] void Fail(const std::string& kernel, const std::string& what, const char* expected,
-                       const ffi::AnyView& value) {
-  throw Error("TypeError", "kernel " + kernel + ": " + what + ": expected " + expected + ", got " +
-                               ffi::Describe(value.raw()));
-}
-
 template <class T>
 uint64_t Slot(T value) {
   uint64_t slot = 0;
@@ -25,108 +17,113 @@ uint64_t Slot(T value) {
   return slot;
 }
 
-// Whether an integer of that type can have the value. 64 bits hold every bit pattern: a uint64
-// comes as an int64.
-bool Fits(DataType type, int64_t value) {
-  if (type.is_bool()) return value == 0 || value == 1;
-  if (type.bits() == 64) return true;
-  int64_t range = int64_t{1} << (type.is_uint() ? type.bits() : type.bits() - 1);
-  return value < range && value >= (type.is_uint() ? 0 : -range);
-}
-
-std::optional<uint64_t> Convert(DataType type, const ffi::AnyView& value) {
-  if (!type.is_scalar()) return std::nullopt;
-  if (type.is_handle()) {
-    std::optional<void*> pointer = value.TryAs<void*>();
-    return pointer ? std::optional(Slot(*pointer)) : std::nullopt;
-  }
-  if (type.is_float()) {
-    std::optional<double> number = value.TryAs<double>();
-    if (!number) return std::nullopt;
-    auto narrow = static_cast<float>(*number);
-    if (type.is_narrow_float()) return Slot(NarrowFloat(type, narrow));
-    return type.bits() == 32 ? Slot(narrow) : Slot(*number);
-  }
-  std::optional<int64_t> number = value.TryAs<int64_t>();
-  if (!number || !Fits(type, *number)) return std::nullopt;
-  // Little endian: the low bytes come first.
-  return static_cast<uint64_t>(*number);
-}
-
 }  // namespace
 
-PackedLaunch::PackedLaunch(const std::string& name, const KernelInfo& info, ffi::Args args)
-    : name_(name),
-      launch_{.grid = {1, 1, 1}, .block = {1, 1, 1}},
-      slots_(info.args.size()),
-      pointers_(info.args.size()),
-      sizes_(info.args.size()),
-      is_memory_(info.args.size()) {
-  size_t num_args = info.args.size(), num_tags = info.launch_tags.size();
-  if (args.size() != 1 + num_args + num_tags)
-    TERN_THROW(TypeError) << "kernel " << name << ": expected " << 1 + num_args + num_tags
-                          << " values (the device id, " << num_args << " arguments, " << num_tags
-                          << " launch extents), got " << args.size();
-  std::optional<int32_t> device_id = args[0].TryAs<int32_t>();
-  if (!device_id || *device_id < 0) Fail(name, "device id", "a number of a device", args[0]);
-  device_id_ = *device_id;
-
-  for (size_t i = 0; i < num_args; ++i) {
-    const ffi::AnyView& value = args[1 + i];
-    std::optional<uint64_t> slot = Convert(info.args[i], value);
-    if (!slot)
-      Fail(name, "argument " + std::to_string(i),
-           info.args[i].is_handle() ? "a buffer" : info.args[i].str().c_str(), value);
-    slots_[i] = *slot;
-    pointers_[i] = &slots_[i];
-    sizes_[i] = static_cast<uint64_t>(info.args[i].bytes());
-    is_memory_[i] = info.args[i].is_handle();
+LaunchPlan::Arg LaunchPlan::ArgOf(DataType type) {
+  Arg arg{type, Form::kNone, std::numeric_limits<int64_t>::min(),
+          std::numeric_limits<int64_t>::max()};
+  if (!type.is_scalar()) return arg;
+  if (type.is_handle()) {
+    arg.form = Form::kMemory;
+  } else if (type.is_float()) {
+    arg.form = type.is_narrow_float() ? Form::kNarrowFloat
+               : type.bits() == 32    ? Form::kFloat32
+                                      : Form::kFloat64;
+  } else {
+    arg.form = Form::kInt;
+    // 64 bits hold every bit pattern: a uint64 comes as an int64.
+    if (type.is_bool()) {
+      arg.least = 0;
+      arg.most = 1;
+    } else if (type.bits() < 64) {
+      int64_t range = int64_t{1} << (type.is_uint() ? type.bits() : type.bits() - 1);
+      arg.least = type.is_uint() ? 0 : -range;
+      arg.most = range - 1;
+    }
   }
-  launch_.dynamic_shared_bytes = info.dynamic_shared_bytes;
-  for (size_t i = 0; i < num_tags; ++i) SetExtent(info.launch_tags[i], args[1 + num_args + i]);
-  launch_.num_args = static_cast<int32_t>(num_args);
-  launch_.args = pointers_.data();
-  launch_.arg_sizes = sizes_.data();
-  launch_.arg_is_memory = is_memory_.data();
+  return arg;
 }
 
-void PackedLaunch::SetExtent(const std::string& tag, const ffi::AnyView& value) {
-  std::optional<int64_t> extent = value.TryAs<int64_t>();
-  if (!extent || *extent < 0 || *extent > std::numeric_limits<uint32_t>::max())
-    Fail(name_, "extent of " + tag, "a size of 32 bits", value);
-  if (tag == kDynamicSharedTag) {
-    // A kernel that takes such memory gets some: plugins tell by that whether it does.
-    launch_.dynamic_shared_bytes += std::max<uint64_t>(static_cast<uint64_t>(*extent), 1);
-    return;
-  }
-  auto& extents = tag.starts_with("blockIdx") ? launch_.grid : launch_.block;
-  extents[tag.back() - 'x'] = static_cast<uint32_t>(*extent);
+LaunchPlan::Tag LaunchPlan::TagOf(const std::string& name) {
+  if (name == kDynamicSharedTag) return {name, kDynamicShared};
+  int first = name.starts_with("blockIdx") ? 0 : name.starts_with("threadIdx") ? 3 : 6;
+  return {name, first + name.back() - 'x'};
 }
 
-bool PackedLaunch::is_empty() const {
-  for (int i = 0; i < 3; ++i)
-    if (launch_.grid[i] == 0 || launch_.block[i] == 0) return true;
-  return false;
+LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::move(name)) {
+  for (DataType type : info.args) {
+    args_.push_back(ArgOf(type));
+    sizes_.push_back(static_cast<uint64_t>(type.bytes()));
+    kinds_.push_back(type.is_handle() ? kTernArgMemory : kTernArgNumber);
+  }
+  bool has_clusters = false;
+  for (const std::string& tag : info.launch_tags) {
+    tags_.push_back(TagOf(tag));
+    has_clusters |= tags_.back().place >= 6;
+  }
+  launch_ = {.grid = {1, 1, 1},
+             .block = {1, 1, 1},
+             .dynamic_shared_bytes = info.dynamic_shared_bytes,
+             .num_args = static_cast<int32_t>(args_.size()),
+             .arg_sizes = sizes_.data(),
+             .arg_is_memory = kinds_.data(),
+             .size = sizeof(TernLaunch),
+             .version = TERN_PLUGIN_API_VERSION,
+             .arg_kinds = kinds_.data(),
+             .cluster = {1, 1, 1},
+             .flags = has_clusters ? uint32_t{kTernLaunchClusters} : 0};
+}
+
+void PackedLaunch::SetOther(size_t i, const ffi::AnyView& value) {
+  using Form = LaunchPlan::Form;
+  const LaunchPlan::Arg& arg = plan_.args_[i];
+  if (arg.form == Form::kMemory) {
+    if (std::optional<void*> pointer = value.TryAs<void*>()) {
+      slots_[i] = Slot(*pointer);
+      return;
+    }
+  } else if (arg.form != Form::kInt && arg.form != Form::kNone) {
+    if (std::optional<double> number = value.TryAs<double>()) {
+      auto narrow = static_cast<float>(*number);
+      slots_[i] = arg.form == Form::kFloat64   ? Slot(*number)
+                  : arg.form == Form::kFloat32 ? Slot(narrow)
+                                               : Slot(NarrowFloat(arg.type, narrow));
+      return;
+    }
+  }
+  Fail("argument " + std::to_string(i), arg.form == Form::kMemory ? "a buffer" : arg.type.str(),
+       value);
+}
+
+void PackedLaunch::Fail(const std::string& what, const std::string& expected,
+                        const ffi::AnyView& value) const {
+  throw Error("TypeError", "kernel " + plan_.name_ + ": " + what + ": expected " + expected +
+                               ", got " + ffi::Describe(value.raw()));
+}
+
+void PackedLaunch::FailCount(size_t count) const {
+  size_t num_args = plan_.args_.size(), num_tags = plan_.tags_.size();
+  TERN_THROW(TypeError) << "kernel " << plan_.name_ << ": expected " << 1 + num_args + num_tags
+                        << " values (the device id, " << num_args << " arguments, " << num_tags
+                        << " launch extents), got " << count;
+  __builtin_unreachable();
 }
 
 std::string PackedLaunch::Sizes() const {
   std::ostringstream out;
-  const auto& [gx, gy, gz] = launch_.grid;
-  const auto& [bx, by, bz] = launch_.block;
-  out << "grid (" << gx << ", " << gy << ", " << gz << "), block (" << bx << ", " << by << ", "
-      << bz << ")";
+  auto axes = [&](const char* what, const uint32_t (&sizes)[3]) {
+    out << what << " (" << sizes[0] << ", " << sizes[1] << ", " << sizes[2] << ")";
+  };
+  axes("grid", launch_.grid);
+  axes(", block", launch_.block);
+  if (launch_.flags & kTernLaunchClusters) axes(", cluster", launch_.cluster);
   if (launch_.dynamic_shared_bytes > 0)
     out << ", " << launch_.dynamic_shared_bytes << " bytes of dynamic shared memory";
   return out.str();
 }
 
-void PackedLaunch::Run(const KernelLoader& loader, void* kernel, void* stream) {
-  launch_.stream = stream;
-  try {
-    loader.Launch(kernel, launch_);
-  } catch (const Error& error) {
-    throw Error(error.kind(), "kernel " + name_ + ": " + Sizes() + ": " + error.message());
-  }
+void PackedLaunch::FailLaunch(const Error& error) const {
+  throw Error(error.kind(), "kernel " + plan_.name_ + ": " + Sizes() + ": " + error.message());
 }
 
 }  // namespace tern::runtime

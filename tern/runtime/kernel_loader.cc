@@ -39,8 +39,13 @@ void* KernelLoader::GetKernel(void* program, const std::string& name) const {
   return kernel;
 }
 
-void KernelLoader::Launch(void* kernel, const TernLaunch& launch) const {
-  CallPlugin(kind_, driver_, "launch", table_.launch, kernel, &launch);
+void KernelLoader::Refuse(uint64_t flags) const {
+  const char* what = flags & kTernLaunchClusters     ? "clusters of blocks"
+                     : flags & kTernLaunchTensorMaps ? "tensor maps as arguments"
+                     : flags & kTernLaunchOverlap    ? "launches that overlap"
+                                                     : "what this launch asks for";
+  TERN_THROW(RuntimeError) << "the " << kind_ << " runtime has no " << what;
+  __builtin_unreachable();
 }
 
 }  // namespace tern::runtime

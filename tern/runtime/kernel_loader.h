@@ -27,9 +27,16 @@ class KernelLoader {
   // A program that a parent has loaded is left to it.
   void Unload(void* program) const noexcept;
   void* GetKernel(void* program, const std::string& name) const;
-  void Launch(void* kernel, const TernLaunch& launch) const;
+  // Refuses what the plugin does not know: an older one takes it for a plain launch.
+  void Launch(void* kernel, const TernLaunch& launch) const {
+    if (uint64_t unknown = launch.flags & ~table_.launch_flags) [[unlikely]]
+      Refuse(unknown);
+    CallPlugin(kind_, driver_, "launch", table_.launch, kernel, &launch);
+  }
 
  private:
+  [[noreturn]] void Refuse(uint64_t flags) const;
+
   std::string kind_;
   TernKernelLoader table_;
   DriverRef driver_;

@@ -12,7 +12,9 @@
 // change. test_plugins/boundary has the header of each version, and the tests run plugins that are
 // built with them.
 // Version 2 added memory_info, the events and detect to TernDeviceApi, version 3 the cache to
-// TernHostApi and alloc_host to TernDeviceApi, version 4 arg_is_memory to TernLaunch.
+// TernHostApi and alloc_host to TernDeviceApi, version 4 arg_is_memory to TernLaunch, version 5 the
+// graphs to TernDeviceApi, launch_flags to TernKernelLoader and what follows arg_is_memory to
+// TernLaunch.
 //
 // A plugin supplies what only it can know: a device (memory, copies, streams) and a kernel loader
 // (make a program of a payload, launch a kernel). Modules, serialization, lazy loading and locking
@@ -34,7 +36,7 @@
 extern "C" {
 #endif
 
-#define TERN_PLUGIN_API_VERSION 4
+#define TERN_PLUGIN_API_VERSION 5
 
 // One part of a payload: a whole program (name is "") or one kernel's code. And one part of what a
 // value of the cache depends on.
@@ -116,9 +118,59 @@ typedef struct TernDeviceApi {
   // be NULL.
   int (*alloc_host)(int32_t device_id, uint64_t bytes, void** out);
   int (*free_host)(int32_t device_id, void* memory);
+
+  // Since version 5. Graphs: what is given to a stream is recorded, and done again by one call. All
+  // or none.
+  // From now on launches and copies that this thread gives to the stream are recorded, and not
+  // done; other streams and threads go on. Not for the default stream. While a thread records,
+  // `alloc` and `free` work as ever and are no part of the graph; what waits for the device is an
+  // error, and so is `load`.
+  int (*begin_capture)(int32_t device_id, void* stream);
+  // By the same thread. The recording is over in any case; -1 where a call could not be recorded.
+  int (*end_capture)(int32_t device_id, void* stream, void** graph);
+  int (*destroy_graph)(int32_t device_id, void* graph);
+  // What can be launched. It does not need the graph any more, but all that the graph uses: kernels
+  // and memory.
+  int (*instantiate_graph)(int32_t device_id, void* graph, void** executable);
+  // Later launches take their arguments and sizes from this graph, which has the same nodes in the
+  // same order. A ValueError where it has not: the executable is as before then.
+  int (*update_graph)(int32_t device_id, void* executable, void* graph);
+  int (*launch_graph)(int32_t device_id, void* executable, void* stream);
+  // Waits for launches that are under way, where the driver does not keep it for them.
+  int (*destroy_executable)(int32_t device_id, void* executable);
 } TernDeviceApi;
 // What the first version of the table had.
 #define TERN_DEVICE_API_MIN_SIZE offsetof(TernDeviceApi, memory_info)
+
+// What an argument of a kernel is.
+typedef enum TernArgKind {
+  kTernArgNumber = 0,
+  kTernArgMemory = 1,     // the pointer that TernDeviceApi::alloc gave
+  kTernArgTensorMap = 2,  // a TernTensorMap: the kernel gets what the device makes of it
+} TernArgKind;
+
+// A tensor of which a kernel copies boxes by single instructions. Axes are listed from the
+// outermost to the innermost, whose elements lie side by side.
+typedef struct TernTensorMap {
+  void* memory;
+  uint64_t offset;  // of the first element, in bytes
+  TernDType dtype;
+  int32_t ndim;           // 1 to 5
+  int32_t swizzle;        // bytes of a row within which 16-byte pieces are permuted: 0, 32, 64, 128
+  const uint64_t* shape;  // elements
+  const uint64_t* strides;  // bytes
+  const uint32_t* box;      // elements; those outside of the tensor are read as zero, not written
+} TernTensorMap;
+
+// What a launch uses beyond grid, block and plain arguments: bits of TernLaunch::flags, and of
+// TernKernelLoader::launch_flags.
+typedef enum TernLaunchFlag {
+  kTernLaunchClusters = 1,    // TernLaunch::cluster
+  kTernLaunchTensorMaps = 2,  // arguments of kind kTernArgTensorMap
+  // It may begin before the launch ahead of it on the stream has ended; the kernel itself waits for
+  // it where it has to.
+  kTernLaunchOverlap = 4,
+} TernLaunchFlag;
 
 typedef struct TernLaunch {
   uint32_t grid[3];
@@ -130,9 +182,17 @@ typedef struct TernLaunch {
   void* stream;
   // Since version 4. For each argument, 1 where it is such a pointer, 0 where it is a number.
   const uint8_t* arg_is_memory;
+  // Since version 5: those of the runtime's header.
+  uint32_t size;
+  uint32_t version;
+  const uint8_t* arg_kinds;  // of each argument, a TernArgKind
+  uint32_t cluster[3];       // blocks of a cluster along each axis, which divide those of the grid
+  uint32_t flags;            // TernLaunchFlag; none that the loader's launch_flags does not have
 } TernLaunch;
 
 // Makes programs of payloads. Calls for one program are serialized by the runtime except `launch`.
+// The number, sizes and kinds of the arguments are the same at all launches of a kernel, so that
+// they need to be checked but once.
 typedef struct TernKernelLoader {
   uint32_t size;
   uint32_t version;
@@ -142,7 +202,13 @@ typedef struct TernKernelLoader {
   // The kernel lives as long as its program.
   int (*get_kernel)(void* program, const char* name, void** kernel);
   int (*launch)(void* kernel, const TernLaunch* launch);
+
+  // Since version 5. The bits of TernLaunchFlag that `launch` takes. A launch that has others is
+  // refused by the runtime.
+  uint64_t launch_flags;
 } TernKernelLoader;
+// What the first version of the table had.
+#define TERN_KERNEL_LOADER_MIN_SIZE offsetof(TernKernelLoader, launch_flags)
 
 // Where a plugin registers. Nothing takes effect unless tern_plugin returns 0. The structures
 // passed must live as long as the process; strings are copied.

@@ -4,17 +4,12 @@
 #include <pthread.h>
 
 namespace tern::runtime {
-namespace {
 
-// Counts the forks between the first process and this one, from 1.
-std::atomic<uint32_t> generation{1};
+std::atomic<uint32_t> DriverProcess::generation{1};
 
-void CountForks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++generation; });
-  TERN_ICHECK(registered == 0) << "pthread_atfork";
+void ThrowForeign(const std::string& kind, const char* member) {
+  ThrowForeign("the " + kind + " runtime: " + member);
 }
-
-}  // namespace
 
 void ThrowForeign(const std::string& where) {
   std::string thrown;
@@ -28,14 +23,17 @@ void ThrowForeign(const std::string& where) {
   throw Error("RuntimeError", where + " threw" + thrown);
 }
 
-DriverProcess::DriverProcess() { CountForks(); }
+DriverProcess::DriverProcess() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++generation; });
+  TERN_ICHECK(registered == 0) << "pthread_atfork";
+}
 
 bool DriverProcess::IsInherited() const {
   uint32_t owner = owner_.load(std::memory_order_relaxed);
   return owner != kNobody && owner != generation.load(std::memory_order_relaxed);
 }
 
-void DriverProcess::Enter(const std::string& kind) {
+void DriverProcess::EnterFirst(const std::string& kind) {
   uint32_t owner = owner_.load(std::memory_order_relaxed),
            self = generation.load(std::memory_order_relaxed);
   if (owner == self) return;

@@ -28,6 +28,8 @@ Table WholeTable(const Table* table) {
 // In a handler of whatever a plugin threw: throws it as an Error, "WHERE threw: ...". The
 // exception's own type may be code of a library that is about to be closed.
 [[noreturn]] void ThrowForeign(const std::string& where);
+// The same of a member of a kind's table.
+[[noreturn]] void ThrowForeign(const std::string& kind, const char* member);
 
 // Whose process the driver behind a plugin lives in. Drivers have threads, locks and connections
 // that a fork does not copy, so a child cannot use what its parent has begun to.
@@ -36,14 +38,22 @@ class DriverProcess {
   DriverProcess();
   // Takes the driver for this process, if it is nobody's. Throws if it is a parent's. `kind` is for
   // the message.
-  void Enter(const std::string& kind);
+  void Enter(const std::string& kind) {
+    if (owner_.load(std::memory_order_relaxed) != generation.load(std::memory_order_relaxed))
+        [[unlikely]]
+      EnterFirst(kind);
+  }
   // Whether it is a parent's.
   bool IsInherited() const;
   // There turned out to be no driver: it is nobody's again.
   void Leave() { owner_ = kNobody; }
 
  private:
+  void EnterFirst(const std::string& kind);
+
   static constexpr uint32_t kNobody = 0;
+  // The forks between the first process and this one, from 1.
+  static std::atomic<uint32_t> generation;
   std::atomic<uint32_t> owner_{kNobody};
 };
 
@@ -60,7 +70,7 @@ void CallPlugin(const std::string& kind, const DriverRef& driver, const char* me
   try {
     code = function(args...);
   } catch (...) {
-    ThrowForeign("the " + kind + " runtime: " + member);
+    ThrowForeign(kind, member);
   }
   ffi::CheckCall(code);
 }

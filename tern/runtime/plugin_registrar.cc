@@ -15,7 +15,7 @@ namespace {
 // may not be newer than ours. After the header there are members of the size of a pointer.
 template <class Table>
 void CheckTable(const char* what, const std::string& kind, const Table* table,
-                size_t size_of_version_1 = sizeof(Table)) {
+                size_t size_of_version_1) {
   TERN_CHECK(table) << what << " " << kind << ": the table is null";
   TERN_CHECK(table->version >= 1 && table->version <= TERN_PLUGIN_API_VERSION)
       << what << " " << kind << ": made for version " << table->version
@@ -106,6 +106,14 @@ void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* t
     present("elapsed", api.elapsed);
   }
   if (api.alloc_host) present("free_host", api.free_host);
+  if (api.begin_capture) {
+    present("end_capture", api.end_capture);
+    present("destroy_graph", api.destroy_graph);
+    present("instantiate_graph", api.instantiate_graph);
+    present("update_graph", api.update_graph);
+    present("launch_graph", api.launch_graph);
+    present("destroy_executable", api.destroy_executable);
+  }
   for (const DeviceKind* taken : LoadedDeviceKinds()) {
     TERN_CHECK(taken->name() != kind) << "device kind " << kind << " is already registered";
     TERN_CHECK(taken->device_type() != api.device_type)
@@ -120,7 +128,7 @@ void StagedRegistrations::AddDevice(const char* raw_kind, const TernDeviceApi* t
 
 void StagedRegistrations::AddKernelLoader(const char* raw_kind, const TernKernelLoader* loader) {
   std::string kind = NameOf("kernel loader", raw_kind);
-  CheckTable("kernel loader", kind, loader);
+  CheckTable("kernel loader", kind, loader, TERN_KERNEL_LOADER_MIN_SIZE);
   CheckRoom("kernel loaders", loaders_.size());
   auto present = [&](const char* member, bool is) {
     CheckPresent("kernel loader", kind, member, is);

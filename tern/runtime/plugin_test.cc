@@ -15,6 +15,7 @@
 #include "tern/runtime/device_module.h"
 #include "tern/runtime/elf_file.h"
 #include "tern/runtime/file_bytes.h"
+#include "tern/runtime/graph.h"
 #include "tern/runtime/plugin_search.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
@@ -92,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenPlugin{"fails_late", "this plugin always fails"},
         BrokenPlugin{
             "newer_version",
-            "device kind broken: made for version 5 of the plugin API; this runtime offers "
-            "version 4"},
+            "device kind broken: made for version 6 of the plugin API; this runtime offers "
+            "version 5"},
         BrokenPlugin{"null_member", "device kind broken: copy is null"},
         BrokenPlugin{"taken_name", "device kind cpu is already registered"},
         BrokenPlugin{"small_table",
@@ -272,6 +273,20 @@ TEST_P(BoundaryTest, AnOlderPluginRuns) {
     EXPECT_EQ(ErrorOf([&] { kind.Detect(0); }),
               "the " + name + " runtime has no detector: give the target's attributes");
   kind.FreeHost(0, kind.AllocHost(0, 100));
+
+  // What an older plugin does not know of a launch is not left out without a word.
+  artifact.fmap["fill"].launch_tags.emplace_back("clusterIdx.x");
+  ffi::Function clusters = CreateDeviceModule(artifact)->GetFunction("fill");
+  std::string refused = "kernel fill: grid (2, 1, 1), block (2, 1, 1), cluster (2, 1, 1): the " +
+                        name + " runtime has no clusters of blocks";
+  EXPECT_EQ(ErrorOf([&] { clusters(0, data->data(), 4, 7.5, 2, 2, 2); }),
+            version >= 5 ? "no error" : refused);
+  EXPECT_EQ(kind.HasGraphs(), version >= 5);
+  if (version >= 5) return;
+  int stream = 0;
+  EXPECT_EQ(ErrorOf([&] { Capture(device, &stream); }),
+            "graphs are not supported by the " + name +
+                " runtime: what a stream is given cannot be recorded");
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, BoundaryTest, testing::Range(1, TERN_PLUGIN_API_VERSION + 1),

@@ -13,6 +13,8 @@ struct Current {
 
 // Of the devices that have another than their default one: few, mostly none.
 thread_local std::vector<Current> current_streams;
+// Whether there are any, for who asks often.
+constinit thread_local bool has_current_streams = false;
 
 const DeviceKind& KindOf(TernDevice device) { return GetDeviceKind(device.type); }
 
@@ -57,7 +59,7 @@ double Event::SecondsBetween(const Event& start, const Event& stop) {
   return KindOf(start.device_).SecondsBetween(start.device_.id, start.handle_, stop.handle_);
 }
 
-bool HasCurrentStreams() { return !current_streams.empty(); }
+bool HasCurrentStreams() { return has_current_streams; }
 
 void* CurrentStream(TernDevice device) {
   for (const Current& current : current_streams)
@@ -72,10 +74,13 @@ void* SetCurrentStream(TernDevice device, void* stream) {
     if (!stream) {
       std::swap(current, current_streams.back());
       current_streams.pop_back();
+      has_current_streams = !current_streams.empty();
     }
     return before;
   }
-  if (stream) current_streams.push_back({device, stream});
+  if (!stream) return nullptr;
+  current_streams.push_back({device, stream});
+  has_current_streams = true;
   return nullptr;
 }
 

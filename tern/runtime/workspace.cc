@@ -81,11 +81,16 @@ class HostStack {
   size_t block_ = 0, used_ = 0;
 };
 
-// Memory of devices: work of one stream on it is queued in the order of the calls, so a piece that
-// is given back can be used again at once.
-class DevicePieces {
+}  // namespace
+
+// Work of one stream is queued in the order of the calls, so a piece that is given back can be used
+// again at once.
+class DeviceWorkspace {
  public:
-  ~DevicePieces() {
+  // Whether it gives back what is too much to keep.
+  explicit DeviceWorkspace(bool keeps_all) : keeps_all_(keeps_all) {}
+  DeviceWorkspace(const DeviceWorkspace&) = delete;
+  ~DeviceWorkspace() {
     for (const Piece& piece : pieces_) Release(piece);
   }
 
@@ -122,7 +127,7 @@ class DevicePieces {
   size_t in_use() const { return in_use_; }
   void ReturnTo(size_t in_use) {
     in_use_ = std::min(in_use_, in_use);
-    if (in_use_ > 0) return;
+    if (in_use_ > 0 || keeps_all_) return;
     size_t total = 0;
     for (const Piece& piece : pieces_) total += piece.bytes;
     for (; total > kMaxKeptBytes; pieces_.pop_back()) {
@@ -149,12 +154,33 @@ class DevicePieces {
 
   std::vector<Piece> pieces_;  // those in use first, in the order of their allocation
   size_t in_use_ = 0;
+  const bool keeps_all_;
 };
 
-thread_local HostStack host_stack;
-thread_local DevicePieces device_pieces;
+struct ThreadWorkspace {
+  HostStack host;
+  DeviceWorkspace own{/*keeps_all=*/false};
+  DeviceWorkspace* device = &own;
+};
+
+namespace {
+
+thread_local ThreadWorkspace workspace;
+// Of `workspace`, which need not be asked whether it is there.
+constinit thread_local ThreadWorkspace* address = nullptr;
+
+ThreadWorkspace& Mine() {
+  ThreadWorkspace* mine = address;
+  return mine ? *mine : *(address = &workspace);
+}
 
 }  // namespace
+
+std::shared_ptr<DeviceWorkspace> MakeDeviceWorkspace() {
+  return std::make_shared<DeviceWorkspace>(/*keeps_all=*/true);
+}
+
+void UseDeviceWorkspace(DeviceWorkspace* other) { Mine().device = other ? other : &Mine().own; }
 
 void* AllocWorkspace(TernDevice device, int64_t bytes, int64_t alignment) noexcept {
   constexpr int64_t kMaxBytes = int64_t{1} << 62;
@@ -163,8 +189,8 @@ void* AllocWorkspace(TernDevice device, int64_t bytes, int64_t alignment) noexce
     return nullptr;
   auto size = static_cast<size_t>(bytes), aligned = static_cast<size_t>(alignment);
   try {
-    return device.type == kTernDeviceCpu ? host_stack.Alloc(size, aligned)
-                                         : device_pieces.Alloc(device, size, aligned);
+    return device.type == kTernDeviceCpu ? Mine().host.Alloc(size, aligned)
+                                         : Mine().device->Alloc(device, size, aligned);
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -172,17 +198,21 @@ void* AllocWorkspace(TernDevice device, int64_t bytes, int64_t alignment) noexce
 
 void FreeWorkspace(TernDevice device, void* memory) noexcept {
   if (device.type == kTernDeviceCpu)
-    host_stack.Free(memory);
+    Mine().host.Free(memory);
   else
-    device_pieces.Free(memory);
+    Mine().device->Free(memory);
 }
 
 WorkspaceFrame::WorkspaceFrame()
-    : block_(host_stack.block()), used_(host_stack.used()), pieces_(device_pieces.in_use()) {}
+    : thread_(&Mine()),
+      pieces_(thread_->device),
+      block_(thread_->host.block()),
+      used_(thread_->host.used()),
+      in_use_(pieces_->in_use()) {}
 
 WorkspaceFrame::~WorkspaceFrame() {
-  host_stack.ReturnTo(block_, used_);
-  device_pieces.ReturnTo(pieces_);
+  thread_->host.ReturnTo(block_, used_);
+  pieces_->ReturnTo(in_use_);
 }
 
 }  // namespace tern::runtime

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "tern/ffi/c_abi.h"
 
@@ -18,6 +19,14 @@ void* AllocWorkspace(TernDevice device, int64_t bytes, int64_t alignment) noexce
 // Gives back `memory` and, on the host, all that this thread allocated after it.
 void FreeWorkspace(TernDevice device, void* memory) noexcept;
 
+// Memory of devices that functions take from it while it is in use; it keeps the memory as long as
+// it lives.
+class DeviceWorkspace;
+std::shared_ptr<DeviceWorkspace> MakeDeviceWorkspace();
+// From now on functions that this thread calls take memory of devices from there; null: from the
+// thread's own.
+void UseDeviceWorkspace(DeviceWorkspace* workspace);
+
 // A call in progress. At its end, whatever was allocated in it is given back: a function that
 // returns with an error frees nothing itself.
 class WorkspaceFrame {
@@ -28,7 +37,9 @@ class WorkspaceFrame {
   WorkspaceFrame& operator=(const WorkspaceFrame&) = delete;
 
  private:
-  size_t block_, used_, pieces_;  // where the thread's stack, and its pieces in use, began
+  struct ThreadWorkspace* thread_;
+  DeviceWorkspace* pieces_;
+  size_t block_, used_, in_use_;  // where the thread's stack, and the pieces in use, began
 };
 
 }  // namespace tern::runtime

@@ -183,6 +183,23 @@ static void TestDevices(void) {
   CHECK(tern_stream_use(kHost, before, NULL) == 0 && tern_stream_free(kHost, stream) == 0);
 }
 
+/* The host does what it is given at once; test_plugins has a device with graphs. */
+static void TestGraphs(void) {
+  TernCapture* capture = NULL;
+  TernGraph* graph = NULL;
+  void* stream;
+  CHECK(tern_stream_make(kHost, &stream) == 0);
+  CHECK_ERROR(tern_capture_begin(kHost, stream, &capture),
+              "RuntimeError: graphs are not supported by the cpu runtime: what a stream is given "
+              "cannot be recorded");
+  CHECK_ERROR(tern_capture_end(capture, &graph),
+              "ValueError: tern_capture_end: the capture is NULL");
+  CHECK_ERROR(tern_graph_update(graph, capture),
+              "ValueError: tern_graph_update: the graph or the capture is NULL");
+  CHECK_ERROR(tern_graph_launch(graph), "ValueError: tern_graph_launch: the graph is NULL");
+  CHECK(tern_graph_free(graph) == 0 && tern_stream_free(kHost, stream) == 0);
+}
+
 static void TestModuleInMemory(const char* path, int64_t num_functions) {
   static char bytes[1 << 20];
   FILE* file = fopen(path, "rb");
@@ -216,6 +233,7 @@ static void TestModules(const char* file) {
   CHECK(tern_array_size(&names, &size) == 0 && size > 0);
   tern_value_release(&names);
   CHECK(tern_module_get_function(module, "no_such_function", &function) == -1);
+  CHECK(tern_module_load_kernels(module, kHost) == 0);
   tern_module_free(module);
   TestModuleInMemory(file, size);
 }
@@ -433,6 +451,7 @@ int main(int argc, char** argv) {
   TestFunctions();
   TestTensors(argv[2]);
   TestDevices();
+  TestGraphs();
   TestModules(argv[1]);
   TestModels(argv[3]);
   TestSessionOptions(argv[4]);

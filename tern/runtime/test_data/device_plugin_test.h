@@ -25,6 +25,7 @@
 
 #include "tern/runtime/device.h"
 #include "tern/runtime/device_module.h"
+#include "tern/runtime/graph.h"
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
@@ -170,6 +171,68 @@ TYPED_TEST_P(DevicePluginTest, StreamsAndEvents) {
             "an event that was never recorded has no time");
 }
 
+// Kernels and copies are recorded and done again; a device without graphs says so.
+TYPED_TEST_P(DevicePluginTest, Graphs) {
+  const TernDevice device = this->DeviceAt(this->kind().Count() - 1);
+  Stream stream(device);
+  if (!this->kind().HasGraphs()) {
+    EXPECT_EQ(ErrorOf([&] { Capture{stream}; }),
+              "graphs are not supported by the " + std::string(TypeParam::kKind) +
+                  " runtime: what a stream is given cannot be recorded");
+    return;
+  }
+  ffi::Module module = CreateDeviceModule(TypeParam::VectorAdd());
+  LoadKernels(module, device);
+  ffi::Function add = module->GetFunction("vector_add");
+  Tensor a = this->OnDevice(3, 0, device.id), b = this->OnDevice(3, 1, device.id),
+         c = this->OnDevice(3, 0, device.id);
+  Capture capture(stream);
+  this->Add(add, a, b, c, 3, 1.0);
+  this->kind().Copy({.src = c->data(),
+                     .src_offset = 0,
+                     .src_device = device,
+                     .dst = a->data(),
+                     .dst_offset = 0,
+                     .dst_device = device,
+                     .bytes = 12,
+                     .stream = stream.handle()});
+  Graph graph(capture);
+  EXPECT_EQ(this->ValuesOf(a), (std::vector<double>{0, 1, 2}));
+  StreamScope scope(stream);
+  for (int i = 0; i < 3; ++i) graph.Launch();
+  stream.Synchronize();
+  EXPECT_EQ(this->ValuesOf(a), (std::vector<double>{3, 7, 11}));
+
+  // The same with other arguments, and what is another graph.
+  Tensor d = this->OnDevice(3, 10, device.id);
+  Capture other(stream);
+  this->Add(add, a, d, c, 3, 2.0);
+  this->kind().Copy({.src = c->data(),
+                     .src_offset = 0,
+                     .src_device = device,
+                     .dst = d->data(),
+                     .dst_offset = 0,
+                     .dst_device = device,
+                     .bytes = 12,
+                     .stream = stream.handle()});
+  graph.Update(other);
+  graph.Launch();
+  stream.Synchronize();
+  EXPECT_EQ(this->ValuesOf(d), (std::vector<double>{26, 36, 46}));
+  EXPECT_EQ(this->ValuesOf(a), (std::vector<double>{3, 7, 11}));
+  Capture shorter(stream);
+  this->Add(add, a, b, c, 3, 1.0);
+  EXPECT_THROW(
+      try { graph.Update(shorter); } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), "ValueError") << error.what();
+        throw;
+      },
+      Error);
+  graph.Launch();
+  stream.Synchronize();
+  EXPECT_EQ(this->ValuesOf(d), (std::vector<double>{58, 86, 114}));
+}
+
 // Memory lives as long as work that uses it.
 TYPED_TEST_P(DevicePluginTest, FreedWhileInUse) {
   ffi::Function add = this->VectorAdd();
@@ -239,8 +302,8 @@ TYPED_TEST_P(DevicePluginTest, AForkedChildIsToldAtOnce) {
 
 REGISTER_TYPED_TEST_SUITE_P(DevicePluginTest, DescribesItsDevices, RunsAKernelSavesAndLoadsIt,
                             AModuleRunsOnEachDevice, ThreadsShareAModule, CopiesWithOffsets,
-                            CopiesBetweenDevices, StreamsAndEvents, FreedWhileInUse, ManyLaunches,
-                            EmptyLaunchesDoNothing, WhatTheProgramIsNotIsSaid,
+                            CopiesBetweenDevices, StreamsAndEvents, Graphs, FreedWhileInUse,
+                            ManyLaunches, EmptyLaunchesDoNothing, WhatTheProgramIsNotIsSaid,
                             AForkedChildIsToldAtOnce);
 
 }  // namespace tern::runtime

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace {
 
@@ -47,7 +48,12 @@ int Copy(const TernCopy* copy) {
 }
 
 int CreateStream(int32_t, void** out) {
+#if TERN_PLUGIN_API_VERSION >= 5
+  static int stream = 0;  // default streams are not recorded
+  *out = &stream;
+#else
   *out = nullptr;
+#endif
   return 0;
 }
 int Nothing(int32_t, void*) { return 0; }
@@ -99,6 +105,53 @@ T Argument(const TernLaunch* launch, int i) {
   return value;
 }
 
+struct Fill {
+  float* data;
+  uint32_t count;
+  float value;
+};
+void Do(const Fill& fill) {
+  for (uint32_t i = 0; i < fill.count; ++i) fill.data[i] = fill.value;
+}
+
+#if TERN_PLUGIN_API_VERSION >= 5
+// One thread at a time records.
+using Graph = std::vector<Fill>;
+Graph* recording = nullptr;
+
+int BeginCapture(int32_t, void*) {
+  if (recording) return Fail("a stream is recorded already");
+  recording = new Graph;
+  return 0;
+}
+int EndCapture(int32_t, void*, void** graph) {
+  *graph = recording;
+  recording = nullptr;
+  return *graph ? 0 : Fail("no stream is recorded");
+}
+int DestroyGraph(int32_t, void* graph) {
+  delete static_cast<Graph*>(graph);
+  return 0;
+}
+int InstantiateGraph(int32_t, void* graph, void** executable) {
+  *executable = new Graph(*static_cast<Graph*>(graph));
+  return 0;
+}
+int UpdateGraph(int32_t, void* executable, void* graph) {
+  auto &to = *static_cast<Graph*>(executable), &from = *static_cast<Graph*>(graph);
+  if (to.size() != from.size()) {
+    host->set_error("ValueError", "the graph has other launches");
+    return -1;
+  }
+  to = from;
+  return 0;
+}
+int LaunchGraph(int32_t, void* executable, void*) {
+  for (const Fill& fill : *static_cast<Graph*>(executable)) Do(fill);
+  return 0;
+}
+#endif
+
 int Launch(void*, const TernLaunch* launch) {
   if (launch->num_args != 3 || launch->arg_sizes[0] != sizeof(void*))
     return Fail("other arguments are expected");
@@ -106,10 +159,23 @@ int Launch(void*, const TernLaunch* launch) {
   if (!launch->arg_is_memory[0] || launch->arg_is_memory[1])
     return Fail("the first argument alone is memory");
 #endif
-  auto* data = Argument<float*>(launch, 0);
+  uint32_t threads = launch->grid[0] * launch->block[0];
   auto count = static_cast<uint32_t>(Argument<int32_t>(launch, 1));
-  for (uint32_t i = 0; i < launch->grid[0] * launch->block[0] && i < count; ++i)
-    data[i] = Argument<float>(launch, 2);
+  Fill fill = {Argument<float*>(launch, 0), threads < count ? threads : count,
+               Argument<float>(launch, 2)};
+#if TERN_PLUGIN_API_VERSION >= 5
+  if (launch->version < 5 || launch->size < sizeof(TernLaunch))
+    return Fail("the launch is older than this plugin");
+  if (launch->arg_kinds[0] != kTernArgMemory || launch->arg_kinds[2] != kTernArgNumber)
+    return Fail("other kinds of arguments are expected");
+  if ((launch->flags & kTernLaunchClusters) && launch->cluster[0] != launch->grid[0])
+    return Fail("one cluster is expected");
+  if (recording) {
+    recording->push_back(fill);
+    return 0;
+  }
+#endif
+  Do(fill);
   return 0;
 }
 
@@ -151,6 +217,16 @@ extern "C" __attribute__((visibility("default"))) int tern_plugin(const TernHost
 #if TERN_PLUGIN_API_VERSION >= 4
   device.alloc_host = AllocHost;
   device.free_host = Free;
+#endif
+#if TERN_PLUGIN_API_VERSION >= 5
+  device.begin_capture = BeginCapture;
+  device.end_capture = EndCapture;
+  device.destroy_graph = DestroyGraph;
+  device.instantiate_graph = InstantiateGraph;
+  device.update_graph = UpdateGraph;
+  device.launch_graph = LaunchGraph;
+  device.destroy_executable = DestroyGraph;
+  loader.launch_flags = kTernLaunchClusters;
 #endif
   if (registrar->add_device(registrar, TERN_BOUNDARY_KIND, &device)) return -1;
   return registrar->add_kernel_loader(registrar, TERN_BOUNDARY_KIND, &loader);

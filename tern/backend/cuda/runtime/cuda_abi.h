@@ -16,12 +16,14 @@ using Module = struct ModuleHandle*;
 using Function = struct FunctionHandle*;
 using Stream = struct StreamHandle*;
 using Event = struct EventHandle*;
+using Graph = struct GraphHandle*;
+using GraphExec = struct GraphExecHandle*;
 using Device = int;
 using DevicePointer = unsigned long long;
 using Result = int;
 
 inline constexpr Result kSuccess = 0;
-inline constexpr Result kOutOfMemory = 2, kInvalidHandle = 400;
+inline constexpr Result kOutOfMemory = 2, kInvalidHandle = 400, kGraphUpdateFailure = 910;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
@@ -42,6 +44,33 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kHostPortable = 1;  // page-locked for all contexts
 
+// What a thread that captures a stream may not do: what could disturb its own captures, or nothing.
+enum CaptureMode : int { kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
+
+// Why a graph could not be updated, and at which of its nodes.
+struct GraphUpdateInfo {
+  int result;
+  void *node, *from_node;
+};
+
+// A launch with more than sizes and arguments.
+enum LaunchAttributeId : int { kLaunchCluster = 4, kLaunchProgrammaticSerialization = 6 };
+struct LaunchAttribute {
+  alignas(8) int id;
+  union alignas(8) {
+    char room[64];
+    unsigned cluster[3];
+    int number;
+  };
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned num_attributes;
+};
+
 // X(name, symbol, parameters...): every function returns a Result.
 #define TERN_CUDA_FUNCTIONS(X)                                                                  \
   X(Init, "cuInit", unsigned)                                                                   \
@@ -54,6 +83,8 @@ inline constexpr unsigned kHostPortable = 1;  // page-locked for all contexts
   X(DeviceGetAttribute, "cuDeviceGetAttribute", int*, int, Device)                              \
   X(DeviceTotalMem, "cuDeviceTotalMem_v2", size_t*, Device)                                     \
   X(PrimaryContextRetain, "cuDevicePrimaryCtxRetain", Context*, Device)                         \
+  X(ContextGetCurrent, "cuCtxGetCurrent", Context*)                                             \
+  X(ContextSetCurrent, "cuCtxSetCurrent", Context)                                              \
   X(ContextPush, "cuCtxPushCurrent_v2", Context)                                                \
   X(ContextPop, "cuCtxPopCurrent_v2", Context*)                                                 \
   X(MemAlloc, "cuMemAlloc_v2", DevicePointer*, size_t)                                          \
@@ -84,8 +115,18 @@ inline constexpr unsigned kHostPortable = 1;  // page-locked for all contexts
     unsigned, unsigned, Stream, void**, void**)
 
 // Functions of newer drivers: null where the driver has none.
-#define TERN_CUDA_OPTIONAL_FUNCTIONS(X) \
-  X(FuncGetParamInfo, "cuFuncGetParamInfo", Function, size_t, size_t*, size_t*)
+#define TERN_CUDA_OPTIONAL_FUNCTIONS(X)                                                     \
+  X(FuncLoad, "cuFuncLoad", Function)                                                       \
+  X(FuncGetParamInfo, "cuFuncGetParamInfo", Function, size_t, size_t*, size_t*)             \
+  X(LaunchKernelEx, "cuLaunchKernelEx", const LaunchConfig*, Function, void**, void**)      \
+  X(StreamBeginCapture, "cuStreamBeginCapture_v2", Stream, int)                             \
+  X(StreamEndCapture, "cuStreamEndCapture", Stream, Graph*)                                 \
+  X(ThreadExchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", int*)                   \
+  X(GraphInstantiate, "cuGraphInstantiateWithFlags", GraphExec*, Graph, unsigned long long) \
+  X(GraphExecUpdate, "cuGraphExecUpdate_v2", GraphExec, Graph, GraphUpdateInfo*)            \
+  X(GraphLaunch, "cuGraphLaunch", GraphExec, Stream)                                        \
+  X(GraphExecDestroy, "cuGraphExecDestroy", GraphExec)                                      \
+  X(GraphDestroy, "cuGraphDestroy", Graph)
 
 struct Functions {
 #define TERN_CUDA_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tern/backend/cuda/runtime/driver.h"
+#include "tern/backend/cuda/runtime/graph.h"
 #include "tern/backend/cuda/runtime/plugin.h"
 
 namespace tern::backend::cuda {
@@ -63,6 +64,7 @@ int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
 int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
   return Guard([&] {
     Current current(Driver::Get().device(device_id));
+    BesideCaptures beside;
     cu::DevicePointer memory = 0;
     // The driver makes no empty buffer.
     cu::Result result = Cu().MemAlloc(&memory, std::max<uint64_t>(bytes, 1));
@@ -77,6 +79,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
 int Free(int32_t device_id, void* memory) {
   return Guard([&] {
     Current current(Driver::Get().device(device_id));
+    BesideCaptures beside;
     Check(Cu().MemFree(Address(memory, 0)), "cuMemFree");
   });
 }
@@ -242,6 +245,13 @@ const TernDeviceApi kDeviceApi = {
     .detect = Detect,
     .alloc_host = AllocHost,
     .free_host = FreeHost,
+    .begin_capture = BeginCapture,
+    .end_capture = EndCapture,
+    .destroy_graph = DestroyGraph,
+    .instantiate_graph = InstantiateGraph,
+    .update_graph = UpdateGraph,
+    .launch_graph = LaunchGraph,
+    .destroy_executable = DestroyExecutable,
 };
 
 }  // namespace tern::backend::cuda

@@ -67,14 +67,24 @@ std::string Device::architecture() const {
          std::to_string(Attribute(cu::kComputeCapabilityMinor));
 }
 
-cu::Context Device::context() {
+cu::Context Device::RetainContext() {
   std::lock_guard lock(mutex_);
-  if (!context_) Check(Cu().PrimaryContextRetain(&context_, handle_), "cuDevicePrimaryCtxRetain");
-  return context_;
+  cu::Context context = context_.load(std::memory_order_relaxed);
+  if (context) return context;
+  Check(Cu().PrimaryContextRetain(&context, handle_), "cuDevicePrimaryCtxRetain");
+  context_.store(context, std::memory_order_release);
+  return context;
 }
 
-Current::Current(Device& device) { Check(Cu().ContextPush(device.context()), "cuCtxPushCurrent"); }
-Current::~Current() {
+void Current::Enter(cu::Context wanted, cu::Context found) {
+  if (!found) {
+    Check(Cu().ContextSetCurrent(wanted), "cuCtxSetCurrent");
+    return;
+  }
+  Check(Cu().ContextPush(wanted), "cuCtxPushCurrent");
+  is_pushed_ = true;
+}
+void Current::Leave() {
   cu::Context popped = nullptr;
   Cu().ContextPop(&popped);
 }

@@ -4,6 +4,7 @@
 #ifndef TERN_BACKEND_CUDA_RUNTIME_DRIVER_H_
 #define TERN_BACKEND_CUDA_RUNTIME_DRIVER_H_
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -27,22 +28,18 @@ class Device {
   // "sm_90": what its code is compiled for.
   std::string architecture() const;
   // The primary context, which the whole process shares; retained at first use, and kept.
-  cu::Context context();
+  cu::Context context() {
+    cu::Context context = context_.load(std::memory_order_acquire);
+    return context ? context : RetainContext();
+  }
 
  private:
+  cu::Context RetainContext();
+
   cu::Device handle_;
   int32_t number_;
-  std::mutex mutex_;
-  cu::Context context_ = nullptr;
-};
-
-// A device is current while this lives, and what was current before is so again afterwards.
-class Current {
- public:
-  explicit Current(Device& device);
-  ~Current();
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  std::mutex mutex_;  // of making the context
+  std::atomic<cu::Context> context_{nullptr};
 };
 
 class Driver {
@@ -67,6 +64,29 @@ class Driver {
 };
 
 inline const cu::Functions& Cu() { return Driver::Get().functions(); }
+
+// A device is current while this lives. Another one that was current before is so again afterwards;
+// where there was none, this one stays, so that the next use finds it.
+class Current {
+ public:
+  explicit Current(Device& device) : Current(device, Cu()) {}
+  Current(Device& device, const cu::Functions& functions) {
+    cu::Context wanted = device.context(), found = nullptr;
+    if (functions.ContextGetCurrent(&found) != cu::kSuccess || found != wanted)
+      Enter(wanted, found);
+  }
+  ~Current() {
+    if (is_pushed_) Leave();
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  void Enter(cu::Context wanted, cu::Context found);
+  static void Leave();
+
+  bool is_pushed_ = false;
+};
 
 }  // namespace tern::backend::cuda
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,13 +18,15 @@ namespace {
 using plugin::Guard;
 
 struct Kernel {
+  const cu::Functions& functions = Cu();
   Device* device;
   cu::Function handle;
   unsigned max_threads = 0;  // of this kernel on its device
   // The bytes of its arguments, where the driver tells.
   std::optional<std::vector<uint64_t>> arg_sizes;
-  std::mutex mutex;
-  int dynamic_limit = 0;  // bytes of dynamic shared memory that it was told to allow
+  std::atomic<bool> is_checked{false};  // whether a launch's arguments were found to be these
+  std::mutex mutex;                     // of telling the driver a limit
+  std::atomic<int> dynamic_limit{0};    // bytes of dynamic shared memory that it was told to allow
 };
 
 std::optional<std::vector<uint64_t>> ArgSizes(cu::Function function) {
@@ -34,8 +38,8 @@ std::optional<std::vector<uint64_t>> ArgSizes(cu::Function function) {
   return sizes;
 }
 
-// A wrong argument would be read as something else.
-void CheckArguments(const Kernel& kernel, const TernLaunch& launch) {
+// A wrong argument would be read as something else. They are the same at every launch.
+void CheckArguments(Kernel& kernel, const TernLaunch& launch) {
   if (!kernel.arg_sizes) return;
   const std::vector<uint64_t>& sizes = *kernel.arg_sizes;
   if (sizes.size() != static_cast<size_t>(launch.num_args))
@@ -45,6 +49,7 @@ void CheckArguments(const Kernel& kernel, const TernLaunch& launch) {
     if (sizes[i] != launch.arg_sizes[i])
       TERN_THROW(ValueError) << "argument " << i << " of the kernel has " << sizes[i] << " bytes, "
                              << launch.arg_sizes[i] << " are given";
+  kernel.is_checked.store(true, std::memory_order_relaxed);
 }
 
 // The driver's compiler reads to the first zero.
@@ -83,6 +88,8 @@ class Program {
     if (Cu().ModuleGetFunction(&kernel->handle, module->second, name.c_str()) != cu::kSuccess)
       TERN_THROW(RuntimeError) << "cuda:" << device_->number() << ": the program has no kernel "
                                << name;
+    // The driver puts off loading it to the first launch otherwise, which could not be captured.
+    if (Cu().FuncLoad) Check(Cu().FuncLoad(kernel->handle), "cuFuncLoad");
     int threads = 0;
     Check(Cu().FuncGetAttribute(&threads, cu::kFunctionMaxThreadsPerBlock, kernel->handle),
           "cuFuncGetAttribute");
@@ -167,36 +174,72 @@ int GetKernel(void* program, const char* name, void** out) {
     TERN_THROW(ValueError) << "the block has " << threads
                            << " threads; cuda:" << kernel.device->number() << " allows "
                            << kernel.max_threads << " for this kernel";
-  Check(result, "cuLaunchKernel");
+  if (launch.flags & kTernLaunchClusters)
+    for (int i = 0; i < 3; ++i)
+      if (launch.cluster[i] == 0 || launch.grid[i] % launch.cluster[i] != 0)
+        TERN_THROW(ValueError) << "grid axis " << "xyz"[i] << " has " << launch.grid[i]
+                               << " blocks, which are no whole clusters of " << launch.cluster[i];
+  Check(result, launch.flags ? "cuLaunchKernelEx" : "cuLaunchKernel");
   __builtin_unreachable();
 }
 
 void AllowDynamicShared(Kernel& kernel, uint64_t bytes) {
-  if (bytes == 0) return;
-  auto wanted = static_cast<int>(bytes);
   std::lock_guard lock(kernel.mutex);
-  if (wanted <= kernel.dynamic_limit) return;
+  if (bytes <= static_cast<uint64_t>(kernel.dynamic_limit.load())) return;
   int most = kernel.device->Attribute(cu::kMaxSharedMemoryPerBlockOptin);
-  if (wanted > most)
+  if (bytes > static_cast<uint64_t>(most))
     TERN_THROW(ValueError) << "the block asks for " << bytes
                            << " bytes of shared memory; cuda:" << kernel.device->number()
                            << " allows " << most;
+  auto wanted = static_cast<int>(bytes);
   Check(Cu().FuncSetAttribute(kernel.handle, cu::kFunctionMaxDynamicSharedSize, wanted),
         "cuFuncSetAttribute");
   kernel.dynamic_limit = wanted;
 }
 
+// A launch that has flags.
+cu::Result LaunchWithAttributes(const cu::Functions& cu, const Kernel& kernel,
+                                const TernLaunch& launch) {
+  if (!cu.LaunchKernelEx)
+    TERN_THROW(RuntimeError) << "driver " << Driver::Get().version()
+                             << " of cuda:" << kernel.device->number()
+                             << " launches no clusters, and none that overlap; 11.8 and later do";
+  cu::LaunchAttribute attributes[2] = {};
+  cu::LaunchConfig config{.shared_bytes = static_cast<unsigned>(launch.dynamic_shared_bytes),
+                          .stream = static_cast<cu::Stream>(launch.stream),
+                          .attributes = attributes};
+  std::copy_n(launch.grid, 3, config.grid);
+  std::copy_n(launch.block, 3, config.block);
+  if (launch.flags & kTernLaunchClusters) {
+    cu::LaunchAttribute& attribute = attributes[config.num_attributes++];
+    attribute.id = cu::kLaunchCluster;
+    std::copy_n(launch.cluster, 3, attribute.cluster);
+  }
+  if (launch.flags & kTernLaunchOverlap) {
+    cu::LaunchAttribute& attribute = attributes[config.num_attributes++];
+    attribute.id = cu::kLaunchProgrammaticSerialization;
+    attribute.number = 1;
+  }
+  return cu.LaunchKernelEx(&config, kernel.handle, const_cast<void**>(launch.args), nullptr);
+}
+
 int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
     auto& kernel = *static_cast<Kernel*>(raw);
-    CheckArguments(kernel, *launch);
-    Current current(*kernel.device);
-    AllowDynamicShared(kernel, launch->dynamic_shared_bytes);
-    auto** args = const_cast<void**>(launch->args);
-    cu::Result result = Cu().LaunchKernel(
-        kernel.handle, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
-        launch->block[1], launch->block[2], static_cast<unsigned>(launch->dynamic_shared_bytes),
-        static_cast<cu::Stream>(launch->stream), args, nullptr);
+    const cu::Functions& cu = kernel.functions;
+    if (!kernel.is_checked.load(std::memory_order_relaxed)) CheckArguments(kernel, *launch);
+    Current current(*kernel.device, cu);
+    if (launch->dynamic_shared_bytes >
+        static_cast<uint64_t>(kernel.dynamic_limit.load(std::memory_order_acquire)))
+      AllowDynamicShared(kernel, launch->dynamic_shared_bytes);
+    cu::Result result =
+        launch->flags
+            ? LaunchWithAttributes(cu, kernel, *launch)
+            : cu.LaunchKernel(kernel.handle, launch->grid[0], launch->grid[1], launch->grid[2],
+                              launch->block[0], launch->block[1], launch->block[2],
+                              static_cast<unsigned>(launch->dynamic_shared_bytes),
+                              static_cast<cu::Stream>(launch->stream),
+                              const_cast<void**>(launch->args), nullptr);
     if (result != cu::kSuccess) ExplainLaunch(kernel, *launch, result);
   });
 }
@@ -210,6 +253,7 @@ const TernKernelLoader kKernelLoader = {
     .unload = Unload,
     .get_kernel = GetKernel,
     .launch = Launch,
+    .launch_flags = kTernLaunchClusters | kTernLaunchOverlap,
 };
 
 }  // namespace tern::backend::cuda

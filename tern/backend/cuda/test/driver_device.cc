@@ -142,6 +142,27 @@ TERN_STANDIN_API cuDevicePrimaryCtxRelease_v2(int device) {
   });
 }
 
+TERN_STANDIN_API cuCtxGetCurrent(cu::Context* out) {
+  return Call("cuCtxGetCurrent", kInit, [&](Driver&, Context*) {
+    *out = ContextStack().empty() ? nullptr : reinterpret_cast<cu::Context>(ContextStack().back());
+    return 0;
+  });
+}
+
+// In place of the one on top of the stack.
+TERN_STANDIN_API cuCtxSetCurrent(cu::Context handle) {
+  return Call("cuCtxSetCurrent", kInit, [&](Driver& driver, Context*) {
+    auto* context = reinterpret_cast<Context*>(handle);
+    for (const auto& known : driver.contexts)
+      if (known.get() == context && context->retained > 0) {
+        if (!ContextStack().empty()) ContextStack().pop_back();
+        ContextStack().push_back(context);
+        return 0;
+      }
+    return Misuse(kErrorInvalidContext, "the context is not one, or is not retained");
+  });
+}
+
 TERN_STANDIN_API cuCtxPushCurrent_v2(cu::Context handle) {
   return Call("cuCtxPushCurrent", kInit, [&](Driver& driver, Context*) {
     auto* context = reinterpret_cast<Context*>(handle);

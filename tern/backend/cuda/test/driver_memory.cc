@@ -119,12 +119,14 @@ TERN_STANDIN_API cuMemcpyHtoDAsync_v2(cu::DevicePointer target, const void* sour
     if (int code = CheckHost(driver, "source", source, bytes, &is_pinned)) return code;
     void* to = MemoryAt(target);
     if (is_pinned) {
-      driver.Enqueue(*stream, [=] { return std::memcpy(to, source, bytes), KernelError{}; });
+      driver.Enqueue(*stream, NodeKind::kCopy,
+                     [=] { return std::memcpy(to, source, bytes), KernelError{}; });
     } else {
       if (stream->capture)
         return Misuse(kErrorCaptureUnsupported, "the host's memory is not page-locked");
       std::string copy(static_cast<const char*>(source), bytes);
-      driver.Enqueue(*stream, [=] { return std::memcpy(to, copy.data(), bytes), KernelError{}; });
+      driver.Enqueue(*stream, NodeKind::kCopy,
+                     [=] { return std::memcpy(to, copy.data(), bytes), KernelError{}; });
     }
     return 0;
   });
@@ -139,7 +141,8 @@ TERN_STANDIN_API cuMemcpyDtoHAsync_v2(void* target, cu::DevicePointer source, si
     if (int code = CheckBytes(driver, context, "source", source, bytes)) return code;
     if (int code = CheckHost(driver, "target", target, bytes, &is_pinned)) return code;
     const void* from = MemoryAt(source);
-    driver.Enqueue(*stream, [=] { return std::memcpy(target, from, bytes), KernelError{}; });
+    driver.Enqueue(*stream, NodeKind::kCopy,
+                   [=] { return std::memcpy(target, from, bytes), KernelError{}; });
     return 0;
   });
 }
@@ -152,7 +155,8 @@ TERN_STANDIN_API cuMemcpyDtoDAsync_v2(cu::DevicePointer target, cu::DevicePointe
     if (int code = CheckBytes(driver, context, "target", target, bytes)) return code;
     if (int code = CheckBytes(driver, context, "source", source, bytes)) return code;
     void *to = MemoryAt(target), *from = MemoryAt(source);
-    driver.Enqueue(*stream, [=] { return std::memmove(to, from, bytes), KernelError{}; });
+    driver.Enqueue(*stream, NodeKind::kCopy,
+                   [=] { return std::memmove(to, from, bytes), KernelError{}; });
     return 0;
   });
 }
@@ -169,7 +173,8 @@ TERN_STANDIN_API cuMemcpyPeerAsync(cu::DevicePointer target, cu::Context to_hand
     if (int code = CheckBytes(driver, to_context, "target", target, bytes)) return code;
     if (int code = CheckBytes(driver, from_context, "source", source, bytes)) return code;
     void *to = MemoryAt(target), *from = MemoryAt(source);
-    driver.Enqueue(*stream, [=] { return std::memmove(to, from, bytes), KernelError{}; });
+    driver.Enqueue(*stream, NodeKind::kCopy,
+                   [=] { return std::memmove(to, from, bytes), KernelError{}; });
     return 0;
   });
 }

@@ -118,6 +118,51 @@ Function* CheckFunction(Driver& driver, cu::Function handle) {
   return nullptr;
 }
 
+int Launch(Driver& driver, Context* context, cu::Function handle, const cu::LaunchConfig& config,
+           void** args, void** extra) {
+  Function* function = CheckFunction(driver, handle);
+  Stream* stream = CheckStream(driver, context, config.stream);
+  if (!function || !stream) return int{kErrorInvalidHandle};
+  if (function->module->device != context->device)
+    return Misuse(kErrorInvalidContext, "the kernel is of another device than the current context");
+  Index grid{config.grid[0], config.grid[1], config.grid[2]},
+      block{config.block[0], config.block[1], config.block[2]};
+  unsigned shared = config.shared_bytes;
+  if (int code = CheckSizes(*function, grid, block, shared)) return code;
+  if (extra || (!args && function->kernel->num_params > 0))
+    return Misuse(kErrorInvalidValue, "no arguments");
+  for (int i = 0; i < function->kernel->num_params; ++i)
+    if (!args[i] || reinterpret_cast<uintptr_t>(args[i]) % function->kernel->params[i].alignment)
+      return Misuse(kErrorInvalidValue,
+                    "argument " + std::to_string(i) + " is null or not aligned");
+  auto copies = CopyArguments(*function->kernel, args);
+  driver.Enqueue(*stream, NodeKind::kKernel, [&driver, function, grid, block, shared, copies] {
+    return Execute(driver, function, grid, block, shared, *copies);
+  });
+  return 0;
+}
+
+int CheckAttribute(const cu::LaunchConfig& config, const cu::LaunchAttribute& attribute) {
+  if (attribute.id == cu::kLaunchProgrammaticSerialization)
+    return attribute.number == 0 || attribute.number == 1
+               ? 0
+               : Misuse(kErrorInvalidValue, "serialization is allowed or not: 1 or 0");
+  if (attribute.id != cu::kLaunchCluster)
+    return Misuse(kErrorInvalidValue,
+                  "attribute " + std::to_string(attribute.id) + " is not known here");
+  constexpr unsigned kMaxBlocks = 8;
+  unsigned blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    unsigned size = attribute.cluster[i];
+    if (size == 0 || config.grid[i] % size != 0)
+      return Refuse(kErrorInvalidValue, "the grid has no whole clusters");
+    blocks *= size;
+  }
+  return blocks <= kMaxBlocks
+             ? 0
+             : Refuse(kErrorInvalidValue, std::to_string(blocks) + " blocks in a cluster");
+}
+
 }  // namespace
 
 TERN_STANDIN_API cuModuleLoadData(cu::Module* out, const void* given) {
@@ -172,6 +217,12 @@ TERN_STANDIN_API cuModuleGetFunction(cu::Function* out, cu::Module handle, const
   });
 }
 
+TERN_STANDIN_API cuFuncLoad(cu::Function handle) {
+  return Call("cuFuncLoad", kInit | kCurrent | kNoCapture, [&](Driver& driver, Context*) {
+    return CheckFunction(driver, handle) ? 0 : int{kErrorInvalidHandle};
+  });
+}
+
 TERN_STANDIN_API cuFuncGetAttribute(int* value, int attribute, cu::Function handle) {
   return Call("cuFuncGetAttribute", kInit | kCurrent, [&](Driver& driver, Context*) {
     Function* function = CheckFunction(driver, handle);
@@ -219,27 +270,21 @@ TERN_STANDIN_API cuFuncSetAttribute(cu::Function handle, int attribute, int valu
 
 TERN_STANDIN_API cuLaunchKernel(cu::Function handle, unsigned grid_x, unsigned grid_y,
                                 unsigned grid_z, unsigned block_x, unsigned block_y,
-                                unsigned block_z, unsigned shared, cu::Stream stream_handle,
-                                void** args, void** extra) {
+                                unsigned block_z, unsigned shared, cu::Stream stream, void** args,
+                                void** extra) {
   return Call("cuLaunchKernel", kInit | kCurrent, [&](Driver& driver, Context* context) {
-    Function* function = CheckFunction(driver, handle);
-    Stream* stream = CheckStream(driver, context, stream_handle);
-    if (!function || !stream) return int{kErrorInvalidHandle};
-    if (function->module->device != context->device)
-      return Misuse(kErrorInvalidContext,
-                    "the kernel is of another device than the current context");
-    Index grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
-    if (int code = CheckSizes(*function, grid, block, shared)) return code;
-    if (extra || (!args && function->kernel->num_params > 0))
-      return Misuse(kErrorInvalidValue, "no arguments");
-    for (int i = 0; i < function->kernel->num_params; ++i)
-      if (!args[i] || reinterpret_cast<uintptr_t>(args[i]) % function->kernel->params[i].alignment)
-        return Misuse(kErrorInvalidValue,
-                      "argument " + std::to_string(i) + " is null or not aligned");
-    auto copies = CopyArguments(*function->kernel, args);
-    driver.Enqueue(*stream, [&driver, function, grid, block, shared, copies] {
-      return Execute(driver, function, grid, block, shared, *copies);
-    });
-    return 0;
+    return Launch(driver, context, handle,
+                  {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream}, args,
+                  extra);
+  });
+}
+
+// Blocks of a cluster run as all others; nothing begins before what is ahead of it has ended.
+TERN_STANDIN_API cuLaunchKernelEx(const cu::LaunchConfig* config, cu::Function handle, void** args,
+                                  void** extra) {
+  return Call("cuLaunchKernelEx", kInit | kCurrent, [&](Driver& driver, Context* context) {
+    for (unsigned i = 0; i < config->num_attributes; ++i)
+      if (int code = CheckAttribute(*config, config->attributes[i])) return code;
+    return Launch(driver, context, handle, *config, args, extra);
   });
 }

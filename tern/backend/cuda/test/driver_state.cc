@@ -23,6 +23,7 @@ struct Thread {
   LastError last_error;
   std::string calling;
   std::vector<Context*> contexts;
+  int capture_mode = 0;
 };
 
 Thread& Mine() { return tern::standin::ThreadState<Thread>(); }
@@ -112,9 +113,9 @@ void Driver::DrainDevice(int device) {
     if (stream->device == device && !stream->capture) Drain(*stream);
 }
 
-void Driver::Enqueue(Stream& stream, Work work) {
+void Driver::Enqueue(Stream& stream, NodeKind kind, Work work) {
   if (stream.capture) {
-    stream.capture->works.push_back(std::move(work));
+    stream.capture->nodes.push_back({kind, std::move(work)});
     return;
   }
   // The default stream and those that are not told otherwise wait for each other.
@@ -144,10 +145,25 @@ std::string Driver::Leaks() const {
   add(events.size(), "events");
   add(modules.size(), "modules");
   add(graphs.size(), "graphs");
+  add(graph_execs.size(), "executable graphs");
   return lines;
 }
 
 std::vector<Context*>& ContextStack() { return Mine().contexts; }
+int& CaptureModeOfThread() { return Mine().capture_mode; }
+
+namespace {
+
+// Whether a call that could disturb the capture of a stream is refused to this thread.
+bool Forbids(const Stream& stream) {
+  constexpr int kGlobal = 0;
+  if (!stream.capture || CaptureModeOfThread() == cu::kCaptureRelaxed) return false;
+  if (stream.capture_thread == std::this_thread::get_id())
+    return stream.capture_mode != cu::kCaptureRelaxed;
+  return stream.capture_mode == kGlobal && CaptureModeOfThread() == kGlobal;
+}
+
+}  // namespace
 
 int Refuse(int code, const std::string& text) {
   Mine().last_error = {code, Mine().calling + ": " + text};
@@ -179,12 +195,16 @@ int Call(const char* name, unsigned needs, const std::function<int(Driver&, Cont
       return context->failure.code;
     }
   }
-  if ((needs & kNoCapture) && driver.num_capturing > 0) {
+  bool is_forbidden = false;
+  if (needs & kNoCapture)
     for (Stream* stream : driver.streams)
-      if (stream->capture) stream->capture_is_broken = true;
+      if (Forbids(*stream)) is_forbidden = stream->capture_is_broken = true;
+  if (is_forbidden)
     return Misuse(kErrorCaptureUnsupported, "not allowed while a stream is captured");
-  }
-  return body(driver, context);
+  if (driver.to_fail != name) return body(driver, context);
+  driver.to_fail.clear();
+  if (needs & kDoneAnyway) body(driver, context);
+  return Refuse(kErrorUnknown, "told to fail");
 }
 
 Stream* CheckStream(Driver& driver, Context* context, cu::Stream handle) {
@@ -213,3 +233,11 @@ Event* CheckEvent(Driver& driver, Context* context, cu::Event handle) {
 }
 
 }  // namespace tern::backend::cuda::standin
+
+// For tests: the next call of a function, as cuGetErrorString names it, fails.
+extern "C" __attribute__((visibility("default"))) void tern_standin_fail(const char* function);
+extern "C" void tern_standin_fail(const char* function) {
+  using tern::backend::cuda::standin::Driver;
+  std::lock_guard guard(Driver::Get().lock);
+  Driver::Get().to_fail = function;
+}

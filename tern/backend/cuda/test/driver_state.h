@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tern/backend/cuda/runtime/cuda_abi.h"
@@ -42,8 +43,21 @@ struct Mark {
   double milliseconds = 0;
 };
 
+// What an update of a graph does not change.
+enum class NodeKind { kKernel, kCopy, kOther };
+
+struct Node {
+  NodeKind kind;
+  Work work;
+};
+
 struct Graph {
-  std::vector<Work> works;
+  std::vector<Node> nodes;
+};
+
+struct GraphExec {
+  int device;
+  std::vector<Node> nodes;
 };
 
 struct Stream {
@@ -51,6 +65,8 @@ struct Stream {
   bool is_blocking;  // waits for the default stream, and it for this
   std::deque<Work> works;
   Graph* capture = nullptr;
+  int capture_mode = 0;
+  std::thread::id capture_thread;
   bool capture_is_broken = false;
 };
 
@@ -96,7 +112,8 @@ class Driver {
   std::set<Module*> modules;
   std::set<Function*> functions;
   std::set<Graph*> graphs;
-  int num_capturing = 0;
+  std::set<GraphExec*> graph_execs;
+  std::string to_fail;  // the function whose next call fails, by tern_standin_fail
   bool has_misuse = false;
 
   int num_devices() const { return static_cast<int>(contexts.size()); }
@@ -108,7 +125,7 @@ class Driver {
   void Drain(Stream& stream, const Mark* until = nullptr);
   // Of all streams of a device.
   void DrainDevice(int device);
-  void Enqueue(Stream& stream, Work work);
+  void Enqueue(Stream& stream, NodeKind kind, Work work);
   // What is still there: "" or lines.
   std::string Leaks() const;
 
@@ -130,7 +147,16 @@ int Refuse(int code, const std::string& text);
 int Misuse(int code, const std::string& text);
 const std::string* TextOf(int code);
 
-enum Needs : unsigned { kNothing = 0, kInit = 1, kCurrent = 2, kNoCapture = 4 };
+enum Needs : unsigned {
+  kNothing = 0,
+  kInit = 1,
+  kCurrent = 2,
+  kNoCapture = 4,
+  kDoneAnyway = 8,  // whatever it returns, it has done its work
+};
+
+// Of this thread, by cuThreadExchangeStreamCaptureMode.
+int& CaptureModeOfThread();
 
 // A function of the driver: checks what it needs, then runs `body(Driver&, Context*)`.
 int Call(const char* name, unsigned needs, const std::function<int(Driver&, Context*)>& body);

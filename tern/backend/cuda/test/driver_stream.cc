@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams, events and captured graphs of the stand-in driver.
+// Streams and events of the stand-in driver.
 #include <chrono>
 
 #include "tern/backend/cuda/test/driver_state.h"
@@ -68,7 +68,7 @@ TERN_STANDIN_API cuStreamWaitEvent(cu::Stream stream_handle, cu::Event event_han
     if (!stream || !event) return int{kErrorInvalidHandle};
     if (flags != 0) return Misuse(kErrorInvalidValue, "the flags are 0");
     if (!event->mark) return 0;
-    driver.Enqueue(*stream, [&driver, mark = event->mark] {
+    driver.Enqueue(*stream, NodeKind::kOther, [&driver, mark = event->mark] {
       driver.Drain(*mark->stream, mark.get());
       return KernelError{};
     });
@@ -102,7 +102,7 @@ TERN_STANDIN_API cuEventRecord(cu::Event event_handle, cu::Stream stream_handle)
     Stream* stream = CheckStream(driver, context, stream_handle);
     if (!stream || !event) return int{kErrorInvalidHandle};
     event->mark = std::make_shared<Mark>(Mark{stream});
-    driver.Enqueue(*stream, [mark = event->mark] {
+    driver.Enqueue(*stream, NodeKind::kOther, [mark = event->mark] {
       mark->is_done = true;
       mark->milliseconds = Now();
       return KernelError{};
@@ -131,58 +131,6 @@ TERN_STANDIN_API cuEventElapsedTime(float* milliseconds, cu::Event start_handle,
     if (!start->mark->is_done || !stop->mark->is_done)
       return Misuse(kErrorInvalidValue, "an event was not waited for");
     *milliseconds = static_cast<float>(stop->mark->milliseconds - start->mark->milliseconds);
-    return 0;
-  });
-}
-
-// ---- Captured graphs.
-
-TERN_STANDIN_API cuStreamBeginCapture_v2(cu::Stream handle, int) {
-  return Call("cuStreamBeginCapture", kInit | kCurrent, [&](Driver& driver, Context* context) {
-    Stream* stream = CheckStream(driver, context, handle);
-    if (!handle || !stream || stream->capture)
-      return Misuse(kErrorCaptureUnsupported, "the stream is the default one, or captured already");
-    driver.Drain(*stream);
-    stream->capture = new Graph;
-    stream->capture_is_broken = false;
-    ++driver.num_capturing;
-    return 0;
-  });
-}
-
-TERN_STANDIN_API cuStreamEndCapture(cu::Stream handle, void** graph) {
-  return Call("cuStreamEndCapture", kInit | kCurrent, [&](Driver& driver, Context* context) {
-    Stream* stream = CheckStream(driver, context, handle);
-    if (!stream || !stream->capture)
-      return Misuse(kErrorInvalidValue, "the stream is not captured");
-    --driver.num_capturing;
-    std::unique_ptr<Graph> captured(stream->capture);
-    stream->capture = nullptr;
-    if (stream->capture_is_broken)
-      return Refuse(kErrorCaptureUnsupported, "the capture was broken");
-    driver.graphs.insert(captured.get());
-    *graph = captured.release();
-    return 0;
-  });
-}
-
-// A graph is ready to be launched as it is.
-TERN_STANDIN_API cuGraphLaunch(void* handle, cu::Stream stream_handle) {
-  return Call("cuGraphLaunch", kInit | kCurrent, [&](Driver& driver, Context* context) {
-    auto* graph = static_cast<Graph*>(handle);
-    Stream* stream = CheckStream(driver, context, stream_handle);
-    if (!stream || !driver.graphs.contains(graph))
-      return Misuse(kErrorInvalidHandle, "not a graph");
-    for (const Work& work : graph->works) driver.Enqueue(*stream, work);
-    return 0;
-  });
-}
-
-TERN_STANDIN_API cuGraphDestroy(void* handle) {
-  return Call("cuGraphDestroy", kInit, [&](Driver& driver, Context*) {
-    auto* graph = static_cast<Graph*>(handle);
-    if (driver.graphs.erase(graph) == 0) return Misuse(kErrorInvalidHandle, "not a graph");
-    delete graph;
     return 0;
   });
 }

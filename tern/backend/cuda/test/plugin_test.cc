@@ -6,6 +6,7 @@
 
 #include "tern/backend/cuda/test/standin_fixture.h"
 #include "tern/runtime/test_data/device_plugin_test.h"
+#include "tern/runtime/workspace.h"
 
 // For the thread sanitizer, which does not see the lock of the stand-in, but what it does to memory
 // by the C library.
@@ -68,36 +69,146 @@ TEST_F(CudaTest, CopiesOfPageLockedMemoryGoOnByThemselves) {
             "a float32 tensor of shape (4) cannot be copied to a float32 tensor of shape (5)");
 }
 
-// A launch neither allocates nor waits, so it can be captured.
-TEST_F(CudaTest, LaunchesAreCaptured) {
-  auto begin =
-      backend::cuda::FindIn<int (*)(void*, int)>("libcuda.so.1", "cuStreamBeginCapture_v2");
-  auto end = backend::cuda::FindIn<int (*)(void*, void**)>("libcuda.so.1", "cuStreamEndCapture");
-  auto launch = backend::cuda::FindIn<int (*)(void*, void*)>("libcuda.so.1", "cuGraphLaunch");
-  auto destroy = backend::cuda::FindIn<int (*)(void*)>("libcuda.so.1", "cuGraphDestroy");
-  const backend::cuda::cu::Functions& driver = backend::cuda::StandinDriver();
+// The stand-in's next call of a function fails.
+void FailNext(const std::string& function) {
+  backend::cuda::FindIn<void (*)(const char*)>("libcuda.so.1",
+                                               "tern_standin_fail")(function.c_str());
+}
+
+// Whichever call of the driver fails: an error that names it, nothing is left, and the next try
+// works.
+TEST_F(CudaTest, GraphsSayWhichCallFailed) {
   const TernDevice device = DeviceAt(0);
   ffi::Module module = CreateDeviceModule(Cuda::VectorAdd());
-  ExpectAdds(module);  // the program is made at the first use
+  LoadKernels(module, device);
   ffi::Function add = module->GetFunction("vector_add");
   Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);
   Stream stream(device);
-  backend::cuda::cu::Context context = nullptr;
-  ASSERT_EQ(driver.PrimaryContextRetain(&context, 0), 0);
-  ASSERT_EQ(driver.ContextPush(context), 0);
-  void* graph = nullptr;
-  ASSERT_EQ(begin(stream.handle(), 0), 0);
-  {
+  auto leaks = backend::cuda::FindIn<int (*)()>("libcuda.so.1", "tern_standin_graphs");
+  auto record = [&] { Add(add, a, b, a, 8, 1.0); };
+  auto use = [&] {
+    Capture capture(stream);
+    record();
+    WorkspaceFrame call;
+    TERN_CHECK(AllocWorkspace(device, 16, 16)) << "no temporary memory";
+    Graph graph(capture);
+    Capture other(stream);
+    record();
+    graph.Update(other);
     StreamScope scope(stream);
-    add(0, a->data(), b->data(), a->data(), 8, 1.0, 1, 8);
+    graph.Launch();
+    graph.Destroy();
+  };
+  for (std::string function :
+       {"cuCtxGetCurrent", "cuStreamBeginCapture", "cuLaunchKernel", "cuStreamEndCapture",
+        "cuGraphInstantiateWithFlags", "cuGraphExecUpdate", "cuGraphLaunch", "cuGraphDestroy",
+        "cuGraphExecDestroy"}) {
+    SCOPED_TRACE(function);
+    FailNext(function);
+    std::string error = ErrorOf(use);
+    if (function == "cuCtxGetCurrent")
+      EXPECT_EQ(error, "no error");  // it is made current then
+    else
+      EXPECT_NE(error.find(function + " failed: CUDA_ERROR_UNKNOWN (999: " + function),
+                std::string::npos)
+          << error;
+    EXPECT_EQ(leaks(), 0);
+    EXPECT_EQ(CurrentStream(device), nullptr);
+    EXPECT_EQ(ErrorOf(use), "no error");
+    EXPECT_EQ(leaks(), 0);
   }
-  EXPECT_EQ(backend::cuda::TextOf(end(stream.handle(), &graph)), "");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(launch(graph, stream.handle()), 0);
-  stream.Synchronize();
-  Tensor host = a.CopyTo({kTernDeviceCpu, 0});
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(GetElement(host, i), i + 3 * (i + 1));
-  EXPECT_EQ(destroy(graph), 0);
-  EXPECT_EQ(driver.ContextPop(&context), 0);
+  FailNext("cuThreadExchangeStreamCaptureMode");
+  EXPECT_EQ(ErrorOf(use), "no temporary memory");
+  EXPECT_EQ(ErrorOf(use), "no error");
+  EXPECT_EQ(leaks(), 0);
+}
+
+// What cannot be recorded is an error, where it is called and when the recording ends.
+TEST_F(CudaTest, WhatWaitsIsNotRecorded) {
+  Stream stream(DeviceAt(0));
+  Tensor a = OnDevice(8, 0);
+  testing::internal::CaptureStderr();  // the stand-in prints what no program should do
+  Capture capture(stream);
+  EXPECT_NE(ErrorOf([&] { stream.Synchronize(); }).find("cuStreamSynchronize failed"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf([&] {
+              Graph{capture};
+            }).find("cuStreamEndCapture failed: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"),
+            std::string::npos);
+  // A program is loaded ahead.
+  ffi::Module module = CreateDeviceModule(Cuda::VectorAdd());
+  {
+    Capture first(stream);
+    EXPECT_NE(ErrorOf([&] {
+                Add(module->GetFunction("vector_add"), a, a, a, 8, 1.0);
+              }).find("cuModuleLoadData failed"),
+              std::string::npos);
+  }
+  testing::internal::GetCapturedStderr();
+  LoadKernels(module, DeviceAt(0));
+  Capture again(stream);
+  Add(module->GetFunction("vector_add"), a, a, a, 8, 1.0);
+  Graph graph(again);
+  graph.Launch();
+  EXPECT_EQ(ValuesOf(a)[3], 6);
+}
+
+TEST_F(CudaTest, LoadingSaysWhichCallFailed) {
+  ffi::Module module = CreateDeviceModule(Cuda::VectorAdd());
+  for (std::string function : {"cuModuleLoadData", "cuFuncLoad", "cuFuncGetAttribute"}) {
+    FailNext(function);
+    std::string error = ErrorOf([&] { LoadKernels(module, DeviceAt(0)); });
+    EXPECT_EQ(error.find(function + " failed: CUDA_ERROR_UNKNOWN"), 0u) << error;
+  }
+  ExpectAdds(module);
+}
+
+// What a launch asks for beyond sizes and arguments.
+TEST_F(CudaTest, FlagsOfLaunches) {
+  const KernelLoader& loader = *FindKernelLoader("cuda");
+  void* program = loader.Load(0, "cuda", Cuda::VectorAdd().payload);
+  void* kernel = loader.GetKernel(program, "vector_add");
+  Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);
+  void *from = a->data(), *to = b->data();
+  int n = 8;
+  float scale = 2;
+  const void* args[] = {&from, &from, &to, &n, &scale};
+  const uint64_t sizes[] = {8, 8, 8, 4, 4};
+  const uint8_t kinds[] = {kTernArgMemory, kTernArgMemory, kTernArgMemory, kTernArgNumber,
+                           kTernArgNumber};
+  TernLaunch launch{.grid = {1, 1, 1},
+                    .block = {8, 1, 1},
+                    .num_args = 5,
+                    .args = args,
+                    .arg_sizes = sizes,
+                    .arg_is_memory = kinds,
+                    .size = sizeof(TernLaunch),
+                    .version = TERN_PLUGIN_API_VERSION,
+                    .arg_kinds = kinds,
+                    .cluster = {1, 1, 1},
+                    .flags = kTernLaunchOverlap};
+  loader.Launch(kernel, launch);
+  EXPECT_EQ(ValuesOf(b)[3], 12);
+  FailNext("cuLaunchKernelEx");
+  EXPECT_EQ(ErrorOf([&] { loader.Launch(kernel, launch); }),
+            "cuLaunchKernelEx failed: CUDA_ERROR_UNKNOWN (999: cuLaunchKernelEx: told to fail)");
+  launch.flags = kTernLaunchOverlap | kTernLaunchTensorMaps;
+  EXPECT_EQ(ErrorOf([&] { loader.Launch(kernel, launch); }),
+            "the cuda runtime has no tensor maps as arguments");
+  loader.Unload(program);
+}
+
+TEST_F(CudaTest, ClustersAreLaunched) {
+  DeviceArtifact artifact = Cuda::VectorAdd();
+  artifact.fmap["vector_add"].launch_tags.emplace_back("clusterIdx.x");
+  ffi::Function add = CreateDeviceModule(artifact)->GetFunction("vector_add");
+  Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);
+  add(0, a->data(), b->data(), a->data(), 8, 1.0, 4, 2, 2);
+  EXPECT_EQ(ValuesOf(a)[7], 15);
+  EXPECT_EQ(
+      ErrorOf([&] { add(0, a->data(), b->data(), a->data(), 8, 1.0, 4, 2, 3); }),
+      "kernel vector_add: grid (4, 1, 1), block (2, 1, 1), cluster (3, 1, 1): grid axis x has "
+      "4 blocks, which are no whole clusters of 3");
 }
 
 // What is in the cache is not compiled; what is damaged there is.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tern/backend/rocm/runtime/driver.h"
+#include "tern/backend/rocm/runtime/graph.h"
 #include "tern/backend/rocm/runtime/plugin.h"
 
 namespace tern::backend::rocm {
@@ -55,6 +56,7 @@ int Detect(int32_t device, void* sink, TernPropertySink emit) {
 int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
   return Guard([&] {
     Current current(device_id);
+    BesideCaptures beside;
     // There is no address of an empty buffer.
     hip::Result result = Hip().Malloc(out, std::max<uint64_t>(bytes, 1));
     if (result == hip::kOutOfMemory)
@@ -67,6 +69,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
 int Free(int32_t device_id, void* memory) {
   return Guard([&] {
     Current current(device_id);
+    BesideCaptures beside;
     Check(Hip().Free(memory), "hipFree");
   });
 }
@@ -204,6 +207,13 @@ const TernDeviceApi kDeviceApi = {
     .synchronize_event = SynchronizeEvent,
     .elapsed = Elapsed,
     .detect = Detect,
+    .begin_capture = BeginCapture,
+    .end_capture = EndCapture,
+    .destroy_graph = DestroyGraph,
+    .instantiate_graph = InstantiateGraph,
+    .update_graph = UpdateGraph,
+    .launch_graph = LaunchGraph,
+    .destroy_executable = DestroyExecutable,
 };
 
 }  // namespace tern::backend::rocm

@@ -22,6 +22,10 @@ Functions FindFunctions(void* library) {
   functions.name = reinterpret_cast<Result (*)(__VA_ARGS__)>(Find(library, symbol));
   TERN_HIP_FUNCTIONS(TERN_HIP_FIND)
 #undef TERN_HIP_FIND
+#define TERN_HIP_FIND(name, symbol, ...) \
+  functions.name = reinterpret_cast<Result (*)(__VA_ARGS__)>(dlsym(library, symbol));
+  TERN_HIP_OPTIONAL_FUNCTIONS(TERN_HIP_FIND)
+#undef TERN_HIP_FIND
   functions.GetErrorString =
       reinterpret_cast<const char* (*)(Result)>(Find(library, "hipGetErrorString"));
   functions.GetDevicePropertiesR0600 =
@@ -118,8 +122,12 @@ int Attribute(int32_t device, int attribute) {
 Current::Current(int32_t device) {
   Driver::Get().CheckDevice(device);
   Check(Hip().GetDevice(&before_), "hipGetDevice");
+  if (before_ == device) return;
   Check(Hip().SetDevice(device), "hipSetDevice");
+  is_changed_ = true;
 }
-Current::~Current() { Hip().SetDevice(before_); }
+Current::~Current() {
+  if (is_changed_) Hip().SetDevice(before_);
+}
 
 }  // namespace tern::backend::rocm

@@ -51,6 +51,7 @@ class Current {
 
  private:
   int before_ = 0;
+  bool is_changed_ = false;
 };
 
 }  // namespace tern::backend::rocm

@@ -15,11 +15,14 @@ using Module = struct ModuleHandle*;
 using Function = struct FunctionHandle*;
 using Stream = struct StreamHandle*;
 using Event = struct EventHandle*;
+using Graph = struct GraphHandle*;
+using GraphExec = struct GraphExecHandle*;
 using Result = int;
 
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100,
                         kInvalidDevice = 101, kInvalidImage = 200, kNoBinaryForGpu = 209,
-                        kInvalidHandle = 400, kNotFound = 500, kLaunchFailure = 719;
+                        kInvalidHandle = 400, kNotFound = 500, kLaunchFailure = 719,
+                        kGraphUpdateFailure = 910, kUnknown = 999;
 
 enum DeviceAttribute : int {
   kMaxBlockDimX = 26,  // then Y, Z, and the same of grids
@@ -32,6 +35,8 @@ enum DeviceAttribute : int {
 enum FunctionAttribute : int { kFunctionMaxThreadsPerBlock = 0 };
 enum CopyKind : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3 };
 inline constexpr unsigned kStreamNonBlocking = 1;
+// What a thread that captures a stream may not do: what could disturb its own captures, or nothing.
+enum CaptureMode : int { kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 
 // X(name, symbol, parameters...): every function returns a Result.
 #define TERN_HIP_FUNCTIONS(X)                                                                      \
@@ -64,9 +69,21 @@ inline constexpr unsigned kStreamNonBlocking = 1;
   X(ModuleLaunchKernel, "hipModuleLaunchKernel", Function, unsigned, unsigned, unsigned, unsigned, \
     unsigned, unsigned, unsigned, Stream, void**, void**)
 
+// Functions of newer versions: null where the library has none.
+#define TERN_HIP_OPTIONAL_FUNCTIONS(X)                                                       \
+  X(StreamBeginCapture, "hipStreamBeginCapture", Stream, int)                                \
+  X(StreamEndCapture, "hipStreamEndCapture", Stream, Graph*)                                 \
+  X(ThreadExchangeCaptureMode, "hipThreadExchangeStreamCaptureMode", int*)                   \
+  X(GraphInstantiate, "hipGraphInstantiateWithFlags", GraphExec*, Graph, unsigned long long) \
+  X(GraphExecUpdate, "hipGraphExecUpdate", GraphExec, Graph, void**, int*)                   \
+  X(GraphLaunch, "hipGraphLaunch", GraphExec, Stream)                                        \
+  X(GraphExecDestroy, "hipGraphExecDestroy", GraphExec)                                      \
+  X(GraphDestroy, "hipGraphDestroy", Graph)
+
 struct Functions {
 #define TERN_HIP_DECLARE(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
   TERN_HIP_FUNCTIONS(TERN_HIP_DECLARE)
+  TERN_HIP_OPTIONAL_FUNCTIONS(TERN_HIP_DECLARE)
 #undef TERN_HIP_DECLARE
   const char* (*GetErrorString)(Result) = nullptr;
   // Since HIP 6, whose name says which layout of the properties it fills in: later versions keep

@@ -58,7 +58,11 @@ hip::Result Call(const char* name, const std::function<hip::Result(FakeHip&)>& b
   std::scoped_lock lock(driver.mutex);
   try {
     TERN_CHECK(driver.initialised) << "HIP is not initialised";
-    return body(driver);
+    if (driver.to_fail != name) return body(driver);
+    driver.to_fail.clear();
+    // A capture is over, whatever ending it returns.
+    if (std::string(name) == "hipStreamEndCapture") body(driver);
+    return hip::kUnknown;
   } catch (const std::exception& error) {
     tern::standin::ThreadState<LastFailure>().text = std::string(name) + ": " + error.what();
     return hip::kLaunchFailure;
@@ -67,29 +71,8 @@ hip::Result Call(const char* name, const std::function<hip::Result(FakeHip&)>& b
 
 namespace {
 
-// The live thing of a handle, of the current device.
-template <class T>
-T& Live(const std::map<const void*, std::unique_ptr<T>>& all, const void* handle,
-        const char* what) {
-  auto it = all.find(handle);
-  TERN_CHECK(it != all.end()) << "no such " << what;
-  if constexpr (requires { it->second->device; }) {
-    TERN_CHECK(it->second->device == CurrentDevice())
-        << "the " << what << " is of device " << it->second->device << ", " << CurrentDevice()
-        << " is current";
-  }
-  return *it->second;
-}
-
 void CheckStream(const FakeHip& driver, hip::Stream stream) {
   if (stream) Live(driver.streams, stream, "stream");
-}
-
-template <class T, class Handle>
-void Keep(std::map<const void*, std::unique_ptr<T>>* all, T value, Handle* out) {
-  auto made = std::make_unique<T>(std::move(value));
-  *out = reinterpret_cast<Handle>(made.get());
-  all->emplace(made.get(), std::move(made));
 }
 
 void CheckInside(const FakeHip& driver, int device, const void* pointer, uint64_t bytes) {
@@ -127,6 +110,10 @@ extern "C" __attribute__((visibility("default"))) const char* hipGetErrorString(
       return "no ROCm-capable device is detected";
     case hip::kNoBinaryForGpu:
       return "no kernel image is available for execution on the device";
+    case hip::kUnknown:
+      return "unknown error";
+    case hip::kGraphUpdateFailure:
+      return "the graph update was not performed";
     case hip::kLaunchFailure:
       return tern::standin::ThreadState<LastFailure>().text.c_str();
     default:
@@ -203,6 +190,7 @@ TERN_FAKE hipSetDevice(int device) {
 
 TERN_FAKE hipMalloc(void** out, size_t bytes) {
   return Call("hipMalloc", [&](FakeHip& driver) {
+    CheckNotCapturing(driver);
     if (bytes > size_t{1} << 30) return hip::kOutOfMemory;
     constexpr uintptr_t kAlignment = 256;
     auto memory = std::make_unique<char[]>(bytes + kAlignment);
@@ -217,6 +205,7 @@ TERN_FAKE hipMalloc(void** out, size_t bytes) {
 
 TERN_FAKE hipFree(void* memory) {
   return Call("hipFree", [&](FakeHip& driver) {
+    CheckNotCapturing(driver);
     TERN_CHECK(driver.allocations.erase(reinterpret_cast<uintptr_t>(memory)))
         << "no memory starts there";
     return hip::kSuccess;
@@ -240,7 +229,7 @@ TERN_FAKE hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, hip
     int device = CurrentDevice();
     kind == hip::kDeviceToHost ? CheckHost(driver, to) : CheckInside(driver, device, to, bytes);
     kind == hip::kHostToDevice ? CheckHost(driver, from) : CheckInside(driver, device, from, bytes);
-    std::memmove(to, from, bytes);
+    Give(driver, stream, NodeKind::kCopy, [=] { std::memmove(to, from, bytes); });
     return hip::kSuccess;
   });
 }
@@ -251,7 +240,7 @@ TERN_FAKE hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from
     CheckStream(driver, stream);
     CheckInside(driver, to_device, to, bytes);
     CheckInside(driver, from_device, from, bytes);
-    std::memmove(to, from, bytes);
+    Give(driver, stream, NodeKind::kCopy, [=] { std::memmove(to, from, bytes); });
     return hip::kSuccess;
   });
 }
@@ -261,14 +250,14 @@ TERN_FAKE hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from
 TERN_FAKE hipStreamCreateWithFlags(hip::Stream* out, unsigned flags) {
   return Call("hipStreamCreateWithFlags", [&](FakeHip& driver) {
     if (flags > hip::kStreamNonBlocking) return hip::kInvalidValue;
-    Keep(&driver.streams, LiveStream{CurrentDevice()}, out);
+    Keep(&driver.streams, LiveStream{.device = CurrentDevice()}, out);
     return hip::kSuccess;
   });
 }
 
 TERN_FAKE hipStreamDestroy(hip::Stream stream) {
   return Call("hipStreamDestroy", [&](FakeHip& driver) {
-    Live(driver.streams, stream, "stream");
+    TERN_CHECK(!Live(driver.streams, stream, "stream").capture) << "the stream is captured";
     driver.streams.erase(stream);
     return hip::kSuccess;
   });
@@ -276,6 +265,7 @@ TERN_FAKE hipStreamDestroy(hip::Stream stream) {
 
 TERN_FAKE hipStreamSynchronize(hip::Stream stream) {
   return Call("hipStreamSynchronize", [&](FakeHip& driver) {
+    CheckNotCapturing(driver);
     CheckStream(driver, stream);
     return hip::kSuccess;
   });
@@ -314,6 +304,7 @@ TERN_FAKE hipEventRecord(hip::Event event, hip::Stream stream) {
 
 TERN_FAKE hipEventSynchronize(hip::Event event) {
   return Call("hipEventSynchronize", [&](FakeHip& driver) {
+    CheckNotCapturing(driver);
     Live(driver.events, event, "event");
     return hip::kSuccess;
   });
@@ -333,6 +324,7 @@ TERN_FAKE hipEventElapsedTime(float* out, hip::Event start, hip::Event stop) {
 
 TERN_FAKE hipModuleLoadData(hip::Module* out, const void* image) {
   return Call("hipModuleLoadData", [&](FakeHip& driver) {
+    CheckNotCapturing(driver);
     CodeObject object = ReadCodeObject(FileAt(image));
     if (object.architecture != driver.architecture()) return hip::kNoBinaryForGpu;
     TERN_CHECK(object.version == 5) << "a code object of version " << object.version;
@@ -349,6 +341,7 @@ TERN_FAKE hipModuleLoadData(hip::Module* out, const void* image) {
 
 TERN_FAKE hipModuleUnload(hip::Module module) {
   return Call("hipModuleUnload", [&](FakeHip& driver) {
+    CheckNotCapturing(driver);
     const LoadedModule* loaded = &Live(driver.modules, module, "module");
     std::erase_if(driver.functions, [&](const auto& f) { return f.second->module == loaded; });
     driver.modules.erase(module);
@@ -384,9 +377,23 @@ TERN_FAKE hipModuleLaunchKernel(hip::Function function, unsigned grid_x, unsigne
     TERN_CHECK(device == CurrentDevice()) << "the kernel is of device " << device;
     CheckStream(driver, stream);
     TERN_CHECK(!extra) << "arguments are given twice";
-    Launch launch{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, args};
-    Execute(found.module->text, found.name, found.module->object.kernels.at(found.name), launch,
-            [&](const void* pointer) { return driver.BytesAt(device, pointer); });
+    Launch launch{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, nullptr};
+    const KernelMetadata& metadata = found.module->object.kernels.at(found.name);
+    // The caller's arguments may go away.
+    auto values = std::make_shared<std::vector<std::vector<char>>>();
+    for (size_t i = 0; i < metadata.args.size(); ++i) {
+      const auto* value = static_cast<const char*>(args[i]);
+      values->emplace_back(value, value + metadata.args[i].size);
+    }
+    Give(driver, stream, NodeKind::kKernel, [&driver, function, device, launch, values] {
+      const LoadedFunction& kernel = Live(driver.functions, function, "function");
+      std::vector<void*> pointers;
+      for (std::vector<char>& value : *values) pointers.push_back(value.data());
+      Launch now = launch;
+      now.args = pointers.data();
+      Execute(kernel.module->text, kernel.name, kernel.module->object.kernels.at(kernel.name), now,
+              [&](const void* pointer) { return driver.BytesAt(device, pointer); });
+    });
     return hip::kSuccess;
   });
 }

@@ -15,9 +15,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tern/backend/rocm/runtime/hip_abi.h"
 #include "tern/backend/rocm/test/code_object.h"
+#include "tern/ffi/error.h"
 #include "tern/ir/module.h"
 
 namespace tern::backend::rocm::test {
@@ -39,8 +42,31 @@ struct Allocation {
   std::unique_ptr<char[]> memory;
 };
 
+using Work = std::function<void()>;  // throws the reason of a failure
+
+// What an update of a graph does not change.
+enum class NodeKind { kKernel, kCopy };
+
+struct Node {
+  NodeKind kind;
+  Work work;
+};
+
+// Of either kind, before and after it is made executable.
+struct LiveGraph {
+  std::vector<Node> nodes;
+};
+struct LiveGraphExec {
+  int device;
+  std::vector<Node> nodes;
+};
+
 struct LiveStream {
   int device;
+  // While it is captured.
+  std::unique_ptr<LiveGraph> capture = nullptr;
+  std::thread::id capture_thread = {};
+  bool capture_is_broken = false;
 };
 
 struct LiveEvent {
@@ -64,6 +90,9 @@ class FakeHip {
   std::map<const void*, std::unique_ptr<LiveEvent>> events;
   std::map<const void*, std::unique_ptr<LoadedModule>> modules;
   std::map<const void*, std::unique_ptr<LoadedFunction>> functions;
+  std::map<const void*, std::unique_ptr<LiveGraph>> graphs;
+  std::map<const void*, std::unique_ptr<LiveGraphExec>> graph_execs;
+  std::string to_fail;  // the function whose next call fails, by tern_standin_fail
   bool initialised = false;
   std::mutex mutex;
 
@@ -80,6 +109,32 @@ int& CurrentDevice();
 // What the calling convention of every function is: `body` returns a result, or throws the reason
 // of a failure, which hipGetErrorString tells.
 hip::Result Call(const char* name, const std::function<hip::Result(FakeHip&)>& body);
+
+// The live thing of a handle, of the current device.
+template <class T>
+T& Live(const std::map<const void*, std::unique_ptr<T>>& all, const void* handle,
+        const char* what) {
+  auto it = all.find(handle);
+  TERN_CHECK(it != all.end()) << "no such " << what;
+  if constexpr (requires { it->second->device; }) {
+    TERN_CHECK(it->second->device == CurrentDevice())
+        << "the " << what << " is of device " << it->second->device << ", " << CurrentDevice()
+        << " is current";
+  }
+  return *it->second;
+}
+
+template <class T, class Handle>
+void Keep(std::map<const void*, std::unique_ptr<T>>* all, T value, Handle* out) {
+  auto made = std::make_unique<T>(std::move(value));
+  *out = reinterpret_cast<Handle>(made.get());
+  all->emplace(made.get(), std::move(made));
+}
+
+// Does the work, or records it where the stream is captured.
+void Give(FakeHip& driver, hip::Stream stream, NodeKind kind, const Work& work);
+// For what could disturb a capture of this thread: throws, and the capture is broken.
+void CheckNotCapturing(FakeHip& driver);
 
 }  // namespace tern::backend::rocm::test
 

@@ -187,7 +187,7 @@ class LLVMModule : public codegen::LinkableModule {
         units_(std::move(units)),
         extern_calls_(std::move(extern_calls)),
         lowerings_(std::move(lowerings)),
-        env_(runtime::MakeEnv(this)) {}
+        env_(this) {}
 
   std::string kind() const override { return "llvm"; }
   uint32_t properties() const override { return kLinkable | (target_.IsHost() ? kRunnable : 0u); }
@@ -322,7 +322,7 @@ class LLVMModule : public codegen::LinkableModule {
   std::vector<codegen::ExternCall> extern_calls_;
   std::vector<Lowering> lowerings_;  // of functions whose code was found
   mutable std::string ffi_host_;     // an object, when it was asked for
-  TernEnv env_;
+  runtime::ModuleEnv env_;
   std::unique_ptr<Jit> jit_;
 };
 
