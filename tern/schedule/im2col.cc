@@ -11,12 +11,6 @@ using namespace tern::tir;
 
 namespace {
 
-// What a factor of a product is without its conversions.
-Expr Bare(const Expr& expr) {
-  const auto* cast = expr.As<ir::CastNode>();
-  return cast ? Bare(cast->value) : expr;
-}
-
 // Dynamic axes of several that are fused become batch axes, and those that are wanted.
 void SplitBatch(FusedAxes* fused, const Schedule::Names& wanted,
                 std::vector<const BlockIter*>* batch) {

@@ -9,6 +9,7 @@
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/inline_producers.h"
+#include "tern/schedule/rules/polyphase.h"
 #include "tern/tir/schedule_steps.h"
 
 namespace tern::schedule {
@@ -173,6 +174,7 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
   Schedule schedule(function);
+  SplitPhases(&schedule, &told.results);
   if (!target.is_device) InlineProducers(&schedule, &told.results);
   ApplyToBlocks(&schedule, target, &asked, &told.results);
   for (const Asked& one : asked)
