@@ -237,7 +237,7 @@ class Bench:
         begin, improved = time.perf_counter(), True
         for number in range(MOST):
             seconds = time.perf_counter() - begin
-            if seconds > 8 or number >= FEWEST and (seconds > 3 or number >= ROUNDS and not improved):
+            if seconds > 10 or number >= FEWEST and (seconds > 6 or number >= ROUNDS and not improved):
                 return
             improved = False
             for name, call in calls.items():

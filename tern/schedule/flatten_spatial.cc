@@ -154,12 +154,6 @@ Expr ConditionAt(const ImageRead& image, const Expr& condition, const std::vecto
   return result;
 }
 
-// Names of axes are those of the old ones, without the letter that blocks put before.
-std::string AxisName(const BlockIter& iter) {
-  const std::string& name = iter.var.name();
-  return name.size() > 1 && name[0] == 'v' ? name.substr(1) : name;
-}
-
 class WindowFlattener {
  public:
   WindowFlattener(const BlockNode* block, const ReductionUpdate& update, const ImageRead& image,

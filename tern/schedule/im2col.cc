@@ -12,12 +12,6 @@ using namespace tern::tir;
 
 namespace {
 
-// What a factor of a product is without its conversions.
-Expr Bare(const Expr& expr) {
-  const auto* cast = expr.As<ir::CastNode>();
-  return cast ? Bare(cast->value) : expr;
-}
-
 // The same value, converted last: select(c, float32(x), 0) is float32(select(c, x, 0)).
 Expr ConvertLast(const Expr& expr) {
   const auto* select = expr.As<ir::SelectNode>();

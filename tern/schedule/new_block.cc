@@ -9,6 +9,16 @@ bool UsesAxis(const Expr& expr, const BlockIter& iter) {
   return ir::UsesVar(expr, iter.var.node());
 }
 
+std::string AxisName(const BlockIter& iter) {
+  const std::string& name = iter.var.name();
+  return name.size() > 1 && name[0] == 'v' ? name.substr(1) : name;
+}
+
+Expr Bare(const Expr& factor) {
+  const auto* cast = factor.As<ir::CastNode>();
+  return cast ? Bare(cast->value) : factor;
+}
+
 Expr ReplacePart(const Expr& expr, const Expr& part, const Expr& by) {
   struct Replacer : ir::ExprMutator {
     Expr Mutate(const Expr& e) override { return e.same(part) ? by : ExprMutator::Mutate(e); }

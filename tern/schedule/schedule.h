@@ -164,6 +164,11 @@ class Schedule {
   // the copy and of the result, which is copied to where it belongs: those given, or block_input,
   // block_output.
   Names FlattenSpatial(const std::string& block, int64_t multiple, Names names = {});
+  // A transposed convolution, of whose products only those count where a position less a tap is a
+  // multiple of the stride, becomes one at stride 1 with a filter for each phase of the positions.
+  // Returns the names of buffers and blocks: the weights by phases, and the result by phases, which
+  // is interleaved: those given, or block_weights, block_phases.
+  Names Polyphase(const std::string& block, Names names = {});
 
   // ---- Parts as units (tensorize.cc)
 

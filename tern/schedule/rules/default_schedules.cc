@@ -9,6 +9,7 @@
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/inline_producers.h"
+#include "tern/schedule/rules/polyphase.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/visitor.h"
 
@@ -200,6 +201,7 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
   Schedule schedule(function);
+  SplitPhases(&schedule, &told.results);
   InlineProducers(&schedule, target, &told.results);
   ApplyToBlocks(&schedule, target, &asked, &told.results);
   for (const Asked& one : asked)

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/polyphase.h"
+
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+
+void SplitPhases(Schedule* schedule, std::vector<RuleResult>* results) {
+  for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
+    if (block.kind != BlockKind::kReduction || !block.conditional) continue;
+    if (Try(schedule, [&](Schedule* attempt) { attempt->Polyphase(block.name); }))
+      results->push_back(
+          {block.name, block.str(), "polyphase", {{schedule->trace().steps.back()}}, {}});
+  }
+}
+
+}  // namespace tern::schedule
