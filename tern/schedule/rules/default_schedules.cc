@@ -8,9 +8,12 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/polyphase.h"
+#include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/schedule_steps.h"
+#include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -167,6 +170,20 @@ void NoteSingleThreads(const PrimFunc& bound, std::vector<RuleResult>* results) 
           "independent";
 }
 
+// The function with the schedules that the rules choose, and threads for all that they leave.
+PrimFunc ScheduleBlocks(const PrimFunc& function, const TargetInfo& target,
+                        std::vector<Asked>* asked, std::vector<RuleResult>* results) {
+  Schedule schedule(function);
+  SplitPhases(&schedule, results);
+  InlineProducers(&schedule, target, results);
+  ApplyToBlocks(&schedule, target, asked, results);
+  PrimFunc scheduled = schedule.trace().steps.empty() ? function : schedule.function();
+  if (!target.is_device) return scheduled;
+  PrimFunc bound = BindOtherThreads(scheduled);
+  NoteSingleThreads(bound, results);
+  return bound;
+}
+
 // "{tile_m = 8}: 1.3e+06 cycles predicted, at least 1.1e+06"
 std::string Describe(const Plan& plan) {
   std::string text = plan.str();
@@ -189,6 +206,13 @@ std::string Explanation::str(const std::string& function) const {
     for (const std::string& other : result.passed_over) text += "  #   not " + other + "\n";
     for (const Step& step : result.steps.steps) text += "  " + step.str() + "\n";
   }
+  for (const Version& version : versions) {
+    text += "  # where " + version.when + ":\n";
+    for (const RuleResult& result : version.results)
+      text += "  #   " + result.block + ": " +
+              (result.rule.empty() ? "no rule" : "rule " + result.rule) +
+              (result.plans.empty() ? "" : ", plan " + Describe(result.plans[0])) + "\n";
+  }
   return text + "}\n";
 }
 
@@ -200,20 +224,34 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   PrimFunc function = given;
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
-  Schedule schedule(function);
-  SplitPhases(&schedule, &told.results);
-  InlineProducers(&schedule, target, &told.results);
-  ApplyToBlocks(&schedule, target, &asked, &told.results);
+  PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)
       RefuseAsked(function, one.step,
                   one.refusals.empty() ? "no block of the function is for this rule on this target"
                                        : ffi::Join(one.refusals));
-  PrimFunc scheduled = schedule.trace().steps.empty() ? function : schedule.function();
-  if (!target.is_device) return scheduled;
-  PrimFunc bound = BindOtherThreads(scheduled);
-  NoteSingleThreads(bound, &told.results);
-  return bound;
+  if (!target.is_device || !asked.empty()) return scheduled;
+  struct Made {
+    Expr when;
+    PrimFunc function;
+    std::vector<RuleResult> results;
+  };
+  std::vector<Made> made;
+  for (const GemmVersion& version : FindGemmVersions(function, target)) {
+    std::vector<RuleResult> results;
+    PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
+    if (StructuralEqual(other, scheduled)) continue;
+    if (!made.empty() && StructuralEqual(other, made.back().function))
+      made.back().when = made.back().when || version.when;
+    else
+      made.push_back({version.when, other, std::move(results)});
+  }
+  Stmt body = scheduled->body;
+  for (size_t i = made.size(); i-- > 0;)
+    body = IfThenElseNode::Make(made[i].when, CopyWithFreshDefs(made[i].function->body), body,
+                                function->span);
+  for (Made& one : made) told.versions.push_back({Print(one.when), std::move(one.results)});
+  return scheduled.WithBody(body);
 }
 
 }  // namespace tern::schedule

@@ -28,6 +28,12 @@ void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules
 struct Explanation {
   std::string left_alone;           // why nothing was done; "" where something could be
   std::vector<RuleResult> results;  // in the order in which it was done
+  // Versions for some values of dynamic extents: when, and what was done.
+  struct Version {
+    std::string when;
+    std::vector<RuleResult> results;
+  };
+  std::vector<Version> versions;
   // As text: a comment for every block, and the steps as the schedule section that does the same.
   std::string str(const std::string& function) const;
 };

@@ -32,8 +32,6 @@ constexpr int64_t kLeastSteps = 4, kMostParts = 32;
 constexpr int64_t kThreads = 256;
 // Elements that a thread copies at once where it copies no vectors.
 constexpr int64_t kUnrolledElements = 8;
-// A dynamic extent is taken as this large: devices are for large ones.
-constexpr int64_t kLikelyExtent = 2048;
 
 // Loads of a block, and the conditions that choose between values.
 struct LoadFinder : StmtVisitor {
@@ -134,7 +132,7 @@ bool DeviceGemmPlan::PadsK(const Gemm& gemm) const {
   return gemm.dynamic_k || gemm.k % tile_k != 0;
 }
 
-Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name) {
+Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const TargetInfo& target) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
   std::optional<Gemm> gemm = MatchGemm(*schedule, block, Sizes::kDynamic);
   if (!gemm) {
@@ -146,9 +144,9 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name) {
   }
   if (block.kind == BlockKind::kMatmul && (gemm->m == 1 || gemm->n == 1))
     Refuse("M or N is 1: it is a reduction");
-  if (gemm->dynamic_m) gemm->m = kLikelyExtent;
-  if (gemm->dynamic_n) gemm->n = kLikelyExtent;
-  if (gemm->dynamic_k) gemm->k = kLikelyExtent;
+  if (gemm->dynamic_m) gemm->m = target.likely_m;
+  if (gemm->dynamic_n) gemm->n = target.likely_n;
+  if (gemm->dynamic_k) gemm->k = target.likely_k;
   return *gemm;
 }
 
@@ -164,7 +162,7 @@ std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
 
 GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPlan& plan,
                 const TargetInfo& target) {
-  Gemm gemm = RequireDeviceGemm(schedule, block);
+  Gemm gemm = RequireDeviceGemm(schedule, block, target);
   if (plan.split_k == 1) return {block, gemm};
   if (gemm.is_dynamic()) Refuse("K is split, and an extent is dynamic");
   int64_t multiple = plan.split_k * plan.tile_k;
@@ -179,7 +177,7 @@ GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPl
     AddUpParts(attempt, block, gemm, target, true);
   });
   if (!fused) AddUpParts(schedule, block, gemm, target, false);
-  return {parts, RequireDeviceGemm(schedule, parts)};
+  return {parts, RequireDeviceGemm(schedule, parts, target)};
 }
 
 Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& plan) {

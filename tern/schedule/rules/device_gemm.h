@@ -37,7 +37,7 @@ struct DeviceGemmPlan : PlanCost {
 };
 
 // The GEMM of a block as it is, or after im2col. Refuses what is none.
-Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block);
+Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
 // The numbers of parts of K that are worth a try: 1, and others where there are few tiles.
 std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,

@@ -208,7 +208,7 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
 
 std::vector<P> ThreadBlockPlans(Schedule* schedule, const BlockInfo& block,
                                 const TargetInfo& target, const Wanted<P>& want) {
-  Gemm gemm = RequireDeviceGemm(schedule, block.name);
+  Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want);
   if (plans.empty())
     Refuse("no tile suits " + std::to_string(target.max_threads) + " threads and " +

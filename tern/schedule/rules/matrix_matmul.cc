@@ -314,7 +314,7 @@ class MatrixScheduler : public DeviceGemmScheduler {
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
-  Gemm gemm = RequireDeviceGemm(schedule, block.name);
+  Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   TypeOf(gemm, target, machine);
   CheckDims(gemm, target);
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))

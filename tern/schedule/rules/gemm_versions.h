@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
+#define TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
+
+#include <vector>
+
+#include "tern/schedule/rules/target_info.h"
+#include "tern/tir/function.h"
+
+namespace tern::schedule {
+
+// A schedule of a GEMM with many rows and columns wastes most of its tiles on one with few. Where M
+// or N is dynamic, a function for a device therefore has versions:
+//
+//   if m <= 32 { scheduled for few rows } else if n <= 32 { for few columns } else { for many }
+struct GemmVersion {
+  tir::Expr when;     // of the function's own extents and scalars
+  TargetInfo target;  // with other guesses of M and N
+};
+// All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
+// depends on is not known before the loops.
+std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
