@@ -171,7 +171,8 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
       Refuse("block " + block_name + " has no M, no N or no K axis");
     arith::Analyzer analyzer;
-    if (!analyzer.CanProve(steps.extent() >= Expr(1)))
+    // Of several axes each is a quotient and a rest.
+    if (steps.axes.size() > 1 && !analyzer.CanProve(steps.extent() >= Expr(1)))
       Refuse("the reduction of block " + block_name + " may be empty");
     // Neighbours in the result are columns.
     const Expr& last = update->store->indices.back();

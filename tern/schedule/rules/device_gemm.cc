@@ -31,7 +31,7 @@ constexpr int64_t kLeastSteps = 4, kMostParts = 32;
 // Threads of a block that adds up parts.
 constexpr int64_t kThreads = 256;
 // Elements that a thread copies at once where it copies no vectors.
-constexpr int64_t kUnrolledElements = 8;
+constexpr int64_t kUnrolledElements = 32;
 
 // Loads of a block, and the conditions that choose between values.
 struct LoadFinder : StmtVisitor {

@@ -122,6 +122,7 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
     if (is_batch(i)) {
       gemm.loops.batch.push_back(axis.loop);
       gemm.batch *= size;
+      gemm.dynamic_batch |= !extent;
       continue;
     }
     auto take = [&](std::optional<size_t>* number, std::string* loop, int64_t* into) {

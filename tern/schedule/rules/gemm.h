@@ -33,7 +33,7 @@ struct Gemm {
     Schedule::Names batch;
   } loops;
   int64_t batch = 1, m = 0, n = 0, k = 0;  // extents; a guess where they are dynamic
-  bool dynamic_m = false, dynamic_n = false, dynamic_k = false;
+  bool dynamic_m = false, dynamic_n = false, dynamic_k = false, dynamic_batch = false;
   GemmOperand a, b;
   tir::Buffer c;
   size_t c_m_dim = 0;

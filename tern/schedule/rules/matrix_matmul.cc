@@ -64,7 +64,7 @@ void CheckDims(const Gemm& gemm, const TargetInfo& target) {
       !is_last(gemm.b.rank, gemm.b.own_dim, gemm.b.k_dim) ||
       gemm.c_m_dim + 2 != gemm.c->shape.size())
     Refuse("M, N and K are not the last two dimensions of A, B and C");
-  if (gemm.batch > target.most_grid_blocks)
+  if (!gemm.dynamic_batch && gemm.batch > target.most_grid_blocks)
     Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " matrices, not " +
            std::to_string(gemm.batch));
 }
