@@ -157,12 +157,15 @@ Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetIn
   return result;
 }
 
-// How many parts results have, so that the device is full: each thread of so many has a few loads.
-int64_t PartsFor(const Size& results, const Size& steps, int64_t blocks, int64_t threads,
-                 int64_t lanes, const TargetInfo& target) {
-  if (!results.is_known()) return 1;
+// How many parts results have, so that the device is full, of thread blocks of so many threads. The
+// threads that share a result have a few loads each.
+int64_t PartsFor(const Reduction& reduction, int64_t blocks, int64_t threads, int64_t sharing,
+                 const TargetInfo& target) {
+  if (!reduction.results.is_known()) return 1;
+  Size steps = reduction.steps();
   int64_t wanted = target.busy_blocks * kResidentThreads / threads / std::max<int64_t>(blocks, 1);
-  int64_t most = steps.is_known() ? steps.number / (threads * lanes * kLeastLoads) : kDynamicParts;
+  int64_t most =
+      steps.is_known() ? steps.number / (sharing * reduction.lanes * kLeastLoads) : kDynamicParts;
   int64_t parts = std::min({wanted, most, kMostParts});
   return most < kLeastParts || parts < 2 ? 1 : parts;
 }
@@ -269,8 +272,7 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
       rows = std::min(rows, PowerFor(reduction.results.number / target.busy_blocks, rows));
   }
   int64_t blocks = reduction.results.number / rows;
-  int64_t parts =
-      in_parts ? PartsFor(reduction.results, reduction.steps(), blocks, x * y, lanes, target) : 1;
+  int64_t parts = in_parts ? PartsFor(reduction, blocks, x * y * rows, x * y, target) : 1;
   // What is split in parts: the longer one.
   bool of_outer =
       !reduction.outer.empty() &&
@@ -321,7 +323,7 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& 
   if (steps.is_known()) y = std::min(y, PowerFor(steps.number / kLeastLoads, y));
   Size blocks = {reduction.results.number / std::max<int64_t>(columns.number, 1)};
   blocks *= (columns.number + x - 1) / x;
-  int64_t parts = PartsFor(reduction.results, steps, blocks.number, x * y, 1, target);
+  int64_t parts = PartsFor(reduction, blocks.number, x * y, y, target);
   Names order = reduction.spatial;
   order.push_back(j);
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());

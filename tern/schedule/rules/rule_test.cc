@@ -270,7 +270,7 @@ func two(A: float32[63], B: float32[63], C: float32[63]) {
   std::string text = Print(bound);
   EXPECT_NE(text.find("for i in 0..63 bind(threadIdx.x) {\n    block first"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("for thread in 0..77 bind(threadIdx.x)"), std::string::npos) << text;
+  EXPECT_NE(text.find("for thread in 0..38 bind(threadIdx.x)"), std::string::npos) << text;
 }
 
 TEST(DefaultSchedules, SomeFunctionsAreLeftAlone) {
