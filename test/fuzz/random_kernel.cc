@@ -487,11 +487,33 @@ class KernelWriter {
     return shape;
   }
 
+  // Those of a transposed convolution: outputs that are as many apart as the stride have an input.
+  Windows DrawTransposedWindows(const std::vector<size_t>& dims) {
+    Windows windows;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      int64_t in = current_.shape[dims[i]].value, size = random_.Between(1, 4),
+              stride = random_.Between(1, 3), padding = random_.Between(0, 2);
+      int64_t out = std::max<int64_t>((in - 1) * stride - 2 * padding + size, 0);
+      std::string y = "y" + std::to_string(i), k = "k" + std::to_string(i),
+                  step = std::to_string(stride);
+      std::string at = y + " + " + std::to_string(padding) + " - " + k;
+      windows.inside += (windows.inside.empty() ? "(" : " && (") + at + ") % " + step +
+                        " == 0 && " + at + " >= 0 && " + at + " < " + std::to_string(in * stride);
+      windows.indices.push_back("(" + at + ") // " + step);
+      windows.pixels.push_back({y, Static(out)});
+      windows.steps.push_back({k, Static(size), true});
+    }
+    return windows;
+  }
+
   void Convolution() {
     std::vector<size_t> dims = SpatialDims();
     if (dims.empty()) return Elementwise();
     Extent channels = current_.shape[ChannelDim()];
-    Windows windows = DrawWindows(dims);
+    bool transposed = random_.OneIn(4) && std::all_of(dims.begin(), dims.end(), [&](size_t dim) {
+                        return current_.shape[dim].is_static();
+                      });
+    Windows windows = transposed ? DrawTransposedWindows(dims) : DrawWindows(dims);
     int64_t groups = 1;
     if (channels.is_static() && channels.value > 0 && random_.OneIn(4))
       for (int64_t wish : {random_.Between(2, 4), channels.value})
