@@ -229,8 +229,18 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
     std::vector<const BlockNode*> order = BlocksIn(function_->body);
     if (std::find(order.begin(), order.end(), block) < std::find(order.begin(), order.end(), copy))
       Refuse("block " + block_name + " comes before " + copy_name);
+    // Who writes it writes all of it before the copy, and is a block.
     MemoryEffects effects(function_);
-    if (effects.WritesOf(function_->body).Contain(effects.PlaceOf(buffer)))
+    auto place = effects.PlaceOf(buffer);
+    size_t in_blocks = 0;
+    bool is_old = false;
+    for (auto it = order.begin(); it != order.end(); ++it) {
+      in_blocks += AccessesOf(AsStmt(*it), buffer).size();
+      is_old |= it > std::find(order.begin(), order.end(), copy) &&
+                effects.WritesOf(AsStmt(*it)).Contain(place);
+    }
+    bool is_written = effects.WritesOf(function_->body).Contain(place);
+    if (is_old || (is_written && in_blocks != AccessesOf(function_->body, buffer).size()))
       Refuse(buffer->name + " is written, so that the copy may be old");
 
     // The copy holds all that the block reads.

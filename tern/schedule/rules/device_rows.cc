@@ -29,15 +29,22 @@ void SpreadRow(Schedule* schedule, const std::string& name, const std::string& l
   schedule->Bind(LoopOf(name, split.inner), kThreadX);
 }
 
-// The buffers that several of the blocks read whole rows of, and no block writes.
+// The buffers that several of the blocks read whole rows of, and none of them writes.
 std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names& blocks,
                                 size_t rank) {
   std::vector<std::pair<Buffer, int>> counts;
+  std::vector<Buffer> written;
+  for (const std::string& name : blocks)
+    written.push_back(DescribeBlock(FindBlockNamed(schedule, name)).accesses[0].buffer);
+  auto is_written = [&](const Buffer& buffer) {
+    return std::any_of(written.begin(), written.end(),
+                       [&](const Buffer& other) { return other.same(buffer); });
+  };
   for (const std::string& name : blocks) {
     std::vector<Buffer> seen;
     for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, name)).accesses) {
       bool whole = !access.store && access.by_axes && access.axes.size() > rank;
-      if (!whole || AllocationOf(schedule.tree(), access.buffer)) continue;
+      if (!whole || is_written(access.buffer)) continue;
       if (std::any_of(seen.begin(), seen.end(),
                       [&](const Buffer& other) { return other.same(access.buffer); }))
         continue;
@@ -122,6 +129,8 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
 // Rows of up to 512 elements are several of a thread block, along threadIdx.y, each of a warp.
 // Declines: floats without `reassociate`, results that do not fit in shared memory.
 
+// What a thread loads at once, on average of vectors and single elements.
+constexpr int64_t kElementsAtOnce = 2;
 // Longer rows have a thread block each.
 constexpr int64_t kShortRow = 512;
 
@@ -210,7 +219,7 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
       return;
   }
   ShareRows(schedule, block, target,
-            ThreadsForRow(length > 0 ? length : 4 * kUnknownExtent, 1, target), 1);
+            ThreadsForRow(length > 0 ? length : 4 * kUnknownExtent, kElementsAtOnce, target), 1);
 }
 
 }  // namespace

@@ -239,9 +239,11 @@ std::string FindReader(const Schedule& schedule, const std::string& block, const
 
 std::string FindEpilogue(const Schedule& schedule, const std::string& block, const Buffer& result) {
   std::string reader = FindReader(schedule, block, result);
-  bool is_epilogue =
-      !reader.empty() && ReadsByAxes(DescribeBlock(FindBlockNamed(schedule, reader)), result);
-  return is_epilogue ? reader : "";
+  if (reader.empty()) return "";
+  const BlockNode* node = FindBlockNamed(schedule, reader);
+  // One that stands in loops with others is a part of theirs.
+  bool is_alone = NestOf(schedule.tree(), node).around.empty();
+  return is_alone && ReadsByAxes(DescribeBlock(node), result) ? reader : "";
 }
 
 void FuseEpilogue(Schedule* schedule, const std::string& block, const Buffer& result) {
