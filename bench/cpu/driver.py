@@ -146,7 +146,10 @@ def measure(case, peers, machine, options, threads, folder):
         peak = max(peak, machine.measure(arithmetic, threads))
         if case.group == "matmul":
             loaded = max(loaded, machine.measure("arithmetic float32-loaded", threads))
-        for name, result in list(results.items()):
+        # Who is first in a round is slower.
+        order = list(results.items())
+        shift = rounds % len(order) if order else 0
+        for name, result in order[shift:] + order[:shift]:
             try:
                 result["times"].append(float(peers.workers[name].ask(f"run {options.seconds}").split()[0]))
             except Unavailable as reason:

@@ -13,7 +13,8 @@ namespace tern::runtime {
 namespace {
 
 constexpr size_t kMinBlockBytes = size_t{64} << 10;
-constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // between calls, of each kind of memory
+// Between calls. Drivers of devices take long to allocate, and wait for what runs to free.
+constexpr size_t kMaxKeptBytes = size_t{256} << 20, kMaxKeptOnDevices = size_t{1} << 31;
 
 struct FreeMemory {
   void operator()(char* memory) const { std::free(memory); }
@@ -130,7 +131,7 @@ class DeviceWorkspace {
     if (in_use_ > 0 || keeps_all_) return;
     size_t total = 0;
     for (const Piece& piece : pieces_) total += piece.bytes;
-    for (; total > kMaxKeptBytes; pieces_.pop_back()) {
+    for (; total > kMaxKeptOnDevices; pieces_.pop_back()) {
       total -= pieces_.back().bytes;
       Release(pieces_.back());
     }

@@ -79,6 +79,14 @@ void SplitGroups(BlockNode* block, const Schedule::Names& batch) {
     int64_t a = QuotientOf(product->a, iter), b = QuotientOf(product->b, iter);
     int64_t divisor = std::max(a, b);
     if ((a > 0) == (b > 0) || divisor < 2 || *extent % divisor != 0 || *extent == divisor) continue;
+    // A rest beside a dynamic axis could not be fused with it.
+    const Expr& other = a > 0 ? product->b : product->a;
+    if (std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& beside) {
+          return beside.kind == IterKind::kSpatial && !ir::AsConstInt(beside.extent) &&
+                 std::count(batch.begin(), batch.end(), beside.var.name()) == 0 &&
+                 UsesAxis(other, beside);
+        }))
+      continue;
     AxisSplitter split;
     DataType dtype = iter.var.dtype();
     split.axis = iter.var.node();
@@ -164,6 +172,10 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     }
     SplitBatch(&rows, wanted, &batch);
     SplitBatch(&columns, wanted, &batch);
+    // Fused, an index is divided by the static ones alone.
+    std::stable_partition(batch.begin(), batch.end(), [](const BlockIter* axis) {
+      return !ir::AsConstInt(axis->extent).has_value();
+    });
     for (const std::string& name : wanted)
       if (std::none_of(batch.begin(), batch.end(),
                        [&](const BlockIter* axis) { return axis->var.name() == name; }))

@@ -147,6 +147,7 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const Target
   if (gemm->dynamic_m) gemm->m = target.likely_m;
   if (gemm->dynamic_n) gemm->n = target.likely_n;
   if (gemm->dynamic_k) gemm->k = target.likely_k;
+  if (gemm->dynamic_batch) gemm->batch = CeilDiv(gemm->batch, kUnknownExtent) * target.likely_batch;
   return *gemm;
 }
 

@@ -218,8 +218,9 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
         Try(schedule, [&](Schedule* attempt) { ShareRows(attempt, block, target, threads, rows); }))
       return;
   }
-  ShareRows(schedule, block, target,
-            ThreadsForRow(length > 0 ? length : 4 * kUnknownExtent, kElementsAtOnce, target), 1);
+  int64_t threads = length > 0 ? ThreadsForRow(length, kElementsAtOnce, target)
+                               : ThreadsForRow(4 * kUnknownExtent, 1, target);
+  ShareRows(schedule, block, target, threads, 1);
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ struct TargetInfo {
   int64_t busy_blocks = 128;         // thread blocks that keep a large device busy
   int64_t most_grid_blocks = 65535;  // along blockIdx.y and blockIdx.z
 
-  // A guess of M, N and K of GEMMs where they are dynamic: devices are for large ones.
-  int64_t likely_m = 2048, likely_n = 2048, likely_k = 2048;
+  // A guess of M, N and K of GEMMs where they are dynamic: devices are for large ones; and of the
+  // batch.
+  int64_t likely_m = 2048, likely_n = 2048, likely_k = 2048, likely_batch = 4;
 
   // Whether threads of blocks share memory there.
   bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }
