@@ -8,7 +8,7 @@ import { bytesToChars, bytesToText, escaped, readJson, writeJson } from "./json.
 import { describeValue, ValueReader } from "./value_reader.js";
 
 const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
-const kLaunchTag = /^((block|thread)Idx\.[xyz]|shared\.dynamic)$/;
+const kLaunchTag = /^((block|thread|cluster)Idx\.[xyz]|shared\.dynamic)$/;
 
 const nonEmpty = (value, what) => (item) => item.text() || value.fail(`the ${what} is empty`);
 
@@ -104,7 +104,7 @@ function readBindings(value, numTensors, numScalars) {
 function readKernel(value) {
   const tags = new Set(), tag = (item) => {
     if (!kLaunchTag.test(item.text()))
-      item.fail(`expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z and shared.dynamic, got ${item.value}`);
+      item.fail(`expected one of blockIdx.x to blockIdx.z, threadIdx.x to threadIdx.z, clusterIdx.x to clusterIdx.z and shared.dynamic, got ${item.value}`);
     if (tags.has(item.value)) item.fail(`${item.value} stands twice`);
     tags.add(item.value);
     return item.value;

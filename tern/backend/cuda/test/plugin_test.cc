@@ -165,10 +165,10 @@ TEST_F(CudaTest, LoadingSaysWhichCallFailed) {
 
 // What a launch asks for beyond sizes and arguments.
 TEST_F(CudaTest, FlagsOfLaunches) {
+  Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);  // loads the plugin
   const KernelLoader& loader = *FindKernelLoader("cuda");
   void* program = loader.Load(0, "cuda", Cuda::VectorAdd().payload);
   void* kernel = loader.GetKernel(program, "vector_add");
-  Tensor a = OnDevice(8, 0), b = OnDevice(8, 1);
   void *from = a->data(), *to = b->data();
   int n = 8;
   float scale = 2;
