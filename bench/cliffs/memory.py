@@ -157,7 +157,7 @@ def reduction(draw):
     update, start, torch, numpy = REDUCTIONS[name]
     x, out = Tensor("X", dtype, shape), Tensor("Y", dtype, tuple(shape[axis] for axis in kept) or (draw.static(1),))
     place = [f"vi{axis}" for axis in kept] or ["0"]
-    last = {"mean": "{s} / " + "({})".format(" * ".join(shape[axis].real for axis in reduced)), "norm": "sqrt({s})"}.get(name, "{s}")
+    last = {"mean": "{s} / " + "({})".format(" * ".join(f"float32({shape[axis]})" for axis in reduced)), "norm": "sqrt({s})"}.get(name, "{s}")
     direct = last == "{s}" and wide(dtype) == dtype
     total = Tensor("Y" if direct else "total", wide(dtype), out.shape)
     cell = load(total, *place)

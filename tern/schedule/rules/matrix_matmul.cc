@@ -103,9 +103,9 @@ bool SharesAccumulators(const Schedule& schedule, const MatrixInstructions& mach
 // Matrix instructions, with what a warp loads for each.
 void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine,
              P* plan) {
-  auto side = static_cast<double>(machine.tile),
-       m = static_cast<double>(plan->tile_m / plan->warps_m) / side,
-       n = static_cast<double>(plan->tile_n / plan->warps_n) / side,
+  int64_t warp_m = plan->tile_m / plan->warps_m, warp_n = plan->tile_n / plan->warps_n;
+  auto side = static_cast<double>(machine.tile), m = static_cast<double>(warp_m) / side,
+       n = static_cast<double>(warp_n) / side,
        fmas = static_cast<double>(plan->tile_m * plan->tile_n * plan->tile_k);
   // A short tile_k waits more often.
   double multiply = fmas / kFmaPerCycle * (1 + (m + n) / (m * n) / 2) *
