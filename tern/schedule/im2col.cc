@@ -79,8 +79,9 @@ void SplitGroups(BlockNode* block, const Schedule::Names& batch) {
     int64_t a = QuotientOf(product->a, iter), b = QuotientOf(product->b, iter);
     int64_t divisor = std::max(a, b);
     if ((a > 0) == (b > 0) || divisor < 2 || *extent % divisor != 0 || *extent == divisor) continue;
-    // A rest beside a dynamic axis could not be fused with it.
     const Expr& other = a > 0 ? product->b : product->a;
+    if (!UsesAxis(other, iter)) continue;
+    // A rest beside a dynamic axis could not be fused with it.
     if (std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& beside) {
           return beside.kind == IterKind::kSpatial && !ir::AsConstInt(beside.extent) &&
                  std::count(batch.begin(), batch.end(), beside.var.name()) == 0 &&
