@@ -57,7 +57,7 @@ Expr AllAreFew(const std::vector<BlockInfo>& blocks, AxisRole role,
     Expr few = ir::LENode::Make(side, ir::MakeConst(side.dtype(), kFew));
     when = when ? when && few : few;
   }
-  return when;
+  return when ? arith::Analyzer().Simplify(when) : when;
 }
 
 }  // namespace
