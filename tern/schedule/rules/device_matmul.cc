@@ -16,6 +16,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/device_gemm.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 
@@ -83,7 +84,9 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
     plan.thread_m = plan.thread_n = choice.thread;
     plan.tile_k = choice.tile_k;
     int64_t fitting = target.shared_bytes / plan.StageBytes(gemm);
-    if (plan.threads() > target.max_threads || fitting < 1) continue;
+    if (plan.threads() > target.max_threads || fitting < 1 ||
+        CeilDiv(gemm.m, plan.tile_m) > target.most_grid_blocks)
+      continue;
     // Devices with warps hide latencies by copying ahead.
     while (target.warp_size > 0 && plan.stages * 2 <= std::min(fitting, kMostStages))
       plan.stages *= 2;
