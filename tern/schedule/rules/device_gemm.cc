@@ -2,7 +2,6 @@
 #include "tern/schedule/rules/device_gemm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
@@ -215,7 +214,7 @@ void DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order) {
 std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
   std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kShared,
                                          Name(operand.is_a ? "as" : "bs"));
-  FusePrologue(&schedule_, copy, true);
+  FusePrologue(&schedule_, copy, Producers::kCheap);
   return copy;
 }
 

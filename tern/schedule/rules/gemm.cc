@@ -79,11 +79,11 @@ bool IsCheapFor(const Schedule& schedule, const std::string& producer, const std
 }
 
 // A block that computes something that another one reads; "" for none.
-std::string ProducerFor(const Schedule& schedule, const std::string& block, bool cheap) {
+std::string ProducerFor(const Schedule& schedule, const std::string& block, Producers producers) {
   for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
     std::string producer = access.store ? "" : ProducerOf(schedule, access.buffer);
     if (producer.empty() || IsPrepackedForOthers(schedule, block, access.buffer)) continue;
-    if (!cheap || IsCheapFor(schedule, producer, block)) return producer;
+    if (producers == Producers::kAll || IsCheapFor(schedule, producer, block)) return producer;
   }
   return "";
 }
@@ -260,11 +260,11 @@ std::string KeepAccumulators(Schedule* schedule, const std::string& block, const
   return gemm.epilogue;
 }
 
-void FusePrologue(Schedule* schedule, const std::string& block, bool cheap) {
-  for (std::string producer = ProducerFor(*schedule, block, cheap);
+void FusePrologue(Schedule* schedule, const std::string& block, Producers producers) {
+  for (std::string producer = ProducerFor(*schedule, block, producers);
        !producer.empty() &&
        Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(producer); });)
-    producer = ProducerFor(*schedule, block, cheap);
+    producer = ProducerFor(*schedule, block, producers);
 }
 
 IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to) {

@@ -91,10 +91,12 @@ void FuseEpilogue(Schedule* schedule, const std::string& block, const tir::Buffe
 std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
                              tir::StorageScope scope);
 
-// Fused prologue: elementwise producers that a block reads are computed in it. Where it runs
-// several times for an element, `cheap` leaves those that others read too, and those that call
-// functions.
-void FusePrologue(Schedule* schedule, const std::string& block, bool cheap = false);
+// Which producers: all, or only those that no other block reads and that call no function, for a
+// block that runs several times for an element.
+enum class Producers { kAll, kCheap };
+// Fused prologue: elementwise producers that a block reads are computed in it.
+void FusePrologue(Schedule* schedule, const std::string& block,
+                  Producers producers = Producers::kAll);
 
 // The layout of an operand's copy, or of C: other dimensions first, then what is said of "x", its M
 // or N, and of "k". PackedLayout(b, "x // 32, k, x % 32") is panels of 32 columns.
