@@ -13,9 +13,8 @@ const kLaunchTag = /^((block|thread|cluster)Idx\.[xyz]|shared\.dynamic)$/;
 const nonEmpty = (value, what) => (item) => item.text() || value.fail(`the ${what} is empty`);
 
 function readParam(value) {
-  const param = value.record({ name: "text", dtype: "type", is_tensor: "flag", shape: "texts", strides: "texts", is_output: "flag" });
-  const { name, shape, strides } = param;
-  if (!name) value.fail("the name is empty");
+  const param = value.record({ name: nonEmpty(value, "name"), dtype: "type", is_tensor: "flag", shape: "texts", strides: "texts", is_output: "flag" });
+  const { shape, strides } = param;
   if (!param.is_tensor && (shape.length || param.is_output)) value.fail("a scalar has no shape and is no output");
   if (strides.length && strides.length !== shape.length) value.fail(`there are ${strides.length} strides for ${shape.length} axes`);
   return param;
@@ -65,10 +64,7 @@ function checkTree({ imports, root_imports: level }) {
 function readMeta(bytes) {
   const value = new ValueReader("meta", readJson(bytes));
   let count = 0;
-  const readImport = (item) => {
-    const read = item.record({ kind: "text", imports: readIndices(count) });
-    return read.kind ? read : item.fail("the kind is empty");
-  };
+  const readImport = (item) => item.record({ kind: nonEmpty(item, "kind"), imports: readIndices(count) });
   const meta = value.record({
     tern_version: "text", abi_version: (version) => version.int(1n, kMaxInt64), target: "text", hosts: "texts", device: "text",
     functions: (list) => checkParts(readNamed("function", readFunction)(list)),
