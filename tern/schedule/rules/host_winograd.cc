@@ -4,7 +4,8 @@
 //
 //   input = padded X, channels last                       # transposed in registers
 //   b[p, c, o] = G W Gt                                   # prepacked where W is constant
-//   for pb in tiles / block, parallel {                   # a block of tiles fits half of L2
+//   for pb in tiles / block, parallel {                   # a block of tiles fits half of L2; with
+//                                                         # `share_block` the loops below are
 //     a[p, t, c] = Bt input B                             # vectors of channels
 //     for p in points { for oo, po {                      # one GEMM per point, register tiles
 //       for c { acc[rows, vectors] += a[p, t, c] * b[p, c, o] }
@@ -16,8 +17,9 @@
 //     Y = epilogue(rows)
 //   }
 //
-// Cost: winograd_plan.h. Declines: no `reassociate`, stride above 1, dynamic sizes, channels no
-// multiple of a vector, more than 6 points, or no faster than the direct convolution.
+// Cost: winograd_plan.h. The tiles of all images are one axis; where the batch is dynamic, the plan
+// is that of one image. Declines: no `reassociate`, stride above 1, dynamic image sizes, channels
+// no multiple of a vector, more than 6 points, or no faster than the direct convolution.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -57,9 +59,11 @@ class HostWinograd {
     Multiply();
     TransformImage();
     TransformWeights();
-    if (plan_.apart)
-      for (const std::string& block : {made_[1], made_[4]}) Parallelize(block);
-    ParallelizeOuter(&schedule_, block_, work, target_);
+    if (plan_.share_block)
+      for (const std::string& block : {made_[1], block_, made_[4]})
+        ParallelizeOuter(&schedule_, block, work, target_, Name("pb"));
+    else
+      ParallelizeOuter(&schedule_, block_, work, target_);
     MoveImage();
     MoveResult();
   }
@@ -73,12 +77,8 @@ class HostWinograd {
       loops.push_back(axis.loop);
     return loops;
   }
-  // All sizes are known.
   void Parallelize(const std::string& block) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, block));
-    int64_t work = info.operations;
-    for (const BlockAxis& axis : info.axes) work *= *ir::AsConstInt(axis.extent);
-    ParallelizeOuter(&schedule_, block, work, target_);
+    ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
   }
 
   // Splits a loop by lanes.
@@ -198,7 +198,7 @@ class HostWinograd {
   std::string LanesOf(const std::string& block) const { return LoopsIn(block).back(); }
 
   void TransformImage() {
-    Names loops = plan_.apart ? LoopsOf(made_[1]) : schedule_.ComputeAt(made_[1], At(Name("pb")));
+    Names loops = schedule_.ComputeAt(made_[1], At(Name("pb")));
     // Points, tiles unless there is one, channels.
     size_t rank = shape_.points.size();
     Names outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
@@ -209,12 +209,9 @@ class HostWinograd {
 
   void TransformBack() {
     const std::string& block = made_[4];
-    Names loops = LoopsOf(block);
-    if (!plan_.apart) {
-      for (int64_t k = 0; k + 1 < shape_.rank(); ++k)
-        schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
-      loops = schedule_.ReverseComputeAt(block, At(Name("pb")));
-    }
+    for (int64_t k = 0; k + 1 < shape_.rank(); ++k)
+      schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
+    Names loops = schedule_.ReverseComputeAt(block, At(Name("pb")));
     size_t rank = shape_.points.size(), several = loops.size() - rank - 1;
     Names outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
         inner(loops.begin() + static_cast<std::ptrdiff_t>(several), loops.end());
@@ -311,8 +308,9 @@ std::vector<WinogradPlan> Plans(Schedule* schedule, const BlockInfo& block,
   if (plans.empty()) {
     Schedule probe = *schedule;
     probe.Winograd(block.name, 2);  // says why where the step is refused
-    Refuse("its extents are dynamic, its channels no multiples of a vector of " +
-           std::to_string(lanes) + ", or its windows too large");
+    Refuse(
+        "its images or channels are of dynamic extents, its channels no multiples of a vector of " +
+        std::to_string(lanes) + ", or its windows too large");
   }
   double direct = DirectConvolutionCycles(block, target, lanes);
   auto best = std::min_element(

@@ -256,12 +256,15 @@ int64_t WorkOf(const Schedule& schedule, const std::string& block) {
 }
 
 void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const TargetInfo& target) {
+                      const TargetInfo& target, const std::string& inside_of) {
   if (target.threads == 1 || work < kParallelOperations) return;
   const BlockNode* node = FindBlockNamed(*schedule, block);
   Nest nest = NestOf(schedule->tree(), node);
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
+  auto from = std::find_if(loops.begin(), loops.end(),
+                           [&](const ForNode* loop) { return loop->var.name() == inside_of; });
+  if (from != loops.end()) loops.erase(loops.begin(), from + 1);
   Schedule::Names outer;
   std::vector<int64_t> works;  // of each of them, all of its iterations
   int64_t iterations = 1, inside = work;

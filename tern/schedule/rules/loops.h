@@ -81,9 +81,9 @@ void VectorizeRow(Schedule* schedule, const std::string& block);
 // How many operations the nest of a block is.
 int64_t WorkOf(const Schedule& schedule, const std::string& block);
 // The outermost loops around a block run on several threads where that pays: they are spatial, and
-// all of them together are so much work.
+// all of them together are so much work. `inside_of`: the outermost ones inside of that loop.
 void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const TargetInfo& target);
+                      const TargetInfo& target, const std::string& inside_of = "");
 
 // Does steps that may be refused, and then leaves the schedule as it was. Whether they were done.
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps);

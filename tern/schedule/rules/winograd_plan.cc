@@ -30,14 +30,15 @@ int64_t Product(const std::vector<int64_t>& numbers) {
   return product;
 }
 
-// The shape of a buffer, where that is known.
-std::optional<std::vector<int64_t>> ShapeOf(const Schedule& schedule, const std::string& name) {
+// The shape of a buffer, where that is known but for one dimension; 0 where that is not.
+std::optional<std::vector<int64_t>> ShapeOf(const Schedule& schedule, const std::string& name,
+                                            size_t maybe_dynamic) {
   const AllocateNode* allocation = FindAllocation(schedule.function()->body, name);
   std::vector<int64_t> shape;
   for (const Expr& extent : allocation->buffer->shape) {
     std::optional<int64_t> known = ir::AsConstInt(extent);
-    if (!known) return {};
-    shape.push_back(*known);
+    if (!known && shape.size() != maybe_dynamic) return {};
+    shape.push_back(known.value_or(0));
   }
   return shape;
 }
@@ -118,19 +119,27 @@ int64_t WinogradShape::all_points() const { return Product(points); }
 
 const std::vector<PlanField<WinogradPlan>>& WinogradPlan::Fields() {
   using P = WinogradPlan;
-  static const std::vector<PlanField<P>> fields = {{"m", &P::m},           {"tile_m", &P::tile_m},
-                                                   {"tile_n", &P::tile_n}, {"vector", &P::vector},
-                                                   {"block", &P::block},   {"apart", &P::apart}};
+  static const std::vector<PlanField<P>> fields = {
+      {"m", &P::m},           {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n},
+      {"vector", &P::vector}, {"block", &P::block},   {"share_block", &P::share_block}};
   return fields;
 }
 
 std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Names& made,
                                              int64_t m) {
-  auto image = ShapeOf(schedule, made[0]), left = ShapeOf(schedule, made[1]),
-       right = ShapeOf(schedule, made[2]);
-  if (!image || !left || !right) return {};
+  auto image = ShapeOf(schedule, made[0], 0);
+  if (!image) return {};
+  size_t rank = image->size() - 2;
+  auto left = ShapeOf(schedule, made[1], rank), right = ShapeOf(schedule, made[2], rank + 2);
+  if (!left || !right) return {};
   WinogradShape shape{m, *image, {left->begin(), left->end() - 2}};
-  shape.tiles = left->at(left->size() - 2);
+  shape.tiles = left->at(rank);
+  const Buffer& tiles = FindAllocation(schedule.function()->body, made[1])->buffer;
+  shape.dynamic_batch = !ir::AsConstInt(tiles->shape[rank]);
+  if (shape.dynamic_batch) {
+    shape.image[0] = shape.tiles = 1;
+    for (int64_t k = 0; k < shape.rank(); ++k) shape.tiles *= shape.TilesAlong(k);
+  }
   shape.channels = left->back();
   shape.outputs = right->back();
   shape.bytes = FindAllocation(schedule.function()->body, made[0])->buffer->dtype.bytes();
@@ -159,7 +168,7 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
         int64_t size = RoundUp(CeilDiv(shape->tiles, blocks), plan.tile_m);
         plan.block = want.Or(&WinogradPlan::block, size);
         if (plan.block <= 0 || plan.block % plan.tile_m != 0) continue;
-        plan.apart = CeilDiv(shape->tiles, plan.block) < 2 ? 1 : 0;
+        plan.share_block = CeilDiv(shape->tiles, plan.block) < 2 ? 1 : 0;
         SetCost(*shape, transform, target, constant, &plan);
         if (!best || plan.cycles < best->cycles) best = plan;
       }
@@ -186,6 +195,7 @@ double DirectConvolutionCycles(const BlockInfo& block, const TargetInfo& target,
   int64_t weights = target.vector_bytes / lanes;
   for (const BlockAxis& axis : block.axes) {
     std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
+    if (!extent && axis.role == AxisRole::kBatch) extent = 1;
     if (!extent) return 0;
     products *= static_cast<double>(*extent);
     if (axis.kind == IterKind::kReduce || axis.role == AxisRole::kN) weights *= *extent;

@@ -24,6 +24,7 @@ struct WinogradShape {
   std::vector<int64_t> image;   // shape of the padded input: batch, spatial dims, channels
   std::vector<int64_t> points;  // m + r - 1 along each dimension of the window
   int64_t tiles = 0, channels = 0, outputs = 0, bytes = 0;
+  bool dynamic_batch = false;  // the numbers are those of one image
 
   int64_t rank() const { return static_cast<int64_t>(points.size()); }
   int64_t all_points() const;
@@ -39,8 +40,8 @@ struct WinogradPlan : PlanCost {
   int64_t m = 0;                   // F(m, r): outputs of a tile along each window axis
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: tiles, output channels
   int64_t vector = 0;              // lanes, along channels
-  int64_t block = 0;  // tiles that are transformed, multiplied and transformed back at a time
-  int64_t apart = 0;  // 1: each of these is done to all tiles, on all threads
+  int64_t block = 0;        // tiles that are transformed, multiplied and transformed back at a time
+  int64_t share_block = 0;  // 1: threads share the work of a block, else each takes some blocks
 
   static const std::vector<PlanField<WinogradPlan>>& Fields();
 };
@@ -54,7 +55,8 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
 std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Schedule::Names& made,
                                              int64_t m);
 
-// Lower bound for the direct convolution: two vector FMAs a cycle, weights read once. 0: unknown.
+// Lower bound for the direct convolution: two vector FMAs a cycle, weights read once, of one image
+// where the batch is dynamic. 0: unknown.
 double DirectConvolutionCycles(const BlockInfo& block, const TargetInfo& target, int64_t lanes);
 
 }  // namespace tern::schedule

@@ -83,9 +83,9 @@ TEST(WinogradPlan, FewChannelsAreNotWorthIt) {
 
 TEST(WinogradPlan, ThreadsHaveBlocksUnlessThereAreFewTiles) {
   WinogradPlan many = PlanOf(Conv(64, 64, 56), true, 0);
-  EXPECT_EQ(many.apart, 0);
+  EXPECT_EQ(many.share_block, 0);
   EXPECT_LE(many.block, 14 * 14 / 7);
-  EXPECT_EQ(PlanOf(Conv(256, 256, 14), true, 0).apart, 1);
+  EXPECT_EQ(PlanOf(Conv(256, 256, 14), true, 0).share_block, 1);
 }
 
 TEST(WinogradPlan, ChannelsAreVectors) {
