@@ -59,6 +59,10 @@ config.available_features.add(platform.machine())
 config.available_features |= {"standin-" + os.path.basename(path) for path in glob.glob(os.path.join(build, "lib", "standin", "*"))}
 config.available_features |= set(lit_config.params["features"].split(","))
 
+# ./dev test --full: what takes longer.
+if os.environ.get("TERN_TEST_FULL") == "1":
+    config.available_features.add("full")
+
 # What some tests need and few machines have.
 if subprocess.run(["python3", "-c", "import numpy"], capture_output=True).returncode == 0:
     config.available_features.add("numpy")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# target_table.sh BUILD [KERNEL]: compiles one kernel for every target there is and prints what came of it: the file, its size, the time
-# that took, where it was executed, and the largest error against the interpreter. BUILD/../cross-* hold tern-run for other machines.
+# target_table.sh BUILD [KERNEL [KIND...]]: compiles one kernel for every target there is, or for these kinds, and prints what came of it: the
+# file, its size, the time that took, where it was executed, and the largest error against the interpreter. BUILD/../cross-* hold tern-run for other machines.
 # A stand-in for a device's driver is a folder of libraries, lib/standin/KIND of this build or of another beside it.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -106,7 +106,9 @@ plain_rows() {
   row "$1, plain functions, cortex-m3" "$1 -api=plain" cortex.c "emulator (qemu-system-arm)" "$root/test/cts/plain.sh" "$tern" cortex-m3
 }
 
-for kind in $(awk '/^[a-z0-9_]+  / { print $1 }' "$work/targets"); do
+kinds=("${@:3}")
+((${#kinds[@]})) || mapfile -t kinds < <(awk '/^[a-z0-9_]+  / { print $1 }' "$work/targets")
+for kind in "${kinds[@]}"; do
   [[ $(fact "$kind" codegen) == yes* ]] || { line "$kind" "codegen $(fact "$kind" codegen)" - - - - && continue; }
   case "$(fact "$kind" role) $kind" in
     device*) device_rows "$kind" ;;
