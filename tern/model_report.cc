@@ -19,7 +19,7 @@ bool WantsOwnRule(schedule::BlockKind kind) {
   using schedule::BlockKind;
   return kind == BlockKind::kMatmul || kind == BlockKind::kConvolution ||
          kind == BlockKind::kPooling || kind == BlockKind::kReduction ||
-         kind == BlockKind::kSoftmax || kind == BlockKind::kNormalization;
+         schedule::IsOfSeveralBlocks(kind);
 }
 
 const schedule::Rule* FindRule(const std::string& name) {

@@ -101,16 +101,36 @@ void CheckIsBeside(const Path& way, const ForNode* loop) {
       Refuse(Called(loop) + " does not stand beside the other one");
 }
 
+// The allocations on the way to a loop that it uses.
+std::vector<const AllocateNode*> AllocationsFor(const Path& way, const ForNode* loop) {
+  std::vector<const AllocateNode*> found;
+  for (const StmtNode* node : way)
+    if (node->kind == StmtKind::kAllocate) {
+      const auto* allocation = static_cast<const AllocateNode*>(node);
+      if (!AccessesOf(AsStmt(loop), allocation->buffer).empty()) found.push_back(allocation);
+    }
+  return found;
+}
+
 }  // namespace
 
 void Schedule::FuseSiblings(const std::string& first_name, const std::string& second_name) {
   Do("fuse_siblings", {first_name, second_name}, [&]() -> Names {
     const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
-    Between between = FindBetween(tree(), first, Called(first), second, Called(second));
+    auto find = [&] { return FindBetween(tree(), first, Called(first), second, Called(second)); };
+    Between between = find();
     CheckIsPlain(first);
     CheckIsPlain(second);
     CheckIsBeside(between.to_a, first);
     CheckIsBeside(between.to_b, second);
+    // What is allocated around the first, with what stands before it, is so around both.
+    for (const AllocateNode* allocation : AllocationsFor(between.to_a, first)) {
+      Stmt kept = AsStmt(allocation);
+      ReplaceStmt(allocation, allocation->body);
+      Stmt row = AsStmt(find().row);
+      ReplaceStmt(row.get(), AllocateNode::Make(allocation->buffer, row, allocation->span));
+    }
+    between = find();
     arith::Analyzer analyzer = AnalyzerAt(function_, between.outside);
     if (first->var.dtype() != second->var.dtype() ||
         !analyzer.CanProve(first->min == second->min) ||
@@ -119,7 +139,9 @@ void Schedule::FuseSiblings(const std::string& first_name, const std::string& se
     CheckVisible(between.to_a, AsStmt(first), Called(first));
     CheckMayComeTo(function_, between, AsStmt(first));
     Iterations iterations(function_, first, second, analyzer);
-    iterations.CheckIndependent();
+    // Of a single iteration there are no later ones.
+    if (!arith::ProveLessEqual(analyzer, first->extent, ir::MakeConst(first->extent.dtype(), 1)))
+      iterations.CheckIndependent();
     Stmt body = Before(Substitute(first->body, {{first->var.node(), second->var}}), second->body);
     RemoveStmt(first);
     FillLoop(second, body, iterations.Shared());

@@ -333,10 +333,12 @@ class Describer {
 
 }  // namespace
 
+bool IsOfSeveralBlocks(BlockKind kind) { return kind >= BlockKind::kSoftmax; }
+
 const char* BlockKindName(BlockKind kind) {
   static constexpr const char* kNames[] = {
-      "elementwise", "broadcast", "injective", "gather", "reduction", "pooling",      "matmul",
-      "convolution", "scatter",   "scan",      "opaque", "softmax",   "normalization"};
+      "elementwise", "broadcast", "injective", "gather", "reduction", "pooling",       "matmul",
+      "convolution", "scatter",   "scan",      "opaque", "softmax",   "normalization", "attention"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -30,7 +30,10 @@ enum class BlockKind {
   // Several blocks over the same rows; the last of them stands for all.
   kSoftmax,        // exponentials, divided by their sum
   kNormalization,  // reductions of rows, and elements that are computed with their results
+  kAttention,      // a GEMM, exponentials and reductions of its rows, and a GEMM of these
 };
+// Whether a block of the kind stands for several, its members too.
+bool IsOfSeveralBlocks(BlockKind kind);
 // "elementwise", "broadcast", ...
 const char* BlockKindName(BlockKind kind);
 

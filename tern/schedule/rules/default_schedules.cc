@@ -11,6 +11,7 @@
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/polyphase.h"
+#include "tern/schedule/rules/row_chains.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
@@ -122,13 +123,19 @@ RuleResult ApplyToBlock(Schedule* schedule, const BlockInfo& block, const Target
   return ApplyRules(schedule, block, target);
 }
 
-// Row chains first: where no rule takes them together, each is a block like any other.
+// Attention first, then row chains: where no rule takes several blocks together, each is a block
+// like any other.
 void ApplyToBlocks(Schedule* schedule, const TargetInfo& target, std::vector<Asked>* asked,
                    std::vector<RuleResult>* results) {
-  std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function());
+  std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function()), joined = blocks;
+  if (!RulesFor(BlockKind::kAttention, target).empty())
+    JoinAttention(schedule->function(), &joined);
+  std::erase_if(joined, [](const BlockInfo& block) { return block.members.empty(); });
+  std::stable_partition(joined.begin(), joined.end(),
+                        [](const BlockInfo& block) { return block.kind == BlockKind::kAttention; });
   std::set<std::string> done;
-  for (const BlockInfo& block : blocks) {
-    if (block.members.empty()) continue;
+  for (const BlockInfo& block : joined) {
+    if (done.count(block.name)) continue;
     RuleResult result = ApplyToBlock(schedule, block, target, asked);
     if (!result.rule.empty()) {
       done.insert(block.name);

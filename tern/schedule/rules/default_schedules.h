@@ -16,6 +16,7 @@ void RegisterHostReductionRules();   // by RegisterHostRules
 void RegisterHostDotProductRules();  // by RegisterHostRules
 void RegisterHostWindowRules();      // by RegisterHostRules
 void RegisterHostWinogradRules();    // by RegisterHostRules
+void RegisterHostAttentionRules();   // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
 void RegisterDeviceRowRules();          // by RegisterDeviceRules

@@ -266,6 +266,7 @@ void RegisterHostRules() {
   RegisterHostDotProductRules();
   RegisterHostWindowRules();
   RegisterHostWinogradRules();
+  RegisterHostAttentionRules();
   using K = BlockKind;
   RegisterRule({.name = "fuse_rows",
                 .description = "row fusion: all blocks of a row in one loop, parallel over rows",

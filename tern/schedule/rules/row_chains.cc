@@ -32,17 +32,13 @@ bool Calls(const BlockNode* block, const char* name) {
   return scan.found;
 }
 
-class ChainFinder {
+// The blocks of a function, and which of them writes what another one reads.
+class Dataflow {
  public:
-  ChainFinder(const PrimFunc& function, std::vector<BlockInfo>* blocks)
+  Dataflow(const PrimFunc& function, std::vector<BlockInfo>* blocks)
       : nodes_(BlocksIn(function->body)), blocks_(*blocks) {}
 
-  void Run() {
-    for (size_t last = blocks_.size(); last-- > 0;)
-      if (!taken_.count(last) && IsSpatialKind(blocks_[last].kind)) Join(last);
-  }
-
- private:
+ protected:
   // The block before `reader` that wrote a buffer last, or none.
   static constexpr size_t kNone = static_cast<size_t>(-1);
   size_t WriterOf(const Buffer& buffer, size_t reader) const {
@@ -53,6 +49,32 @@ class ChainFinder {
     return kNone;
   }
 
+  // Whether the first axes of what a block writes are rows like those.
+  bool HasRows(const BlockInfo& block, const BlockInfo& last,
+               const std::vector<size_t>& rows) const {
+    if (block.accesses.empty() || !block.accesses[0].store || !block.accesses[0].by_axes)
+      return false;
+    const std::vector<size_t>& axes = block.accesses[0].axes;
+    if (axes.size() < rows.size()) return false;
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (!ir::StructuralEqual(block.axes[axes[i]].extent, last.axes[rows[i]].extent)) return false;
+    return true;
+  }
+
+  std::vector<const BlockNode*> nodes_;
+  std::vector<BlockInfo>& blocks_;
+};
+
+class ChainFinder : Dataflow {
+ public:
+  using Dataflow::Dataflow;
+
+  void Run() {
+    for (size_t last = blocks_.size(); last-- > 0;)
+      if (!taken_.count(last) && IsSpatialKind(blocks_[last].kind)) Join(last);
+  }
+
+ private:
   // The axes of `last` at which it reads results of reductions; none where they differ.
   std::vector<size_t> RowsOf(size_t last) const {
     std::vector<size_t> rows;
@@ -66,18 +88,6 @@ class ChainFinder {
       rows = read.axes;
     }
     return rows;
-  }
-
-  // Whether the first axes of what a block writes are rows like those.
-  bool HasRows(const BlockInfo& block, const BlockInfo& last,
-               const std::vector<size_t>& rows) const {
-    if (block.accesses.empty() || !block.accesses[0].store || !block.accesses[0].by_axes)
-      return false;
-    const std::vector<size_t>& axes = block.accesses[0].axes;
-    if (axes.size() < rows.size()) return false;
-    for (size_t i = 0; i < rows.size(); ++i)
-      if (!ir::StructuralEqual(block.axes[axes[i]].extent, last.axes[rows[i]].extent)) return false;
-    return true;
   }
 
   void Join(size_t last) {
@@ -159,12 +169,111 @@ class ChainFinder {
     return update && update->op == ExprKind::kAdd;
   }
 
-  std::vector<const BlockNode*> nodes_;
-  std::vector<BlockInfo>& blocks_;
   std::set<size_t> taken_;  // members of chains
 };
 
+class AttentionFinder : Dataflow {
+ public:
+  using Dataflow::Dataflow;
+
+  void Run() {
+    for (size_t last = 0; last < blocks_.size(); ++last)
+      if (blocks_[last].kind == BlockKind::kMatmul) Join(last);
+  }
+
+ private:
+  // A of a GEMM, where it is read at its batch, M and K axes in this order; null where it is not.
+  const BlockAccess* LeftOperand(const BlockInfo& gemm) const {
+    for (const BlockAccess& read : gemm.accesses) {
+      if (read.store || read.buffer.same(gemm.accesses[0].buffer) || !read.by_axes) continue;
+      size_t m = 0;
+      while (m < read.axes.size() && gemm.axes[read.axes[m]].role == AxisRole::kBatch) ++m;
+      if (m + 2 == read.axes.size() && gemm.axes[read.axes[m]].role == AxisRole::kM &&
+          gemm.axes[read.axes[m + 1]].role == AxisRole::kK)
+        return &read;
+    }
+    return nullptr;
+  }
+
+  // All that is computed of a GEMM's rows before the last block, which reads it at its rows.
+  void Join(size_t last) {
+    BlockInfo& block = blocks_[last];
+    const BlockAccess* left = LeftOperand(block);
+    if (!left) return;
+    std::vector<size_t> rows(left->axes.begin(), left->axes.end() - 1);
+    if (!HasRows(block, block, rows)) return;
+    std::set<size_t> members;
+    size_t first = FindFirst(WriterOf(left->buffer, last), last, rows, &members);
+    if (first == kNone || !TakeReaders(first, last, rows, &members)) return;
+    bool exponential = false, reduction = false;
+    for (size_t member : members) {
+      exponential |= Calls(nodes_[member], "exp");
+      reduction |= blocks_[member].kind == BlockKind::kReduction;
+    }
+    if (!exponential || !reduction) return;
+    members.insert(first);
+    for (size_t member : members) block.members.push_back(blocks_[member].name);
+    block.kind = BlockKind::kAttention;
+    block.rows = rows;
+  }
+
+  bool IsMember(size_t at, size_t last, const std::vector<size_t>& rows) const {
+    const BlockInfo& block = blocks_[at];
+    return (IsSpatialKind(block.kind) || block.kind == BlockKind::kReduction ||
+            IsOfSeveralBlocks(block.kind)) &&
+           HasRows(block, blocks_[last], rows);
+  }
+
+  // Goes from a block to what it reads until a GEMM, which is returned: the only one.
+  size_t FindFirst(size_t from, size_t last, const std::vector<size_t>& rows,
+                   std::set<size_t>* members) const {
+    if (from == kNone || !IsMember(from, last, rows)) return kNone;
+    size_t first = kNone;
+    std::vector<size_t> open = {from};
+    members->insert(from);
+    while (!open.empty()) {
+      size_t at = open.back();
+      open.pop_back();
+      for (const BlockAccess& read : blocks_[at].accesses) {
+        size_t writer = read.store ? kNone : WriterOf(read.buffer, at);
+        if (writer == kNone || writer == first || members->count(writer)) continue;
+        if (blocks_[writer].kind == BlockKind::kMatmul) {
+          if (first != kNone || !HasRows(blocks_[writer], blocks_[last], rows)) return kNone;
+          first = writer;
+        } else if (IsMember(writer, last, rows)) {
+          members->insert(writer);
+          open.push_back(writer);
+        }
+      }
+    }
+    return first;
+  }
+
+  // Adds what else reads those between the two GEMMs. Whether all of it has the rows, and nothing
+  // behind the last one reads them but what reads the last one, too: its epilogue.
+  bool TakeReaders(size_t first, size_t last, const std::vector<size_t>& rows,
+                   std::set<size_t>* members) const {
+    for (size_t at = first + 1; at < blocks_.size(); ++at) {
+      if (at == last || members->count(at)) continue;
+      bool reads = false, epilogue = false;
+      for (const BlockAccess& read : blocks_[at].accesses) {
+        size_t writer = read.store ? kNone : WriterOf(read.buffer, at);
+        reads |= writer == first || (writer != kNone && members->count(writer) > 0);
+        epilogue |= writer == last;
+      }
+      if (!reads || (at > last && epilogue)) continue;
+      if (at > last || !IsMember(at, last, rows)) return false;
+      members->insert(at);
+    }
+    return true;
+  }
+};
+
 }  // namespace
+
+void JoinAttention(const PrimFunc& function, std::vector<BlockInfo>* blocks) {
+  AttentionFinder(function, blocks).Run();
+}
 
 void JoinRowChains(const PrimFunc& function, std::vector<BlockInfo>* blocks) {
   ChainFinder(function, blocks).Run();

@@ -15,10 +15,6 @@ ffi::RegistryTable<Rule>& Rules() {
   return *rules;
 }
 
-bool IsOfSeveralBlocks(BlockKind kind) {
-  return kind == BlockKind::kSoftmax || kind == BlockKind::kNormalization;
-}
-
 constexpr const char* kGemm = "gemm";
 
 // Why a rule has no plan with what is wanted: the first field that none can have by itself.

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention on hosts: two GEMMs, and what is computed of the rows between them, some rows at a
+// time:
+//
+//   for batch, in parallel
+//     pack B of both GEMMs                  the keys, transposed, and the values
+//     for ib, blocks of M, in parallel      where the batch is too short
+//       scores = A B                        block_m rows of them stay in L2; packed_matmul
+//       exponentials and reductions         each by its own rule: fuse_rows, vectorize_reduction,
+//       ... C = scores B                        packed_matmul, with its epilogue
+//
+// Cycles: those of the two GEMMs. What each of them does is that of its own rule, for one thread;
+// then the loops of batch and M are fused. Declines a single block of M, and rows whose loops are
+// not the outer ones.
+#include <algorithm>
+#include <numeric>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/register_tiles.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+constexpr const char* kGemmRule = "packed_matmul";
+// Rows of a block, about; no more than three times as many.
+constexpr int64_t kBlockRows = 16;
+// Tiles of each GEMM that are looked at, the cheapest first.
+constexpr size_t kTiles = 6;
+// Threads share the batch where it has so many parts, else the blocks of rows.
+constexpr int64_t kBatchParts = 8;
+
+struct AttentionPlan : PlanCost {
+  int64_t block_m = 0;  // rows at a time
+  int64_t first_tile_m = 0, first_tile_n = 0, second_tile_m = 0, second_tile_n = 0;
+
+  static const std::vector<PlanField<AttentionPlan>>& Fields() {
+    using P = AttentionPlan;
+    static const std::vector<PlanField<P>> fields = {{"block_m", &P::block_m},
+                                                     {"first_tile_m", &P::first_tile_m},
+                                                     {"first_tile_n", &P::first_tile_n},
+                                                     {"second_tile_m", &P::second_tile_m},
+                                                     {"second_tile_n", &P::second_tile_n}};
+    return fields;
+  }
+};
+
+const Rule& GemmRule() {
+  std::vector<const Rule*> rules = AllRules();
+  auto found = std::find_if(rules.begin(), rules.end(),
+                            [](const Rule* rule) { return rule->name == kGemmRule; });
+  TERN_ICHECK(found != rules.end()) << kGemmRule;
+  return **found;
+}
+
+// The same target with one thread.
+TargetInfo Serial(TargetInfo target) {
+  target.threads = 1;
+  return target;
+}
+
+// The cheapest plans of a GEMM, one for each tile.
+std::vector<Plan> TilesOf(const Schedule& schedule, const BlockInfo& block,
+                          const TargetInfo& target) {
+  Schedule probe = schedule;
+  std::vector<Plan> plans = GemmRule().planned.plans(&probe, block, Serial(target), nullptr);
+  // Some of K at a time is for few rows alone.
+  std::erase_if(plans, [](const Plan& plan) { return *plan.Find("block_k") != 0; });
+  std::sort(plans.begin(), plans.end(),
+            [](const Plan& a, const Plan& b) { return a.cycles < b.cycles; });
+  if (plans.size() > kTiles) plans.resize(kTiles);
+  return plans;
+}
+
+// The GEMM's plan with so many rows at a time, and all of N.
+Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, int64_t block_m,
+              int64_t tile_m, int64_t tile_n, const TargetInfo& target) {
+  Plan wanted;
+  wanted.fields = {{"tile_m", tile_m},
+                   {"tile_n", tile_n},
+                   {"block_m", gemm.dynamic_m ? 0 : block_m},
+                   {"block_n", RoundUp(gemm.n, tile_n)},
+                   {"block_k", 0},
+                   {"n_outer", 0}};
+  std::vector<Plan> plans = GemmRule().planned.plans(schedule, block, target, &wanted);
+  if (plans.empty())
+    Refuse(block.name + " has no plan of " + std::to_string(block_m) + " rows at a time");
+  return *std::min_element(plans.begin(), plans.end(),
+                           [](const Plan& a, const Plan& b) { return a.cycles < b.cycles; });
+}
+
+BlockInfo InfoOf(const Schedule& schedule, const std::string& block) {
+  return DescribeBlock(FindBlockNamed(schedule, block));
+}
+
+// The GEMM that comes first.
+BlockInfo FirstOf(const Schedule& schedule, const BlockInfo& block) {
+  for (const std::string& member : block.members)
+    if (BlockInfo info = InfoOf(schedule, member); info.kind == BlockKind::kMatmul) return info;
+  Refuse("there is no GEMM before it");
+}
+
+std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
+                                 const TargetInfo& target, const Wanted<AttentionPlan>& want) {
+  BlockInfo first = FirstOf(*schedule, block), last = InfoOf(*schedule, block.name);
+  Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamicM),
+       values = RequireGemm(*schedule, last, Sizes::kDynamicM);
+  if (scores.dynamic_m && scores.loops.batch.empty()) Refuse("M is dynamic, and there is no batch");
+  std::vector<AttentionPlan> plans;
+  for (const Plan& a : TilesOf(*schedule, first, target))
+    for (const Plan& b : TilesOf(*schedule, last, target)) {
+      AttentionPlan plan;
+      plan.first_tile_m = *a.Find("tile_m");
+      plan.first_tile_n = *a.Find("tile_n");
+      plan.second_tile_m = *b.Find("tile_m");
+      plan.second_tile_n = *b.Find("tile_n");
+      // The loops of a dynamic M are those of tiles.
+      if (scores.dynamic_m && plan.first_tile_m != plan.second_tile_m) continue;
+      int64_t rows = std::lcm(plan.first_tile_m, plan.second_tile_m);
+      if (!scores.dynamic_m) rows = RoundUp(kBlockRows, rows);
+      plan.block_m = want.Or(&AttentionPlan::block_m, rows);
+      if (plan.block_m <= 0 || plan.block_m > 3 * kBlockRows) continue;
+      if (!scores.dynamic_m && plan.block_m >= scores.m) continue;
+      plan.cycles = a.cycles + b.cycles;
+      plan.limit = a.limit + b.limit;
+      plans.push_back(plan);
+    }
+  if (plans.empty()) Refuse("M has no two blocks of rows that both GEMMs have tiles for");
+  return plans;
+}
+
+class HostAttention {
+ public:
+  HostAttention(Schedule* schedule, const BlockInfo& block, const AttentionPlan& plan,
+                const TargetInfo& target)
+      : schedule_(*schedule),
+        block_(block),
+        plan_(plan),
+        target_(target),
+        serial_(Serial(target)) {}
+
+  void Run() {
+    int64_t work = WorkOf(schedule_, block_.name);
+    BlockInfo first = FirstOf(schedule_, block_);
+    std::vector<BlockInfo> between = BlocksBetween(first);
+    Levels levels = ApplyGemm(first, plan_.first_tile_m, plan_.first_tile_n);
+    for (const BlockInfo& one : between) {
+      RuleResult result = ApplyRules(&schedule_, one, serial_);
+      if (result.rule.empty()) Refuse("no rule takes " + one.name);
+      levels = Fuse(levels, SplitRows(one.name));
+    }
+    Levels last =
+        ApplyGemm(InfoOf(schedule_, block_.name), plan_.second_tile_m, plan_.second_tile_n);
+    Parallelize(Fuse(levels, last), work);
+  }
+
+ private:
+  // The loops of a nest that are fused with those of others, outermost first: the batch, one
+  // iteration over all of N, blocks of rows.
+  struct Levels {
+    std::string block;
+    Names loops;
+  };
+
+  // Row chains and single blocks, without the epilogue of the first GEMM.
+  std::vector<BlockInfo> BlocksBetween(const BlockInfo& first) {
+    gemm_ = RequireGemm(schedule_, first, Sizes::kDynamicM);
+    Names others = {first.name, block_.name, gemm_.epilogue};
+    std::vector<BlockInfo> found, all = DescribeBlocks(schedule_.function());
+    for (BlockInfo& one : all) {
+      std::erase(one.members, gemm_.epilogue);
+      others.insert(others.end(), one.members.begin(), one.members.end());
+    }
+    for (const BlockInfo& one : all)
+      if (Contains(block_.members, one.name) && !Contains(others, one.name)) found.push_back(one);
+    return found;
+  }
+  static bool Contains(const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  Levels ApplyGemm(const BlockInfo& block, int64_t tile_m, int64_t tile_n) {
+    Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamicM);
+    Plan plan = GemmPlan(&schedule_, block, gemm, plan_.block_m, tile_m, tile_n, serial_);
+    GemmRule().planned.apply(&schedule_, block, serial_, plan);
+    Levels levels{block.name, gemm.loops.batch};
+    levels.loops.push_back(block.name + "_jb");
+    levels.loops.push_back(block.name + (gemm.dynamic_m ? "_io" : "_ib"));
+    return levels;
+  }
+
+  // The loops of the rows, which are a nest's outer ones, cut as those of a GEMM are.
+  Levels SplitRows(const std::string& block) {
+    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
+    std::vector<const ForNode*> all = nest.around;
+    all.insert(all.end(), nest.loops.begin(), nest.loops.end());
+    size_t rows = block_.rows.size();
+    if (all.size() < rows) Refuse("the loops of the rows are not the outer ones");
+    Names loops;
+    for (size_t i = 0; i < rows; ++i) loops.push_back(all[i]->var.name());
+    std::string row = loops.back();
+    loops.pop_back();
+    std::string one = Fresh(row + "_one"), blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
+    if (gemm_.dynamic_m) {
+      std::string batch = loops.back(), kept = Fresh(batch + "_all");
+      schedule_.Split(LoopOf(block, batch), {1}, {kept, one});
+      schedule_.Split(LoopOf(block, row), {plan_.block_m}, {blocks, inner});
+      loops.back() = kept;
+    } else {
+      schedule_.Split(LoopOf(block, row), {CeilDiv(gemm_.m, plan_.block_m), plan_.block_m},
+                      {one, blocks, inner});
+    }
+    loops.insert(loops.end(), {one, blocks});
+    return {block, loops};
+  }
+  std::string Fresh(const std::string& name) const { return FreshLoopName(schedule_, name); }
+
+  Levels Fuse(const Levels& a, const Levels& b) {
+    if (a.loops.size() != b.loops.size()) Refuse("the loops of the rows are not the outer ones");
+    for (size_t i = 0; i < a.loops.size(); ++i)
+      schedule_.FuseSiblings(LoopOf(a.block, a.loops[i]), LoopOf(b.block, b.loops[i]));
+    return b;
+  }
+
+  void Parallelize(const Levels& levels, int64_t work) {
+    int64_t parts = 1;
+    const BlockNode* node = FindBlockNamed(schedule_, levels.block);
+    for (const ForNode* loop : NestOf(schedule_.tree(), node).around)
+      if (std::find(levels.loops.begin(), levels.loops.end() - 2, loop->var.name()) !=
+          levels.loops.end() - 2)
+        parts *= ir::AsConstInt(loop->extent).value_or(1);
+    bool by_batch = parts >= kBatchParts;
+    ParallelizeOuter(&schedule_, levels.block, work, target_,
+                     by_batch ? "" : levels.loops[levels.loops.size() - 2]);
+  }
+
+  Schedule& schedule_;
+  const BlockInfo& block_;
+  const AttentionPlan& plan_;
+  const TargetInfo& target_;
+  TargetInfo serial_;
+  Gemm gemm_;  // the first
+};
+
+void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const AttentionPlan& plan) {
+  HostAttention(schedule, block, plan, target).Run();
+}
+
+}  // namespace
+
+void RegisterHostAttentionRules() {
+  RegisterRule({.name = "row_block_attention",
+                .description = "both GEMMs and the softmax between them, some rows at a time",
+                .kinds = {BlockKind::kAttention},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 30,
+                .planned = Planned<AttentionPlan>(Plans, ApplyPlan)});
+}
+
+}  // namespace tern::schedule
