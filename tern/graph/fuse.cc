@@ -4,6 +4,8 @@
 // the group that computes one of its inputs, where nobody else reads that and the shapes are the
 // same. It becomes the epilogue; its other operands are read in place. The schedule rules
 // decide: where the fused function loses a rule that the first node has alone, the group is cut.
+// Then three groups, of which each alone reads the one before, become one where a rule takes them
+// as attention.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -32,6 +34,15 @@ class RuleCheck {
       if (!fused.contains(rule))
         return "rule " + rule + " takes " + group[0]->op->name + " alone, but not fused";
     return "";
+  }
+
+  // Whether a rule for blocks of the kind takes some of the group.
+  bool Takes(const std::vector<Node>& group, schedule::BlockKind kind) {
+    std::set<std::string> rules = RulesOf(group);
+    for (const schedule::Rule* rule : schedule::AllRules())
+      if (rule->IsFor(kind) && schedule::IsOfSeveralBlocks(kind) && rules.contains(rule->name))
+        return true;
+    return false;
   }
 
  private:
@@ -68,6 +79,7 @@ class Fuser {
     RuleCheck check(options_);
     for (Group& group : groups_)
       if (!group.nodes.empty()) Cut(std::move(group), &check, &groups);
+    if (options_.fuse && options_.target) JoinAttention(&groups, &check);
     return groups;
   }
 
@@ -163,6 +175,38 @@ class Fuser {
       groups->push_back({{group.nodes.begin(), end}, group.apart});
       group = {{end, group.nodes.end()}, lost};
     }
+  }
+
+  // A GEMM, what is computed of its rows, and a GEMM of that: they run where the last one stands.
+  void JoinAttention(std::vector<Group>* groups, RuleCheck* check) const {
+    std::unordered_map<const ValueNode*, size_t> made_by;
+    for (size_t last = 0; last < groups->size(); ++last) {
+      Group& group = groups->at(last);
+      if (const size_t* rows = SoleReader(group, made_by))
+        if (const size_t* first = SoleReader(groups->at(*rows), made_by);
+            first && check->Takes(groups->at(*rows).nodes, schedule::BlockKind::kSoftmax)) {
+          std::vector<Node> nodes = groups->at(*first).nodes;
+          for (const Group* next : {&groups->at(*rows), &group})
+            nodes.insert(nodes.end(), next->nodes.begin(), next->nodes.end());
+          if (check->Takes(nodes, schedule::BlockKind::kAttention)) {
+            groups->at(*first).nodes.clear();
+            groups->at(*rows).nodes.clear();
+            group = {nodes, ""};
+          }
+        }
+      made_by[group.result().get()] = last;
+    }
+    std::erase_if(*groups, [](const Group& group) { return group.nodes.empty(); });
+  }
+
+  // The group before that computes the first tensor that this one reads for it alone; null for
+  // none.
+  const size_t* SoleReader(const Group& group,
+                           const std::unordered_map<const ValueNode*, size_t>& made_by) const {
+    if (group.nodes.empty() || group.nodes[0]->inputs.empty()) return nullptr;
+    const Value& input = group.nodes[0]->inputs[0];
+    auto found = made_by.find(input.get());
+    return found != made_by.end() && uses_.at(input.get()) == 1 ? &found->second : nullptr;
   }
 
   const Function& function_;
