@@ -2,7 +2,8 @@
 //
 // Which nodes are one kernel. The graph proposes: in topological order, an elementwise node joins
 // the group that computes one of its inputs, where nobody else reads that and the shapes are the
-// same. It becomes the epilogue; its other operands are read in place. The schedule rules
+// same. It becomes the epilogue; its other operands are read in place. So do several elementwise
+// nodes that read one result, x * sigmoid(x), where they come together in one. The schedule rules
 // decide: where the fused function loses a rule that the first node has alone, the group is cut.
 // Then three groups, of which each alone reads the one before, become one where a rule takes them
 // as attention.
@@ -10,6 +11,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tern/graph/lower_group.h"
 #include "tern/graph/op.h"
@@ -97,12 +99,19 @@ class Fuser {
 
   void Place(const Node& node) {
     Choice choice{groups_.size(), ""};
+    std::vector<Node> nodes = {node};
     if (options_.fuse && facts_.at(node.get()).elementwise) choice = GroupToJoin(node);
+    if (auto it = fan_of_.find(node.get()); it != fan_of_.end()) {
+      const Fan& fan = *it->second;
+      if (!fan.nodes.back().same(node)) return;  // all of them with the last
+      nodes = fan.nodes;
+      choice = {group_of_.at(fan.from.get()), ""};
+    }
     if (choice.group < groups_.size()) {
       // It runs where its last node stands, when all that the node reads is there.
       Group joined = std::move(groups_[choice.group]);
       groups_[choice.group].nodes.clear();
-      joined.nodes.push_back(node);
+      joined.nodes.insert(joined.nodes.end(), nodes.begin(), nodes.end());
       groups_.push_back(std::move(joined));
     } else {
       groups_.push_back({{node}, choice.apart});
@@ -117,14 +126,21 @@ class Fuser {
   };
 
   // The latest group that computes an input for this node alone.
-  Choice GroupToJoin(const Node& node) const {
+  Choice GroupToJoin(const Node& node) {
     Choice best{groups_.size(), ""};
     bool found = false;
+    if (fan_of_.contains(node.get())) return best;
     for (const Value& input : node->inputs) {
       if (!input || input->constant) continue;
       auto it = group_of_.find(input.get());
       if (it == group_of_.end()) continue;
-      std::string why = WhyNot(groups_[it->second], input, node);
+      const Group& group = groups_[it->second];
+      std::string why = WhyNot(group, input, node);
+      int uses = uses_.at(input.get());
+      if (why.empty() && uses > 1) {
+        if (FindFan(input, kMaxEpilogue - group.nodes.size())) return best;
+        why = input->name + " is read " + std::to_string(uses) + " times";
+      }
       if (!why.empty()) {
         best.apart += (best.apart.empty() ? "" : "; ") + why;
       } else if (!found || it->second > best.group) {
@@ -137,8 +153,6 @@ class Fuser {
 
   // Why the node cannot join the group that computes its input; "" where it can.
   std::string WhyNot(const Group& group, const Value& input, const Node& node) const {
-    int uses = uses_.at(input.get());
-    if (uses != 1) return input->name + " is read " + std::to_string(uses) + " times";
     if (group.nodes.empty() || group.result().get() != input.get() ||
         group.nodes.back()->outputs.size() != 1)
       return input->name + " is one of several results";
@@ -153,19 +167,68 @@ class Fuser {
     return "";
   }
 
+  // Elementwise nodes that read one value, or each other, up to the one that alone is read by
+  // others.
+  struct Fan {
+    Value from;
+    std::vector<Node> nodes;
+  };
+
+  // Finds that of a value, of so many nodes at most. Whether there is one.
+  bool FindFan(const Value& from, size_t most) {
+    auto fan = std::make_shared<Fan>(Fan{from, {}});
+    std::unordered_set<const ValueNode*> inside = {from.get()};
+    int open = uses_.at(from.get());
+    for (const Node& node : function_->nodes) {
+      auto facts = facts_.find(node.get());
+      if (facts == facts_.end() || group_of_.contains(node->outputs[0].get())) continue;
+      int reads = 0;
+      for (size_t k = 0; k < node->inputs.size(); ++k)
+        reads += facts->second.read[k] && inside.contains(node->inputs[k].get());
+      if (reads == 0) continue;
+      bool joins = facts->second.elementwise && facts->second.views.empty() &&
+                   SameShape(from, node->outputs[0]) && !fan_of_.contains(node.get());
+      if (!joins || fan->nodes.size() == most) return false;
+      fan->nodes.push_back(node);
+      open -= reads;
+      if (open == 0) {
+        for (const Node& one : fan->nodes) fan_of_[one.get()] = fan;
+        return true;
+      }
+      open += uses_.at(node->outputs[0].get());
+      inside.insert(node->outputs[0].get());
+    }
+    return false;
+  }
+
+  // Whether what the first nodes of a group compute is read through the last of them alone.
+  bool IsClosed(const Group& group, size_t length) const {
+    std::unordered_map<const ValueNode*, int> open;
+    for (size_t i = 0; i < length; ++i) {
+      const Node& node = group.nodes[i];
+      const std::vector<bool>& read = facts_.at(node.get()).read;
+      for (size_t k = 0; k < node->inputs.size(); ++k)
+        if (auto it = open.find(node->inputs[k].get()); read[k] && it != open.end()) --it->second;
+      if (i + 1 < length)
+        for (const Value& output : node->outputs) open[output.get()] = uses_.at(output.get());
+    }
+    return std::all_of(open.begin(), open.end(), [](const auto& one) { return one.second == 0; });
+  }
+
   static bool SameShape(const Value& a, const Value& b) {
     return a->type.rank() == b->type.rank() &&
            std::equal(a->type.shape.begin(), a->type.shape.end(), b->type.shape.begin(),
                       SameExtent);
   }
 
-  // Adds the group, in as many pieces as the rules want. Each node but the first reads the one
-  // before it, so the pieces run one behind another.
+  // Adds the group, in as many pieces as the rules want. All that a piece computes is read through
+  // its last node, so the pieces run one behind another.
   void Cut(Group group, RuleCheck* check, std::vector<Group>* groups) const {
     while (!group.nodes.empty()) {
       std::string lost;
       size_t length = group.nodes.size();
       for (; options_.target && length > 1; --length) {
+        if (!IsClosed(group, length)) continue;
         std::string why = check->Lost(
             {group.nodes.begin(), group.nodes.begin() + static_cast<std::ptrdiff_t>(length)});
         if (why.empty()) break;
@@ -215,6 +278,7 @@ class Fuser {
   std::unordered_map<const ValueNode*, int> uses_;
   std::vector<Group> groups_;  // those that joined a later one are empty
   std::unordered_map<const ValueNode*, size_t> group_of_;
+  std::unordered_map<const NodeNode*, std::shared_ptr<Fan>> fan_of_;
 };
 
 }  // namespace
