@@ -38,8 +38,9 @@ KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& t
   std::set<std::string> seen;
   for (const schedule::RuleResult& result : report.schedule.results) {
     const schedule::Rule* rule = FindRule(result.rule);
-    // Rules for any block name no kinds.
-    if (wants.contains(result.block) && (!rule || rule->kinds.empty())) report.is_generic = true;
+    // Rules for any block name no kinds. What is inlined, or rewritten, runs as another block.
+    bool generic = result.rule.empty() || (rule && rule->kinds.empty());
+    if (wants.contains(result.block) && generic) report.is_generic = true;
     if (!rule || !seen.insert(result.rule).second) continue;
     report.rules += (report.rules.empty() ? "" : ", ") + result.rule;
   }

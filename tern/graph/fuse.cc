@@ -3,10 +3,11 @@
 // Which nodes are one kernel. The graph proposes: in topological order, an elementwise node joins
 // the group that computes one of its inputs, where nobody else reads that and the shapes are the
 // same. It becomes the epilogue; its other operands are read in place. So do several elementwise
-// nodes that read one result, x * sigmoid(x), where they come together in one. The schedule rules
-// decide: where the fused function loses a rule that the first node has alone, the group is cut.
-// Then three groups, of which each alone reads the one before, become one where a rule takes them
-// as attention.
+// nodes that read one result, x * sigmoid(x), where they come together in one. A reduction of rows
+// and what follows it, up to where the rows are back, are a group where a rule for rows takes all
+// of it: normalizations and softmax as exporters spell them. The schedule rules decide: where the
+// fused function loses a rule that the first node has alone, the group is cut. Then three groups,
+// of which each alone reads the one before, become one where a rule takes them as attention.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -31,11 +32,24 @@ class RuleCheck {
 
   // Why the group is no good as one kernel; "" where it is.
   std::string Lost(const std::vector<Node>& group) {
+    if (TakesAllRows(group)) return "";
     std::set<std::string> fused = RulesOf(group);
     for (const std::string& rule : RulesOf({group[0]}))
       if (!fused.contains(rule))
         return "rule " + rule + " takes " + group[0]->op->name + " alone, but not fused";
     return "";
+  }
+
+  // Whether rules for rows, and no others, take the group.
+  bool TakesAllRows(const std::vector<Node>& group) {
+    std::set<std::string> rules = RulesOf(group);
+    bool takes = false;
+    for (const schedule::Rule* rule : schedule::AllRules()) {
+      if (!rules.contains(rule->name)) continue;
+      if (!rule->IsFor(schedule::BlockKind::kNormalization)) return false;
+      takes = true;
+    }
+    return takes;
   }
 
   // Whether a rule for blocks of the kind takes some of the group.
@@ -70,7 +84,7 @@ class RuleCheck {
 class Fuser {
  public:
   Fuser(const Function& function, const FactsMap& facts, const LowerOptions& options)
-      : function_(function), facts_(facts), options_(options) {}
+      : function_(function), facts_(facts), options_(options), check_(options) {}
 
   std::vector<Group> Run() {
     FindUses();
@@ -78,10 +92,9 @@ class Fuser {
       if (auto it = facts_.find(node.get()); it != facts_.end() && it->second.views.empty())
         Place(node);
     std::vector<Group> groups;
-    RuleCheck check(options_);
     for (Group& group : groups_)
-      if (!group.nodes.empty()) Cut(std::move(group), &check, &groups);
-    if (options_.fuse && options_.target) JoinAttention(&groups, &check);
+      if (!group.nodes.empty()) Cut(std::move(group), &groups);
+    if (options_.fuse && options_.target) JoinAttention(&groups);
     return groups;
   }
 
@@ -101,11 +114,12 @@ class Fuser {
     Choice choice{groups_.size(), ""};
     std::vector<Node> nodes = {node};
     if (options_.fuse && facts_.at(node.get()).elementwise) choice = GroupToJoin(node);
+    if (options_.fuse && options_.target && facts_.at(node.get()).reduces) FindRows(node);
     if (auto it = fan_of_.find(node.get()); it != fan_of_.end()) {
       const Fan& fan = *it->second;
       if (!fan.nodes.back().same(node)) return;  // all of them with the last
       nodes = fan.nodes;
-      choice = {group_of_.at(fan.from.get()), ""};
+      choice = {fan.from ? group_of_.at(fan.from.get()) : groups_.size(), ""};
     }
     if (choice.group < groups_.size()) {
       // It runs where its last node stands, when all that the node reads is there.
@@ -114,7 +128,7 @@ class Fuser {
       joined.nodes.insert(joined.nodes.end(), nodes.begin(), nodes.end());
       groups_.push_back(std::move(joined));
     } else {
-      groups_.push_back({{node}, choice.apart});
+      groups_.push_back({nodes, choice.apart});
     }
     for (const Node& member : groups_.back().nodes)
       for (const Value& output : member->outputs) group_of_[output.get()] = groups_.size() - 1;
@@ -167,10 +181,9 @@ class Fuser {
     return "";
   }
 
-  // Elementwise nodes that read one value, or each other, up to the one that alone is read by
-  // others.
+  // Nodes that read one value, or each other, up to the one that alone is read by others.
   struct Fan {
-    Value from;
+    Value from;  // whose group they join; null where they are one themselves
     std::vector<Node> nodes;
   };
 
@@ -182,9 +195,7 @@ class Fuser {
     for (const Node& node : function_->nodes) {
       auto facts = facts_.find(node.get());
       if (facts == facts_.end() || group_of_.contains(node->outputs[0].get())) continue;
-      int reads = 0;
-      for (size_t k = 0; k < node->inputs.size(); ++k)
-        reads += facts->second.read[k] && inside.contains(node->inputs[k].get());
+      int reads = ReadsOf(node, inside);
       if (reads == 0) continue;
       bool joins = facts->second.elementwise && facts->second.views.empty() &&
                    SameShape(from, node->outputs[0]) && !fan_of_.contains(node.get());
@@ -199,6 +210,48 @@ class Fuser {
       inside.insert(node->outputs[0].get());
     }
     return false;
+  }
+
+  // How often a node reads some values.
+  int ReadsOf(const Node& node, const std::unordered_set<const ValueNode*>& values) const {
+    int reads = 0;
+    for (size_t k = 0; k < node->inputs.size(); ++k)
+      reads += facts_.at(node.get()).read[k] && values.contains(node->inputs[k].get());
+    return reads;
+  }
+
+  // Finds what follows a reduction of rows up to where the shape is that of its input again, as far
+  // as one rule takes all of it.
+  void FindRows(const Node& reduction) {
+    const Value& from = reduction->inputs[0];
+    if (fan_of_.contains(reduction.get()) || reduction->outputs.size() != 1) return;
+    auto fan = std::make_shared<Fan>();
+    std::unordered_set<const ValueNode*> inside;
+    std::vector<size_t> closed;  // lengths at which none but the last is read by others
+    int open = 0;
+    for (const Node& node : function_->nodes) {
+      auto facts = facts_.find(node.get());
+      if (facts == facts_.end() || group_of_.contains(node->outputs[0].get())) continue;
+      int reads = ReadsOf(node, inside);
+      if (reads == 0 && !node.same(reduction)) continue;
+      const Value& result = node->outputs[0];
+      bool joins = (facts->second.elementwise || facts->second.reduces) &&
+                   facts->second.views.empty() && result->type.rank() == from->type.rank() &&
+                   !fan_of_.contains(node.get());
+      if (!joins || fan->nodes.size() == kMaxEpilogue) break;
+      fan->nodes.push_back(node);
+      open -= reads;
+      if (open == 0 && fan->nodes.size() > 1 && SameShape(from, result))
+        closed.push_back(fan->nodes.size());
+      open += uses_.at(result.get());
+      inside.insert(result.get());
+    }
+    for (; !closed.empty(); closed.pop_back()) {
+      fan->nodes.resize(closed.back());
+      if (!check_.TakesAllRows(fan->nodes)) continue;
+      for (const Node& one : fan->nodes) fan_of_[one.get()] = fan;
+      return;
+    }
   }
 
   // Whether what the first nodes of a group compute is read through the last of them alone.
@@ -223,13 +276,13 @@ class Fuser {
 
   // Adds the group, in as many pieces as the rules want. All that a piece computes is read through
   // its last node, so the pieces run one behind another.
-  void Cut(Group group, RuleCheck* check, std::vector<Group>* groups) const {
+  void Cut(Group group, std::vector<Group>* groups) {
     while (!group.nodes.empty()) {
       std::string lost;
       size_t length = group.nodes.size();
       for (; options_.target && length > 1; --length) {
         if (!IsClosed(group, length)) continue;
-        std::string why = check->Lost(
+        std::string why = check_.Lost(
             {group.nodes.begin(), group.nodes.begin() + static_cast<std::ptrdiff_t>(length)});
         if (why.empty()) break;
         lost = why;
@@ -241,17 +294,17 @@ class Fuser {
   }
 
   // A GEMM, what is computed of its rows, and a GEMM of that: they run where the last one stands.
-  void JoinAttention(std::vector<Group>* groups, RuleCheck* check) const {
+  void JoinAttention(std::vector<Group>* groups) {
     std::unordered_map<const ValueNode*, size_t> made_by;
     for (size_t last = 0; last < groups->size(); ++last) {
       Group& group = groups->at(last);
       if (const size_t* rows = SoleReader(group, made_by))
         if (const size_t* first = SoleReader(groups->at(*rows), made_by);
-            first && check->Takes(groups->at(*rows).nodes, schedule::BlockKind::kSoftmax)) {
+            first && check_.Takes(groups->at(*rows).nodes, schedule::BlockKind::kSoftmax)) {
           std::vector<Node> nodes = groups->at(*first).nodes;
           for (const Group* next : {&groups->at(*rows), &group})
             nodes.insert(nodes.end(), next->nodes.begin(), next->nodes.end());
-          if (check->Takes(nodes, schedule::BlockKind::kAttention)) {
+          if (check_.Takes(nodes, schedule::BlockKind::kAttention)) {
             groups->at(*first).nodes.clear();
             groups->at(*rows).nodes.clear();
             group = {nodes, ""};
@@ -275,6 +328,7 @@ class Fuser {
   const Function& function_;
   const FactsMap& facts_;
   const LowerOptions& options_;
+  RuleCheck check_;
   std::unordered_map<const ValueNode*, int> uses_;
   std::vector<Group> groups_;  // those that joined a later one are empty
   std::unordered_map<const ValueNode*, size_t> group_of_;

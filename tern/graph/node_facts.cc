@@ -90,10 +90,17 @@ NodeFacts FactsOf(const Node& node) {
       continue;
     }
     std::vector<schedule::BlockInfo> blocks = schedule::DescribeBlocks(function);
-    if (blocks.size() != 1) continue;
     using schedule::BlockKind;
+    auto is_elementwise = [](BlockKind kind) {
+      return kind == BlockKind::kElementwise || kind == BlockKind::kBroadcast;
+    };
+    facts.reduces = !blocks.empty() && blocks[0].kind == BlockKind::kReduction &&
+                    std::all_of(blocks.begin(), blocks.end(), [&](const auto& block) {
+                      return block.kind == BlockKind::kReduction || is_elementwise(block.kind);
+                    });
+    if (blocks.size() != 1) continue;
     BlockKind kind = blocks[0].kind;
-    facts.elementwise = kind == BlockKind::kElementwise || kind == BlockKind::kBroadcast;
+    facts.elementwise = is_elementwise(kind);
     facts.chooses =
         kind == BlockKind::kGather || (kind == BlockKind::kInjective && blocks[0].conditional);
   }

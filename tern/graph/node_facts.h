@@ -14,6 +14,7 @@ namespace tern::graph {
 struct NodeFacts {
   std::vector<bool> read;    // of its inputs; of the others the shape or the content was enough
   bool elementwise = false;  // one result, each element from one of each input
+  bool reduces = false;      // one result: reductions, and what is computed of them by element
   bool chooses = false;      // one result: elements from where a condition or an index says
 
   // A result that is elements of an input, in their order and without gaps: nothing has to be

@@ -75,13 +75,17 @@ class ChainFinder : Dataflow {
   }
 
  private:
-  // The axes of `last` at which it reads results of reductions; none where they differ.
+  // The axes of `last` at which it reads results of reductions, or what is computed of these, an
+  // element a row; none where they differ.
   std::vector<size_t> RowsOf(size_t last) const {
     std::vector<size_t> rows;
     for (const BlockAccess& read : blocks_[last].accesses) {
       if (read.store) continue;
       size_t writer = WriterOf(read.buffer, last);
-      if (writer == kNone || blocks_[writer].kind != BlockKind::kReduction) continue;
+      if (writer == kNone) continue;
+      const BlockInfo& other = blocks_[writer];
+      bool of_row = IsSpatialKind(other.kind) && other.axes.size() < blocks_[last].axes.size();
+      if (other.kind != BlockKind::kReduction && !of_row) continue;
       // Elements, each of a reduction.
       if (read.by_axes && read.axes.size() == blocks_[last].axes.size()) continue;
       if (read.axes.empty() || !read.by_axes || (!rows.empty() && rows != read.axes)) return {};
