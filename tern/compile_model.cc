@@ -30,19 +30,28 @@ class PrepackedCalls {
     for (vm::Function& function : program_.functions) {
       constant_of_.clear();
       std::vector<vm::Instruction> code;
+      std::vector<size_t> moved;  // by instruction, where what replaces it begins
       for (vm::Instruction& instruction : function.code) {
+        moved.push_back(code.size());
         if (instruction.op == vm::Opcode::kConst)
           constant_of_[instruction.results[0].index] = instruction.index;
         if (instruction.op == vm::Opcode::kCall) Replace(&function, &instruction, &code);
         code.push_back(std::move(instruction));
       }
       function.code = std::move(code);
+      MoveJumps(&function, moved);
     }
     RemoveUnusedConstants();
     RemoveUnusedKernels();
   }
 
  private:
+  static void MoveJumps(vm::Function* function, const std::vector<size_t>& moved) {
+    for (vm::Instruction& instruction : function->code)
+      if (instruction.op == vm::Opcode::kJump || instruction.op == vm::Opcode::kBranch)
+        instruction.index = static_cast<uint32_t>(moved[instruction.index]);
+  }
+
   void Replace(vm::Function* function, vm::Instruction* call, std::vector<vm::Instruction>* code) {
     auto split = split_.find(program_.kernels[call->index]);
     if (split == split_.end()) return;
@@ -117,9 +126,15 @@ class PrepackedCalls {
       for (const vm::Instruction& instruction : function.code)
         for (const vm::Operand& arg : instruction.args)
           if (arg.kind == vm::OperandKind::kTensor) read[arg.index] = true;
-      std::erase_if(function.code, [&](const vm::Instruction& instruction) {
-        return instruction.op == vm::Opcode::kConst && !read[instruction.results[0].index];
-      });
+      std::vector<vm::Instruction> code;
+      std::vector<size_t> moved;
+      for (vm::Instruction& instruction : function.code) {
+        moved.push_back(code.size());
+        if (instruction.op != vm::Opcode::kConst || read[instruction.results[0].index])
+          code.push_back(std::move(instruction));
+      }
+      function.code = std::move(code);
+      MoveJumps(&function, moved);
       Renumber(&function);
     }
   }

@@ -5,14 +5,18 @@
 
 #include "tern/ffi/json.h"
 #include "tern/ffi/text.h"
+#include "tern/graph/control.h"
+#include "tern/graph/program_op.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/interpreter/evaluate.h"
 
 namespace tern::graph {
 namespace {
 
-Value MakeValue(std::string name, TensorType type, Span span = {}) {
+Value MakeValue(std::string name, TensorType type, Span span = {},
+                std::optional<Content> content = {}) {
   auto node = ffi::Make<ValueNode>();
+  node->content = std::move(content);
   node->name = std::move(name);
   node->type = std::move(type);
   node->span = std::move(span);
@@ -100,6 +104,14 @@ void CheckInputs(const Op& op, const std::vector<Value>& inputs) {
                              << " is absent, and not optional";
 }
 
+// What `read` takes, where its elements are to be extents.
+bool CanRead(const Value& value) {
+  constexpr int64_t kMost = 32;
+  std::optional<int64_t> count = SmallCount(value->type.shape);
+  DataType dtype = value->type.dtype;
+  return (dtype.is_integer() || dtype.is_bool()) && dtype.bits() >= 8 && count && *count <= kMost;
+}
+
 std::vector<tir::Tensor> Compute(const Op& op, const std::string& name, const ir::Attrs& attrs,
                                  const std::vector<Value>& values, std::vector<tir::Tensor> tensors,
                                  std::vector<Requirement>* requirements = nullptr) {
@@ -158,23 +170,28 @@ std::string Builder::FreshName(const std::string& wish) {
   for (char c : wish) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "v" + base;
   std::string name = base;
-  for (int i = 1; !names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  for (int i = 1; !names_->insert(name).second; ++i) name = base + "_" + std::to_string(i);
   return name;
 }
 
 std::string Builder::UnusedName(const std::string& wish) {
   std::string name = FreshName(wish);
-  names_.erase(name);
+  names_->erase(name);
   return name;
 }
 
-Value Builder::Param(const std::string& wish, TensorType type, Span span) {
-  params_.push_back(MakeValue(FreshName(wish), std::move(type), std::move(span)));
+Value Builder::Param(const std::string& wish, TensorType type, Span span,
+                     std::optional<Content> content) {
+  // No value has the name of an extent, so that the text form can tell them apart.
+  for (const Expr& extent : type.shape)
+    if (const auto* var = extent.As<ir::VarNode>()) names_->insert(var->name);
+  params_.push_back(
+      MakeValue(FreshName(wish), std::move(type), std::move(span), std::move(content)));
   return params_.back();
 }
 
 Value Builder::Constant(const ir::Constant& constant) {
-  TERN_CHECK(names_.insert(constant->name).second) << "two values have the name " << constant->name;
+  TERN_CHECK(names_->insert(constant->name).second) << "two values have the name " << constant->name;
   TensorType type{constant->dtype, {}};
   for (int64_t extent : constant->shape) type.shape.emplace_back(extent);
   auto node = ffi::Make<ValueNode>();
@@ -209,37 +226,61 @@ Value Builder::Scalar(DataType dtype, double value, const std::string& wish) {
 std::vector<Value> Builder::Add(const Op& op, std::vector<Value> inputs, ir::Attrs attrs,
                                 const Options& options) {
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  auto named = ffi::Make<NodeNode>();  // for the message
+  named->op = &op;
+  named->label = options.label;
+  return WithContext(ir::At(options.span) + "in " + named->str(), [&] {
+    CheckInputs(op, inputs);
+    CheckAttrs(op, attrs);
+    for (;;) try {
+        return AddOnce(op, inputs, attrs, options);
+      } catch (const UnknownContent& unknown) {
+        Value& input = inputs[unknown.input()];
+        if (!CanRead(input)) throw;
+        input = Add("read", {input});
+      }
+  });
+}
+
+std::vector<Value> Builder::AddOnce(const Op& op, const std::vector<Value>& inputs,
+                                    const ir::Attrs& attrs, const Options& options) {
   auto node = ffi::Make<NodeNode>();
   node->op = &op;
   node->label = options.label;
-  node->inputs = std::move(inputs);
-  node->attrs = std::move(attrs);
+  node->inputs = inputs;
+  node->attrs = attrs;
   node->span = options.span;
-  return WithContext(ir::At(node->span) + "in " + node->str(), [&] {
-    CheckInputs(op, node->inputs);
-    CheckAttrs(op, node->attrs);
-    if (!op.compute) return op.expand(*this, node);
-    std::vector<tir::Tensor> tensors;
-    for (const Value& input : node->inputs)
-      tensors.push_back(input ? tir::Input(input->name, input->type.dtype, input->type.shape)
-                              : tir::Tensor());
-    std::vector<tir::Tensor> results = Compute(op, "y", node->attrs, node->inputs, tensors);
-    ContentInference contents(node->inputs, tensors);
-    for (size_t i = 0; i < results.size(); ++i) {
-      TensorType type{results[i].dtype(), {}};
-      for (const Expr& extent : results[i].shape()) type.shape.push_back(Simplified(extent));
-      auto value = ffi::Make<ValueNode>();
-      value->name = FreshName(
-          i < options.names.size() && !options.names[i].empty() ? options.names[i] : op.name);
-      value->type = std::move(type);
-      value->span = options.span;
-      if (std::optional<int64_t> count = SmallCount(value->type.shape))
-        value->content = contents.Of(results[i], *count);
-      node->outputs.push_back(value);
-    }
+  node->regions = options.regions;
+  node->dims = options.dims;
+  TERN_CHECK(op.control != Control::kNone || (node->regions.empty() && node->dims.empty()))
+      << "only control flow has regions and dims";
+  if (op.expand) return op.expand(*this, node);
+  if (op.control != Control::kNone) {
+    InferControl(*this, node.get(), options.names);
     nodes_.push_back(node);
     return node->outputs;
-  });
+  }
+  std::vector<tir::Tensor> tensors, results;
+  for (const Value& input : inputs)
+    tensors.push_back(input ? tir::Input(input->name, input->type.dtype, input->type.shape)
+                            : tir::Tensor());
+  results = op.program.empty() ? Compute(op, "y", attrs, inputs, tensors)
+                               : ProgramResults(MakeProgram(node));
+  ContentInference contents(inputs, tensors);
+  for (size_t i = 0; i < results.size(); ++i) {
+    TensorType type{results[i].dtype(), {}};
+    for (const Expr& extent : results[i].shape()) type.shape.push_back(Simplified(extent));
+    auto value = ffi::Make<ValueNode>();
+    value->name = FreshName(
+        i < options.names.size() && !options.names[i].empty() ? options.names[i] : op.name);
+    value->type = std::move(type);
+    value->span = options.span;
+    if (std::optional<int64_t> count = SmallCount(value->type.shape); count && op.compute)
+      value->content = contents.Of(results[i], *count);
+    node->outputs.push_back(value);
+  }
+  nodes_.push_back(node);
+  return node->outputs;
 }
 
 Value Builder::Add(const char* op, std::vector<Value> inputs, ir::Attrs attrs,
@@ -250,12 +291,18 @@ Value Builder::Add(const char* op, std::vector<Value> inputs, ir::Attrs attrs,
 std::vector<Value> Builder::Copy(const Node& node, std::vector<Value> inputs) {
   Options options{node->label, {}, node->span};
   for (const Value& output : node->outputs) options.names.push_back(output->name);
+  TERN_ICHECK(node->regions.empty()) << node->str() << " has regions, which are of another graph";
+  for (const Var& dim : node->dims) options.dims.push_back(Dim(dim.name()));
   return Add(*node->op, std::move(inputs), node->attrs, options);
 }
 
 Function Builder::Finish(std::vector<Value> results, ir::Attrs attrs, Span span) {
   return Function::Make(name_, std::move(params_), std::move(nodes_), std::move(results),
                         std::move(attrs), std::move(span));
+}
+
+Function Builder::FinishRegion(std::vector<Value> params, std::vector<Value> results) {
+  return Function::Make(name_, std::move(params), std::move(nodes_), std::move(results));
 }
 
 std::vector<tir::Tensor> ComputeNode(const Node& node, const std::string& name,
@@ -276,39 +323,11 @@ std::vector<tir::Tensor> InputTensors(const Node& node) {
 
 std::vector<Requirement> RequirementsOf(const Node& node) {
   std::vector<Requirement> requirements;
+  if (!node->op->compute) return requirements;
   Compute(*node->op, "y", node->attrs, node->inputs, InputTensors(node), &requirements);
   for (Requirement& requirement : requirements)
     requirement.what = node->str() + ": " + requirement.what;
   return requirements;
-}
-
-Value Rewriter::Map(const Value& value) {
-  if (!value) return {};
-  auto it = map_.find(value.get());
-  if (it != map_.end()) return it->second;
-  TERN_ICHECK(value->constant) << "value " << value->name << " is used before it is defined";
-  return map_[value.get()] = builder_->Constant(value->constant);
-}
-
-Function Rewriter::Run(const Function& function) {
-  Builder builder(function->name);
-  builder_ = &builder;
-  map_.clear();
-  for (const Value& param : function->params)
-    map_[param.get()] = builder.Param(param->name, param->type, param->span);
-  // Constants keep their names, so they come before whatever needs a new one.
-  for (const Node& node : function->nodes)
-    for (const Value& input : node->inputs)
-      if (input && input->constant) Map(input);
-  for (const Node& node : function->nodes) {
-    std::vector<Value> inputs;
-    for (const Value& input : node->inputs) inputs.push_back(Map(input));
-    std::vector<Value> outputs = Rewrite(builder, node, inputs);
-    for (size_t i = 0; i < node->outputs.size(); ++i) map_[node->outputs[i].get()] = outputs[i];
-  }
-  std::vector<Value> results;
-  for (const Value& result : function->results) results.push_back(Map(result));
-  return builder.Finish(std::move(results), function->attrs, function->span);
 }
 
 }  // namespace tern::graph

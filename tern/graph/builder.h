@@ -6,6 +6,8 @@
 #define TERN_GRAPH_BUILDER_H_
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,16 +17,26 @@
 
 namespace tern::graph {
 
+class RegionBuilder;
+struct LoopParts;
+
 class Builder {
  public:
-  explicit Builder(std::string function_name) : name_(std::move(function_name)) {}
+  explicit Builder(std::string function_name)
+      : name_(std::move(function_name)), names_(std::make_shared<Names>()) {}
+  // A region of a graph that `outer` makes. No name is in both.
+  Builder(std::string function_name, const Builder& outer)
+      : name_(std::move(function_name)), names_(outer.names_) {}
 
   // A name for a value that is close to `wish`, an identifier and not taken yet.
   std::string FreshName(const std::string& wish);
   // The same, for a constant that is about to be added.
   std::string UnusedName(const std::string& wish);
 
-  Value Param(const std::string& wish, TensorType type, Span span = {});
+  Value Param(const std::string& wish, TensorType type, Span span = {},
+              std::optional<Content> content = {});
+  // An extent that a node defines, of a name that is free.
+  Var Dim(const std::string& wish) { return Var(FreshName(wish)); }
   // A constant of the module; its name stays, so it must be free.
   Value Constant(const ir::Constant& constant);
   // Small constants that have no name in the model.
@@ -35,6 +47,9 @@ class Builder {
     std::string label;               // of the node
     std::vector<std::string> names;  // wishes for those of the outputs
     Span span;
+    // Of control flow, see NodeNode. Extents that the node defines beyond `dims` are new.
+    std::vector<ir::BaseFunc> regions;
+    std::vector<Var> dims;
   };
   // Throws where inputs or attributes do not fit the operator, with the node's label.
   std::vector<Value> Add(const Op& op, std::vector<Value> inputs, ir::Attrs attrs = {},
@@ -45,14 +60,20 @@ class Builder {
   std::vector<Value> Copy(const Node& node, std::vector<Value> inputs);
 
   Function Finish(std::vector<Value> results, ir::Attrs attrs = {}, Span span = {});
+  // The same, with other parameters.
+  Function FinishRegion(std::vector<Value> params, std::vector<Value> results);
 
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
+  std::vector<Value> AddOnce(const Op& op, const std::vector<Value>& inputs, const ir::Attrs& attrs,
+                             const Options& options);
+
   std::string name_;
   std::vector<Value> params_;
   std::vector<Node> nodes_;
-  std::set<std::string, std::less<>> names_;
+  using Names = std::set<std::string, std::less<>>;
+  std::shared_ptr<Names> names_;
 };
 
 // The node's results as tensors: `compute` of its operator, of these.
@@ -65,14 +86,17 @@ std::vector<tir::Tensor> InputTensors(const Node& node);
 // What must hold of dynamic extents for the node, with the node's name in the text.
 std::vector<Requirement> RequirementsOf(const Node& node);
 
-// Copies a graph, node by node. `rewrite` gives the results of a node in the new graph, for inputs
-// of the new graph; the default copies it.
+// Copies a graph, node by node, with its regions. `rewrite` gives the results of a node in the new
+// graph, for inputs of the new graph; the default copies it. On the way a condition that is known
+// now chooses its branch, short loops are unrolled, and what is computed from constants alone
+// leaves the regions.
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
   Function Run(const Function& function);
 
  protected:
+  // Not called for nodes of control flow.
   virtual std::vector<Value> Rewrite(Builder& builder, const Node& node,
                                      const std::vector<Value>& inputs) {
     return builder.Copy(node, inputs);
@@ -81,8 +105,29 @@ class Rewriter {
   Value Map(const Value& value);
 
  private:
+  // Of the graph or region that is made now.
+  Builder& Current();
+  // In the new graph, or in one around the region that is made now.
+  Value Lookup(const Value& value);
+  // Inside of the region that is made now.
+  Value Here(Value value);
+  void Define(const Value& old, const Value& value);
+
+  void RunNodes(const std::vector<Node>& nodes);
+  std::vector<Value> RunIf(const Node& node);
+  std::vector<Value> RunLoop(const Node& node);
+  std::vector<Value> Unroll(const LoopParts& parts, int64_t trips, std::vector<Value> carried,
+                            const std::vector<Value>& captures, const Builder::Options& options);
+  std::vector<Value> RunRegion(RegionBuilder& builder, const Function& region,
+                               const std::vector<Value>& args);
+  // A region in place of its node: from these values for its parameters to its results.
+  std::vector<Value> Inline(const Function& region, const std::vector<Value>& args);
+
+  Builder* outermost_ = nullptr;
+  std::vector<RegionBuilder*> regions_;  // that are made now, from the outermost in
   std::map<const ValueNode*, Value> map_;
-  Builder* builder_ = nullptr;
+  std::map<const ValueNode*, size_t> level_;  // by value: of how many regions it is inside
+  std::set<const ValueNode*> hoisted_;        // computed from constants, outside of all regions
 };
 
 }  // namespace tern::graph

@@ -45,16 +45,18 @@ class Checker {
   Checker(const FunctionNode& function, const ir::IRModule& module, ir::Diagnostics* diagnostics)
       : function_(function), module_(module), diagnostics_(*diagnostics) {}
 
-  void Run() {
-    for (const Value& param : function_.params) {
+  void Run() { CheckBody(function_); }
+
+ private:
+  void CheckBody(const FunctionNode& function) {
+    for (const Value& param : function.params) {
       Define(param);
       if (param->constant) Report(param->span, "parameter " + param->name + " is a constant");
     }
-    for (const Node& node : function_.nodes) CheckNode(node);
-    for (const Value& result : function_.results) CheckUse(result, function_.span);
+    for (const Node& node : function.nodes) CheckNode(node);
+    for (const Value& result : function.results) CheckUse(result, function.span);
   }
 
- private:
   void Report(const Span& span, const std::string& message) {
     diagnostics_.Add(span ? span : function_.span, message);
   }
@@ -71,6 +73,13 @@ class Checker {
       Report(node->span, node->str() + " has " + std::to_string(given) + " inputs");
     for (const Value& input : node->inputs)
       if (input) CheckUse(input, node->span);
+    // A region reads nothing of what is around it.
+    for (const ir::BaseFunc& region : node->regions) {
+      std::unordered_set<const ValueNode*> outside;
+      outside.swap(defined_);
+      CheckBody(*AsGraph(region).get());
+      outside.swap(defined_);
+    }
     for (const Value& output : node->outputs) {
       Define(output);
       if (output->constant) Report(node->span, output->name + " is computed, and a constant");
@@ -102,19 +111,29 @@ class Comparer : public ir::StructuralComparer {
     if (a.name != b.name || a.nodes.size() != b.nodes.size() || !SameAttrs(a.attrs, b.attrs) ||
         !DefineAll(a.params, b.params))
       return false;
+    return EqualBodies(a, b);
+  }
+
+ private:
+  bool EqualBodies(const FunctionNode& a, const FunctionNode& b) {
     for (size_t i = 0; i < a.nodes.size(); ++i)
       if (!EqualNodes(*a.nodes[i], *b.nodes[i])) return false;
     return SameUses(a.results, b.results);
   }
 
- private:
   static bool SameAttrs(const ir::Attrs& a, const ir::Attrs& b) {
     return AttrsText(a) == AttrsText(b);
   }
 
   bool EqualNodes(const NodeNode& a, const NodeNode& b) {
-    return a.op == b.op && SameAttrs(a.attrs, b.attrs) && SameUses(a.inputs, b.inputs) &&
-           DefineAll(a.outputs, b.outputs);
+    if (a.op != b.op || !SameAttrs(a.attrs, b.attrs) || !SameUses(a.inputs, b.inputs) ||
+        a.regions.size() != b.regions.size() || a.dims.size() != b.dims.size())
+      return false;
+    for (size_t i = 0; i < a.dims.size(); ++i)
+      if (dims_.emplace(a.dims[i].node(), b.dims[i].node()).second) Define(a.dims[i], b.dims[i]);
+    for (size_t i = 0; i < a.regions.size(); ++i)
+      if (!EqualFunctions(*AsGraph(a.regions[i]).get(), *AsGraph(b.regions[i]).get())) return false;
+    return DefineAll(a.outputs, b.outputs);
   }
 
   bool DefineAll(const std::vector<Value>& a, const std::vector<Value>& b) {
@@ -153,6 +172,12 @@ class Comparer : public ir::StructuralComparer {
 class Hasher : public ir::StructuralHasher {
  public:
   uint64_t Of(const FunctionNode& function) {
+    AddFunction(function);
+    return hash();
+  }
+
+ private:
+  void AddFunction(const FunctionNode& function) {
     AddField(function.name);
     AddField(AttrsText(function.attrs));
     DefineAll(function.params);
@@ -160,13 +185,14 @@ class Hasher : public ir::StructuralHasher {
       AddField(node->op->name);
       AddField(AttrsText(node->attrs));
       AddUses(node->inputs);
+      for (const Var& dim : node->dims)
+        if (dims_.insert(dim.node()).second) Define(dim);
+      for (const ir::BaseFunc& region : node->regions) AddFunction(*AsGraph(region).get());
       DefineAll(node->outputs);
     }
     AddUses(function.results);
-    return hash();
   }
 
- private:
   void DefineAll(const std::vector<Value>& values) {
     for (const Value& value : values) {
       numbers_.emplace(value.get(), numbers_.size());
@@ -211,18 +237,32 @@ std::string NodeNode::str() const {
   return outputs.empty() ? op->name : op->name + " (" + outputs[0]->name + ")";
 }
 
+namespace {
+
+std::string PrintBody(const FunctionNode& function, const std::string& indent) {
+  std::string text = "{\n", inner = indent + "  ";
+  for (const Node& node : function.nodes) {
+    text += inner + TypedNames(node->outputs) + " = " + node->op->name + "(" +
+            Names(node->inputs) + ")";
+    if (!node->attrs.empty()) text += " " + AttrsText(node->attrs);
+    if (!node->label.empty()) text += " at " + ir::QuoteString(node->label);
+    if (!node->dims.empty())
+      text += " dims " + ShapeText(std::vector<Expr>(node->dims.begin(), node->dims.end()));
+    for (const ir::BaseFunc& region : node->regions) {
+      const FunctionNode& graph = *AsGraph(region).get();
+      text += " " + graph.name + " (" + TypedNames(graph.params) + ") " + PrintBody(graph, inner);
+    }
+    text += "\n";
+  }
+  return text + inner + "return " + Names(function.results) + "\n" + indent + "}";
+}
+
+}  // namespace
+
 std::string PrintGraph(const Function& function) {
   std::string text = "graph " + function->name + "(" + TypedNames(function->params) + ")";
   if (!function->attrs.empty()) text += " attrs " + AttrsText(function->attrs);
-  text += " {\n";
-  for (const Node& node : function->nodes) {
-    text +=
-        "  " + TypedNames(node->outputs) + " = " + node->op->name + "(" + Names(node->inputs) + ")";
-    if (!node->attrs.empty()) text += " " + AttrsText(node->attrs);
-    if (!node->label.empty()) text += " at " + ir::QuoteString(node->label);
-    text += "\n";
-  }
-  return text + "  return " + Names(function->results) + "\n}\n";
+  return text + " " + PrintBody(*function.get(), "") + "\n";
 }
 
 void VerifyGraph(const Function& function, const ir::IRModule& module,
@@ -273,26 +313,59 @@ Function AsGraph(const ir::BaseFunc& function) {
   return Function(ffi::Ref<const FunctionNode>(static_cast<const FunctionNode*>(function.get())));
 }
 
+void ForEachNode(const Function& function, const std::function<void(const Node&)>& f) {
+  for (const Node& node : function->nodes) {
+    for (const ir::BaseFunc& region : node->regions) ForEachNode(AsGraph(region), f);
+    f(node);
+  }
+}
+
 namespace {
 
 template <class F>
 void ForEachConstant(const Function& function, const F& f) {
-  auto visit = [&](const Value& value) {
-    if (value && value->constant) f(value);
+  auto visit = [&](const std::vector<Value>& values) {
+    for (const Value& value : values)
+      if (value && value->constant) f(value);
   };
-  for (const Node& node : function->nodes)
-    for (const Value& input : node->inputs) visit(input);
-  for (const Value& result : function->results) visit(result);
+  ForEachNode(function, [&](const Node& node) {
+    visit(node->inputs);
+    for (const ir::BaseFunc& region : node->regions) visit(AsGraph(region)->results);
+  });
+  visit(function->results);
+}
+
+using Renamed = std::map<const ValueNode*, Value>;
+
+std::vector<Value> Replace(std::vector<Value> values, const Renamed& renamed) {
+  for (Value& value : values)
+    if (auto it = renamed.find(value.get()); it != renamed.end()) value = it->second;
+  return values;
+}
+
+Function Replace(const Function& function, const Renamed& renamed) {
+  std::vector<Node> nodes;
+  for (const Node& node : function->nodes) {
+    auto copy = ffi::Make<NodeNode>(*node);
+    copy->inputs = Replace(node->inputs, renamed);
+    for (ir::BaseFunc& region : copy->regions) region = Replace(AsGraph(region), renamed);
+    nodes.emplace_back(copy);
+  }
+  return Function::Make(function->name, function->params, std::move(nodes),
+                        Replace(function->results, renamed), function->attrs, function->span);
 }
 
 // The function with other names for constants of its own that have the name of another one.
 Function WithFreeNames(const Function& function, const std::map<std::string, ir::Constant>& taken) {
-  std::map<const ValueNode*, Value> renamed;
+  Renamed renamed;
   std::set<std::string> names;
   for (const auto& [name, constant] : taken) names.insert(name);
   for (const Value& param : function->params) names.insert(param->name);
-  for (const Node& node : function->nodes)
+  ForEachNode(function, [&](const Node& node) {
     for (const Value& output : node->outputs) names.insert(output->name);
+    for (const ir::BaseFunc& region : node->regions)
+      for (const Value& param : AsGraph(region)->params) names.insert(param->name);
+  });
   ForEachConstant(function, [&](const Value& value) {
     auto it = taken.find(value->constant->name);
     if (it == taken.end() || it->second.same(value->constant) || renamed.contains(value.get()))
@@ -305,20 +378,7 @@ Function WithFreeNames(const Function& function, const std::map<std::string, ir:
     copy->constant = ir::Constant(constant);
     renamed[value.get()] = copy;
   });
-  if (renamed.empty()) return function;
-  auto replace = [&](std::vector<Value> values) {
-    for (Value& value : values)
-      if (auto it = renamed.find(value.get()); it != renamed.end()) value = it->second;
-    return values;
-  };
-  std::vector<Node> nodes;
-  for (const Node& node : function->nodes) {
-    auto copy = ffi::Make<NodeNode>(*node);
-    copy->inputs = replace(node->inputs);
-    nodes.emplace_back(copy);
-  }
-  return Function::Make(function->name, function->params, std::move(nodes),
-                        replace(function->results), function->attrs, function->span);
+  return renamed.empty() ? function : Replace(function, renamed);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 //     y: float32[n, 64, 112, 112] = relu(c)
 //     return y
 //   }
+//
+// Control flow is nodes with regions (control.h).
 #ifndef TERN_GRAPH_FUNCTION_H_
 #define TERN_GRAPH_FUNCTION_H_
 
@@ -64,6 +66,11 @@ struct NodeNode : ffi::Object {
   std::vector<Value> inputs;  // null where an optional one is absent
   ir::Attrs attrs;            // those that were given
   std::vector<Value> outputs;
+  // Of control flow: graphs that read nothing of this one but their parameters, which are the
+  // node's inputs (control.h), and the module's constants. Extents may be those of this graph.
+  std::vector<ir::BaseFunc> regions;
+  // Extents that are known when the node has run: what follows may have them in types and contents.
+  std::vector<Var> dims;
   Span span;
 
   static int32_t TypeIndex() {
@@ -106,6 +113,9 @@ class Function : public ffi::Ref<const FunctionNode> {
 
 // Null where the function is of another kind.
 Function AsGraph(const ir::BaseFunc& function);
+
+// Calls `f` for each node, and before it for those of its regions.
+void ForEachNode(const Function& function, const std::function<void(const Node&)>& f);
 
 // A module pass of a function from graph to graph. Constants that it adds come with the values.
 ir::IRModule MapGraphs(const ir::IRModule& module,

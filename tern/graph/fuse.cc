@@ -89,7 +89,9 @@ class Fuser {
   std::vector<Group> Run() {
     FindUses();
     for (const Node& node : function_->nodes)
-      if (auto it = facts_.find(node.get()); it != facts_.end() && it->second.views.empty())
+      if (auto it = facts_.find(node.get());
+          it != facts_.end() &&
+          (it->second.views.empty() || node->op->control != Control::kNone))
         Place(node);
     std::vector<Group> groups;
     for (Group& group : groups_)
@@ -170,6 +172,8 @@ class Fuser {
     if (group.nodes.empty() || group.result().get() != input.get() ||
         group.nodes.back()->outputs.size() != 1)
       return input->name + " is one of several results";
+    if (!group.nodes[0]->op->compute)
+      return input->name + " is computed by " + group.nodes[0]->op->name;
     if (group.nodes.size() >= kMaxEpilogue)
       return "the epilogue of " + input->name + " has " + std::to_string(kMaxEpilogue) +
              " operators already";

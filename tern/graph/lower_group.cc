@@ -6,6 +6,7 @@
 
 #include "tern/graph/builder.h"
 #include "tern/graph/collapse_dims.h"
+#include "tern/graph/program_op.h"
 #include "tern/graph/split_dims.h"
 
 namespace tern::graph {
@@ -71,7 +72,12 @@ class GroupLowering {
 }  // namespace
 
 GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& options) {
-  return GroupLowering(nodes, options).Run();
+  const Node& node = nodes[0];
+  if (node->op->program.empty()) return GroupLowering(nodes, options).Run();
+  GroupFunction result{MakeProgram(node).function, node->inputs, node->outputs, {}, {}};
+  for (const auto* values : {&result.inputs, &result.outputs})
+    for (const Value& value : *values) result.shapes.push_back(value->type.shape);
+  return result;
 }
 
 }  // namespace tern::graph

@@ -7,6 +7,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/graph/builder.h"
+#include "tern/graph/op.h"
 #include "tern/schedule/rules/block_kind.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
@@ -72,6 +73,13 @@ std::optional<NodeFacts::View> AsView(const std::vector<tir::Tensor>& inputs,
 NodeFacts FactsOf(const Node& node) {
   NodeFacts facts;
   facts.read.resize(node->inputs.size(), false);
+  if (node->op->control != Control::kNone || !node->op->program.empty()) {
+    for (size_t i = 0; i < facts.read.size(); ++i)
+      facts.read[i] = static_cast<bool>(node->inputs[i]);
+    if (node->op->control == Control::kRead || node->op->control == Control::kChecked)
+      facts.views = {{0, 0, true}};
+    return facts;
+  }
   if (node->op->is_view) {
     facts.read[0] = true;
     facts.views = {{0, 0, true}};
@@ -114,7 +122,9 @@ FactsMap FactsOfNodes(const Function& function) {
   for (const Value& result : function->results) read.insert(result.get());
   for (size_t i = function->nodes.size(); i-- > 0;) {
     const Node& node = function->nodes[i];
-    if (std::none_of(node->outputs.begin(), node->outputs.end(),
+    // One that defines extents is needed by all that has them.
+    if (node->dims.empty() &&
+        std::none_of(node->outputs.begin(), node->outputs.end(),
                      [&](const Value& output) { return read.contains(output.get()); }))
       continue;
     NodeFacts facts = FactsOf(node);

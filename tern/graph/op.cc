@@ -47,7 +47,7 @@ size_t Op::max_inputs() const {
 void RegisterOp(Op op) {
   std::string name = op.name;
   TERN_ICHECK(!name.empty()) << "an operator has no name";
-  TERN_ICHECK(op.compute || op.expand) << "operator " << name << " has no definition";
+  TERN_ICHECK(op.compute || op.expand || !op.program.empty() || op.control != Control::kNone) << "operator " << name << " has no definition";
   TERN_ICHECK(!op.is_view || op.compute) << "operator " << name << ": a view has a formula";
   std::unique_lock lock(GetTable().mutex);
   bool added = GetTable().ops.emplace(name, std::move(op)).second;
@@ -92,8 +92,8 @@ std::vector<tir::Tensor> Call::tensors() const {
 const Content& Call::content(size_t i) const {
   tensor(i);
   if (!inputs_[i].content)
-    TERN_THROW(ValueError) << "input " << op_.inputs[std::min(i, op_.inputs.size() - 1)]
-                           << " has to be known when compiling; it is computed from the data";
+    throw UnknownContent(i, "input " + op_.inputs[std::min(i, op_.inputs.size() - 1)] +
+                                " has to be known when compiling; it is computed from the data");
   return *inputs_[i].content;
 }
 
@@ -181,7 +181,7 @@ bool SameExtent(const Expr& a, const Expr& b) {
 std::string ShapeText(const std::vector<Expr>& shape) {
   std::vector<std::string> extents;
   for (const Expr& extent : shape) extents.push_back(tir::Print(extent));
-  return "[" + ffi::Join(extents) + "]";
+  return extents.empty() ? "[]" : "[" + ffi::Join(extents) + "]";
 }
 
 Expr NumElements(const std::vector<Expr>& shape, size_t from, size_t to) {

@@ -34,10 +34,25 @@ struct AttrSpec {
   bool required = false;
 };
 
+// What the program of a model does itself, without a kernel (control.h).
+enum class Control { kNone, kRead, kChecked, kIf, kLoop };
+
 // A condition on dynamic extents without which a node reads what is not there.
 struct Requirement {
   Expr condition;
   std::string what;  // "extents tokens and 64 are equal, or one of them is 1"
+};
+
+// The elements of an input are needed, and not known when compiling. Builder then has the program
+// read them, where they are few integers.
+class UnknownContent : public Error {
+ public:
+  UnknownContent(size_t input, std::string message)
+      : Error("ValueError", std::move(message)), input_(input) {}
+  size_t input() const { return input_; }
+
+ private:
+  size_t input_;
 };
 
 // One use of an operator, as its definition sees it.
@@ -65,7 +80,7 @@ class Call {
   int64_t rank(size_t i) const { return static_cast<int64_t>(tensor(i).rank()); }
   DataType dtype(size_t i) const { return tensor(i).dtype(); }
   bool known(size_t i) const { return has(i) && inputs_[i].content; }
-  // The elements; throws where they are not known when compiling, which it says.
+  // The elements; throws UnknownContent where they are not known when compiling.
   const Content& content(size_t i) const;
   // The one element of a tensor that has one: a constant where it is known.
   Expr Scalar(size_t i) const;
@@ -125,6 +140,11 @@ struct Op {
   std::function<std::vector<tir::Tensor>(Call&)> compute;
   // The results as a graph of other operators.
   std::function<std::vector<Value>(Builder&, const Node&)> expand;
+  // For what is no formula: a loop function as text. Its parameters are the inputs, whose extents
+  // are names, and behind them the results. "$0" is the type of the first input.
+  std::string program = {};
+  // Part of the program, and nothing of the above.
+  Control control = Control::kNone;
   // The result is the first input's elements in the same order: only the shape is another.
   bool is_view = false;
   // The result is the inputs one behind another along the axis that the attribute `axis` says.

@@ -28,6 +28,12 @@ class GraphParser {
     parser_.CommaList(")", [&] { ParseParam(); });
     ir::Attrs attrs;
     if (parser_.Accept("attrs")) attrs = ParseAttrs();
+    std::vector<Value> results = ParseBody();
+    return builder.Finish(std::move(results), std::move(attrs), span);
+  }
+
+ private:
+  std::vector<Value> ParseBody() {
     parser_.Expect("{");
     while (!parser_.Is("return")) ParseNode();
     parser_.Expect("return");
@@ -35,10 +41,40 @@ class GraphParser {
     do results.push_back(ParseUse());
     while (parser_.Accept(","));
     parser_.Expect("}");
-    return builder.Finish(std::move(results), std::move(attrs), span);
+    return results;
   }
 
- private:
+  // `then (a: float32[4]) { ... }`, of a node with these inputs and dims. What is around it is not
+  // in scope but constants and extents.
+  Function ParseRegion(const Op& op, const std::vector<Value>& inputs,
+                       const std::vector<ir::Var>& dims) {
+    tir::ExprParser::Scope scope(&parser_);
+    tir::ExprParser::DepthGuard depth(&parser_);
+    Builder region(parser_.ExpectIdent("a region's name"), *builder_), *outer = builder_;
+    std::map<std::string, Value> outside;
+    for (const auto& [name, value] : values_)
+      if (value->constant) outside.emplace(name, value);
+    outside.swap(values_);
+    builder_ = &region;
+    bool is_loop = op.control == Control::kLoop;
+    std::vector<Value> params;
+    parser_.Expect("(");
+    parser_.CommaList(")", [&] {
+      size_t i = params.size(), input = is_loop ? i : i + 1;
+      std::optional<Content> content;
+      if (is_loop && i == 0 && !dims.empty()) content = Content{dims[0]};
+      if (is_loop && i == 1) content = Content{ir::MakeConst(DataType::Bool(), 1)};
+      // What is carried changes.
+      if (op.control == Control::kIf && input < inputs.size() && inputs[input])
+        content = inputs[input]->content;
+      params.push_back(ParseParam(std::move(content)));
+    });
+    std::vector<Value> results = ParseBody();
+    builder_ = outer;
+    outside.swap(values_);
+    return region.FinishRegion(std::move(params), std::move(results));
+  }
+
   // A name that is new, and stays as it is.
   std::string NewName(const char* what) {
     Span span = parser_.Peek().span;
@@ -53,11 +89,11 @@ class GraphParser {
     return type;
   }
 
-  void ParseParam() {
+  Value ParseParam(std::optional<Content> content = {}) {
     Span span = parser_.Peek().span;
     std::string name = NewName("a parameter's name");
     parser_.Expect(":");
-    values_[name] = builder_->Param(name, ParseType(true), span);
+    return values_[name] = builder_->Param(name, ParseType(true), span, std::move(content));
   }
 
   Value ParseUse() {
@@ -93,7 +129,8 @@ class GraphParser {
       Output& output = outputs.emplace_back();
       output.span = parser_.Peek().span;
       output.name = NewName("a value's name, or return");
-      if (parser_.Accept(":")) output.type = ParseType(false);
+      // The node may define extents.
+      if (parser_.Accept(":")) output.type = ParseType(true);
     } while (parser_.Accept(","));
     parser_.Expect("=");
     Span span = parser_.Peek().span;
@@ -107,9 +144,21 @@ class GraphParser {
     Builder::Options options;
     options.span = span;
     if (parser_.Accept("at")) options.label = parser_.ExpectString("a label");
+    if (parser_.Accept("dims"))
+      for (const Expr& dim : parser_.ParseExtents(true)) {
+        const auto* var = dim.As<ir::VarNode>();
+        if (!var) parser_.Fail(span, "dims are names");
+        options.dims.emplace_back(var);
+      }
+    if (op->control != Control::kNone)
+      while (parser_.Is("then") || parser_.Is("else") || parser_.Is("body"))
+        options.regions.emplace_back(ParseRegion(*op, inputs, options.dims));
     for (const Output& output : outputs) options.names.push_back(output.name);
+    size_t before = builder_->nodes().size();
     std::vector<Value> values = parser_.Located(
         span, [&] { return builder_->Add(*op, std::move(inputs), std::move(attrs), options); });
+    for (size_t i = before; i < builder_->nodes().size(); ++i)
+      for (const ir::Var& dim : builder_->nodes()[i]->dims) parser_.Define(dim.name(), {dim, {}});
     if (values.size() != outputs.size())
       parser_.Fail(span, op_name + " has " + std::to_string(values.size()) + " results, not " +
                              std::to_string(outputs.size()));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tern/graph/control.h"
 #include "tern/graph/op.h"
 #include "tern/op/register.h"
 #include "tern/tir/interpreter/evaluate.h"
@@ -255,10 +256,12 @@ void RegisterElementwiseOps() {
 }
 
 void RegisterOps() {
+  graph::RegisterControlOps();
   RegisterElementwiseOps();
   RegisterShapeOps();
   RegisterReductionOps();
   RegisterNeuralOps();
+  RegisterRecurrentOps();
   RegisterResizeOp();
 }
 

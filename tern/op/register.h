@@ -13,6 +13,7 @@ void RegisterElementwiseOps();  // by RegisterOps, and so are the others
 void RegisterShapeOps();
 void RegisterReductionOps();
 void RegisterNeuralOps();
+void RegisterRecurrentOps();
 void RegisterResizeOp();
 
 }  // namespace tern::op

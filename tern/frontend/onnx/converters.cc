@@ -196,6 +196,24 @@ Values ImageScaler(NodeContext& n) {
 // Its map from names to numbers is cut to the numbers.
 Values ZipMap(NodeContext& n) { return n.Emit("identity", {n.input(0)}); }
 
+// LSTM, GRU, RNN: what we call alpha and beta are ONNX's activation_alpha and activation_beta.
+Values Recurrent(NodeContext& n, const char* op) {
+  ir::Attrs attrs{{"direction", ffi::Any(n.String("direction", "forward"))},
+                  {"clip", ffi::Any(n.Float("clip", 0))},
+                  {"layout", ffi::Any(n.Int("layout", 0))}};
+  for (const char* name : {"input_forget", "linear_before_reset"})
+    if (n.Has(name)) attrs[name] = ffi::Any(n.Int(name, 0));
+  for (const char* name : {"alpha", "beta"})
+    if (const Attribute* given = n.node().Find("activation_" + std::string(name)))
+      attrs[name] = ffi::Any(ffi::MakeArray({given->floats.begin(), given->floats.end()}));
+  if (const Attribute* given = n.node().Find("activations"))
+    attrs["activations"] = ffi::Any(ffi::Join({given->strings.begin(), given->strings.end()}));
+  return n.Emit(op, n.inputs(), attrs);
+}
+Values Lstm(NodeContext& n) { return Recurrent(n, "lstm"); }
+Values Gru(NodeContext& n) { return Recurrent(n, "gru"); }
+Values Rnn(NodeContext& n) { return Recurrent(n, "rnn"); }
+
 // ---- The table
 
 const std::map<std::string_view, ConverterEntry>& Table() {
@@ -230,6 +248,7 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"Flatten", {"flatten"}},
       {"Floor", {"floor"}},
       {"Gather", {"gather"}},
+      {"GRU", {.convert = Gru}},
       {"Gelu", {"gelu"}},
       {"Gemm", {"gemm"}},
       {"GlobalAveragePool", {"global_average_pool"}},
@@ -242,6 +261,7 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"ImageScaler", {.convert = ImageScaler}},
       {"IsNaN", {"isnan"}},
       {"LRN", {"lrn"}},
+      {"LSTM", {.convert = Lstm}},
       {"LayerNormalization", {.convert = LayerNorm}},
       {"LeakyRelu", {"leaky_relu"}},
       {"Less", {"less"}},
@@ -261,6 +281,7 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"PRelu", {"prelu"}},
       {"Pad", {.convert = Pad}},
       {"Pow", {"pow"}},
+      {"RNN", {.convert = Rnn}},
       {"Range", {"range"}},
       {"Reciprocal", {"reciprocal"}},
       {"ReduceL1", {.convert = ReduceL1}},
@@ -382,17 +403,18 @@ graph::Builder::Options NodeContext::Options() const {
   graph::Builder::Options options;
   options.label = node_.name.empty() && !node_.outputs.empty() ? std::string(node_.outputs[0])
                                                                : std::string(node_.name);
+  for (std::string_view output : node_.outputs) options.names.emplace_back(output);
   return options;
 }
 
 Values NodeContext::Emit(const char* op, Values inputs, ir::Attrs attrs) {
-  graph::Builder::Options options = Options();
-  for (std::string_view output : node_.outputs) options.names.emplace_back(output);
-  return builder_.Add(graph::GetOp(op), std::move(inputs), std::move(attrs), options);
+  return builder_.Add(graph::GetOp(op), std::move(inputs), std::move(attrs), Options());
 }
 
 Value NodeContext::Part(const char* op, Values inputs, ir::Attrs attrs) {
-  return builder_.Add(op, std::move(inputs), std::move(attrs), Options());
+  graph::Builder::Options options = Options();
+  options.names.clear();
+  return builder_.Add(op, std::move(inputs), std::move(attrs), options);
 }
 
 Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,

@@ -61,9 +61,10 @@ class NodeContext {
   graph::Value Floats(const std::vector<float>& elements, const std::string& wish);
   // Something on the way.
   graph::Value Part(const char* op, std::vector<graph::Value> inputs, ir::Attrs attrs = {});
+  // The label of the node, and the names of its outputs.
+  graph::Builder::Options Options() const;
 
  private:
-  graph::Builder::Options Options() const;
 
   graph::Builder& builder_;
   const Node& node_;

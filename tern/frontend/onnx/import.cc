@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tern/ffi/text.h"
+#include "tern/frontend/onnx/control_flow.h"
 #include "tern/frontend/onnx/converters.h"
 #include "tern/graph/builder.h"
 
@@ -15,6 +16,28 @@ namespace {
 using graph::Value;
 
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+
+// Names in a graph of the model. What a graph inside of another one does not have is the outer
+// one's, and is captured where it becomes a region.
+struct Scope {
+  graph::Builder* builder = nullptr;
+  Scope* outer = nullptr;
+  graph::RegionBuilder* region = nullptr;  // null where the graph is no region of its own
+  std::map<std::string_view, Value> values = {};
+  std::map<std::string_view, const Tensor*> initializers = {};
+};
+
+bool IsControlFlow(const Node& node) {
+  return node.domain.empty() &&
+         (node.op_type == "If" || node.op_type == "Loop" || node.op_type == "Scan");
+}
+
+// Calls `f` for each graph inside of the node.
+template <class F>
+void ForEachGraph(const Node& node, const F& f) {
+  for (const Attribute& attribute : node.attributes)
+    for (const Graph& graph : attribute.graphs) f(graph);
+}
 
 class Importer {
  public:
@@ -32,8 +55,7 @@ class Importer {
     CheckOperators();
     CheckOptions();
     AddInputs();
-    for (const Node& node : model_.graph.nodes)
-      if (IsRead(node)) AddNode(node);
+    AddNodes(model_.graph, main_);
     return graph::WithGraph(ir::IRModule::Make({}), Finish());
   }
 
@@ -43,11 +65,21 @@ class Importer {
   void FindReads() {
     for (const ValueInfo& output : model_.graph.outputs)
       if (CanReturn(output)) reads_.insert(output.name);
-    for (size_t i = model_.graph.nodes.size(); i-- > 0;) {
-      const Node& node = model_.graph.nodes[i];
-      if (IsRead(node)) reads_.insert(node.inputs.begin(), node.inputs.end());
-    }
+    FindReads(model_.graph);
     TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor of numbers";
+  }
+
+  // Names of graphs inside of others are taken together: what is read too much goes later.
+  void FindReads(const Graph& graph) {
+    for (size_t i = graph.nodes.size(); i-- > 0;) {
+      const Node& node = graph.nodes[i];
+      if (!IsRead(node)) continue;
+      reads_.insert(node.inputs.begin(), node.inputs.end());
+      ForEachGraph(node, [&](const Graph& inner) {
+        for (const ValueInfo& output : inner.outputs) reads_.insert(output.name);
+        FindReads(inner);
+      });
+    }
   }
 
   bool IsRead(const Node& node) const {
@@ -72,11 +104,7 @@ class Importer {
 
   void CheckOperators() const {
     std::map<std::string, std::vector<std::string>> missing;
-    for (const Node& node : model_.graph.nodes) {
-      if (!IsRead(node) || FindConverter(node.domain, node.op_type)) continue;
-      std::string op(node.domain.empty() ? "" : std::string(node.domain) + ".");
-      missing[op + std::string(node.op_type)].push_back(NodeName(node));
-    }
+    FindUnsupported(model_.graph, &missing);
     if (missing.empty()) return;
     std::string text;
     for (const auto& [op, nodes] : missing) {
@@ -88,6 +116,17 @@ class Importer {
     }
     TERN_THROW(ValueError) << model_.path << ": of opset " << opset_ << " these operators are not "
                            << "supported:" << text;
+  }
+
+  void FindUnsupported(const Graph& graph,
+                       std::map<std::string, std::vector<std::string>>* missing) const {
+    for (const Node& node : graph.nodes) {
+      if (!IsRead(node)) continue;
+      ForEachGraph(node, [&](const Graph& inner) { FindUnsupported(inner, missing); });
+      if (IsControlFlow(node) || FindConverter(node.domain, node.op_type)) continue;
+      std::string op(node.domain.empty() ? "" : std::string(node.domain) + ".");
+      (*missing)[op + std::string(node.op_type)].push_back(NodeName(node));
+    }
   }
 
   static std::string NodeName(const Node& node) {
@@ -117,18 +156,22 @@ class Importer {
   // ---- Values
 
   void AddInputs() {
-    for (const Tensor& tensor : model_.graph.initializers) initializers_[tensor.name] = &tensor;
+    AddInitializers(model_.graph, main_);
     for (const ValueInfo& input : model_.graph.inputs) {
-      auto initializer = initializers_.find(input.name);
+      auto initializer = main_.initializers.find(input.name);
       std::string name(input.name);
-      if (initializer == initializers_.end()) {
-        values_[input.name] = builder_.Param(name, TypeOf(input));
+      if (initializer == main_.initializers.end()) {
+        main_.values[input.name] = builder_.Param(name, TypeOf(input));
         input_names_.push_back(name);
       } else if (IsOverridable(*initializer->second)) {
-        values_[input.name] = AddDefault(name, *initializer->second);
+        main_.values[input.name] = AddDefault(name, *initializer->second);
         input_names_.push_back(name);
       }
     }
+  }
+
+  static void AddInitializers(const Graph& graph, Scope& scope) {
+    for (const Tensor& tensor : graph.initializers) scope.initializers[tensor.name] = &tensor;
   }
 
   bool IsOverridable(const Tensor& initializer) const {
@@ -194,25 +237,46 @@ class Importer {
   // Its name is nobody else's, so that the text form can tell them apart.
   ir::Var NewDim(const std::string& wish) { return ir::Var(builder_.FreshName(wish)); }
 
-  Value ValueOf(std::string_view name) {
+  // Null where there is no such value.
+  Value FindValue(std::string_view name, Scope& scope) {
+    auto it = scope.values.find(name);
+    if (it != scope.values.end()) return it->second;
+    auto tensor = scope.initializers.find(name);
+    if (tensor != scope.initializers.end())
+      return scope.values[name] = ConstantOf(scope.builder, *tensor->second, name, file_name_);
+    if (!scope.outer) return {};
+    Value outer = FindValue(name, *scope.outer);
+    if (!outer) return {};
+    return scope.values[name] = scope.region ? scope.region->Capture(outer) : outer;
+  }
+
+  Value ValueOf(std::string_view name, Scope& scope) {
     if (name.empty()) return {};
-    auto it = values_.find(name);
-    if (it != values_.end()) return it->second;
-    auto tensor = initializers_.find(name);
-    if (tensor == initializers_.end())
+    Value value = FindValue(name, scope);
+    if (!value)
       TERN_THROW(ValueError) << "it reads " << name << ", which nothing before it computes";
-    return values_[name] = ConstantOf(&builder_, *tensor->second, name, file_name_);
+    return value;
   }
 
   // ---- Nodes
 
-  void AddNode(const Node& node) {
+  void AddNodes(const Graph& graph, Scope& scope) {
+    for (const Node& node : graph.nodes)
+      if (IsRead(node)) AddNode(node, scope);
+  }
+
+  void AddNode(const Node& node, Scope& scope) {
     std::string context =
         model_.path + ": " + std::string(node.op_type) + " '" + NodeName(node) + "'";
     std::vector<Value> outputs = WithContext(context, [&] {
       std::vector<Value> inputs;
-      for (std::string_view input : node.inputs) inputs.push_back(ValueOf(input));
-      NodeContext context(&builder_, node, opset_, inputs, reads_, file_name_);
+      for (std::string_view input : node.inputs) inputs.push_back(ValueOf(input, scope));
+      NodeContext context(scope.builder, node, opset_, inputs, reads_, file_name_);
+      if (IsControlFlow(node))
+        return ImportControlFlow(context, [&](const Graph& graph, graph::RegionBuilder* region,
+                                              const std::vector<Value>& params) {
+          return ImportGraph(graph, scope, region, params);
+        });
       ConverterEntry entry = FindConverter(node.domain, node.op_type);
       if (entry.convert) return entry.convert(context);
       return context.Emit(entry.same, std::move(inputs),
@@ -222,8 +286,24 @@ class Importer {
       if (!reads_.contains(node.outputs[i])) continue;
       TERN_CHECK(i < outputs.size()) << context << " has " << node.outputs.size() << " outputs; "
                                      << outputs.size() << " are known";
-      values_[node.outputs[i]] = outputs[i];
+      scope.values[node.outputs[i]] = outputs[i];
     }
+  }
+
+  // The outputs of a graph inside of another one, for these inputs; null: not as a region, but in
+  // place.
+  std::vector<Value> ImportGraph(const Graph& graph, Scope& outer, graph::RegionBuilder* region,
+                                 const std::vector<Value>& params) {
+    Scope scope{region ? &region->builder() : outer.builder, &outer, region};
+    AddInitializers(graph, scope);
+    TERN_CHECK(graph.inputs.size() == params.size())
+        << "graph " << graph.name << " has " << graph.inputs.size() << " inputs; " << params.size()
+        << " are given";
+    for (size_t i = 0; i < params.size(); ++i) scope.values[graph.inputs[i].name] = params[i];
+    AddNodes(graph, scope);
+    std::vector<Value> results;
+    for (const ValueInfo& output : graph.outputs) results.push_back(ValueOf(output.name, scope));
+    return results;
   }
 
   graph::Function Finish() {
@@ -232,7 +312,7 @@ class Importer {
     for (const ValueInfo& output : model_.graph.outputs) {
       if (!CanReturn(output)) continue;
       results.push_back(WithContext(model_.path + ": output " + std::string(output.name),
-                                    [&] { return ValueOf(output.name); }));
+                                    [&] { return ValueOf(output.name, main_); }));
       names.emplace_back(std::string(output.name));
     }
     std::vector<ffi::Any> inputs(input_names_.begin(), input_names_.end());
@@ -248,8 +328,7 @@ class Importer {
   int64_t opset_ = 0;
   graph::Builder builder_{"main"};
   std::set<std::string_view> reads_;
-  std::map<std::string_view, Value> values_;
-  std::map<std::string_view, const Tensor*> initializers_;
+  Scope main_{&builder_};
   std::map<std::string, ir::Var> dims_;
   std::vector<std::string> input_names_;
 };

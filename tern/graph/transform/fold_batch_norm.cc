@@ -10,11 +10,13 @@ namespace {
 class Folder : public Rewriter {
  public:
   explicit Folder(const Function& function) {
-    for (const Node& node : function->nodes)
+    ForEachNode(function, [&](const Node& node) {
       for (const Value& input : node->inputs) ++uses_[input.get()];
-    for (const Value& result : function->results) ++uses_[result.get()];
-    for (const Node& node : function->nodes)
       for (const Value& output : node->outputs) makers_[output.get()] = node;
+      for (const ir::BaseFunc& region : node->regions)
+        for (const Value& result : AsGraph(region)->results) ++uses_[result.get()];
+    });
+    for (const Value& result : function->results) ++uses_[result.get()];
   }
 
  protected:

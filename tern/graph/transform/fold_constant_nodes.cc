@@ -27,6 +27,7 @@ Function ConstantPart(const Function& function) {
     bool folds = std::all_of(node->inputs.begin(), node->inputs.end(), [&](const Value& input) {
       return !input || input->constant || known.contains(input.get());
     });
+    folds = folds && node->op->control == Control::kNone;
     if (folds && std::all_of(node->outputs.begin(), node->outputs.end(), IsStatic)) {
       for (const Value& output : node->outputs) known.insert(output.get());
       nodes.push_back(node);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "tern/graph/builder.h"
+#include "tern/graph/control.h"
 #include "tern/graph/transform/passes.h"
 #include "tern/ir/pass.h"
 
@@ -67,6 +68,8 @@ class Simplifier : public Rewriter {
   static bool DoesNothing(const Node& node, const std::vector<Value>& inputs, const Value& output) {
     const std::string& op = node->op->name;
     if (op == "with_default") return false;  // it says something of the input
+    if (op == "read") return inputs[0]->content.has_value();
+    if (op == "checked") return KnownScalar(inputs[1]).value_or(0) != 0;
     if (node->op->is_view) return SameShape(inputs[0]->type, output->type);
     if (op == "cast") return inputs[0]->type.dtype == output->type.dtype;
     if (op == "expand" || op == "sum" || op == "concat" || op == "max" || op == "min")
@@ -107,7 +110,13 @@ Function RemoveDeadNodes(const Function& function) {
       continue;
     for (const Value& input : node->inputs)
       if (input) read.insert(input.get());
-    kept.push_back(node);
+    if (node->regions.empty()) {
+      kept.push_back(node);
+      continue;
+    }
+    auto copy = ffi::Make<NodeNode>(*node);
+    for (ir::BaseFunc& region : copy->regions) region = RemoveDeadNodes(AsGraph(region));
+    kept.emplace_back(copy);
   }
   std::reverse(kept.begin(), kept.end());
   return Function::Make(function->name, function->params, std::move(kept), function->results,
