@@ -8,6 +8,7 @@
 #include "tern/graph/transform/passes.h"
 #include "tern/pack_weights.h"
 #include "tern/runtime/tensor.h"
+#include "tern/tir/text.h"
 
 namespace tern {
 namespace {
@@ -195,6 +196,10 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
       {}, {}, std::move(lowered.program), std::move(lowered.weights), std::move(lowered.calls)};
   ModelOptions kernels = options;
   kernels.prepack = CompileOptions::Prepack::kOnly;
+  // A program of copies and views alone has no kernel, but a file has code.
+  if (lowered.kernels->functions.empty())
+    lowered.kernels =
+        tir::ParseModule("none.tir", "func none(nothing: int64[1]) { nothing[0] = 0 }");
   PrepackedModule prepacked = Prepack(lowered.kernels, target, kernels);
   result.meta = prepacked.meta;
   PrepackedCalls(&result.program, prepacked).Run();

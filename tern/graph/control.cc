@@ -231,7 +231,9 @@ LoopParts::LoopParts(const NodeNode& node) : body(AsGraph(node.regions[0])) {
   condition = InputOf(node.inputs, 1);
   for (size_t i = 2; i < node.inputs.size(); ++i)
     (i < 2 + carried ? initial : captures).push_back(node.inputs[i]);
-  TERN_CHECK(initial.size() == carried) << "what is carried has no value to begin with";
+  TERN_CHECK(initial.size() == carried &&
+             std::all_of(initial.begin(), initial.end(), [](const Value& value) { return value; }))
+      << "what is carried has no value to begin with";
   const std::optional<Content>& number = body->params[0]->content;
   const auto* var = number && number->size() == 1 ? (*number)[0].As<ir::VarNode>() : nullptr;
   TERN_CHECK(var) << "the first parameter of the body is the number of the trip";
@@ -372,12 +374,12 @@ void RegisterControlOps() {
               .control = Control::kChecked});
   RegisterOp({.name = "if",
               .summary = "the results of one of two regions",
-              .inputs = {"condition", "capture..."},
+              .inputs = {"condition", "capture...?"},
               .control = Control::kIf});
   RegisterOp({.name = "loop",
               .summary = "the last of what each trip through a region carries on, and all that it "
                          "stacks",
-              .inputs = {"trips?", "condition?", "value..."},
+              .inputs = {"trips?", "condition?", "value...?"},
               .attrs = {{"carried", AttrKind::kInt, ffi::Any(0)}},
               .control = Control::kLoop});
 }

@@ -147,7 +147,8 @@ class Fuser {
     bool found = false;
     if (fan_of_.contains(node.get())) return best;
     for (const Value& input : node->inputs) {
-      if (!input || input->constant) continue;
+      // Of some the content is enough.
+      if (!input || input->constant || !uses_.contains(input.get())) continue;
       auto it = group_of_.find(input.get());
       if (it == group_of_.end()) continue;
       const Group& group = groups_[it->second];

@@ -25,7 +25,7 @@ Table& GetTable() {
 }
 
 bool IsOptional(const std::string& input) { return input.ends_with('?'); }
-bool IsVariadic(const std::string& input) { return input.ends_with("..."); }
+bool IsVariadic(const std::string& input) { return input.find("...") != std::string::npos; }
 
 bool IsOne(const Expr& extent) { return ir::IsConst(extent, 1); }
 

@@ -133,7 +133,8 @@ class Call {
 struct Op {
   std::string name;     // "lower_case"
   std::string summary;  // one line
-  // Names of the inputs, for messages; "name?" is optional, "name..." any number of them, the last.
+  // Names of the inputs, for messages; "name?" is optional, "name..." any number of them, the last,
+  // and "name...?" any number or none.
   std::vector<std::string> inputs;
   std::vector<AttrSpec> attrs;
   // The results as tensors. Null for composites.

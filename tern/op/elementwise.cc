@@ -263,6 +263,7 @@ void RegisterOps() {
   RegisterNeuralOps();
   RegisterRecurrentOps();
   RegisterResizeOp();
+  RegisterSelectOps();
 }
 
 }  // namespace tern::op

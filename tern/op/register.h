@@ -15,6 +15,7 @@ void RegisterReductionOps();
 void RegisterNeuralOps();
 void RegisterRecurrentOps();
 void RegisterResizeOp();
+void RegisterSelectOps();
 
 }  // namespace tern::op
 

@@ -225,6 +225,34 @@ void RegisterShapesAsData() {
               }});
 }
 
+// How many a range has, where that depends on data.
+Tensors RangeCount(Call& c) {
+  Expr start = c.Scalar(0), limit = c.Scalar(1), delta = c.Scalar(2);
+  Expr count = start.dtype().is_float()
+                   ? AsIndex(tir::Call("ceil", {(limit - start) / delta}))
+                   : ir::CeilDiv(AsIndex(limit) - AsIndex(start), AsIndex(delta));
+  return {Compute(c.name(), {}, [&](const Vars&) { return Max(count, 0); })};
+}
+
+Tensors RangeOf(Call& c) {
+  Expr start = c.Scalar(0), delta = c.Scalar(1), count = AsIndex(c.content(2).at(0));
+  return {Compute(c.name(), {count}, [&](const Var& i) {
+    Expr step = i.dtype() == start.dtype() ? Expr(i) : tir::Cast(start.dtype(), i);
+    return start + step * delta;
+  })};
+}
+
+void RegisterRanges() {
+  RegisterOp({.name = "range_count",
+              .summary = "how many there are in range(start, limit, delta)",
+              .inputs = {"start", "limit", "delta"},
+              .compute = RangeCount});
+  RegisterOp({.name = "range_of",
+              .summary = "start, start + delta, ..., as many as count says",
+              .inputs = {"start", "delta", "count"},
+              .compute = RangeOf});
+}
+
 // ---- Elements from elsewhere
 
 Tensors Transpose(Call& c) {
@@ -516,6 +544,7 @@ void RegisterMoves() {
 void RegisterShapeOps() {
   RegisterViews();
   RegisterShapesAsData();
+  RegisterRanges();
   RegisterMoves();
 }
 

@@ -214,6 +214,26 @@ Values Lstm(NodeContext& n) { return Recurrent(n, "lstm"); }
 Values Gru(NodeContext& n) { return Recurrent(n, "gru"); }
 Values Rnn(NodeContext& n) { return Recurrent(n, "rnn"); }
 
+// Floats that are not known cannot be read by the program; how many they make can.
+Values Range(NodeContext& n) {
+  bool known = true;
+  for (size_t i = 0; i < 3; ++i) {
+    n.InputType(i);
+    known = known && n.input(i)->content;
+  }
+  if (known || !n.InputType(0).dtype.is_float()) return n.Emit("range", n.inputs());
+  Value count = n.Part("range_count", n.inputs());
+  return n.Emit("range_of", {n.input(0), n.input(2), count});
+}
+
+// Before opset 10 k is an attribute.
+Values TopK(NodeContext& n) {
+  Value k = n.opset() >= 10 ? n.input(1) : n.builder().Ints({n.Int("k", 1)}, "k");
+  ir::Attrs attrs{{"axis", ffi::Any(n.Int("axis", -1))}};
+  for (const char* name : {"largest", "sorted"}) attrs[name] = ffi::Any(n.Int(name, 1));
+  return n.Emit("top_k", {n.input(0), k}, attrs);
+}
+
 // ---- The table
 
 const std::map<std::string_view, ConverterEntry>& Table() {
@@ -232,6 +252,7 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"CastLike", {.convert = CastLike}},
       {"Ceil", {"ceil"}},
       {"Clip", {.convert = Clip}},
+      {"Compress", {"compress"}},
       {"Concat", {"concat"}},
       {"Constant", {.convert = Constant}},
       {"ConstantOfShape", {.convert = ConstantOfShape}},
@@ -276,13 +297,15 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"Mod", {"mod"}},
       {"Mul", {"mul"}},
       {"Neg", {"neg"}},
+      {"NonMaxSuppression", {"non_max_suppression"}},
+      {"NonZero", {"non_zero"}},
       {"Not", {"not"}},
       {"Or", {"or"}},
       {"PRelu", {"prelu"}},
       {"Pad", {.convert = Pad}},
       {"Pow", {"pow"}},
       {"RNN", {.convert = Rnn}},
-      {"Range", {"range"}},
+      {"Range", {.convert = Range}},
       {"Reciprocal", {"reciprocal"}},
       {"ReduceL1", {.convert = ReduceL1}},
       {"ReduceL2", {.convert = ReduceL2}},
@@ -316,7 +339,9 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"Tan", {"tan"}},
       {"Tanh", {"tanh"}},
       {"Tile", {"tile"}},
+      {"TopK", {.convert = TopK}},
       {"Transpose", {"transpose"}},
+      {"Unique", {"unique"}},
       {"Unsqueeze", {.convert = Unsqueeze}},
       {"Upsample", {.convert = Resize}},
       {"Where", {"where"}},
