@@ -83,10 +83,11 @@ class BodyWriter {
   void AddInputs();
   void AddDefault(const Node& node);
 
-  // ---- Conditions on extents
+  // ---- Extents that have names (NodeNode::dims), and conditions on extents
+  void FindNamed();
+  // Sets and checks those whose extents are all known here.
+  void EmitExtents();
   void FindChecks(const FactsMap& facts);
-  // Those whose extents are all known here.
-  void EmitChecks();
   void EmitCheck(const Requirement& requirement);
 
   // ---- Views
@@ -151,7 +152,8 @@ class BodyWriter {
   runtime::vm::Function& main_;
   const Function function_;
   Targets targets_;
-  std::vector<Requirement> checks_;                                 // not emitted yet
+  std::vector<std::pair<Var, Expr>> named_;                         // not emitted yet
+  std::vector<Requirement> checks_;                                 // the same
   std::set<const ValueNode*> computed_;                             // by kernels
   std::unordered_map<const ValueNode*, Place> viewed_;              // by a view, what it is of
   std::set<const NodeNode*> in_place_;                              // concats

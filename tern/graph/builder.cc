@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/graph/builder.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "tern/ffi/json.h"
@@ -8,6 +9,8 @@
 #include "tern/graph/control.h"
 #include "tern/graph/program_op.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/ir/structural.h"
+#include "tern/ir/visitor.h"
 #include "tern/tir/interpreter/evaluate.h"
 
 namespace tern::graph {
@@ -191,7 +194,8 @@ Value Builder::Param(const std::string& wish, TensorType type, Span span,
 }
 
 Value Builder::Constant(const ir::Constant& constant) {
-  TERN_CHECK(names_->insert(constant->name).second) << "two values have the name " << constant->name;
+  TERN_CHECK(names_->insert(constant->name).second)
+      << "two values have the name " << constant->name;
   TensorType type{constant->dtype, {}};
   for (int64_t extent : constant->shape) type.shape.emplace_back(extent);
   auto node = ffi::Make<ValueNode>();
@@ -242,6 +246,24 @@ std::vector<Value> Builder::Add(const Op& op, std::vector<Value> inputs, ir::Att
   });
 }
 
+Expr Builder::Named(const Expr& extent, const std::string& wish, std::vector<Var>* given,
+                    NodeNode* node) {
+  constexpr int kLong = 24;  // parts
+  int size = 0;
+  ir::ForEachExpr(extent, [&](const Expr&) { ++size; });
+  if (size <= kLong) return extent;
+  auto known = std::find_if(named_.begin(), named_.end(), [&](const auto& one) {
+    return ir::StructuralEqual(one.first, extent);
+  });
+  if (known == named_.end()) {
+    Var name = given->empty() ? Dim(wish) : given->back();
+    known = named_.insert(named_.end(), {extent, name});
+  }
+  if (!given->empty()) given->pop_back();
+  node->dims.push_back(known->second);
+  return known->second;
+}
+
 std::vector<Value> Builder::AddOnce(const Op& op, const std::vector<Value>& inputs,
                                     const ir::Attrs& attrs, const Options& options) {
   auto node = ffi::Make<NodeNode>();
@@ -251,9 +273,9 @@ std::vector<Value> Builder::AddOnce(const Op& op, const std::vector<Value>& inpu
   node->attrs = attrs;
   node->span = options.span;
   node->regions = options.regions;
-  node->dims = options.dims;
-  TERN_CHECK(op.control != Control::kNone || (node->regions.empty() && node->dims.empty()))
-      << "only control flow has regions and dims";
+  TERN_CHECK(op.control != Control::kNone || node->regions.empty())
+      << "only control flow has regions";
+  if (op.control != Control::kNone) node->dims = options.dims;
   if (op.expand) return op.expand(*this, node);
   if (op.control != Control::kNone) {
     InferControl(*this, node.get(), options.names);
@@ -267,12 +289,16 @@ std::vector<Value> Builder::AddOnce(const Op& op, const std::vector<Value>& inpu
   results = op.program.empty() ? Compute(op, "y", attrs, inputs, tensors)
                                : ProgramResults(MakeProgram(node));
   ContentInference contents(inputs, tensors);
+  std::vector<Var> given(options.dims.rbegin(), options.dims.rend());
   for (size_t i = 0; i < results.size(); ++i) {
-    TensorType type{results[i].dtype(), {}};
-    for (const Expr& extent : results[i].shape()) type.shape.push_back(Simplified(extent));
     auto value = ffi::Make<ValueNode>();
-    value->name = FreshName(
-        i < options.names.size() && !options.names[i].empty() ? options.names[i] : op.name);
+    value->name = FreshName(i < options.names.size() && !options.names[i].empty() ? options.names[i]
+                                                                                  : op.name);
+    TensorType type{results[i].dtype(), {}};
+    for (const Expr& extent : results[i].shape())
+      type.shape.push_back(Named(Simplified(extent),
+                                 value->name + "_" + std::to_string(type.shape.size()), &given,
+                                 node.get()));
     value->type = std::move(type);
     value->span = options.span;
     if (std::optional<int64_t> count = SmallCount(value->type.shape); count && op.compute)

@@ -66,12 +66,16 @@ class Builder {
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
+  // A variable in place of an extent that is a long expression: these would grow from layer to
+  // layer. Equal ones have one name.
+  Expr Named(const Expr& extent, const std::string& wish, std::vector<Var>* given, NodeNode* node);
   std::vector<Value> AddOnce(const Op& op, const std::vector<Value>& inputs, const ir::Attrs& attrs,
                              const Options& options);
 
   std::string name_;
   std::vector<Value> params_;
   std::vector<Node> nodes_;
+  std::vector<std::pair<Expr, Var>> named_;
   using Names = std::set<std::string, std::less<>>;
   std::shared_ptr<Names> names_;
 };

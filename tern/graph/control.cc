@@ -91,6 +91,8 @@ void InferRead(Builder& builder, NodeNode* node, const std::vector<std::string>&
   Content content;
   for (int64_t i = 0; i < *count; ++i) {
     Expr element = dims.Next(x->name);
+    // No extent is negative, but what is read may be.
+    if (!IsCount(*node)) element = element - dims.Next(x->name + "_below");
     if (dtype.is_bool())
       element = element != Expr(0);
     else if (dtype != DataType::Int(64))
@@ -217,6 +219,11 @@ void InferLoop(Builder& builder, NodeNode* node, const std::vector<std::string>&
 }
 
 }  // namespace
+
+bool IsCount(const NodeNode& node) {
+  auto count = node.attrs.find("count");
+  return count != node.attrs.end() && count->second.As<int64_t>() != 0;
+}
 
 LoopParts::LoopParts(const NodeNode& node) : body(AsGraph(node.regions[0])) {
   auto attr = node.attrs.find("carried");
@@ -364,8 +371,10 @@ void InferControl(Builder& builder, NodeNode* node, const std::vector<std::strin
 
 void RegisterControlOps() {
   RegisterOp({.name = "read",
-              .summary = "x, whose elements are extents from here on",
+              .summary = "x, whose elements can be extents from here on; with `count` none is "
+                         "negative, and otherwise each is a difference of two",
               .inputs = {"x"},
+              .attrs = {{"count", AttrKind::kInt, ffi::Any(0)}},
               .control = Control::kRead});
   RegisterOp({.name = "checked",
               .summary = "x; an error with this message where the condition does not hold",

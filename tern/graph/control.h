@@ -3,7 +3,7 @@
 // Control flow in graphs: nodes that the program of a model carries out itself, by reading elements
 // of tensors and by jumps. Their regions are graphs whose parameters are inputs of the node.
 //
-//   n: int64[1] = read(count) dims [k]          # k is an extent from here on: that element
+//   n: int64[1] = read(c) {count = 1} dims [k]  # k is an extent from here on: that element
 //   y: float32[4] = checked(x, c) {message = "x is odd"}     # x; an error where c does not hold
 //   y: float32[m] = if(c, x) dims [m] then (a: float32[8]) {
 //     b: float32[3] = slice(a, from, to)
@@ -18,13 +18,12 @@
 //     return go, next, next
 //   }
 //
-// | node    | inputs                               | region                                          |
+// | node    | inputs                               | region |
 // |---------|--------------------------------------|-------------------------------------------------|
-// | read    | a few integers                       |                                                 |
-// | checked | a tensor, a condition                |                                                 |
-// | if      | condition, captures                  | two, from the captures to the results           |
-// | loop    | trips?, condition?, carried,         | from (trip, condition, carried, captures) to    |
-// |         | captures                             | (condition, carried, stacked)                   |
+// | read    | a few integers                       | | | checked | a tensor, a condition | | | if
+// | condition, captures                  | two, from the captures to the results           | | loop
+// | trips?, condition?, carried,         | from (trip, condition, carried, captures) to    | | |
+// captures                             | (condition, carried, stacked)                   |
 //
 // The results of a loop are the last carried values, and what each trip stacks, along a new axis 0.
 // An extent in which branches differ, or that changes from trip to trip, is a new one (`dims`).
@@ -87,6 +86,9 @@ std::optional<int64_t> KnownScalar(const Value& value);
 // fit. `names` are wishes for the outputs.
 void InferControl(Builder& builder, NodeNode* node, const std::vector<std::string>& names);
 
+// Whether a `read` is of numbers that are not negative.
+bool IsCount(const NodeNode& node);
+
 // How the parts of a loop lie in its node.
 struct LoopParts {
   explicit LoopParts(const NodeNode& node);
@@ -95,7 +97,7 @@ struct LoopParts {
   Value trips, condition;      // null where they are absent
   std::vector<Value> initial;  // of what is carried
   std::vector<Value> captures;
-  Var trip;         // the number of the trip, from 0 on
+  Var trip;               // the number of the trip, from 0 on
   bool may_stop = false;  // by the condition, before all trips are done
 };
 

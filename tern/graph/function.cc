@@ -242,8 +242,8 @@ namespace {
 std::string PrintBody(const FunctionNode& function, const std::string& indent) {
   std::string text = "{\n", inner = indent + "  ";
   for (const Node& node : function.nodes) {
-    text += inner + TypedNames(node->outputs) + " = " + node->op->name + "(" +
-            Names(node->inputs) + ")";
+    text += inner + TypedNames(node->outputs) + " = " + node->op->name + "(" + Names(node->inputs) +
+            ")";
     if (!node->attrs.empty()) text += " " + AttrsText(node->attrs);
     if (!node->label.empty()) text += " at " + ir::QuoteString(node->label);
     if (!node->dims.empty())

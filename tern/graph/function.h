@@ -32,7 +32,7 @@ using ir::Var;
 struct Op;
 
 // Extents are int64 expressions over the variables of the function: those that stand alone as an
-// extent of a parameter, and those that a node defines whose extents depend on data.
+// extent of a parameter, and those that nodes define (NodeNode::dims). None is negative.
 struct TensorType {
   DataType dtype;
   std::vector<Expr> shape;
@@ -70,6 +70,7 @@ struct NodeNode : ffi::Object {
   // node's inputs (control.h), and the module's constants. Extents may be those of this graph.
   std::vector<ir::BaseFunc> regions;
   // Extents that are known when the node has run: what follows may have them in types and contents.
+  // Of control flow they depend on data; of others they are names for long expressions.
   std::vector<Var> dims;
   Span span;
 

@@ -90,8 +90,7 @@ class Fuser {
     FindUses();
     for (const Node& node : function_->nodes)
       if (auto it = facts_.find(node.get());
-          it != facts_.end() &&
-          (it->second.views.empty() || node->op->control != Control::kNone))
+          it != facts_.end() && (it->second.views.empty() || node->op->control != Control::kNone))
         Place(node);
     std::vector<Group> groups;
     for (Group& group : groups_)

@@ -23,7 +23,9 @@ std::string PrefixOf(const Group& group) {
 }
 
 // The function has collapsed dims, whose extents are known here.
-tir::Work WorkOfCall(const GroupFunction& lowered) {
+tir::Work WorkOfCall(const Group& group, const GroupFunction& lowered) {
+  // What a program does depends on the data.
+  if (!group.nodes[0]->op->program.empty()) return {Expr(0), Expr(0)};
   tir::Work work = tir::WorkOf(lowered.function);
   ir::VarMap extents;
   for (size_t i = 0; i < lowered.shapes.size(); ++i)
@@ -45,8 +47,8 @@ std::string KernelTable::Add(const tir::PrimFunc& function, const std::string& p
   std::string name = prefix + text;
   while (!names_.insert(name).second) name += "_";
   by_hash_.emplace(hash, std::pair(function, name));
-  functions_.push_back(tir::PrimFunc::Make(name, function->params, function->body, function->attrs,
-                                           function->span));
+  functions_.push_back(
+      tir::PrimFunc::Make(name, function->params, function->body, function->attrs, function->span));
   return name;
 }
 
@@ -111,8 +113,9 @@ std::vector<std::optional<uint32_t>> BodyWriter::Write(Targets targets) {
   targets_ = std::move(targets);
   FactsMap facts = FactsOfNodes(function_);
   FindViews(facts);
+  FindNamed();
   FindChecks(facts);
-  EmitChecks();
+  EmitExtents();
   std::vector<Group> groups = FuseNodes(function_, facts, state_.options);
   for (const Group& group : groups)
     if (group.nodes[0]->op->control == Control::kNone)
@@ -157,7 +160,27 @@ void BodyWriter::FindChecks(const FactsMap& facts) {
   }
 }
 
-void BodyWriter::EmitChecks() {
+void BodyWriter::FindNamed() {
+  for (const Node& node : function_->nodes) {
+    if (node->op->control != Control::kNone || node->dims.empty()) continue;
+    std::vector<tir::Tensor> results = ComputeNode(node, "y", InputTensors(node));
+    for (size_t i = 0; i < results.size(); ++i)
+      for (size_t d = 0; d < results[i].rank(); ++d) {
+        const auto* var = node->outputs[i]->type.shape[d].As<ir::VarNode>();
+        for (const Var& dim : node->dims)
+          if (dim.node() == var) named_.emplace_back(dim, Simplified(results[i].shape()[d]));
+      }
+  }
+}
+
+void BodyWriter::EmitExtents() {
+  std::erase_if(named_, [&](const std::pair<Var, Expr>& one) {
+    if (state_.dims.contains(one.first.node())) return true;
+    if (!IsKnownIn(state_.dims, one.second)) return false;
+    uint32_t index = NewInt(ToVm(one.second));
+    state_.dims[one.first.node()] = index;
+    return true;
+  });
   std::erase_if(checks_, [&](const Requirement& requirement) {
     bool known = IsKnownIn(state_.dims, requirement.condition);
     if (known) EmitCheck(requirement);
@@ -237,8 +260,8 @@ void BodyWriter::PlaceConcat(const Node& node) {
 bool BodyWriter::MayBePlaced(const Place& part, const Value& result) const {
   Place root = PlaceOf(part.value);
   int64_t bytes = part.offset * part.value->type.dtype.bytes();
-  return root.whole && computed_.contains(root.value.get()) &&
-         bytes % kViewAlignment == 0 && !root.value.same(result) &&
+  return root.whole && computed_.contains(root.value.get()) && bytes % kViewAlignment == 0 &&
+         !root.value.same(result) &&
          std::none_of(function_->results.begin(), function_->results.end(),
                       [&](const Value& output) { return RootOf(output).same(root.value); });
 }
@@ -252,8 +275,7 @@ void BodyWriter::CopyOthers(const Node& node) {
     uint32_t from = TensorOf(part.value, shape);
     Place to = PlaceOf(result);
     uint32_t view = ViewOf(to.value, to.offset + part.offset, shape);
-    Emit({.op = vm::Opcode::kCopy,
-          .args = {vm::Operand::Tensor(from), vm::Operand::Tensor(view)}});
+    Emit({.op = vm::Opcode::kCopy, .args = {vm::Operand::Tensor(from), vm::Operand::Tensor(view)}});
   }
 }
 
@@ -287,8 +309,7 @@ void BodyWriter::Materialize(const Value& param) {
     call.args.push_back(vm::Operand::Int(state_.dims.at(scalar.node())));
   Emit(std::move(call));
   bases_[param.get()] = {index, type.shape};
-  state_.model.calls.push_back(
-      {name, {"scalar"}, {""}, "", {param->name}, tir::WorkOf(function)});
+  state_.model.calls.push_back({name, {"scalar"}, {""}, "", {param->name}, tir::WorkOf(function)});
 }
 
 // A constant has the shape in which it is read: what is prepacked must be whole. Few are read in
@@ -404,8 +425,7 @@ void BodyWriter::FindLastUses(const std::vector<GroupFunction>& functions) {
     // What nobody reads is freed where it is made.
     for (const Value& output : functions[i].outputs) last_use_[RootOf(output).get()] = i;
   }
-  for (const Value& result : function_->results)
-    last_use_[RootOf(result).get()] = functions.size();
+  for (const Value& result : function_->results) last_use_[RootOf(result).get()] = functions.size();
 }
 
 void BodyWriter::Call(const Group& group, const GroupFunction& lowered) {
@@ -419,7 +439,7 @@ void BodyWriter::Call(const Group& group, const GroupFunction& lowered) {
   for (const Var& scalar : lowered.scalars)
     call.args.push_back(vm::Operand::Int(state_.dims.at(scalar.node())));
   Emit(std::move(call));
-  Kernel kernel{name, {}, {}, group.apart, {}, WorkOfCall(lowered)};
+  Kernel kernel{name, {}, {}, group.apart, {}, WorkOfCall(group, lowered)};
   for (const Node& node : group.nodes) {
     kernel.ops.push_back(node->op->name);
     kernel.labels.push_back(node->label);

@@ -28,8 +28,8 @@ vm::IntExpr Register(uint32_t index) { return vm::IntExpr::Register(index); }
 
 bool Has(const std::vector<Var>& dims, const Expr& extent) {
   const auto* var = extent.As<ir::VarNode>();
-  return var && std::any_of(dims.begin(), dims.end(),
-                            [&](const Var& dim) { return dim.node() == var; });
+  return var &&
+         std::any_of(dims.begin(), dims.end(), [&](const Var& dim) { return dim.node() == var; });
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void BodyWriter::WriteControl(const Node& node) {
     case Control::kNone:
       break;
   }
-  EmitChecks();
+  EmitExtents();
 }
 
 uint32_t BodyWriter::NewInt(IntExpr value) {
@@ -86,13 +86,32 @@ BodyWriter::IntExpr BodyWriter::ScalarOf(const Value& value) {
 void BodyWriter::WriteRead(const Node& node) {
   if (node->dims.empty()) return;
   uint32_t tensor = TensorOf(node->inputs[0], node->inputs[0]->type.shape);
-  for (size_t i = 0; i < node->dims.size(); ++i) {
+  auto read = [&](size_t element) {
     uint32_t index = main_.AddInt();
-    state_.dims[node->dims[i].node()] = index;
     Emit({.op = Opcode::kRead,
           .results = {Operand::Int(index)},
           .args = {Operand::Tensor(tensor)},
-          .exprs = {IntExpr::Const(static_cast<int64_t>(i))}});
+          .exprs = {IntExpr::Const(static_cast<int64_t>(element))}});
+    return index;
+  };
+  if (IsCount(*node.get())) {
+    for (size_t i = 0; i < node->dims.size(); ++i) {
+      uint32_t index = read(i);
+      state_.dims[node->dims[i].node()] = index;
+      Emit({.op = Opcode::kCheck,
+            .exprs = {IntExpr::Apply(IntOp::kLe, {IntExpr::Const(0), Register(index)}),
+                      Register(index)},
+            .text =
+                node->str() + ": " + node->inputs[0]->name + " is a number of elements, not {}"});
+    }
+    return;
+  }
+  for (size_t i = 0; i < node->dims.size(); i += 2) {
+    uint32_t index = read(i / 2);
+    IntExpr zero = IntExpr::Const(0), value = Register(index);
+    state_.dims[node->dims[i].node()] = NewInt(IntExpr::Apply(IntOp::kMax, {value, zero}));
+    state_.dims[node->dims[i + 1].node()] =
+        NewInt(IntExpr::Apply(IntOp::kSub, {IntExpr::Apply(IntOp::kMax, {value, zero}), value}));
   }
 }
 
@@ -139,8 +158,7 @@ void BodyWriter::WriteIf(const Node& node) {
       for (size_t d = 0; d < node->outputs[k]->type.rank(); ++d) {
         const Expr& extent = node->outputs[k]->type.shape[d];
         if (Has(node->dims, extent))
-          SetInt(state_.dims.at(extent.As<ir::VarNode>()),
-                 ToVm(region->results[k]->type.shape[d]));
+          SetInt(state_.dims.at(extent.As<ir::VarNode>()), ToVm(region->results[k]->type.shape[d]));
       }
     if (i == 0) jump = Emit({.op = Opcode::kJump});
   }
@@ -164,7 +182,8 @@ void BodyWriter::WriteLoop(const Node& node) {
   if (parts.may_stop) {
     go = NewInt(parts.condition ? ScalarOf(parts.condition) : IntExpr::Const(1));
     ends = IntExpr::Apply(
-        IntOp::kOr, {std::move(ends), IntExpr::Apply(IntOp::kEq, {Register(go), IntExpr::Const(0)})});
+        IntOp::kOr,
+        {std::move(ends), IntExpr::Apply(IntOp::kEq, {Register(go), IntExpr::Const(0)})});
   }
   // What is carried; its extents may change.
   std::vector<std::pair<uint32_t, Expr>> changing;  // the register, and the next value
@@ -196,8 +215,7 @@ void BodyWriter::WriteLoop(const Node& node) {
       if (const Expr& extent = output->type.shape[d]; Has(node->dims, extent)) {
         uint32_t index = NewInt(IntExpr::Const(0));
         state_.dims[extent.As<ir::VarNode>()] = index;
-        if (d > 0)
-          changing.emplace_back(index, results[1 + parts.carried + i]->type.shape[d - 1]);
+        if (d > 0) changing.emplace_back(index, results[1 + parts.carried + i]->type.shape[d - 1]);
       }
     bool counted = std::none_of(output->type.shape.begin(), output->type.shape.end(),
                                 [&](const Expr& extent) { return Has(node->dims, extent); });
@@ -296,9 +314,7 @@ void BodyWriter::WriteLoop(const Node& node) {
 void BodyWriter::Stack(uint32_t list, uint32_t count, const Value& output, size_t rank) {
   const TensorType& type = output->type;
   uint32_t tensor = NewTensor(type), number = NewInt(IntExpr::Const(0));
-  Emit({.op = Opcode::kAlloc,
-        .results = {Operand::Tensor(tensor)},
-        .exprs = ToVm(type.shape)});
+  Emit({.op = Opcode::kAlloc, .results = {Operand::Tensor(tensor)}, .exprs = ToVm(type.shape)});
   uint32_t head =
       Emit({.op = Opcode::kBranch,
             .exprs = {IntExpr::Apply(IntOp::kLe, {Register(count), Register(number)})}});

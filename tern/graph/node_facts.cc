@@ -122,10 +122,10 @@ FactsMap FactsOfNodes(const Function& function) {
   for (const Value& result : function->results) read.insert(result.get());
   for (size_t i = function->nodes.size(); i-- > 0;) {
     const Node& node = function->nodes[i];
-    // One that defines extents is needed by all that has them.
-    if (node->dims.empty() &&
-        std::none_of(node->outputs.begin(), node->outputs.end(),
-                     [&](const Value& output) { return read.contains(output.get()); }))
+    // One that reads extents from data is needed by all that has them.
+    bool defines = node->op->control != Control::kNone && !node->dims.empty();
+    if (!defines && std::none_of(node->outputs.begin(), node->outputs.end(),
+                                 [&](const Value& output) { return read.contains(output.get()); }))
       continue;
     NodeFacts facts = FactsOf(node);
     for (size_t k = 0; k < facts.read.size(); ++k)

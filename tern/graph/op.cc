@@ -8,6 +8,7 @@
 #include "tern/arith/analyzer.h"
 #include "tern/ffi/text.h"
 #include "tern/ir/structural.h"
+#include "tern/ir/visitor.h"
 #include "tern/tir/interpreter/evaluate.h"
 #include "tern/tir/text.h"
 
@@ -47,7 +48,8 @@ size_t Op::max_inputs() const {
 void RegisterOp(Op op) {
   std::string name = op.name;
   TERN_ICHECK(!name.empty()) << "an operator has no name";
-  TERN_ICHECK(op.compute || op.expand || !op.program.empty() || op.control != Control::kNone) << "operator " << name << " has no definition";
+  TERN_ICHECK(op.compute || op.expand || !op.program.empty() || op.control != Control::kNone)
+      << "operator " << name << " has no definition";
   TERN_ICHECK(!op.is_view || op.compute) << "operator " << name << ": a view has a formula";
   std::unique_lock lock(GetTable().mutex);
   bool added = GetTable().ops.emplace(name, std::move(op)).second;
@@ -172,7 +174,16 @@ tir::Tensor Call::BroadcastCompute(
 
 // ---- Shapes
 
-Expr Simplified(const Expr& expr) { return tir::FoldConstants(expr); }
+Expr Simplified(const Expr& expr) {
+  Expr folded = tir::FoldConstants(expr);
+  if (ir::AsConstInt(folded)) return folded;
+  arith::Analyzer analyzer;
+  ir::ForEachExpr(folded, [&](const Expr& part) {
+    if (const auto* var = part.As<ir::VarNode>())
+      analyzer.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+  });
+  return analyzer.Simplify(folded);
+}
 
 bool SameExtent(const Expr& a, const Expr& b) {
   return ir::StructuralEqual(a, b) || ir::IsConst(Simplified(a - b), 0);
@@ -205,7 +216,7 @@ Expr BroadcastExtent(const Expr& a, const Expr& b) {
 }  // namespace
 
 void Call::Require(const Expr& condition, const std::string& what) const {
-  Expr simple = arith::Analyzer().Simplify(Simplified(condition));
+  Expr simple = Simplified(condition);
   if (ir::IsConst(simple, 1)) return;
   if (ir::IsConst(simple, 0)) TERN_THROW(ValueError) << what;
   requirements_.push_back({simple, what});

@@ -169,7 +169,7 @@ Expr BroadcastLoad(const tir::Tensor& tensor, const std::vector<Expr>& indices,
                    const std::vector<Expr>& shape);
 // Whether extents are surely equal.
 bool SameExtent(const Expr& a, const Expr& b);
-// Simplified; so are all that Builder gives to values.
+// Simplified, with all variables at least 0; so are all that Builder gives to values.
 Expr Simplified(const Expr& expr);
 // The product of extents from..to.
 Expr NumElements(const std::vector<Expr>& shape, size_t from = 0, size_t to = SIZE_MAX);

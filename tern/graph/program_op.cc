@@ -64,8 +64,7 @@ ProgramFunction MakeProgram(const Node& node) {
 std::vector<tir::Tensor> ProgramResults(const ProgramFunction& program) {
   std::vector<tir::Tensor> results;
   for (const TensorType& type : program.results)
-    results.push_back(
-        tir::Input("y" + std::to_string(results.size()), type.dtype, type.shape));
+    results.push_back(tir::Input("y" + std::to_string(results.size()), type.dtype, type.shape));
   return results;
 }
 

@@ -6,9 +6,7 @@
 
 namespace tern::graph {
 
-Builder& Rewriter::Current() {
-  return regions_.empty() ? *outermost_ : regions_.back()->builder();
-}
+Builder& Rewriter::Current() { return regions_.empty() ? *outermost_ : regions_.back()->builder(); }
 
 Value Rewriter::Lookup(const Value& value) {
   if (!value) return {};

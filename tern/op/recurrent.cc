@@ -116,8 +116,8 @@ std::vector<Activation> ActivationsOf(const Call& c, DataType dtype) {
     if (found == Activations().end()) {
       std::vector<std::string> names;
       for (const auto& [name, kind] : Activations()) names.push_back(name);
-      TERN_THROW(ValueError) << "there is no activation " << word << "; there are: "
-                             << ffi::Join(names);
+      TERN_THROW(ValueError) << "there is no activation " << word
+                             << "; there are: " << ffi::Join(names);
     }
     const ActivationKind& kind = found->second;
     double alpha = kind.alpha, beta = kind.beta, clip = c.Float("clip");
@@ -174,9 +174,7 @@ struct Cell {
   Expr X(int64_t gate, const Var& b, const Var& j) const {
     return x(step, b, hidden * Expr(gate) + j);
   }
-  Expr R(int64_t gate, const Var& b, const Var& j) const {
-    return hr(b, hidden * Expr(gate) + j);
-  }
+  Expr R(int64_t gate, const Var& b, const Var& j) const { return hr(b, hidden * Expr(gate) + j); }
   // Whether the sequence has the step.
   Expr Valid(const Var& b) const {
     Expr length = lens(b);
@@ -317,8 +315,8 @@ class Layer {
     for (size_t i : {1, 2})
       if (!ir::IsConst(Input(i)->type.shape[0], directions))
         TERN_THROW(ValueError) << "input " << node_->op->inputs[i] << " is " << Input(i)->type.str()
-                               << ", and there " << (directions == 1 ? "is 1 direction"
-                                                                     : "are 2 directions");
+                               << ", and there "
+                               << (directions == 1 ? "is 1 direction" : "are 2 directions");
     std::vector<Values> parts;
     for (int64_t d = 0; d < directions; ++d)
       parts.push_back(RunDirection(x, d, direction == "reverse" || d == 1, batch_first));
@@ -329,10 +327,9 @@ class Layer {
       Values stacked;
       for (const Values& part : parts)
         stacked.push_back(b_.Add("unsqueeze", {part[i], b_.Ints({axis}, "axes")}));
-      Value y = stacked.size() == 1 ? stacked[0]
-                                    : b_.Add("concat", stacked, {{"axis", ffi::Any(axis)}});
-      if (batch_first)
-        y = i == 0 ? Transposed(y, {2, 0, 1, 3}) : Transposed(y, {1, 0, 2});
+      Value y =
+          stacked.size() == 1 ? stacked[0] : b_.Add("concat", stacked, {{"axis", ffi::Any(axis)}});
+      if (batch_first) y = i == 0 ? Transposed(y, {2, 0, 1, 3}) : Transposed(y, {1, 0, 2});
       results.push_back(y);
     }
     return results;
@@ -348,9 +345,9 @@ class Layer {
     return b_.Add("gather", {x, b_.Scalar(DataType::Int(64), static_cast<double>(d), "direction")});
   }
   Value Range(Builder& builder, const Value& x, const Expr& from, const Expr& to, int64_t axis) {
-    return builder.Add("slice", {x, builder.Ints({*ir::AsConstInt(from)}, "start"),
-                                 builder.Ints({*ir::AsConstInt(to)}, "end"),
-                                 builder.Ints({axis}, "axes")});
+    return builder.Add("slice",
+                       {x, builder.Ints({*ir::AsConstInt(from)}, "start"),
+                        builder.Ints({*ir::AsConstInt(to)}, "end"), builder.Ints({axis}, "axes")});
   }
 
   Value InitialState(size_t input, int64_t d, bool batch_first, const Value& x) {
@@ -360,8 +357,7 @@ class Layer {
     }
     Value batch = b_.Add("shape", {x}, {{"start", ffi::Any(1)}, {"end", ffi::Any(2)}});
     Value shape = b_.Add("concat", {batch, b_.Ints({hidden_}, "hidden")}, {{"axis", ffi::Any(0)}});
-    return b_.Add("constant_of_shape",
-                  {shape, b_.Scalar(x->type.dtype, 0, "zero")});
+    return b_.Add("constant_of_shape", {shape, b_.Scalar(x->type.dtype, 0, "zero")});
   }
 
   ir::Attrs CellAttrs(int64_t d) const {
@@ -402,8 +398,8 @@ class Layer {
     std::optional<int64_t> hidden = ir::AsConstInt(r->type.shape[1]);
     TERN_CHECK(hidden && ir::IsConst(r->type.shape[0], *hidden * gates_) &&
                ir::IsConst(w->type.shape[0], *hidden * gates_))
-        << "W and R of " << w->type.str() << " and " << r->type.str() << " are not of "
-        << gates_ << " gates";
+        << "W and R of " << w->type.str() << " and " << r->type.str() << " are not of " << gates_
+        << " gates";
     hidden_ = *hidden;
     Value xw = b_.Add("matmul", {x, Transposed(w, {1, 0})});
     Value rt = Transposed(r, {1, 0}), candidate_bias;
@@ -414,8 +410,8 @@ class Layer {
       Value wb = Range(b_, bias, 0, all, 0), rb = Range(b_, bias, all, 2 * all, 0);
       if (behind) {
         candidate_bias = Range(b_, rb, 2 * hidden_, 3 * hidden_, 0);
-        Value zeros = b_.Add("constant_of_shape", {b_.Ints({hidden_}, "hidden"),
-                                                   b_.Scalar(x->type.dtype, 0, "zero")});
+        Value zeros = b_.Add("constant_of_shape",
+                             {b_.Ints({hidden_}, "hidden"), b_.Scalar(x->type.dtype, 0, "zero")});
         rb = b_.Add("concat", {Range(b_, rb, 0, 2 * hidden_, 0), zeros}, {{"axis", ffi::Any(0)}});
       }
       xw = b_.Add("add", {xw, b_.Add("add", {wb, rb})});
@@ -436,8 +432,7 @@ class Layer {
         b_, steps, {}, carried,
         [&](RegionBuilder& region, const Values& params) {
           Builder& builder = region.builder();
-          Value step =
-              last ? builder.Add("sub", {region.Capture(last), params[0]}) : params[0];
+          Value step = last ? builder.Add("sub", {region.Capture(last), params[0]}) : params[0];
           Value h = params[2];
           Value hr = builder.Add("matmul", {h, region.Capture(rt)});
           Values inputs = {region.Capture(xw), step, hr, h, region.Capture(Input(4))};

@@ -207,9 +207,9 @@ Tensors FirstN(Call& c) {
   TERN_CHECK(content.size() == 1) << "n is one integer";
   Expr n = content[0].dtype() == DataType::Int(64) ? content[0]
                                                    : tir::Cast(DataType::Int(64), content[0]);
-  c.Require(x.shape()[axis] >= n && n >= Expr(0),
-            tir::Print(n) + " of " + tir::Print(x.shape()[axis]) + " along axis " +
-                std::to_string(axis) + " are wanted");
+  c.Require(x.shape()[axis] >= n && n >= Expr(0), tir::Print(n) + " of " +
+                                                      tir::Print(x.shape()[axis]) + " along axis " +
+                                                      std::to_string(axis) + " are wanted");
   Exprs shape = x.shape();
   shape[axis] = n;
   return {Compute(c.name(), shape,
@@ -289,7 +289,9 @@ Value FirstOf(Builder& b, const Value& x, const Value& n, int64_t axis = 0) {
 }
 
 // The number that a program has written; one read for all who use it.
-Value CountOf(Builder& b, const Value& count) { return b.Add("read", {count}); }
+Value CountOf(Builder& b, const Value& count) {
+  return b.Add("read", {count}, {{"count", ffi::Any(1)}});
+}
 
 Value PositionsOf(Builder& b, const Value& mask) {
   Values found = b.Add(graph::GetOp("compact"), {mask});
@@ -337,9 +339,10 @@ Values TopK(Builder& b, const Node& node) {
   int64_t axis = AxisOf(node, x), last = static_cast<int64_t>(x->type.rank()) - 1;
   if (axis != last) x = Transposed(b, x, Moved(x->type.rank(), axis, last));
   Value shape = b.Add("shape", {x});
-  Value rows = b.Add("reshape", {x, b.Add("concat", {b.Ints({-1}, "rest"),
-                                                     b.Add("shape", {x}, {{"start", ffi::Any(-1)}})},
-                                          {{"axis", ffi::Any(0)}})});
+  Value rows = b.Add(
+      "reshape",
+      {x, b.Add("concat", {b.Ints({-1}, "rest"), b.Add("shape", {x}, {{"start", ffi::Any(-1)}})},
+                {{"axis", ffi::Any(0)}})});
   Value order = b.Add("sort_indices", {rows}, {{"largest", ffi::Any(IntAttr(node, "largest"))}});
   Value k = node->inputs[1]->content ? node->inputs[1] : CountOf(b, node->inputs[1]);
   Value indices = FirstOf(b, order, k, 1);
@@ -378,15 +381,14 @@ Values NonMaxSuppression(Builder& b, const Node& node) {
                         {{"center_point_box", ffi::Any(IntAttr(node, "center_point_box"))}});
   auto scalar = [&](size_t i, DataType dtype, double otherwise) {
     Value given = InputOf(node, i);
-    if (!given)
-      given = b.Scalar(dtype, otherwise, node->op->inputs[i].substr(0, 3));
+    if (!given) given = b.Scalar(dtype, otherwise, node->op->inputs[i].substr(0, 3));
     return Reshaped(b, given, {1});
   };
   Value most = scalar(2, DataType::Int(64), 0), iou = scalar(3, DataType::Float(32), 0),
         score = scalar(4, DataType::Float(32), -INFINITY);
   Value last = b.Add("shape", {scores}, {{"start", ffi::Any(2)}});
-  Value rows = b.Add("reshape", {scores, b.Add("concat", {b.Ints({-1}, "rest"), last},
-                                               {{"axis", ffi::Any(0)}})});
+  Value rows = b.Add(
+      "reshape", {scores, b.Add("concat", {b.Ints({-1}, "rest"), last}, {{"axis", ffi::Any(0)}})});
   Value order = b.Add("sort_indices", {rows}, {{"largest", ffi::Any(1)}});
   Values found = b.Add(graph::GetOp("select_boxes"), {corners, scores, order, most, iou, score});
   return {FirstOf(b, found[0], CountOf(b, found[1]))};
@@ -450,13 +452,14 @@ void RegisterSelectOps() {
               .inputs = {"x", "condition"},
               .attrs = {{"axis", AttrKind::kInt}},
               .expand = Compress});
-  RegisterOp({.name = "top_k",
-              .summary = "the k largest or smallest along an axis, in their order, and their indices",
-              .inputs = {"x", "k"},
-              .attrs = {{"axis", AttrKind::kInt, ffi::Any(-1)},
-                        {"largest", AttrKind::kInt, ffi::Any(1)},
-                        {"sorted", AttrKind::kInt, ffi::Any(1)}},
-              .expand = TopK});
+  RegisterOp(
+      {.name = "top_k",
+       .summary = "the k largest or smallest along an axis, in their order, and their indices",
+       .inputs = {"x", "k"},
+       .attrs = {{"axis", AttrKind::kInt, ffi::Any(-1)},
+                 {"largest", AttrKind::kInt, ffi::Any(1)},
+                 {"sorted", AttrKind::kInt, ffi::Any(1)}},
+       .expand = TopK});
   RegisterOp({.name = "unique",
               .summary = "distinct slices along an axis, or elements; where each is first, which "
                          "one each is, and how often it occurs",

@@ -140,25 +140,24 @@ Values ImportScan(NodeContext& n, const ImportInner& import) {
         << "axis " << axes[i] << " is none of input " << states + i << ", of rank " << rank;
     if (axes[i] < 0) axes[i] += rank;
   }
-  Value trips = n.Part("gather", {n.Part("shape", {n.input(states)}),
-                                  builder.Scalar(DataType::Int(64), static_cast<double>(axes[0]),
-                                                 "axis")});
+  Value trips =
+      n.Part("gather", {n.Part("shape", {n.input(states)}),
+                        builder.Scalar(DataType::Int(64), static_cast<double>(axes[0]), "axis")});
   Value last = n.Part("sub", {trips, builder.Scalar(DataType::Int(64), 1, "one")});
   Values outputs = graph::AddLoop(
       builder, trips, {}, carried,
       [&](RegionBuilder& region, const Values& params) {
         Values inputs(params.begin() + 2, params.end());
         for (size_t i = 0; i < axes.size(); ++i)
-          inputs.push_back(Slice(region, n.input(states + i), last, params[0], axes[i],
-                                 directions[i] != 0));
+          inputs.push_back(
+              Slice(region, n.input(states + i), last, params[0], axes[i], directions[i] != 0));
         Values results = import(body, &region, inputs);
         results.insert(results.begin(), params[1]);
         return results;
       },
       n.Options());
   for (size_t i = 0; i < made; ++i)
-    outputs[states + i] =
-        Arranged(n, outputs[states + i], out_axes[i], out_directions[i] != 0);
+    outputs[states + i] = Arranged(n, outputs[states + i], out_axes[i], out_directions[i] != 0);
   return outputs;
 }
 

@@ -65,7 +65,6 @@ class NodeContext {
   graph::Builder::Options Options() const;
 
  private:
-
   graph::Builder& builder_;
   const Node& node_;
   int64_t opset_;

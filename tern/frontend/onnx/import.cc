@@ -39,6 +39,69 @@ void ForEachGraph(const Node& node, const F& f) {
     for (const Graph& graph : attribute.graphs) f(graph);
 }
 
+// Names that the node reads, and nodes in graphs inside of it.
+void CollectInputs(const Node& node, std::vector<std::string_view>* names) {
+  names->insert(names->end(), node.inputs.begin(), node.inputs.end());
+  ForEachGraph(node, [&](const Graph& graph) {
+    for (const Node& inner : graph.nodes) CollectInputs(inner, names);
+    for (const ValueInfo& output : graph.outputs) names->push_back(output.name);
+  });
+}
+
+// The nodes, each after those whose outputs it reads. Not every exporter writes them so; those that
+// are in order stay in theirs. Of several constants of one name, which tools that shrink models
+// leave, the last counts, as for ONNX Runtime.
+std::vector<const Node*> OrderedNodes(const Graph& graph) {
+  std::map<std::string_view, const Node*> makers;
+  for (const Node& node : graph.nodes)
+    for (std::string_view output : node.outputs) {
+      if (output.empty()) continue;
+      const Node*& maker = makers[output];
+      TERN_CHECK(!maker || (maker->op_type == "Constant" && node.op_type == "Constant"))
+          << "two nodes have the output " << output;
+      maker = &node;
+    }
+  auto is_hidden = [&](const Node& node) {
+    return node.op_type == "Constant" && !node.outputs.empty() && !node.outputs[0].empty() &&
+           makers.at(node.outputs[0]) != &node;
+  };
+  enum class State { kNew, kOpen, kDone };
+  std::map<const Node*, State> states;
+  std::vector<const Node*> ordered;
+  struct Open {
+    const Node* node;
+    std::vector<std::string_view> inputs;
+    size_t next = 0;
+  };
+  std::vector<Open> stack;  // a chain of thousands of nodes is no recursion
+  auto open = [&](const Node* node) {
+    State& state = states[node];
+    TERN_CHECK(state != State::kOpen)
+        << "node " << node->name << " (" << node->op_type << ") needs its own output";
+    if (state == State::kDone) return;
+    state = State::kOpen;
+    stack.push_back({node, {}});
+    CollectInputs(*node, &stack.back().inputs);
+  };
+  for (const Node& node : graph.nodes) {
+    if (is_hidden(node)) continue;
+    open(&node);
+    while (!stack.empty()) {
+      Open& top = stack.back();
+      if (top.next == top.inputs.size()) {
+        states[top.node] = State::kDone;
+        ordered.push_back(top.node);
+        stack.pop_back();
+        continue;
+      }
+      auto maker = makers.find(top.inputs[top.next++]);
+      // A name inside may be one of this node's own, which hides that outside.
+      if (maker != makers.end() && maker->second != top.node) open(maker->second);
+    }
+  }
+  return ordered;
+}
+
 class Importer {
  public:
   Importer(const Model& model, const ImportOptions& options)
@@ -71,8 +134,9 @@ class Importer {
 
   // Names of graphs inside of others are taken together: what is read too much goes later.
   void FindReads(const Graph& graph) {
-    for (size_t i = graph.nodes.size(); i-- > 0;) {
-      const Node& node = graph.nodes[i];
+    std::vector<const Node*> nodes = OrderedNodes(graph);
+    for (size_t i = nodes.size(); i-- > 0;) {
+      const Node& node = *nodes[i];
       if (!IsRead(node)) continue;
       reads_.insert(node.inputs.begin(), node.inputs.end());
       ForEachGraph(node, [&](const Graph& inner) {
@@ -261,8 +325,8 @@ class Importer {
   // ---- Nodes
 
   void AddNodes(const Graph& graph, Scope& scope) {
-    for (const Node& node : graph.nodes)
-      if (IsRead(node)) AddNode(node, scope);
+    for (const Node* node : OrderedNodes(graph))
+      if (IsRead(*node)) AddNode(*node, scope);
   }
 
   void AddNode(const Node& node, Scope& scope) {
