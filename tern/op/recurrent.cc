@@ -202,13 +202,22 @@ struct Cell {
   Expr step, hidden;
 };
 
+void CheckShape(const Call& c, size_t input, const Exprs& shape) {
+  const std::string& name = c.op().inputs[input];
+  TERN_CHECK(c.shape(input).size() == shape.size())
+      << "input " << name << " has rank " << shape.size() << ", not " << c.shape(input).size();
+  for (size_t i = 0; i < shape.size(); ++i)
+    c.RequireEqual(c.shape(input)[i], shape[i], "extent " + std::to_string(i) + " of " + name);
+}
+
 Tensors LstmCell(Call& c) {
   Cell cell(c, 4, 4);
   const Tensor& state = c.tensor(5);
   std::vector<Activation> f = ActivationsOf(c, cell.h.dtype());
   CheckActivations(f, 3);
-  TERN_CHECK(state.rank() == 2) << "c has rank 2, not " << state.rank();
+  CheckShape(c, 5, cell.h.shape());
   Tensor peephole = c.has(6) ? c.tensor(6) : Tensor();
+  if (peephole) CheckShape(c, 6, {cell.hidden * Expr(3)});
   auto gate = [&](int64_t number, const Var& b, const Var& j) {
     return cell.X(number, b, j) + cell.R(number, b, j);
   };
@@ -235,6 +244,8 @@ Tensors GruCell(Call& c) {
   std::vector<Activation> f = ActivationsOf(c, cell.h.dtype());
   CheckActivations(f, 2);
   Tensor reset = c.has(5) ? c.tensor(5) : Tensor(), bias = c.has(6) ? c.tensor(6) : Tensor();
+  if (reset) CheckShape(c, 5, cell.h.shape());
+  if (bias) CheckShape(c, 6, {cell.hidden});
   Tensor next = Compute(c.name("h"), cell.h.shape(), [&](const Var& b, const Var& j) {
     Expr update = f[0](cell.X(0, b, j) + cell.R(0, b, j));
     Expr candidate = cell.X(2, b, j);

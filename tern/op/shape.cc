@@ -227,6 +227,10 @@ void RegisterShapesAsData() {
 
 // How many a range has, where that depends on data.
 Tensors RangeCount(Call& c) {
+  for (size_t i = 1; i < 3; ++i)
+    if (c.dtype(i) != c.dtype(0))
+      TERN_THROW(TypeError) << "inputs of one type are expected, not " << c.dtype(0).str()
+                            << " and " << c.dtype(i).str();
   Expr start = c.Scalar(0), limit = c.Scalar(1), delta = c.Scalar(2);
   Expr count = start.dtype().is_float()
                    ? AsIndex(tir::Call("ceil", {(limit - start) / delta}))
@@ -235,7 +239,12 @@ Tensors RangeCount(Call& c) {
 }
 
 Tensors RangeOf(Call& c) {
-  Expr start = c.Scalar(0), delta = c.Scalar(1), count = AsIndex(c.content(2).at(0));
+  const Content& content = c.content(2);
+  TERN_CHECK(content.size() == 1) << "the count is one integer";
+  Expr start = c.Scalar(0), delta = c.Scalar(1), count = AsIndex(content[0]);
+  if (start.dtype() != delta.dtype())
+    TERN_THROW(TypeError) << "inputs of one type are expected, not " << start.dtype().str()
+                          << " and " << delta.dtype().str();
   return {Compute(c.name(), {count}, [&](const Var& i) {
     Expr step = i.dtype() == start.dtype() ? Expr(i) : tir::Cast(start.dtype(), i);
     return start + step * delta;
