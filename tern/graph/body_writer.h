@@ -126,7 +126,7 @@ class BodyWriter {
   bool IsParam(const Value& value) const;
 
   // ---- Groups
-  GroupFunction Lower(const Group& group) const;
+  GroupFunction Lower(const Group& group, const FactsMap& facts) const;
   void ChooseTargets(const std::vector<Group>& groups);
   void FindLastUses(const std::vector<GroupFunction>& functions);
   void Call(const Group& group, const GroupFunction& lowered);

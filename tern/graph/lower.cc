@@ -123,7 +123,7 @@ std::vector<std::optional<uint32_t>> BodyWriter::Write(Targets targets) {
   for (const Group& group : groups)
     if (group.nodes.size() == 1 && group.nodes[0]->op->is_concat) PlaceConcat(group.nodes[0]);
   std::vector<GroupFunction> functions;
-  for (const Group& group : groups) functions.push_back(Lower(group));
+  for (const Group& group : groups) functions.push_back(Lower(group, facts));
   ChooseTargets(groups);
   FindLastUses(functions);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -139,11 +139,12 @@ std::vector<std::optional<uint32_t>> BodyWriter::Write(Targets targets) {
   return WriteResults();
 }
 
-GroupFunction BodyWriter::Lower(const Group& group) const {
+GroupFunction BodyWriter::Lower(const Group& group, const FactsMap& facts) const {
   if (group.nodes[0]->op->control == Control::kNone) return LowerGroup(group.nodes, state_.options);
   GroupFunction none;
-  for (const Value& input : group.nodes[0]->inputs)
-    if (input) none.inputs.push_back(input);
+  const std::vector<bool>& read = facts.at(group.nodes[0].get()).read;
+  for (size_t i = 0; i < read.size(); ++i)
+    if (read[i]) none.inputs.push_back(group.nodes[0]->inputs[i]);
   none.outputs = group.nodes[0]->outputs;
   return none;
 }

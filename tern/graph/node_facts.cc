@@ -76,6 +76,8 @@ NodeFacts FactsOf(const Node& node) {
   if (node->op->control != Control::kNone || !node->op->program.empty()) {
     for (size_t i = 0; i < facts.read.size(); ++i)
       facts.read[i] = static_cast<bool>(node->inputs[i]);
+    // How often a loop runs is known as an expression.
+    if (node->op->control == Control::kLoop && !facts.read.empty()) facts.read[0] = false;
     if (node->op->control == Control::kRead || node->op->control == Control::kChecked)
       facts.views = {{0, 0, true}};
     return facts;
