@@ -63,6 +63,10 @@ class RuleCheck {
 
  private:
   std::set<std::string> RulesOf(const std::vector<Node>& group) {
+    // Rules are for formulas.
+    if (std::any_of(group.begin(), group.end(),
+                    [](const Node& node) { return !node->op->compute; }))
+      return {};
     tir::PrimFunc function =
         LowerGroup(group, options_).function.WithAttr(tir::attr::kTarget, options_.target);
     uint64_t hash = tir::StructuralHash(function);
@@ -326,7 +330,9 @@ class Fuser {
     if (group.nodes.empty() || group.nodes[0]->inputs.empty()) return nullptr;
     const Value& input = group.nodes[0]->inputs[0];
     auto found = made_by.find(input.get());
-    return found != made_by.end() && uses_.at(input.get()) == 1 ? &found->second : nullptr;
+    auto uses = uses_.find(input.get());
+    bool alone = uses != uses_.end() && uses->second == 1;
+    return found != made_by.end() && alone ? &found->second : nullptr;
   }
 
   const Function& function_;
