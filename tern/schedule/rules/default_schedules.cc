@@ -11,6 +11,7 @@
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/polyphase.h"
+#include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/schedule_steps.h"
@@ -244,7 +245,10 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
     std::vector<RuleResult> results;
   };
   std::vector<Made> made;
-  for (const GemmVersion& version : FindGemmVersions(function, target)) {
+  std::vector<GemmVersion> versions = FindGemmVersions(function, target);
+  for (GemmVersion& version : FindReductionVersions(function, target))
+    versions.push_back(std::move(version));
+  for (const GemmVersion& version : versions) {
     std::vector<RuleResult> results;
     PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
     if (StructuralEqual(other, scheduled)) continue;

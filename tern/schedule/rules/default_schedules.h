@@ -21,6 +21,7 @@ void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
 void RegisterDeviceRowRules();          // by RegisterDeviceRules
 void RegisterDeviceReductionRules();    // by RegisterDeviceRules
+void RegisterDeviceScanRules();         // by RegisterDeviceRules
 void RegisterDeviceStagedRowRules();    // by RegisterDeviceRules
 void RegisterDeviceTransposeRules();    // by RegisterDeviceRules
 void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules

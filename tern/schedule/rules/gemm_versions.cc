@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/rules/gemm_versions.h"
 
-#include <set>
-
 #include "tern/arith/analyzer.h"
 #include "tern/ir/visitor.h"
 #include "tern/schedule/rules/block_kind.h"
@@ -15,19 +13,6 @@ namespace {
 
 // Up to so many are few, and taken as so many.
 constexpr int64_t kFew = 32, kLikelyFew = 16;
-
-// The variables that a caller's tensors and scalars define.
-std::set<const VarNode*> CallersVars(const PrimFunc& function) {
-  std::set<const VarNode*> vars;
-  for (const Param& param : function->params) {
-    if (!param.is_tensor()) vars.insert(param.var.node());
-    if (!param.is_tensor()) continue;
-    for (const auto* exprs : {&param.buffer->shape, &param.buffer->strides})
-      for (const Expr& expr : *exprs)
-        if (const auto* var = expr.As<VarNode>()) vars.insert(var);
-  }
-  return vars;
-}
 
 // The product of the extents of a GEMM's M or N axes; null where all are static.
 Expr DynamicSide(const BlockInfo& block, AxisRole role) {
@@ -61,6 +46,18 @@ Expr AllAreFew(const std::vector<BlockInfo>& blocks, AxisRole role,
 }
 
 }  // namespace
+
+std::set<const VarNode*> CallersVars(const PrimFunc& function) {
+  std::set<const VarNode*> vars;
+  for (const Param& param : function->params) {
+    if (!param.is_tensor()) vars.insert(param.var.node());
+    if (!param.is_tensor()) continue;
+    for (const auto* exprs : {&param.buffer->shape, &param.buffer->strides})
+      for (const Expr& expr : *exprs)
+        if (const auto* var = expr.As<VarNode>()) vars.insert(var);
+  }
+  return vars;
+}
 
 std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory()) return {};

@@ -2,6 +2,7 @@
 #ifndef TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
 #define TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
 
+#include <set>
 #include <vector>
 
 #include "tern/schedule/rules/target_info.h"
@@ -20,6 +21,9 @@ struct GemmVersion {
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.
 std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
+
+// The variables that a caller's tensors and scalars define.
+std::set<const tir::VarNode*> CallersVars(const tir::PrimFunc& function);
 
 }  // namespace tern::schedule
 
