@@ -11,8 +11,6 @@
 namespace tern::tir {
 namespace {
 
-using ir::ExprKind;
-
 class Matcher {
  public:
   explicit Matcher(const BlockNode* block) : block_(block) {}
