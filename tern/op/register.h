@@ -13,6 +13,16 @@ void RegisterElementwiseOps();  // by RegisterOps, and so are the others
 void RegisterShapeOps();
 void RegisterReductionOps();
 void RegisterNeuralOps();
+void RegisterConvolutionOps();
+void RegisterPoolingOps();
+void RegisterIndexingOps();
+void RegisterNormalizationOps();
+void RegisterQuantizationOps();
+void RegisterAlgebraOps();
+void RegisterSignalOps();
+void RegisterImageOps();
+void RegisterAttentionOps();
+void RegisterRandomOps();
 void RegisterResizeOp();
 
 }  // namespace tern::op

@@ -7,16 +7,22 @@
 #include <set>
 
 #include "tern/ffi/text.h"
+#include "tern/frontend/onnx/converter_table.h"
 
 namespace tern::frontend::onnx {
-namespace {
-
-using graph::Value;
-using Values = std::vector<Value>;
 
 ffi::Any IntsAttr(const std::vector<int64_t>& ints) {
   return ffi::Any(ffi::MakeArray({ints.begin(), ints.end()}));
 }
+
+std::string TypeName(int64_t number) {
+  auto type = static_cast<ElemType>(number);
+  std::optional<DataType> dtype = DataTypeOf(type);
+  if (!dtype) TERN_THROW(ValueError) << "elements of type " << NameOf(type) << " are not supported";
+  return dtype->str();
+}
+
+namespace {
 
 // ---- Operators that need more than their name
 
@@ -43,20 +49,12 @@ Values ConstantOfShape(NodeContext& n) {
   return n.Emit("constant_of_shape", {n.input(0), value});
 }
 
-std::string TypeName(int64_t number) {
-  auto type = static_cast<ElemType>(number);
-  std::optional<DataType> dtype = DataTypeOf(type);
-  if (!dtype) TERN_THROW(ValueError) << "elements of type " << NameOf(type) << " are not supported";
-  return dtype->str();
+Values CastTo(NodeContext& n, const std::string& type) {
+  return n.Emit("cast", {n.input(0)},
+                {{"to", ffi::Any(type)}, {"saturate", ffi::Any(n.Int("saturate", 1))}});
 }
-
-Values Cast(NodeContext& n) {
-  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(TypeName(n.Int("to", 0)))}});
-}
-
-Values CastLike(NodeContext& n) {
-  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(n.InputType(1).dtype.str())}});
-}
+Values Cast(NodeContext& n) { return CastTo(n, TypeName(n.Int("to", 0))); }
+Values CastLike(NodeContext& n) { return CastTo(n, n.InputType(1).dtype.str()); }
 
 Values Clip(NodeContext& n) {
   if (n.opset() >= 11) return n.Emit("clip", n.inputs());
@@ -66,11 +64,6 @@ Values Clip(NodeContext& n) {
   if (n.Has("min")) low = n.builder().Scalar(dtype, n.Float("min", -kMost), "low");
   if (n.Has("max")) high = n.builder().Scalar(dtype, n.Float("max", kMost), "high");
   return n.Emit("clip", {n.input(0), low, high});
-}
-
-Values Dropout(NodeContext& n) {
-  TERN_CHECK(!n.wants_output(1)) << "the mask of dropout is for training";
-  return n.Emit("identity", {n.input(0)});
 }
 
 // Before opset 13 the tensor is a matrix: the axes before `axis`, and the others.
@@ -86,22 +79,7 @@ Values SoftmaxLike(NodeContext& n, const char* op) {
 }
 Values Softmax(NodeContext& n) { return SoftmaxLike(n, "softmax"); }
 Values LogSoftmax(NodeContext& n) { return SoftmaxLike(n, "log_softmax"); }
-
-Values BatchNorm(NodeContext& n) {
-  TERN_CHECK(n.Int("training_mode", 0) == 0) << "training is not supported";
-  for (size_t i = 1; i < n.node().outputs.size(); ++i)
-    TERN_CHECK(!n.wants_output(i)) << "statistics of the training are not supported";
-  return n.Emit("batch_normalization", n.inputs(),
-                {{"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
-}
-
-Values LayerNorm(NodeContext& n) {
-  for (size_t i = 1; i < n.node().outputs.size(); ++i)
-    TERN_CHECK(!n.wants_output(i)) << "the mean and deviation are not supported as outputs";
-  return n.Emit(
-      "layer_normalization", n.inputs(),
-      {{"axis", ffi::Any(n.Int("axis", -1))}, {"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
-}
+Values Hardmax(NodeContext& n) { return SoftmaxLike(n, "hardmax"); }
 
 // Axes are an attribute before `since`, and an input from then on.
 Value AxesInput(NodeContext& n, int64_t since, const char* name = "axes") {
@@ -157,11 +135,39 @@ Values Pad(NodeContext& n) {
 
 Values Pool(NodeContext& n, const char* op) {
   TERN_CHECK(n.Has("kernel_shape")) << "attribute kernel_shape is missing";
-  TERN_CHECK(!n.wants_output(1)) << "the indices of what is largest are not supported as an output";
-  return n.Emit(op, {n.input(0)}, n.AttrsFor(graph::GetOp(op)));
+  return n.Emit(op, n.inputs(), n.AttrsFor(graph::GetOp(op)));
 }
-Values MaxPool(NodeContext& n) { return Pool(n, "max_pool"); }
 Values AveragePool(NodeContext& n) { return Pool(n, "average_pool"); }
+Values LpPool(NodeContext& n) { return Pool(n, "lp_pool"); }
+Values MaxUnpool(NodeContext& n) { return Pool(n, "max_unpool"); }
+
+// The axis is an attribute before opset 20.
+Values Dft(NodeContext& n) {
+  ir::Attrs attrs{{"inverse", ffi::Any(n.Int("inverse", 0))},
+                  {"onesided", ffi::Any(n.Int("onesided", 0))}};
+  if (n.opset() >= 20) return n.Emit("dft", n.inputs(), attrs);
+  Value axis = n.builder().Ints({n.Int("axis", 1)}, "axis");
+  return n.Emit("dft", {n.input(0), n.input(1), axis}, attrs);
+}
+
+// Modes had other names before opset 20.
+Values GridSample(NodeContext& n) {
+  ir::Attrs attrs = n.AttrsFor(graph::GetOp("grid_sample"));
+  std::string mode = n.String("mode", "linear");
+  attrs["mode"] = ffi::Any(mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode);
+  return n.Emit("grid_sample", n.inputs(), attrs);
+}
+
+Values RoiAlign(NodeContext& n) {
+  ir::Attrs attrs = n.AttrsFor(graph::GetOp("roi_align"));
+  if (n.opset() < 16)
+    attrs["coordinate_transformation_mode"] = ffi::Any(std::string("output_half_pixel"));
+  return n.Emit("roi_align", n.inputs(), attrs);
+}
+
+Values Einsum(NodeContext& n) {
+  return n.Emit("einsum", n.inputs(), {{"equation", ffi::Any(n.String("equation", ""))}});
+}
 
 Values Mean(NodeContext& n) {
   Value sum = n.Part("sum", n.inputs());
@@ -173,7 +179,8 @@ Values Mean(NodeContext& n) {
 // Before opset 11 there are no sizes, and one way to count.
 Values Resize(NodeContext& n) {
   ir::Attrs attrs = n.AttrsFor(graph::GetOp("resize"));
-  if (n.opset() >= 11) return n.Emit("resize", {n.input(0), n.input(2), n.input(3)}, attrs);
+  if (n.opset() >= 11)
+    return n.Emit("resize", {n.input(0), n.input(2), n.input(3), n.input(1)}, attrs);
   attrs["coordinate_transformation_mode"] = ffi::Any(std::string("asymmetric"));
   attrs["nearest_mode"] = ffi::Any(std::string("floor"));
   Value scales = n.input(1);
@@ -193,53 +200,89 @@ Values ImageScaler(NodeContext& n) {
   return n.Emit("add", {scaled, summand});
 }
 
-// Its map from names to numbers is cut to the numbers.
-Values ZipMap(NodeContext& n) { return n.Emit("identity", {n.input(0)}); }
-
 // ---- The table
 
-const std::map<std::string_view, ConverterEntry>& Table() {
-  static const std::map<std::string_view, ConverterEntry> table = {
+const ConverterTable& Table() {
+  static const ConverterTable table = {
       {"Abs", {"abs"}},
       {"Acos", {"acos"}},
+      {"Acosh", {"acosh"}},
       {"Add", {"add"}},
+      {"AffineGrid", {"affine_grid"}},
       {"And", {"and"}},
       {"ArgMax", {"arg_max"}},
       {"ArgMin", {"arg_min"}},
       {"Asin", {"asin"}},
+      {"Asinh", {"asinh"}},
       {"Atan", {"atan"}},
+      {"Atanh", {"atanh"}},
+      {"Attention", {.convert = Attention}},
       {"AveragePool", {.convert = AveragePool}},
       {"BatchNormalization", {.convert = BatchNorm}},
+      {"Bernoulli", {.convert = RandomOp}},
+      {"BitCast", {"bit_cast"}},
+      {"BitShift", {"bit_shift"}},
+      {"BitwiseAnd", {"bit_and"}},
+      {"BitwiseNot", {"bit_not"}},
+      {"BitwiseOr", {"bit_or"}},
+      {"BitwiseXor", {"bit_xor"}},
+      {"BlackmanWindow", {"blackman_window"}},
       {"Cast", {.convert = Cast}},
       {"CastLike", {.convert = CastLike}},
+      {"CausalConvWithState", {.convert = CausalConvWithState}},
       {"Ceil", {"ceil"}},
+      {"Celu", {"celu"}},
+      {"CenterCropPad", {"center_crop_pad"}},
       {"Clip", {.convert = Clip}},
+      {"Col2Im", {"col2im"}},
       {"Concat", {"concat"}},
       {"Constant", {.convert = Constant}},
       {"ConstantOfShape", {.convert = ConstantOfShape}},
       {"Conv", {"conv"}},
+      {"ConvInteger", {"conv_integer"}},
+      {"ConvTranspose", {"conv_transpose"}},
       {"Cos", {"cos"}},
       {"Cosh", {"cosh"}},
+      {"CumProd", {"cum_prod"}},
+      {"CumSum", {"cum_sum"}},
+      {"DFT", {.convert = Dft}},
+      {"DeformConv", {"deform_conv"}},
+      {"DepthToSpace", {"depth_to_space"}},
+      {"DequantizeLinear", {"dequantize_linear"}},
+      {"Det", {"det"}},
       {"Div", {"div"}},
       {"Dropout", {.convert = Dropout}},
+      {"DynamicQuantizeLinear", {"dynamic_quantize_linear"}},
+      {"Einsum", {.convert = Einsum}},
       {"Elu", {"elu"}},
       {"Equal", {"equal"}},
       {"Erf", {"erf"}},
       {"Exp", {"exp"}},
       {"Expand", {"expand"}},
+      {"EyeLike", {"eye_like"}},
       {"Flatten", {"flatten"}},
       {"Floor", {"floor"}},
       {"Gather", {"gather"}},
+      {"GatherElements", {"gather_elements"}},
+      {"GatherND", {"gather_nd"}},
       {"Gelu", {"gelu"}},
       {"Gemm", {"gemm"}},
       {"GlobalAveragePool", {"global_average_pool"}},
+      {"GlobalLpPool", {"global_lp_pool"}},
       {"GlobalMaxPool", {"global_max_pool"}},
       {"Greater", {"greater"}},
       {"GreaterOrEqual", {"greater_or_equal"}},
+      {"GridSample", {.convert = GridSample}},
+      {"GroupNormalization", {"group_normalization"}},
+      {"HammingWindow", {"hamming_window"}},
+      {"HannWindow", {"hann_window"}},
       {"HardSigmoid", {"hard_sigmoid"}},
       {"HardSwish", {"hard_swish"}},
+      {"Hardmax", {.convert = Hardmax}},
       {"Identity", {"identity"}},
       {"ImageScaler", {.convert = ImageScaler}},
+      {"InstanceNormalization", {"instance_normalization"}},
+      {"IsInf", {"isinf"}},
       {"IsNaN", {"isnan"}},
       {"LRN", {"lrn"}},
       {"LayerNormalization", {.convert = LayerNorm}},
@@ -248,19 +291,38 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"LessOrEqual", {"less_or_equal"}},
       {"Log", {"log"}},
       {"LogSoftmax", {.convert = LogSoftmax}},
+      {"LpNormalization", {"lp_normalization"}},
+      {"LpPool", {.convert = LpPool}},
       {"MatMul", {"matmul"}},
+      {"MatMulInteger", {"matmul_integer"}},
       {"Max", {"max"}},
       {"MaxPool", {.convert = MaxPool}},
+      {"MaxRoiPool", {"max_roi_pool"}},
+      {"MaxUnpool", {.convert = MaxUnpool}},
       {"Mean", {.convert = Mean}},
+      {"MeanVarianceNormalization", {"mean_variance_normalization"}},
+      {"MelWeightMatrix", {"mel_weight_matrix"}},
       {"Min", {"min"}},
+      {"Mish", {"mish"}},
       {"Mod", {"mod"}},
       {"Mul", {"mul"}},
+      {"Multinomial", {.convert = RandomOp}},
       {"Neg", {"neg"}},
+      {"NegativeLogLikelihoodLoss", {"negative_log_likelihood_loss"}},
       {"Not", {"not"}},
+      {"OneHot", {"one_hot"}},
       {"Or", {"or"}},
       {"PRelu", {"prelu"}},
       {"Pad", {.convert = Pad}},
       {"Pow", {"pow"}},
+      {"QLinearConv", {"qlinear_conv"}},
+      {"QLinearMatMul", {"qlinear_matmul"}},
+      {"QuantizeLinear", {"quantize_linear"}},
+      {"RMSNormalization", {"rms_normalization"}},
+      {"RandomNormal", {.convert = RandomOp}},
+      {"RandomNormalLike", {.convert = RandomOp}},
+      {"RandomUniform", {.convert = RandomOp}},
+      {"RandomUniformLike", {.convert = RandomOp}},
       {"Range", {"range"}},
       {"Reciprocal", {"reciprocal"}},
       {"ReduceL1", {.convert = ReduceL1}},
@@ -276,8 +338,17 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"Relu", {"relu"}},
       {"Reshape", {"reshape"}},
       {"Resize", {.convert = Resize}},
+      {"ReverseSequence", {"reverse_sequence"}},
+      {"RoiAlign", {.convert = RoiAlign}},
+      {"RotaryEmbedding", {"rotary_embedding"}},
       {"Round", {"round"}},
+      {"STFT", {"stft"}},
+      {"Scatter", {"scatter_elements"}},
+      {"ScatterElements", {"scatter_elements"}},
+      {"ScatterND", {"scatter_nd"}},
+      {"Selu", {"selu"}},
       {"Shape", {"shape"}},
+      {"Shrink", {"shrink"}},
       {"Sigmoid", {"sigmoid"}},
       {"Sign", {"sign"}},
       {"Sin", {"sin"}},
@@ -285,17 +356,24 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"Size", {"size"}},
       {"Slice", {.convert = Slice}},
       {"Softmax", {.convert = Softmax}},
+      {"SoftmaxCrossEntropyLoss", {.convert = SoftmaxCrossEntropyLoss}},
       {"Softplus", {"softplus"}},
       {"Softsign", {"softsign"}},
+      {"SpaceToDepth", {"space_to_depth"}},
       {"Split", {.convert = Split}},
       {"Sqrt", {"sqrt"}},
       {"Squeeze", {.convert = Squeeze}},
       {"Sub", {"sub"}},
       {"Sum", {"sum"}},
+      {"SwiGLU", {.convert = SwiGlu}},
+      {"Swish", {"swish"}},
       {"Tan", {"tan"}},
       {"Tanh", {"tanh"}},
+      {"TensorScatter", {"tensor_scatter"}},
+      {"ThresholdedRelu", {"thresholded_relu"}},
       {"Tile", {"tile"}},
       {"Transpose", {"transpose"}},
+      {"Trilu", {"trilu"}},
       {"Unsqueeze", {.convert = Unsqueeze}},
       {"Upsample", {.convert = Resize}},
       {"Where", {"where"}},
@@ -351,7 +429,11 @@ ir::Attrs NodeContext::AttrsFor(const graph::Op& op) const {
     }
     switch (attribute.kind) {
       case Attribute::Kind::kInt:
-        attrs[name] = ffi::Any(attribute.i);
+        // Types of elements are numbers there, and names here; 0 is none.
+        if (spec->kind != graph::AttrKind::kString)
+          attrs[name] = ffi::Any(attribute.i);
+        else if (attribute.i != 0)
+          attrs[name] = ffi::Any(TypeName(attribute.i));
         break;
       case Attribute::Kind::kFloat:
         attrs[name] = ffi::Any(static_cast<double>(attribute.f));
@@ -361,6 +443,9 @@ ir::Attrs NodeContext::AttrsFor(const graph::Op& op) const {
         break;
       case Attribute::Kind::kInts:
         attrs[name] = IntsAttr(attribute.ints);
+        break;
+      case Attribute::Kind::kFloats:
+        attrs[name] = ffi::Any(ffi::MakeArray({attribute.floats.begin(), attribute.floats.end()}));
         break;
       default:
         TERN_THROW(ValueError) << "attribute " << name << " is of kind " << NameOf(attribute.kind)
@@ -412,10 +497,13 @@ Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view
 }
 
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) {
-  if (domain == "ai.onnx.ml" && op_type == "ZipMap") return {.convert = ZipMap};
-  if (!domain.empty() && domain != "ai.onnx") return {};
-  auto it = Table().find(op_type);
-  return it == Table().end() ? ConverterEntry() : it->second;
+  const ConverterTable* table = domain.empty()              ? &Table()
+                                : domain == "com.microsoft" ? &MicrosoftTable()
+                                : domain == "ai.onnx.ml"    ? &MlTable()
+                                                            : nullptr;
+  if (!table) return {};
+  auto it = table->find(op_type);
+  return it == table->end() ? ConverterEntry() : it->second;
 }
 
 std::vector<std::string_view> SupportedOperators() {

@@ -16,6 +16,68 @@ using graph::Value;
 
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
+// Operators that mean in older opsets what they mean since.
+bool IsUnchangedBefore7(std::string_view op_type) {
+  static const std::set<std::string_view> unchanged = {"Abs",
+                                                       "ArgMax",
+                                                       "ArgMin",
+                                                       "Ceil",
+                                                       "Concat",
+                                                       "Constant",
+                                                       "Conv",
+                                                       "DepthToSpace",
+                                                       "Elu",
+                                                       "Exp",
+                                                       "Flatten",
+                                                       "Floor",
+                                                       "Gather",
+                                                       "GlobalAveragePool",
+                                                       "GlobalLpPool",
+                                                       "GlobalMaxPool",
+                                                       "HardSigmoid",
+                                                       "Identity",
+                                                       "InstanceNormalization",
+                                                       "LRN",
+                                                       "LeakyRelu",
+                                                       "Log",
+                                                       "LogSoftmax",
+                                                       "LpNormalization",
+                                                       "MatMul",
+                                                       "Neg",
+                                                       "Not",
+                                                       "RandomNormal",
+                                                       "RandomNormalLike",
+                                                       "RandomUniform",
+                                                       "RandomUniformLike",
+                                                       "Reciprocal",
+                                                       "ReduceL1",
+                                                       "ReduceL2",
+                                                       "ReduceLogSum",
+                                                       "ReduceLogSumExp",
+                                                       "ReduceMax",
+                                                       "ReduceMean",
+                                                       "ReduceMin",
+                                                       "ReduceProd",
+                                                       "ReduceSum",
+                                                       "ReduceSumSquare",
+                                                       "Relu",
+                                                       "Selu",
+                                                       "Shape",
+                                                       "Sigmoid",
+                                                       "Size",
+                                                       "Slice",
+                                                       "Softmax",
+                                                       "Softplus",
+                                                       "Softsign",
+                                                       "SpaceToDepth",
+                                                       "Sqrt",
+                                                       "Squeeze",
+                                                       "Tanh",
+                                                       "Transpose",
+                                                       "Unsqueeze"};
+  return unchanged.contains(op_type);
+}
+
 class Importer {
  public:
   Importer(const Model& model, const ImportOptions& options)
@@ -25,10 +87,8 @@ class Importer {
 
   ir::IRModule Run() {
     opset_ = model_.OpsetVersion("");
-    if (opset_ < kOldestOpset || opset_ > kNewestOpset)
-      TERN_THROW(ValueError) << model_.path << ": opset " << opset_ << " is not supported; "
-                             << kOldestOpset << " to " << kNewestOpset << " are";
     FindReads();
+    CheckOpset();
     CheckOperators();
     CheckOptions();
     AddInputs();
@@ -70,6 +130,21 @@ class Importer {
 
   // ---- What is not supported, all at once
 
+  void CheckOpset() const {
+    if (opset_ >= kOldestOpset && opset_ <= kNewestOpset) return;
+    // Models of other domains alone do not say it.
+    auto is_known = [&](const Node& node) {
+      return !IsRead(node) || !node.domain.empty() ||
+             (opset_ > 0 && opset_ < kOldestOpset && IsUnchangedBefore7(node.op_type));
+    };
+    const std::vector<Node>& nodes = model_.graph.nodes;
+    auto wrong = std::find_if_not(nodes.begin(), nodes.end(), is_known);
+    if (wrong == nodes.end()) return;
+    TERN_THROW(ValueError) << model_.path << ": opset " << opset_ << " is not supported for "
+                           << wrong->op_type << " '" << NodeName(*wrong) << "'; " << kOldestOpset
+                           << " to " << kNewestOpset << " are";
+  }
+
   void CheckOperators() const {
     std::map<std::string, std::vector<std::string>> missing;
     for (const Node& node : model_.graph.nodes) {
@@ -102,11 +177,14 @@ class Importer {
       for (const Dim& dim : input.type.shape.value_or(std::vector<Dim>()))
         if (!dim.is_known() && !dim.is_anonymous()) dims.emplace_back(dim.param);
     }
-    for (const auto& [name, shape] : options_.input_shapes)
+    auto check_input = [&](const std::string& name) {
       if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
         TERN_THROW(ValueError) << model_.path << " has no input " << name
                                << ffi::DidYouMean(name, inputs)
                                << "; it has: " << ffi::Join(inputs);
+    };
+    for (const auto& [name, shape] : options_.input_shapes) check_input(name);
+    for (const auto& [name, tensor] : options_.constants) check_input(name);
     for (const auto& [name, extent] : options_.dims)
       if (std::find(dims.begin(), dims.end(), name) == dims.end())
         TERN_THROW(ValueError) << model_.path << " has no dimension " << name
@@ -121,7 +199,9 @@ class Importer {
     for (const ValueInfo& input : model_.graph.inputs) {
       auto initializer = initializers_.find(input.name);
       std::string name(input.name);
-      if (initializer == initializers_.end()) {
+      if (auto it = options_.constants.find(name); it != options_.constants.end()) {
+        values_[input.name] = BoundInput(input, it->second);
+      } else if (initializer == initializers_.end()) {
         values_[input.name] = builder_.Param(name, TypeOf(input));
         input_names_.push_back(name);
       } else if (IsOverridable(*initializer->second)) {
@@ -129,6 +209,14 @@ class Importer {
         input_names_.push_back(name);
       }
     }
+  }
+
+  Value BoundInput(const ValueInfo& input, const Tensor& tensor) {
+    if (input.type.kind != Type::Kind::kTensor || input.type.elem != tensor.type)
+      TERN_THROW(ValueError) << model_.path << ": input " << input.name << " is "
+                             << TypeText(input.type) << "; the constant given has elements of type "
+                             << NameOf(tensor.type);
+    return ConstantOf(&builder_, tensor, input.name, file_name_);
   }
 
   bool IsOverridable(const Tensor& initializer) const {

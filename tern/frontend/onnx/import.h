@@ -21,6 +21,8 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   // Inputs that have initializers and can be given nevertheless, by name; none: all that can.
   std::optional<std::set<std::string>> overridable;
+  // Inputs that are constants, by name: their elements are known when compiling.
+  std::map<std::string, Tensor> constants;
 };
 
 // The model as a module: the graph `main`, and its weights as constants, which stay in the mapped
