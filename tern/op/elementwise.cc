@@ -119,11 +119,18 @@ void RegisterActivations() {
 Tensors BitCast(Call& c) {
   std::optional<DataType> to = DataType::Parse(c.String("to"));
   TERN_CHECK(to) << "there is no type " << c.String("to");
-  DataType from = c.dtype(0);
-  if (to->bits() != from.bits() || from.bits() < 8 || from.is_bool() || to->is_bool())
+  DataType from = c.dtype(0), byte = DataType::UInt(8);
+  if (to->bytes() != from.bytes() || from.is_packed() || to->is_packed())
     TERN_THROW(TypeError) << from.str() << " and " << to->str() << " are not of one size";
+  auto as = [](DataType type, const Expr& x) {
+    return x.dtype() == type ? x : ir::CallNode::Make(tir::intrinsic::kReinterpret, {x}, type);
+  };
   return c.Elementwise([&](const Expr& x) {
-    return from == *to ? x : ir::CallNode::Make(tir::intrinsic::kReinterpret, {x}, *to);
+    if (from == *to) return x;
+    // A bool is a byte of 0 or 1.
+    if (from.is_bool()) return as(*to, Select(x, Const(byte, 1), Const(byte, 0)));
+    if (to->is_bool()) return as(byte, x) != Const(byte, 0);
+    return as(*to, x);
   });
 }
 
@@ -294,13 +301,13 @@ Tensors BitShift(Call& c) {
   TERN_CHECK(direction == "LEFT" || direction == "RIGHT")
       << "direction is LEFT or RIGHT, not " << direction;
   return c.Elementwise([&](const Expr& a, const Expr& b) {
-    // Beyond the width all bits are gone: of a negative number its sign is left by RIGHT.
+    // Beyond the width all bits are gone; of a negative number its sign is left by RIGHT. A
+    // negative b is beyond, too.
     Expr zero = Constant(a, 0), last = Constant(b, b.dtype().bits() - 1);
     bool left = direction == "LEFT", has_sign = a.dtype().is_int();
-    Expr bits = has_sign ? Clamped(b, zero, last) : Min(b, last);
-    Expr moved = tir::Call(left ? "shift_left" : "shift_right", {a, bits});
-    if (left || !has_sign) moved = Select(last < b, zero, moved);
-    return has_sign ? Select(b < zero, zero, moved) : moved;
+    Expr beyond = has_sign ? b < zero || last < b : last < b;
+    Expr moved = tir::Call(left ? "shift_left" : "shift_right", {a, Select(beyond, last, b)});
+    return left || !has_sign ? Select(beyond, zero, moved) : moved;
   });
 }
 
@@ -401,6 +408,8 @@ void RegisterOps() {
   RegisterImageOps();
   RegisterAttentionOps();
   RegisterRandomOps();
+  RegisterTableOps();
+  RegisterTrainingOps();
   RegisterResizeOp();
 }
 

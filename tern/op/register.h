@@ -23,6 +23,8 @@ void RegisterSignalOps();
 void RegisterImageOps();
 void RegisterAttentionOps();
 void RegisterRandomOps();
+void RegisterTableOps();
+void RegisterTrainingOps();
 void RegisterResizeOp();
 
 }  // namespace tern::op

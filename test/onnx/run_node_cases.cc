@@ -30,7 +30,8 @@ using Status = NodeCase::Status;
 constexpr int kSkipped = 77;
 
 struct Options {
-  std::string folder, target = "llvm", gaps, filter;
+  std::string folder, target = "llvm", filter;
+  std::vector<std::string> gaps;  // files
   bool verbose = false, default_schedules = true;
   int batch = 400;  // cases
 };
@@ -40,18 +41,15 @@ struct Gap {
 };
 
 // "PATTERN: REASON" in each line; # starts a comment.
-std::vector<Gap> ReadGaps(const std::string& path) {
-  std::vector<Gap> gaps;
-  if (path.empty()) return gaps;
+void ReadGaps(const std::string& path, std::vector<Gap>* gaps) {
   std::ifstream file(path);
   TERN_CHECK(file) << path << " cannot be read";
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     size_t colon = line.find(": ");
     TERN_CHECK(colon != std::string::npos) << path << ": expected PATTERN: REASON, got " << line;
-    gaps.push_back({line.substr(0, colon), line.substr(colon + 2)});
+    gaps->push_back({line.substr(0, colon), line.substr(colon + 2)});
   }
-  return gaps;
 }
 
 // Enough to know what it is about.
@@ -154,7 +152,9 @@ class Batch {
 
 class Suite {
  public:
-  explicit Suite(Options options) : options_(std::move(options)), gaps_(ReadGaps(options_.gaps)) {}
+  explicit Suite(Options options) : options_(std::move(options)) {
+    for (const std::string& path : options_.gaps) ReadGaps(path, &gaps_);
+  }
 
   int Run() {
     Initialize();
@@ -265,7 +265,8 @@ int main(int argc, char** argv) {
   CLI::App app("runs ONNX's tests of operators");
   app.add_option("folder", options.folder, "with a folder for each case")->required();
   app.add_option("-t,--target", options.target, "what is compiled for");
-  app.add_option("--known-gaps", options.gaps, "a file of lines PATTERN: REASON");
+  app.add_option("--known-gaps", options.gaps,
+                 "a file of lines PATTERN: REASON; may be given several times");
   app.add_option("--filter", options.filter, "the cases that match this pattern alone");
   app.add_option("--batch", options.batch, "cases that are compiled together");
   app.add_flag("!--no-default-schedules", options.default_schedules, "loops as they are written");

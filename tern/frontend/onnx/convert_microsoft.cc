@@ -97,13 +97,6 @@ ir::Attrs LastAxis(const NodeContext& n, double epsilon) {
   return {{"axis", ffi::Any(-1)}, {"epsilon", ffi::Any(n.Float("epsilon", epsilon))}};
 }
 
-Values SimplifiedLayerNorm(NodeContext& n) {
-  TERN_CHECK(!n.wants_output(1)) << "the reciprocal deviation is not supported as an output";
-  return n.Emit(
-      "rms_normalization", {n.input(0), n.input(1)},
-      {{"axis", ffi::Any(n.Int("axis", -1))}, {"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
-}
-
 // input + skip, normalized; that sum is the last output.
 Values SkipNorm(NodeContext& n, const char* op, Values parameters, const Value& bias) {
   Value sum = Optional(n, n.Part("add", {n.input(0), n.input(1)}), "add", bias);

@@ -194,6 +194,14 @@ Values LayerNorm(NodeContext& n) {
   return outputs;
 }
 
+// As ONNX Runtime's exporters write it, in either domain.
+Values SimplifiedLayerNorm(NodeContext& n) {
+  TERN_CHECK(!n.wants_output(1)) << "the reciprocal deviation is not supported as an output";
+  return n.Emit(
+      "rms_normalization", {n.input(0), n.input(1)},
+      {{"axis", ffi::Any(n.Int("axis", -1))}, {"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
+}
+
 // ---- Random
 
 namespace {

@@ -16,10 +16,15 @@ using ConverterTable = std::map<std::string_view, ConverterEntry>;
 
 const ConverterTable& MicrosoftTable();  // com.microsoft
 const ConverterTable& MlTable();         // ai.onnx.ml
+const ConverterTable& TrainingTable();   // ai.onnx.preview.training
 
 // "float32" of TensorProto.FLOAT. Throws where we have no such type.
 std::string TypeName(int64_t number);
 ffi::Any IntsAttr(const std::vector<int64_t>& ints);
+
+// Elements that no kernel computes with (int4, uint4, float8 without infinities and one zero) as
+// int8, uint8 or float32: those of a constant. Throws where the value is none; other types stay.
+Value Unpacked(NodeContext& n, const Value& value);
 
 // ---- Neural networks (convert_neural.cc)
 Values Attention(NodeContext& n);
@@ -29,8 +34,12 @@ Values Dropout(NodeContext& n);
 Values LayerNorm(NodeContext& n);
 Values MaxPool(NodeContext& n);
 Values RandomOp(NodeContext& n);
+Values SimplifiedLayerNorm(NodeContext& n);
 Values SoftmaxCrossEntropyLoss(NodeContext& n);
 Values SwiGlu(NodeContext& n);
+
+// ---- Tables (convert_ml.cc)
+Values TfIdfVectorizer(NodeContext& n);
 
 // Scaled dot products of queries, keys and values [batch, heads, length, size], of which keys and
 // values may have fewer heads: groups of query heads share them.

@@ -15,6 +15,28 @@ ffi::Any IntsAttr(const std::vector<int64_t>& ints) {
   return ffi::Any(ffi::MakeArray({ints.begin(), ints.end()}));
 }
 
+Value Unpacked(NodeContext& n, const Value& value) {
+  if (!value || !value->type.dtype.is_storage_only()) return value;
+  DataType from = value->type.dtype;
+  if (!value->constant)
+    TERN_THROW(ValueError) << "a tensor of " << from.str()
+                           << " has to be known when compiling; it is computed from the data";
+  DataType to = from.is_float() ? DataType::Float(32)
+                : from.is_int() ? DataType::Int(8)
+                                : DataType::UInt(8);
+  const ir::ConstantNode& constant = *value->constant.get();
+  std::string bytes(static_cast<size_t>(constant.num_elements() * to.bytes()), '\0');
+  for (int64_t i = 0; i < constant.num_elements(); ++i) {
+    ir::Expr element = ir::LoadElement(from, constant.data(), constant.is_splat ? 0 : i);
+    std::optional<int64_t> integer = ir::AsConstInt(element);
+    const auto* number = element.As<ir::FloatImmNode>();
+    double plain = number ? number->value : static_cast<double>(*integer);
+    ir::StoreElement(to, ir::MakeConst(to, plain), bytes.data(), i);
+  }
+  return n.builder().Constant(ir::Constant::Owned(n.builder().UnusedName(constant.name), to,
+                                                  constant.shape, std::move(bytes)));
+}
+
 std::string TypeName(int64_t number) {
   auto type = static_cast<ElemType>(number);
   std::optional<DataType> dtype = DataTypeOf(type);
@@ -50,11 +72,17 @@ Values ConstantOfShape(NodeContext& n) {
 }
 
 Values CastTo(NodeContext& n, const std::string& type) {
-  return n.Emit("cast", {n.input(0)},
+  return n.Emit("cast", {Unpacked(n, n.input(0))},
                 {{"to", ffi::Any(type)}, {"saturate", ffi::Any(n.Int("saturate", 1))}});
 }
 Values Cast(NodeContext& n) { return CastTo(n, TypeName(n.Int("to", 0))); }
 Values CastLike(NodeContext& n) { return CastTo(n, n.InputType(1).dtype.str()); }
+
+Values DequantizeLinear(NodeContext& n) {
+  n.InputType(0);
+  return n.Emit("dequantize_linear", {Unpacked(n, n.input(0)), n.input(1), Unpacked(n, n.input(2))},
+                n.AttrsFor(graph::GetOp("dequantize_linear")));
+}
 
 Values Clip(NodeContext& n) {
   if (n.opset() >= 11) return n.Emit("clip", n.inputs());
@@ -248,7 +276,7 @@ const ConverterTable& Table() {
       {"DFT", {.convert = Dft}},
       {"DeformConv", {"deform_conv"}},
       {"DepthToSpace", {"depth_to_space"}},
-      {"DequantizeLinear", {"dequantize_linear"}},
+      {"DequantizeLinear", {.convert = DequantizeLinear}},
       {"Det", {"det"}},
       {"Div", {"div"}},
       {"Dropout", {.convert = Dropout}},
@@ -351,6 +379,7 @@ const ConverterTable& Table() {
       {"Shrink", {"shrink"}},
       {"Sigmoid", {"sigmoid"}},
       {"Sign", {"sign"}},
+      {"SimplifiedLayerNormalization", {.convert = SimplifiedLayerNorm}},
       {"Sin", {"sin"}},
       {"Sinh", {"sinh"}},
       {"Size", {"size"}},
@@ -370,6 +399,7 @@ const ConverterTable& Table() {
       {"Tan", {"tan"}},
       {"Tanh", {"tanh"}},
       {"TensorScatter", {"tensor_scatter"}},
+      {"TfIdfVectorizer", {.convert = TfIdfVectorizer}},
       {"ThresholdedRelu", {"thresholded_relu"}},
       {"Tile", {"tile"}},
       {"Transpose", {"transpose"}},
@@ -496,19 +526,39 @@ Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view
       ir::Constant::InFile(name, *dtype, tensor.dims, data.file, file_name, offset));
 }
 
+namespace {
+
+using Domain = std::pair<std::string_view, const ConverterTable& (*)()>;
+constexpr Domain kDomains[] = {{"", Table},
+                               {"ai.onnx.ml", MlTable},
+                               {"ai.onnx.preview.training", TrainingTable},
+                               {"com.microsoft", MicrosoftTable}};
+
+const ConverterTable* FindTable(std::string_view domain) {
+  for (const auto& [name, table] : kDomains)
+    if (name == domain) return &table();
+  return nullptr;
+}
+
+}  // namespace
+
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) {
-  const ConverterTable* table = domain.empty()              ? &Table()
-                                : domain == "com.microsoft" ? &MicrosoftTable()
-                                : domain == "ai.onnx.ml"    ? &MlTable()
-                                                            : nullptr;
+  const ConverterTable* table = FindTable(domain);
   if (!table) return {};
   auto it = table->find(op_type);
   return it == table->end() ? ConverterEntry() : it->second;
 }
 
-std::vector<std::string_view> SupportedOperators() {
+std::vector<std::string_view> SupportedDomains() {
   std::vector<std::string_view> names;
-  for (const auto& [name, entry] : Table()) names.push_back(name);
+  for (const auto& [name, table] : kDomains) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string_view> SupportedOperators(std::string_view domain) {
+  std::vector<std::string_view> names;
+  if (const ConverterTable* table = FindTable(domain))
+    for (const auto& [name, entry] : *table) names.push_back(name);
   return names;
 }
 

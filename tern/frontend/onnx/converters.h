@@ -86,8 +86,10 @@ struct ConverterEntry {
   explicit operator bool() const { return same || convert; }
 };
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type);
-// The operators of ONNX's own domain that there are converters for.
-std::vector<std::string_view> SupportedOperators();
+// The domains that there are converters for; "" is ONNX's own.
+std::vector<std::string_view> SupportedDomains();
+// The operators of a domain that there are converters for.
+std::vector<std::string_view> SupportedOperators(std::string_view domain = "");
 
 }  // namespace tern::frontend::onnx
 
