@@ -37,7 +37,8 @@ Tensors AttentionMask(Call& c) {
   }
   return {Compute(c.name(), scores.shape(), [&](const Vars& axes) {
     Exprs at = Indices(axes);
-    Expr value = scores.At(at), key = axes.back(), seen;
+    const Var& key = axes.back();
+    Expr value = scores.At(at), seen;
     auto add = [&](const Expr& condition) { seen = seen ? seen && condition : condition; };
     Expr length = c.has(2) ? AsIndex(c.tensor(2)(axes[0])) : keys;
     if (causal || left >= 0 || right >= 0) {

@@ -224,7 +224,7 @@ Tensors Trilu(Call& c) {
   Expr k = c.has(1) ? AsIndex(c.Scalar(1)) : Expr(0);
   bool upper = c.Flag("upper");
   return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
-    Expr row = axes[axes.size() - 2], column = axes.back();
+    const Var &row = axes[axes.size() - 2], &column = axes.back();
     Expr keeps = upper ? column >= row + k : row + k >= column;
     Expr element = x.At(Indices(axes));
     Expr zero = x.dtype().is_bool() ? Expr(0) < Expr(0) : Number(element, 0);
@@ -372,7 +372,7 @@ Tensors CumProd(Call& c) {
   bool exclusive = c.Flag("exclusive"), reverse = c.Flag("reverse");
   return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
     ReduceAxis k("k", x.shape()[axis]);
-    Expr at = axes[axis];
+    const Var& at = axes[axis];
     Expr counts = reverse ? (exclusive ? at < k : k >= at) : (exclusive ? k < at : at >= k);
     Expr value = x.At(WithIndex(Indices(axes), axis, k));
     return tir::Prod(Select(counts, value, Number(value, 1)), {k});

@@ -134,13 +134,14 @@ Tensors LpNorm(Call& c) {
   Exprs rows = WithIndex(x.shape(), axis, 1);
   Tensor sums = Compute(c.name("sums"), rows, [&](const Vars& axes) {
     ReduceAxis k("k", x.shape()[axis]);
-    Expr value = x.At(WithIndex(Indices(axes), axis, k));
+    Expr value = Converted(SumType(x.dtype()), x.At(WithIndex(Indices(axes), axis, k)));
     return tir::Sum(p == 1 ? tir::Call("abs", {value}) : value * value, {k});
   });
   return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
     Expr sum = sums.At(WithIndex(Indices(axes), axis, 0)), zero = Number(sum, 0);
     Expr norm = p == 1 ? sum : tir::Call("sqrt", {sum});
-    return Select(norm == zero, zero, x.At(Indices(axes)) / norm);
+    Expr value = Converted(norm.dtype(), x.At(Indices(axes)));
+    return Converted(x.dtype(), Select(norm == zero, zero, value / norm));
   })};
 }
 
@@ -159,7 +160,8 @@ Tensors MeanVarianceNorm(Call& c) {
       number = number * rows[i];
       rows[i] = 1;
     }
-  Expr count = Simplified(tir::Cast(x.dtype(), Simplified(number)));
+  DataType type = SumType(x.dtype());
+  Expr count = Simplified(tir::Cast(type, Simplified(number)));
   auto row_of = [&](const Vars& at) {
     Exprs row = Indices(at);
     for (size_t i = 0; i < row.size(); ++i)
@@ -176,7 +178,7 @@ Tensors MeanVarianceNorm(Call& c) {
           at[i] = over.back();
         }
       if (over.empty()) over.emplace_back("k", 1);
-      return tir::Sum(f(x.At(at), row_of(row)), over);
+      return tir::Sum(f(Converted(type, x.At(at)), row_of(row)), over);
     });
   };
   Tensor sum = statistic("sum", [](const Expr& value, const Exprs&) { return value; });
@@ -187,7 +189,8 @@ Tensors MeanVarianceNorm(Call& c) {
   return {Compute(c.name(), x.shape(), [&](const Vars& at) {
     Exprs row = row_of(at);
     Expr deviation = tir::Call("sqrt", {squares.At(row) / count});
-    return (x.At(Indices(at)) - sum.At(row) / count) / (deviation + Number(deviation, 1e-9));
+    Expr centered = Converted(type, x.At(Indices(at))) - sum.At(row) / count;
+    return Converted(x.dtype(), centered / (deviation + Number(deviation, 1e-9)));
   })};
 }
 

@@ -71,12 +71,13 @@ Tensors AveragePool(Call& c) {
   std::vector<int64_t> pads = IntsOr(c, "pads", 2 * w.size(), 0);
   bool count_padding = c.Flag("count_include_pad");
   Exprs shape = WindowedShape(x.shape()[0], x.shape()[1], w);
+  DataType wide = SumType(x.dtype());
   Tensor sums = Compute(c.name("sums"), shape, [&](const Vars& axes) {
     std::vector<ReduceAxis> along = KernelAxes(w);
     Expr zero = tir::Const(x.dtype(), 0);
-    return tir::Sum(LoadInside(ElementOf(x), {axes[0], axes[1]}, w,
-                               Places(w, axes, {along.begin(), along.end()}), zero),
-                    along);
+    Expr value = LoadInside(ElementOf(x), {axes[0], axes[1]}, w,
+                            Places(w, axes, {along.begin(), along.end()}), zero);
+    return tir::Sum(Converted(wide, value), along);
   });
   return {Compute(c.name(), shape, [&](const Vars& axes) {
     // How many elements of a window are inside, or with the padding.
@@ -95,8 +96,8 @@ Tensors AveragePool(Call& c) {
       Expr end = Min(ir::CeilDiv(high - start, step), w.kernel[i]);
       count = count * (end - first);
     }
-    return sums.At(Indices(axes)) /
-           graph::Simplified(tir::Cast(x.dtype(), graph::Simplified(count)));
+    Expr divisor = graph::Simplified(tir::Cast(wide, graph::Simplified(count)));
+    return Converted(x.dtype(), sums.At(Indices(axes)) / divisor);
   })};
 }
 
@@ -108,20 +109,21 @@ Tensors LpPool(Call& c) {
   Exprs shape = WindowedShape(x.shape()[0], x.shape()[1], w);
   double p = static_cast<double>(c.Int("p"));
   TERN_CHECK(p > 0) << "p is positive, not " << p;
+  DataType wide = SumType(x.dtype());
   Tensor sums = Compute(c.name("sums"), shape, [&](const Vars& axes) {
     std::vector<ReduceAxis> along = KernelAxes(w);
     Exprs places = Places(w, axes, {along.begin(), along.end()});
     return tir::Sum(LoadInside(
                         [&](const Exprs& at) {
-                          Expr size = tir::Call("abs", {x.At(at)});
+                          Expr size = tir::Call("abs", {Converted(wide, x.At(at))});
                           return tir::Call("pow", {size, Number(size, p)});
                         },
-                        {axes[0], axes[1]}, w, places, tir::Const(x.dtype(), 0)),
+                        {axes[0], axes[1]}, w, places, tir::Const(wide, 0)),
                     along);
   });
   return {Compute(c.name(), shape, [&](const Vars& axes) {
     Expr sum = sums.At(Indices(axes));
-    return tir::Call("pow", {sum, Number(sum, 1 / p)});
+    return Converted(x.dtype(), tir::Call("pow", {sum, Number(sum, 1 / p)}));
   })};
 }
 
@@ -176,6 +178,7 @@ Tensors GlobalPool(const Call& c, bool average) {
   TERN_CHECK(x.rank() >= 3) << kWindowShape;
   Exprs shape{x.shape()[0], x.shape()[1]};
   shape.resize(x.rank(), Expr(1));
+  DataType wide = SumType(x.dtype());
   Tensor pooled = Compute(average ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {
     Exprs at{axes[0], axes[1]};
     std::vector<ReduceAxis> over;
@@ -183,12 +186,14 @@ Tensors GlobalPool(const Call& c, bool average) {
       over.emplace_back("k" + std::to_string(i), x.shape()[i]);
       at.push_back(over.back());
     }
-    return average ? tir::Sum(x.At(std::move(at)), over) : tir::MaxOf(x.At(std::move(at)), over);
+    Expr value = x.At(std::move(at));
+    return average ? tir::Sum(Converted(wide, value), over) : tir::MaxOf(value, over);
   });
   if (!average) return {pooled};
-  Expr count = Simplified(tir::Cast(x.dtype(), graph::NumElements(x.shape(), 2)));
-  return {
-      Compute(c.name(), shape, [&](const Vars& axes) { return pooled.At(Indices(axes)) / count; })};
+  Expr count = Simplified(tir::Cast(wide, graph::NumElements(x.shape(), 2)));
+  return {Compute(c.name(), shape, [&](const Vars& axes) {
+    return Converted(x.dtype(), pooled.At(Indices(axes)) / count);
+  })};
 }
 
 Tensors GlobalLpPool(Call& c) {
@@ -203,12 +208,12 @@ Tensors GlobalLpPool(Call& c) {
     std::vector<ReduceAxis> over = ReduceAxes({x.shape().begin() + 2, x.shape().end()});
     Exprs at{axes[0], axes[1]};
     at.insert(at.end(), over.begin(), over.end());
-    Expr size = tir::Call("abs", {x.At(std::move(at))});
+    Expr size = tir::Call("abs", {Converted(SumType(x.dtype()), x.At(std::move(at)))});
     return tir::Sum(tir::Call("pow", {size, Number(size, p)}), over);
   });
   return {Compute(c.name(), shape, [&](const Vars& axes) {
     Expr sum = sums.At(Indices(axes));
-    return tir::Call("pow", {sum, Number(sum, 1 / p)});
+    return Converted(x.dtype(), tir::Call("pow", {sum, Number(sum, 1 / p)}));
   })};
 }
 

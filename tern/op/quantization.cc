@@ -149,7 +149,8 @@ Tensors DynamicQuantizeLinear(Call& c) {
 // Element [..., m, k] of A or [..., k, n] of B, less the zero point: one of all, of each row of A
 // or column of B, or of a shape that is broadcast.
 Load LessZeroPoint(const Call& c, size_t operand, size_t zero_point, bool columns) {
-  Tensor tensor = c.tensor(operand), zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
+  const Tensor& tensor = c.tensor(operand);
+  Tensor zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
   TERN_CHECK(!zero || IsOne(zero) || zero.rank() == 1 || zero.rank() == tensor.rank())
       << "a zero point is one of all, one of each row or column, or of the operand's rank";
   if (zero && !IsOne(zero) && zero.rank() == 1)
@@ -208,7 +209,8 @@ Tensors QLinearMatMul(Call& c) {
 
 // Of all, or of each output channel, the first index.
 Load LessChannelZeroPoint(const Call& c, size_t operand, size_t zero_point) {
-  Tensor tensor = c.tensor(operand), zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
+  const Tensor& tensor = c.tensor(operand);
+  Tensor zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
   if (zero && !IsOne(zero)) {
     TERN_CHECK(zero.rank() == 1 && tensor.rank() > 0)
         << "a zero point is one of all, or of each output channel";

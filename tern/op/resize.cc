@@ -148,7 +148,7 @@ void KeepAspectRatio(const Call& c, const std::vector<int64_t>& axes, std::vecto
   }
   for (int64_t axis : axes) {
     int64_t in = Static(c.shape(0)[at(axis)]);
-    auto out = static_cast<int64_t>(*scale * static_cast<double>(in) + 0.5);
+    auto out = static_cast<int64_t>(std::lround(*scale * static_cast<double>(in)));
     (*all)[at(axis)] = {in, out, *scale};
   }
 }

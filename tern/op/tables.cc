@@ -118,7 +118,8 @@ Tensors CountNgrams(Call& c) {
   shape.push_back(grams.shape()[0]);
   return {Compute(c.name(), shape, [&](const Vars& axes) {
     ReduceAxis place("p", length), skip("s", skips + 1);
-    Expr gram = axes.back(), size = sizes(gram);
+    const Var& gram = axes.back();
+    Expr size = sizes(gram);
     Expr same = Expr(0) < size && (Expr(skip) == Expr(0) || Expr(1) < size);
     for (int64_t k = 0; k < longest; ++k) {
       Expr at = place + Expr(k) * (skip + Expr(1));

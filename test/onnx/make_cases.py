@@ -92,6 +92,24 @@ def attention():
     case("attention", MS, "Attention", [f(2, 3, 6), f(6, 24), f(24)], num_heads=2, unidirectional=1)
 
 
+def grouped():
+    """Attention with a cache: two of the batch with 3 and 5 keys before."""
+    heads = {"num_heads": 4, "kv_num_heads": 2}
+    lengths, total = np.array([2, 2], np.int32), scalar(3, np.int32)
+    case("group_query_prompt", MS, "GroupQueryAttention", [f(2, 3, 32), f(2, 3, 16), f(2, 3, 16), None, None, lengths, total], 3,
+         constants=(6,), **heads)
+    cache, rotation = [f(2, 2, 8, 16), f(2, 2, 8, 16)], [f(16, 8), f(16, 8)]
+    for past in cache:  # what is behind is not said
+        past[0, :, 3:], past[1, :, 5:] = 0, 0
+    lengths, total = np.array([3, 5], np.int32), scalar(6, np.int32)
+    step = [f(2, 1, 64), f(2, 1, 32), f(2, 1, 32)] + cache + [lengths, total]
+    case("group_query_step", MS, "GroupQueryAttention", step, 3, constants=(6,), **heads)
+    case("group_query_rotary", MS, "GroupQueryAttention", step + rotation, 3, constants=(6,), do_rotary=1, **heads)
+    case("group_query_window", MS, "GroupQueryAttention", step, 3, constants=(6,), local_window_size=2, softcap=5.0, **heads)
+    packed = [f(2, 1, 128), None, None] + cache + [lengths, total] + rotation
+    case("group_query_packed", MS, "GroupQueryAttention", packed, 3, constants=(6,), do_rotary=1, rotary_interleaved=1, **heads)
+
+
 def packed_weights(rows, depth, bits, block):
     blocks = -(-depth // block)
     return q(0, 256, np.uint8, rows, blocks, block * bits // 8), np.abs(f(rows * blocks)) / 8 + 0.01
@@ -167,6 +185,6 @@ def models():
 
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, quantized, preprocessing, models):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)

@@ -160,6 +160,14 @@ int64_t HeadSize(const Value& x) {
   return *size;
 }
 
+// Twice the size of the caches of cosines and sines.
+int64_t RotatedOf(const Value& cache) {
+  TERN_CHECK(cache && cache->type.rank() == 2) << "cos_cache is [positions, half of a head]";
+  std::optional<int64_t> half = ir::AsConstInt(cache->type.shape[1]);
+  TERN_CHECK(half) << "the size of cos_cache has to be known when compiling";
+  return 2 * *half;
+}
+
 double ScaleOf(const NodeContext& n, const Value& q) {
   double given = n.Float("scale", 0);
   return given ? given : 1 / std::sqrt(static_cast<double>(HeadSize(q)));
@@ -210,6 +218,83 @@ Values PackedAttention(NodeContext& n) {
   parts.scale = ScaleOf(n, qkv[0]);
   parts.mask_attrs = {{"causal", ffi::Any(n.Int("unidirectional", 0))}};
   return n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+}
+
+// Keys and values of a cache, which has room for as many as it had or for all: those of now are
+// written behind the ones that each of the batch has.
+Value Appended(NodeContext& n, const Value& past, const Value& now, const Value& starts,
+               const Value& total) {
+  if (!past) return now;
+  ir::Attrs axis{{"axis", ffi::Any(2)}};
+  Value room = n.Part("concat", {past, now}, axis);
+  Value all = n.Part("tensor_scatter", {room, now, starts}, axis);
+  if (!total->content) return all;
+  graph::Builder& b = n.builder();
+  Value had = n.Part("shape", {past}, {{"start", ffi::Any(2)}, {"end", ffi::Any(3)}});
+  Value wanted = n.Part(
+      "reshape",
+      {n.Part("cast", {total}, {{"to", ffi::Any(std::string("int64"))}}), b.Ints({1}, "shape")});
+  return n.Part("slice",
+                {all, b.Ints({0}, "start"), n.Part("max", {had, wanted}), b.Ints({2}, "axes")});
+}
+
+// Causal attention whose heads share keys and values, with a cache; positions may be rotations.
+Values GroupQueryAttention(NodeContext& n) {
+  graph::Builder& b = n.builder();
+  TERN_CHECK(!n.input(11) && n.Int("smooth_softmax", 0) != 1)
+      << "head_sink and smooth_softmax are not supported";
+  TERN_CHECK(n.InputType(0).rank() == 3) << "queries are [batch, length, heads * size]";
+  int64_t heads = n.Int("num_heads", 0), shared = n.Int("kv_num_heads", 0);
+  TERN_CHECK(heads > 0 && shared > 0) << "num_heads and kv_num_heads are positive";
+  Values qkv{n.input(0), n.input(1), n.input(2)};
+  if (!qkv[1]) {
+    std::optional<int64_t> all = ir::AsConstInt(n.InputType(0).shape[2]);
+    TERN_CHECK(all && *all % (heads + 2 * shared) == 0)
+        << "packed queries, keys and values are heads of one size";
+    int64_t size = *all / (heads + 2 * shared);
+    Value sizes = b.Ints({heads * size, shared * size, shared * size}, "sizes");
+    qkv = b.Add(graph::GetOp("split"), {n.input(0), sizes}, {{"axis", ffi::Any(-1)}}, {});
+  }
+  TERN_CHECK(qkv[2]) << "input value is missing";
+  for (size_t i = 0; i < 3; ++i) qkv[i] = SplitHeads(n, qkv[i], i ? shared : heads);
+  // seqlens_k is one less than the keys that there are.
+  n.InputType(5);
+  n.InputType(6);
+  Value last = n.Part("reshape", {n.input(5), b.Ints({-1}, "shape")});
+  last = n.Part("cast", {last}, {{"to", ffi::Any(std::string("int64"))}});
+  Value lengths = n.Part("add", {last, b.Ints({1}, "one")});
+  Value now = n.Part("shape", {n.input(0)}, {{"start", ffi::Any(1)}, {"end", ffi::Any(2)}});
+  Value starts = n.Part("sub", {lengths, now});
+  if (n.Int("do_rotary", 0)) {
+    Value positions = n.input(9);
+    if (!positions) {
+      Value count = n.Part("reshape", {now, b.Ints({}, "scalar")});
+      Value steps = n.Part("range", {b.Scalar(DataType::Int(64), 0, "from"), count,
+                                     b.Scalar(DataType::Int(64), 1, "by")});
+      Value column = n.Part("unsqueeze", {starts, b.Ints({1}, "axes")});
+      positions = n.Part("add", {column, steps});
+    }
+    for (size_t i = 0; i < 2; ++i)
+      qkv[i] = n.Part("rotary_embedding", {qkv[i], n.input(7), n.input(8), positions},
+                      {{"interleaved", ffi::Any(n.Int("rotary_interleaved", 0))},
+                       {"rotary_embedding_dim", ffi::Any(RotatedOf(n.input(7)))}});
+  }
+  AttentionParts parts{qkv[0],
+                       Appended(n, n.input(3), qkv[1], starts, n.input(6)),
+                       Appended(n, n.input(4), qkv[2], starts, n.input(6)),
+                       n.input(10),
+                       lengths,
+                       {}};
+  parts.scale = ScaleOf(n, qkv[0]);
+  parts.softcap = n.Float("softcap", 0);
+  parts.mask_attrs = {{"causal", ffi::Any(1)}};
+  // A window of w keys ends with the query's own.
+  if (int64_t window = n.Int("local_window_size", -1); window > 0)
+    parts.mask_attrs["left_window"] = ffi::Any(window - 1);
+  Values outputs = n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+  outputs.push_back(n.Part("identity", {parts.k}));
+  outputs.push_back(n.Part("identity", {parts.v}));
+  return outputs;
 }
 
 // ---- Quantized
@@ -295,6 +380,7 @@ const ConverterTable& MicrosoftTable() {
       {"FusedConv", {.convert = FusedConv}},
       {"FusedMatMul", {.convert = FusedMatMul}},
       {"Gelu", {"gelu"}},
+      {"GroupQueryAttention", {.convert = GroupQueryAttention}},
       {"MatMulIntegerToFloat", {.convert = MatMulIntegerToFloat}},
       {"MatMulNBits", {"matmul_nbits"}},
       {"MultiHeadAttention", {.convert = MultiHeadAttention}},
