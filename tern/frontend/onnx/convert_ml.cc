@@ -260,6 +260,12 @@ Values SvmRegressor(NodeContext& n) {
 
 // ---- Trees
 
+void CheckTargets(int64_t targets) {
+  constexpr int64_t kMost = 1 << 12;  // each node has a weight for each
+  TERN_CHECK(targets > 0 && targets <= kMost)
+      << "there are 1 to " << kMost << " targets, not " << targets;
+}
+
 // All nodes of all trees in one table.
 struct Trees {
   struct Node {
@@ -394,7 +400,7 @@ Trees ReadTrees(const NodeContext& n, const std::string& prefix, size_t targets)
 
 Values TreeEnsembleRegressor(NodeContext& n) {
   int64_t targets = n.Int("n_targets", 1);
-  TERN_CHECK(targets > 0) << "n_targets is positive";
+  CheckTargets(targets);
   Value scores = TreeScores(n, ReadTrees(n, "target", static_cast<size_t>(targets)),
                             static_cast<size_t>(targets), n.String("aggregate_function", "SUM"));
   std::vector<float> base = FloatList(n, "base_values");
@@ -406,7 +412,7 @@ Values TreeEnsembleClassifier(NodeContext& n) {
   size_t classes = IntList(n, "classlabels_int64s").size();
   if (const Attribute* strings = n.node().Find("classlabels_strings"))
     classes = std::max(classes, strings->strings.size());
-  TERN_CHECK(classes > 0) << "there are no classes";
+  CheckTargets(static_cast<int64_t>(classes));
   std::vector<int64_t> of = IntList(n, "class_ids");
   // Two classes may have the scores of one.
   bool one = classes == 2 && !of.empty() &&
@@ -470,7 +476,7 @@ Values TreeEnsemble(NodeContext& n) {
                               << " elements";
   TERN_CHECK(targets_of.size() == leaf.size()) << "leaves have a target and a weight each";
   int64_t targets = n.Int("n_targets", 1);
-  TERN_CHECK(targets > 0) << "n_targets is positive";
+  CheckTargets(targets);
   Trees trees;
   auto inner = static_cast<int64_t>(count);
   // Numbers: the inner nodes, the leaves, then further nodes of sets.
@@ -544,7 +550,7 @@ Values TfIdfVectorizer(NodeContext& n) {
   auto size = static_cast<size_t>(
       outputs.empty() ? 0 : *std::max_element(outputs.begin(), outputs.end()) + 1);
   TERN_CHECK(longest > 0 && longest <= static_cast<int64_t>(counts.size()) && size > 0 &&
-             size < 1 << 24)
+             size <= 1 << 20)
       << "ngram_counts has an element for each length, and ngram_indexes are not negative";
   auto width = static_cast<size_t>(longest);
   std::vector<int64_t> grams(size * width, 0), sizes(size, 0);

@@ -415,8 +415,8 @@ const ConverterTable& Table() {
 // Said by exporters, and without a meaning for what is computed.
 bool IsIgnored(std::string_view attribute) {
   static const std::set<std::string_view> ignored = {
-      "consumed_inputs", "storage_order", "is_test", "spatial",  "momentum",  "ratio", "seed",
-      "training_mode",   "stash_type",    "axis_w",  "saturate", "round_mode"};
+      "broadcast", "consumed_inputs", "storage_order", "is_test", "spatial",  "momentum",  "ratio",
+      "seed",      "training_mode",   "stash_type",    "axis_w",  "saturate", "round_mode"};
   return ignored.contains(attribute);
 }
 
@@ -498,6 +498,25 @@ graph::Builder::Options NodeContext::Options() const {
   options.label = node_.name.empty() && !node_.outputs.empty() ? std::string(node_.outputs[0])
                                                                : std::string(node_.name);
   return options;
+}
+
+Value NodeContext::AlignedBefore7(size_t i, int64_t axis) const {
+  auto rank = static_cast<int64_t>(InputType(0).rank()),
+       own = static_cast<int64_t>(InputType(i).rank());
+  if (axis < 0) axis += rank;
+  if (own == 0 || axis < 0 || axis + own >= rank) return input(i);
+  std::vector<int64_t> behind;
+  for (int64_t k = own; k < rank - axis; ++k) behind.push_back(k);
+  return builder_.Add("unsqueeze", {input(i), builder_.Ints(behind, "axes")}, {}, Options());
+}
+
+Values NodeContext::EmitSame(const char* op) {
+  if (opset_ >= 7) return Emit(op, inputs_, AttrsFor(graph::GetOp(op)));
+  if (std::string_view(op) == "prelu") return Emit(op, {input(0), AlignedBefore7(1, 1)});
+  if (!Has("broadcast") || inputs_.size() != 2)
+    return Emit(op, inputs_, AttrsFor(graph::GetOp(op)));
+  Value second = Has("axis") ? AlignedBefore7(1, Int("axis", 0)) : input(1);
+  return Emit(op, {input(0), second});
 }
 
 Values NodeContext::Emit(const char* op, Values inputs, ir::Attrs attrs) {

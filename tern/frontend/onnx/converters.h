@@ -57,6 +57,8 @@ class NodeContext {
   // The node itself: its outputs get the names that the model gives.
   std::vector<graph::Value> Emit(const char* op, std::vector<graph::Value> inputs,
                                  ir::Attrs attrs = {});
+  // The node as an operator of ours with the same inputs and attributes.
+  std::vector<graph::Value> EmitSame(const char* op);
   // A vector of numbers.
   graph::Value Floats(const std::vector<float>& elements, const std::string& wish);
   // Something on the way.
@@ -64,6 +66,8 @@ class NodeContext {
 
  private:
   graph::Builder::Options Options() const;
+  // Before opset 7 axes of the second input stood for those from `axis` on, or the last ones.
+  graph::Value AlignedBefore7(size_t i, int64_t axis) const;
 
   graph::Builder& builder_;
   const Node& node_;

@@ -14,10 +14,10 @@ namespace {
 
 using graph::Value;
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
 
 // Operators that mean in older opsets what they mean since.
-bool IsUnchangedBefore7(std::string_view op_type) {
+bool IsUnchangedBefore6(std::string_view op_type) {
   static const std::set<std::string_view> unchanged = {"Abs",
                                                        "ArgMax",
                                                        "ArgMin",
@@ -135,7 +135,7 @@ class Importer {
     // Models of other domains alone do not say it.
     auto is_known = [&](const Node& node) {
       return !IsRead(node) || !node.domain.empty() ||
-             (opset_ > 0 && opset_ < kOldestOpset && IsUnchangedBefore7(node.op_type));
+             (opset_ > 0 && opset_ < kOldestOpset && IsUnchangedBefore6(node.op_type));
     };
     const std::vector<Node>& nodes = model_.graph.nodes;
     auto wrong = std::find_if_not(nodes.begin(), nodes.end(), is_known);
@@ -303,8 +303,7 @@ class Importer {
       NodeContext context(&builder_, node, opset_, inputs, reads_, file_name_);
       ConverterEntry entry = FindConverter(node.domain, node.op_type);
       if (entry.convert) return entry.convert(context);
-      return context.Emit(entry.same, std::move(inputs),
-                          context.AttrsFor(graph::GetOp(entry.same)));
+      return context.EmitSame(entry.same);
     });
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (!reads_.contains(node.outputs[i])) continue;

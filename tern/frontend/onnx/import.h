@@ -26,7 +26,7 @@ struct ImportOptions {
 };
 
 // The model as a module: the graph `main`, and its weights as constants, which stay in the mapped
-// file. Opsets 7 to 28. A name of a dimension is one variable in all inputs; dimensions without one
+// file. Opsets 6 to 28. A name of a dimension is one variable in all inputs; dimensions without one
 // are variables of their own. What the file says about shapes inside of the graph is not looked at.
 // An input that has an initializer is a constant before IR version 4. After it the initializer is
 // its default (operator with_default); those of integers and bools, which may be shapes, stay
