@@ -207,7 +207,8 @@ Schedule::Names Schedule::Split(const std::string& name, const SplitFactors& wan
              ", which tail = exact asks for");
     if (!whole) body = Guarded(body, index < loop->extent);
     ir::Attrs annotations = loop->annotations, inner;
-    if (!whole && (tail == TailStrategy::kGuard || tail == TailStrategy::kMask))
+    // Vectors of whole ones may have conditions of other origin, such as padding.
+    if (tail == TailStrategy::kMask || (!whole && tail == TailStrategy::kGuard))
       annotations[attr::kTail] = std::string(TailStrategyName(tail));
     if (auto it = annotations.find(attr::kTail); it != annotations.end()) inner.insert(*it);
     for (size_t i = factors.size(); i-- > 0;)

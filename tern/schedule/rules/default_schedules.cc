@@ -238,7 +238,7 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
       RefuseAsked(function, one.step,
                   one.refusals.empty() ? "no block of the function is for this rule on this target"
                                        : ffi::Join(one.refusals));
-  if (!target.is_device || !asked.empty()) return scheduled;
+  if (!asked.empty()) return scheduled;
   struct Made {
     Expr when;
     PrimFunc function;

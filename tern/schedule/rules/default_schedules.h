@@ -11,12 +11,14 @@ namespace tern::schedule {
 
 // The rules that are for every host (host_rules.cc), and for every device (device_rules.cc).
 void RegisterHostRules();
-void RegisterHostMatmulRules();      // by RegisterHostRules
-void RegisterHostReductionRules();   // by RegisterHostRules
-void RegisterHostDotProductRules();  // by RegisterHostRules
-void RegisterHostWindowRules();      // by RegisterHostRules
-void RegisterHostWinogradRules();    // by RegisterHostRules
-void RegisterHostAttentionRules();   // by RegisterHostRules
+void RegisterHostMatmulRules();        // by RegisterHostRules
+void RegisterHostReductionRules();     // by RegisterHostRules
+void RegisterHostSkinnyMatmulRules();  // by RegisterHostRules
+void RegisterHostDotProductRules();    // by RegisterHostRules
+void RegisterHostImplicitDotRules();   // by RegisterHostRules
+void RegisterHostWindowRules();        // by RegisterHostRules
+void RegisterHostWinogradRules();      // by RegisterHostRules
+void RegisterHostAttentionRules();     // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
 void RegisterDeviceRowRules();          // by RegisterDeviceRules

@@ -11,9 +11,11 @@
 namespace tern::schedule {
 
 // A schedule of a GEMM with many rows and columns wastes most of its tiles on one with few. Where M
-// or N is dynamic, a function for a device therefore has versions:
+// or N is dynamic, a function therefore has versions:
 //
 //   if m <= 32 { scheduled for few rows } else if n <= 32 { for few columns } else { for many }
+//
+// On a host: n <= 7, m <= 3, n <= 64, and others.
 struct GemmVersion {
   tir::Expr when;     // of the function's own extents and scalars
   TargetInfo target;  // with other guesses of M and N
