@@ -6,6 +6,7 @@
 
 #include "tern/graph/builder.h"
 #include "tern/graph/collapse_dims.h"
+#include "tern/graph/op.h"
 #include "tern/graph/program_op.h"
 #include "tern/graph/split_dims.h"
 
@@ -33,7 +34,8 @@ class GroupLowering {
     result.scalars = tir::MissingScalars(params);
     params.insert(params.end(), result.scalars.begin(), result.scalars.end());
     ir::Attrs attrs;
-    if (options_.reassociate) attrs[tir::attr::kReassociate] = ffi::Any(true);
+    if (options_.reassociate && !nodes_[0]->op->is_exact)
+      attrs[tir::attr::kReassociate] = ffi::Any(true);
     if (!constants.empty()) attrs["constants"] = ffi::Any(ffi::MakeArray(std::move(constants)));
     Collapsed collapsed =
         CollapseDims(SplitDims(tir::MakeFunction("kernel", params, std::move(attrs))));

@@ -148,6 +148,9 @@ struct Op {
   Control control = Control::kNone;
   // The result is the first input's elements in the same order: only the shape is another.
   bool is_view = false;
+  // Its last digit matters, as results are rounded to integers: a kernel that starts with it is
+  // computed in the order that is written, whatever LowerOptions::reassociate says.
+  bool is_exact = false;
   // The result is the inputs one behind another along the axis that the attribute `axis` says.
   bool is_concat = false;
 

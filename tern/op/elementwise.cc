@@ -2,26 +2,21 @@
 //
 // Operators that compute element by element, on inputs that are broadcast to one shape.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tern/graph/control.h"
 #include "tern/graph/op.h"
+#include "tern/op/formulas.h"
+#include "tern/op/quantize.h"
 #include "tern/op/register.h"
 #include "tern/tir/interpreter/evaluate.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::op {
 namespace {
 
-using graph::AttrKind;
-using graph::Call;
-using graph::RegisterOp;
-using ir::Expr;
 using tir::Const;
-using tir::Max;
-using tir::Min;
-using tir::Select;
-using tir::Tensor;
-using Tensors = std::vector<Tensor>;
 
 // ---- One input
 
@@ -59,17 +54,105 @@ Expr Gelu(const Expr& x, bool by_tanh) {
   return half * (one + tir::Call("tanh", {inner}));
 }
 
+Expr Softplus(const Expr& x) {
+  Expr absolute = tir::Call("abs", {x});
+  return Max(x, Constant(x, 0)) +
+         tir::Call("log1p", {tir::Call("exp", {Constant(x, 0) - absolute})});
+}
+
+Expr IsInf(const Call& c, const Expr& x) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  bool negative = c.Flag("detect_negative"), positive = c.Flag("detect_positive");
+  if (negative && positive) return tir::Call("isinf", {x});
+  if (negative) return x == Constant(x, -kInfinity);
+  if (positive) return x == Constant(x, kInfinity);
+  return Expr(0) < Expr(0);
+}
+
+// With parameters that are attributes.
+void RegisterActivations() {
+  using Formula = Expr (*)(const Call&, const Expr&);
+  auto add = [](const char* name, const char* summary, std::vector<graph::AttrSpec> attrs,
+                Formula f) {
+    RegisterOp({.name = name,
+                .summary = summary,
+                .inputs = {"x"},
+                .attrs = std::move(attrs),
+                .compute = [f](Call& c) {
+                  return c.Elementwise([&](const Expr& x) { return f(c, x); });
+                }});
+  };
+  auto number = [](const char* name, double value) {
+    return graph::AttrSpec{name, AttrKind::kFloat, ffi::Any(value)};
+  };
+  add("celu", "max(0, x) + min(0, alpha * (exp(x / alpha) - 1))", {number("alpha", 1)},
+      [](const Call& c, const Expr& x) {
+        Expr alpha = Constant(x, c.Float("alpha")), zero = Constant(x, 0);
+        return Max(x, zero) + Min(alpha * tir::Call("expm1", {x / alpha}), zero);
+      });
+  add("selu", "gamma * (x, or alpha * (exp(x) - 1) where that is negative)",
+      {number("alpha", 1.67326319217681884765625), number("gamma", 1.05070102214813232421875)},
+      [](const Call& c, const Expr& x) {
+        Expr gamma = Constant(x, c.Float("gamma"));
+        Expr slope = Constant(x, c.Float("gamma") * c.Float("alpha"));
+        return Select(Constant(x, 0) < x, gamma * x, slope * tir::Call("expm1", {x}));
+      });
+  add("shrink", "x moved by bias to 0, and 0 between -lambd and lambd",
+      {number("bias", 0), number("lambd", 0.5)}, [](const Call& c, const Expr& x) {
+        Expr bias = Constant(x, c.Float("bias")), most = Constant(x, c.Float("lambd"));
+        if (x.dtype().is_uint()) return Select(most < x, x - bias, Constant(x, 0));
+        return Select(x < Constant(x, 0) - most, x + bias,
+                      Select(most < x, x - bias, Constant(x, 0)));
+      });
+  add("thresholded_relu", "x where it is greater than alpha, else 0", {number("alpha", 1)},
+      [](const Call& c, const Expr& x) {
+        return Select(Constant(x, c.Float("alpha")) < x, x, Constant(x, 0));
+      });
+  add("swish", "x * sigmoid(alpha * x)", {number("alpha", 1)}, [](const Call& c, const Expr& x) {
+    return x * tir::Call("sigmoid", {x * Constant(x, c.Float("alpha"))});
+  });
+  add("isinf", "whether x is infinite",
+      {{"detect_negative", AttrKind::kInt, ffi::Any(1)},
+       {"detect_positive", AttrKind::kInt, ffi::Any(1)}},
+      IsInf);
+}
+
+// The same bits as another type of the same size.
+Tensors BitCast(Call& c) {
+  std::optional<DataType> to = DataType::Parse(c.String("to"));
+  TERN_CHECK(to) << "there is no type " << c.String("to");
+  DataType from = c.dtype(0), byte = DataType::UInt(8);
+  if (to->bytes() != from.bytes() || from.is_packed() || to->is_packed())
+    TERN_THROW(TypeError) << from.str() << " and " << to->str() << " are not of one size";
+  auto as = [](DataType type, const Expr& x) {
+    return x.dtype() == type ? x : ir::CallNode::Make(tir::intrinsic::kReinterpret, {x}, type);
+  };
+  return c.Elementwise([&](const Expr& x) {
+    if (from == *to) return x;
+    // A bool is a byte of 0 or 1.
+    if (from.is_bool()) return as(*to, Select(x, Const(byte, 1), Const(byte, 0)));
+    if (to->is_bool()) return as(byte, x) != Const(byte, 0);
+    return as(*to, x);
+  });
+}
+
+Tensors CastTo(Call& c) {
+  std::optional<DataType> to = DataType::Parse(c.String("to"));
+  TERN_CHECK(to) << "there is no type " << c.String("to");
+  return c.Elementwise([&](const Expr& x) {
+    if (x.dtype() == *to) return x;
+    if (to->is_float8() && c.Flag("saturate")) return ToFloat8(*to, x, true);
+    return tir::Cast(*to, x);
+  });
+}
+
 void RegisterUnaryOps() {
   RegisterUnary("relu", "max(x, 0)", [](const Expr& x) { return Max(x, Constant(x, 0)); });
   RegisterUnary("neg", "-x", [](const Expr& x) { return Constant(x, 0) - x; });
   RegisterUnary("reciprocal", "1 / x", [](const Expr& x) { return Constant(x, 1) / x; });
   RegisterUnary("sign", "-1, 0 or 1", Sign);
   RegisterUnary("not", "whether x is false", [](const Expr& x) { return ir::NotNode::Make(x); });
-  RegisterUnary("softplus", "log(1 + exp(x))", [](const Expr& x) {
-    Expr absolute = tir::Call("abs", {x});
-    return Max(x, Constant(x, 0)) +
-           tir::Call("log1p", {tir::Call("exp", {Constant(x, 0) - absolute})});
-  });
+  RegisterUnary("softplus", "log(1 + exp(x))", Softplus);
   RegisterUnary("softsign", "x / (1 + |x|)",
                 [](const Expr& x) { return x / (Constant(x, 1) + tir::Call("abs", {x})); });
   RegisterUnary("hard_swish", "x * max(0, min(1, x / 6 + 0.5))", [](const Expr& x) {
@@ -80,6 +163,24 @@ void RegisterUnaryOps() {
         "erf", "sigmoid", "floor", "ceil", "round", "abs"})
     RegisterUnary(name, "of each element", Intrinsic(name));
   RegisterUnary("isnan", "whether x is NaN", Intrinsic("isnan"));
+  RegisterUnary("bit_not", "all bits inverted", Intrinsic("bit_not"));
+  RegisterUnary("asinh", "the inverse of sinh", [](const Expr& x) {
+    Expr size = tir::Call("abs", {x}), square = x * x, one = Constant(x, 1);
+    Expr more = size + square / (one + tir::Call("sqrt", {square + one}));
+    return tir::Call("copysign", {tir::Call("log1p", {more}), x});
+  });
+  RegisterUnary("acosh", "the inverse of cosh", [](const Expr& x) {
+    Expr less = x - Constant(x, 1);
+    Expr root = tir::Call("sqrt", {less * (x + Constant(x, 1))});
+    return tir::Call("log1p", {less + root});
+  });
+  RegisterUnary("atanh", "the inverse of tanh", [](const Expr& x) {
+    Expr one = Constant(x, 1);
+    return Constant(x, 0.5) * tir::Call("log1p", {(x + x) / (one - x)});
+  });
+  RegisterUnary("mish", "x * tanh(softplus(x))",
+                [](const Expr& x) { return x * tir::Call("tanh", {Softplus(x)}); });
+  RegisterActivations();
   RegisterOp({.name = "hard_sigmoid",
               .summary = "max(0, min(1, alpha * x + beta))",
               .inputs = {"x"},
@@ -118,16 +219,17 @@ void RegisterUnaryOps() {
                 bool by_tanh = c.String("approximate") == "tanh";
                 return c.Elementwise([&](const Expr& x) { return Gelu(x, by_tanh); });
               }});
-  RegisterOp({.name = "cast",
-              .summary = "x as another type, converted as C does",
+  RegisterOp(
+      {.name = "cast",
+       .summary = "x as another type, converted as C does; with saturate, float8 stays finite",
+       .inputs = {"x"},
+       .attrs = {{"to", AttrKind::kString, {}, true}, {"saturate", AttrKind::kInt, ffi::Any(0)}},
+       .compute = CastTo});
+  RegisterOp({.name = "bit_cast",
+              .summary = "the bits of x as another type of the same size",
               .inputs = {"x"},
               .attrs = {{"to", AttrKind::kString, {}, true}},
-              .compute = [](Call& c) {
-                std::optional<DataType> to = DataType::Parse(c.String("to"));
-                TERN_CHECK(to) << "there is no type " << c.String("to");
-                return c.Elementwise(
-                    [&](const Expr& x) { return x.dtype() == *to ? x : tir::Cast(*to, x); });
-              }});
+              .compute = BitCast});
   RegisterOp({.name = "clip",
               .summary = "min(max(x, low), high)",
               .inputs = {"x", "low?", "high?"},
@@ -146,13 +248,6 @@ void RegisterUnaryOps() {
 // ---- Several inputs
 
 using Binary = std::function<Expr(const Expr& a, const Expr& b)>;
-
-void CheckOneType(const Call& c, size_t from = 0) {
-  for (size_t i = from + 1; i < c.size(); ++i)
-    if (c.dtype(i) != c.dtype(from))
-      TERN_THROW(TypeError) << "inputs of one type are expected, not " << c.dtype(from).str()
-                            << " and " << c.dtype(i).str();
-}
 
 void RegisterBinary(const char* name, const char* summary, Binary f) {
   RegisterOp({.name = name, .summary = summary, .inputs = {"a", "b"}, .compute = [f](Call& c) {
@@ -198,13 +293,52 @@ Tensors Power(Call& c) {
   });
 }
 
+Binary BitIntrinsic(const char* name) {
+  return [name](const Expr& a, const Expr& b) { return tir::Call(name, {a, b}); };
+}
+
+Tensors BitShift(Call& c) {
+  CheckOneType(c);
+  std::string direction = c.String("direction");
+  TERN_CHECK(direction == "LEFT" || direction == "RIGHT")
+      << "direction is LEFT or RIGHT, not " << direction;
+  return c.Elementwise([&](const Expr& a, const Expr& b) {
+    // Beyond the width all bits are gone; of a negative number its sign is left by RIGHT. A
+    // negative b is beyond, too.
+    Expr zero = Constant(a, 0), last = Constant(b, b.dtype().bits() - 1);
+    bool left = direction == "LEFT", has_sign = a.dtype().is_int();
+    Expr beyond = has_sign ? b < zero || last < b : last < b;
+    Expr moved = tir::Call(left ? "shift_left" : "shift_right", {a, Select(beyond, last, b)});
+    return left || !has_sign ? Select(beyond, zero, moved) : moved;
+  });
+}
+
+// Of the sign of a, or else of b.
+Expr FloatRemainder(const Expr& a, const Expr& b, bool truncate) {
+  Expr rest = a - tir::Call("trunc", {a / b}) * b, zero = Constant(a, 0);
+  // An infinite divisor leaves all of a.
+  rest = Select(tir::Call("isinf", {b}) && tir::Call("isfinite", {a}), a, rest);
+  if (truncate) return tir::Call("copysign", {rest, a});
+  Expr other_side = (rest < zero) != (b < zero);
+  Expr moved = Select(other_side, rest + b, rest);
+  return Select(rest == zero, tir::Call("copysign", {zero, b}), moved);
+}
+
 void RegisterBinaryOps() {
   RegisterBinary("add", "a + b", [](const Expr& a, const Expr& b) { return a + b; });
   RegisterBinary("sub", "a - b", [](const Expr& a, const Expr& b) { return a - b; });
   RegisterBinary("mul", "a * b", [](const Expr& a, const Expr& b) { return a * b; });
-  RegisterBinary("div", "a / b; of integers rounded to zero", [](const Expr& a, const Expr& b) {
-    return a.dtype().is_float() ? a / b : ir::TruncDivNode::Make(a, b);
-  });
+  RegisterOp({.name = "div",
+              .summary = "a / b; of integers rounded to zero",
+              .inputs = {"a", "b"},
+              .compute =
+                  [](Call& c) {
+                    CheckOneType(c);
+                    return c.Elementwise([&](const Expr& a, const Expr& b) {
+                      return a.dtype().is_float() ? a / b : ir::TruncDivNode::Make(a, b);
+                    });
+                  },
+              .is_exact = true});
   RegisterOp({.name = "mod",
               .summary = "the remainder, of b's sign, or with fmod of a's",
               .inputs = {"a", "b"},
@@ -212,10 +346,8 @@ void RegisterBinaryOps() {
               .compute = [](Call& c) {
                 CheckOneType(c);
                 bool truncate = c.Flag("fmod");
-                if (c.dtype(0).is_float() && !truncate)
-                  TERN_THROW(TypeError) << "floats have a remainder with fmod = 1 alone";
                 return c.Elementwise([&](const Expr& a, const Expr& b) {
-                  if (a.dtype().is_float()) return a - tir::Call("trunc", {a / b}) * b;
+                  if (a.dtype().is_float()) return FloatRemainder(a, b, truncate);
                   return truncate ? ir::TruncModNode::Make(a, b) : ir::FloorModNode::Make(a, b);
                 });
               }});
@@ -229,6 +361,14 @@ void RegisterBinaryOps() {
   RegisterBinary("and", "a and b", [](const Expr& a, const Expr& b) { return a && b; });
   RegisterBinary("or", "a or b", [](const Expr& a, const Expr& b) { return a || b; });
   RegisterBinary("xor", "either a or b", [](const Expr& a, const Expr& b) { return a != b; });
+  RegisterBinary("bit_and", "the bits of both", BitIntrinsic("bit_and"));
+  RegisterBinary("bit_or", "the bits of either", BitIntrinsic("bit_or"));
+  RegisterBinary("bit_xor", "the bits of one of both", BitIntrinsic("bit_xor"));
+  RegisterOp({.name = "bit_shift",
+              .summary = "a with its bits moved by b, LEFT or RIGHT; 0 beyond its width",
+              .inputs = {"a", "b"},
+              .attrs = {{"direction", AttrKind::kString, {}, true}},
+              .compute = BitShift});
   RegisterBinary(
       "prelu", "x, or slope * x where that is negative",
       [](const Expr& x, const Expr& slope) { return Select(x < Constant(x, 0), x * slope, x); });
@@ -262,6 +402,18 @@ void RegisterOps() {
   RegisterReductionOps();
   RegisterNeuralOps();
   RegisterRecurrentOps();
+  RegisterConvolutionOps();
+  RegisterPoolingOps();
+  RegisterIndexingOps();
+  RegisterNormalizationOps();
+  RegisterQuantizationOps();
+  RegisterAlgebraOps();
+  RegisterSignalOps();
+  RegisterImageOps();
+  RegisterAttentionOps();
+  RegisterRandomOps();
+  RegisterTableOps();
+  RegisterTrainingOps();
   RegisterResizeOp();
   RegisterSelectOps();
 }

@@ -4,24 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tern/graph/op.h"
+#include "tern/op/formulas.h"
 #include "tern/op/register.h"
 
 namespace tern::op {
 namespace {
 
-using graph::AttrKind;
-using graph::Call;
-using graph::RegisterOp;
-using ir::Expr;
-using ir::Var;
-using tir::Compute;
-using tir::ReduceAxis;
 using tir::Reduction;
-using tir::Tensor;
-using Exprs = std::vector<Expr>;
-using Vars = std::vector<Var>;
-using Tensors = std::vector<Tensor>;
 
 // Which axes of an input are reduced, and what is left of its shape.
 struct Reduced {
@@ -76,7 +65,24 @@ struct Kind {
   std::function<Expr(const Expr&)> before;
   std::function<Reduction(Expr, std::vector<ReduceAxis>)> combine;
   std::function<Expr(const Expr& result, const Expr& count)> after;
+  bool takes_bools = false;  // largest and smallest: what is no sum
 };
+
+// The largest and smallest of bools: whether one is true, or all are.
+Tensors ReduceBools(const Call& c, const Kind& kind, const std::vector<int64_t>& axes) {
+  const Tensor& x = c.tensor(0);
+  DataType byte = DataType::UInt(8);
+  Reduced reduced = ReducedBy(c, axes);
+  Tensor result =
+      reduced.Make(c.name("reduced"), x, [&](const Expr& element, std::vector<ReduceAxis> over) {
+        Expr number = Select(element, tir::Const(byte, 1), tir::Const(byte, 0));
+        Reduction reduction = kind.combine(number, std::move(over));
+        return reduction;
+      });
+  return {Compute(c.name(), result.shape(), [&](const Vars& i) {
+    return tir::Const(byte, 0) < result.At({i.begin(), i.end()});
+  })};
+}
 
 Tensors Reduce(const Call& c, const Kind& kind) {
   const Tensor& x = c.tensor(0);
@@ -94,14 +100,18 @@ Tensors Reduce(const Call& c, const Kind& kind) {
       return kind.after ? kind.after(value, 1) : value;
     })};
   }
+  if (x.dtype().is_bool() && kind.takes_bools) return ReduceBools(c, kind, axes);
   Reduced reduced = ReducedBy(c, axes);
+  DataType type = x.dtype(), wide = kind.takes_bools ? type : SumType(type);
   auto f = [&](const Expr& element, std::vector<ReduceAxis> over) {
-    return kind.combine(kind.before ? kind.before(element) : element, std::move(over));
+    Expr value = Converted(wide, element);
+    return kind.combine(kind.before ? kind.before(value) : value, std::move(over));
   };
-  if (!kind.after) return {reduced.Make(c.name(), x, f)};
+  if (!kind.after && wide == type) return {reduced.Make(c.name(), x, f)};
   Tensor result = reduced.Make(c.name("reduced"), x, f);
   return {Compute(c.name(), result.shape(), [&](const Vars& i) {
-    return kind.after(result.At({i.begin(), i.end()}), reduced.Count(x));
+    Expr value = result.At({i.begin(), i.end()});
+    return Converted(type, kind.after ? kind.after(value, reduced.Count(x)) : value);
   })};
 }
 
@@ -120,6 +130,8 @@ Tensors LogSumExp(Call& c) {
   std::iota(axes.begin(), axes.end(), 0);
   if (c.has(1) && !c.Ints(1).empty()) axes = c.Ints(1);
   const Tensor& x = c.tensor(0);
+  CheckFloat(c, 0);
+  DataType type = SumType(x.dtype());
   Reduced reduced = ReducedBy(c, axes);
   Tensor largest = reduced.Make(
       c.name("largest"), x,
@@ -137,11 +149,13 @@ Tensors LogSumExp(Call& c) {
         at.push_back(out[o++]);
       }
     }
-    return tir::Sum(tir::Call("exp", {x.At(std::move(at)) - largest.At(out)}), std::move(over));
+    Expr difference = Converted(type, x.At(std::move(at))) - Converted(type, largest.At(out));
+    return tir::Sum(tir::Call("exp", {difference}), std::move(over));
   });
   return {Compute(c.name(), largest.shape(), [&](const Vars& i) {
     Exprs at(i.begin(), i.end());
-    return tir::Call("log", {total.At(at)}) + largest.At(at);
+    Expr sum = tir::Call("log", {total.At(at)}) + Converted(type, largest.At(at));
+    return Converted(x.dtype(), sum);
   })};
 }
 
@@ -196,8 +210,8 @@ void RegisterReductionOps() {
   auto log = [](const Expr& x, const Expr&) { return tir::Call("log", {x}); };
   RegisterReduce({"reduce_sum", "the sum over axes; all by default", {}, tir::Sum, {}});
   RegisterReduce({"reduce_mean", "the mean over axes", {}, tir::Sum, Divided});
-  RegisterReduce({"reduce_max", "the largest over axes", {}, tir::MaxOf, {}});
-  RegisterReduce({"reduce_min", "the smallest over axes", {}, tir::MinOf, {}});
+  RegisterReduce({"reduce_max", "the largest over axes", {}, tir::MaxOf, {}, true});
+  RegisterReduce({"reduce_min", "the smallest over axes", {}, tir::MinOf, {}, true});
   RegisterReduce({"reduce_prod", "the product over axes", {}, tir::Prod, {}});
   RegisterReduce({"reduce_sum_square", "the sum of squares over axes", Square, tir::Sum, {}});
   RegisterReduce({"reduce_l1", "the sum of absolute values over axes", Abs, tir::Sum, {}});

@@ -14,6 +14,18 @@ void RegisterShapeOps();
 void RegisterReductionOps();
 void RegisterNeuralOps();
 void RegisterRecurrentOps();
+void RegisterConvolutionOps();
+void RegisterPoolingOps();
+void RegisterIndexingOps();
+void RegisterNormalizationOps();
+void RegisterQuantizationOps();
+void RegisterAlgebraOps();
+void RegisterSignalOps();
+void RegisterImageOps();
+void RegisterAttentionOps();
+void RegisterRandomOps();
+void RegisterTableOps();
+void RegisterTrainingOps();
 void RegisterResizeOp();
 void RegisterSelectOps();
 

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Resizing by interpolation, along any axes.
+#include <algorithm>
 #include <cmath>
 
-#include "tern/graph/op.h"
+#include "tern/op/cubic.h"
+#include "tern/op/formulas.h"
 #include "tern/op/register.h"
-#include "tern/tir/interpreter/evaluate.h"
 #include "tern/tir/text.h"
 
 namespace tern::op {
 namespace {
 
-using graph::AttrKind;
-using graph::Call;
-using graph::RegisterOp;
-using ir::Expr;
-using ir::Var;
-using tir::Max;
-using tir::Min;
-using tir::Tensor;
-using Exprs = std::vector<Expr>;
-
 const DataType kFloat = DataType::Float(32);
 
 Expr Number(double value) { return tir::Const(kFloat, value); }
-Expr AsInt(const Expr& value) { return tir::Cast(DataType::Int(64), value); }
 
 // An input element that counts for an output element, and how much. A null weight is 1.
 struct Tap {
@@ -35,6 +25,7 @@ struct Tap {
 struct Axis {
   int64_t in = 0, out = 0;
   double scale = 1;
+  double start = 0, end = 1;  // of the region that is resized, for tf_crop_and_resize
 };
 
 class Resizer {
@@ -46,8 +37,9 @@ class Resizer {
         cubic_(c.Float("cubic_coeff_a")) {
     TERN_CHECK(mode_ == "nearest" || mode_ == "linear" || mode_ == "cubic")
         << "mode is nearest, linear or cubic, not " << mode_;
-    TERN_CHECK(!c.Flag("antialias") && !c.Flag("exclude_outside"))
-        << "antialias and exclude_outside are not supported";
+    antialias_ = c.Flag("antialias");
+    exclude_outside_ = c.Flag("exclude_outside");
+    TERN_CHECK(!antialias_ || mode_ != "nearest") << "antialias is of linear and cubic";
   }
 
   std::vector<Tap> Taps(const Expr& i, const Axis& axis) const {
@@ -56,31 +48,64 @@ class Resizer {
                    whole == axis.scale && axis.in * static_cast<int64_t>(whole) == axis.out;
     if (repeats) return {{ir::FloorDiv(i, static_cast<int64_t>(whole)), {}}};
     Expr x = Coordinate(tir::Cast(kFloat, i), axis);
-    if (mode_ == "nearest") return {{Clamped(AsInt(Nearest(x)), axis), {}}};
-    Expr base = tir::Call("floor", {x}), rest = x - base, at = AsInt(base);
-    if (mode_ == "linear")
-      return {{Clamped(at, axis), Number(1) - rest}, {Clamped(at + 1, axis), rest}};
+    if (mode_ == "nearest") return {{Inside(AsIndex(Nearest(x)), axis), {}}};
+    Expr base = tir::Call("floor", {x}), rest = x - base, at = AsIndex(base);
+    bool linear = mode_ == "linear";
+    if (linear && !antialias_ && !exclude_outside_)
+      return {{Inside(at, axis), Number(1) - rest}, {Inside(at + 1, axis), rest}};
+    // Where the result is smaller, the kernel covers as many more pixels.
+    double width = antialias_ ? std::min(axis.scale, 1.0) : 1;
+    int64_t reach = linear ? 1 : 2;
+    auto first = static_cast<int64_t>(std::floor(-static_cast<double>(reach) / width)) + 1;
+    TERN_CHECK(first > -kMostTaps)
+        << "antialias to 1 / " << -first << " of an extent is not supported";
     std::vector<Tap> taps;
-    for (int64_t k = -1; k <= 2; ++k)
-      taps.push_back(
-          {Clamped(at + Expr(k), axis), CubicWeight(rest - Number(static_cast<double>(k)))});
+    Expr total;
+    for (int64_t k = first; k <= 1 - first; ++k) {
+      Expr index = at + Expr(k);
+      Expr distance = (rest - Number(static_cast<double>(k))) * Number(width);
+      Expr weight = linear ? Max(Number(1) - tir::Call("abs", {distance}), Number(0))
+                           : CubicWeight(distance, cubic_);
+      if (exclude_outside_)
+        weight = Select(index >= Expr(0) && index < Expr(axis.in), weight, Number(0));
+      taps.push_back({Inside(index, axis), weight});
+      total = total ? total + weight : weight;
+    }
+    if (antialias_ || exclude_outside_)
+      for (Tap& tap : taps) tap.weight = tap.weight / total;
     return taps;
   }
 
+  // Whether an output element lies in the input; null: it does.
+  Expr IsInside(const Expr& i, const Axis& axis) const {
+    if (coordinates_ != "tf_crop_and_resize") return {};
+    Expr x = Coordinate(tir::Cast(kFloat, i), axis);
+    return x >= Number(0) && Number(static_cast<double>(axis.in - 1)) >= x;
+  }
+
  private:
-  static Expr Clamped(const Expr& at, const Axis& axis) { return Min(Max(at, 0), axis.in - 1); }
+  static constexpr int64_t kMostTaps = 64;
+
+  static Expr Inside(const Expr& at, const Axis& axis) { return Clamped(at, 0, axis.in - 1); }
 
   // Where an output element lies in the input.
   Expr Coordinate(const Expr& x, const Axis& axis) const {
     auto in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
+    double width = axis.scale * in;  // before it was rounded
     if (coordinates_ == "asymmetric") return x / Number(axis.scale);
     if (coordinates_ == "align_corners")
-      return out == 1 ? Number(0) : x * Number((in - 1) / (out - 1));
+      return width == 1 ? Number(0) : x * Number((in - 1) / (width - 1));
+    if (coordinates_ == "tf_half_pixel_for_nn") return (x + Number(0.5)) / Number(axis.scale);
+    if (coordinates_ == "tf_crop_and_resize") {
+      double range = (axis.end - axis.start) * (in - 1), start = axis.start * (in - 1);
+      return width == 1 ? Number(start + range / 2)
+                        : Number(start) + x * Number(range / (width - 1));
+    }
     if (coordinates_ == "half_pixel" || (coordinates_ == "pytorch_half_pixel" && out > 1))
       return (x + Number(0.5)) / Number(axis.scale) - Number(0.5);
-    if (coordinates_ == "pytorch_half_pixel") return Number(0);
+    if (coordinates_ == "pytorch_half_pixel") return Number(-0.5);
     if (coordinates_ == "half_pixel_symmetric") {
-      double adjustment = out / (axis.scale * in), center = in / 2;
+      double adjustment = out / width, center = in / 2;
       return Number(center * (1 - adjustment)) + (x + Number(0.5)) / Number(axis.scale) -
              Number(0.5);
     }
@@ -96,16 +121,9 @@ class Resizer {
     TERN_THROW(ValueError) << "nearest_mode " << nearest_ << " is not supported";
   }
 
-  // Keys' kernel at a distance of up to 2.
-  Expr CubicWeight(const Expr& distance) const {
-    Expr d = tir::Call("abs", {distance}), a = Number(cubic_);
-    Expr near = ((a + Number(2)) * d - (a + Number(3))) * d * d + Number(1);
-    Expr far = ((a * d - Number(5 * cubic_)) * d + Number(8 * cubic_)) * d - Number(4 * cubic_);
-    return tir::Select(d < Number(1), near, far);
-  }
-
   std::string mode_, coordinates_, nearest_;
   double cubic_;
+  bool antialias_ = false, exclude_outside_ = false;
 };
 
 int64_t Static(const Expr& extent) {
@@ -113,6 +131,49 @@ int64_t Static(const Expr& extent) {
   TERN_CHECK(constant) << "an extent that is resized has to be known when compiling; it is "
                        << tir::Print(extent);
   return *constant;
+}
+
+// One scale for all axes, of which the sizes are at most, or at least, those that are wanted.
+void KeepAspectRatio(const Call& c, const std::vector<int64_t>& axes, std::vector<Axis>* all) {
+  std::string policy = c.String("keep_aspect_ratio_policy");
+  if (policy == "stretch" || !c.has(2)) return;
+  TERN_CHECK(policy == "not_larger" || policy == "not_smaller")
+      << "keep_aspect_ratio_policy is stretch, not_larger or not_smaller, not " << policy;
+  std::optional<double> scale;
+  auto at = [&](int64_t axis) { return static_cast<size_t>(c.AxisOf(axis, c.rank(0))); };
+  for (int64_t axis : axes) {
+    double own = (*all)[at(axis)].in ? (*all)[at(axis)].scale : 1;
+    if (!scale) scale = own;
+    scale = policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  for (int64_t axis : axes) {
+    int64_t in = Static(c.shape(0)[at(axis)]);
+    auto out = static_cast<int64_t>(std::lround(*scale * static_cast<double>(in)));
+    (*all)[at(axis)] = {in, out, *scale};
+  }
+}
+
+// Starts, then ends, of the axes.
+void AddRegions(const Call& c, const std::vector<int64_t>& axes, std::vector<Axis>* all) {
+  if (c.String("coordinate_transformation_mode") != "tf_crop_and_resize") return;
+  TERN_CHECK(c.has(3) && c.content(3).size() == 2 * axes.size())
+      << "tf_crop_and_resize needs two numbers of roi for each axis";
+  auto number = [&](size_t i) {
+    const auto* constant = c.content(3)[i].As<ir::FloatImmNode>();
+    TERN_CHECK(constant) << "roi has to be known when compiling";
+    return constant->value;
+  };
+  for (size_t k = 0; k < axes.size(); ++k) {
+    auto i = static_cast<size_t>(c.AxisOf(axes[k], c.rank(0)));
+    double start = number(k), end = number(k + axes.size());
+    if (!(*all)[i].in) {
+      if (start == 0 && end == 1) continue;
+      int64_t in = Static(c.shape(0)[i]);
+      (*all)[i] = {in, in, 1};
+    }
+    (*all)[i].start = start;
+    (*all)[i].end = end;
+  }
 }
 
 // The scale of each axis, and the shape of the result.
@@ -124,8 +185,6 @@ std::vector<Axis> AxesOf(const Call& c, Exprs* shape) {
     for (int64_t i = 0; i < c.rank(0); ++i) axes.push_back(i);
   bool by_scale = c.has(1) && !c.content(1).empty();
   TERN_CHECK(by_scale || c.has(2)) << "neither scales nor sizes are given";
-  std::string policy = c.String("keep_aspect_ratio_policy");
-  TERN_CHECK(policy == "stretch") << "keep_aspect_ratio_policy " << policy << " is not supported";
   std::vector<Axis> result(static_cast<size_t>(c.rank(0)));
   *shape = c.shape(0);
   TERN_CHECK(c.content(by_scale ? 1 : 2).size() == axes.size())
@@ -145,12 +204,15 @@ std::vector<Axis> AxesOf(const Call& c, Exprs* shape) {
       int64_t in = Static(c.shape(0)[i]), out = Static(given);
       result[i] = {in, out, static_cast<double>(out) / static_cast<double>(in)};
     }
-    (*shape)[i] = result[i].out;
   }
+  KeepAspectRatio(c, axes, &result);
+  AddRegions(c, axes, &result);
+  for (size_t i = 0; i < result.size(); ++i)
+    if (result[i].in) (*shape)[i] = result[i].out;
   return result;
 }
 
-std::vector<Tensor> Resize(Call& c) {
+Tensors Resize(Call& c) {
   Resizer resizer(c);
   Exprs shape;
   std::vector<Axis> axes = AxesOf(c, &shape);
@@ -159,9 +221,13 @@ std::vector<Tensor> Resize(Call& c) {
   return {tir::Compute(c.name(), shape, [&](const std::vector<Var>& out) {
     // Taps of all axes, multiplied out.
     std::vector<std::pair<Exprs, Expr>> terms{{{}, {}}};
+    Expr inside;
     for (size_t i = 0; i < out.size(); ++i) {
       std::vector<Tap> taps{{out[i], {}}};
-      if (axes[i].in) taps = resizer.Taps(out[i], axes[i]);
+      if (axes[i].in) {
+        taps = resizer.Taps(out[i], axes[i]);
+        if (Expr here = resizer.IsInside(out[i], axes[i])) inside = inside ? inside && here : here;
+      }
       std::vector<std::pair<Exprs, Expr>> next;
       for (const auto& [at, weight] : terms)
         for (const Tap& tap : taps) {
@@ -176,7 +242,9 @@ std::vector<Tensor> Resize(Call& c) {
       if (weight) element = (x.dtype() == kFloat ? element : tir::Cast(kFloat, element)) * weight;
       sum = sum ? sum + element : element;
     }
-    return interpolates && sum.dtype() != x.dtype() ? tir::Cast(x.dtype(), sum) : sum;
+    if (interpolates) sum = Converted(x.dtype(), sum);
+    if (!inside || x.dtype().is_bool()) return sum;
+    return Select(inside, sum, tir::Const(x.dtype(), c.Float("extrapolation_value")));
   })};
 }
 
@@ -186,12 +254,13 @@ void RegisterResizeOp() {
   RegisterOp(
       {.name = "resize",
        .summary = "x at other extents, by interpolation; scales or sizes of each axis",
-       .inputs = {"x", "scales?", "sizes?"},
+       .inputs = {"x", "scales?", "sizes?", "roi?"},
        .attrs = {{"mode", AttrKind::kString, ffi::Any(std::string("nearest"))},
                  {"coordinate_transformation_mode", AttrKind::kString,
                   ffi::Any(std::string("half_pixel"))},
                  {"nearest_mode", AttrKind::kString, ffi::Any(std::string("round_prefer_floor"))},
                  {"cubic_coeff_a", AttrKind::kFloat, ffi::Any(-0.75)},
+                 {"extrapolation_value", AttrKind::kFloat, ffi::Any(0.0)},
                  {"antialias", AttrKind::kInt, ffi::Any(0)},
                  {"exclude_outside", AttrKind::kInt, ffi::Any(0)},
                  {"keep_aspect_ratio_policy", AttrKind::kString, ffi::Any(std::string("stretch"))},

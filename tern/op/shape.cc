@@ -4,47 +4,18 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tern/graph/op.h"
+#include "tern/op/formulas.h"
 #include "tern/op/register.h"
 #include "tern/tir/text.h"
 
 namespace tern::op {
 namespace {
 
-using graph::AttrKind;
-using graph::Call;
-using graph::Content;
-using graph::RegisterOp;
-using graph::Simplified;
-using ir::Expr;
-using ir::Var;
-using tir::Compute;
-using tir::Max;
-using tir::Min;
-using tir::Select;
-using tir::Tensor;
-using Exprs = std::vector<Expr>;
-using Vars = std::vector<Var>;
-using Tensors = std::vector<Tensor>;
-
-Exprs Indices(const Vars& axes) { return {axes.begin(), axes.end()}; }
-
-Expr AsIndex(const Expr& value) {
-  return value.dtype() == DataType::Int(64) ? value : tir::Cast(DataType::Int(64), value);
-}
-
 // ---- Views: the same elements in the same order
 
 // The element of `x` that is at these indices of a tensor of another shape.
 Expr LoadReshaped(const Tensor& x, const Exprs& indices, const Exprs& shape) {
-  Expr flat = 0;
-  for (size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + indices[i];
-  Exprs at(x.rank());
-  for (size_t i = x.rank(); i-- > 0;) {
-    at[i] = i == 0 ? flat : ir::FloorMod(flat, x.shape()[i]);
-    flat = ir::FloorDiv(flat, x.shape()[i]);
-  }
-  return x.At(std::move(at));
+  return x.At(UnflatIndex(FlatIndex(indices, shape), x.shape()));
 }
 
 Tensors Reshaped(const Call& c, const Exprs& shape) {
@@ -405,14 +376,6 @@ Tensors Slice(Call& c) {
       at.push_back(slices[i].start + axes[i] * Expr(slices[i].step));
     return x.At(std::move(at));
   })};
-}
-
-// What is read from memory is not trusted: it stays inside.
-Expr GuardedIndex(const Expr& index, const Expr& extent) {
-  if (std::optional<int64_t> constant = ir::AsConstInt(index))
-    return *constant < 0 ? index + extent : index;
-  Expr wrapped = Select(index < Expr(0), index + extent, index);
-  return Min(Max(wrapped, 0), extent - 1);
 }
 
 Tensors Gather(Call& c) {

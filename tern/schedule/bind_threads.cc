@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tern/arith/linear.h"
+#include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
@@ -147,6 +149,88 @@ Nested FindNested(const Stmt& stmt, bool distinct) {
   return result;
 }
 
+// The nest of a scatter along a serial axis, with one more loop around it: part p writes the
+// elements whose index is p modulo `parts`, in the order written. Null where it is none.
+//
+//   for i, j { Y[index[i], j] = Y[index[i], j] + X[i, j] }
+//   ->
+//   for p, i, j { if index[i] % parts == p { Y[index[i], j] = Y[index[i], j] + X[i, j] } }
+class ScatterOwners {
+ public:
+  explicit ScatterOwners(const Nested& nest) : nest_(nest), block_(nest.body.As<BlockNode>()) {}
+
+  Stmt Make(const Stmt& stmt) const {
+    if (!block_ || block_->init || nest_.others.empty()) return {};
+    int64_t extent = 0;
+    Expr owner = OwnerIndex(&extent);
+    int64_t parts = owner ? Parts(extent) : 1;
+    if (parts == 1) return {};
+    DataType dtype = owner.dtype();
+    Var part("part"), axis("vpart");
+    Expr own = ir::FloorMod(owner, ir::MakeConst(dtype, parts));
+    if (dtype != axis.dtype()) own = ir::CastNode::Make(axis.dtype(), own);
+    auto copy = CopyBlock(block_);
+    copy->iters.push_back({ir::MakeConst(axis.dtype(), parts), part, axis, IterKind::kSpatial});
+    copy->body = IfThenElseNode::Make(own == Expr(axis), block_->body, {}, block_->span);
+    Stmt body = ReplaceAt(PathTo(stmt, block_), Stmt(copy));
+    return ForNode::Make(part, 0, ir::MakeConst(part.dtype(), parts), ForKind::kSerial, body, "",
+                         stmt.span());
+  }
+
+ private:
+  // Threads that keep a device busy. Each part reads all indices, so that many of them are more
+  // work than they spare. Fewer steps are done before more threads have begun.
+  static constexpr int64_t kThreads = 1 << 14, kMostParts = 32, kLeastSteps = 256;
+
+  int64_t Parts(int64_t extent) const {
+    int64_t steps = 1, count = nest_.Count(), parts = 1;
+    for (const ForNode* loop : nest_.others) steps *= ir::AsConstInt(loop->extent).value_or(0);
+    if (steps > 0 && steps < kLeastSteps) return 1;
+    while (parts < kMostParts && (extent == 0 || parts < extent) && parts * 2 * count <= kThreads)
+      parts *= 2;
+    return parts;
+  }
+
+  // An index of all that is written that is read from other memory: steps where it differs touch
+  // different elements. Sets how many it can be; 0: not known.
+  Expr OwnerIndex(int64_t* extent) const {
+    std::vector<Access> accesses = AccessesOf(AsStmt(block_)), stores = accesses;
+    std::erase_if(stores, [](const Access& access) { return !access.store; });
+    if (stores.empty()) return {};
+    for (size_t d = 0; d < stores[0].indices.size(); ++d) {
+      const Expr& index = stores[0].indices[d];
+      bool owns = arith::IsIndexType(index.dtype()) && IsGathered(index, stores);
+      for (const Access& access : accesses) {
+        bool written = std::any_of(stores.begin(), stores.end(), [&](const Access& store) {
+          return store.buffer->data.same(access.buffer->data);
+        });
+        owns &= !written ||
+                (access.indices.size() > d && ir::StructuralEqual(access.indices[d], index));
+      }
+      *extent = ir::AsConstInt(stores[0].buffer->shape[d]).value_or(0);
+      if (owns) return index;
+    }
+    return {};
+  }
+  // Of loops, axes and memory that the block does not write.
+  bool IsGathered(const Expr& index, const std::vector<Access>& stores) const {
+    bool reads = false, known = true;
+    ir::ForEachExpr(index, [&](const Expr& e) {
+      if (const auto* var = e.As<VarNode>())
+        known &= std::any_of(block_->iters.begin(), block_->iters.end(),
+                             [&](const BlockIter& iter) { return iter.var.get() == var; });
+      const auto* load = e.As<ir::BufferLoadNode>();
+      if (!load) return;
+      reads = true;
+      for (const Access& store : stores) known &= !store.buffer->data.same(load->buffer->data);
+    });
+    return reads && known;
+  }
+
+  const Nested& nest_;
+  const BlockNode* block_;
+};
+
 Stmt OneThread(const Stmt& stmt) {
   return ForNode::Make(Var("thread"), 0, 1, ForKind::kThread, stmt, "threadIdx.x", stmt.span());
 }
@@ -214,6 +298,8 @@ class Binder {
     Scan scan = ScanOf(stmt);
     if (!scan.touches_memory || scan.binds_threads) return stmt;
     Nested nest = FindNested(stmt, distinct_);
+    if (Stmt owned = distinct_ ? ScatterOwners(nest).Make(stmt) : Stmt())
+      return Spread(FindNested(owned, distinct_), num_threads_);
     if (!nest.spread.empty()) return Spread(nest, num_threads_);
     // In order, one launch after the other, where each has work for threads.
     if (const auto* loop = stmt.As<ForNode>(); loop && HasThreads(loop->body))

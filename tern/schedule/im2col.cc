@@ -27,11 +27,34 @@ Expr ConvertLast(const Expr& expr) {
   return ir::CastNode::Make(expr.dtype(), narrow, expr.span());
 }
 
+// The narrowest integer that surely has a value, such as int8 of int32(X[i]) - 128 where X is
+// uint8; of others their own type.
+DataType NarrowTypeOf(const Expr& value) {
+  DataType dtype = value.dtype();
+  if (!dtype.is_int() || value.As<ir::BufferLoadNode>()) return dtype;
+  arith::ConstBounds bounds = arith::Analyzer().Bounds(value);
+  for (int bits : {8, 16}) {
+    int64_t most = (int64_t{1} << (bits - 1)) - 1;
+    if (bits < dtype.bits() && bounds.lo >= -most - 1 && bounds.hi <= most)
+      return DataType::Int(bits);
+  }
+  return dtype;
+}
+
 // A factor of the product: as it is written, converted last, and without the conversion.
 struct Factor {
   explicit Factor(const Expr& written)
-      : written(written), value(ConvertLast(written)), bare(Bare(value)) {}
+      : written(written),
+        value(ConvertLast(written)),
+        bare(Bare(value)),
+        dtype(NarrowTypeOf(bare)) {}
+  // Of what is kept of it.
+  Expr Kept() const { return dtype == bare.dtype() ? bare : ir::CastNode::Make(dtype, bare); }
+  Expr From(const Expr& kept) const {
+    return dtype == bare.dtype() ? kept : ir::CastNode::Make(bare.dtype(), kept);
+  }
   Expr written, value, bare;
+  DataType dtype;
 };
 
 // By what constant an expression divides an axis wherever it uses it; 0 where it uses it otherwise,
@@ -230,8 +253,8 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
       return BufferNode::Make(name, dtype, shape);
     };
     Axes left_batch = used_by(first.bare), right_batch = used_by(second.bare);
-    Buffer left = make(made[0], first.bare.dtype(), left_batch, m, k),
-           right = make(made[1], second.bare.dtype(), right_batch, k, n),
+    Buffer left = make(made[0], first.dtype, left_batch, m, k),
+           right = make(made[1], second.dtype, right_batch, k, n),
            sums = make(made[2], result->dtype, batch, m, n);
     auto fill = [&](const Buffer& buffer, const Expr& operand, const Axes& axes, const FusedAxes& a,
                     const FusedAxes& b) {
@@ -241,8 +264,8 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
       return copy.Finish({}, BufferStoreNode::Make(buffer, indices(copy, axes, i, j),
                                                    ir::Substitute(operand, copy.values)));
     };
-    Stmt fill_left = fill(left, first.bare, left_batch, rows, steps),
-         fill_right = fill(right, second.bare, right_batch, steps, columns);
+    Stmt fill_left = fill(left, first.Kept(), left_batch, rows, steps),
+         fill_right = fill(right, second.Kept(), right_batch, steps, columns);
 
     NewBlock multiply(block_name);
     add(&multiply, batch);
@@ -250,7 +273,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
          j = multiply.Add("j", columns, IterKind::kSpatial),
          l = multiply.Add("l", steps, IterKind::kReduce);
     auto load = [](const Expr& value, const Factor& factor, const Buffer& buffer, Indices at) {
-      Expr element = ir::BufferLoadNode::Make(buffer, std::move(at));
+      Expr element = factor.From(ir::BufferLoadNode::Make(buffer, std::move(at)));
       return ReplacePart(value, factor.written, ReplacePart(factor.value, factor.bare, element));
     };
     Expr value = load(update->value, first, left, indices(multiply, left_batch, i, l));

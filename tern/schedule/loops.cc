@@ -207,7 +207,8 @@ Schedule::Names Schedule::Split(const std::string& name, const SplitFactors& wan
              ", which tail = exact asks for");
     if (!whole) body = Guarded(body, index < loop->extent);
     ir::Attrs annotations = loop->annotations, inner;
-    if (!whole && (tail == TailStrategy::kGuard || tail == TailStrategy::kMask))
+    // Vectors of whole ones may have conditions of other origin, such as padding.
+    if (tail == TailStrategy::kMask || (!whole && tail == TailStrategy::kGuard))
       annotations[attr::kTail] = std::string(TailStrategyName(tail));
     if (auto it = annotations.find(attr::kTail); it != annotations.end()) inner.insert(*it);
     for (size_t i = factors.size(); i-- > 0;)
@@ -456,7 +457,9 @@ Schedule::Names Schedule::LoopPartition(const std::string& name, const Expr& at,
 }
 
 // What lower_thread_reductions and vectorize_loops need, as far as it can be told here.
-void Schedule::CheckIsUpdate(const BlockNode* block, const std::string& by) const {
+void Schedule::CheckIsUpdate(const BlockNode* block, const std::string& by, bool several) const {
+  if (several && FindSelectionUpdate(block->body))
+    return CheckMayReassociate(block, by + " would combine");
   std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
   if (!update)
     Refuse("block " + block->name + " is no update that " + by +
@@ -469,9 +472,9 @@ void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axi
   if (kind == ForKind::kUnrolled) {
     if (!ir::AsConstInt(loop->extent)) Refuse("the extent of " + Called(loop) + " is not constant");
   } else if (axis.starts_with("threadIdx.") && RoleOf(loop) == Role::kReduction) {
-    CheckIsUpdate(BlocksIn(loop->body)[0], "threads");
+    CheckIsUpdate(BlocksIn(loop->body)[0], "threads", true);
   } else if (kind == ForKind::kVectorized && RoleOf(loop) == Role::kReduction) {
-    CheckIsUpdate(BlocksIn(loop->body)[0], "lanes");
+    CheckIsUpdate(BlocksIn(loop->body)[0], "lanes", false);
   } else {
     CheckIndependent(loop);
   }

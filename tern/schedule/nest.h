@@ -14,6 +14,7 @@
 #include "tern/arith/analyzer.h"
 #include "tern/schedule/stmt_tree.h"
 #include "tern/tir/analysis/reduction_update.h"
+#include "tern/tir/analysis/selection_update.h"
 #include "tern/tir/function.h"
 #include "tern/tir/visitor.h"
 

@@ -7,6 +7,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/conjuncts.h"
+#include "tern/tir/analysis/reduction_step.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 
 namespace tern::schedule {
@@ -108,15 +109,24 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
 
 namespace {
 
-// A reduction in two: the steps of a loop have a result each, in a buffer with one more dimension;
+ReductionStep StepOf(const BlockNode* block) {
+  if (std::optional<ReductionUpdate> update = PlainUpdate(block)) return ReductionStep(*update);
+  if (std::optional<SelectionUpdate> update = FindSelectionUpdate(block->body))
+    return ReductionStep(*update);
+  Refuse("block " + block->name +
+         " neither combines its result with a value by +, *, min, max, && or ||, nor keeps the "
+         "better of two values and their indices");
+}
+
+// A reduction in two: the steps of a loop have results each, in buffers with one more dimension;
 // then these are reduced.
 class Factored {
  public:
-  Factored(const Nest& nest, const ForNode* loop, const ReductionUpdate& update,
+  Factored(const Nest& nest, const ForNode* loop, const ReductionStep& step,
            const std::string& name)
       : nest_(nest),
         loop_(loop),
-        update_(update),
+        step_(step),
         name_(name),
         reduction_(ReductionLoops(nest)),
         part_("v" + loop->var.name(), loop->var.dtype()) {
@@ -129,14 +139,25 @@ class Factored {
     // The parts of a result lie side by side.
     shape.push_back(arith::Analyzer().Simplify(loop->extent));
     at_.push_back(part_);
-    results_ = BufferNode::Make(name, update.store->buffer->dtype, shape);
+    for (const std::string& part : NamesOfParts(step, name)) {
+      const Buffer& result = step.results[results_.size()];
+      results_.push_back(BufferNode::Make(part, result->dtype, shape));
+    }
     for (const ForNode* outer : nest.loops)
       if (!IsIn(reduction_, outer)) spatial_.push_back(outer);
     elsewhere_ = ConditionElsewhere(nest.block, reduction_);
     if (HasEmptyParts()) cut_off_ = ConditionOnSteps();
   }
 
-  const Buffer& results() const { return results_; }
+  // The first has the name given, others that of their result behind it.
+  static std::vector<std::string> NamesOfParts(const ReductionStep& step, const std::string& name) {
+    std::vector<std::string> names = {name};
+    for (size_t i = 1; i < step.results.size(); ++i)
+      names.push_back(name + "_" + step.results[i]->name);
+    return names;
+  }
+
+  const std::vector<Buffer>& results() const { return results_; }
 
   // Whether parts begin in a block of their own: one may have no step, those of a loop's tail that
   // a condition cuts off, and the condition is not on steps alone.
@@ -166,16 +187,10 @@ class Factored {
     std::erase_if(whole->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
     whole->iters.push_back({loop_->extent, loop_->var, part_, IterKind::kReduce});
     whole->predicate = elsewhere_;
-    ir::VarMap starts;
-    for (const BlockIter& iter : nest_.block->iters)
-      if (iter.kind == IterKind::kReduce)
-        starts[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
-    whole->init = Substitute(nest_.block->init, starts);
-    const BufferStoreNode* store = update_.store;
-    Expr so_far = ir::BufferLoadNode::Make(store->buffer, store->indices);
-    whole->body = BufferStoreNode::Make(
-        store->buffer, store->indices,
-        CombineValues(update_.op, so_far, ir::BufferLoadNode::Make(results_, at_)));
+    whole->init = InitAtStart();
+    std::vector<Expr> parts;
+    for (const Buffer& part : results_) parts.push_back(ir::BufferLoadNode::Make(part, at_));
+    whole->body = step_.Combine(step_.results, step_.indices, parts);
     std::vector<const ForNode*> loops = spatial_;
     loops.push_back(loop_);
     return WrapLoops(loops, Stmt(whole));
@@ -198,17 +213,59 @@ class Factored {
     for (const BlockIter& iter : nest_.block->iters)
       if (iter.kind == IterKind::kReduce)
         values[iter.var.node()] = ir::Substitute(iter.binding, axes);
-    Expr so_far = ir::BufferLoadNode::Make(results_, at_);
-    Expr nothing = IdentityOf(update_.op, results_->dtype), value = update_.value;
-    if (cut_off_) {
-      // Steps of a loop's tail that there are not add nothing.
-      value = ir::SelectNode::Make(ir::Substitute(cut_off_, axes), value, nothing);
-      partial->predicate = elsewhere_;
-    }
-    partial->init = BufferStoreNode::Make(results_, at_, nothing);
-    partial->body = BufferStoreNode::Make(
-        results_, at_, CombineValues(update_.op, so_far, ir::Substitute(value, values)));
+    if (cut_off_) partial->predicate = elsewhere_;
+    Expr inside = cut_off_ ? ir::Substitute(ir::Substitute(cut_off_, axes), values) : cut_off_;
+    partial->init = NothingYet();
+    partial->body = step_.plain ? PlainStep(values, inside) : SelectionStep(values, inside);
     return partial;
+  }
+
+  // Steps of a loop's tail that there are not add nothing.
+  Stmt PlainStep(const ir::VarMap& values, const Expr& inside) const {
+    Expr value = ir::Substitute(step_.values[0], values);
+    if (inside)
+      value = ir::SelectNode::Make(inside, value, IdentityOf(step_.plain->op, results_[0]->dtype));
+    return step_.Combine(results_, {at_}, {value});
+  }
+  // Of a selection they are what it begins with: that is compared again, which changes nothing.
+  Stmt SelectionStep(const ir::VarMap& values, const Expr& inside) const {
+    std::vector<Var> next = step_.selection->next;
+    std::vector<std::vector<Expr>> at(results_.size(), at_);
+    Stmt step = step_.Combine(results_, at, {next.begin(), next.end()});
+    std::vector<Expr> nothing = InitialValues();
+    for (size_t i = next.size(); i-- > 0;) {
+      Expr value = ir::Substitute(step_.values[i], values);
+      if (inside) value = ir::SelectNode::Make(inside, value, nothing[i]);
+      step = LetStmtNode::Make(next[i], value, step);
+    }
+    return step;
+  }
+
+  // What leaves any other value as it is: of a selection its own beginning.
+  Stmt NothingYet() const {
+    if (step_.plain)
+      return BufferStoreNode::Make(results_[0], at_,
+                                   IdentityOf(step_.plain->op, results_[0]->dtype));
+    std::vector<Stmt> stores;
+    std::vector<Expr> nothing = InitialValues();
+    for (size_t i = 0; i < results_.size(); ++i)
+      stores.push_back(BufferStoreNode::Make(results_[i], at_, nothing[i]));
+    return SeqNode::Make(std::move(stores));
+  }
+  Stmt InitAtStart() const {
+    ir::VarMap starts;
+    for (const BlockIter& iter : nest_.block->iters)
+      if (iter.kind == IterKind::kReduce)
+        starts[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
+    return Substitute(nest_.block->init, starts);
+  }
+  // What the init stores to each result.
+  std::vector<Expr> InitialValues() const {
+    std::vector<Expr> values = StoredValues(InitAtStart(), step_.results);
+    if (values.empty())
+      Refuse("the init of block " + nest_.block->name +
+             " does not store one value to each of its results");
+    return values;
   }
 
   bool HasEmptyParts() const {
@@ -225,12 +282,12 @@ class Factored {
 
   const Nest& nest_;
   const ForNode* loop_;
-  const ReductionUpdate& update_;
+  const ReductionStep& step_;
   std::string name_;
   std::vector<const ForNode*> reduction_, spatial_;
   Var part_;
-  std::vector<Expr> at_;  // the element of the buffer that an instance has
-  Buffer results_;
+  std::vector<Expr> at_;  // the element of the buffers that an instance has
+  std::vector<Buffer> results_;
   Expr elsewhere_;  // the condition, as far as it is on other axes
   Expr cut_off_;    // on steps, where there may be fewer than the loops have
 };
@@ -246,7 +303,6 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     Nest nest = NestOf(tree(), block);
     name = Or(name, block->name + "_rf");
     for (const std::string& fresh : {name, name + "_init"}) CheckNewBlock(fresh);
-    CheckNewBuffer(name);
     CheckFactsOfReduction(block);
     if (!nest.Has(loop))
       Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
@@ -256,20 +312,18 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     if (!IsIn(reduction, loop)) Refuse("loop " + loop_name + " runs along no reduction");
     if (reduction.size() < 2)
       Refuse("loop " + loop_name + " is all of the reduction; split it, and take a part");
-    std::optional<ReductionUpdate> update = PlainUpdate(block);
-    if (!update)
-      Refuse("block " + block->name +
-             " does not combine its result with a value by +, *, min, max, && or ||");
+    ReductionStep step = StepOf(block);
+    for (const std::string& buffer : Factored::NamesOfParts(step, name)) CheckNewBuffer(buffer);
     CheckMayReassociate(block, "partial results are combined");
     for (const BlockIter& iter : block->iters)
       if (UsesAnyOf(iter.binding, nest.around))
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
 
-    Factored factored(nest, loop, *update, name);
+    Factored factored(nest, loop, step, name);
     bool apart = factored.BeginApart();
     std::vector<Stmt> row = {factored.Parts(!apart), factored.Whole()};
     if (apart) row.insert(row.begin(), factored.Begin());
-    SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), {factored.results()}));
+    SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), factored.results()));
     facts_[name] = {true, !apart, !apart};
     if (apart) facts_[name + "_init"] = {true, false, false};
     return {name};

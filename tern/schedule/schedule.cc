@@ -234,6 +234,15 @@ void Schedule::CheckIndependent(const ForNode* loop) const {
 }
 
 void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& what) const {
+  if (std::optional<SelectionUpdate> selection = FindSelectionUpdate(block->body)) {
+    if (selection->order == SelectionUpdate::Order::kAny) return;
+    if (selection->is_ordered())
+      Refuse(what + ", and of equal values block " + block->name + " takes the one that comes " +
+             (selection->order == SelectionUpdate::Order::kFirst ? "first" : "last") +
+             "; break_ties(" + block->name + ") makes that the one of the " +
+             (selection->order == SelectionUpdate::Order::kFirst ? "lowest" : "highest") +
+             " index");
+  }
   if (!HasFlag(function_, attr::kReassociate) && !SumsIntegers(block))
     Refuse(what + " along a reduction of floats; that needs attrs {reassociate = true}");
 }

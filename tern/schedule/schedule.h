@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,9 @@ class Schedule {
   // The iterations of a loop along a reduction get a result each, which are reduced afterwards.
   // Returns the name of the buffer and block of the partial results: that given, or block_rf.
   std::string Rfactor(const std::string& loop, std::string name = "");
+  // A reduction that keeps the first, or the last, of equal values and its index compares indices
+  // too, so that its steps may run in any order: of equal values that of the lowest, or highest.
+  void BreakTies(const std::string& block);
   // The axes of a sum of products are extended to multiples of the factors, with zeros; inputs are
   // copied before, results afterwards.
   void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);
@@ -169,6 +173,21 @@ class Schedule {
   // Returns the names of buffers and blocks: the weights by phases, and the result by phases, which
   // is interleaved: those given, or block_weights, block_phases.
   Names Polyphase(const std::string& block, Names names = {});
+
+  // ---- Scans (split_scan.cc)
+
+  // A scan runs in parts of `factor` steps, in place of a loop around it: the totals of the parts,
+  // the carries into them, which are a scan of the totals, and the parts, each from its carry on.
+  // Returns the names of the blocks and buffers of totals and carries: those given, or
+  // block_totals, block_carries.
+  Names SplitScan(const std::string& block, const std::string& loop, int64_t factor,
+                  Names names = {});
+  // The same in memory of a scope that threads share: values are copied there, scanned, and results
+  // copied to their places. The carry into a part is computed from all totals before it. Returns
+  // the names of the blocks: the values, also those of a buffer, totals, carries, and the scans of
+  // the parts: those given, or block_values, block_totals, block_carries, block_parts.
+  Names SplitScan(const std::string& block, const std::string& loop, int64_t factor,
+                  tir::StorageScope scope, Names names = {});
 
   // ---- Parts as units (tensorize.cc)
 
@@ -216,7 +235,7 @@ class Schedule {
   // Throws unless the iterations may run in any order, and at the same time.
   void CheckIndependent(const tir::ForNode* loop) const;
   // That threads, or lanes of a vector, can share a reduction.
-  void CheckIsUpdate(const tir::BlockNode* block, const std::string& by) const;
+  void CheckIsUpdate(const tir::BlockNode* block, const std::string& by, bool several) const;
   void CheckMayReassociate(const tir::BlockNode* block, const std::string& what) const;
   void CheckMayReorder(const std::vector<const tir::ForNode*>& nest,
                        const std::vector<const tir::ForNode*>& order) const;
@@ -224,6 +243,9 @@ class Schedule {
   // first ends. Whether it could.
   bool PartitionSteps(const tir::ForNode* loop, size_t axis, const ir::Expr& head,
                       const ir::Expr& tail, const Names& names);
+  // What both forms of SplitScan do.
+  Names DoSplitScan(const std::string& block, const std::string& loop, int64_t factor,
+                    std::optional<tir::StorageScope> scope, Names names);
   void SetKind(const tir::ForNode* loop, tir::ForKind kind, const std::string& axis = "");
   // The one buffer that a block writes, which nothing else writes.
   tir::Buffer SoleResult(const tir::BlockNode* block) const;

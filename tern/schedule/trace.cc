@@ -149,6 +149,7 @@ const std::map<std::string, Primitive>& Primitives() {
   static const std::map<std::string, Primitive> primitives = {
       {"bind", {2, 2, 0, [](S s, T t) { s->Bind(t.args[0], t.args[1]); }}},
       {"blockize", {1, 1, 1, [](S s, T t) { s->Blockize(t.args[0], First(t.results)); }}},
+      {"break_ties", {1, 1, 0, [](S s, T t) { s->BreakTies(t.args[0]); }}},
       {"cache_read",
        {3, 3, 1,
         [](S s, T t) {
@@ -191,6 +192,14 @@ const std::map<std::string, Primitive>& Primitives() {
       {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], ScopeNamed(t.args[1])); }}},
       {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
       {"split", {2, kAny, kAny, ApplySplit}},
+      {"split_scan",
+       {3, 4, 4,
+        [](S s, T t) {
+          if (t.args.size() == 3)
+            s->SplitScan(t.args[0], t.args[1], Number(t.args[2]), t.results);
+          else
+            s->SplitScan(t.args[0], t.args[1], Number(t.args[2]), ScopeNamed(t.args[3]), t.results);
+        }}},
       {"storage_align",
        {3, 4, 0,
         [](S s, T t) {

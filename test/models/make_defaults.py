@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """make_defaults.py DIRECTORY: writes models of y = (x + w) reshaped, whose initializers w and shape are inputs too: of IR version 3
-and 8 (constant.onnx, default.onnx), and of opsets that are too old and too new (opset_6.onnx, opset_29.onnx)."""
+and 8 (constant.onnx, default.onnx), and of opsets that are too old and too new (opset_5.onnx, opset_29.onnx)."""
 import pathlib
 import struct
 import sys
@@ -21,5 +21,5 @@ def model(ir_version, opset):
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, ir_version, opset in [("constant", 3, 8), ("default", 8, 17), ("opset_6", 3, 6), ("opset_29", 8, 29)]:
+    for name, ir_version, opset in [("constant", 3, 8), ("default", 8, 17), ("opset_5", 3, 5), ("opset_29", 8, 29)]:
         (folder / f"{name}.onnx").write_bytes(model(ir_version, opset))

@@ -79,8 +79,8 @@ int Inspect(const InspectOptions& options);
 struct OptOptions {
   std::string input, target, trace, replay;
   std::vector<std::string> passes, print_after;  // each a list with commas
-  bool list = false, list_ops = false, list_rules = false, json = false, no_verify = false,
-       schedule = false, timing = false;
+  bool list = false, list_onnx = false, list_ops = false, list_rules = false, json = false,
+       no_verify = false, schedule = false, timing = false;
   bool explain_schedule = false;
 };
 void Opt(const OptOptions& options);

@@ -19,6 +19,7 @@
 #include "tools/run_model.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
+#include "tools/tern/read_proto.h"
 #include "tools/tern/source.h"
 
 namespace tern::tools {
@@ -32,17 +33,6 @@ std::string FileName(std::string name) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
   return name;
-}
-
-// A TensorProto as a tensor of the runtime.
-Tensor ReadProto(const std::string& path) {
-  frontend::onnx::Tensor proto = frontend::onnx::ReadTensor(path);
-  std::optional<DataType> dtype = frontend::onnx::DataTypeOf(proto.type);
-  TERN_CHECK(dtype) << path << ": elements of type " << NameOf(proto.type) << " are not supported";
-  Tensor tensor = Tensor::Empty(proto.dims, *dtype);
-  frontend::onnx::TensorData data = proto.Data();
-  std::copy(data.bytes.begin(), data.bytes.end(), static_cast<char*>(tensor->data()));
-  return tensor;
 }
 
 // The same graph, with these values as further results.

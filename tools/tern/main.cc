@@ -192,6 +192,8 @@ void AddOpt(CLI::App* app) {
                     "print which rule is applied to which block, as schedule sections");
   command->add_flag("--json", options->json, "print the result as JSON, for other tools");
   command->add_flag("--list-ops", options->list_ops, "list the operators of graphs");
+  command->add_flag("--list-onnx", options->list_onnx,
+                    "list the operators of ONNX that models may have");
   command->add_flag("--list-rules", options->list_rules, "list the rules that choose schedules");
   command->add_option("--trace", options->trace,
                       "write the steps of the function's schedule to this file, as JSON");

@@ -5,6 +5,7 @@
 
 #include "tern/ffi/json.h"
 #include "tern/ffi/text.h"
+#include "tern/frontend/onnx/converters.h"
 #include "tern/graph/op.h"
 #include "tern/ir/pass.h"
 #include "tern/runtime/file_bytes.h"
@@ -48,6 +49,26 @@ void ListOps() {
     std::string signature = op->name + "(" + ffi::Join(op->inputs) + ")" +
                             (attrs.empty() ? "" : " {" + ffi::Join(attrs) + "}");
     std::printf("%s\n    %s\n", signature.c_str(), op->summary.c_str());
+  }
+}
+
+// docs/onnx_operators.md.
+void ListOnnxOps() {
+  std::puts(
+      "# Operators of ONNX\n\nWhat `tern opt --list-onnx` prints: the operators of each domain "
+      "that models may have, "
+      "and what they become:\nan operator of graphs, or several of them.");
+  for (std::string_view domain : frontend::onnx::SupportedDomains()) {
+    std::vector<std::string_view> names = frontend::onnx::SupportedOperators(domain);
+    std::printf("\n## %s\n\n%zu operators.\n\n| operator | becomes |\n|---|---|\n",
+                std::string(domain.empty() ? "ai.onnx" : domain).c_str(), names.size());
+    for (std::string_view name : names) {
+      frontend::onnx::ConverterEntry entry = frontend::onnx::FindConverter(domain, name);
+      std::string becomes =
+          entry.same ? std::string("`") + entry.same + "`: " + graph::GetOp(entry.same).summary
+                     : std::string("by its attributes and opset");
+      std::printf("| %s | %s |\n", std::string(name).c_str(), becomes.c_str());
+    }
   }
 }
 
@@ -100,6 +121,7 @@ void Opt(const OptOptions& options) {
   if (options.list) return ListPasses();
   if (options.list_rules) return ListRules();
   if (options.list_ops) return ListOps();
+  if (options.list_onnx) return ListOnnxOps();
   TERN_CHECK(!options.input.empty()) << "opt: no input file; see tern opt --help";
   ir::IRModule module = ReadSource(options.input);
   if (!options.target.empty() || options.explain_schedule) {

@@ -7,16 +7,44 @@
 #include <set>
 
 #include "tern/ffi/text.h"
+#include "tern/frontend/onnx/converter_table.h"
 
 namespace tern::frontend::onnx {
-namespace {
-
-using graph::Value;
-using Values = std::vector<Value>;
 
 ffi::Any IntsAttr(const std::vector<int64_t>& ints) {
   return ffi::Any(ffi::MakeArray({ints.begin(), ints.end()}));
 }
+
+Value Unpacked(NodeContext& n, const Value& value) {
+  if (!value || !value->type.dtype.is_storage_only()) return value;
+  DataType from = value->type.dtype;
+  if (!value->constant)
+    TERN_THROW(ValueError) << "a tensor of " << from.str()
+                           << " has to be known when compiling; it is computed from the data";
+  DataType to = from.is_float() ? DataType::Float(32)
+                : from.is_int() ? DataType::Int(8)
+                                : DataType::UInt(8);
+  const ir::ConstantNode& constant = *value->constant.get();
+  std::string bytes(static_cast<size_t>(constant.num_elements() * to.bytes()), '\0');
+  for (int64_t i = 0; i < constant.num_elements(); ++i) {
+    ir::Expr element = ir::LoadElement(from, constant.data(), constant.is_splat ? 0 : i);
+    std::optional<int64_t> integer = ir::AsConstInt(element);
+    const auto* number = element.As<ir::FloatImmNode>();
+    double plain = number ? number->value : static_cast<double>(*integer);
+    ir::StoreElement(to, ir::MakeConst(to, plain), bytes.data(), i);
+  }
+  return n.builder().Constant(ir::Constant::Owned(n.builder().UnusedName(constant.name), to,
+                                                  constant.shape, std::move(bytes)));
+}
+
+std::string TypeName(int64_t number) {
+  auto type = static_cast<ElemType>(number);
+  std::optional<DataType> dtype = DataTypeOf(type);
+  if (!dtype) TERN_THROW(ValueError) << "elements of type " << NameOf(type) << " are not supported";
+  return dtype->str();
+}
+
+namespace {
 
 // ---- Operators that need more than their name
 
@@ -43,19 +71,17 @@ Values ConstantOfShape(NodeContext& n) {
   return n.Emit("constant_of_shape", {n.input(0), value});
 }
 
-std::string TypeName(int64_t number) {
-  auto type = static_cast<ElemType>(number);
-  std::optional<DataType> dtype = DataTypeOf(type);
-  if (!dtype) TERN_THROW(ValueError) << "elements of type " << NameOf(type) << " are not supported";
-  return dtype->str();
+Values CastTo(NodeContext& n, const std::string& type) {
+  return n.Emit("cast", {Unpacked(n, n.input(0))},
+                {{"to", ffi::Any(type)}, {"saturate", ffi::Any(n.Int("saturate", 1))}});
 }
+Values Cast(NodeContext& n) { return CastTo(n, TypeName(n.Int("to", 0))); }
+Values CastLike(NodeContext& n) { return CastTo(n, n.InputType(1).dtype.str()); }
 
-Values Cast(NodeContext& n) {
-  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(TypeName(n.Int("to", 0)))}});
-}
-
-Values CastLike(NodeContext& n) {
-  return n.Emit("cast", {n.input(0)}, {{"to", ffi::Any(n.InputType(1).dtype.str())}});
+Values DequantizeLinear(NodeContext& n) {
+  n.InputType(0);
+  return n.Emit("dequantize_linear", {Unpacked(n, n.input(0)), n.input(1), Unpacked(n, n.input(2))},
+                n.AttrsFor(graph::GetOp("dequantize_linear")));
 }
 
 Values Clip(NodeContext& n) {
@@ -66,11 +92,6 @@ Values Clip(NodeContext& n) {
   if (n.Has("min")) low = n.builder().Scalar(dtype, n.Float("min", -kMost), "low");
   if (n.Has("max")) high = n.builder().Scalar(dtype, n.Float("max", kMost), "high");
   return n.Emit("clip", {n.input(0), low, high});
-}
-
-Values Dropout(NodeContext& n) {
-  TERN_CHECK(!n.wants_output(1)) << "the mask of dropout is for training";
-  return n.Emit("identity", {n.input(0)});
 }
 
 // Before opset 13 the tensor is a matrix: the axes before `axis`, and the others.
@@ -86,22 +107,7 @@ Values SoftmaxLike(NodeContext& n, const char* op) {
 }
 Values Softmax(NodeContext& n) { return SoftmaxLike(n, "softmax"); }
 Values LogSoftmax(NodeContext& n) { return SoftmaxLike(n, "log_softmax"); }
-
-Values BatchNorm(NodeContext& n) {
-  TERN_CHECK(n.Int("training_mode", 0) == 0) << "training is not supported";
-  for (size_t i = 1; i < n.node().outputs.size(); ++i)
-    TERN_CHECK(!n.wants_output(i)) << "statistics of the training are not supported";
-  return n.Emit("batch_normalization", n.inputs(),
-                {{"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
-}
-
-Values LayerNorm(NodeContext& n) {
-  for (size_t i = 1; i < n.node().outputs.size(); ++i)
-    TERN_CHECK(!n.wants_output(i)) << "the mean and deviation are not supported as outputs";
-  return n.Emit(
-      "layer_normalization", n.inputs(),
-      {{"axis", ffi::Any(n.Int("axis", -1))}, {"epsilon", ffi::Any(n.Float("epsilon", 1e-5))}});
-}
+Values Hardmax(NodeContext& n) { return SoftmaxLike(n, "hardmax"); }
 
 // Axes are an attribute before `since`, and an input from then on.
 Value AxesInput(NodeContext& n, int64_t since, const char* name = "axes") {
@@ -157,11 +163,39 @@ Values Pad(NodeContext& n) {
 
 Values Pool(NodeContext& n, const char* op) {
   TERN_CHECK(n.Has("kernel_shape")) << "attribute kernel_shape is missing";
-  TERN_CHECK(!n.wants_output(1)) << "the indices of what is largest are not supported as an output";
-  return n.Emit(op, {n.input(0)}, n.AttrsFor(graph::GetOp(op)));
+  return n.Emit(op, n.inputs(), n.AttrsFor(graph::GetOp(op)));
 }
-Values MaxPool(NodeContext& n) { return Pool(n, "max_pool"); }
 Values AveragePool(NodeContext& n) { return Pool(n, "average_pool"); }
+Values LpPool(NodeContext& n) { return Pool(n, "lp_pool"); }
+Values MaxUnpool(NodeContext& n) { return Pool(n, "max_unpool"); }
+
+// The axis is an attribute before opset 20.
+Values Dft(NodeContext& n) {
+  ir::Attrs attrs{{"inverse", ffi::Any(n.Int("inverse", 0))},
+                  {"onesided", ffi::Any(n.Int("onesided", 0))}};
+  if (n.opset() >= 20) return n.Emit("dft", n.inputs(), attrs);
+  Value axis = n.builder().Ints({n.Int("axis", 1)}, "axis");
+  return n.Emit("dft", {n.input(0), n.input(1), axis}, attrs);
+}
+
+// Modes had other names before opset 20.
+Values GridSample(NodeContext& n) {
+  ir::Attrs attrs = n.AttrsFor(graph::GetOp("grid_sample"));
+  std::string mode = n.String("mode", "linear");
+  attrs["mode"] = ffi::Any(mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode);
+  return n.Emit("grid_sample", n.inputs(), attrs);
+}
+
+Values RoiAlign(NodeContext& n) {
+  ir::Attrs attrs = n.AttrsFor(graph::GetOp("roi_align"));
+  if (n.opset() < 16)
+    attrs["coordinate_transformation_mode"] = ffi::Any(std::string("output_half_pixel"));
+  return n.Emit("roi_align", n.inputs(), attrs);
+}
+
+Values Einsum(NodeContext& n) {
+  return n.Emit("einsum", n.inputs(), {{"equation", ffi::Any(n.String("equation", ""))}});
+}
 
 Values Mean(NodeContext& n) {
   Value sum = n.Part("sum", n.inputs());
@@ -173,7 +207,8 @@ Values Mean(NodeContext& n) {
 // Before opset 11 there are no sizes, and one way to count.
 Values Resize(NodeContext& n) {
   ir::Attrs attrs = n.AttrsFor(graph::GetOp("resize"));
-  if (n.opset() >= 11) return n.Emit("resize", {n.input(0), n.input(2), n.input(3)}, attrs);
+  if (n.opset() >= 11)
+    return n.Emit("resize", {n.input(0), n.input(2), n.input(3), n.input(1)}, attrs);
   attrs["coordinate_transformation_mode"] = ffi::Any(std::string("asymmetric"));
   attrs["nearest_mode"] = ffi::Any(std::string("floor"));
   Value scales = n.input(1);
@@ -192,9 +227,6 @@ Values ImageScaler(NodeContext& n) {
       n.Part("unsqueeze", {n.Floats(bias->floats, "bias"), n.builder().Ints({1, 2}, "axes")});
   return n.Emit("add", {scaled, summand});
 }
-
-// Its map from names to numbers is cut to the numbers.
-Values ZipMap(NodeContext& n) { return n.Emit("identity", {n.input(0)}); }
 
 // LSTM, GRU, RNN: what we call alpha and beta are ONNX's activation_alpha and activation_beta.
 Values Recurrent(NodeContext& n, const char* op) {
@@ -236,50 +268,89 @@ Values TopK(NodeContext& n) {
 
 // ---- The table
 
-const std::map<std::string_view, ConverterEntry>& Table() {
-  static const std::map<std::string_view, ConverterEntry> table = {
+const ConverterTable& Table() {
+  static const ConverterTable table = {
       {"Abs", {"abs"}},
       {"Acos", {"acos"}},
+      {"Acosh", {"acosh"}},
       {"Add", {"add"}},
+      {"AffineGrid", {"affine_grid"}},
       {"And", {"and"}},
       {"ArgMax", {"arg_max"}},
       {"ArgMin", {"arg_min"}},
       {"Asin", {"asin"}},
+      {"Asinh", {"asinh"}},
       {"Atan", {"atan"}},
+      {"Atanh", {"atanh"}},
+      {"Attention", {.convert = Attention}},
       {"AveragePool", {.convert = AveragePool}},
       {"BatchNormalization", {.convert = BatchNorm}},
+      {"Bernoulli", {.convert = RandomOp}},
+      {"BitCast", {"bit_cast"}},
+      {"BitShift", {"bit_shift"}},
+      {"BitwiseAnd", {"bit_and"}},
+      {"BitwiseNot", {"bit_not"}},
+      {"BitwiseOr", {"bit_or"}},
+      {"BitwiseXor", {"bit_xor"}},
+      {"BlackmanWindow", {"blackman_window"}},
       {"Cast", {.convert = Cast}},
       {"CastLike", {.convert = CastLike}},
+      {"CausalConvWithState", {.convert = CausalConvWithState}},
       {"Ceil", {"ceil"}},
+      {"Celu", {"celu"}},
+      {"CenterCropPad", {"center_crop_pad"}},
       {"Clip", {.convert = Clip}},
       {"Compress", {"compress"}},
+      {"Col2Im", {"col2im"}},
       {"Concat", {"concat"}},
       {"Constant", {.convert = Constant}},
       {"ConstantOfShape", {.convert = ConstantOfShape}},
       {"Conv", {"conv"}},
+      {"ConvInteger", {"conv_integer"}},
+      {"ConvTranspose", {"conv_transpose"}},
       {"Cos", {"cos"}},
       {"Cosh", {"cosh"}},
+      {"CumProd", {"cum_prod"}},
+      {"CumSum", {"cum_sum"}},
+      {"DFT", {.convert = Dft}},
+      {"DeformConv", {"deform_conv"}},
+      {"DepthToSpace", {"depth_to_space"}},
+      {"DequantizeLinear", {.convert = DequantizeLinear}},
+      {"Det", {"det"}},
       {"Div", {"div"}},
       {"Dropout", {.convert = Dropout}},
+      {"DynamicQuantizeLinear", {"dynamic_quantize_linear"}},
+      {"Einsum", {.convert = Einsum}},
       {"Elu", {"elu"}},
       {"Equal", {"equal"}},
       {"Erf", {"erf"}},
       {"Exp", {"exp"}},
       {"Expand", {"expand"}},
+      {"EyeLike", {"eye_like"}},
       {"Flatten", {"flatten"}},
       {"Floor", {"floor"}},
       {"Gather", {"gather"}},
       {"GRU", {.convert = Gru}},
+      {"GatherElements", {"gather_elements"}},
+      {"GatherND", {"gather_nd"}},
       {"Gelu", {"gelu"}},
       {"Gemm", {"gemm"}},
       {"GlobalAveragePool", {"global_average_pool"}},
+      {"GlobalLpPool", {"global_lp_pool"}},
       {"GlobalMaxPool", {"global_max_pool"}},
       {"Greater", {"greater"}},
       {"GreaterOrEqual", {"greater_or_equal"}},
+      {"GridSample", {.convert = GridSample}},
+      {"GroupNormalization", {"group_normalization"}},
+      {"HammingWindow", {"hamming_window"}},
+      {"HannWindow", {"hann_window"}},
       {"HardSigmoid", {"hard_sigmoid"}},
       {"HardSwish", {"hard_swish"}},
+      {"Hardmax", {.convert = Hardmax}},
       {"Identity", {"identity"}},
       {"ImageScaler", {.convert = ImageScaler}},
+      {"InstanceNormalization", {"instance_normalization"}},
+      {"IsInf", {"isinf"}},
       {"IsNaN", {"isnan"}},
       {"LRN", {"lrn"}},
       {"LSTM", {.convert = Lstm}},
@@ -289,23 +360,42 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"LessOrEqual", {"less_or_equal"}},
       {"Log", {"log"}},
       {"LogSoftmax", {.convert = LogSoftmax}},
+      {"LpNormalization", {"lp_normalization"}},
+      {"LpPool", {.convert = LpPool}},
       {"MatMul", {"matmul"}},
+      {"MatMulInteger", {"matmul_integer"}},
       {"Max", {"max"}},
       {"MaxPool", {.convert = MaxPool}},
+      {"MaxRoiPool", {"max_roi_pool"}},
+      {"MaxUnpool", {.convert = MaxUnpool}},
       {"Mean", {.convert = Mean}},
+      {"MeanVarianceNormalization", {"mean_variance_normalization"}},
+      {"MelWeightMatrix", {"mel_weight_matrix"}},
       {"Min", {"min"}},
+      {"Mish", {"mish"}},
       {"Mod", {"mod"}},
       {"Mul", {"mul"}},
+      {"Multinomial", {.convert = RandomOp}},
       {"Neg", {"neg"}},
       {"NonMaxSuppression", {"non_max_suppression"}},
       {"NonZero", {"non_zero"}},
+      {"NegativeLogLikelihoodLoss", {"negative_log_likelihood_loss"}},
       {"Not", {"not"}},
+      {"OneHot", {"one_hot"}},
       {"Or", {"or"}},
       {"PRelu", {"prelu"}},
       {"Pad", {.convert = Pad}},
       {"Pow", {"pow"}},
       {"RNN", {.convert = Rnn}},
       {"Range", {.convert = Range}},
+      {"QLinearConv", {"qlinear_conv"}},
+      {"QLinearMatMul", {"qlinear_matmul"}},
+      {"QuantizeLinear", {"quantize_linear"}},
+      {"RMSNormalization", {"rms_normalization"}},
+      {"RandomNormal", {.convert = RandomOp}},
+      {"RandomNormalLike", {.convert = RandomOp}},
+      {"RandomUniform", {.convert = RandomOp}},
+      {"RandomUniformLike", {.convert = RandomOp}},
       {"Reciprocal", {"reciprocal"}},
       {"ReduceL1", {.convert = ReduceL1}},
       {"ReduceL2", {.convert = ReduceL2}},
@@ -320,28 +410,46 @@ const std::map<std::string_view, ConverterEntry>& Table() {
       {"Relu", {"relu"}},
       {"Reshape", {"reshape"}},
       {"Resize", {.convert = Resize}},
+      {"ReverseSequence", {"reverse_sequence"}},
+      {"RoiAlign", {.convert = RoiAlign}},
+      {"RotaryEmbedding", {"rotary_embedding"}},
       {"Round", {"round"}},
+      {"STFT", {"stft"}},
+      {"Scatter", {"scatter_elements"}},
+      {"ScatterElements", {"scatter_elements"}},
+      {"ScatterND", {"scatter_nd"}},
+      {"Selu", {"selu"}},
       {"Shape", {"shape"}},
+      {"Shrink", {"shrink"}},
       {"Sigmoid", {"sigmoid"}},
       {"Sign", {"sign"}},
+      {"SimplifiedLayerNormalization", {.convert = SimplifiedLayerNorm}},
       {"Sin", {"sin"}},
       {"Sinh", {"sinh"}},
       {"Size", {"size"}},
       {"Slice", {.convert = Slice}},
       {"Softmax", {.convert = Softmax}},
+      {"SoftmaxCrossEntropyLoss", {.convert = SoftmaxCrossEntropyLoss}},
       {"Softplus", {"softplus"}},
       {"Softsign", {"softsign"}},
+      {"SpaceToDepth", {"space_to_depth"}},
       {"Split", {.convert = Split}},
       {"Sqrt", {"sqrt"}},
       {"Squeeze", {.convert = Squeeze}},
       {"Sub", {"sub"}},
       {"Sum", {"sum"}},
+      {"SwiGLU", {.convert = SwiGlu}},
+      {"Swish", {"swish"}},
       {"Tan", {"tan"}},
       {"Tanh", {"tanh"}},
+      {"TensorScatter", {"tensor_scatter"}},
+      {"TfIdfVectorizer", {.convert = TfIdfVectorizer}},
+      {"ThresholdedRelu", {"thresholded_relu"}},
       {"Tile", {"tile"}},
       {"TopK", {.convert = TopK}},
       {"Transpose", {"transpose"}},
       {"Unique", {"unique"}},
+      {"Trilu", {"trilu"}},
       {"Unsqueeze", {.convert = Unsqueeze}},
       {"Upsample", {.convert = Resize}},
       {"Where", {"where"}},
@@ -353,8 +461,8 @@ const std::map<std::string_view, ConverterEntry>& Table() {
 // Said by exporters, and without a meaning for what is computed.
 bool IsIgnored(std::string_view attribute) {
   static const std::set<std::string_view> ignored = {
-      "consumed_inputs", "storage_order", "is_test", "spatial",  "momentum",  "ratio", "seed",
-      "training_mode",   "stash_type",    "axis_w",  "saturate", "round_mode"};
+      "broadcast", "consumed_inputs", "storage_order", "is_test", "spatial",  "momentum",  "ratio",
+      "seed",      "training_mode",   "stash_type",    "axis_w",  "saturate", "round_mode"};
   return ignored.contains(attribute);
 }
 
@@ -397,7 +505,11 @@ ir::Attrs NodeContext::AttrsFor(const graph::Op& op) const {
     }
     switch (attribute.kind) {
       case Attribute::Kind::kInt:
-        attrs[name] = ffi::Any(attribute.i);
+        // Types of elements are numbers there, and names here; 0 is none.
+        if (spec->kind != graph::AttrKind::kString)
+          attrs[name] = ffi::Any(attribute.i);
+        else if (attribute.i != 0)
+          attrs[name] = ffi::Any(TypeName(attribute.i));
         break;
       case Attribute::Kind::kFloat:
         attrs[name] = ffi::Any(static_cast<double>(attribute.f));
@@ -407,6 +519,9 @@ ir::Attrs NodeContext::AttrsFor(const graph::Op& op) const {
         break;
       case Attribute::Kind::kInts:
         attrs[name] = IntsAttr(attribute.ints);
+        break;
+      case Attribute::Kind::kFloats:
+        attrs[name] = ffi::Any(ffi::MakeArray({attribute.floats.begin(), attribute.floats.end()}));
         break;
       default:
         TERN_THROW(ValueError) << "attribute " << name << " is of kind " << NameOf(attribute.kind)
@@ -430,6 +545,25 @@ graph::Builder::Options NodeContext::Options() const {
                                                                : std::string(node_.name);
   for (std::string_view output : node_.outputs) options.names.emplace_back(output);
   return options;
+}
+
+Value NodeContext::AlignedBefore7(size_t i, int64_t axis) const {
+  auto rank = static_cast<int64_t>(InputType(0).rank()),
+       own = static_cast<int64_t>(InputType(i).rank());
+  if (axis < 0) axis += rank;
+  if (own == 0 || axis < 0 || axis + own >= rank) return input(i);
+  std::vector<int64_t> behind;
+  for (int64_t k = own; k < rank - axis; ++k) behind.push_back(k);
+  return builder_.Add("unsqueeze", {input(i), builder_.Ints(behind, "axes")}, {}, Options());
+}
+
+Values NodeContext::EmitSame(const char* op) {
+  if (opset_ >= 7) return Emit(op, inputs_, AttrsFor(graph::GetOp(op)));
+  if (std::string_view(op) == "prelu") return Emit(op, {input(0), AlignedBefore7(1, 1)});
+  if (!Has("broadcast") || inputs_.size() != 2)
+    return Emit(op, inputs_, AttrsFor(graph::GetOp(op)));
+  Value second = Has("axis") ? AlignedBefore7(1, Int("axis", 0)) : input(1);
+  return Emit(op, {input(0), second});
 }
 
 Values NodeContext::Emit(const char* op, Values inputs, ir::Attrs attrs) {
@@ -458,16 +592,39 @@ Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view
       ir::Constant::InFile(name, *dtype, tensor.dims, data.file, file_name, offset));
 }
 
-ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) {
-  if (domain == "ai.onnx.ml" && op_type == "ZipMap") return {.convert = ZipMap};
-  if (!domain.empty() && domain != "ai.onnx") return {};
-  auto it = Table().find(op_type);
-  return it == Table().end() ? ConverterEntry() : it->second;
+namespace {
+
+using Domain = std::pair<std::string_view, const ConverterTable& (*)()>;
+constexpr Domain kDomains[] = {{"", Table},
+                               {"ai.onnx.ml", MlTable},
+                               {"ai.onnx.preview.training", TrainingTable},
+                               {"com.microsoft", MicrosoftTable}};
+
+const ConverterTable* FindTable(std::string_view domain) {
+  for (const auto& [name, table] : kDomains)
+    if (name == domain) return &table();
+  return nullptr;
 }
 
-std::vector<std::string_view> SupportedOperators() {
+}  // namespace
+
+ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) {
+  const ConverterTable* table = FindTable(domain);
+  if (!table) return {};
+  auto it = table->find(op_type);
+  return it == table->end() ? ConverterEntry() : it->second;
+}
+
+std::vector<std::string_view> SupportedDomains() {
   std::vector<std::string_view> names;
-  for (const auto& [name, entry] : Table()) names.push_back(name);
+  for (const auto& [name, table] : kDomains) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string_view> SupportedOperators(std::string_view domain) {
+  std::vector<std::string_view> names;
+  if (const ConverterTable* table = FindTable(domain))
+    for (const auto& [name, entry] : *table) names.push_back(name);
   return names;
 }
 

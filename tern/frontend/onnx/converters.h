@@ -57,12 +57,16 @@ class NodeContext {
   // The node itself: its outputs get the names that the model gives.
   std::vector<graph::Value> Emit(const char* op, std::vector<graph::Value> inputs,
                                  ir::Attrs attrs = {});
+  // The node as an operator of ours with the same inputs and attributes.
+  std::vector<graph::Value> EmitSame(const char* op);
   // A vector of numbers.
   graph::Value Floats(const std::vector<float>& elements, const std::string& wish);
   // Something on the way.
   graph::Value Part(const char* op, std::vector<graph::Value> inputs, ir::Attrs attrs = {});
   // The label of the node, and the names of its outputs.
   graph::Builder::Options Options() const;
+  // Before opset 7 axes of the second input stood for those from `axis` on, or the last ones.
+  graph::Value AlignedBefore7(size_t i, int64_t axis) const;
 
  private:
   graph::Builder& builder_;
@@ -86,8 +90,10 @@ struct ConverterEntry {
   explicit operator bool() const { return same || convert; }
 };
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type);
-// The operators of ONNX's own domain that there are converters for.
-std::vector<std::string_view> SupportedOperators();
+// The domains that there are converters for; "" is ONNX's own.
+std::vector<std::string_view> SupportedDomains();
+// The operators of a domain that there are converters for.
+std::vector<std::string_view> SupportedOperators(std::string_view domain = "");
 
 }  // namespace tern::frontend::onnx
 

@@ -15,7 +15,69 @@ namespace {
 
 using graph::Value;
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
+
+// Operators that mean in older opsets what they mean since.
+bool IsUnchangedBefore6(std::string_view op_type) {
+  static const std::set<std::string_view> unchanged = {"Abs",
+                                                       "ArgMax",
+                                                       "ArgMin",
+                                                       "Ceil",
+                                                       "Concat",
+                                                       "Constant",
+                                                       "Conv",
+                                                       "DepthToSpace",
+                                                       "Elu",
+                                                       "Exp",
+                                                       "Flatten",
+                                                       "Floor",
+                                                       "Gather",
+                                                       "GlobalAveragePool",
+                                                       "GlobalLpPool",
+                                                       "GlobalMaxPool",
+                                                       "HardSigmoid",
+                                                       "Identity",
+                                                       "InstanceNormalization",
+                                                       "LRN",
+                                                       "LeakyRelu",
+                                                       "Log",
+                                                       "LogSoftmax",
+                                                       "LpNormalization",
+                                                       "MatMul",
+                                                       "Neg",
+                                                       "Not",
+                                                       "RandomNormal",
+                                                       "RandomNormalLike",
+                                                       "RandomUniform",
+                                                       "RandomUniformLike",
+                                                       "Reciprocal",
+                                                       "ReduceL1",
+                                                       "ReduceL2",
+                                                       "ReduceLogSum",
+                                                       "ReduceLogSumExp",
+                                                       "ReduceMax",
+                                                       "ReduceMean",
+                                                       "ReduceMin",
+                                                       "ReduceProd",
+                                                       "ReduceSum",
+                                                       "ReduceSumSquare",
+                                                       "Relu",
+                                                       "Selu",
+                                                       "Shape",
+                                                       "Sigmoid",
+                                                       "Size",
+                                                       "Slice",
+                                                       "Softmax",
+                                                       "Softplus",
+                                                       "Softsign",
+                                                       "SpaceToDepth",
+                                                       "Sqrt",
+                                                       "Squeeze",
+                                                       "Tanh",
+                                                       "Transpose",
+                                                       "Unsqueeze"};
+  return unchanged.contains(op_type);
+}
 
 // Names in a graph of the model. What a graph inside of another one does not have is the outer
 // one's, and is captured where it becomes a region.
@@ -111,10 +173,8 @@ class Importer {
 
   ir::IRModule Run() {
     opset_ = model_.OpsetVersion("");
-    if (opset_ < kOldestOpset || opset_ > kNewestOpset)
-      TERN_THROW(ValueError) << model_.path << ": opset " << opset_ << " is not supported; "
-                             << kOldestOpset << " to " << kNewestOpset << " are";
     FindReads();
+    CheckOpset();
     CheckOperators();
     CheckOptions();
     AddInputs();
@@ -166,6 +226,21 @@ class Importer {
 
   // ---- What is not supported, all at once
 
+  void CheckOpset() const {
+    if (opset_ >= kOldestOpset && opset_ <= kNewestOpset) return;
+    // Models of other domains alone do not say it.
+    auto is_known = [&](const Node& node) {
+      return !IsRead(node) || !node.domain.empty() ||
+             (opset_ > 0 && opset_ < kOldestOpset && IsUnchangedBefore6(node.op_type));
+    };
+    const std::vector<Node>& nodes = model_.graph.nodes;
+    auto wrong = std::find_if_not(nodes.begin(), nodes.end(), is_known);
+    if (wrong == nodes.end()) return;
+    TERN_THROW(ValueError) << model_.path << ": opset " << opset_ << " is not supported for "
+                           << wrong->op_type << " '" << NodeName(*wrong) << "'; " << kOldestOpset
+                           << " to " << kNewestOpset << " are";
+  }
+
   void CheckOperators() const {
     std::map<std::string, std::vector<std::string>> missing;
     FindUnsupported(model_.graph, &missing);
@@ -205,11 +280,14 @@ class Importer {
       for (const Dim& dim : input.type.shape.value_or(std::vector<Dim>()))
         if (!dim.is_known() && !dim.is_anonymous()) dims.emplace_back(dim.param);
     }
-    for (const auto& [name, shape] : options_.input_shapes)
+    auto check_input = [&](const std::string& name) {
       if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
         TERN_THROW(ValueError) << model_.path << " has no input " << name
                                << ffi::DidYouMean(name, inputs)
                                << "; it has: " << ffi::Join(inputs);
+    };
+    for (const auto& [name, shape] : options_.input_shapes) check_input(name);
+    for (const auto& [name, tensor] : options_.constants) check_input(name);
     for (const auto& [name, extent] : options_.dims)
       if (std::find(dims.begin(), dims.end(), name) == dims.end())
         TERN_THROW(ValueError) << model_.path << " has no dimension " << name
@@ -224,7 +302,9 @@ class Importer {
     for (const ValueInfo& input : model_.graph.inputs) {
       auto initializer = main_.initializers.find(input.name);
       std::string name(input.name);
-      if (initializer == main_.initializers.end()) {
+      if (auto it = options_.constants.find(name); it != options_.constants.end()) {
+        main_.values[input.name] = BoundInput(input, it->second);
+      } else if (initializer == main_.initializers.end()) {
         main_.values[input.name] = builder_.Param(name, TypeOf(input));
         input_names_.push_back(name);
       } else if (IsOverridable(*initializer->second)) {
@@ -236,6 +316,14 @@ class Importer {
 
   static void AddInitializers(const Graph& graph, Scope& scope) {
     for (const Tensor& tensor : graph.initializers) scope.initializers[tensor.name] = &tensor;
+  }
+
+  Value BoundInput(const ValueInfo& input, const Tensor& tensor) {
+    if (input.type.kind != Type::Kind::kTensor || input.type.elem != tensor.type)
+      TERN_THROW(ValueError) << model_.path << ": input " << input.name << " is "
+                             << TypeText(input.type) << "; the constant given has elements of type "
+                             << NameOf(tensor.type);
+    return ConstantOf(&builder_, tensor, input.name, file_name_);
   }
 
   bool IsOverridable(const Tensor& initializer) const {
@@ -343,8 +431,7 @@ class Importer {
         });
       ConverterEntry entry = FindConverter(node.domain, node.op_type);
       if (entry.convert) return entry.convert(context);
-      return context.Emit(entry.same, std::move(inputs),
-                          context.AttrsFor(graph::GetOp(entry.same)));
+      return context.EmitSame(entry.same);
     });
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (!reads_.contains(node.outputs[i])) continue;

@@ -21,10 +21,12 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   // Inputs that have initializers and can be given nevertheless, by name; none: all that can.
   std::optional<std::set<std::string>> overridable;
+  // Inputs that are constants, by name: their elements are known when compiling.
+  std::map<std::string, Tensor> constants;
 };
 
 // The model as a module: the graph `main`, and its weights as constants, which stay in the mapped
-// file. Opsets 7 to 28. A name of a dimension is one variable in all inputs; dimensions without one
+// file. Opsets 6 to 28. A name of a dimension is one variable in all inputs; dimensions without one
 // are variables of their own. What the file says about shapes inside of the graph is not looked at.
 // An input that has an initializer is a constant before IR version 4. After it the initializer is
 // its default (operator with_default); those of integers and bools, which may be shapes, stay

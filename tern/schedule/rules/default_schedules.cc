@@ -11,6 +11,7 @@
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/polyphase.h"
+#include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/schedule_steps.h"
@@ -237,14 +238,17 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
       RefuseAsked(function, one.step,
                   one.refusals.empty() ? "no block of the function is for this rule on this target"
                                        : ffi::Join(one.refusals));
-  if (!target.is_device || !asked.empty()) return scheduled;
+  if (!asked.empty()) return scheduled;
   struct Made {
     Expr when;
     PrimFunc function;
     std::vector<RuleResult> results;
   };
   std::vector<Made> made;
-  for (const GemmVersion& version : FindGemmVersions(function, target)) {
+  std::vector<GemmVersion> versions = FindGemmVersions(function, target);
+  for (GemmVersion& version : FindReductionVersions(function, target))
+    versions.push_back(std::move(version));
+  for (const GemmVersion& version : versions) {
     std::vector<RuleResult> results;
     PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
     if (StructuralEqual(other, scheduled)) continue;

@@ -11,16 +11,19 @@ namespace tern::schedule {
 
 // The rules that are for every host (host_rules.cc), and for every device (device_rules.cc).
 void RegisterHostRules();
-void RegisterHostMatmulRules();      // by RegisterHostRules
-void RegisterHostReductionRules();   // by RegisterHostRules
-void RegisterHostDotProductRules();  // by RegisterHostRules
-void RegisterHostWindowRules();      // by RegisterHostRules
-void RegisterHostWinogradRules();    // by RegisterHostRules
-void RegisterHostAttentionRules();   // by RegisterHostRules
+void RegisterHostMatmulRules();        // by RegisterHostRules
+void RegisterHostReductionRules();     // by RegisterHostRules
+void RegisterHostSkinnyMatmulRules();  // by RegisterHostRules
+void RegisterHostDotProductRules();    // by RegisterHostRules
+void RegisterHostImplicitDotRules();   // by RegisterHostRules
+void RegisterHostWindowRules();        // by RegisterHostRules
+void RegisterHostWinogradRules();      // by RegisterHostRules
+void RegisterHostAttentionRules();     // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
 void RegisterDeviceRowRules();          // by RegisterDeviceRules
 void RegisterDeviceReductionRules();    // by RegisterDeviceRules
+void RegisterDeviceScanRules();         // by RegisterDeviceRules
 void RegisterDeviceStagedRowRules();    // by RegisterDeviceRules
 void RegisterDeviceTransposeRules();    // by RegisterDeviceRules
 void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules

@@ -8,7 +8,6 @@
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/analysis/vector_move.h"
-#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -46,60 +45,6 @@ struct LoadFinder : StmtVisitor {
   std::vector<const ir::BufferLoadNode*> loads;
   std::vector<Expr> conditions;
 };
-
-// The spatial axes that both factors of a product have.
-Schedule::Names SharedAxes(const BlockInfo& block) {
-  std::vector<const BlockAccess*> loads;
-  for (const BlockAccess& access : block.accesses)
-    if (!access.store && !access.buffer.same(block.accesses[0].buffer)) loads.push_back(&access);
-  Schedule::Names shared;
-  for (const BlockAxis& axis : block.axes) {
-    bool in_all = axis.kind == IterKind::kSpatial && loads.size() == 2;
-    for (const BlockAccess* load : loads)
-      in_all =
-          in_all && std::any_of(load->indices.begin(), load->indices.end(),
-                                [&](const Expr& e) { return ir::UsesVar(e, axis.var.node()); });
-    if (in_all) shared.push_back(axis.var.name());
-  }
-  return shared;
-}
-
-// Steps of K in a row are channels, not taps of the window: those of a tile are then under one
-// condition, and side by side where channels are.
-void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
-  Schedule::Names taps, channels;
-  for (const BlockAxis& axis : block.axes) {
-    if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
-    bool is_index = true;
-    for (const BlockAccess& access : block.accesses)
-      for (const Expr& index : access.indices)
-        is_index &= !ir::UsesVar(index, axis.var.node()) || index.get() == axis.var.get();
-    (is_index && !axis.decides ? channels : taps).push_back(axis.loop);
-  }
-  if (taps.empty() || channels.empty()) return;
-  taps.insert(taps.end(), channels.begin(), channels.end());
-  // Floats are not summed in another order unless the function allows it.
-  Try(schedule, [&](Schedule* attempt) { attempt->Reorder(Around(block.name, taps)); });
-}
-
-// The last two dimensions of an operand change places where neighbours of the one before are
-// neighbours in what it is made of.
-void PutContiguousLast(Schedule* schedule, const std::string& operand) {
-  const BlockNode* block = FindBlockNamed(*schedule, operand);
-  const auto* store = block->body.As<BufferStoreNode>();
-  const auto* load = store ? CopiedOrConstant(store->value) : nullptr;
-  if (!load) return;
-  arith::Analyzer analyzer;
-  for (const BlockIter& iter : block->iters)
-    analyzer.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
-  size_t rank = block->iters.size();
-  Expr place = analyzer.Simplify(FlatIndex(load->buffer, load->indices));
-  auto linear = arith::AsLinear(place, block->iters[rank - 2].var.node());
-  if (!linear || linear->coefficient != 1) return;
-  std::string batch;
-  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
-  schedule->TransformLayout(operand, IndexMap::Parse("(" + batch + "i, j) -> (" + batch + "j, i)"));
-}
 
 int64_t TilesOf(const Gemm& gemm, const DeviceGemmPlan& plan) {
   return gemm.batch * CeilDiv(gemm.m, plan.tile_m) * CeilDiv(gemm.n, plan.tile_n);
@@ -143,9 +88,7 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const Target
   }
   if (block.kind == BlockKind::kMatmul && (gemm->m == 1 || gemm->n == 1))
     Refuse("M or N is 1: it is a reduction");
-  if (gemm->dynamic_m) gemm->m = target.likely_m;
-  if (gemm->dynamic_n) gemm->n = target.likely_n;
-  if (gemm->dynamic_k) gemm->k = target.likely_k;
+  GuessSizes(&*gemm, target);
   if (gemm->dynamic_batch) gemm->batch = CeilDiv(gemm->batch, kUnknownExtent) * target.likely_batch;
   return *gemm;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions on devices, along any axes: integers always, floats with `reassociate`. Which rule is
+// Reductions on devices, along any axes: integers, argmin and argmax always, other floats with
+// `reassociate`. Which rule is
 // for a block follows from the axis that is contiguous in what it reads. The order is fixed: the
 // same bits in every run.
 //
@@ -19,8 +20,13 @@
 //       for k / parts / ty                   threadIdx.y
 //         S[j] op= X[k, j]                   shared memory
 //
+// argmin and argmax, whose value and index are reduced together, are taken too: of equal values
+// that of the lowest index, whatever the order (break_ties).
+//
 // Where results are too few to fill the device, there are `parts` of each, in another buffer, which
 // a second kernel reduces (rfactor). Extents are any; tails are predicated.
+#include "tern/schedule/rules/device_reductions.h"
+
 #include <algorithm>
 
 #include "tern/arith/linear.h"
@@ -92,15 +98,38 @@ int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
 // The read with most axes: what the time is for.
 const BlockAccess* MainRead(const BlockInfo& block) {
   const BlockAccess* found = nullptr;
+  auto is_result = [&](const Buffer& buffer) {
+    return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& other) {
+      return other.store && other.buffer.same(buffer);
+    });
+  };
   for (const BlockAccess& access : block.accesses)
-    if (!access.store && !access.buffer.same(block.accesses[0].buffer) &&
-        ContiguousAxis(block, access) && (!found || access.axes.size() > found->axes.size()))
+    if (!access.store && !is_result(access.buffer) && ContiguousAxis(block, access) &&
+        (!found || access.axes.size() > found->axes.size()))
       found = &access;
   return found;
 }
 
+// Refuses where threads would sum floats in another order than written.
+void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block) {
+  std::optional<SelectionUpdate> selection =
+      FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body);
+  if (selection && selection->order != SelectionUpdate::Order::kNotNaN) return;
+  for (const BlockAccess& access : block.accesses)
+    if (access.store && access.buffer->dtype.is_float()) RequireReassociate(schedule);
+}
+
+// The block, whose steps may run in any order then.
+BlockInfo FreeOrder(Schedule* schedule, const BlockInfo& block) {
+  std::optional<SelectionUpdate> selection =
+      FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body);
+  if (!selection || !selection->is_ordered()) return block;
+  schedule->BreakTies(block.name);
+  return DescribeBlock(FindBlockNamed(*schedule, block.name));
+}
+
 Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
-  if (block.accesses[0].buffer->dtype.is_float()) RequireReassociate(schedule);
+  RequireAnyOrder(schedule, block);
   LoopsByKind loops = RequireAlone(schedule, block);
   if (loops.reduce.empty()) Refuse("it reduces along no loop of its own");
   Size m, n;
@@ -161,7 +190,7 @@ Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetIn
 // threads that share a result have a few loads each.
 int64_t PartsFor(const Reduction& reduction, int64_t blocks, int64_t threads, int64_t sharing,
                  const TargetInfo& target) {
-  if (!reduction.results.is_known()) return 1;
+  if (!reduction.results.is_known() && target.likely_results == 0) return 1;
   Size steps = reduction.steps();
   int64_t wanted = target.busy_blocks * kResidentThreads / threads / std::max<int64_t>(blocks, 1);
   int64_t most =
@@ -271,7 +300,8 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
     if (reduction.results.is_known())
       rows = std::min(rows, PowerFor(reduction.results.number / target.busy_blocks, rows));
   }
-  int64_t blocks = reduction.results.number / rows;
+  int64_t results = reduction.results.is_known() ? reduction.results.number : target.likely_results;
+  int64_t blocks = results / rows;
   int64_t parts = in_parts ? PartsFor(reduction, blocks, x * y * rows, x * y, target) : 1;
   // What is split in parts: the longer one.
   bool of_outer =
@@ -321,9 +351,10 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& 
   int64_t x = PowerFor(columns.is_known() ? columns.number : kColumns, kColumns);
   int64_t y = most / x;
   if (steps.is_known()) y = std::min(y, PowerFor(steps.number / kLeastLoads, y));
-  Size blocks = {reduction.results.number / std::max<int64_t>(columns.number, 1)};
-  blocks *= (columns.number + x - 1) / x;
-  int64_t parts = PartsFor(reduction, blocks.number, x * y, y, target);
+  int64_t blocks = reduction.results.is_known()
+                       ? reduction.results.number / columns.number * ((columns.number + x - 1) / x)
+                       : target.likely_results / x;
+  int64_t parts = PartsFor(reduction, blocks, x * y, y, target);
   Names order = reduction.spatial;
   order.push_back(j);
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
@@ -344,19 +375,30 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& 
   ReduceParts(schedule, reduction, loops, parts, spatial, target);
 }
 
-void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void ApplyRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
+  BlockInfo block = FreeOrder(schedule, given);
   Reduction reduction = Match(*schedule, block, target);
   if (!reduction.is_row) Refuse("the contiguous axis of what is read is not reduced");
   ReduceRow(schedule, reduction, target, true);
 }
 
-void ApplyColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void ApplyColumns(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
+  BlockInfo block = FreeOrder(schedule, given);
   Reduction reduction = Match(*schedule, block, target);
   if (reduction.is_row) Refuse("the contiguous axis of what is read is reduced");
   ReduceColumns(schedule, block, reduction, target);
 }
 
 }  // namespace
+
+void ReduceOnDevice(Schedule* schedule, const std::string& block, const TargetInfo& target) {
+  BlockInfo info = FreeOrder(schedule, DescribeBlock(FindBlockNamed(*schedule, block)));
+  Reduction reduction = Match(*schedule, info, target);
+  if (reduction.is_row)
+    ReduceRow(schedule, reduction, target, true);
+  else
+    ReduceColumns(schedule, info, reduction, target);
+}
 
 void RegisterDeviceReductionRules() {
   auto fits = [](const TargetInfo& target) { return target.has_shared_memory(); };

@@ -11,6 +11,7 @@ void RegisterDeviceRules() {
   RegisterDeviceMatmulRules();
   RegisterDeviceRowRules();
   RegisterDeviceReductionRules();
+  RegisterDeviceScanRules();
   RegisterDeviceStagedRowRules();
   RegisterDeviceTransposeRules();
   RegisterDeviceElementwiseRules();

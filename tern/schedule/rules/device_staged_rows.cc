@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// staged_rows: reductions along contiguous memory whose order is fixed, or which have several
-// results, as argmax has. One thread per row, in order, through shared memory, so that loads are
+// staged_rows: reductions along contiguous memory whose order is fixed: float sums without
+// `reassociate`. One thread per row, in order, through shared memory, so that loads are
 // coalesced.
 //
 //   for rows / 32                       blockIdx.x

@@ -105,7 +105,8 @@ int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
 // Refuses what the instructions do not compute, or no faster.
 std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target,
                         const DotInstructions& machine, const Wanted<P>& want) {
-  Gemm gemm = RequireGemm(schedule, block, Sizes::kDynamicM);
+  Gemm gemm = RequireGemm(schedule, block, Sizes::kDynamic);
+  GuessSizes(&gemm, target);
   const DotTypes* types = FindTypes(machine, gemm, target);
   if (!types)
     Refuse("the machine has no such instructions for " + gemm.a.dtype.str() + " times " +
@@ -125,10 +126,11 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
     plan.tile_n = tile.columns * machine.columns;
     int64_t m = RoundUp(gemm.m, plan.tile_m), n = RoundUp(gemm.n, plan.tile_n);
     GemmBlocks blocks = ChooseBlocks(m, n, plan.tile_m, plan.tile_n, k * bytes, target);
-    // A dynamic M is padded to whole tiles and no further.
+    // A dynamic M or N is padded to whole tiles and no further.
     plan.block_m =
         want.Or(&P::block_m, gemm.dynamic_m ? plan.tile_m : EvenBlock(m, blocks.m, plan.tile_m));
-    plan.block_n = want.Or(&P::block_n, EvenBlock(n, blocks.n, plan.tile_n));
+    plan.block_n =
+        want.Or(&P::block_n, gemm.dynamic_n ? plan.tile_n : EvenBlock(n, blocks.n, plan.tile_n));
     bool possible = plan.block_m > 0 && plan.block_m % plan.tile_m == 0 && plan.block_n > 0 &&
                     plan.block_n % plan.tile_n == 0;
     if (!possible) continue;
@@ -328,7 +330,7 @@ class DotMatmul {
     int64_t row_bytes = machine_.columns * operand.bytes();
     int64_t in_line = LargestDivisor(plan_.block_n / machine_.columns,
                                      std::max<int64_t>(kLineBytes / row_bytes, 1)),
-            all_words = RoundUp(gemm_.k, steps_.k) / steps_.word,
+            all_words = RoundUp(gemm_.dynamic_k ? 1 : gemm_.k, steps_.k) / steps_.word,
             at_once = LargestDivisor(all_words, std::min(kPackedWords, all_words));
     Names own = {copy + "_o", copy + "_u", copy + "_i"},
           sum = {copy + "_so", copy + "_q", copy + "_r"}, order = loops.others;
@@ -387,28 +389,41 @@ class DotMatmul {
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const DotInstructions& machine, const P& plan) {
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamicM);
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
   if (gemm.c->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(
         "sums of floats are made in another order; the attribute reassociate of the function "
         "says that they may be");
   const DotTypes& types = *FindTypes(machine, gemm, target);
   int64_t k = StepsOf(machine, types).k;
-  bool whole = !gemm.dynamic_m && gemm.m % plan.block_m == 0 && gemm.n % plan.block_n == 0 &&
+  bool whole = !gemm.is_dynamic() && gemm.m % plan.block_m == 0 && gemm.n % plan.block_n == 0 &&
                gemm.k % k == 0;
   Names pads;
   if (!whole) {
     Names before = {gemm.a.name, gemm.b.name};
-    gemm = PadGemm(schedule, block, {plan.block_m, plan.block_n, k}, Sizes::kDynamicM);
+    gemm = PadGemm(schedule, block, {plan.block_m, plan.block_n, k}, Sizes::kDynamic);
     for (const std::string& name : {gemm.b.name, gemm.a.name})
       if (!Contains(before, name)) pads.push_back(name);
   }
   DotMatmul(schedule, block.name, gemm, plan, types, machine, target).Run(pads);
 }
 
+Names& Registered() {
+  static auto* names = new Names;
+  return *names;
+}
+
 }  // namespace
 
+std::vector<std::string> DotMatmulRules() {
+  std::vector<std::string> names;
+  for (const Rule* rule : AllRules())
+    if (Contains(Registered(), rule->name)) names.push_back(rule->name);
+  return names;
+}
+
 void RegisterDotMatmul(const DotInstructions& instructions) {
+  Registered().push_back(instructions.rule);
   RegisterRule(
       {.name = instructions.rule,
        .description = instructions.description,

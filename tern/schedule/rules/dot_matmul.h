@@ -66,6 +66,8 @@ struct DotInstructions {
 
 // Registers the rule of such instructions.
 void RegisterDotMatmul(const DotInstructions& instructions);
+// Their names, in the order in which they are asked.
+std::vector<std::string> DotMatmulRules();
 
 }  // namespace tern::schedule
 

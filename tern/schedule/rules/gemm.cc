@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/tir/analysis/preparation.h"
+#include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -29,19 +32,6 @@ bool ReadsByAxes(const BlockInfo& reader, const Buffer& buffer) {
                        if (!access.buffer.same(buffer)) return true;
                        return !access.store && access.by_axes && access.axes == all;
                      });
-}
-
-// The block that computes a buffer of the function's own element by element; "" for none.
-std::string ProducerOf(const Schedule& schedule, const Buffer& buffer) {
-  const Stmt& body = schedule.function()->body;
-  if (!AllocationOf(body, buffer)) return "";
-  for (const BlockNode* block : BlocksIn(body)) {
-    BlockInfo info = DescribeBlock(block);
-    bool writes =
-        !info.accesses.empty() && info.accesses[0].store && info.accesses[0].buffer.same(buffer);
-    if (writes) return IsSpatial(info) ? info.name : "";
-  }
-  return "";
 }
 
 // Made ahead, and for other blocks too: these would have to make it at every call.
@@ -185,6 +175,12 @@ Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes
   return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes, columns);
 }
 
+void GuessSizes(Gemm* gemm, const TargetInfo& target) {
+  if (gemm->dynamic_m) gemm->m = target.likely_m;
+  if (gemm->dynamic_n) gemm->n = target.likely_n;
+  if (gemm->dynamic_k) gemm->k = target.likely_k;
+}
+
 Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
              Sizes sizes, Columns columns) {
   std::vector<int64_t> factors;
@@ -223,6 +219,18 @@ Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) 
     loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
   }
   return loops;
+}
+
+std::string ProducerOf(const Schedule& schedule, const Buffer& buffer) {
+  const Stmt& body = schedule.function()->body;
+  if (!AllocationOf(body, buffer)) return "";
+  for (const BlockNode* block : BlocksIn(body)) {
+    BlockInfo info = DescribeBlock(block);
+    bool writes =
+        !info.accesses.empty() && info.accesses[0].store && info.accesses[0].buffer.same(buffer);
+    if (writes) return IsSpatial(info) ? info.name : "";
+  }
+  return "";
 }
 
 std::string FindReader(const Schedule& schedule, const std::string& block, const Buffer& result) {
@@ -267,6 +275,55 @@ void FusePrologue(Schedule* schedule, const std::string& block, Producers produc
     producer = ProducerFor(*schedule, block, producers);
 }
 
+void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
+  Schedule::Names taps, channels;
+  for (const BlockAxis& axis : block.axes) {
+    if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
+    bool is_index = true;
+    for (const BlockAccess& access : block.accesses)
+      for (const Expr& index : access.indices)
+        is_index &= !ir::UsesVar(index, axis.var.node()) || index.get() == axis.var.get();
+    (is_index && !axis.decides ? channels : taps).push_back(axis.loop);
+  }
+  if (taps.empty() || channels.empty()) return;
+  taps.insert(taps.end(), channels.begin(), channels.end());
+  // Floats are not summed in another order unless the function allows it.
+  Try(schedule, [&](Schedule* attempt) { attempt->Reorder(Around(block.name, taps)); });
+}
+
+void PutContiguousLast(Schedule* schedule, const std::string& operand) {
+  const BlockNode* block = FindBlockNamed(*schedule, operand);
+  const auto* store = block->body.As<BufferStoreNode>();
+  const auto* load = store ? CopiedOrConstant(store->value) : nullptr;
+  if (!load) return;
+  arith::Analyzer analyzer;
+  for (const BlockIter& iter : block->iters)
+    analyzer.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
+  size_t rank = block->iters.size();
+  Expr place = analyzer.Simplify(FlatIndex(load->buffer, load->indices));
+  auto linear = arith::AsLinear(place, block->iters[rank - 2].var.node());
+  if (!linear || linear->coefficient != 1) return;
+  std::string batch;
+  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+  schedule->TransformLayout(operand, IndexMap::Parse("(" + batch + "i, j) -> (" + batch + "j, i)"));
+}
+
+Schedule::Names SharedAxes(const BlockInfo& block) {
+  std::vector<const BlockAccess*> loads;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.store && !access.buffer.same(block.accesses[0].buffer)) loads.push_back(&access);
+  Schedule::Names shared;
+  for (const BlockAxis& axis : block.axes) {
+    bool in_all = axis.kind == IterKind::kSpatial && loads.size() == 2;
+    for (const BlockAccess* load : loads)
+      in_all =
+          in_all && std::any_of(load->indices.begin(), load->indices.end(),
+                                [&](const Expr& e) { return ir::UsesVar(e, axis.var.node()); });
+    if (in_all) shared.push_back(axis.var.name());
+  }
+  return shared;
+}
+
 IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to) {
   std::string from, others;
   for (size_t d = 0; d < rank; ++d) {
@@ -278,9 +335,9 @@ IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::stri
 }
 
 void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
-               int64_t lanes, const Schedule::Names& names, bool unroll) {
+               int64_t lanes, const Schedule::Names& names, bool unroll, TailStrategy tail) {
   if (loops.empty()) return;
-  schedule->Split(LoopOf(block, loops.back()), {lanes}, names);
+  schedule->Split(LoopOf(block, loops.back()), {lanes}, names, tail);
   schedule->Vectorize(LoopOf(block, names[1]));
   if (!unroll) return;
   schedule->Unroll(LoopOf(block, names[0]));

@@ -60,6 +60,9 @@ Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
 Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes,
                  Columns columns = Columns::kOne);
 
+// Dynamic extents become what the target takes as likely.
+void GuessSizes(Gemm* gemm, const TargetInfo& target);
+
 // M, N and K padded with zeros to multiples; 1: as it is. What reads C reads the padded one; a
 // parameter is copied to. Returns the GEMM as it is then.
 struct GemmMultiples {
@@ -76,6 +79,8 @@ bool IsConstant(const Schedule& schedule, const std::string& buffer);
 // a copy are its dimensions.
 Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block);
 
+// The block that computes a buffer of the function's own element by element; "" for none.
+std::string ProducerOf(const Schedule& schedule, const tir::Buffer& buffer);
 // The block that alone reads the result of another, where it has spatial axes alone. "" for none.
 std::string FindReader(const Schedule& schedule, const std::string& block,
                        const tir::Buffer& result);
@@ -98,14 +103,24 @@ enum class Producers { kAll, kCheap };
 void FusePrologue(Schedule* schedule, const std::string& block,
                   Producers producers = Producers::kAll);
 
+// Before im2col. Steps of K in a row are channels, not taps of the window: those of a tile are then
+// under one condition, and side by side where channels are.
+void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block);
+// The last two dimensions of an operand that im2col made change places where neighbours of the one
+// before are neighbours in what it is made of.
+void PutContiguousLast(Schedule* schedule, const std::string& operand);
+// The spatial axes that both factors of a product have: a batch.
+Schedule::Names SharedAxes(const BlockInfo& block);
+
 // The layout of an operand's copy, or of C: other dimensions first, then what is said of "x", its M
 // or N, and of "k". PackedLayout(b, "x // 32, k, x % 32") is panels of 32 columns.
 IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to);
 
 // The innermost loop that moved a block into a tile, `loops`, becomes vectors of so many lanes; the
-// loop over vectors and the one around it are unrolled.
+// loop over vectors and the one around it are unrolled. The tail is that of the split.
 void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
-               int64_t lanes, const Schedule::Names& names, bool unroll = true);
+               int64_t lanes, const Schedule::Names& names, bool unroll = true,
+               TailStrategy tail = TailStrategy::kLoop);
 
 }  // namespace tern::schedule
 

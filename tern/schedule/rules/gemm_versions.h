@@ -2,6 +2,7 @@
 #ifndef TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
 #define TERN_SCHEDULE_RULES_GEMM_VERSIONS_H_
 
+#include <set>
 #include <vector>
 
 #include "tern/schedule/rules/target_info.h"
@@ -10,9 +11,11 @@
 namespace tern::schedule {
 
 // A schedule of a GEMM with many rows and columns wastes most of its tiles on one with few. Where M
-// or N is dynamic, a function for a device therefore has versions:
+// or N is dynamic, a function therefore has versions:
 //
 //   if m <= 32 { scheduled for few rows } else if n <= 32 { for few columns } else { for many }
+//
+// On a host: n <= 7, m <= 3, n <= 64, and others.
 struct GemmVersion {
   tir::Expr when;     // of the function's own extents and scalars
   TargetInfo target;  // with other guesses of M and N
@@ -20,6 +23,9 @@ struct GemmVersion {
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.
 std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
+
+// The variables that a caller's tensors and scalars define.
+std::set<const tir::VarNode*> CallersVars(const tir::PrimFunc& function);
 
 }  // namespace tern::schedule
 

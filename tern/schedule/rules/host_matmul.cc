@@ -12,14 +12,16 @@
 //         C = epilogue(acc)
 //
 // Cycles: tiles * K * max(FMAs, loads, bytes of B from L2, latency), and packing. Sums are added in
-// the order written. Declines N shorter than a vector and extents other than M or batch that are
-// dynamic. With few rows of a B larger than L2 it reads B in place, block_k rows at a time.
+// the order written. With few rows of a B larger than L2 it reads B in place, block_k rows at a
+// time. A dynamic M is one block, whose last tile has a body for each number of rows; a dynamic N
+// is blocks of one tile, padded with zeros.
 #include <algorithm>
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/im2col_loops.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/transform/flatten_buffers.h"
@@ -43,8 +45,8 @@ constexpr int64_t kRowStreams = 16;
 // Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
 // to the end of a page.
 constexpr int64_t kPrepackedStreams = 4;
-// N that one thread takes at least where B is read in place.
-constexpr int64_t kStreamedN = 2048;
+// Blocks of N, and the most columns of one, where B is read in place.
+constexpr int64_t kStreamedBlocks = 8, kStreamedN = 2048;
 // With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
 constexpr int64_t kDynamicRowBlocks = 8;
 
@@ -110,8 +112,10 @@ bool IsMemoryBound(const Problem& problem, const TargetInfo& target) {
 // All of M, and as many vectors as hide the latency of an accumulator.
 RegisterTile FlatTile(const Problem& problem, const TargetInfo& target) {
   RegisterTile tile{problem.gemm.m, 2, problem.lanes};
-  while (tile.m * tile.vectors < target.fma_per_cycle * target.fma_latency &&
-         problem.gemm.n % (2 * tile.n()) == 0)
+  auto fits = [&](int64_t n) {
+    return target.masked_vectors ? n <= problem.gemm.n : problem.gemm.n % n == 0;
+  };
+  while (tile.m * tile.vectors < target.fma_per_cycle * target.fma_latency && fits(2 * tile.n()))
     tile.vectors *= 2;
   return tile;
 }
@@ -151,21 +155,21 @@ std::vector<P> StreamedPlans(const Problem& problem, const TargetInfo& target,
                              const Wanted<P>& want) {
   const Gemm& gemm = problem.gemm;
   int64_t acc_bytes = gemm.m * gemm.n * gemm.b.bytes();
-  if (problem.b_layout != Layout::kAsIndexed || gemm.b.k_contiguous() ||
-      !IsMemoryBound(problem, target) || gemm.k % kRowStreams != 0 ||
-      gemm.n % (2 * problem.lanes) != 0 || (problem.constant_b && acc_bytes > target.l1_bytes / 2))
+  bool cuts = gemm.k % kRowStreams != 0 || gemm.n % (2 * problem.lanes) != 0;
+  if (problem.b_layout != Layout::kAsIndexed || gemm.b.k_contiguous() || gemm.dynamic_n ||
+      gemm.dynamic_k || !IsMemoryBound(problem, target) || (cuts && !target.masked_vectors) ||
+      gemm.n < 2 * problem.lanes || (problem.constant_b && acc_bytes > target.l1_bytes / 2))
     return {};
   P plan;
   plan.SetTile(FlatTile(problem, target));
   plan.pack_a = PackOfA(problem, plan.tile(), target);
-  plan.block_m = gemm.m;
-  plan.block_n = gemm.n;
-  while (target.threads != 1 && plan.block_n > kStreamedN && plan.block_n % (2 * plan.tile_n) == 0)
-    plan.block_n /= 2;
-  plan.block_n = want.Or(&P::block_n, plan.block_n);
+  plan.block_m = gemm.dynamic_m ? 0 : gemm.m;
+  int64_t n = RoundUp(gemm.n, plan.tile_n);
+  int64_t part = std::min(RoundUp(CeilDiv(n, kStreamedBlocks), plan.tile_n), kStreamedN);
+  plan.block_n = want.Or(&P::block_n, target.threads == 1 ? n : part);
   plan.block_k = want.Or(&P::block_k, kRowStreams);
   bool fits = plan.block_n > 0 && plan.block_n % plan.tile_n == 0 && plan.block_k > 0 &&
-              gemm.k % plan.block_k == 0;
+              (target.masked_vectors || gemm.k % plan.block_k == 0);
   SetCost(problem, target, &plan);
   return fits ? std::vector<P>{plan} : std::vector<P>{};
 }
@@ -180,31 +184,35 @@ std::optional<P> PlanOfTile(const Problem& problem, const RegisterTile& tile,
   int64_t k_bytes = gemm.k * gemm.b.bytes();
   bool in_l1 = problem.b_layout == Layout::kContiguousN ? tile.n() * k_bytes <= target.l1_bytes / 2
                                                         : problem.b_bytes() <= target.l1_bytes;
-  // N that is not contiguous is no vectors; panels that many M tiles read are contiguous.
-  bool must_pack = problem.b_layout == Layout::kGathered || gemm.b.k_contiguous() || gemm.n != n;
+  // N that is not contiguous is no vectors; panels that many M tiles read are contiguous. The last
+  // columns of whole tiles are masked, or packed with zeros behind them.
+  bool pads = gemm.dynamic_n || gemm.n != n;
+  bool must_pack = problem.b_layout == Layout::kGathered || gemm.b.k_contiguous() ||
+                   (pads && !(target.masked_vectors && gemm.m <= tile.m));
   bool packs = must_pack || (m / tile.m >= kPackUses && !in_l1);
   plan.pack_b = want.Or(&P::pack_b, problem.constant_b ? kPrepacked : packs ? kPacked : kInPlace);
   bool streams = plan.pack_b == kPrepacked && problem.b_bytes() > target.l2_bytes &&
-                 gemm.k % kPrepackedStreams == 0;
+                 !gemm.dynamic_k && gemm.k % kPrepackedStreams == 0;
   plan.k_streams = want.Or(&P::k_streams, streams ? kPrepackedStreams : 1);
   plan.n_outer = want.Or(
       &P::n_outer, problem.b_layout == Layout::kContiguousN && plan.pack_b == kInPlace ? 1 : 0);
   plan.pack_a = want.Or(&P::pack_a, PackOfA(problem, tile, target));
   GemmBlocks blocks = ChooseBlocks(m, n, tile.m, tile.n(), k_bytes, target, true);
   plan.block_m = want.Or(&P::block_m, gemm.dynamic_m ? 0 : blocks.m);
-  plan.block_n = want.Or(&P::block_n, blocks.n);
+  plan.block_n = want.Or(&P::block_n, gemm.dynamic_n ? tile.n() : blocks.n);
   auto is_block = [](int64_t block, int64_t tile, int64_t all) {
     return block > 0 && block <= all && block % tile == 0;
   };
-  bool possible = is_block(plan.block_n, tile.n(), n) &&
-                  (gemm.dynamic_m ? plan.block_m == 0 : is_block(plan.block_m, tile.m, m)) &&
-                  (plan.pack_b == kPrepacked
-                       ? problem.constant_b
-                       : plan.pack_b == kPacked || (plan.pack_b == kInPlace && !must_pack)) &&
-                  (plan.pack_a == kPrepacked ? problem.constant_a : plan.pack_a == kInPlace) &&
-                  (plan.k_streams == 1 || (plan.k_streams > 1 && plan.pack_b == kPrepacked &&
-                                           gemm.k % plan.k_streams == 0)) &&
-                  (plan.n_outer == 0 || plan.n_outer == 1);
+  bool possible =
+      (gemm.dynamic_n ? plan.block_n == tile.n() : is_block(plan.block_n, tile.n(), n)) &&
+      (gemm.dynamic_m ? plan.block_m == 0 : is_block(plan.block_m, tile.m, m)) &&
+      (plan.pack_b == kPrepacked
+           ? problem.constant_b
+           : plan.pack_b == kPacked || (plan.pack_b == kInPlace && !must_pack)) &&
+      (plan.pack_a == kPrepacked ? problem.constant_a : plan.pack_a == kInPlace) &&
+      (plan.k_streams == 1 || (plan.k_streams > 1 && plan.pack_b == kPrepacked && !gemm.dynamic_k &&
+                               gemm.k % plan.k_streams == 0)) &&
+      (plan.n_outer == 0 || plan.n_outer == 1);
   if (!possible) return {};
   SetCost(problem, target, &plan);
   return plan;
@@ -215,8 +223,8 @@ std::vector<P> EnumeratePlans(const Problem& problem, const TargetInfo& target,
   const Gemm& gemm = problem.gemm;
   std::vector<P> plans = StreamedPlans(problem, target, want);
   std::vector<RegisterTile> tiles;
-  bool flat =
-      problem.constant_b && IsMemoryBound(problem, target) && gemm.n % (2 * problem.lanes) == 0;
+  bool flat = problem.constant_b && !gemm.is_dynamic() && IsMemoryBound(problem, target) &&
+              gemm.n % (2 * problem.lanes) == 0;
   if (flat) {
     tiles = {FlatTile(problem, target)};
   } else {
@@ -231,18 +239,30 @@ std::vector<P> EnumeratePlans(const Problem& problem, const TargetInfo& target,
 
 class HostMatmul {
  public:
+  // `masks`: the last vectors along N are masked.
   HostMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
-             const TargetInfo& target)
-      : schedule_(*schedule), block_(block), gemm_(gemm), plan_(plan), target_(target) {}
+             const TargetInfo& target, bool masks)
+      : schedule_(*schedule),
+        block_(block),
+        gemm_(gemm),
+        plan_(plan),
+        target_(target),
+        tail_of_n_(masks ? TailStrategy::kMask : TailStrategy::kLoop) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    std::string packed = plan_.pack_b ? Copy(gemm_.b, Name("packed")) : "";
+    std::string packed, rows;
+    if (plan_.pack_b) {
+      rows = FindRowsOfB();
+      packed = schedule_.CacheRead(block_, gemm_.b.name, StorageScope::kGlobal, Name("packed"));
+      FusePrologue(&schedule_, rows.empty() ? packed : rows);
+    }
     if (plan_.pack_a) PackLeft();
     std::string reader =
         plan_.block_k ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     SplitLoops();
     if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
+    if (!rows.empty()) schedule_.ComputeAt(rows, At(Name("jb")));
     Names out;
     if (!reader.empty())
       out = schedule_.ReverseComputeAt(reader, At(Name(plan_.n_outer ? "io" : "jo")));
@@ -255,7 +275,9 @@ class HostMatmul {
     }
     if (plan_.k_streams > 1) schedule_.Unroll(At(Name("li")));
     if (plan_.pack_b) Pack(packed);
-    if (!reader.empty()) StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")});
+    if (!rows.empty()) CopyRows(rows);
+    if (!reader.empty())
+      StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")}, true, tail_of_n_);
     if (target_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
     if (prepacked() && !transposed_) ParallelizePacking(&schedule_, packed);
   }
@@ -271,13 +293,14 @@ class HostMatmul {
   // joined: the last rows could not be told from others then.
   void RunInParallel(int64_t work, const std::string& packed) {
     int64_t row_blocks = plan_.block_m ? gemm_.m / plan_.block_m : kDynamicRowBlocks,
-            column_blocks = gemm_.n / plan_.block_n;
+            column_blocks = CeilDiv(gemm_.n, plan_.block_n);
     bool by_rows = row_blocks > column_blocks;
     const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
     bool several = gemm_.loops.batch.empty() && std::max(row_blocks, column_blocks) > 1;
     if (!several || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
       return ParallelizeOuter(&schedule_, block_, work, target_);
-    if (!by_rows || packed.empty() || prepacked()) return;
+    // What is an instruction's has no loops to share.
+    if (!by_rows || packed.empty() || prepacked() || transposed_) return;
     Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, packed));
     Try(&schedule_, [&](Schedule* attempt) {
       attempt->Parallel(LoopOf(packed, nest.loops.front()->var.name()));
@@ -292,7 +315,7 @@ class HostMatmul {
     else
       schedule_.Split(At(gemm_.loops.m), {tile.m}, {Name("io"), Name("ii")});
     schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
-                    {Name("jb"), Name("jo"), Name("jv"), Name("ji")});
+                    {Name("jb"), Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
     if (SplitsK())
       schedule_.Split(At(gemm_.loops.k), {plan_.block_k ? plan_.block_k : plan_.k_streams},
                       {Name("lo"), Name("li")});
@@ -324,6 +347,25 @@ class HostMatmul {
     ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
   }
 
+  // The block that converts a K-contiguous B, or pads it: vectors along K, which are transposed in
+  // registers then. "" where B is packed as it is.
+  std::string FindRowsOfB() const {
+    if (plan_.pack_b != kPacked || !gemm_.b.k_contiguous() ||
+        gemm_.b.dtype != DataType::Float(32) || (!gemm_.dynamic_k && gemm_.k < plan_.vector))
+      return "";
+    const std::vector<const AllocateNode*>& found = schedule_.tree().AllocationsNamed(gemm_.b.name);
+    return found.empty() ? "" : ProducerOf(schedule_, found[0]->buffer);
+  }
+  void CopyRows(const std::string& rows) {
+    Names loops = LoopsOfAxes(schedule_, rows);
+    const std::string& sum = loops[gemm_.b.k_dim];
+    if (sum.empty()) return;
+    Try(&schedule_, [&](Schedule* attempt) {
+      Lanes split = SplitLanes(attempt, rows, sum, plan_.vector, TailStrategy::kMask);
+      attempt->Vectorize(LoopOf(rows, split.inner));
+    });
+  }
+
   // Panels of so many rows or columns, K-major; with several streams, K is interleaved over them.
   void PackPanels(const std::string& copy, const GemmOperand& operand, int64_t tile,
                   int64_t streams) {
@@ -344,7 +386,7 @@ class HostMatmul {
     Names names = {copy + "_o", copy + "_v", copy + "_i"}, steps = {copy + "_so", copy + "_si"};
     if (operand.k_contiguous() && Transpose(copy, loops, order, names, steps)) return;
     schedule_.Split(LoopOf(copy, loops[operand.own_dim]),
-                    {plan_.tile_n / plan_.vector, plan_.vector}, names);
+                    {plan_.tile_n / plan_.vector, plan_.vector}, names, tail_of_n_);
     const std::string& sum = loops[operand.k_dim];
     if (sum.empty()) {
       order.push_back(names[0]);
@@ -362,8 +404,22 @@ class HostMatmul {
       schedule_.Unroll(LoopOf(copy, names[2]));
   }
 
-  // K-contiguous B is transposed in registers, a vector of vectors at a time, where there are whole
-  // ones.
+  // The steps behind the last vector of K are copied by themselves. Returns the loop of the others.
+  std::string PartSteps(Schedule* schedule, const std::string& copy, const Names& loops) const {
+    const std::string &sum = loops[gemm_.b.k_dim], &own = loops[gemm_.b.own_dim];
+    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
+    auto loop = std::find_if(nest.loops.begin(), nest.loops.end(),
+                             [&](const ForNode* one) { return one->var.name() == sum; });
+    Expr extent = (*loop)->extent;
+    if (Divides(plan_.vector, extent)) return sum;
+    schedule->Reorder(Around(copy, {sum, own}));
+    Names parts = {sum + "_f", sum + "_r"};
+    schedule->LoopPartition(LoopOf(copy, sum),
+                            ir::FloorDiv(extent, Expr(plan_.vector)) * Expr(plan_.vector), parts);
+    return parts[0];
+  }
+
+  // K-contiguous B is transposed in registers, a vector of vectors at a time.
   bool Transpose(const std::string& copy, const Names& loops, Names order, const Names& names,
                  const Names& steps) {
     const GemmOperand& operand = gemm_.b;
@@ -371,9 +427,10 @@ class HostMatmul {
     if (sum.empty() || operand.dtype != DataType::Float(32)) return false;
     order.insert(order.end(), {names[0], steps[0], names[1], steps[1], names[2]});
     return transposed_ = Try(&schedule_, [&](Schedule* attempt) {
+             std::string whole = prepacked() ? sum : PartSteps(attempt, copy, loops);
              attempt->Split(LoopOf(copy, loops[operand.own_dim]),
                             {plan_.tile_n / plan_.vector, plan_.vector}, names);
-             attempt->Split(LoopOf(copy, sum), {plan_.vector}, steps);
+             attempt->Split(LoopOf(copy, whole), {plan_.vector}, steps);
              attempt->Reorder(Around(copy, order));
              if (prepacked()) ParallelizePacking(attempt, copy);
              attempt->Tensorize(LoopOf(copy, steps[1]),
@@ -386,6 +443,7 @@ class HostMatmul {
   const Gemm& gemm_;
   const P& plan_;
   const TargetInfo& target_;
+  TailStrategy tail_of_n_;
   bool transposed_ = false;  // the packed block is an instruction's then
 };
 
@@ -411,7 +469,7 @@ Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
     schedule->SetDtype(copy, dtype);
     if (operand.is_a) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
   }
-  return RequireGemm(*schedule, block.name, Sizes::kDynamicM, columns);
+  return RequireGemm(*schedule, block.name, Sizes::kDynamic, columns);
 }
 
 // Refuses what is not worth a tile of vectors.
@@ -420,25 +478,27 @@ void CheckTakesVectors(const Gemm& gemm, const TargetInfo& target) {
   if (!IsComputed(dtype))
     Refuse("the result is " + dtype.str() + "; expected float32, float64 or int32");
   int64_t lanes = target.vector_bytes / dtype.bytes();
-  if (gemm.m == 0 || gemm.k == 0) Refuse("M or K is 0");
+  if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) Refuse("M, N or K is 0");
   if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
-  if (gemm.n < lanes)
-    Refuse("N is " + std::to_string(gemm.n) + ", less than a vector of " + std::to_string(lanes));
   if (target.vector_registers < kLeastRegisters)
     Refuse("there are fewer than " + std::to_string(kLeastRegisters) + " vector registers");
-  if (!IsPlain(gemm) && gemm.m < kPackUses)
-    Refuse("operands would be converted for M = " + std::to_string(gemm.m) +
-           " rows; that pays from " + std::to_string(kPackUses) + " on");
 }
 
 // What the plans need to know, once operands have the type of the accumulators.
 Problem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                     Layout b_layout, Columns columns = Columns::kOne) {
-  Problem problem{RequireGemm(*schedule, block, Sizes::kDynamicM, columns), b_layout};
+  Problem problem{RequireGemm(*schedule, block, Sizes::kDynamic, columns), b_layout};
   Gemm& gemm = problem.gemm;
+  GuessSizes(&gemm, target);
   CheckTakesVectors(gemm, target);
-  if (!IsPlain(gemm)) {
+  // Few rows convert B while they read it.
+  if (!IsPlain(gemm) && gemm.m < kPackUses && !gemm.b.k_contiguous()) {
+    if (b_layout == Layout::kGathered)
+      Refuse("operands would be converted for M = " + std::to_string(gemm.m) +
+             " rows; that pays from " + std::to_string(kPackUses) + " on");
+  } else if (!IsPlain(gemm)) {
     gemm = WidenOperands(schedule, block, gemm, target, columns);
+    GuessSizes(&gemm, target);
     if (!IsPlain(gemm)) Refuse("an operand could not be converted to the type of the result");
     problem.b_layout = Layout::kGathered;
   }
@@ -457,16 +517,22 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
                  const P& plan) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
   Columns columns = plan.columns();
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamicM, columns);
-  bool whole = (gemm.dynamic_m || gemm.m % plan.tile_m == 0) && gemm.n % plan.tile_n == 0;
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic, columns);
+  // LLVM vectorizes the static tail of a copy.
+  bool masks =
+      target.masked_vectors && (gemm.dynamic_n || (!plan.pack_b && gemm.n % plan.tile_n != 0));
+  bool whole = plan.block_k || ((gemm.dynamic_m || gemm.m % plan.tile_m == 0) && !gemm.dynamic_n &&
+                                gemm.n % plan.tile_n == 0);
   if (!whole) {
-    std::string a = gemm.a.name;
+    std::string a = gemm.a.name, b = gemm.b.name;
     gemm = PadGemm(schedule, block, {.m = gemm.dynamic_m ? 1 : plan.tile_m, .n = plan.tile_n},
-                   Sizes::kDynamicM, columns);
-    // The padding of A is no copy, unless all of it is copied.
+                   Sizes::kDynamic, columns);
+    // Padding is no copy, unless all of it is copied.
     if (gemm.a.name != a && !plan.pack_a) schedule->ComputeInline(gemm.a.name);
+    if (gemm.b.name != b && !plan.pack_b) schedule->ComputeInline(gemm.b.name);
   }
-  HostMatmul(schedule, block.name, gemm, plan, target).Run();
+  GuessSizes(&gemm, target);
+  HostMatmul(schedule, block.name, gemm, plan, target, masks).Run();
 }
 
 // Whether what a block copies, [K, N], has N contiguous.
@@ -538,17 +604,36 @@ ColumnsApart FindColumnsApart(const BlockInfo& block) {
   return apart.axes.size() < columns.size() ? apart : ColumnsApart{};
 }
 
+// Whether what is summed over is contiguous in an operand, as channels of NHWC are.
+bool HasContiguousChannels(const BlockInfo& block) {
+  return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
+    return std::any_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& axis) {
+      return axis.kind == IterKind::kReduce && !access.indices.empty() &&
+             access.indices.back().get() == axis.var.get() && access.axes.size() > 2;
+    });
+  });
+}
+
 // Several M, N or K axes, and convolutions: im2col, whose copy to the result takes an epilogue.
 Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      Columns columns) {
   bool batch = columns == Columns::kLastOfC;
   ColumnsApart apart = FindColumnsApart(block);
-  Names made =
-      schedule->Im2col(block.name, batch ? apart.axes : Names{}, ImplicitOperands(block.name));
+  if (HasContiguousChannels(block)) MakeChannelsInnermost(schedule, block);
+  Names in_batch = SharedAxes(block);
+  if (batch) in_batch.insert(in_batch.end(), apart.axes.begin(), apart.axes.end());
+  Names made = schedule->Im2col(block.name, in_batch, ImplicitOperands(block.name));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   Layout layout = IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
+  PutContiguousLast(schedule, made[1]);
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
   Problem problem = MakeProblem(schedule, gemm, target, layout, columns);
+  // Depthwise convolutions and other sums of products with few rows or columns.
+  if (block.kind == BlockKind::kReduction &&
+      (problem.gemm.m < kPackUses || problem.gemm.n < problem.lanes))
+    Refuse("M is " + std::to_string(problem.gemm.m) + " and N " + std::to_string(problem.gemm.n) +
+           "; expected " + std::to_string(kPackUses) + " and " + std::to_string(problem.lanes) +
+           " or more");
   problem.scattered = !batch && !apart.axes.empty() && apart.contiguous % problem.lanes != 0;
   return problem;
 }
@@ -573,11 +658,17 @@ std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const T
 void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                    const P& plan) {
   MakeImplicit(schedule, block, target, plan.columns());
+  Names made = ImplicitOperands(block.name);
+  const BlockNode* left = FindBlockNamed(*schedule, made[0]);
+  int64_t part = InnermostFused(*schedule, made[0], left->iters.size() - 1);
   ApplyPacked(schedule, block, target, plan);
   // im2col is fused into the packing, or into the loads.
-  Names made = ImplicitOperands(block.name);
   for (const std::string& operand : {made[0], made[1]})
     Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(operand); });
+  // Loops of their own spare the quotients of fused axes.
+  if (part < 2 || plan.block_k || plan.k_streams > 1) return;
+  for (const std::string& loop : LoopsOfAxes(*schedule, block.name))
+    if (loop == block.name + "_l") SplitLanes(schedule, block.name, loop, part);
 }
 
 }  // namespace
@@ -592,7 +683,7 @@ void RegisterHostMatmulRules() {
                 .planned = Planned<P>(PackedPlans, ApplyPacked)});
   RegisterRule({.name = "implicit_gemm",
                 .description = "packed_matmul after im2col, which is fused into the packing",
-                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},
+                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
                 .fits = has_vectors,
                 .priority = 25,
                 .planned = Planned<P>(ImplicitPlans, ApplyImplicit)});

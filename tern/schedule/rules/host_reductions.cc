@@ -55,8 +55,10 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
                              const TargetInfo& target) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
-  if (!axis || !loops || loops->reduce.empty() || loops->reduce.back() != block.axes[*axis].loop)
-    return {};
+  if (!axis || !loops || loops->reduce.empty()) return {};
+  const std::string& along = block.axes[*axis].loop;
+  // In another one its tail is no part of its own.
+  if (loops->reduce.front() != along && loops->reduce.back() != along) return {};
   Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
@@ -65,7 +67,7 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   steps.extent = block.axes[*axis].extent;
   steps.lanes = LanesFor(block, *axis, target, 1);
   if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < 2 * steps.lanes) return {};
-  steps.loop = loops->reduce.back();
+  steps.loop = along;
   if (!loops->spatial.empty()) steps.row = loops->spatial.back();
   std::optional<int64_t> extent = ir::AsConstInt(steps.extent);
   if (!extent) {
@@ -183,6 +185,8 @@ std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const Targe
   return last;
 }
 
+}  // namespace
+
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
@@ -203,8 +207,6 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
   ReduceInRows(schedule, info, target);
   schedule->Parallel(LoopOf(rows, row_steps.row));
 }
-
-}  // namespace
 
 Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Names{parts, lanes}; }
 

@@ -36,6 +36,9 @@ void ComputeInRows(Schedule* schedule, const Schedule::Names& blocks, const Sche
 // Vectorizes such a reduction, when its blocks are in their final place. UnrollVectors comes last.
 void Vectorize(Schedule* schedule, const VectorReduction& reduction);
 void UnrollVectors(Schedule* schedule, const VectorReduction& reduction);
+// All of a reduction along contiguous memory, whose loops are the innermost: rows in parallel, or
+// parts of the one row.
+void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target);
 // Fuses a producer, whose innermost loop is `loop`, into the loop of the reduction that reads it.
 bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::string& loop,
                      const VectorReduction& reduction);

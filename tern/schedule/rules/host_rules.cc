@@ -263,7 +263,9 @@ void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo&
 void RegisterHostRules() {
   RegisterHostMatmulRules();
   RegisterHostReductionRules();
+  RegisterHostSkinnyMatmulRules();
   RegisterHostDotProductRules();
+  RegisterHostImplicitDotRules();
   RegisterHostWindowRules();
   RegisterHostWinogradRules();
   RegisterHostAttentionRules();

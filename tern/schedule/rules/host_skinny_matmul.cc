@@ -195,7 +195,7 @@ void ApplySkinny(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 
 }  // namespace
 
-void RegisterHostDotProductRules() {
+void RegisterHostSkinnyMatmulRules() {
   RegisterRule(
       {.name = "skinny_matmul",
        .description = "M up to 4, A and B K-contiguous: vectors along K; needs reassociate",

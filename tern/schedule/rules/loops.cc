@@ -162,11 +162,11 @@ std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
 }
 
 std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
-  if (block.accesses.empty() || !block.accesses[0].store || block.conditional) return {};
+  if (block.accesses.empty() || !block.accesses[0].store) return {};
   const Buffer& result = block.accesses[0].buffer;
   for (size_t a = block.axes.size(); a-- > 0;) {
     const BlockAxis& axis = block.axes[a];
-    if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
+    if (axis.kind != IterKind::kReduce || axis.loop.empty() || axis.decides) continue;
     bool reads = false, fits = true;
     for (const BlockAccess& access : block.accesses) {
       if (access.buffer.same(result)) continue;

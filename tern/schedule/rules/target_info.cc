@@ -11,6 +11,8 @@ int64_t NumberOr(const target::Target& target, const char* attribute, int64_t ot
   return number ? *number : otherwise;
 }
 
+// M, and N and K, of a dynamic GEMM on a host.
+constexpr int64_t kHostRows = 128, kHostColumns = 512;
 constexpr int64_t kDeviceVectorBytes = 16;  // what a thread of most devices loads at once
 
 }  // namespace
@@ -29,6 +31,9 @@ TargetInfo TargetInfo::Of(const target::Target& target) {
   target::Machine machine = target::DescribeMachine(target);
   info.vector_bytes = machine.vector_bytes;
   info.vector_registers = machine.vector_registers;
+  info.masked_vectors = machine.masked_vectors;
+  info.likely_m = kHostRows;
+  info.likely_n = info.likely_k = kHostColumns;
   info.l1_bytes = machine.l1_bytes;
   info.l2_bytes = machine.l2_bytes;
   // Plain functions have no environment that would start threads.

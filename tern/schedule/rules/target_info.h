@@ -14,6 +14,7 @@ struct TargetInfo {
   // 0: its code generator takes no vectors. Of a device: what a thread loads or stores at once.
   int64_t vector_bytes = 0;
   int64_t vector_registers = 0;
+  bool masked_vectors = false;  // loads and stores of some lanes
   int64_t l1_bytes = 0, l2_bytes = 0;
   int64_t l1_ways = 8;  // so many addresses a multiple of a page apart stay in L1
   // What a core does in a cycle: vector instructions, and bytes from L2 and from beyond it. An
@@ -29,8 +30,10 @@ struct TargetInfo {
   int64_t most_grid_blocks = 65535;  // along blockIdx.y and blockIdx.z
 
   // A guess of M, N and K of GEMMs where they are dynamic: devices are for large ones; and of the
-  // batch.
+  // batch. Hosts have guesses of their own.
   int64_t likely_m = 2048, likely_n = 2048, likely_k = 2048, likely_batch = 4;
+  // The same of the results of a reduction; 0: enough to fill the device.
+  int64_t likely_results = 0;
 
   // Whether threads of blocks share memory there.
   bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }

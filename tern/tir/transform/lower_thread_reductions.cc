@@ -10,7 +10,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/kernel_shape.h"
-#include "tern/tir/analysis/reduction_update.h"
+#include "tern/tir/analysis/reduction_step.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/insert_barriers.h"
@@ -26,6 +26,14 @@ bool AnyExpr(const Expr& expr, F&& holds) {
   bool found = false;
   ir::ForEachExpr(expr, [&](const Expr& e) { found |= holds(e); });
   return found;
+}
+
+std::optional<ReductionStep> FindStep(const Stmt& body) {
+  if (std::optional<ReductionUpdate> update = FindReductionUpdate(body))
+    return ReductionStep(*update);
+  if (std::optional<SelectionUpdate> update = FindSelectionUpdate(body))
+    return ReductionStep(*update);
+  return {};
 }
 
 class KernelLowerer : public StmtMutator {
@@ -149,7 +157,7 @@ class KernelLowerer : public StmtMutator {
   }
 
   void Check(const Region& region, const std::vector<int>& axes,
-             const ReductionUpdate& update) const {
+             const ReductionStep& update) const {
     const BlockNode* block = region.block;
     for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis)
       if (!threads_[axis] && ConstantExtent(axis, block) > 1)
@@ -173,26 +181,41 @@ class KernelLowerer : public StmtMutator {
         if (linear) binding = linear->rest;
       }
     }
-    const Buffer& result = update.store->buffer;
+    for (size_t i = 0; i < update.results.size(); ++i)
+      CheckResult(block, update, update.results[i], update.indices[i]);
+    CheckOrder(block, axes, update);
+  }
+  static void CheckResult(const BlockNode* block, const ReductionStep& update, const Buffer& result,
+                          const std::vector<Expr>& indices) {
     if (OwnerOf(result->scope) == ScopeOwner::kThread)
       Refuse(block, result->name + " is " + StorageScopeName(result->scope) +
                         " memory, of which every thread has its own");
-    bool reads_result = AnyExpr(update.value, [&](const Expr& e) {
-      const auto* load = e.As<ir::BufferLoadNode>();
-      return load && load->buffer->data.same(result->data);
-    });
-    if (reads_result)
-      Refuse(block, "it reads " + result->name + " beside the element that it updates");
-    for (const Expr& index : update.store->indices)
+    for (const Expr& value : update.values)
+      if (AnyExpr(value, [&](const Expr& e) {
+            const auto* load = e.As<ir::BufferLoadNode>();
+            return load && load->buffer->data.same(result->data);
+          }))
+        Refuse(block, "it reads " + result->name + " beside the element that it updates");
+    for (const Expr& index : indices)
       if (AnyExpr(index, [&](const Expr& e) { return IsReduced(e, block, update); }))
         Refuse(block,
                "the place of the result in " + result->name + " depends on a reduction axis");
-    if (result->dtype.is_float() && !MayReassociate(axes))
-      Refuse(
-          block,
-          "that computes with " + result->dtype.str() +
-              " in another order than written; if that is meant, say attrs {reassociate = true} on "
-              "the function or on the thread loop");
+  }
+  void CheckOrder(const BlockNode* block, const std::vector<int>& axes,
+                  const ReductionStep& update) const {
+    if (update.selection) {
+      if (update.selection->is_ordered())
+        Refuse(block,
+               "which of equal values it takes depends on the order of its steps; it has to "
+               "compare their indices too, as the step break_ties makes it do");
+      if (update.selection->order == SelectionUpdate::Order::kAny) return;
+    }
+    for (const Buffer& result : update.results)
+      if (result->dtype.is_float() && !MayReassociate(axes))
+        Refuse(block,
+               "that computes with " + result->dtype.str() +
+                   " in another order than written; if that is meant, say attrs {reassociate = "
+                   "true} on the function or on the thread loop");
   }
   // The axes with what they are bound to. Of two reduction axes bound to x // m and x % m, as those
   // of fused loops are, one is left, bound to x: it is 0 where both are.
@@ -218,10 +241,11 @@ class KernelLowerer : public StmtMutator {
       }
     return iters;
   }
-  static bool IsReduced(const Expr& expr, const BlockNode* block, const ReductionUpdate& update) {
+  static bool IsReduced(const Expr& expr, const BlockNode* block, const ReductionStep& update) {
     for (const BlockIter& iter : block->iters)
       if (iter.kind == IterKind::kReduce && iter.var.get() == expr.get()) return true;
-    return std::any_of(update.lets.begin(), update.lets.end(),
+    if (!update.plain) return false;
+    return std::any_of(update.plain->lets.begin(), update.plain->lets.end(),
                        [&](const LetStmtNode* let) { return let->var.get() == expr.get(); });
   }
   bool MayReassociate(const std::vector<int>& axes) const {
@@ -240,11 +264,12 @@ class KernelLowerer : public StmtMutator {
     auto outer = threads_;
     for (const ForNode* loop : region.threads) threads_[ThreadAxisNumber(loop->thread)] = loop;
     const BlockNode* block = region.block;
-    std::optional<ReductionUpdate> update = FindReductionUpdate(block->body);
+    std::optional<ReductionStep> update = FindStep(block->body);
     if (!update)
       Refuse(block,
              "its body is no update that can be combined; supported are S = S op f and S = f op S "
-             "with op one of +, *, min, max, && and ||, behind definitions (let)");
+             "with op one of +, *, min, max, && and ||, behind definitions (let), and several "
+             "results that the better of two candidates replaces");
     std::vector<int> axes = ReducedAxes(region);
     Check(region, axes, *update);
     Stmt result = LowerChecked(region, axes, *update);
@@ -277,23 +302,49 @@ class KernelLowerer : public StmtMutator {
     return arith::Analyzer().Simplify(index);
   }
 
+  // targets[at] combined with others.
+  static Stmt Merge(const ReductionStep& update, const std::vector<Buffer>& targets,
+                    const std::vector<Expr>& at, const std::vector<Expr>& others) {
+    return update.Combine(targets, std::vector(targets.size(), at), others);
+  }
+  static std::vector<Expr> Load(const std::vector<Buffer>& buffers, const std::vector<Expr>& at) {
+    std::vector<Expr> loads;
+    for (const Buffer& buffer : buffers)
+      loads.push_back(ir::BufferLoadNode::Make(buffer, at, buffer->span));
+    return loads;
+  }
+  static void Store(const std::vector<Buffer>& buffers, const std::vector<Expr>& at,
+                    const std::vector<Expr>& values, std::vector<Stmt>* stmts) {
+    for (size_t i = 0; i < buffers.size(); ++i)
+      stmts->push_back(BufferStoreNode::Make(buffers[i], at, values[i], buffers[i]->span));
+  }
+  static Stmt Allocate(const std::vector<Buffer>& buffers, Stmt body) {
+    for (const Buffer& buffer : buffers) body = AllocateNode::Make(buffer, body, buffer->span);
+    return body;
+  }
+  // A buffer for each result. Those of a reduction with one result have no name in theirs.
+  static std::vector<Buffer> MakeBuffers(const Region& region, const ReductionStep& update,
+                                         const char* suffix, const std::vector<Expr>& shape,
+                                         StorageScope scope) {
+    std::vector<Buffer> buffers;
+    for (const Buffer& result : update.results) {
+      DataType dtype = update.plain ? PartType(update.plain->op, result->dtype) : result->dtype;
+      std::string name = region.block->name + (update.plain ? "" : "_" + result->name) + suffix;
+      buffers.push_back(
+          ir::BufferNode::Make(name, dtype, shape, {}, scope, {}, region.block->span));
+    }
+    return buffers;
+  }
+
   Stmt LowerChecked(const Region& region, const std::vector<int>& axes,
-                    const ReductionUpdate& update) {
+                    const ReductionStep& update) {
     const BlockNode* block = region.block;
     const Span& span = block->span;
-    DataType dtype = PartType(update.op, update.store->buffer->dtype);
-    Buffer part = ir::BufferNode::Make(block->name + "_part", dtype, {Expr(1)}, {},
-                                       StorageScope::kLocal, {}, span);
-    Expr own = ir::BufferLoadNode::Make(part, {0}, span);
-    auto set_part = [&](const Expr& value) {
-      return BufferStoreNode::Make(part, {0}, value, span);
-    };
+    std::vector<Buffer> parts = MakeBuffers(region, update, "_part", {1}, StorageScope::kLocal);
     ir::VarMap bindings;
     for (const BlockIter& iter : block->iters) bindings[iter.var.node()] = iter.binding;
 
-    Stmt accumulate = set_part(CombineValues(update.op, own, Convert(dtype, update.value)));
-    for (size_t i = update.lets.size(); i-- > 0;)
-      accumulate = LetStmtNode::Make(update.lets[i]->var, update.lets[i]->value, accumulate, span);
+    Stmt accumulate = Accumulate(update, parts, span);
     if (block->predicate) accumulate = IfThenElseNode::Make(block->predicate, accumulate, {}, span);
     accumulate = Substitute(accumulate, bindings);
     for (size_t i = region.loops.size(); i-- > 0;) {
@@ -301,14 +352,48 @@ class KernelLowerer : public StmtMutator {
       loop->body = accumulate;
       accumulate = loop;
     }
-    std::vector<Stmt> stmts{set_part(IdentityOf(update.op, dtype)), accumulate};
-    Stmt combined = Combine(region, axes, update, part, &stmts);
-    return AllocateNode::Make(part, combined, span);
+    std::vector<Stmt> stmts{Begin(region, axes, update, parts), accumulate};
+    return Allocate(parts, Combine(region, axes, update, parts, &stmts));
   }
 
-  // `stmts`, then the parts of all threads combined, then the update of the result.
-  Stmt Combine(const Region& region, const std::vector<int>& axes, const ReductionUpdate& update,
-               const Buffer& part, std::vector<Stmt>* stmts) {
+  // One step, of a thread's own results.
+  static Stmt Accumulate(const ReductionStep& update, const std::vector<Buffer>& parts,
+                         const Span& span) {
+    if (update.plain) {
+      Stmt step = Merge(update, parts, {0}, {Convert(parts[0]->dtype, update.values[0])});
+      const std::vector<const LetStmtNode*>& lets = update.plain->lets;
+      for (size_t i = lets.size(); i-- > 0;)
+        step = LetStmtNode::Make(lets[i]->var, lets[i]->value, step, span);
+      return step;
+    }
+    const std::vector<Var>& next = update.selection->next;
+    Stmt step = Merge(update, parts, {0}, {next.begin(), next.end()});
+    for (size_t i = next.size(); i-- > 0;)
+      step = LetStmtNode::Make(next[i], update.values[i], step, span);
+    return step;
+  }
+
+  // A thread's results before its first step: a selection begins as the whole does, which takes
+  // part in every comparison as it is.
+  Stmt Begin(const Region& region, const std::vector<int>& axes, const ReductionStep& update,
+             const std::vector<Buffer>& parts) const {
+    if (update.plain) {
+      Expr nothing = IdentityOf(update.plain->op, parts[0]->dtype);
+      return BufferStoreNode::Make(parts[0], {0}, nothing, region.block->span);
+    }
+    std::vector<Expr> values = StoredValues(region.block->init, update.results);
+    if (values.empty())
+      Refuse(region.block, "its init does not store one value to each of its results");
+    ir::VarMap bindings = AtStart(region, axes).axes;
+    std::vector<Stmt> stmts;
+    for (Expr& value : values) value = ir::Substitute(value, bindings);
+    Store(parts, {0}, values, &stmts);
+    return SeqNode::Make(std::move(stmts), region.block->span);
+  }
+
+  // `stmts`, then the parts of all threads combined, then the update of the results.
+  Stmt Combine(const Region& region, const std::vector<int>& axes, const ReductionStep& update,
+               const std::vector<Buffer>& parts, std::vector<Stmt>* stmts) {
     const BlockNode* block = region.block;
     const Span& span = block->span;
     int64_t count = 1, others = 1;
@@ -319,56 +404,62 @@ class KernelLowerer : public StmtMutator {
       if (!reduced && threads_[axis]) other_axes.push_back(axis);
     }
     Expr index = IndexOver(axes, block), group = IndexOver(other_axes, block);
-    Expr own = ir::BufferLoadNode::Make(part, {0}, span);
 
     // Lanes that follow each other combine their parts first.
     int64_t lanes = LanesInARow(axes, other_axes, count, block);
-    AddShuffles(lanes, update.op, part, stmts);
+    std::vector<Buffer> received;
+    if (update.selection && lanes > 1)
+      received = MakeBuffers(region, update, "_other", {1}, StorageScope::kLocal);
+    AddShuffles(lanes, update, parts, received, stmts);
     int64_t length = count / lanes;
     if (length == 1) {
-      stmts->push_back(WriteResult(region, axes, update, own, index));
-      return SeqNode::Make(*stmts, span);
+      stmts->push_back(WriteResult(region, axes, update, Load(parts, {0}), index));
+      return Allocate(received, SeqNode::Make(*stmts, span));
     }
 
-    Buffer shared =
-        ir::BufferNode::Make(block->name + "_shared", part->dtype, {Expr(length), Expr(others)}, {},
-                             StorageScope::kShared, {}, span);
+    std::vector<Buffer> shared =
+        MakeBuffers(region, update, "_shared", {Expr(length), Expr(others)}, StorageScope::kShared);
     // Threads of one step are of one row, on different banks, where others are of another result.
     Expr place = lanes == 1 ? index : ir::FloorDiv(index, lanes);
-    auto at = [&](const Expr& i) { return ir::BufferLoadNode::Make(shared, {i, group}, span); };
-    Stmt put = BufferStoreNode::Make(shared, {place, group}, own, span);
-    if (lanes > 1) put = IfThenElseNode::Make(ir::FloorMod(index, lanes) == Expr(0), put, {}, span);
-    stmts->push_back(put);
+    std::vector<Stmt> put;
+    Store(shared, {place, group}, Load(parts, {0}), &put);
+    Stmt publish = SeqNode::Make(std::move(put), span);
+    if (lanes > 1)
+      publish = IfThenElseNode::Make(ir::FloorMod(index, lanes) == Expr(0), publish, {}, span);
+    stmts->push_back(publish);
     // The parts of warps that are no more than lanes are combined by every warp, at once.
     if (lanes > 1 && (length & (length - 1)) == 0 && length <= lanes) {
-      stmts->push_back(
-          BufferStoreNode::Make(part, {0}, at(ir::FloorMod(index, Expr(length))), span));
-      AddShuffles(length, update.op, part, stmts);
-      stmts->push_back(WriteResult(region, axes, update, own, index));
-      return AllocateNode::Make(shared, SeqNode::Make(*stmts, span), span);
+      Store(parts, {0}, Load(shared, {ir::FloorMod(index, Expr(length)), group}), stmts);
+      AddShuffles(length, update, parts, received, stmts);
+      stmts->push_back(WriteResult(region, axes, update, Load(parts, {0}), index));
+      return Allocate(received, Allocate(shared, SeqNode::Make(*stmts, span)));
     }
     for (int64_t rest = length; rest > 1;) {
       int64_t half = 1;
       while (half * 2 < rest) half *= 2;
-      Stmt step =
-          BufferStoreNode::Make(shared, {index, group},
-                                CombineValues(update.op, at(index), at(index + Expr(half))), span);
+      Stmt step = Merge(update, shared, {index, group}, Load(shared, {index + Expr(half), group}));
       stmts->push_back(IfThenElseNode::Make(index < Expr(rest - half), step, {}, span));
       rest = half;
     }
-    stmts->push_back(WriteResult(region, axes, update, at(Expr(0)), index));
-    return AllocateNode::Make(shared, SeqNode::Make(*stmts, span), span);
+    stmts->push_back(WriteResult(region, axes, update, Load(shared, {0, group}), index));
+    return Allocate(received, Allocate(shared, SeqNode::Make(*stmts, span)));
   }
 
-  // Each of so many lanes in a row gets what all of them have, combined.
-  static void AddShuffles(int64_t lanes, ExprKind op, const Buffer& part,
+  // Each of so many lanes in a row gets what all of them have, combined. All lanes exchange all
+  // results of a selection before any compares: `received` is for those of the other lane.
+  static void AddShuffles(int64_t lanes, const ReductionStep& update,
+                          const std::vector<Buffer>& parts, const std::vector<Buffer>& received,
                           std::vector<Stmt>* stmts) {
-    const Span& span = part->span;
-    Expr own = ir::BufferLoadNode::Make(part, {0}, span);
     for (int64_t step = lanes / 2; step > 0; step /= 2) {
-      Expr other =
-          ir::CallNode::Make(intrinsic::kWarpShuffleXor, {own, Expr(step)}, DataType::Void(), span);
-      stmts->push_back(BufferStoreNode::Make(part, {0}, CombineValues(op, own, other), span));
+      std::vector<Expr> others;
+      for (const Expr& own : Load(parts, {0}))
+        others.push_back(ir::CallNode::Make(intrinsic::kWarpShuffleXor, {own, Expr(step)},
+                                            DataType::Void(), own.span()));
+      if (update.selection) {
+        Store(received, {0}, others, stmts);
+        others = Load(received, {0});
+      }
+      stmts->push_back(Merge(update, parts, {0}, others));
     }
   }
 
@@ -390,47 +481,63 @@ class KernelLowerer : public StmtMutator {
     return size % count == 0 ? count : 1;
   }
 
-  // One thread updates the result; the init comes first where this is the start of the reduction.
-  Stmt WriteResult(const Region& region, const std::vector<int>& axes,
-                   const ReductionUpdate& update, const Expr& total, const Expr& index) const {
-    const BlockNode* block = region.block;
-    const Span& span = block->span;
-    ir::VarMap start;
-    for (const ForNode* loop : region.loops) start[loop->var.node()] = loop->min;
+  // Where the reduction starts: values of loops, of the axes, and whether the axes are at 0 there.
+  struct Start {
+    ir::VarMap loops, axes;
+    Expr is_first;
+  };
+  Start AtStart(const Region& region, const std::vector<int>& axes) const {
+    Start start;
+    for (const ForNode* loop : region.loops) start.loops[loop->var.node()] = loop->min;
     for (int axis : axes)
-      start[threads_[axis]->var.node()] = ir::MakeConst(threads_[axis]->var.dtype(), 0);
-    ir::VarMap bindings;
-    Expr first;
-    for (const BlockIter& iter : block->iters) {
-      Expr value = ir::Substitute(Binding(iter), start);
-      bindings[iter.var.node()] = value;
+      start.loops[threads_[axis]->var.node()] = ir::MakeConst(threads_[axis]->var.dtype(), 0);
+    for (const BlockIter& iter : region.block->iters) {
+      Expr value = ir::Substitute(Binding(iter), start.loops);
+      start.axes[iter.var.node()] = value;
       if (iter.kind != IterKind::kReduce) continue;
       Expr at_start = value == ir::MakeConst(value.dtype(), 0);
-      first = first ? first && at_start : at_start;
+      start.is_first = start.is_first ? start.is_first && at_start : at_start;
     }
+    return start;
+  }
+
+  // One thread updates the results; the init comes first where this is the start of the reduction.
+  Stmt WriteResult(const Region& region, const std::vector<int>& axes, const ReductionStep& update,
+                   const std::vector<Expr>& totals, const Expr& index) const {
+    const BlockNode* block = region.block;
+    const Span& span = block->span;
+    Start start = AtStart(region, axes);
     // Conditions on steps do not keep the result from being initialised.
     Expr predicate = block->predicate ? ir::Substitute(block->predicate, lets_) : block->predicate;
     predicate = KeepConjuncts(predicate, [&](const Expr& part) {
       return !AnyExpr(part, [&](const Expr& e) {
-        return IsReduced(e, block, update) || start.count(e.As<VarNode>());
+        return IsReduced(e, block, update) || start.loops.count(e.As<VarNode>());
       });
     });
-    if (predicate) predicate = ir::Substitute(ir::Substitute(predicate, bindings), start);
+    if (predicate) predicate = ir::Substitute(ir::Substitute(predicate, start.axes), start.loops);
 
-    const Buffer& result = update.store->buffer;
-    std::vector<Expr> indices;
-    for (const Expr& i : update.store->indices) indices.push_back(ir::Substitute(i, bindings));
-    Expr old = Convert(total.dtype(), ir::BufferLoadNode::Make(result, indices, span));
-    Stmt write = BufferStoreNode::Make(
-        result, indices, Convert(result->dtype, CombineValues(update.op, old, total)), span);
+    std::vector<std::vector<Expr>> indices;
+    for (const auto& of_result : update.indices) {
+      auto& at = indices.emplace_back();
+      for (const Expr& i : of_result) at.push_back(ir::Substitute(i, start.axes));
+    }
+    Stmt write = update.plain ? WritePlain(update, indices[0], totals[0], span)
+                              : KeepBetter(*update.selection, update.results, indices, totals);
     if (block->init) {
-      Stmt init = Substitute(block->init, bindings);
-      first = arith::Analyzer().Simplify(first);
+      Stmt init = Substitute(block->init, start.axes);
+      Expr first = arith::Analyzer().Simplify(start.is_first);
       if (!ir::IsConst(first, 1)) init = IfThenElseNode::Make(first, init, {}, span);
       write = SeqNode::Make({init, write}, span);
     }
     Expr one = index == Expr(0);
     return IfThenElseNode::Make(predicate ? one && predicate : one, write, {}, span);
+  }
+  static Stmt WritePlain(const ReductionStep& update, const std::vector<Expr>& indices,
+                         const Expr& total, const Span& span) {
+    const Buffer& result = update.results[0];
+    Expr old = Convert(total.dtype(), ir::BufferLoadNode::Make(result, indices, span));
+    return BufferStoreNode::Make(
+        result, indices, Convert(result->dtype, CombineValues(update.plain->op, old, total)), span);
   }
 
   KernelShape shape_;

@@ -15,9 +15,10 @@ namespace tern::tir {
 // Each thread reduces its part in local memory. Parts are combined by warp shuffles where the
 // target has warps and the lanes are adjacent, else as a tree in shared memory with barriers.
 //
-// Updates are S = S op f or S = f op S, op one of + * min max && ||. Integers do not overflow where
-// the order as written does not. Floats are reassociated, so the function or a thread loop must say
-// `reassociate = true`.
+// Updates are S = S op f or S = f op S, op one of + * min max && ||, or keep the better of two
+// candidates of several results, as argmax does that compares indices too. Integers do not overflow
+// where the order as written does not. Floats are reassociated, so the function or a thread loop
+// must say `reassociate = true`.
 PrimFunc LowerThreadReductions(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// com.microsoft: what ONNX Runtime's optimizer and its exporters write.
+#include <cmath>
+
+#include "tern/frontend/onnx/converter_table.h"
+#include "tern/graph/op.h"
+
+namespace tern::frontend::onnx {
+namespace {
+
+Value Optional(NodeContext& n, const Value& x, const char* op, const Value& other) {
+  return other ? n.Part(op, {x, other}) : x;
+}
+
+std::string TypeOf(const Value& value) { return value->type.dtype.str(); }
+
+// ---- Activations
+
+Values FastGelu(NodeContext& n) {
+  n.InputType(0);
+  Value x = Optional(n, n.input(0), "add", n.input(1));
+  return n.Emit("gelu", {x}, {{"approximate", ffi::Any(std::string("tanh"))}});
+}
+
+Values BiasGelu(NodeContext& n) {
+  return n.Emit("gelu", {n.Part("add", {n.input(0), n.input(1)})});
+}
+
+Values QuickGelu(NodeContext& n) {
+  return n.Emit("swish", {n.input(0)}, {{"alpha", ffi::Any(n.Float("alpha", 1.702))}});
+}
+
+// ---- Matmul and convolution
+
+Value Transposed(NodeContext& n, const Value& x) {
+  auto rank = static_cast<int64_t>(x->type.rank());
+  TERN_CHECK(rank >= 2) << "a vector has no transpose";
+  std::vector<int64_t> perm;
+  for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
+  std::swap(perm[static_cast<size_t>(rank) - 1], perm[static_cast<size_t>(rank) - 2]);
+  return n.Part("transpose", {x}, {{"perm", IntsAttr(perm)}});
+}
+
+Values FusedMatMul(NodeContext& n) {
+  TERN_CHECK(!n.Int("transBatchA", 0) && !n.Int("transBatchB", 0))
+      << "transBatchA and transBatchB are not supported";
+  n.InputType(0);
+  n.InputType(1);
+  Value a = n.Int("transA", 0) ? Transposed(n, n.input(0)) : n.input(0);
+  Value b = n.Int("transB", 0) ? Transposed(n, n.input(1)) : n.input(1);
+  double alpha = n.Float("alpha", 1);
+  if (alpha == 1) return n.Emit("matmul", {a, b});
+  Value product = n.Part("matmul", {a, b});
+  return n.Emit("mul", {product, n.builder().Scalar(product->type.dtype, alpha, "alpha")});
+}
+
+Values FusedConv(NodeContext& n) {
+  ir::Attrs attrs;
+  for (const Attribute& attribute : n.node().attributes) {
+    if (attribute.kind == Attribute::Kind::kInts && attribute.name != "activation_params")
+      attrs[std::string(attribute.name)] = IntsAttr(attribute.ints);
+    if (attribute.name == "group") attrs["group"] = ffi::Any(attribute.i);
+    if (attribute.name == "auto_pad") attrs["auto_pad"] = ffi::Any(std::string(attribute.s));
+  }
+  Value y = n.Part("conv", {n.input(0), n.input(1), n.input(2)}, attrs);
+  y = Optional(n, y, "add", n.input(3));
+  std::string activation = n.String("activation", "");
+  const Attribute* params = n.node().Find("activation_params");
+  auto param = [&](size_t i, double otherwise) {
+    return params && i < params->floats.size() ? static_cast<double>(params->floats[i]) : otherwise;
+  };
+  if (activation.empty()) return n.Emit("identity", {y});
+  if (activation == "Relu") return n.Emit("relu", {y});
+  if (activation == "Tanh") return n.Emit("tanh", {y});
+  if (activation == "Sigmoid") return n.Emit("sigmoid", {y});
+  if (activation == "LeakyRelu")
+    return n.Emit("leaky_relu", {y}, {{"alpha", ffi::Any(param(0, 0.01))}});
+  if (activation == "HardSigmoid")
+    return n.Emit("hard_sigmoid", {y},
+                  {{"alpha", ffi::Any(param(0, 0.2))}, {"beta", ffi::Any(param(1, 0.5))}});
+  if (activation == "Clip") {
+    auto scalar = [&](double value, const char* name) {
+      return n.builder().Scalar(y->type.dtype, value, name);
+    };
+    return n.Emit("clip",
+                  {y, scalar(param(0, -INFINITY), "low"), scalar(param(1, INFINITY), "high")});
+  }
+  TERN_THROW(ValueError) << "activation " << activation
+                         << " is not supported; Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid and "
+                            "Clip are";
+}
+
+// ---- Normalization
+
+ir::Attrs LastAxis(const NodeContext& n, double epsilon) {
+  return {{"axis", ffi::Any(-1)}, {"epsilon", ffi::Any(n.Float("epsilon", epsilon))}};
+}
+
+// input + skip, normalized; that sum is the last output.
+Values SkipNorm(NodeContext& n, const char* op, Values parameters, const Value& bias) {
+  Value sum = Optional(n, n.Part("add", {n.input(0), n.input(1)}), "add", bias);
+  parameters.insert(parameters.begin(), sum);
+  for (size_t i : {1, 2})
+    TERN_CHECK(!n.wants_output(i)) << "statistics are not supported as outputs";
+  Values outputs = n.Emit(op, std::move(parameters), LastAxis(n, 1e-12));
+  outputs.resize(3, outputs[0]);
+  outputs.push_back(sum);
+  return outputs;
+}
+
+Values SkipLayerNorm(NodeContext& n) {
+  return SkipNorm(n, "layer_normalization", {n.input(2), n.input(3)}, n.input(4));
+}
+Values SkipSimplifiedLayerNorm(NodeContext& n) {
+  return SkipNorm(n, "rms_normalization", {n.input(2)}, n.input(3));
+}
+
+// Words, positions and segments, added and normalized.
+Values EmbedLayerNorm(NodeContext& n) {
+  TERN_CHECK(!n.wants_output(1)) << "mask_index is not supported as an output";
+  n.InputType(0);
+  Value words = n.Part("gather", {n.input(2), n.input(0)}), positions;
+  if (n.input(8)) {
+    positions = n.Part("gather", {n.input(3), n.input(8)});
+  } else {
+    Value length = n.Part("shape", {n.input(0)}, {{"start", ffi::Any(1)}});
+    positions = n.Part("slice", {n.input(3), n.builder().Ints({0}, "start"), length,
+                                 n.builder().Ints({0}, "axes")});
+  }
+  Value sum = n.Part("add", {words, positions});
+  if (n.input(1) && n.input(4))
+    sum = n.Part("add", {sum, n.Part("gather", {n.input(4), n.input(1)})});
+  Values outputs = n.Emit("layer_normalization", {sum, n.input(5), n.input(6)}, LastAxis(n, 1e-12));
+  outputs.resize(2, outputs[0]);
+  outputs.push_back(sum);
+  return outputs;
+}
+
+// ---- Attention
+
+Values RotaryEmbedding(NodeContext& n) {
+  TERN_CHECK(n.Int("is_packed_batching", 0) == 0) << "is_packed_batching is not supported";
+  int64_t heads = n.Int("num_heads", 0);
+  // Without a number of heads their size is that of the caches.
+  if (heads == 0 && n.InputType(0).rank() == 3 && n.InputType(2).rank() == 2) {
+    std::optional<int64_t> all = ir::AsConstInt(n.InputType(0).shape[2]),
+                           half = ir::AsConstInt(n.InputType(2).shape[1]);
+    if (all && half && *half > 0) heads = *all / (2 * *half);
+  }
+  return n.Emit("rotary_embedding", {n.input(0), n.input(2), n.input(3), n.input(1)},
+                {{"interleaved", ffi::Any(n.Int("interleaved", 0))},
+                 {"num_heads", ffi::Any(heads)},
+                 {"rotary_embedding_dim", ffi::Any(n.Int("rotary_embedding_dim", 0))}});
+}
+
+int64_t HeadSize(const Value& x) {
+  std::optional<int64_t> size = ir::AsConstInt(x->type.shape.at(3));
+  TERN_CHECK(size) << "the size of heads has to be known when compiling";
+  return *size;
+}
+
+// Twice the size of the caches of cosines and sines.
+int64_t RotatedOf(const Value& cache) {
+  TERN_CHECK(cache && cache->type.rank() == 2) << "cos_cache is [positions, half of a head]";
+  std::optional<int64_t> half = ir::AsConstInt(cache->type.shape[1]);
+  TERN_CHECK(half) << "the size of cos_cache has to be known when compiling";
+  return 2 * *half;
+}
+
+double ScaleOf(const NodeContext& n, const Value& q) {
+  double given = n.Float("scale", 0);
+  return given ? given : 1 / std::sqrt(static_cast<double>(HeadSize(q)));
+}
+
+// Queries, keys and values [batch, length, heads * size], a bias of all three, and what is added to
+// scores.
+Values MultiHeadAttention(NodeContext& n) {
+  for (size_t i = 0; i < 3; ++i)
+    TERN_CHECK(n.InputType(i).rank() == 3) << "packed queries, keys and values are not supported";
+  TERN_CHECK(!n.input(4)) << "key_padding_mask is not supported";
+  TERN_CHECK(!n.input(6) && !n.input(7)) << "past keys and values are not supported";
+  TERN_CHECK(!n.wants_output(1) && !n.wants_output(2)) << "present keys are not supported";
+  int64_t heads = n.Int("num_heads", 0);
+  Value qkv[3];
+  int64_t begin = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    qkv[i] = n.input(i);
+    if (n.input(3)) {
+      std::optional<int64_t> size = ir::AsConstInt(n.InputType(i).shape[2]);
+      TERN_CHECK(size) << "the size of heads has to be known when compiling";
+      Value bias = n.Part("slice", {n.input(3), n.builder().Ints({begin}, "start"),
+                                    n.builder().Ints({begin + *size}, "end")});
+      qkv[i] = n.Part("add", {qkv[i], bias});
+      begin += *size;
+    }
+    qkv[i] = SplitHeads(n, qkv[i], heads);
+  }
+  AttentionParts parts{qkv[0], qkv[1], qkv[2], n.input(5), {}, {}};
+  parts.scale = ScaleOf(n, qkv[0]);
+  parts.mask_attrs = {{"causal", ffi::Any(n.Int("unidirectional", 0))}};
+  return n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+}
+
+// One matmul makes queries, keys and values.
+Values PackedAttention(NodeContext& n) {
+  TERN_CHECK(!n.input(3)) << "mask_index is not supported";
+  TERN_CHECK(!n.input(4) && !n.wants_output(1)) << "past keys and values are not supported";
+  TERN_CHECK(!n.Has("qkv_hidden_sizes")) << "qkv_hidden_sizes is not supported";
+  int64_t heads = n.Int("num_heads", 0);
+  n.InputType(0);
+  n.InputType(1);
+  Value all = Optional(n, n.Part("matmul", {n.input(0), n.input(1)}), "add", n.input(2));
+  Values qkv = n.builder().Add(graph::GetOp("split"), {all},
+                               {{"axis", ffi::Any(-1)}, {"num_outputs", ffi::Any(3)}}, {});
+  for (Value& value : qkv) value = SplitHeads(n, value, heads);
+  AttentionParts parts{qkv[0], qkv[1], qkv[2], n.input(5), {}, {}};
+  parts.scale = ScaleOf(n, qkv[0]);
+  parts.mask_attrs = {{"causal", ffi::Any(n.Int("unidirectional", 0))}};
+  return n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+}
+
+// Keys and values of a cache, which has room for as many as it had or for all: those of now are
+// written behind the ones that each of the batch has.
+Value Appended(NodeContext& n, const Value& past, const Value& now, const Value& starts,
+               const Value& total) {
+  if (!past) return now;
+  ir::Attrs axis{{"axis", ffi::Any(2)}};
+  Value room = n.Part("concat", {past, now}, axis);
+  Value all = n.Part("tensor_scatter", {room, now, starts}, axis);
+  if (!total->content) return all;
+  graph::Builder& b = n.builder();
+  Value had = n.Part("shape", {past}, {{"start", ffi::Any(2)}, {"end", ffi::Any(3)}});
+  Value wanted = n.Part(
+      "reshape",
+      {n.Part("cast", {total}, {{"to", ffi::Any(std::string("int64"))}}), b.Ints({1}, "shape")});
+  return n.Part("slice",
+                {all, b.Ints({0}, "start"), n.Part("max", {had, wanted}), b.Ints({2}, "axes")});
+}
+
+// Causal attention whose heads share keys and values, with a cache; positions may be rotations.
+Values GroupQueryAttention(NodeContext& n) {
+  graph::Builder& b = n.builder();
+  TERN_CHECK(!n.input(11) && n.Int("smooth_softmax", 0) != 1)
+      << "head_sink and smooth_softmax are not supported";
+  TERN_CHECK(n.InputType(0).rank() == 3) << "queries are [batch, length, heads * size]";
+  int64_t heads = n.Int("num_heads", 0), shared = n.Int("kv_num_heads", 0);
+  TERN_CHECK(heads > 0 && shared > 0) << "num_heads and kv_num_heads are positive";
+  Values qkv{n.input(0), n.input(1), n.input(2)};
+  if (!qkv[1]) {
+    std::optional<int64_t> all = ir::AsConstInt(n.InputType(0).shape[2]);
+    TERN_CHECK(all && *all % (heads + 2 * shared) == 0)
+        << "packed queries, keys and values are heads of one size";
+    int64_t size = *all / (heads + 2 * shared);
+    Value sizes = b.Ints({heads * size, shared * size, shared * size}, "sizes");
+    qkv = b.Add(graph::GetOp("split"), {n.input(0), sizes}, {{"axis", ffi::Any(-1)}}, {});
+  }
+  TERN_CHECK(qkv[2]) << "input value is missing";
+  for (size_t i = 0; i < 3; ++i) qkv[i] = SplitHeads(n, qkv[i], i ? shared : heads);
+  // seqlens_k is one less than the keys that there are.
+  n.InputType(5);
+  n.InputType(6);
+  Value last = n.Part("reshape", {n.input(5), b.Ints({-1}, "shape")});
+  last = n.Part("cast", {last}, {{"to", ffi::Any(std::string("int64"))}});
+  Value lengths = n.Part("add", {last, b.Ints({1}, "one")});
+  Value now = n.Part("shape", {n.input(0)}, {{"start", ffi::Any(1)}, {"end", ffi::Any(2)}});
+  Value starts = n.Part("sub", {lengths, now});
+  if (n.Int("do_rotary", 0)) {
+    Value positions = n.input(9);
+    if (!positions) {
+      Value count = n.Part("reshape", {now, b.Ints({}, "scalar")});
+      Value steps = n.Part("range", {b.Scalar(DataType::Int(64), 0, "from"), count,
+                                     b.Scalar(DataType::Int(64), 1, "by")});
+      Value column = n.Part("unsqueeze", {starts, b.Ints({1}, "axes")});
+      positions = n.Part("add", {column, steps});
+    }
+    for (size_t i = 0; i < 2; ++i)
+      qkv[i] = n.Part("rotary_embedding", {qkv[i], n.input(7), n.input(8), positions},
+                      {{"interleaved", ffi::Any(n.Int("rotary_interleaved", 0))},
+                       {"rotary_embedding_dim", ffi::Any(RotatedOf(n.input(7)))}});
+  }
+  AttentionParts parts{qkv[0],
+                       Appended(n, n.input(3), qkv[1], starts, n.input(6)),
+                       Appended(n, n.input(4), qkv[2], starts, n.input(6)),
+                       n.input(10),
+                       lengths,
+                       {}};
+  parts.scale = ScaleOf(n, qkv[0]);
+  parts.softcap = n.Float("softcap", 0);
+  parts.mask_attrs = {{"causal", ffi::Any(1)}};
+  // A window of w keys ends with the query's own.
+  if (int64_t window = n.Int("local_window_size", -1); window > 0)
+    parts.mask_attrs["left_window"] = ffi::Any(window - 1);
+  Values outputs = n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+  outputs.push_back(n.Part("identity", {parts.k}));
+  outputs.push_back(n.Part("identity", {parts.v}));
+  return outputs;
+}
+
+// ---- Quantized
+
+Value Dequantized(NodeContext& n, size_t x) {
+  return n.Part("dequantize_linear", {n.input(x), n.input(x + 1), n.input(x + 2)});
+}
+
+// By floats in between.
+Values QLinearBinary(NodeContext& n, const char* op) {
+  Value result = n.Part(op, {Dequantized(n, 0), Dequantized(n, 3)});
+  return n.Emit("quantize_linear", {result, n.input(6), n.input(7)});
+}
+Values QLinearAdd(NodeContext& n) { return QLinearBinary(n, "add"); }
+Values QLinearMul(NodeContext& n) { return QLinearBinary(n, "mul"); }
+
+Values QLinearUnary(NodeContext& n, const char* op, const ir::Attrs& attrs = {}) {
+  Value result = n.Part(op, {Dequantized(n, 0)}, attrs);
+  return n.Emit("quantize_linear", {result, n.input(3), n.input(4)});
+}
+Values QLinearSigmoid(NodeContext& n) { return QLinearUnary(n, "sigmoid"); }
+Values QLinearLeakyRelu(NodeContext& n) {
+  return QLinearUnary(n, "leaky_relu", {{"alpha", ffi::Any(n.Float("alpha", 0.01))}});
+}
+Values QLinearGlobalAveragePool(NodeContext& n) {
+  TERN_CHECK(n.Int("channels_last", 0) == 0) << "channels_last is not supported";
+  return QLinearUnary(n, "global_average_pool");
+}
+
+Values QLinearConcat(NodeContext& n) {
+  Values parts;
+  for (size_t i = 2; i < n.inputs().size(); i += 3) parts.push_back(Dequantized(n, i));
+  Value all = n.Part("concat", parts, {{"axis", ffi::Any(n.Int("axis", 0))}});
+  return n.Emit("quantize_linear", {all, n.input(0), n.input(1)});
+}
+
+Value AsFloat(NodeContext& n, const Value& x, const std::string& type) {
+  return n.Part("cast", {x}, {{"to", ffi::Any(type)}});
+}
+
+Values MatMulIntegerToFloat(NodeContext& n) {
+  n.InputType(2);
+  n.InputType(3);
+  Value sums = n.Part("matmul_integer", {n.input(0), n.input(1), n.input(4), n.input(5)});
+  Value scale = n.Part("mul", {n.input(2), n.input(3)});
+  Value y = n.Part("mul", {AsFloat(n, sums, TypeOf(n.input(2))), scale});
+  return n.Emit("identity", {Optional(n, y, "add", n.input(6))});
+}
+
+Values DynamicQuantizeMatMul(NodeContext& n) {
+  n.InputType(2);
+  Values a = n.builder().Add(graph::GetOp("dynamic_quantize_linear"), {n.input(0)}, {}, {});
+  Value sums = n.Part("matmul_integer", {a[0], n.input(1), a[2], n.input(3)});
+  Value scale = n.Part("mul", {a[1], n.input(2)});
+  Value y = n.Part("mul", {AsFloat(n, sums, TypeOf(n.input(2))), scale});
+  return n.Emit("identity", {Optional(n, y, "add", n.input(4))});
+}
+
+// A bias of int32 has the scale of the product.
+Values QGemm(NodeContext& n) {
+  TERN_CHECK(n.Float("alpha", 1) == 1) << "alpha is not supported";
+  for (size_t i : {0, 1, 3, 4}) n.InputType(i);
+  Value a = n.Int("transA", 0) ? Transposed(n, n.input(0)) : n.input(0);
+  Value b = n.Int("transB", 0) ? Transposed(n, n.input(3)) : n.input(3);
+  Value sums = n.Part("matmul_integer", {a, b, n.input(2), n.input(5)});
+  sums = Optional(n, sums, "add", n.input(6));
+  Value scale = n.Part("mul", {n.input(1), n.input(4)});
+  Value y = n.Part("mul", {AsFloat(n, sums, TypeOf(n.input(1))), scale});
+  if (!n.input(7)) return n.Emit("identity", {y});
+  return n.Emit("quantize_linear", {y, n.input(7), n.input(8)});
+}
+
+}  // namespace
+
+const ConverterTable& MicrosoftTable() {
+  static const ConverterTable table = {
+      {"Attention", {.convert = PackedAttention}},
+      {"BiasGelu", {.convert = BiasGelu}},
+      {"DequantizeLinear", {"dequantize_linear"}},
+      {"DynamicQuantizeMatMul", {.convert = DynamicQuantizeMatMul}},
+      {"EmbedLayerNormalization", {.convert = EmbedLayerNorm}},
+      {"FastGelu", {.convert = FastGelu}},
+      {"FusedConv", {.convert = FusedConv}},
+      {"FusedMatMul", {.convert = FusedMatMul}},
+      {"Gelu", {"gelu"}},
+      {"GroupQueryAttention", {.convert = GroupQueryAttention}},
+      {"MatMulIntegerToFloat", {.convert = MatMulIntegerToFloat}},
+      {"MatMulNBits", {"matmul_nbits"}},
+      {"MultiHeadAttention", {.convert = MultiHeadAttention}},
+      {"QGemm", {.convert = QGemm}},
+      {"QLinearAdd", {.convert = QLinearAdd}},
+      {"QLinearConcat", {.convert = QLinearConcat}},
+      {"QLinearGlobalAveragePool", {.convert = QLinearGlobalAveragePool}},
+      {"QLinearLeakyRelu", {.convert = QLinearLeakyRelu}},
+      {"QLinearMul", {.convert = QLinearMul}},
+      {"QLinearSigmoid", {.convert = QLinearSigmoid}},
+      {"QuantizeLinear", {"quantize_linear"}},
+      {"QuickGelu", {.convert = QuickGelu}},
+      {"RotaryEmbedding", {.convert = RotaryEmbedding}},
+      {"SimplifiedLayerNormalization", {.convert = SimplifiedLayerNorm}},
+      {"SkipLayerNormalization", {.convert = SkipLayerNorm}},
+      {"SkipSimplifiedLayerNormalization", {.convert = SkipSimplifiedLayerNorm}},
+  };
+  return table;
+}
+
+}  // namespace tern::frontend::onnx

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Converters by domain, and those functions of them that are not beside their table.
+#ifndef TERN_FRONTEND_ONNX_CONVERTER_TABLE_H_
+#define TERN_FRONTEND_ONNX_CONVERTER_TABLE_H_
+
+#include <map>
+
+#include "tern/frontend/onnx/converters.h"
+
+namespace tern::frontend::onnx {
+
+using graph::Value;
+using Values = std::vector<Value>;
+using ConverterTable = std::map<std::string_view, ConverterEntry>;
+
+const ConverterTable& MicrosoftTable();  // com.microsoft
+const ConverterTable& MlTable();         // ai.onnx.ml
+const ConverterTable& TrainingTable();   // ai.onnx.preview.training
+
+// "float32" of TensorProto.FLOAT. Throws where we have no such type.
+std::string TypeName(int64_t number);
+ffi::Any IntsAttr(const std::vector<int64_t>& ints);
+
+// Elements that no kernel computes with (int4, uint4, float8 without infinities and one zero) as
+// int8, uint8 or float32: those of a constant. Throws where the value is none; other types stay.
+Value Unpacked(NodeContext& n, const Value& value);
+
+// ---- Neural networks (convert_neural.cc)
+Values Attention(NodeContext& n);
+Values BatchNorm(NodeContext& n);
+Values CausalConvWithState(NodeContext& n);
+Values Dropout(NodeContext& n);
+Values LayerNorm(NodeContext& n);
+Values MaxPool(NodeContext& n);
+Values RandomOp(NodeContext& n);
+Values SimplifiedLayerNorm(NodeContext& n);
+Values SoftmaxCrossEntropyLoss(NodeContext& n);
+Values SwiGlu(NodeContext& n);
+
+// ---- Tables (convert_ml.cc)
+Values TfIdfVectorizer(NodeContext& n);
+
+// Scaled dot products of queries, keys and values [batch, heads, length, size], of which keys and
+// values may have fewer heads: groups of query heads share them.
+struct AttentionParts {
+  Value q, k, v;
+  Value mask, seqlens, past;  // of the operator attention_mask; may be null
+  double scale = 1, softcap = 0;
+  ir::Attrs mask_attrs = {};
+  std::string softmax_type = {};  // or ""
+};
+struct AttentionResult {
+  Value output;                           // [batch, heads, length, size]
+  Value scores, capped, masked, weights;  // after each step
+};
+AttentionResult ScaledAttention(NodeContext& n, const AttentionParts& parts);
+// [batch, length, heads * size] -> [batch, heads, length, size], and back.
+Value SplitHeads(NodeContext& n, const Value& x, int64_t heads);
+Value JoinHeads(NodeContext& n, const Value& x);
+
+}  // namespace tern::frontend::onnx
+
+#endif  // TERN_FRONTEND_ONNX_CONVERTER_TABLE_H_

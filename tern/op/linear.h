@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of products, of operands that are read as they are or converted on the way.
+#ifndef TERN_OP_LINEAR_H_
+#define TERN_OP_LINEAR_H_
+
+#include "tern/op/formulas.h"
+
+namespace tern::op {
+
+struct Operand {
+  Tensor tensor;
+  Load load;
+};
+// In the type of sums: narrow floats as float32.
+Operand Widened(const Tensor& tensor);
+// Sums as the type of the result, which are the result themselves where they are of that type.
+Tensor Narrowed(const Call& c, const Tensor& sums, DataType dtype);
+// The name of such sums.
+std::string SumName(const Call& c, DataType dtype);
+
+// Matrices are the last two axes; the axes before are broadcast. A vector is one row of A, or one
+// column of B, and is no axis of the result.
+Tensor MatMulOf(const Call& c, const std::string& name, const Operand& a, const Operand& b);
+
+// The convolution of input 0 of the call, by its attributes, without a bias.
+Tensor ConvOf(const Call& c, const std::string& name, const Operand& x, const Operand& weights);
+
+}  // namespace tern::op
+
+#endif  // TERN_OP_LINEAR_H_

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quantized tensors: integers, and a scale and a zero point of the whole tensor, of each index of
+// an axis, or of each block along it.
+#include "tern/op/linear.h"
+#include "tern/op/quantize.h"
+#include "tern/op/register.h"
+#include "tern/op/windows.h"
+
+namespace tern::op {
+namespace {
+
+const DataType kFloat = DataType::Float(32);
+const DataType kInt = DataType::Int(32);
+
+bool IsOne(const Tensor& tensor) { return ir::IsConst(graph::NumElements(tensor.shape()), 1); }
+
+}  // namespace
+
+Range RangeOf(DataType dtype) {
+  int bits = dtype.bits() - (dtype.is_int() ? 1 : 0);
+  double top = static_cast<double>(int64_t{1} << bits);
+  return {dtype.is_int() ? -top : 0, top - 1};
+}
+
+void CheckQuantizedType(DataType dtype) {
+  if (!dtype.is_integer() || dtype.bits() > 16)
+    TERN_THROW(TypeError) << "quantized elements are integers of at most 16 bits, not "
+                          << dtype.str();
+}
+
+Expr Quantized(DataType dtype, const Expr& value, const Expr& zero_point) {
+  Expr rounded = tir::Call("round", {Converted(kFloat, value)});
+  if (zero_point) rounded = rounded + Converted(kFloat, zero_point);
+  Range range = RangeOf(dtype);
+  Expr inside = Clamped(rounded, Number(rounded, range.low), Number(rounded, range.high));
+  return tir::Cast(dtype, inside);
+}
+
+Expr ToFloat8(DataType dtype, const Expr& value, bool saturate) {
+  Expr x = Converted(kFloat, value);
+  if (!saturate) return tir::Cast(dtype, x);
+  double most = dtype == DataType::Float8E4M3FN()     ? 448
+                : dtype == DataType::Float8E4M3FNUZ() ? 240
+                                                      : 57344;
+  Expr inside = Clamped(x, Number(x, -most), Number(x, most));
+  return tir::Cast(dtype, Select(tir::Call("isnan", {x}), x, inside));
+}
+
+namespace {
+
+// ---- To and from floats
+
+// Scale or zero point of the element of x that is there.
+Expr ParameterAt(const Call& c, size_t input, const Exprs& at) {
+  const Tensor& tensor = c.tensor(input);
+  if (IsOne(tensor) && (tensor.rank() == 0 || c.Int("block_size") == 0))
+    return tensor.At(Exprs(tensor.rank(), Expr(0)));
+  auto axis = static_cast<size_t>(c.Axis("axis", c.rank(0)));
+  int64_t block = c.Int("block_size");
+  if (block == 0) {
+    TERN_CHECK(tensor.rank() == 1)
+        << "input " << c.op().inputs[input] << " has one element for each index of the axis, not "
+        << graph::ShapeText(tensor.shape());
+    c.RequireEqual(tensor.shape()[0], c.shape(0)[axis], "the extent of the axis");
+    return tensor(at[axis]);
+  }
+  TERN_CHECK(tensor.rank() == at.size() && block > 0)
+      << "input " << c.op().inputs[input] << " has the rank of x, and blocks of a positive size";
+  for (size_t i = 0; i < at.size(); ++i)
+    c.RequireEqual(tensor.shape()[i],
+                   i == axis ? Simplified(ir::CeilDiv(c.shape(0)[i], block)) : c.shape(0)[i],
+                   "the number of blocks");
+  return tensor.At(WithIndex(at, axis, ir::FloorDiv(at[axis], block)));
+}
+
+DataType TypeOr(const Call& c, const char* attribute, DataType otherwise) {
+  if (!c.HasAttr(attribute) || c.String(attribute).empty()) return otherwise;
+  std::optional<DataType> given = DataType::Parse(c.String(attribute));
+  TERN_CHECK(given) << "there is no type " << c.String(attribute);
+  return *given;
+}
+
+Tensors QuantizeLinear(Call& c) {
+  const Tensor& x = c.tensor(0);
+  DataType to = c.has(2) ? c.dtype(2) : TypeOr(c, "output_dtype", DataType::UInt(8));
+  if (!to.is_float8()) CheckQuantizedType(to);
+  DataType compute = TypeOr(c, "precision", x.dtype().is_float() ? x.dtype() : kFloat);
+  return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
+    Exprs at = Indices(axes);
+    auto as = [&](const Expr& value) { return Converted(kFloat, Converted(compute, value)); };
+    Expr quotient = as(x.At(at)) / as(ParameterAt(c, 1, at));
+    // The quotient as the type has it: quotients of float32 are exact enough to be rounded again.
+    quotient = as(quotient);
+    if (to.is_float8()) return ToFloat8(to, quotient, c.Flag("saturate"));
+    return Quantized(to, quotient, c.has(2) ? ParameterAt(c, 2, at) : Expr());
+  })};
+}
+
+Tensors DequantizeLinear(Call& c) {
+  const Tensor& x = c.tensor(0);
+  if (!x.dtype().is_integer() && !x.dtype().is_float8())
+    TERN_THROW(TypeError) << "x is quantized, not " << x.dtype().str();
+  if (c.has(2) && c.dtype(2) != x.dtype())
+    TERN_THROW(TypeError) << "x and its zero point are of one type, not " << x.dtype().str()
+                          << " and " << c.dtype(2).str();
+  DataType to = TypeOr(c, "output_dtype", c.dtype(1));
+  CheckFloat(c, 1);
+  return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
+    Exprs at = Indices(axes);
+    // Differences of integers are exact as integers.
+    DataType between = x.dtype().is_float() ? kFloat : kInt;
+    Expr value = tir::Cast(between, x.At(at));
+    if (c.has(2) && between == kInt) value = value - tir::Cast(kInt, ParameterAt(c, 2, at));
+    return Converted(to, Converted(kFloat, value) * Converted(kFloat, ParameterAt(c, 1, at)));
+  })};
+}
+
+// To uint8, of the range of the elements and 0.
+Tensors DynamicQuantizeLinear(Call& c) {
+  const Tensor& x = c.tensor(0);
+  if (x.dtype() != kFloat) TERN_THROW(TypeError) << "x is of float32, not " << x.dtype().str();
+  auto extreme = [&](const char* name, auto reduce) {
+    return Compute(c.name(name), {}, [&](const Vars&) {
+      std::vector<ReduceAxis> over = ReduceAxes(x.shape());
+      Exprs at(over.begin(), over.end());
+      if (over.empty()) over.emplace_back("k", 1);
+      return reduce(x.At(std::move(at)), over);
+    });
+  };
+  Tensor largest = extreme("largest", tir::MaxOf), smallest = extreme("smallest", tir::MinOf);
+  Expr zero = tir::Const(kFloat, 0), top = tir::Const(kFloat, 255);
+  Tensor scale = Compute(c.name("scale"), {}, [&](const Vars&) {
+    Expr range = Max(largest.At({}), zero) - Min(smallest.At({}), zero);
+    return Select(range == zero, tir::Const(kFloat, 1), range) / top;
+  });
+  Tensor zero_point = Compute(c.name("zero_point"), {}, [&](const Vars&) {
+    Expr offset = zero - Min(smallest.At({}), zero) / scale.At({});
+    return tir::Cast(DataType::UInt(8), tir::Call("round", {Clamped(offset, zero, top)}));
+  });
+  Tensor y = Compute(c.name(), x.shape(), [&](const Vars& axes) {
+    return Quantized(DataType::UInt(8), x.At(Indices(axes)) / scale.At({}), zero_point.At({}));
+  });
+  return {y, scale, zero_point};
+}
+
+// ---- Matmul
+
+// Element [..., m, k] of A or [..., k, n] of B, less the zero point: one of all, of each row of A
+// or column of B, or of a shape that is broadcast.
+Load LessZeroPoint(const Call& c, size_t operand, size_t zero_point, bool columns) {
+  const Tensor& tensor = c.tensor(operand);
+  Tensor zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
+  TERN_CHECK(!zero || IsOne(zero) || zero.rank() == 1 || zero.rank() == tensor.rank())
+      << "a zero point is one of all, one of each row or column, or of the operand's rank";
+  if (zero && !IsOne(zero) && zero.rank() == 1)
+    c.RequireEqual(zero.shape()[0], tensor.shape()[tensor.rank() - (columns ? 1 : 2)],
+                   "the number of zero points");
+  return [=](const Exprs& at) {
+    Expr element = tir::Cast(kInt, tensor.At(at));
+    if (!zero) return element;
+    Expr point;
+    if (IsOne(zero))
+      point = zero.At(Exprs(zero.rank(), Expr(0)));
+    else if (zero.rank() == 1)
+      point = zero(at[at.size() - (columns ? 1 : 2)]);
+    else
+      point = graph::BroadcastLoad(zero, at, tensor.shape());
+    return element - tir::Cast(kInt, point);
+  };
+}
+
+Tensor IntegerMatMul(const Call& c, const std::string& name, size_t a, size_t a_zero, size_t b,
+                     size_t b_zero) {
+  CheckQuantizedType(c.dtype(a));
+  CheckQuantizedType(c.dtype(b));
+  TERN_CHECK(c.rank(a) > 0 && c.rank(b) > 0) << "a scalar cannot be multiplied";
+  // Vectors have no rows or columns that could have zero points of their own.
+  auto check_vector = [&](size_t operand, size_t zero) {
+    TERN_CHECK(c.rank(operand) > 1 || !c.has(zero) || IsOne(c.tensor(zero)))
+        << "a vector has one zero point";
+  };
+  check_vector(a, a_zero);
+  check_vector(b, b_zero);
+  return MatMulOf(c, name, {c.tensor(a), LessZeroPoint(c, a, a_zero, false)},
+                  {c.tensor(b), LessZeroPoint(c, b, b_zero, true)});
+}
+
+// The scale of a row, a column, or of all.
+Expr ScaleAt(const Tensor& scale, const Exprs& at, bool columns) {
+  if (IsOne(scale)) return Converted(kFloat, scale.At(Exprs(scale.rank(), Expr(0))));
+  TERN_CHECK(scale.rank() == 1 && at.size() > 1)
+      << "a scale is one of all, or one of each row or column";
+  return Converted(kFloat, scale(at[at.size() - (columns ? 1 : 2)]));
+}
+
+Tensors QLinearMatMul(Call& c) {
+  CheckQuantizedType(c.dtype(7));
+  Tensor sums = IntegerMatMul(c, c.name("sums"), 0, 2, 3, 5);
+  return {Compute(c.name(), sums.shape(), [&](const Vars& axes) {
+    Exprs at = Indices(axes);
+    Expr scale = ScaleAt(c.tensor(1), at, false) * ScaleAt(c.tensor(4), at, true) /
+                 ScaleAt(c.tensor(6), at, true);
+    return Quantized(c.dtype(7), Converted(kFloat, sums.At(at)) * scale, c.Scalar(7));
+  })};
+}
+
+// ---- Convolution
+
+// Of all, or of each output channel, the first index.
+Load LessChannelZeroPoint(const Call& c, size_t operand, size_t zero_point) {
+  const Tensor& tensor = c.tensor(operand);
+  Tensor zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
+  if (zero && !IsOne(zero)) {
+    TERN_CHECK(zero.rank() == 1 && tensor.rank() > 0)
+        << "a zero point is one of all, or of each output channel";
+    c.RequireEqual(zero.shape()[0], tensor.shape()[0], "the number of zero points");
+  }
+  return [=](const Exprs& at) {
+    Expr element = tir::Cast(kInt, tensor.At(at));
+    if (!zero) return element;
+    Expr point = IsOne(zero) ? zero.At(Exprs(zero.rank(), Expr(0))) : zero(at[0]);
+    return element - tir::Cast(kInt, point);
+  };
+}
+
+// Padding is the zero point: 0 of the difference.
+Tensor IntegerConv(const Call& c, const std::string& name, size_t x, size_t x_zero, size_t w,
+                   size_t w_zero) {
+  CheckQuantizedType(c.dtype(x));
+  CheckQuantizedType(c.dtype(w));
+  TERN_CHECK(!c.has(x_zero) || IsOne(c.tensor(x_zero))) << "the input has one zero point";
+  return ConvOf(c, name, {c.tensor(x), LessChannelZeroPoint(c, x, x_zero)},
+                {c.tensor(w), LessChannelZeroPoint(c, w, w_zero)});
+}
+
+Tensors QLinearConv(Call& c) {
+  CheckQuantizedType(c.dtype(7));
+  Tensor sums = IntegerConv(c, c.name("sums"), 0, 2, 3, 5);
+  if (c.has(8)) {
+    TERN_CHECK(c.dtype(8) == kInt) << "the bias is of int32, not " << c.dtype(8).str();
+    c.RequireEqual(graph::NumElements(c.shape(8)), sums.shape()[1],
+                   "the number of biases and outputs");
+  }
+  if (!IsOne(c.tensor(4)))
+    c.RequireEqual(graph::NumElements(c.shape(4)), sums.shape()[1],
+                   "the number of scales and outputs");
+  return {Compute(c.name(), sums.shape(), [&](const Vars& axes) {
+    Expr sum = sums.At(Indices(axes));
+    if (c.has(8)) sum = sum + c.tensor(8)(axes[1]);
+    const Tensor& weights = c.tensor(4);
+    Expr scale = c.Scalar(1) * (IsOne(weights) ? c.Scalar(4) : weights(axes[1])) / c.Scalar(6);
+    return Quantized(c.dtype(7), Converted(kFloat, sum) * Converted(kFloat, scale), c.Scalar(7));
+  })};
+}
+
+// ---- Weights of few bits
+
+// B is packed along K in blocks, each with a scale and a zero point: [N, blocks, bytes].
+Tensors MatMulNBits(Call& c) {
+  const Tensor &a = c.tensor(0), &packed = c.tensor(1), &scales = c.tensor(2);
+  int64_t depth = c.Int("K"), columns = c.Int("N"), bits = c.Int("bits"),
+          block = c.Int("block_size");
+  TERN_CHECK(bits == 2 || bits == 4 || bits == 8) << "weights have 2, 4 or 8 bits, not " << bits;
+  TERN_CHECK(depth > 0 && columns > 0 && block >= 16 && block % (8 / bits) == 0)
+      << "K and N are positive, and blocks have at least 16 elements";
+  TERN_CHECK(a.rank() > 0 && a.dtype().is_float() && packed.dtype() == DataType::UInt(8))
+      << "A is of floats, and B of packed uint8";
+  TERN_CHECK(!c.has(4)) << "g_idx is not supported";
+  int64_t blocks = (depth + block - 1) / block, each = 8 / bits;
+  c.RequireEqual(a.shape().back(), depth, "K of both operands");
+  c.RequireEqual(graph::NumElements(packed.shape()), columns * blocks * (block / each),
+                 "the number of bytes of B");
+  c.RequireEqual(graph::NumElements(scales.shape()), columns * blocks, "the number of scales");
+  Exprs byte_shape{columns, blocks, block / each};
+  auto load_flat = [](const Tensor& tensor, const Expr& number) {
+    return tensor.At(UnflatIndex(number, tensor.shape()));
+  };
+  auto field = [&](const Expr& byte, const Expr& number) {
+    if (bits == 8) return tir::Cast(kInt, byte);
+    Expr shift = tir::Cast(kInt, ir::FloorMod(number, each) * Expr(bits));
+    Expr low = tir::Call("shift_right", {tir::Cast(kInt, byte), shift});
+    return tir::Call("bit_and", {low, tir::Const(kInt, static_cast<double>((1 << bits) - 1))});
+  };
+  int64_t row_bytes = (blocks + each - 1) / each;
+  if (c.has(3)) {
+    bool is_packed = c.dtype(3) == DataType::UInt(8);
+    c.RequireEqual(graph::NumElements(c.shape(3)), columns * (is_packed ? row_bytes : blocks),
+                   "the number of zero points");
+  }
+  Exprs shape = a.shape();
+  shape.back() = columns;
+  Tensor sums = Compute(c.has(5) ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {
+    ReduceAxis k("k", depth);
+    Expr n = axes.back(), number = ir::FloorDiv(k, block), inner = ir::FloorMod(k, block);
+    Expr byte = load_flat(packed, FlatIndex({n, number, ir::FloorDiv(inner, each)}, byte_shape));
+    Expr at = n * Expr(blocks) + number;
+    Expr weight = field(byte, inner), zero = tir::Const(kInt, static_cast<double>(1 << (bits - 1)));
+    Expr value = Converted(a.dtype(), weight);
+    if (c.has(3) && c.dtype(3) == DataType::UInt(8))
+      value = Converted(
+          a.dtype(),
+          weight - field(load_flat(c.tensor(3), n * Expr(row_bytes) + ir::FloorDiv(number, each)),
+                         number));
+    else if (c.has(3))
+      value = value - Converted(a.dtype(), load_flat(c.tensor(3), at));
+    else
+      value = Converted(a.dtype(), weight - zero);
+    Exprs in_a = WithIndex(Indices(axes), axes.size() - 1, k);
+    return tir::Sum(a.At(std::move(in_a)) * (value * Converted(a.dtype(), load_flat(scales, at))),
+                    {k});
+  });
+  if (!c.has(5)) return {sums};
+  c.RequireEqual(graph::NumElements(c.shape(5)), columns, "the number of biases and outputs");
+  return {Compute(c.name(), shape, [&](const Vars& axes) {
+    return sums.At(Indices(axes)) + c.tensor(5).At({axes.back()});
+  })};
+}
+
+void RegisterIntegerOps() {
+  RegisterOp({.name = "matmul_integer",
+              .summary = "product of quantized matrices, as int32",
+              .inputs = {"a", "b", "a_zero_point?", "b_zero_point?"},
+              .compute = [](Call& c) { return Tensors{IntegerMatMul(c, c.name(), 0, 2, 1, 3)}; }});
+  RegisterOp({.name = "qlinear_matmul",
+              .summary = "product of quantized matrices, quantized",
+              .inputs = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale",
+                         "y_zero_point"},
+              .compute = QLinearMatMul,
+              .is_exact = true});
+  RegisterOp({.name = "conv_integer",
+              .summary = "convolution of quantized tensors, as int32",
+              .inputs = {"x", "weights", "x_zero_point?", "weights_zero_point?"},
+              .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}}),
+              .compute = [](Call& c) { return Tensors{IntegerConv(c, c.name(), 0, 2, 1, 3)}; }});
+  RegisterOp({.name = "qlinear_conv",
+              .summary = "convolution of quantized tensors, quantized",
+              .inputs = {"x", "x_scale", "x_zero_point", "weights", "weights_scale",
+                         "weights_zero_point", "y_scale", "y_zero_point", "bias?"},
+              .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}}),
+              .compute = QLinearConv,
+              .is_exact = true});
+  RegisterOp({.name = "matmul_nbits",
+              .summary = "product with weights of 2, 4 or 8 bits, in blocks along K",
+              .inputs = {"a", "b", "scales", "zero_points?", "g_idx?", "bias?"},
+              .attrs = {{"K", AttrKind::kInt, {}, true},
+                        {"N", AttrKind::kInt, {}, true},
+                        {"bits", AttrKind::kInt, ffi::Any(4)},
+                        {"block_size", AttrKind::kInt, {}, true},
+                        {"accuracy_level", AttrKind::kInt, ffi::Any(0)}},
+              .compute = MatMulNBits});
+}
+
+}  // namespace
+
+void RegisterQuantizationOps() {
+  graph::AttrSpec axis{"axis", AttrKind::kInt, ffi::Any(1)},
+      block{"block_size", AttrKind::kInt, ffi::Any(0)},
+      output{"output_dtype", AttrKind::kString, ffi::Any(std::string())};
+  RegisterOp({.name = "quantize_linear",
+              .summary = "x / scale + zero_point, rounded, within the range of the type",
+              .inputs = {"x", "scale", "zero_point?"},
+              .attrs = {axis,
+                        block,
+                        output,
+                        {"precision", AttrKind::kString, ffi::Any(std::string())},
+                        {"saturate", AttrKind::kInt, ffi::Any(1)}},
+              .compute = QuantizeLinear,
+              .is_exact = true});
+  RegisterOp({.name = "dequantize_linear",
+              .summary = "(x - zero_point) * scale",
+              .inputs = {"x", "scale", "zero_point?"},
+              .attrs = {axis, block, output},
+              .compute = DequantizeLinear});
+  RegisterOp({.name = "dynamic_quantize_linear",
+              .summary = "x as uint8 by its own range, with scale and zero point",
+              .inputs = {"x"},
+              .compute = DynamicQuantizeLinear,
+              .is_exact = true});
+  RegisterIntegerOps();
+}
+
+}  // namespace tern::op

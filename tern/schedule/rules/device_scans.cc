@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// block_scan: scans by an operator that may be combined in parts (integers, or `reassociate`).
+//
+// Along the contiguous axis a thread block scans a tile of a row:
+//
+//   for rows                             blockIdx.x
+//     values[p, r] = X[p * E + r]        shared memory; threadIdx.x: coalesced
+//     totals[p], carries[p]              threadIdx.x: a thread for each p
+//     values[p, r] scanned               threadIdx.x; r in order
+//     Y[p * E + r] = values[p, r]        threadIdx.x: coalesced
+//
+// E is odd, against bank conflicts. Rows longer than a tile are cut in tiles first: one kernel for
+// their totals, a scan of these, and the kernel above, from the carry of its tile on.
+//
+// Along another axis columns are a thread's each. Where they are too few to fill the device, they
+// are cut in parts likewise.
+#include <algorithm>
+#include <cmath>
+
+#include "tern/arith/linear.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_reductions.h"
+#include "tern/schedule/rules/device_threads.h"
+#include "tern/tir/analysis/scan_update.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// Threads of a tile, and the most elements that each has.
+constexpr int64_t kThreads = 64, kFewThreads = 32, kMostSteps = 33;
+// Shorter scans are one thread's.
+constexpr int64_t kLeastSteps = 32;
+// How often carries are cut in tiles themselves.
+constexpr int kMostDepth = 1;
+// Carries of so many parts are scanned by one thread for each row.
+constexpr int64_t kSerialParts = 16;
+// Columns that keep a device busy; elements of a part of a column of dynamic length.
+constexpr int64_t kManyColumns = 1 << 14, kDynamicPart = 128;
+
+struct ScanLoops {
+  Names spatial;
+  std::string scan;
+  int64_t rows = 1, length = 0;  // 0: dynamic
+  bool is_row = false;           // the scan is along contiguous memory
+};
+
+ScanLoops Match(const Schedule& schedule, const std::string& name) {
+  const BlockNode* node = FindBlockNamed(schedule, name);
+  std::optional<ScanUpdate> update = FindScanUpdate(node);
+  if (!update)
+    Refuse("it is no scan by +, *, min, max, && or ||: Y[v] = x op select(v > 0, Y[v - 1], start)");
+  if (update->result->dtype.is_float()) RequireReassociate(schedule);
+  Nest nest = NestOf(schedule.tree(), node);
+  if (!nest.around.empty())
+    Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + name);
+  BlockInfo block = DescribeBlock(node);
+  ScanLoops loops;
+  for (const ForNode* loop : nest.loops) {
+    auto axis = std::find_if(block.axes.begin(), block.axes.end(),
+                             [&](const BlockAxis& a) { return a.loop == loop->var.name(); });
+    if (axis == block.axes.end())
+      Refuse("loop " + loop->var.name() + " is not the own loop of an axis");
+    if (axis->kind == IterKind::kScan) {
+      loops.scan = axis->loop;
+      loops.length = ConstExtent(*axis);
+    } else {
+      loops.spatial.push_back(axis->loop);
+      loops.rows *= ConstExtent(*axis);
+    }
+  }
+  if (loops.scan.empty()) Refuse("it has no loop along the scan");
+  const Expr& last = update->indices.back();
+  auto linear = arith::AsLinear(last, node->iters[update->axis].var.node());
+  loops.is_row = linear && linear->coefficient == 1;
+  if (loops.length > 0 && loops.length < kLeastSteps)
+    Refuse("it has " + std::to_string(loops.length) + " steps; threads share them from " +
+           std::to_string(kLeastSteps) + " on");
+  return loops;
+}
+
+Names FreshNames(const Schedule& schedule, const std::string& name,
+                 const std::vector<const char*>& suffixes) {
+  Names names;
+  for (const char* suffix : suffixes) names.push_back(FreshBlockName(schedule, name + suffix));
+  return names;
+}
+
+// Elements of two loops, one right in the other, by the threads of a block, coalesced.
+void MoveTile(Schedule* schedule, const std::string& name, int64_t threads) {
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+  size_t count = nest.loops.size();
+  Names last = {nest.loops[count - 2]->var.name(), nest.loops[count - 1]->var.name()};
+  Lanes split = SplitLanes(schedule, name, FuseLoops(schedule, name, last), threads);
+  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+  if (!split.outer.empty())
+    Try(schedule, [&](Schedule* attempt) { attempt->Unroll(LoopOf(name, split.outer)); });
+}
+
+// A thread block for each row, or for each tile of one: no more steps than a tile has.
+void ScanTiles(Schedule* schedule, const std::string& name, const Names& rows,
+               const std::string& scan, int64_t length) {
+  int64_t threads = length > kFewThreads * kMostSteps ? kThreads : kFewThreads;
+  int64_t steps = (length + threads - 1) / threads;
+  steps += steps % 2 == 0;
+  if (rows.empty()) Refuse("there is one row, of one tile");
+  schedule->Bind(LoopOf(name, FuseLoops(schedule, name, rows)), kBlockX);
+  Names made = schedule->SplitScan(
+      name, LoopOf(name, scan), steps, StorageScope::kShared,
+      FreshNames(*schedule, name, {"_values", "_totals", "_carries", "_parts"}));
+  for (const std::string& block : {made[0], name}) MoveTile(schedule, block, threads);
+  for (size_t i = 1; i < made.size(); ++i) {
+    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, made[i]));
+    Lanes split = SplitLanes(schedule, made[i], nest.loops[0]->var.name(), threads);
+    schedule->Bind(LoopOf(made[i], split.inner), kThreadX);
+  }
+}
+
+void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth);
+
+// The parts' totals as a reduction, their carries as a scan.
+void ScanCarries(Schedule* schedule, const Names& made, const TargetInfo& target, int depth) {
+  ReduceOnDevice(schedule, made[0], target);
+  if (depth > 0)
+    Try(schedule, [&](Schedule* attempt) { ScanRows(attempt, made[1], target, depth - 1); });
+}
+
+void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth) {
+  ScanLoops loops = Match(*schedule, name);
+  if (depth < kMostDepth && loops.length > 0 && loops.length <= kSerialParts)
+    Refuse("there are few parts");
+  Names order = loops.spatial;
+  order.push_back(loops.scan);
+  if (order.size() > 1) schedule->Reorder(Around(name, order));
+  int64_t tile = kThreads * kMostSteps;
+  if (loops.length > 0 && loops.length <= tile && !loops.spatial.empty())
+    return ScanTiles(schedule, name, loops.spatial, loops.scan, loops.length);
+  Names made = schedule->SplitScan(name, LoopOf(name, order[0]), tile,
+                                   FreshNames(*schedule, name, {"_tile_totals", "_tile_carries"}));
+  Names rows = loops.spatial;
+  rows.push_back(loops.scan + "_p");
+  ScanTiles(schedule, name, rows, loops.scan + "_r", tile);
+  ScanCarries(schedule, made, target, depth);
+}
+
+void ScanColumns(Schedule* schedule, const std::string& name, const ScanLoops& loops,
+                 const TargetInfo& target) {
+  if (loops.rows == 0 || loops.rows >= kManyColumns)
+    Refuse("the contiguous axis is not scanned, and a thread for each column suffices");
+  int64_t part = loops.length == 0
+                     ? kDynamicPart
+                     : static_cast<int64_t>(std::sqrt(static_cast<double>(loops.length) / 2));
+  if (part < kLeastSteps / 2) Refuse("columns are too short for parts");
+  Names order = loops.spatial;
+  order.insert(order.begin(), loops.scan);
+  if (order.size() > 1) schedule->Reorder(Around(name, order));
+  Names made = schedule->SplitScan(name, LoopOf(name, order[0]), part,
+                                   FreshNames(*schedule, name, {"_totals", "_carries"}));
+  ScanCarries(schedule, made, target, 0);
+}
+
+void ApplyScan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  ScanLoops loops = Match(*schedule, block.name);
+  if (loops.is_row)
+    ScanRows(schedule, block.name, target, kMostDepth);
+  else
+    ScanColumns(schedule, block.name, loops, target);
+}
+
+}  // namespace
+
+void RegisterDeviceScanRules() {
+  RegisterRule({.name = "block_scan",
+                .description = "thread blocks scan tiles of rows, from the totals of those before",
+                .kinds = {BlockKind::kScan},
+                .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
+                .priority = 10,
+                .apply = ApplyScan});
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GEMM with a short side, M or N below 8, that no vector along N is filled by, or no packing is
+// worth: one dot product along K for each output. The operand of the long side is K-contiguous; the
+// other one is copied where it is not, or where it is narrower than the accumulators.
+//
+//   short_copy[short, k] = the operand of the short side
+//   for long, parallel
+//     for short
+//       acc[4, lanes] += long[long, k] * short_copy[short, k]    vectors along K
+//       C = horizontal sum of acc                                as vectorize_reduction does
+//
+// Cycles of an output: K / lanes, and a horizontal sum. Of the vectors along N instead, K times an
+// element of A; with M below 4, packing B. Declines floats without `reassociate`, a K below two
+// vectors, a long operand that is not K-contiguous, and a constant one, which is prepacked.
+//
+// Convolutions of NHWC with few output channels are the same, with the window around K.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/host_reductions.h"
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// The most that is short.
+constexpr int64_t kMostShort = 7;
+// Cycles of a horizontal sum, and until the first product.
+constexpr double kSumCycles = 20;
+// Cycles of an element of A with a vector of N, and to pack an element of K-contiguous B.
+constexpr double kElementCycles = 0.5, kPackCycles = 1;
+
+// Whether as many dot products of so many steps take less time than vectors along N, or, where M is
+// the short side, than packing B.
+bool Pays(int64_t length, bool short_n, int64_t steps, int64_t lanes) {
+  auto k = static_cast<double>(steps);
+  double dots = (k / static_cast<double>(lanes) + kSumCycles) * static_cast<double>(length);
+  return dots < k * (short_n ? kElementCycles : kPackCycles);
+}
+
+// The operand of the short side, K-contiguous and of the type of the accumulators.
+void CopyShort(Schedule* schedule, const BlockInfo& block, const GemmOperand& operand,
+               DataType dtype, const TargetInfo& target) {
+  if (operand.k_contiguous() && operand.dtype == dtype) return;
+  std::string copy =
+      schedule->CacheRead(block.name, operand.name, StorageScope::kGlobal,
+                          FreshBlockName(*schedule, block.name + "_" + operand.name));
+  if (operand.dtype != dtype) schedule->SetDtype(copy, dtype);
+  if (!operand.k_contiguous())
+    schedule->TransformLayout(copy,
+                              PackedLayout(operand.rank, operand.own_dim, operand.k_dim, "x, k"));
+  ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+}
+
+// Convolutions of NHWC with few output channels: K is the channels, and the pixels are the long
+// side.
+void PixelDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  DataType dtype = block.accesses[0].buffer->dtype;
+  int64_t lanes = target.vector_bytes / dtype.bytes(), outputs = 1, taps = 1;
+  std::optional<size_t> channels, features;
+  for (size_t i = 0; i < block.axes.size(); ++i) {
+    const BlockAxis& axis = block.axes[i];
+    if (axis.role == AxisRole::kK && !channels) channels = i;
+    if (axis.role == AxisRole::kWindow) taps *= ir::AsConstInt(axis.extent).value_or(1);
+    if (axis.role != AxisRole::kN) continue;
+    features = i;
+    outputs *= ir::AsConstInt(axis.extent).value_or(kMostShort + 1);
+  }
+  if (outputs > kMostShort || !features) Refuse("N is not 1 to " + std::to_string(kMostShort));
+  std::optional<int64_t> extent =
+      channels ? ir::AsConstInt(block.axes[*channels].extent) : std::nullopt;
+  if (!extent || *extent < 2 * lanes) Refuse("there are fewer channels than two vectors");
+  if (!Pays(outputs, true, *extent * taps, lanes))
+    Refuse("there are so few channels that vectors along N cost less");
+  std::optional<GemmOperand> weights;
+  for (const BlockAccess& access : block.accesses) {
+    if (access.buffer.same(block.accesses[0].buffer)) continue;
+    auto dim_of = [&](size_t axis) -> size_t {
+      return std::find_if(
+                 access.indices.begin(), access.indices.end(),
+                 [&](const Expr& index) { return index.get() == block.axes[axis].var.get(); }) -
+             access.indices.begin();
+    };
+    size_t rank = access.indices.size(), own = dim_of(*features), k = dim_of(*channels);
+    if (own < rank && k < rank)
+      weights = {access.buffer->name, access.buffer->dtype, rank, own, k};
+    else if (k + 1 != rank)
+      Refuse("channels are not contiguous in " + access.buffer->name);
+  }
+  if (!weights) Refuse("the weights have no index that is the output channel");
+  CopyShort(schedule, block, *weights, dtype, target);
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  Schedule::Names order = loops.spatial;
+  order.push_back(block.axes[*channels].loop);
+  std::erase(loops.reduce, block.axes[*channels].loop);
+  order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
+  schedule->Reorder(Around(block.name, order));
+  ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
+}
+
+void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (!MatchGemm(*schedule, block, Sizes::kDynamic)) return PixelDots(schedule, block, target);
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  GuessSizes(&gemm, target);
+  bool short_n = gemm.n <= gemm.m;
+  int64_t length = std::min(gemm.m, gemm.n), lanes = target.vector_bytes / gemm.c->dtype.bytes();
+  const GemmOperand &narrow = short_n ? gemm.b : gemm.a, &wide = short_n ? gemm.a : gemm.b;
+  if (length > kMostShort || length == 0)
+    Refuse("M and N are " + std::to_string(gemm.m) + " and " + std::to_string(gemm.n) +
+           "; expected one of 1 to " + std::to_string(kMostShort));
+  if (!wide.k_contiguous()) Refuse(wide.name + " is not K-contiguous");
+  if (IsConstant(*schedule, wide.name)) Refuse(wide.name + " is constant, and can be prepacked");
+  if (gemm.k < 2 * lanes) Refuse("K is shorter than two vectors");
+  if (!Pays(length, short_n, gemm.k, lanes)) Refuse("K is so short that vectors along N cost less");
+  CopyShort(schedule, block, narrow, gemm.c->dtype, target);
+  Schedule::Names order = gemm.loops.batch;
+  order.push_back(short_n ? gemm.loops.m : gemm.loops.n);
+  order.push_back(short_n ? gemm.loops.n : gemm.loops.m);
+  order.push_back(gemm.loops.k);
+  schedule->Reorder(Around(block.name, order));
+  ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
+}
+
+}  // namespace
+
+void RegisterHostDotProductRules() {
+  RegisterRule({.name = "dot_product_matmul",
+                .description = "M or N below 8: a dot product along K for each output",
+                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 31,
+                .apply = DotProducts});
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions and other sums of products of low precision (int8, bfloat16) on hosts.
+//
+// implicit_dot_gemm: im2col, then a GEMM by dot-product instructions (dot_matmul.h).
+//
+//   A[m, k], B[k, n] = im2col                 rows along the contiguous axis, in parallel
+//   C = A * B                                 AMX, VNNI, ...; the epilogue stores to the result
+//
+// A zero point, as in (int32(X[..]) - 128) * int32(W[..]), is subtracted while A is copied, to the
+// narrowest integer that has the difference: exactly the same sums. Declines what no dot-product
+// rule takes.
+//
+// widen_convolution: what is left, and float16: operands are converted before, each element once,
+// and the other rules take the convolution.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/dot_matmul.h"
+#include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/im2col_loops.h"
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// The operands that a block reads beside its result.
+std::vector<const BlockAccess*> OperandsOf(const BlockInfo& block) {
+  std::vector<const BlockAccess*> operands;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.store && !access.buffer.same(block.accesses[0].buffer)) operands.push_back(&access);
+  return operands;
+}
+
+bool IsNarrow(DataType dtype) { return dtype.is_float() ? dtype.bits() < 32 : dtype.bits() <= 16; }
+
+// Operands of int8 and int16: both become int16.
+void WidenToOther(Schedule* schedule, const std::string& block, const Gemm& gemm) {
+  for (const GemmOperand* operand : {&gemm.a, &gemm.b}) {
+    const GemmOperand& other = operand->is_a ? gemm.b : gemm.a;
+    if (operand->bytes() >= other.bytes()) continue;
+    std::string copy = schedule->CacheRead(block, operand->name, StorageScope::kGlobal,
+                                           FreshBlockName(*schedule, operand->name + "_wide"));
+    schedule->SetDtype(copy, other.dtype);
+    schedule->ComputeInline(operand->name);
+  }
+}
+
+void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  std::vector<const BlockAccess*> operands = OperandsOf(block);
+  if (operands.size() != 2 ||
+      !std::all_of(operands.begin(), operands.end(), [](const BlockAccess* access) {
+        return IsNarrow(access->buffer->dtype) && access->buffer->dtype != DataType::Float(16);
+      }))
+    Refuse("it is no product of two operands of integers or bfloat16");
+  if (MatchGemm(*schedule, block, Sizes::kDynamic)) Refuse("it is a GEMM as it is");
+  MakeChannelsInnermost(schedule, block);
+  Names made = schedule->Im2col(block.name, SharedAxes(block));
+  FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
+  for (const std::string& operand : {made[0], made[1]}) PutContiguousLast(schedule, operand);
+  Gemm gemm = RequireGemm(*schedule, block.name, Sizes::kDynamic);
+  if (!IsNarrow(gemm.a.dtype) || !IsNarrow(gemm.b.dtype))
+    Refuse("a factor needs more than 16 bits");
+  if (gemm.a.dtype.is_int() && gemm.b.dtype.is_int()) WidenToOther(schedule, block.name, gemm);
+  BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  std::string why;
+  bool done = false;
+  for (const std::string& rule : DotMatmulRules()) {
+    PlanRequest request{block.name, rule, {}};
+    RuleResult result = ApplyRules(schedule, product, target, &request);
+    if (done = !result.rule.empty(); done) break;
+    for (const std::string& other : result.passed_over) why += (why.empty() ? "" : "; ") + other;
+  }
+  if (!done) Refuse(why.empty() ? "the machine has no dot-product instructions" : why);
+  for (const std::string& operand : {made[0], made[1]})
+    if (!schedule->tree().BlocksNamed(operand).empty()) CopyOperand(schedule, operand, target);
+}
+
+void WidenConvolution(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  DataType sum = block.accesses[0].buffer->dtype;
+  bool widens = false;
+  for (const BlockAccess* access : OperandsOf(block)) {
+    if (access->buffer->dtype == sum) continue;
+    if (!IsNarrow(access->buffer->dtype)) Refuse("an operand is not of low precision");
+    std::string copy =
+        schedule->CacheRead(block.name, access->buffer->name, StorageScope::kGlobal,
+                            FreshBlockName(*schedule, block.name + "_" + access->buffer->name));
+    schedule->SetDtype(copy, sum);
+    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+    widens = true;
+  }
+  if (!widens) Refuse("its operands are of the type of the result");
+  BlockInfo wide = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  if (ApplyRules(schedule, wide, target).rule.empty()) Refuse("no rule takes the wide one");
+}
+
+}  // namespace
+
+void RegisterHostImplicitDotRules() {
+  auto has_vectors = [](const TargetInfo& target) { return target.is_host_with_vectors(); };
+  RegisterRule({.name = "implicit_dot_gemm",
+                .description = "im2col, then a GEMM of low precision by dot-product instructions",
+                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
+                .fits = has_vectors,
+                .priority = 31,
+                .apply = ImplicitDot});
+  RegisterRule({.name = "widen_convolution",
+                .description = "operands are converted to the type of the sums before",
+                .kinds = {BlockKind::kConvolution},
+                .fits = has_vectors,
+                .priority = 30,
+                .apply = WidenConvolution});
+}
+
+}  // namespace tern::schedule

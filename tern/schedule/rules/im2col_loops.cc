@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/im2col_loops.h"
+
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// The least c of the rests axis % c in an expression; 0 for none.
+int64_t LeastRest(const Expr& expr, const VarNode* axis) {
+  int64_t least = 0;
+  ir::ForEachExpr(expr, [&](const Expr& part) {
+    const auto* rest = part.As<ir::FloorModNode>();
+    std::optional<int64_t> by = rest ? ir::AsConstInt(rest->b) : std::nullopt;
+    if (by && rest->a.get() == axis && (least == 0 || *by < least)) least = *by;
+  });
+  return least;
+}
+
+// Whether neighbours of an axis are neighbours of an index, but for the ends of fused axes.
+bool IsAlong(const Expr& index, const VarNode* axis) {
+  bool divides = false;
+  ir::ForEachExpr(index, [&](const Expr& part) {
+    const auto* quotient = part.As<ir::FloorDivNode>();
+    divides |= quotient && ir::UsesVar(quotient->a, axis);
+  });
+  return ir::UsesVar(index, axis) && !divides;
+}
+
+// The load that is copied, of a copy with or without a border.
+const ir::BufferLoadNode* LoadOf(const BlockNode* block) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::BufferLoadNode* node) override {
+      load = node;
+      ++count;
+    }
+    const ir::BufferLoadNode* load = nullptr;
+    int count = 0;
+  } finder;
+  finder.Visit(block->body);
+  return finder.count == 1 ? finder.load : nullptr;
+}
+
+}  // namespace
+
+int64_t InnermostFused(const Schedule& schedule, const std::string& operand, size_t axis) {
+  const BlockNode* block = FindBlockNamed(schedule, operand);
+  const ir::BufferLoadNode* load = LoadOf(block);
+  int64_t least = 0;
+  for (const Expr& index : load ? load->indices : std::vector<Expr>())
+    if (int64_t rest = LeastRest(index, block->iters[axis].var.node());
+        rest > 0 && (least == 0 || rest < least))
+      least = rest;
+  return least;
+}
+
+void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target) {
+  const BlockNode* block = FindBlockNamed(*schedule, operand);
+  const ir::BufferLoadNode* load = LoadOf(block);
+  int64_t work = WorkOf(*schedule, operand), longest = 0, part = 0;
+  std::string along;
+  for (const BlockIter& iter : block->iters) {
+    const auto* loop = iter.binding.As<VarNode>();
+    if (!load || !loop || !IsAlong(load->indices.back(), iter.var.node())) continue;
+    int64_t rest = LeastRest(load->indices.back(), iter.var.node());
+    int64_t extent = rest ? rest : ir::AsConstInt(iter.extent).value_or(kUnknownExtent);
+    if (extent <= longest) continue;
+    longest = extent;
+    part = rest;
+    along = loop->name;
+  }
+  if (!along.empty()) {
+    Schedule::Names order;
+    for (const ForNode* loop : NestOf(schedule->tree(), block).loops)
+      if (loop->var.name() != along) order.push_back(loop->var.name());
+    std::string inner = along;
+    if (part > 1) {
+      Lanes split = SplitLanes(schedule, operand, along, part);
+      if (!split.outer.empty()) order.push_back(split.outer);
+      inner = split.inner;
+    }
+    order.push_back(inner);
+    schedule->Reorder(Around(operand, order));
+  }
+  ParallelizeOuter(schedule, operand, work, target);
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops of an operand that im2col made: its indices are quotients and rests of fused axes,
+// which the loops of a copy, or of a GEMM that reads through it, follow better by parts.
+#ifndef TERN_SCHEDULE_RULES_IM2COL_LOOPS_H_
+#define TERN_SCHEDULE_RULES_IM2COL_LOOPS_H_
+
+#include <string>
+
+#include "tern/schedule/rules/rule.h"
+
+namespace tern::schedule {
+
+// The extent of the innermost of the axes that are fused in an axis of an operand's block, by
+// number; 0 where that is the whole axis.
+int64_t InnermostFused(const Schedule& schedule, const std::string& operand, size_t axis);
+
+// Schedules the copy to an operand: rows along the axis that is contiguous in memory, in parallel.
+void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_IM2COL_LOOPS_H_

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_SCHEDULE_RULES_REDUCTION_VERSIONS_H_
+#define TERN_SCHEDULE_RULES_REDUCTION_VERSIONS_H_
+
+#include "tern/schedule/rules/gemm_versions.h"
+
+namespace tern::schedule {
+
+// Few results of a reduction are split in parts, so that all of a device is busy. Where their
+// number is dynamic, a function for a device has versions for few results and for many:
+//
+//   if n <= 16 { many parts } else if n <= 512 { some } ... else { none }
+//
+// All but the last one, the fewest results first. None where the results of all reductions are
+// static, or where their number is not known before the loops.
+std::vector<GemmVersion> FindReductionVersions(const tir::PrimFunc& function,
+                                               const TargetInfo& target);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_REDUCTION_VERSIONS_H_

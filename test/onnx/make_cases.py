@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes test/onnx/cases: models of one node of com.microsoft and ai.onnx.ml, with what ONNX Runtime makes of random inputs.
+
+Needs the Python packages numpy, onnx and onnxruntime; the files are committed.
+"""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+MS, ML = "com.microsoft", "ai.onnx.ml"
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
+random = np.random.default_rng(7)
+
+
+def f(*shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def q(low, high, dtype, *shape):
+    return random.integers(low, high, shape).astype(dtype)
+
+
+def scalar(value, dtype=np.float32):
+    return np.array(value, dtype=dtype)
+
+
+def case(name, domain, op, inputs, outputs=1, constants=(), **attributes):
+    """Inputs are arrays or None; those in `constants` are initializers. An output of type None is not asked for."""
+    names = ["" if value is None else f"x{i}" for i, value in enumerate(inputs)]
+    results = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
+    node = helper.make_node(op, names, results, domain=domain, **attributes)
+    infos, initializers, feeds = [], [], {}
+    for i, value in enumerate(inputs):
+        if value is None:
+            continue
+        if i in constants:
+            initializers.append(numpy_helper.from_array(value, names[i]))
+        else:
+            infos.append(helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+            feeds[names[i]] = value
+    asked = [result for result in results if result]
+    graph = helper.make_graph([node], name, infos, [onnx.ValueInfoProto(name=result) for result in asked], initializers)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MS, 1), helper.make_opsetid(ML, 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    values = onnxruntime.InferenceSession(model.SerializeToString()).run(asked, feeds)
+    del graph, model.graph.output[:]
+    for result, value in zip(asked, values):
+        model.graph.output.append(helper.make_tensor_value_info(result, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+    data = os.path.join(FOLDER, name, "test_data_set_0")
+    os.makedirs(data)
+    onnx.save(model, os.path.join(FOLDER, name, "model.onnx"))
+    for kind, tensors in (("input", list(feeds.values())), ("output", values)):
+        for i, value in enumerate(tensors):
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
+                file.write(numpy_helper.from_array(value).SerializeToString())
+
+
+def activations():
+    case("gelu", MS, "Gelu", [f(2, 5)])
+    case("fast_gelu", MS, "FastGelu", [f(2, 5), f(5)])
+    case("bias_gelu", MS, "BiasGelu", [f(2, 5), f(5)])
+    case("quick_gelu", MS, "QuickGelu", [f(2, 5)], alpha=1.5)
+
+
+def linear():
+    case("fused_matmul", MS, "FusedMatMul", [f(2, 5, 3), f(2, 4, 5)], alpha=0.5, transA=1, transB=1)
+    case("fused_conv", MS, "FusedConv", [f(1, 2, 5, 5), f(3, 2, 3, 3), f(3)], pads=[1, 1, 1, 1], activation="Relu")
+    case("fused_conv_clip", MS, "FusedConv", [f(1, 2, 5, 5), f(3, 2, 3, 3)], activation="Clip", activation_params=[-0.5, 0.5])
+
+
+def normalizations():
+    case("simplified_layer_norm", "", "SimplifiedLayerNormalization", [f(2, 3, 8), f(8)], epsilon=1e-3)
+    case("skip_layer_norm", MS, "SkipLayerNormalization", [f(2, 3, 8), f(2, 3, 8), f(8), f(8), f(8)], ["y", "", "", "sum"], epsilon=1e-3)
+    case("skip_simplified_layer_norm", MS, "SkipSimplifiedLayerNormalization", [f(2, 3, 8), f(2, 3, 8), f(8)], ["y", "", "", "sum"], epsilon=1e-3)
+    ids, segments = q(0, 9, np.int32, 2, 4), q(0, 2, np.int32, 2, 4)
+    case("embed_layer_norm", MS, "EmbedLayerNormalization", [ids, segments, f(9, 8), f(6, 8), f(2, 8), f(8), f(8)], ["y", ""], epsilon=1e-3)
+
+
+def attention():
+    rotary = [f(2, 4, 8), q(0, 6, np.int64, 2, 4), f(6, 2), f(6, 2)]
+    case("rotary_embedding", MS, "RotaryEmbedding", rotary, num_heads=2)
+    case("rotary_embedding_interleaved", MS, "RotaryEmbedding", [f(2, 3, 4, 4), np.array([1], np.int64), f(6, 2), f(6, 2)], interleaved=1)
+    case("multi_head_attention", MS, "MultiHeadAttention", [f(2, 3, 8), f(2, 5, 8), f(2, 5, 8), f(24)], num_heads=2)
+    case("multi_head_attention_bias", MS, "MultiHeadAttention", [f(1, 3, 8), f(1, 5, 8), f(1, 5, 8), None, None, f(1, 2, 3, 5)], num_heads=2)
+    case("attention", MS, "Attention", [f(2, 3, 6), f(6, 24), f(24)], num_heads=2, unidirectional=1)
+
+
+def grouped():
+    """Attention with a cache: two of the batch with 3 and 5 keys before."""
+    heads = {"num_heads": 4, "kv_num_heads": 2}
+    lengths, total = np.array([2, 2], np.int32), scalar(3, np.int32)
+    case("group_query_prompt", MS, "GroupQueryAttention", [f(2, 3, 32), f(2, 3, 16), f(2, 3, 16), None, None, lengths, total], 3,
+         constants=(6,), **heads)
+    cache, rotation = [f(2, 2, 8, 16), f(2, 2, 8, 16)], [f(16, 8), f(16, 8)]
+    for past in cache:  # what is behind is not said
+        past[0, :, 3:], past[1, :, 5:] = 0, 0
+    lengths, total = np.array([3, 5], np.int32), scalar(6, np.int32)
+    step = [f(2, 1, 64), f(2, 1, 32), f(2, 1, 32)] + cache + [lengths, total]
+    case("group_query_step", MS, "GroupQueryAttention", step, 3, constants=(6,), **heads)
+    case("group_query_rotary", MS, "GroupQueryAttention", step + rotation, 3, constants=(6,), do_rotary=1, **heads)
+    case("group_query_window", MS, "GroupQueryAttention", step, 3, constants=(6,), local_window_size=2, softcap=5.0, **heads)
+    packed = [f(2, 1, 128), None, None] + cache + [lengths, total] + rotation
+    case("group_query_packed", MS, "GroupQueryAttention", packed, 3, constants=(6,), do_rotary=1, rotary_interleaved=1, **heads)
+
+
+def packed_weights(rows, depth, bits, block):
+    blocks = -(-depth // block)
+    return q(0, 256, np.uint8, rows, blocks, block * bits // 8), np.abs(f(rows * blocks)) / 8 + 0.01
+
+
+def quantized():
+    for bits, name in ((4, "matmul_nbits"), (8, "matmul_8bits")):
+        weights, scales = packed_weights(5, 40, bits, 16)
+        case(name, MS, "MatMulNBits", [f(3, 40), weights, scales], constants=(1, 2), K=40, N=5, bits=bits, block_size=16)
+    weights, scales = packed_weights(5, 40, 4, 16)
+    points = q(0, 256, np.uint8, 5 * 2)
+    case("matmul_nbits_zero_points", MS, "MatMulNBits", [f(2, 3, 40), weights, scales, points], constants=(1, 2, 3), K=40, N=5, bits=4, block_size=16)
+    a, b = q(0, 255, np.uint8, 3, 4), q(-127, 127, np.int8, 4, 5)
+    scale, zero = scalar(0.1), scalar(120, np.uint8)
+    case("matmul_integer_to_float", MS, "MatMulIntegerToFloat", [a, b, scale, np.abs(f(5)), zero, None, f(5)])
+    case("dynamic_quantize_matmul", MS, "DynamicQuantizeMatMul", [f(3, 4), b, scale, scalar(0, np.int8), f(5)])
+    x, y = q(0, 255, np.uint8, 2, 6), q(0, 255, np.uint8, 2, 6)
+    pair = [x, scalar(0.02), zero, y, scalar(0.03), scalar(100, np.uint8), scalar(0.05), scalar(128, np.uint8)]
+    case("qlinear_add", MS, "QLinearAdd", pair)
+    case("qlinear_mul", MS, "QLinearMul", pair)
+    case("qlinear_sigmoid", MS, "QLinearSigmoid", [x, scalar(0.02), zero, scalar(1 / 256), scalar(0, np.uint8)], constants=(1, 2, 3, 4))
+    case("qlinear_concat", MS, "QLinearConcat", [scalar(0.05), scalar(128, np.uint8), x, scalar(0.02), zero, y, scalar(0.03), zero],
+         constants=(0, 1, 3, 4, 6, 7), axis=1)
+    image = q(0, 255, np.uint8, 1, 3, 4, 4)
+    case("qlinear_global_average_pool", MS, "QLinearGlobalAveragePool", [image, scalar(0.02), zero, scalar(0.01), scalar(5, np.uint8)])
+    gemm = [a, scalar(0.02), zero, q(-127, 127, np.int8, 5, 4), scalar(0.03), scalar(0, np.int8), q(-500, 500, np.int32, 5)]
+    case("qgemm", MS, "QGemm", gemm + [scalar(0.05), scalar(3, np.uint8)], constants=(4, 5), transB=1)
+
+
+def preprocessing():
+    case("scaler", ML, "Scaler", [f(3, 4)], offset=[0.1, 0.2, 0.3, 0.4], scale=[1.0, 2.0, 3.0, 4.0])
+    case("normalizer_l1", ML, "Normalizer", [f(3, 4)], norm="L1")
+    case("normalizer_l2", ML, "Normalizer", [f(3, 4)], norm="L2")
+    case("normalizer_max", ML, "Normalizer", [np.abs(f(3, 4))], norm="MAX")
+    case("binarizer", ML, "Binarizer", [f(3, 4)], threshold=0.2)
+    case("one_hot_encoder", ML, "OneHotEncoder", [q(0, 4, np.int64, 3)], cats_int64s=[0, 2, 3], zeros=1)
+    case("label_encoder", ML, "LabelEncoder", [q(0, 5, np.int64, 6)], keys_int64s=[1, 2, 4], values_floats=[0.5, 1.5, 2.5], default_float=-1.0)
+    x = f(3, 4)
+    x[1, 2] = np.nan
+    case("imputer", ML, "Imputer", [x], imputed_value_floats=[1.0, 2.0, 3.0, 4.0], replaced_value_float=float("nan"))
+    case("feature_vectorizer", ML, "FeatureVectorizer", [f(3, 2), f(3, 1)], inputdimensions=[2, 1])
+    case("array_feature_extractor", ML, "ArrayFeatureExtractor", [f(3, 5), np.array([[3, 0]], np.int64)])
+
+
+def models():
+    case("linear_regressor", ML, "LinearRegressor", [f(3, 4)], coefficients=list(map(float, f(8))), intercepts=[0.5, -0.5], targets=2)
+    for transform in ("NONE", "SOFTMAX", "LOGISTIC"):
+        case("linear_classifier_" + transform.lower(), ML, "LinearClassifier", [f(4, 3)], 2, coefficients=list(map(float, f(9))),
+             intercepts=[0.1, 0.2, 0.3], classlabels_ints=[5, 6, 7], multi_class=1, post_transform=transform)
+    for kernel in ("LINEAR", "RBF", "POLY", "SIGMOID"):
+        case("svm_regressor_" + kernel.lower(), ML, "SVMRegressor", [f(3, 2)], coefficients=[0.5, -1.0, 2.0], kernel_params=[0.3, 0.2, 2.0],
+             kernel_type=kernel, n_supports=3, rho=[0.7], support_vectors=list(map(float, f(6))))
+    nodes = {
+        "nodes_treeids": [0, 0, 0, 0, 0, 1, 1, 1], "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+        "nodes_featureids": [0, 1, 0, 0, 0, 2, 0, 0], "nodes_values": [0.1, -0.2, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0],
+        "nodes_modes": ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF", "BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_truenodeids": [1, 3, 0, 0, 0, 1, 0, 0], "nodes_falsenodeids": [2, 4, 0, 0, 0, 2, 0, 0],
+        "nodes_missing_value_tracks_true": [1, 0, 0, 0, 0, 0, 0, 0], "nodes_hitrates": [1.0] * 8,
+    }
+    leaves = {"treeids": [0, 0, 0, 1, 1], "nodeids": [2, 3, 4, 1, 2]}
+    x = f(12, 3)
+    x[3, 0] = np.nan
+    for aggregate in ("SUM", "AVERAGE", "MAX"):
+        case("tree_regressor_" + aggregate.lower(), ML, "TreeEnsembleRegressor", [x], n_targets=2, aggregate_function=aggregate,
+             target_treeids=leaves["treeids"] * 2, target_nodeids=leaves["nodeids"] * 2, target_ids=[0] * 5 + [1] * 5,
+             target_weights=list(map(float, f(10))), base_values=[0.25, 0.5], **nodes)
+    case("tree_classifier", ML, "TreeEnsembleClassifier", [x], 2, classlabels_int64s=[3, 4, 5], class_treeids=leaves["treeids"] * 3,
+         class_nodeids=leaves["nodeids"] * 3, class_ids=[0] * 5 + [1] * 5 + [2] * 5, class_weights=list(map(float, f(15))),
+         post_transform="SOFTMAX", **nodes)
+    case("tree_classifier_binary", ML, "TreeEnsembleClassifier", [x], 2, classlabels_int64s=[0, 1], class_treeids=leaves["treeids"],
+         class_nodeids=leaves["nodeids"], class_ids=[0] * 5, class_weights=list(map(float, f(5))), post_transform="LOGISTIC", **nodes)
+
+
+if __name__ == "__main__":
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models):
+        group()
+    print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)
