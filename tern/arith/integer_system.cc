@@ -2,6 +2,8 @@
 #include "tern/arith/integer_system.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
@@ -51,22 +53,20 @@ IntegerSystem::Sum IntegerSystem::Unknown(const Expr& expr) {
 
 // value = divisor * quotient + remainder, 0 <= remainder < divisor
 IntegerSystem::Sum IntegerSystem::Divide(const Expr& value, int64_t divisor, bool remainder) {
-  Expr key = FloorDiv(value, IntImmNode::Make(value.dtype(), divisor));
-  Sum dividend = Convert(value), quotient;
-  bool is_known = false;
+  Expr by = IntImmNode::Make(value.dtype(), divisor);
+  std::array<Expr, 2> keys = {FloorDiv(value, by), FloorMod(value, by)};
+  Sum dividend = Convert(value);
   for (const auto& [other, sum] : known_)
-    if (other.dtype() == key.dtype() && StructuralEqual(other, key)) {
-      quotient = sum;
-      is_known = true;
-    }
-  if (!is_known) quotient = Sum{{{NewUnknown(), 1}}, 0};
-  Sum rest = Combine(dividend, quotient, -divisor);
-  if (!is_known) {
-    known_.emplace_back(key, quotient);
-    AddNotNegative(rest);
-    AddNotNegative(Combine({{}, divisor - 1}, rest, -1));
+    if (other.dtype() == value.dtype() && StructuralEqual(other, keys[remainder])) return sum;
+  std::array<Sum, 2> parts;
+  for (size_t i : {0, 1}) {
+    parts[i] = Sum{{{NewUnknown(), 1}}, 0};
+    known_.emplace_back(keys[i], parts[i]);
   }
-  return remainder ? rest : quotient;
+  AddZero(Combine(Combine(dividend, parts[0], -divisor), parts[1], -1));
+  AddNotNegative(parts[1]);
+  AddNotNegative(Combine({{}, divisor - 1}, parts[1], -1));
+  return parts[remainder];
 }
 
 IntegerSystem::Sum IntegerSystem::Convert(const Expr& expr) {
@@ -200,10 +200,84 @@ struct IntegerSystem::Solver {
     }
   }
 
+  // Constant bounds of unknowns by themselves.
+  struct Bounds {
+    std::optional<int64_t> least, greatest;
+  };
+  std::map<int, Bounds> FindBounds() const {
+    std::map<int, Bounds> bounds;
+    for (const Sum& sum : inequalities) {
+      if (sum.terms.size() != 1) continue;
+      auto [unknown, coefficient] = *sum.terms.begin();
+      Bounds& known = bounds[unknown];
+      // Coefficients are 1 and -1: Keep divided by them.
+      if (coefficient == 1)
+        known.least = std::max(known.least.value_or(-sum.constant), -sum.constant);
+      else if (coefficient == -1)
+        known.greatest = std::min(known.greatest.value_or(sum.constant), sum.constant);
+    }
+    return bounds;
+  }
+
+  // What a sum is between; nullopt: unbounded, or beyond 64 bits.
+  static std::optional<std::pair<int64_t, int64_t>> RangeOf(const Sum& sum,
+                                                            const std::map<int, Bounds>& bounds) {
+    int64_t low = sum.constant, high = sum.constant;
+    for (auto [unknown, coefficient] : sum.terms) {
+      auto it = bounds.find(unknown);
+      if (it == bounds.end() || !it->second.least || !it->second.greatest) return {};
+      int64_t least = *it->second.least, greatest = *it->second.greatest, first, last;
+      if (coefficient < 0) std::swap(least, greatest);
+      if (__builtin_mul_overflow(coefficient, least, &first) ||
+          __builtin_mul_overflow(coefficient, greatest, &last) ||
+          __builtin_add_overflow(low, first, &low) || __builtin_add_overflow(high, last, &high))
+        return {};
+    }
+    return std::pair(low, high);
+  }
+
+  // An equality is two where some terms are multiples of a number, and the others are between two
+  // of its multiples: of 8 * a + b = 0 with -8 < b < 8 both are 0.
+  void SplitEqualities() {
+    std::map<int, Bounds> bounds = FindBounds();
+    for (size_t i = 0; i < equalities.size() && !infeasible && !gave_up; ++i) {
+      std::vector<int64_t> sizes;
+      for (auto [unknown, coefficient] : equalities[i].terms) sizes.push_back(Size(coefficient));
+      std::sort(sizes.rbegin(), sizes.rend());
+      sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+      for (size_t count = 1; count < sizes.size(); ++count) {
+        Sum large, small;
+        small.constant = equalities[i].constant;
+        for (const auto& term : equalities[i].terms)
+          (Size(term.second) >= sizes[count - 1] ? large : small).terms.insert(term);
+        int64_t unit = Divisor(large);
+        auto range = RangeOf(small, bounds);
+        if (unit < 2 || !range) continue;
+        // Its only multiple between the two.
+        int64_t multiple = FloorDivInt(range->second, unit) * unit;
+        if (multiple < range->first) infeasible = true;
+        if (multiple - range->first >= unit) continue;
+        large.constant = multiple;
+        small.constant -= multiple;
+        equalities.erase(equalities.begin() + static_cast<std::ptrdiff_t>(i));
+        Keep(&equalities, std::move(large));
+        Keep(&equalities, std::move(small));
+        --i;
+        break;
+      }
+    }
+  }
+  // The smallest number has no other sign, and is no coefficient that matters.
+  static int64_t Size(int64_t coefficient) {
+    return coefficient < 0 ? -std::max(coefficient, -std::numeric_limits<int64_t>::max())
+                           : coefficient;
+  }
+
   void EliminateEqualities() {
     std::vector<Sum> given = std::move(equalities);
     equalities.clear();
     for (Sum& sum : given) Keep(&equalities, std::move(sum));
+    SplitEqualities();
     for (bool found = true; found && !infeasible && !gave_up;) {
       found = false;
       for (size_t i = 0; i < equalities.size() && !found; ++i) {

@@ -39,6 +39,30 @@ TEST(IntegerSystem, DividesByConstants) {
   EXPECT_TRUE(quotient.IsInfeasible());
 }
 
+// Two lanes of a warp do not store the same element of a fragment: (i // 4 + 8 g, i % 4 * 2 + 8 h).
+TEST(IntegerSystem, SplitsEqualitiesByMultiples) {
+  Var i("i"), j("j"), g("g"), h("h"), a("a"), b("b");
+  auto ranges = [&](int64_t steps) {
+    return [=](const VarNode* var) {
+      return IntegerSystem::Range{Expr(0),
+                                  Expr(int64_t{var->name == "i" || var->name == "j" ? 32 : steps})};
+    };
+  };
+  auto meet = [&](int64_t apart) {
+    IntegerSystem system(ranges(2));
+    system.AddEqual(FloorDiv(i, 4) + g * apart, FloorDiv(j, 4) + a * apart);
+    system.AddEqual(FloorMod(i, 4) * 2 + h * 8, FloorMod(j, 4) * 2 + b * 8);
+    system.AddLess(i, j);
+    return !system.IsInfeasible();
+  };
+  EXPECT_FALSE(meet(8));
+  EXPECT_TRUE(meet(7));
+  IntegerSystem between({});  // no multiple of 8 is between 1 and 7
+  between.AddCondition(h >= 1 && h < 8);
+  between.AddEqual(g * 8, h);
+  EXPECT_TRUE(between.IsInfeasible());
+}
+
 TEST(IntegerSystem, TakesOtherExpressionsAsUnknowns) {
   Var n("n"), x("x"), y("y");
   IntegerSystem system(Sixteen);

@@ -207,9 +207,10 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
       Refuse("block " + block_name + " has no M, no N or no K axis");
     arith::Analyzer analyzer;
-    // Of several axes each is a quotient and a rest.
-    if (steps.axes.size() > 1 && !analyzer.CanProve(steps.extent() >= Expr(1)))
-      Refuse("the reduction of block " + block_name + " may be empty");
+    // Of several axes each is a quotient and a rest, by the extents of those inside of it.
+    for (size_t i = 1; i < steps.axes.size(); ++i)
+      if (!analyzer.CanProve(steps.axes[i]->extent >= Expr(1)))
+        Refuse("the reduction of block " + block_name + " may be empty");
     // Neighbours in the result are columns.
     const Expr& last = update->store->indices.back();
     if (std::any_of(rows.axes.begin(), rows.axes.end(),

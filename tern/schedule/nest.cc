@@ -7,6 +7,7 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::schedule {
@@ -152,13 +153,8 @@ std::vector<const ForNode*> LoopsAround(const Path& path) {
 
 arith::Analyzer AnalyzerAt(const PrimFunc& function, const Path& path) {
   arith::Analyzer analyzer;
-  auto note_extents = [&](const Buffer& buffer) {
-    for (const Expr& extent : buffer->shape)
-      if (const auto* var = extent.As<VarNode>())
-        analyzer.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
-  };
   for (const Param& param : function->params)
-    if (param.is_tensor()) note_extents(param.buffer);
+    if (param.is_tensor()) BindExtents(param.buffer, &analyzer);
   for (const ForNode* loop : LoopsAround(path))
     analyzer.BindRange(loop->var, loop->min, loop->extent);
   return analyzer;

@@ -3,12 +3,18 @@
 
 namespace tern::tir {
 
-Buffer AnalyzedMutator::MutateDef(const BufferDef& buffer) {
+void BindExtents(const Buffer& buffer, arith::Analyzer* analyzer) {
   for (const Expr& extent : buffer->shape) {
-    const auto* var = extent.As<VarNode>();
-    if (var && analyzer_.Bounds(extent).lo < 0)
-      analyzer_.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+    const auto* product = extent.As<ir::MulNode>();
+    std::optional<int64_t> factor = product ? ir::AsConstInt(product->b) : std::nullopt;
+    const auto* var = (factor && *factor > 0 ? product->a : extent).As<VarNode>();
+    if (var && analyzer->Bounds(Var(var)).lo < 0)
+      analyzer->Bind(Var(var), {0, arith::ConstBounds::kPosInf});
   }
+}
+
+Buffer AnalyzedMutator::MutateDef(const BufferDef& buffer) {
+  BindExtents(buffer, &analyzer_);
   return StmtMutator::MutateDef(buffer);
 }
 

@@ -7,6 +7,9 @@
 
 namespace tern::tir {
 
+// Extents are not negative, so neither is n where n or n * 8 is one.
+void BindExtents(const Buffer& buffer, arith::Analyzer* analyzer);
+
 // A mutator whose analyzer knows the ranges of the variables in scope: loops, lets, and extents,
 // which are not negative.
 class AnalyzedMutator : public StmtMutator {

@@ -8,6 +8,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/aligned_sizes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/polyphase.h"
@@ -200,6 +201,35 @@ std::string Describe(const Plan& plan) {
   return text;
 }
 
+// The body of a scheduled function, with the versions of it that are scheduled for other sizes.
+// `where` is what all of them are for; null: for anything.
+Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
+                  const std::vector<GemmVersion>& versions, const Expr& where, Explanation* told) {
+  struct Made {
+    Expr when;
+    PrimFunc function;
+    std::vector<RuleResult> results;
+  };
+  std::vector<Made> made;
+  std::vector<Asked> asked;
+  for (const GemmVersion& version : versions) {
+    std::vector<RuleResult> results;
+    PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
+    if (StructuralEqual(other, scheduled)) continue;
+    if (!made.empty() && StructuralEqual(other, made.back().function))
+      made.back().when = made.back().when || version.when;
+    else
+      made.push_back({version.when, other, std::move(results)});
+  }
+  Stmt body = scheduled->body;
+  for (size_t i = made.size(); i-- > 0;)
+    body = IfThenElseNode::Make(made[i].when, CopyWithFreshDefs(made[i].function->body), body,
+                                function->span);
+  for (Made& one : made)
+    told->versions.push_back({Print(where ? where && one.when : one.when), std::move(one.results)});
+  return body;
+}
+
 }  // namespace
 
 std::string Explanation::str(const std::string& function) const {
@@ -239,29 +269,24 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
                   one.refusals.empty() ? "no block of the function is for this rule on this target"
                                        : ffi::Join(one.refusals));
   if (!asked.empty()) return scheduled;
-  struct Made {
-    Expr when;
-    PrimFunc function;
-    std::vector<RuleResult> results;
-  };
-  std::vector<Made> made;
   std::vector<GemmVersion> versions = FindGemmVersions(function, target);
   for (GemmVersion& version : FindReductionVersions(function, target))
     versions.push_back(std::move(version));
-  for (const GemmVersion& version : versions) {
-    std::vector<RuleResult> results;
-    PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
-    if (StructuralEqual(other, scheduled)) continue;
-    if (!made.empty() && StructuralEqual(other, made.back().function))
-      made.back().when = made.back().when || version.when;
-    else
-      made.push_back({version.when, other, std::move(results)});
-  }
-  Stmt body = scheduled->body;
-  for (size_t i = made.size(); i-- > 0;)
-    body = IfThenElseNode::Make(made[i].when, CopyWithFreshDefs(made[i].function->body), body,
-                                function->span);
-  for (Made& one : made) told.versions.push_back({Print(one.when), std::move(one.results)});
+  std::vector<GemmVersion> others = versions;
+  std::optional<AlignedSizes> aligned = AlignSizes(function, target);
+  // Fewer for sizes that are rare: each is a kernel to compile.
+  if (aligned)
+    std::erase_if(others, [](const GemmVersion& version) {
+      return version.few == Few::kColumns || version.few == Few::kTiles;
+    });
+  Stmt body = WithVersions(function, scheduled, others, {}, &told);
+  if (!aligned) return scheduled.WithBody(body);
+  std::vector<RuleResult> results;
+  PrimFunc other = ScheduleBlocks(aligned->function, target, &asked, &results);
+  Stmt fast = WithVersions(aligned->function, other, versions, aligned->when, &told);
+  told.versions.push_back({Print(aligned->when), std::move(results)});
+  body = IfThenElseNode::Make(aligned->when, aligned->Around(CopyWithFreshDefs(fast)), body,
+                              function->span);
   return scheduled.WithBody(body);
 }
 

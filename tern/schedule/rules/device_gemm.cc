@@ -20,6 +20,8 @@ namespace {
 constexpr double kL2BytesPerCycle = 32;
 // The part of the shorter of multiplying and copying that the longer does not hide.
 constexpr double kNotHidden = 0.25;
+// Cycles until a copy from memory is there.
+constexpr double kMemoryLatency = 1000;
 // Cycles before the first tile is there, and after the last one.
 constexpr double kStartCycles = 1500;
 // Of the whole device, to and from memory; and until the second of two kernels runs.
@@ -57,13 +59,20 @@ void AddUpParts(Schedule* schedule, const std::string& block, const Gemm& gemm,
   Schedule::Names order = loops.spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   schedule->Reorder(Around(block, order));
-  Lanes split = SplitLanes(schedule, block, FuseLoops(schedule, block, loops.spatial),
-                           std::min(kThreads, target.max_threads));
+  // Of dynamic sizes a row and a column are not divided again: a grid of both.
+  bool in_rows = gemm.is_dynamic() || gemm.dynamic_batch;
+  Schedule::Names rows = in_rows ? loops.spatial : Schedule::Names{};
+  if (in_rows) rows.pop_back();
+  Lanes split = SplitLanes(
+      schedule, block, in_rows ? loops.spatial.back() : FuseLoops(schedule, block, loops.spatial),
+      std::min(kThreads, target.max_threads));
   if (fuses) {
     schedule->SetScope(gemm.c->name, StorageScope::kLocal);
     schedule->ReverseComputeAt(gemm.epilogue, LoopOf(block, split.inner));
   }
-  if (!split.outer.empty()) schedule->Bind(LoopOf(block, split.outer), "blockIdx.x");
+  if (!rows.empty()) schedule->Bind(LoopOf(block, FuseLoops(schedule, block, rows)), "blockIdx.x");
+  if (!split.outer.empty())
+    schedule->Bind(LoopOf(block, split.outer), rows.empty() ? "blockIdx.x" : "blockIdx.y");
   schedule->Bind(LoopOf(block, split.inner), "threadIdx.x");
 }
 
@@ -83,7 +92,8 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const Target
     MakeChannelsInnermost(schedule, block);
     Schedule::Names made = schedule->Im2col(name, SharedAxes(block));
     FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
-    for (const std::string& operand : {made[0], made[1]}) PutContiguousLast(schedule, operand);
+    for (const std::string& operand : {made[0], made[1]})
+      PutContiguousLast(schedule, operand, target.vector_bytes);
     gemm = RequireGemm(*schedule, name, Sizes::kDynamic);
   }
   if (block.kind == BlockKind::kMatmul && (gemm->m == 1 || gemm->n == 1))
@@ -97,7 +107,7 @@ std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
                                const DeviceGemmPlan& plan, const TargetInfo& target) {
   std::vector<int64_t> splits = {1};
   bool in_order = gemm.c->dtype.is_float() && !HasFlag(schedule.function(), attr::kReassociate);
-  if (in_order || gemm.is_dynamic() || TilesOf(gemm, plan) * 2 > target.busy_blocks) return splits;
+  if (in_order || TilesOf(gemm, plan) * 2 > target.busy_blocks) return splits;
   for (int64_t parts = 2; parts <= kMostParts; parts *= 2)
     if (gemm.k >= parts * plan.tile_k * kLeastSteps) splits.push_back(parts);
   return splits;
@@ -107,14 +117,25 @@ GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPl
                 const TargetInfo& target) {
   Gemm gemm = RequireDeviceGemm(schedule, block, target);
   if (plan.split_k == 1) return {block, gemm};
-  if (gemm.is_dynamic()) Refuse("K is split, and an extent is dynamic");
   int64_t multiple = plan.split_k * plan.tile_k;
-  if (gemm.k % multiple != 0)
+  if (gemm.dynamic_k || gemm.k % multiple != 0)
     gemm = PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, block)), {.k = multiple},
-                   Sizes::kStatic);
-  schedule->Split(LoopOf(block, gemm.loops.k), {gemm.k / plan.split_k},
-                  {block + "_part", block + "_k"});
-  std::string parts = schedule->Rfactor(LoopOf(block, block + "_part"), block + "_parts");
+                   Sizes::kDynamic);
+  std::string part = block + "_part";
+  if (gemm.dynamic_k) {
+    // Each part has every so many-th tile.
+    Schedule::Names names = {block + "_ko", part, block + "_ki"};
+    schedule->Split(LoopOf(block, gemm.loops.k), {plan.split_k, plan.tile_k}, names);
+    schedule->Reorder(Around(block, {part, names[0], names[2]}));
+  } else {
+    schedule->Split(LoopOf(block, gemm.loops.k), {gemm.k / plan.split_k}, {part, block + "_k"});
+  }
+  std::string parts = schedule->Rfactor(LoopOf(block, part), block + "_parts");
+  // The results of a part are side by side.
+  std::string from;
+  for (size_t d = 0; d < gemm.c->shape.size(); ++d) from += "d" + std::to_string(d) + ", ";
+  schedule->TransformLayout(parts, IndexMap::Parse("(" + from + "part) -> (part, " +
+                                                   from.substr(0, from.size() - 2) + ")"));
   // An epilogue that stores in another order may not be known to be independent.
   bool fused = !gemm.epilogue.empty() && Try(schedule, [&](Schedule* attempt) {
     AddUpParts(attempt, block, gemm, target, true);
@@ -136,6 +157,9 @@ double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const Tile
        steps = static_cast<double>(CeilDiv(k, plan.tile_k));
   double copy = tile.bytes / kL2BytesPerCycle;
   double both = std::max(tile.multiply, copy) + kNotHidden * std::min(tile.multiply, copy);
+  // A step waits for the copy that was started some stages before.
+  both =
+      std::max(both, kMemoryLatency / static_cast<double>(std::max<int64_t>(plan.stages - 1, 1)));
   double cycles = waves * steps * both + kStartCycles;
   if (plan.split_k == 1) return cycles;
   auto parts = static_cast<double>(plan.split_k * gemm.batch * gemm.m) *

@@ -9,9 +9,9 @@
 //     C = epilogue(acc)
 //
 // Other sums of products (convolutions, several M, N or K axes, grouped heads) are the GEMM of
-// their im2col, which is fused into the copies. Extents may be dynamic: one kernel, whose copies
-// and stores have conditions. With split_k, parts of K are a batch, whose results a second kernel
-// adds up, in order:
+// their im2col, which is fused into the copies. Extents may be dynamic: copies and stores have
+// conditions, and the host chooses between versions (gemm_versions.h, aligned_sizes.h). With
+// split_k, parts of K are a batch, whose results a second kernel adds up, in order:
 //
 //   for part, ib, jb { ... parts[part, i, j] = acc }
 //   for i, j         { C = epilogue(sum of parts[.., i, j]) }

@@ -61,15 +61,20 @@ std::string BindTiles(Schedule* schedule, const BlockInfo& block, Schedule::Name
 //   }
 //
 // X_shared has an odd row stride, against bank conflicts. Tiles at the ends are
-// predicated. Declines where an extent is below 16, or shared memory does not suffice.
+// predicated; they are 32 x 32 where a side is no longer. Declines where an extent is below 16, or
+// shared memory does not suffice.
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<Transposition> across = FindTransposition(block);
   if (!across) Refuse("no tensor is read across the contiguous axis of the result");
   Schedule::Names outer = RequireAlone(*schedule, block).spatial;
   int64_t bytes = across->buffer->dtype.bytes();
-  constexpr int64_t kTile = 64, kLeastSide = 16;
-  int64_t columns = std::min(kBlockThreads, target.max_threads) / kTile;
-  int64_t shared = kTile * (kTile + 1) * bytes;
+  constexpr int64_t kLargeTile = 64, kSmallTile = 32, kLeastSide = 16;
+  int64_t side = kLargeTile;
+  for (size_t axis : {across->written, across->read})
+    if (int64_t extent = ConstExtent(block.axes[axis]); extent > 0 && extent <= kSmallTile)
+      side = kSmallTile;
+  int64_t columns = std::min(kBlockThreads, target.max_threads) / side;
+  int64_t shared = side * (side + 1) * bytes;
   for (size_t axis : {across->written, across->read}) {
     int64_t extent = ConstExtent(block.axes[axis]);
     if (extent > 0 && extent < kLeastSide)
@@ -78,12 +83,12 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   }
   if (shared > target.shared_bytes || columns < 1)
     Refuse("a tile needs " + std::to_string(shared) + " bytes of shared memory and " +
-           std::to_string(kTile) + " threads");
+           std::to_string(side) + " threads");
   const std::string &name = block.name, &written = block.axes[across->written].loop,
                     &read = block.axes[across->read].loop;
   std::erase(outer, written);
   std::erase(outer, read);
-  Lanes w = SplitLanes(schedule, name, written, kTile), r = SplitLanes(schedule, name, read, kTile);
+  Lanes w = SplitLanes(schedule, name, written, side), r = SplitLanes(schedule, name, read, side);
   for (const std::string& tile : {r.outer, w.outer})
     if (!tile.empty()) outer.push_back(tile);
   Schedule::Names order = outer;
@@ -98,7 +103,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   int64_t rank = static_cast<int64_t>(across->buffer->shape.size());
   int64_t odd = std::max<int64_t>(1, 4 / bytes);
   for (int64_t d = rank - 1; d-- > 0;)
-    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, kTile, odd); });
+    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, side, odd); });
   for (const auto& [part, row, column] :
        {std::tuple(copy, made[0], made[1]), std::tuple(name, r.inner, w.inner)}) {
     Lanes rows = SplitLanes(schedule, part, row, columns);

@@ -34,6 +34,12 @@ bool ReadsByAxes(const BlockInfo& reader, const Buffer& buffer) {
                      });
 }
 
+bool HasThreads(const Schedule& schedule, const BlockNode* block) {
+  Nest nest = NestOf(schedule.tree(), block);
+  auto is_thread = [](const ForNode* loop) { return loop->for_kind == ForKind::kThread; };
+  return std::any_of(nest.loops.begin(), nest.loops.end(), is_thread);
+}
+
 // Made ahead, and for other blocks too: these would have to make it at every call.
 bool IsPrepackedForOthers(const Schedule& schedule, const std::string& block,
                           const Buffer& buffer) {
@@ -87,6 +93,29 @@ bool MayBeDynamic(const BlockAxis& axis, Sizes sizes) {
 struct GemmAxes {
   std::optional<size_t> m, n, k;
 };
+
+// Whether neighbours along an axis, in groups of so many, are neighbours in what is copied.
+bool IsContiguous(const BlockNode* block, const ir::BufferLoadNode* load, size_t axis,
+                  int64_t lanes) {
+  const BlockIter& iter = block->iters[axis];
+  DataType dtype = iter.var.dtype();
+  auto number = [&](int64_t value) { return ir::MakeConst(dtype, static_cast<double>(value)); };
+  Expr place = FlatIndex(load->buffer, load->indices);
+  arith::Analyzer analyzer;
+  for (const BlockIter& other : block->iters)
+    analyzer.BindRange(other.var, number(0), other.extent);
+  Var along = iter.var;
+  if (lanes > 1 && Divides(lanes, iter.extent)) {
+    Var vector("vector", dtype), lane("lane", dtype);
+    analyzer.BindRange(vector, number(0),
+                       analyzer.Simplify(ir::FloorDiv(iter.extent, number(lanes))));
+    analyzer.BindRange(lane, number(0), number(lanes));
+    place = ir::Substitute(place, {{iter.var.node(), vector * number(lanes) + lane}});
+    along = lane;
+  }
+  auto linear = arith::AsLinear(analyzer.Simplify(place), along.node());
+  return linear && linear->coefficient == 1;
+}
 
 }  // namespace
 
@@ -228,7 +257,8 @@ std::string ProducerOf(const Schedule& schedule, const Buffer& buffer) {
     BlockInfo info = DescribeBlock(block);
     bool writes =
         !info.accesses.empty() && info.accesses[0].store && info.accesses[0].buffer.same(buffer);
-    if (writes) return IsSpatial(info) ? info.name : "";
+    // What has threads already is a kernel, and stays one.
+    if (writes) return IsSpatial(info) && !HasThreads(schedule, block) ? info.name : "";
   }
   return "";
 }
@@ -291,18 +321,19 @@ void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
   Try(schedule, [&](Schedule* attempt) { attempt->Reorder(Around(block.name, taps)); });
 }
 
-void PutContiguousLast(Schedule* schedule, const std::string& operand) {
+void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes) {
   const BlockNode* block = FindBlockNamed(*schedule, operand);
-  const auto* store = block->body.As<BufferStoreNode>();
+  Stmt body = block->body;
+  for (const auto* let = body.As<LetStmtNode>(); let; let = body.As<LetStmtNode>())
+    body = Substitute(let->body, {{let->var.node(), let->value}});
+  const auto* store = body.As<BufferStoreNode>();
   const auto* load = store ? CopiedOrConstant(store->value) : nullptr;
   if (!load) return;
-  arith::Analyzer analyzer;
-  for (const BlockIter& iter : block->iters)
-    analyzer.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
+  int64_t lanes = vector_bytes / load->buffer->dtype.bytes();
   size_t rank = block->iters.size();
-  Expr place = analyzer.Simplify(FlatIndex(load->buffer, load->indices));
-  auto linear = arith::AsLinear(place, block->iters[rank - 2].var.node());
-  if (!linear || linear->coefficient != 1) return;
+  if (!IsContiguous(block, load, rank - 2, lanes) ||
+      (lanes > 1 && IsContiguous(block, load, rank - 1, lanes)))
+    return;
   std::string batch;
   for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
   schedule->TransformLayout(operand, IndexMap::Parse("(" + batch + "i, j) -> (" + batch + "j, i)"));
@@ -322,6 +353,10 @@ Schedule::Names SharedAxes(const BlockInfo& block) {
     if (in_all) shared.push_back(axis.var.name());
   }
   return shared;
+}
+
+bool HasCheapProducer(const Schedule& schedule, const std::string& block) {
+  return !ProducerFor(schedule, block, Producers::kCheap).empty();
 }
 
 IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to) {

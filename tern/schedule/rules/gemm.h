@@ -102,13 +102,16 @@ enum class Producers { kAll, kCheap };
 // Fused prologue: elementwise producers that a block reads are computed in it.
 void FusePrologue(Schedule* schedule, const std::string& block,
                   Producers producers = Producers::kAll);
+// Whether there is one that would be, of the cheap ones.
+bool HasCheapProducer(const Schedule& schedule, const std::string& block);
 
 // Before im2col. Steps of K in a row are channels, not taps of the window: those of a tile are then
 // under one condition, and side by side where channels are.
 void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block);
 // The last two dimensions of an operand that im2col made change places where neighbours of the one
-// before are neighbours in what it is made of.
-void PutContiguousLast(Schedule* schedule, const std::string& operand);
+// before are neighbours in what it is made of; where vectors are asked for, in groups of those, and
+// unless neighbours of the last one are, too.
+void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes = 0);
 // The spatial axes that both factors of a product have: a batch.
 Schedule::Names SharedAxes(const BlockInfo& block);
 

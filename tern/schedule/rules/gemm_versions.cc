@@ -15,47 +15,71 @@ using namespace tern::tir;
 namespace {
 
 // Up to `most` are few, and taken as `likely`.
-struct Few {
+struct Side {
   AxisRole role;
   int64_t most, likely;
 };
 // The tiles of a device are large.
-std::vector<Few> OfDevices() { return {{AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}}; }
+std::vector<Side> OfDevices() { return {{AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}}; }
 // On a host, very few columns are dot products; B is not packed for few rows; threads share the
 // rows where there are few columns.
-std::vector<Few> OfHosts() {
+std::vector<Side> OfHosts() {
   return {{AxisRole::kN, 7, 4}, {AxisRole::kM, 3, 3}, {AxisRole::kN, 64, 16}};
 }
+// So many results of sums of so many steps are too few tiles for a device, unless K is split.
+constexpr int64_t kFewResults = 512 * 512, kLongSum = 1024, kLikelySide = 256, kLikelyLong = 4096;
 
-// The product of the extents of a GEMM's M or N axes; null where all are static.
-Expr DynamicSide(const BlockInfo& block, AxisRole role) {
+// The product of the extents of a block's axes of some roles; null where there is none.
+Expr SizeOf(const BlockInfo& block, const std::vector<AxisRole>& roles) {
   Expr product;
-  bool dynamic = false;
-  for (const BlockAxis& axis : block.axes) {
-    if (axis.role != role) continue;
-    dynamic |= !ir::AsConstInt(axis.extent);
-    product = product ? product * axis.extent : axis.extent;
-  }
-  return dynamic ? product : Expr();
+  for (const BlockAxis& axis : block.axes)
+    if (std::count(roles.begin(), roles.end(), axis.role) > 0)
+      product = product ? product * axis.extent : axis.extent;
+  return product;
+}
+bool IsDynamic(const BlockInfo& block, AxisRole role) {
+  return std::any_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& axis) {
+    return axis.role == role && !ir::AsConstInt(axis.extent);
+  });
 }
 
-// That all such sides are short; null where there is none.
-Expr AllAreFew(const std::vector<BlockInfo>& blocks, AxisRole role, int64_t most,
-               const std::set<const VarNode*>& known) {
+// That something holds of all GEMMs that it is a question for, `of` (null: it is none). Null where
+// there is no such GEMM, where it never holds, or where what it depends on is not known before the
+// loops.
+template <class Of>
+Expr AllOf(const std::vector<BlockInfo>& blocks, const std::set<const VarNode*>& known,
+           const Of& of) {
   Expr when;
   for (const BlockInfo& block : blocks) {
-    Expr side = block.kind == BlockKind::kMatmul ? DynamicSide(block, role) : Expr();
-    if (!side) continue;
+    Expr one = block.kind == BlockKind::kMatmul ? of(block) : Expr();
+    if (!one) continue;
     bool is_known = true;
-    ir::ForEachExpr(side, [&](const Expr& part) {
+    ir::ForEachExpr(one, [&](const Expr& part) {
       const auto* var = part.As<VarNode>();
       is_known &= !part.As<ir::BufferLoadNode>() && (!var || known.count(var));
     });
     if (!is_known) return {};
-    Expr few = ir::LENode::Make(side, ir::MakeConst(side.dtype(), most));
-    when = when ? when && few : few;
+    when = when ? when && one : one;
   }
-  return when ? arith::Analyzer().Simplify(when) : when;
+  if (when) when = arith::Analyzer().Simplify(when);
+  return when.get() && !ir::IsConst(when, 0) ? when : Expr();
+}
+
+// That a dynamic M or N is short.
+Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
+  if (!IsDynamic(block, role)) return {};
+  Expr side = SizeOf(block, {role});
+  return ir::LENode::Make(side, ir::MakeConst(side.dtype(), static_cast<double>(most)));
+}
+
+// That results of dynamic sizes are a few tiles, of long sums.
+Expr HasFewTiles(const BlockInfo& block) {
+  Expr results = SizeOf(block, {AxisRole::kM, AxisRole::kN, AxisRole::kBatch}),
+       steps = SizeOf(block, {AxisRole::kK});
+  bool dynamic = IsDynamic(block, AxisRole::kM) || IsDynamic(block, AxisRole::kN);
+  if (!results || !steps || !dynamic) return {};
+  return ir::LENode::Make(results, ir::MakeConst(results.dtype(), kFewResults)) &&
+         ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kLongSum));
 }
 
 // Whether a GEMM has an operand that is packed before the first call, once for all sizes.
@@ -90,11 +114,20 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
   std::set<const VarNode*> known = CallersVars(function);
   std::vector<GemmVersion> versions;
   for (const auto& [role, most, likely] : target.is_device ? OfDevices() : OfHosts()) {
-    Expr when = AllAreFew(blocks, role, most, known);
+    Expr when =
+        AllOf(blocks, known, [&](const BlockInfo& block) { return IsFew(block, role, most); });
     if (!when) continue;
-    versions.push_back({when, target});
+    versions.push_back({when, target, role == AxisRole::kM ? Few::kRows : Few::kColumns});
     TargetInfo& guess = versions.back().target;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
+  }
+  Expr few_tiles = target.is_device ? AllOf(blocks, known, HasFewTiles) : Expr();
+  if (few_tiles) {
+    versions.push_back({few_tiles, target, Few::kTiles});
+    TargetInfo& guess = versions.back().target;
+    guess.likely_m = guess.likely_n = kLikelySide;
+    guess.likely_k = kLikelyLong;
+    guess.likely_batch = 1;
   }
   return versions;
 }

@@ -13,12 +13,17 @@ namespace tern::schedule {
 // A schedule of a GEMM with many rows and columns wastes most of its tiles on one with few. Where M
 // or N is dynamic, a function therefore has versions:
 //
-//   if m <= 32 { scheduled for few rows } else if n <= 32 { for few columns } else { for many }
+//   if m <= 32 { scheduled for few rows }
+//   else if n <= 32 { for few columns }
+//   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
+//   else { for many }
 //
 // On a host: n <= 7, m <= 3, n <= 64, and others.
+enum class Few { kRows, kColumns, kTiles, kResults };  // kResults: of a reduction
 struct GemmVersion {
   tir::Expr when;     // of the function's own extents and scalars
-  TargetInfo target;  // with other guesses of M and N
+  TargetInfo target;  // with other guesses of M, N and K
+  Few few = Few::kResults;
 };
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.

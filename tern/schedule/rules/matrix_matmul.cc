@@ -8,6 +8,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/device_gemm.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/operand_copies.h"
 #include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
@@ -15,6 +16,9 @@ namespace {
 
 constexpr int64_t kCopyBytes = 16;  // at once
 constexpr int64_t kAccumulatorBytes = 4;
+
+// What a multiprocessor has to have under way to keep memory busy. Small tiles need more stages.
+constexpr int64_t kBytesUnderWay = 32 << 10, kMostStages = 8;
 
 // FMAs of a multiprocessor in a cycle, for the cost model.
 constexpr double kFmaPerCycle = 1024;
@@ -114,9 +118,9 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstruction
   plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes}, target);
 }
 
-// With asynchronous copies a long tile_k in three stages, or a short one in as many as there is
-// memory for, at least two. Else one short stage, so that several thread blocks have room, and one
-// computes while another one copies.
+// With asynchronous copies a long tile_k in three stages, or a short one in four, more of small
+// tiles, as many as there is memory for. Else one short stage, so that several thread blocks have
+// room, and one computes while another one copies.
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
                               const MatrixInstructions& machine, const Wanted<P>& want) {
   struct Pace {
@@ -137,7 +141,10 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
                         ? plan.tile_m * plan.tile_n * kAccumulatorBytes
                         : 0;
       int64_t fitting = (target.shared_bytes - acc) / StageBytes(gemm, plan);
-      plan.stages = want.Or(&P::stages, std::min(fitting, pace.most));
+      int64_t most = pace.most;
+      if (machine.async_copies)
+        most = std::clamp(1 + CeilDiv(kBytesUnderWay, StageBytes(gemm, plan)), most, kMostStages);
+      plan.stages = want.Or(&P::stages, std::min(fitting, most));
       bool fits = plan.stages >= 1 && plan.stages <= fitting && fitting >= pace.least &&
                   plan.warps() * machine.lanes <= target.max_threads &&
                   CeilDiv(gemm.m, plan.tile_m) <= target.most_grid_blocks;
@@ -314,6 +321,7 @@ class MatrixScheduler : public DeviceGemmScheduler {
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
+  PutChannelsLast(schedule, block.name, target);
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   TypeOf(gemm, target, machine);
   CheckDims(gemm, target);
@@ -330,6 +338,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
   bool shares_sums = SharesAccumulators(*schedule, machine, part.gemm, plan);
   std::string type = TypeOf(part.gemm, target, machine);
   Gemm gemm = PadToTiles(schedule, part, plan);
+  for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
   // What several blocks read is padded, and stored as it is.
   shares_sums = shares_sums && !gemm.epilogue.empty();
   MatrixScheduler(schedule, part.block, gemm, type, plan, machine, shares_sums).Run();

@@ -30,6 +30,13 @@ bool IsAlignedVector(const Buffer& buffer, std::vector<Expr> indices, int64_t by
   return IsAlignedPlace(buffer, indices, bytes, arith::Analyzer());
 }
 
+// Whether a masked load is an asynchronous copy to shared memory: all lanes of it, or zeros.
+bool IsCopyOrZero(const BufferStoreNode* store, const ir::BufferLoadNode* load) {
+  return store->value.As<ir::CallNode>() && load->predicate.As<ir::BroadcastNode>() &&
+         IsSharedScope(store->buffer->scope) && load->buffer->scope == StorageScope::kGlobal &&
+         int64_t{load->dtype.lanes()} * load->dtype.element().bytes() >= kLeastAsyncBytes;
+}
+
 }  // namespace
 
 const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store) {
@@ -54,9 +61,8 @@ bool IsMatrixStore(const BufferStoreNode* store) {
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes) {
   const auto* load = CopiedLoad(store);
   DataType dtype = store->value.dtype();
-  if (!load || dtype.is_scalar() || dtype.is_scalable() || load->predicate.get() ||
-      store->predicate.get())
-    return false;
+  if (!load || dtype.is_scalar() || dtype.is_scalable() || store->predicate.get()) return false;
+  if (load->predicate.get() && !IsCopyOrZero(store, load)) return false;
   int64_t bytes = int64_t{dtype.lanes()} * dtype.element().bytes();
   return IsMoveSize(bytes, move_bytes) && load->dtype.element() == load->buffer->dtype &&
          store->buffer->dtype == load->buffer->dtype &&

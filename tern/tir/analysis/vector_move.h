@@ -13,6 +13,9 @@ class Analyzer;
 
 namespace tern::tir {
 
+// The least that is copied asynchronously.
+inline constexpr int64_t kLeastAsyncBytes = 4;
+
 // Whether `bytes` can be moved at once: a power of two, no more than the target moves.
 bool IsMoveSize(int64_t bytes, int64_t move_bytes);
 
@@ -29,7 +32,7 @@ const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store);
 const ir::BufferLoadNode* CopiedOrConstant(const Expr& value);
 
 // Whether a store is such a copy: D[ramp(i, 1, n)] = S[ramp(j, 1, n)], both aligned to the size of
-// the vector.
+// the vector. An asynchronous one to shared memory may be masked, all lanes alike.
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes);
 
 // Whether a store is an operation of a warp on matrices, whose operands are vectors in any case.

@@ -25,6 +25,7 @@ class Scan : public StmtVisitor {
     if (node->dtype.is_handle()) written.given.insert(node);
   }
   void VisitNode(const ir::CallNode* node) override {
+    if (node->name == intrinsic::kIsAligned) return;  // an address, and not what is there
     if (node->name == intrinsic::kAddressOf) {
       // Of a tile it is said whether it is written.
       const VarNode* data = node->args[0].As<ir::BufferLoadNode>()->buffer->data.node();

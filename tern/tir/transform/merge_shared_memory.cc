@@ -7,8 +7,10 @@
 #include <unordered_set>
 
 #include "tern/arith/analyzer.h"
+#include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -45,7 +47,7 @@ struct Barrier {
 
 class UseScan : public StmtVisitor {
  public:
-  explicit UseScan(const ForNode* kernel) { Visit(kernel->body); }
+  UseScan(const ForNode* kernel, StorageScope scope) : scope_(scope) { Visit(kernel->body); }
 
   std::vector<Piece> pieces;
   std::vector<Barrier> barriers;
@@ -95,7 +97,7 @@ class UseScan : public StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const AllocateNode* node) override {
-    if (node->buffer->scope == StorageScope::kSharedDynamic) {
+    if (node->buffer->scope == scope_) {
       by_address_[node->buffer->data.node()] = pieces.size();
       pieces.push_back({node, controls_});
     }
@@ -129,6 +131,7 @@ class UseScan : public StmtVisitor {
   std::vector<std::pair<size_t, int>> in_loops;  // pieces, and the loops that they are used in
 
  private:
+  StorageScope scope_;
   Controls controls_;
   std::unordered_map<const VarNode*, size_t> by_address_;
   int place_ = 0, next_ = 0;
@@ -177,13 +180,10 @@ class Packer {
 
  private:
   static int64_t ConstantBytes(const Buffer& buffer) {
-    if (!buffer->strides.empty()) return -1;
+    Expr flat = FlatView(buffer)->shape[0];
+    std::optional<int64_t> elements = ir::AsConstInt(flat);
     int64_t bytes = buffer->dtype.bytes();
-    for (const Expr& extent : buffer->shape) {
-      std::optional<int64_t> value = ir::AsConstInt(extent);
-      if (!value || __builtin_mul_overflow(bytes, *value, &bytes)) return -1;
-    }
-    return bytes;
+    return elements && !__builtin_mul_overflow(bytes, *elements, &bytes) ? bytes : -1;
   }
 
   bool MayShare(const Piece& a, const Piece& b) const {
@@ -249,16 +249,140 @@ class ViewMaker : public StmtMutator {
   std::unordered_map<const VarNode*, Expr> addresses_;
 };
 
+bool UsesMemory(const Stmt& stmt, const VarNode* data) {
+  struct Scan : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitUse(const Buffer& buffer) override { found |= buffer->data.node() == data; }
+    void VisitNode(const VarNode* node) override { found |= node == data; }
+    const VarNode* data = nullptr;
+    bool found = false;
+  } scan;
+  scan.data = data;
+  scan.Visit(stmt);
+  return scan.found;
+}
+
+// Pieces of constant size, the earlier ones first.
+std::vector<Piece*> ConstantPieces(Packer* packer) {
+  std::vector<Piece*> pieces;
+  for (Piece& piece : packer->pieces())
+    if (piece.bytes >= 0) pieces.push_back(&piece);
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece* a, const Piece* b) { return a->first < b->first; });
+  return pieces;
+}
+
+// A barrier before the number-th statement of a row.
+class BarrierInserter : public StmtMutator {
+ public:
+  BarrierInserter(const SeqNode* row, size_t number) : row_(row), number_(number) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const SeqNode* node, const Stmt& self) override {
+    if (node != row_) return MutateChildren(node, self);
+    std::vector<Stmt> stmts = node->stmts;
+    const Span& span = stmts[number_].span();
+    stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(number_),
+                 EvaluateNode::Make(MakeBarrier(BarrierKind::kShared, span), span));
+    return SeqNode::Make(std::move(stmts), node->span);
+  }
+  const SeqNode* row_;
+  size_t number_;
+};
+
+// Rows of statements that all threads of a kernel come to, once.
+struct RowFinder : StmtVisitor {
+  using StmtVisitor::VisitNode;
+  void VisitNode(const SeqNode* node) override {
+    rows.push_back(node);
+    VisitChildren(node);
+  }
+  void VisitNode(const ForNode* node) override {
+    if (node->for_kind == ForKind::kThread && !IsVirtualThread(node)) VisitChildren(node);
+  }
+  void VisitNode(const WhileNode*) override {}
+  void VisitNode(const IfThenElseNode*) override {}
+  std::vector<const SeqNode*> rows;
+};
+
+constexpr int64_t kWorthIt = 4096;  // bytes that are saved, for a barrier or a merger
+
+// The bytes of a kernel's pieces of constant size, once they share space.
+int64_t PackedBytes(const Stmt& kernel, StorageScope scope) {
+  UseScan scan(kernel.As<ForNode>(), scope);
+  Packer packer(scan);
+  return packer.Pack(ConstantPieces(&packer));
+}
+
+// A kernel with one barrier more, where that makes large pieces share space: more thread blocks
+// have room on a multiprocessor.
+Stmt ShareByBarrier(const ForNode* kernel, const Stmt& self, StorageScope scope) {
+  UseScan scan(kernel, scope);
+  // Without barriers, threads run in turn.
+  if (scan.barriers.empty() || scan.pieces.size() < 2) return self;
+  RowFinder finder;
+  finder.Visit(kernel->body);
+  int64_t least = PackedBytes(self, scope) - kWorthIt;
+  Stmt best = self;
+  for (const SeqNode* row : finder.rows) {
+    std::unordered_set<const VarNode*> used;  // by the statements before
+    for (size_t i = 0; i < row->stmts.size(); ++i) {
+      bool first_use = false;
+      for (const Piece& piece : scan.pieces) {
+        const VarNode* data = piece.node->buffer->data.node();
+        if (used.count(data) || !UsesMemory(row->stmts[i], data)) continue;
+        used.insert(data);
+        first_use |= i > 0;
+      }
+      if (!first_use) continue;
+      Stmt with = BarrierInserter(row, i).Mutate(self);
+      int64_t bytes = PackedBytes(with, scope);
+      if (bytes > least) continue;
+      best = with;
+      least = bytes - 1;
+    }
+  }
+  return best;
+}
+
 class SharedMemoryMerger : public StmtMutator {
+ public:
+  // `views`: whether memory of constant size, too, is seen as arrays of several types.
+  explicit SharedMemoryMerger(bool views) : views_(views) {}
+
+ private:
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind != ForKind::kThread || IsVirtualThread(node))
       return MutateChildren(node, self);
-    UseScan scan(node);
+    Stmt merged = MergeDynamic(self);
+    return views_ ? MergeStatic(merged) : merged;
+  }
+
+  // Pieces of scope shared, where that saves much.
+  static Stmt MergeStatic(const Stmt& self) {
+    constexpr StorageScope kScope = StorageScope::kShared;
+    int64_t bytes = 0;
+    UseScan scan(self.As<ForNode>(), kScope);
+    Packer packer(scan);
+    for (const Piece* piece : ConstantPieces(&packer)) bytes += piece->bytes;
+    Stmt shared = ShareByBarrier(self.As<ForNode>(), self, kScope);
+    if (PackedBytes(shared, kScope) > bytes - kWorthIt) return self;
+    return Merge(shared, kScope);
+  }
+  static Stmt MergeDynamic(const Stmt& self) {
+    constexpr StorageScope kScope = StorageScope::kSharedDynamic;
+    return Merge(ShareByBarrier(self.As<ForNode>(), self, kScope), kScope);
+  }
+
+  static Stmt Merge(const Stmt& self, StorageScope scope) {
+    const auto* node = self.As<ForNode>();
+    UseScan scan(node, scope);
     Packer packer(scan);
     ViewMaker maker;
-    Buffer pool = MakePool(scan, &packer, &maker);
+    Buffer pool = MakePool(scan, &packer, &maker, scope);
     if (!pool) return self;
     auto kernel = ffi::Make<ForNode>(*node);
     kernel->body = AllocateNode::Make(pool, maker.Mutate(node->body), node->span);
@@ -266,18 +390,15 @@ class SharedMemoryMerger : public StmtMutator {
   }
 
   // Null where there are not two pieces.
-  static Buffer MakePool(const UseScan& scan, Packer* packer, ViewMaker* maker) {
-    std::vector<Piece*> constant, symbolic;
+  static Buffer MakePool(const UseScan& scan, Packer* packer, ViewMaker* maker,
+                         StorageScope scope) {
+    std::vector<Piece*> constant = ConstantPieces(packer), symbolic;
     for (Piece& piece : packer->pieces()) {
       const Buffer& buffer = piece.node->buffer;
-      if (piece.bytes >= 0)
-        constant.push_back(&piece);
-      else if (buffer->strides.empty() && IsKnownOutside(buffer, scan))
+      if (piece.bytes < 0 && buffer->strides.empty() && IsKnownOutside(buffer, scan))
         symbolic.push_back(&piece);
     }
     if (constant.size() + symbolic.size() < 2) return {};
-    std::stable_sort(constant.begin(), constant.end(),
-                     [](const Piece* a, const Piece* b) { return a->first < b->first; });
     int64_t bytes = packer->Pack(constant), alignment = 1;
     DataType dtype = (constant.empty() ? symbolic : constant)[0]->node->buffer->dtype;
     for (const auto* pieces : {&constant, &symbolic})
@@ -297,9 +418,9 @@ class SharedMemoryMerger : public StmtMutator {
       size = size + ir::CeilDiv(more, alignment) * Expr(alignment);
     }
     arith::Analyzer analyzer;
-    Buffer pool = ir::BufferNode::Make("dynamic", dtype,
-                                       {analyzer.Simplify(ir::FloorDiv(size, dtype.bytes()))}, {},
-                                       StorageScope::kSharedDynamic);
+    Buffer pool =
+        ir::BufferNode::Make(scope == StorageScope::kShared ? "pool" : "dynamic", dtype,
+                             {analyzer.Simplify(ir::FloorDiv(size, dtype.bytes()))}, {}, scope);
     auto aligned = ffi::Make<BufferNode>(*pool);
     aligned->alignment = alignment > dtype.bytes() ? alignment : 0;
     pool = Buffer(aligned.get());
@@ -317,12 +438,22 @@ class SharedMemoryMerger : public StmtMutator {
       });
     return known;
   }
+
+  bool views_;
 };
+
+// Whether the code of a function's kernels has addresses of memory, which moves vectors.
+bool HasAddresses(const PrimFunc& function) {
+  auto it = function->attrs.find(attr::kTarget);
+  if (it == function->attrs.end()) return false;
+  auto target = it->second.As<target::Target>();
+  return target->is_device() && target->kind->move_bytes > 0;
+}
 
 }  // namespace
 
 PrimFunc MergeSharedMemory(const PrimFunc& function) {
-  return SharedMemoryMerger().MutateFunction(function);
+  return SharedMemoryMerger(HasAddresses(function)).MutateFunction(function);
 }
 
 }  // namespace tern::tir

@@ -15,8 +15,9 @@ namespace tern::tir {
 //          buffer U: float32[n] offset(64) in shared.dynamic at dynamic   g(U)
 //
 // Two of constant size share space where a barrier lies between the last use of one and the first
-// use of the other on every path. Memory whose size the kernel computes stays. Runs after
-// insert_barriers.
+// use of the other on every path; one is put there where much space is saved. Memory whose size the
+// kernel computes stays. Pieces of scope shared are merged alike where that saves much, and the
+// target moves vectors between addresses. Runs after insert_barriers.
 PrimFunc MergeSharedMemory(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -2,6 +2,7 @@
 #include "tern/tir/transform/vectorize_accesses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -48,6 +49,19 @@ struct BodyScan : StmtVisitor {
   bool has_effects = false;
 };
 
+// Whether an index or a condition cannot be computed for any values of its variables.
+bool MayDivideByZero(const Expr& expr) {
+  bool found = false;
+  ir::ForEachExpr(expr, [&](const Expr& part) {
+    ir::DispatchExpr(part.get(), [&]<class T>(const T* node) {
+      if constexpr (T::kKind == ExprKind::kFloorDiv || T::kKind == ExprKind::kFloorMod ||
+                    T::kKind == ExprKind::kTruncDiv || T::kKind == ExprKind::kTruncMod)
+        found |= ir::AsConstInt(node->b).value_or(0) == 0;
+    });
+  });
+  return found;
+}
+
 // The iterations of one loop.
 class LaneMover : public StmtMutator {
  public:
@@ -59,7 +73,7 @@ class LaneMover : public StmtMutator {
   Stmt Run() {
     scan_.Visit(loop_->body);
     if (scan_.has_effects) return {};
-    if (Stmt copy = WholeCopy(); copy.get()) return copy;
+    if (Stmt copy = WholeCopy({}); copy.get()) return copy;
     Stmt body = Mutate(loop_->body);
     if (groups_.empty()) return {};
     std::vector<Stmt> stmts;
@@ -75,6 +89,8 @@ class LaneMover : public StmtMutator {
       result = AllocateNode::Make(group.lanes, result, loop_->span);
     return result;
   }
+  // The same of an asynchronous copy that is zeros where a condition does not hold.
+  Stmt RunOrZero(const Expr& condition) { return WholeCopy(condition); }
 
  private:
   using StmtMutator::MutateNode;
@@ -159,6 +175,7 @@ class LaneMover : public StmtMutator {
     return {buffer, Buffer(aligned.get()), std::move(first), store};
   }
   void Need(const Buffer& buffer) {
+    if (buffer->alignment >= MoveBytes(buffer)) return;
     int64_t& bytes = (*needed_)[buffer->data.node()];
     bytes = std::max(bytes, MoveBytes(buffer));
   }
@@ -213,18 +230,23 @@ class LaneMover : public StmtMutator {
 
   // ---- Making moves
 
-  // D[i + lane] = S[j + lane] needs no array between.
-  Stmt WholeCopy() {
+  // D[i + lane] = S[j + lane] needs no array between. Under a condition, zeros where it does not
+  // hold.
+  Stmt WholeCopy(const Expr& condition) {
     const auto* store = loop_->body.As<BufferStoreNode>();
     const auto* load = store ? CopiedLoad(store) : nullptr;
     if (!load || load->buffer->data.same(store->buffer->data)) return {};
     std::vector<Expr> to = FirstOf(store->buffer, store->indices),
                       from = FirstOf(load->buffer, load->indices);
     if (to.empty() || from.empty()) return {};
+    bool too_narrow = MoveBytes(store->buffer) < kLeastAsyncBytes;
+    if (condition.get() && (too_narrow || std::any_of(from.begin(), from.end(), MayDivideByZero)))
+      return {};
     Need(store->buffer);
     Need(load->buffer);
     std::vector<Stmt> stmts;
-    AddCopies(store->buffer, to, load->buffer, from, &stmts, store->value.As<ir::CallNode>());
+    AddCopies(store->buffer, to, load->buffer, from, &stmts, store->value.As<ir::CallNode>(),
+              condition);
     return SeqNode::Make(std::move(stmts), loop_->span);
   }
   void AddMoves(const Group& group, std::vector<Stmt>* stmts) const {
@@ -236,8 +258,8 @@ class LaneMover : public StmtMutator {
   }
   // All lanes, as many at once as can be.
   void AddCopies(const Buffer& to, const std::vector<Expr>& to_first, const Buffer& from,
-                 const std::vector<Expr>& from_first, std::vector<Stmt>* stmts,
-                 bool async = false) const {
+                 const std::vector<Expr>& from_first, std::vector<Stmt>* stmts, bool async = false,
+                 const Expr& condition = {}) const {
     int64_t step = MoveBytes(to) / to->dtype.bytes();
     auto at = [&](std::vector<Expr> indices, int64_t lane) {
       Expr base = indices.back();
@@ -247,7 +269,9 @@ class LaneMover : public StmtMutator {
       return indices;
     };
     for (int64_t lane = 0; lane < lanes_; lane += step) {
-      Expr value = ir::BufferLoadNode::Make(from, at(from_first, lane), loop_->span);
+      Expr mask =
+          condition.get() ? ir::BroadcastNode::Make(condition, static_cast<int>(step)) : Expr();
+      Expr value = ir::BufferLoadNode::Make(from, at(from_first, lane), loop_->span, mask);
       if (async)
         value = ir::CallNode::Make(intrinsic::kAsyncCopy, {value}, DataType::Void(), loop_->span);
       stmts->push_back(BufferStoreNode::Make(to, at(to_first, lane), value, loop_->span));
@@ -361,12 +385,13 @@ class VectorMover : public AnalyzedMutator {
       : target_(target), distinct_(TensorsAreDistinct(function)) {}
 
   Alignments needed;
+  bool moved = false;  // anything
 
  private:
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
+    if (node->for_kind != ForKind::kVectorized) return MutateLoop(node, self);
     std::optional<int64_t> lanes = ir::AsConstInt(node->extent);
     // How a tail is made was for loops around.
     ir::Attrs others = node->annotations;
@@ -389,13 +414,21 @@ class VectorMover : public AnalyzedMutator {
     Stmt written_out = FusedIndices(node, analyzer_).Mutate(Substitute(self, lets_));
     const auto* loop = written_out.As<ForNode>();
     if (!IterationsAreIndependent(loop, distinct_) && !StoresToOwnMemory(loop->body)) return self;
-    Stmt moved = LaneMover(loop, *lanes, target_, analyzer_, &needed).Run();
-    return moved ? moved : self;
+    Stmt vectors = LaneMover(loop, *lanes, target_, analyzer_, &needed).Run();
+    moved |= vectors.get() != nullptr;
+    return vectors ? vectors : self;
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
-    if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
+    // What the host defines is a parameter of the kernel.
+    if (loops_ > 0 && arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
       lets_[node->var.node()] = ir::Substitute(node->value, lets_);
     return AnalyzedMutator::MutateNode(node, self);
+  }
+  Stmt MutateLoop(const ForNode* node, const Stmt& self) {
+    ++loops_;
+    Stmt result = AnalyzedMutator::MutateNode(node, self);
+    --loops_;
+    return result;
   }
 
   // A copy that has a constant where a condition does not hold, which all iterations agree on: the
@@ -419,8 +452,38 @@ class VectorMover : public AnalyzedMutator {
     };
     Expr copied = select->true_value;
     if (is_async)
+      if (Stmt copy = CopyOrZero(node, lanes, store, select)) return copy;
+    if (is_async)
       copied = ir::CallNode::Make(intrinsic::kAsyncCopy, {copied}, DataType::Void(), store->span);
     return IfThenElseNode::Make(condition, loop(copied), loop(select->false_value), store->span);
+  }
+
+  // An asynchronous copy with zeros where conditions do not hold, as one masked copy. Null where it
+  // is no such.
+  Stmt CopyOrZero(const ForNode* node, int64_t lanes, const BufferStoreNode* store,
+                  const ir::SelectNode* select) {
+    arith::Analyzer inside = analyzer_;
+    inside.BindRange(node->var, node->min, Expr(lanes));
+    Expr condition, value;
+    for (; select; select = value.As<ir::SelectNode>()) {
+      const auto* real = select->false_value.As<ir::FloatImmNode>();
+      bool is_zero = real ? real->value == 0 && !std::signbit(real->value)
+                          : ir::IsConst(select->false_value, 0);
+      Expr one = inside.Simplify(ir::Substitute(select->condition, lets_));
+      if (!is_zero || ir::UsesVar(one, node->var.node()) || !arith::IsFixed(one) ||
+          MayDivideByZero(one))
+        return {};
+      condition = condition ? condition && one : one;
+      value = select->true_value;
+    }
+    Expr copy = ir::CallNode::Make(intrinsic::kAsyncCopy, {value}, DataType::Void(), store->span);
+    Stmt loop = node->With(node->min, node->extent,
+                           BufferStoreNode::Make(store->buffer, store->indices, copy, store->span));
+    Stmt written_out = FusedIndices(node, analyzer_).Mutate(Substitute(loop, lets_));
+    Stmt vectors = LaneMover(written_out.As<ForNode>(), lanes, target_, analyzer_, &needed)
+                       .RunOrZero(condition);
+    moved |= vectors.get() != nullptr;
+    return vectors;
   }
 
   // Whether all stores are to memory that a thread has for itself: what is loaded from elsewhere is
@@ -442,6 +505,7 @@ class VectorMover : public AnalyzedMutator {
   target::Target target_;
   bool distinct_;
   ir::VarMap lets_;
+  int loops_ = 0;  // around
 };
 
 // Memory that a function allocates is aligned as needed; tensors are known to be, by other buffers
@@ -478,6 +542,31 @@ class Aligner : public StmtMutator {
   const Alignments& needed_;
 };
 
+// A function's body, or one of its versions, which the host chooses from.
+Stmt VectorizeVersions(const PrimFunc& function, const target::Target& target, const Stmt& body) {
+  if (const auto* branch = body.As<IfThenElseNode>(); branch && branch->else_case.get())
+    return IfThenElseNode::Make(
+        branch->condition, VectorizeVersions(function, target, branch->then_case),
+        VectorizeVersions(function, target, branch->else_case), branch->span);
+  VectorMover mover(function, target);
+  Stmt moved = mover.Mutate(body);
+  if (!mover.moved) return body;
+
+  Aligner aligner(mover.needed);
+  std::vector<Buffer> tensors = aligner.Rename(function);
+  moved = aligner.Mutate(moved);
+  if (tensors.empty()) return moved;
+  Expr condition;
+  for (const Buffer& tensor : tensors) {
+    moved = DeclBufferNode::Make(tensor, moved, tensor->span);
+    Expr aligned =
+        ir::CallNode::Make(intrinsic::kIsAligned, {tensor->data, Expr(tensor->alignment)},
+                           DataType::Void(), tensor->span);
+    condition = condition ? condition && aligned : aligned;
+  }
+  return IfThenElseNode::Make(condition, moved, CopyWithFreshDefs(body), function->span);
+}
+
 }  // namespace
 
 PrimFunc VectorizeAccesses(const PrimFunc& function) {
@@ -487,24 +576,7 @@ PrimFunc VectorizeAccesses(const PrimFunc& function) {
   if (target->is_device() && target->kind->vectors)
     return function.WithBody(TailSplitter().Mutate(function->body));
   if (target->kind->move_bytes == 0) return function;
-  VectorMover mover(function, target);
-  Stmt moved = mover.Mutate(function->body);
-  if (mover.needed.empty()) return function;
-
-  Aligner aligner(mover.needed);
-  std::vector<Buffer> tensors = aligner.Rename(function);
-  moved = aligner.Mutate(moved);
-  if (tensors.empty()) return function.WithBody(moved);
-  Expr condition;
-  for (const Buffer& tensor : tensors) {
-    moved = DeclBufferNode::Make(tensor, moved, tensor->span);
-    Expr aligned =
-        ir::CallNode::Make(intrinsic::kIsAligned, {tensor->data, Expr(tensor->alignment)},
-                           DataType::Void(), tensor->span);
-    condition = condition ? condition && aligned : aligned;
-  }
-  return function.WithBody(
-      IfThenElseNode::Make(condition, moved, CopyWithFreshDefs(function->body), function->span));
+  return function.WithBody(VectorizeVersions(function, target, function->body));
 }
 
 }  // namespace tern::tir

@@ -21,6 +21,12 @@ Helper DefineAsync(const std::string& name, const std::string& params, const std
 constexpr const char* kSharedAddress =
     "  unsigned int address = (unsigned int)__cvta_generic_to_shared({});\n";
 
+// Copies of 16 bytes can bypass L1 (cp.async.cg).
+const char* CacheOf(int bytes) { return bytes == 16 ? "cg" : "ca"; }
+const char* WordOf(int bytes) {
+  return bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : "unsigned int";
+}
+
 }  // namespace
 
 Helper LoadMatrixHelper(bool transposed) {
@@ -50,15 +56,24 @@ Helper MultiplyHelper(DataType operand) {
 }
 
 Helper AsyncCopyHelper(int bytes) {
-  // Copies of 16 bytes can bypass L1 (cp.async.cg).
-  const char* type = bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : "unsigned int";
   return DefineAsync(
       fmt::format("tern_copy_async_{}", bytes), "void* to, const void* from",
       fmt::format(fmt::runtime(kSharedAddress), "to") +
           fmt::format("  asm volatile(\"cp.async.{}.shared.global [%0], [%1], {};\" : : "
                       "\"r\"(address), \"l\"(from) : \"memory\");\n",
-                      bytes == 16 ? "cg" : "ca", bytes),
-      fmt::format("  *({0}*)to = *(const {0}*)from;\n", type));
+                      CacheOf(bytes), bytes),
+      fmt::format("  *({0}*)to = *(const {0}*)from;\n", WordOf(bytes)));
+}
+
+Helper AsyncCopyOrZeroHelper(int bytes) {
+  return DefineAsync(
+      fmt::format("tern_copy_async_{}_or_zero", bytes), "void* to, const void* from, bool there",
+      fmt::format(fmt::runtime(kSharedAddress), "to") +
+          fmt::format("  asm volatile(\"cp.async.{}.shared.global [%0], [%1], {}, %2;\" : : "
+                      "\"r\"(address), \"l\"(from), \"r\"(there ? {} : 0) : \"memory\");\n",
+                      CacheOf(bytes), bytes, bytes),
+      fmt::format("  {0} zero = {{}};\n  *({0}*)to = there ? *(const {0}*)from : zero;\n",
+                  WordOf(bytes)));
 }
 
 Helper AsyncCommitHelper() {

@@ -21,6 +21,8 @@ Helper LoadMatrixHelper(bool transposed);
 Helper MultiplyHelper(DataType operand);
 // (to, from): so many bytes from global to shared memory, 4, 8 or 16.
 Helper AsyncCopyHelper(int bytes);
+// (to, from, there): the same, or zeros; what is not there is not read.
+Helper AsyncCopyOrZeroHelper(int bytes);
 Helper AsyncCommitHelper();
 // (): waits until at most `groups` are under way.
 Helper AsyncWaitHelper(int64_t groups);

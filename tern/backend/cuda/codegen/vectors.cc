@@ -58,8 +58,11 @@ void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
     if (bytes < 4 || node->buffer->scope != ir::StorageScope::kShared ||
         load->buffer->scope != ir::StorageScope::kGlobal)
       return EmitMove(node, load);
-    helper = AsyncCopyHelper(bytes);
+    helper = load->predicate ? AsyncCopyOrZeroHelper(bytes) : AsyncCopyHelper(bytes);
     args += ", " + AddressOf(load->buffer, load->indices[0]);
+    if (load->predicate)
+      args +=
+          ", " + Print(load->predicate.As<ir::BroadcastNode>()->value, Precedence::kConditional);
   } else {
     TERN_ICHECK(tir::IsWarpMatrixOperation(call)) << "a vector is computed by " << call->name;
     helper = call->name == kWarpMatrixMultiply

@@ -88,11 +88,22 @@ bool CodeGenNvptx::EmitStoreInPlace(const tir::BufferStoreNode* node) {
       from->buffer->scope != ir::StorageScope::kGlobal)
     return false;
   ir::Expr to = ir::BufferLoadNode::Make(node->buffer, node->indices);
+  std::vector<Value*> args = {AddressOf(to.As<ir::BufferLoadNode>()), AddressOf(from)};
+  if (from->predicate) {
+    // So many bytes are read, and the others are zeros.
+    Value* there = Emit(from->predicate.As<ir::BroadcastNode>()->value);
+    args.push_back(builder().CreateSelect(there, builder().getInt32(bytes), builder().getInt32(0)));
+    CallIntrinsic(bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16_s
+                  : bytes == 8 ? Intrinsic::nvvm_cp_async_ca_shared_global_8_s
+                               : Intrinsic::nvvm_cp_async_ca_shared_global_4_s,
+                  args);
+    return true;
+  }
   // Copies of 16 bytes can bypass L1 (cp.async.cg).
   CallIntrinsic(bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16
                 : bytes == 8 ? Intrinsic::nvvm_cp_async_ca_shared_global_8
                              : Intrinsic::nvvm_cp_async_ca_shared_global_4,
-                {AddressOf(to.As<ir::BufferLoadNode>()), AddressOf(from)});
+                args);
   return true;
 }
 

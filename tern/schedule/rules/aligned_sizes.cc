@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/aligned_sizes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/block_kind.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// The variables that are an extent of an axis of a GEMM.
+std::set<const VarNode*> ExtentsOfGemms(const PrimFunc& function) {
+  std::set<const VarNode*> extents;
+  for (const BlockInfo& block : DescribeBlocks(function)) {
+    if (block.kind != BlockKind::kMatmul) continue;
+    for (const BlockAxis& axis : block.axes)
+      if (const auto* var = axis.extent.As<VarNode>()) extents.insert(var);
+  }
+  return extents;
+}
+
+// Those of them that are the length of a tensor's rows, and how many elements a vector has there.
+std::map<const VarNode*, int64_t> RowLengths(const PrimFunc& function, const TargetInfo& target) {
+  std::map<const VarNode*, int64_t> lengths;
+  std::set<const VarNode*> extents = ExtentsOfGemms(function);
+  for (const Param& param : function->params) {
+    if (!param.is_tensor() || param.buffer->shape.size() < 2 || !param.buffer->strides.empty())
+      continue;
+    const auto* length = param.buffer->shape.back().As<VarNode>();
+    int64_t lanes = target.vector_bytes / std::max(param.buffer->dtype.bytes(), 1);
+    if (length && extents.count(length) && lanes > 1)
+      lengths[length] = std::max(lengths[length], lanes);
+  }
+  return lengths;
+}
+
+// Whether memory has to be aligned for vectors, and is not known to be.
+bool MustAlign(const Buffer& buffer, const TargetInfo& target) {
+  return !target.target->kind->vectors && buffer->alignment < target.vector_bytes;
+}
+
+}  // namespace
+
+Stmt AlignedSizes::Around(Stmt body) const {
+  for (const Buffer& tensor : tensors) body = DeclBufferNode::Make(tensor, body, tensor->span);
+  for (size_t i = lets.size(); i-- > 0;)
+    body = LetStmtNode::Make(lets[i].first, lets[i].second, body, body.span());
+  return body;
+}
+
+std::optional<AlignedSizes> AlignSizes(const PrimFunc& function, const TargetInfo& target) {
+  if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
+  std::map<const VarNode*, int64_t> lengths = RowLengths(function, target);
+  if (lengths.empty()) return {};
+  AlignedSizes made;
+  auto require = [&](const Expr& condition) {
+    made.when = made.when ? made.when && condition : condition;
+  };
+  // In the order of the parameters.
+  ir::VarMap multiples;
+  for (const Param& param : function->params) {
+    if (!param.is_tensor()) continue;
+    for (const Expr& extent : param.buffer->shape) {
+      auto it = lengths.find(extent.As<VarNode>());
+      if (it == lengths.end() || multiples.count(it->first)) continue;
+      Expr lanes = ir::MakeConst(extent.dtype(), static_cast<double>(it->second));
+      Var count(it->first->name + "_" + std::to_string(it->second), extent.dtype());
+      require(ir::FloorMod(extent, lanes) == ir::MakeConst(extent.dtype(), 0));
+      made.lets.emplace_back(count, ir::FloorDiv(extent, lanes));
+      multiples[it->first] = count * lanes;
+    }
+  }
+  auto aligned = ffi::Make<PrimFuncNode>(*function);
+  for (Param& param : aligned->params) {
+    if (!param.is_tensor()) continue;
+    auto tensor = ffi::Make<ir::BufferNode>(*param.buffer);
+    for (Expr& extent : tensor->shape) extent = ir::Substitute(extent, multiples);
+    if (MustAlign(param.buffer, target)) {
+      tensor->alignment = target.vector_bytes;
+      require(ir::CallNode::Make(intrinsic::kIsAligned, {param.var, Expr(target.vector_bytes)},
+                                 DataType::Void(), param.buffer->span));
+    }
+    made.tensors.emplace_back(tensor.get());
+    aligned->body = ReplaceBuffer(aligned->body, param.buffer, made.tensors.back());
+    param.buffer = made.tensors.back();
+  }
+  aligned->body = Substitute(aligned->body, multiples);
+  for (const auto& [count, value] : made.lets) aligned->params.push_back({count, {}});
+  made.function = PrimFunc(aligned);
+  return made;
+}
+
+}  // namespace tern::schedule

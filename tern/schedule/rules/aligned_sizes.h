@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_SCHEDULE_RULES_ALIGNED_SIZES_H_
+#define TERN_SCHEDULE_RULES_ALIGNED_SIZES_H_
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tern/schedule/rules/target_info.h"
+#include "tern/tir/function.h"
+
+namespace tern::schedule {
+
+// Rows of a dynamic length may start anywhere, and are then copied element by element. A device's
+// function with such a GEMM has a version for lengths that are multiples of a vector:
+//
+//   if k % 8 == 0 && n % 8 == 0 && is_aligned(A, 16) && ... {
+//     let k_8 = k // 8                 what can be proven of k_8 * 8 cannot be of k
+//     decl A: float16[m, k_8 * 8] ...
+//     scheduled with these
+//   } else { scheduled for any }
+struct AlignedSizes {
+  tir::Expr when;                                    // of the function's own extents and tensors
+  tir::PrimFunc function;                            // with multiples for extents
+  std::vector<std::pair<tir::Var, tir::Expr>> lets;  // k_8, k // 8
+  std::vector<tir::Buffer> tensors;                  // as it sees them
+
+  // What was made of its body, to stand in the function as written.
+  tir::Stmt Around(tir::Stmt body) const;
+};
+// Nothing where no GEMM of the function has rows of a dynamic length.
+std::optional<AlignedSizes> AlignSizes(const tir::PrimFunc& function, const TargetInfo& target);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_ALIGNED_SIZES_H_

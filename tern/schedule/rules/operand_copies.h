@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands of a device's GEMM that kernels of their own copy first, in an order in which 16 bytes
+// are copied at a time to shared memory: elements one by one would take longer than to multiply.
+#ifndef TERN_SCHEDULE_RULES_OPERAND_COPIES_H_
+#define TERN_SCHEDULE_RULES_OPERAND_COPIES_H_
+
+#include <string>
+
+#include "tern/schedule/rules/gemm.h"
+
+namespace tern::schedule {
+
+// Convolutions whose channels are not contiguous (NCHW): the input and the weights are copied with
+// channels last. Nothing is done to others, nor where channels are no multiple of a vector.
+void PutChannelsLast(Schedule* schedule, const std::string& block, const TargetInfo& target);
+
+// A padded operand whose rows start at odd elements of narrow types: it is copied as padded, where
+// its rows are whole vectors.
+void CopyOddRows(Schedule* schedule, const GemmOperand& operand, const TargetInfo& target);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_OPERAND_COPIES_H_
