@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/graph/lower_group.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -9,6 +11,7 @@
 #include "tern/graph/op.h"
 #include "tern/graph/program_op.h"
 #include "tern/graph/split_dims.h"
+#include "tern/ir/visitor.h"
 
 namespace tern::graph {
 namespace {
@@ -19,6 +22,7 @@ class GroupLowering {
       : nodes_(nodes), options_(options) {}
 
   GroupFunction Run() {
+    FindVars();
     for (size_t i = 0; i < nodes_.size(); ++i) AddNode(nodes_[i], i);
     GroupFunction result;
     std::vector<tir::Argument> params;
@@ -45,13 +49,38 @@ class GroupLowering {
   }
 
  private:
+  // The names of what extents and contents depend on, which are parameters, too.
+  void FindVars() {
+    auto add = [&](const std::vector<Expr>& exprs) {
+      for (const Expr& expr : exprs)
+        ir::ForEachExpr(expr, [&](const Expr& part) {
+          if (const auto* var = part.As<ir::VarNode>()) vars_.insert(var->name);
+        });
+    };
+    for (const Node& node : nodes_)
+      for (const auto* values : {&node->inputs, &node->outputs})
+        for (const Value& value : *values) {
+          if (!value) continue;
+          add(value->type.shape);
+          if (value->content) add(*value->content);
+        }
+  }
+
+  // A name that none of these begins with: blocks of a node have more behind it.
+  std::string Free(std::string name) const {
+    while (std::any_of(vars_.begin(), vars_.end(),
+                       [&](const std::string& var) { return var.starts_with(name); }))
+      name += "_";
+    return name;
+  }
+
   void AddNode(const Node& node, size_t number) {
     std::vector<tir::Tensor> inputs;
     for (const Value& input : node->inputs)
       inputs.push_back(input ? TensorOf(input) : tir::Tensor());
     // Names say where the value comes from, and are the same for every group of this form.
     std::string name = node->op->name + (number ? "_" + std::to_string(number) : "");
-    results_ = ComputeNode(node, name, std::move(inputs));
+    results_ = ComputeNode(node, Free(name), std::move(inputs));
     for (size_t i = 0; i < results_.size(); ++i) internal_[node->outputs[i].get()] = results_[i];
   }
 
@@ -60,12 +89,13 @@ class GroupLowering {
     for (const auto& [known, tensor] : external_)
       if (known.same(value)) return tensor;
     std::string name = (value->constant ? "w" : "x") + std::to_string(external_.size());
-    external_.emplace_back(value, tir::Input(name, value->type.dtype, value->type.shape));
+    external_.emplace_back(value, tir::Input(Free(name), value->type.dtype, value->type.shape));
     return external_.back().second;
   }
 
   const std::vector<Node>& nodes_;
   const LowerOptions& options_;
+  std::set<std::string> vars_;
   std::vector<std::pair<Value, tir::Tensor>> external_;
   std::unordered_map<const ValueNode*, tir::Tensor> internal_;
   std::vector<tir::Tensor> results_;

@@ -40,7 +40,9 @@ std::vector<NodeCase> FindNodeCases(const std::string& folder);
 // Reads the case, imports its model and lowers it. An input whose elements have to be known when
 // compiling (shapes, axes) becomes a constant: integers first, then all that are not data.
 // Throws where the model is refused.
-void PrepareNodeCase(const std::string& folder, const target::Target& target, NodeCase* one);
+// `bind`: some are constants from the start.
+void PrepareNodeCase(const std::string& folder, const target::Target& target, bool bind,
+                     NodeCase* one);
 
 // Compares what a run gave with what it should. Integers have to be equal.
 void CompareOutputs(const std::vector<runtime::Tensor>& actual, NodeCase* one);

@@ -565,7 +565,7 @@ ColumnsApart FindColumnsApart(const BlockInfo& block) {
   std::vector<const BlockAccess*> operands;
   for (const BlockAccess& access : block.accesses)
     if (!access.buffer.same(result.buffer)) operands.push_back(&access);
-  if (operands.size() != 2) return {};
+  if (operands.size() != 2 || result.indices.empty()) return {};
   const BlockAccess *a = operands[0], *b = operands[1];
   const Expr& last = result.indices.back();
   auto uses = [](const BlockAccess& access, const Var& var) {

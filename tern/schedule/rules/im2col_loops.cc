@@ -65,6 +65,7 @@ int64_t InnermostFused(const Schedule& schedule, const std::string& operand, siz
 void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target) {
   const BlockNode* block = FindBlockNamed(*schedule, operand);
   const ir::BufferLoadNode* load = LoadOf(block);
+  if (load && load->indices.empty()) load = nullptr;
   int64_t work = WorkOf(*schedule, operand), longest = 0, part = 0;
   std::string along;
   for (const BlockIter& iter : block->iters) {
