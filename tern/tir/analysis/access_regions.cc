@@ -72,6 +72,9 @@ class RegionFinder : public StmtVisitor {
     Expr resolved = symbolic_.Resolve(index);
     if (index.dtype().is_scalar()) {
       bounds = symbolic_.Bounds(index);
+      // One element, though its place may be no sum: i // n of a dynamic n.
+      if (!bounds.known() && !symbolic_.UsesInner(resolved))
+        bounds.lo = bounds.hi = ToInt64(resolved);
       *exact = *exact && symbolic_.IsDense(resolved, vars);
     } else {
       const auto* ramp = index.As<ir::RampNode>();
