@@ -18,12 +18,12 @@
 //     return go, next, next
 //   }
 //
-// | node    | inputs                               | region |
-// |---------|--------------------------------------|-------------------------------------------------|
-// | read    | a few integers                       | | | checked | a tensor, a condition | | | if
-// | condition, captures                  | two, from the captures to the results           | | loop
-// | trips?, condition?, carried,         | from (trip, condition, carried, captures) to    | | |
-// captures                             | (condition, carried, stacked)                   |
+// Inputs, and regions:
+//   read      a few integers
+//   checked   a tensor, a condition
+//   if        condition, captures; two regions, from the captures to the results
+//   loop      trips?, condition?, carried, captures; a region, from (trip, condition, carried,
+//             captures) to (condition, carried, stacked)
 //
 // The results of a loop are the last carried values, and what each trip stacks, along a new axis 0.
 // An extent in which branches differ, or that changes from trip to trip, is a new one (`dims`).
