@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
 #include "tern/arith/symbolic_bounds.h"
 #include "tern/tir/intrinsics.h"
@@ -73,7 +74,7 @@ class RegionFinder : public StmtVisitor {
     if (index.dtype().is_scalar()) {
       bounds = symbolic_.Bounds(index);
       // One element, though its place may be no sum: i // n of a dynamic n.
-      if (!bounds.known() && !symbolic_.UsesInner(resolved))
+      if (!bounds.known() && !symbolic_.UsesInner(resolved) && arith::IsFixed(resolved))
         bounds.lo = bounds.hi = ToInt64(resolved);
       *exact = *exact && symbolic_.IsDense(resolved, vars);
     } else {
