@@ -75,7 +75,7 @@ TEST(AccessRegions, OfWhatIsNotUnderstoodAreTheWholeDimension) {
   EXPECT_EQ(Writes("for i in 0..n { B[int64(A[i]), 3] = 1 }"), "B[0..+n, 3..+1]");
   EXPECT_EQ(Text(Regions("for i in 0..n { B[int64(A[i]), 3] = 1 }").reads), "A=[0..+n]");
   EXPECT_EQ(Writes("B[int64(A[0]), 3] = 1"), "B[0..+n, 3..+1]");
-  EXPECT_EQ(Writes("for i in 0..n { C[i // n] = 1 }"), "C[0..+64]");
+  EXPECT_EQ(Writes("for i in 0..n { C[i * x // n] = 1 }"), "C[0..+64]");
 }
 
 TEST(AccessRegions, OfOneElementAreThat) { EXPECT_EQ(Writes("C[x // n] = 1"), "C[x // n..+1]"); }
