@@ -20,9 +20,12 @@ namespace {
 namespace vm = runtime::vm;
 using runtime::Tensor;
 
-std::shared_ptr<const vm::Model> Compiled(const std::string& text) {
+// For the host as it is, or for a target.
+std::shared_ptr<const vm::Model> Compiled(const std::string& text, const std::string& target = "") {
   Initialize();
-  return LoadModel(CompileModel(tir::ParseModule("t.tir", text), target::Target::DefaultHost()));
+  return LoadModel(
+      CompileModel(tir::ParseModule("t.tir", text),
+                   target.empty() ? target::Target::DefaultHost() : target::Target::Parse(target)));
 }
 
 template <class T>
@@ -224,7 +227,8 @@ graph main(c: bool[], x: float32[16, 8]) {
   }
   return y
 }
-)");
+)",
+                        "c -vector_bytes=32 -vector_registers=16");
   EXPECT_FALSE(model->program().prepack.empty());
   vm::Session session(model);
   Tensor x = Numbers({16, 8});
