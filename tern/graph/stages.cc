@@ -55,6 +55,29 @@ Stmt IndexMutator::MutateNode(const tir::BufferStoreNode* node, const Stmt&) {
   return copy;
 }
 
+tir::PrimFunc WithGlobalMemory(const tir::PrimFunc& function) {
+  BufferReplacer replacer;
+  std::vector<Buffer> allocated;
+  Stmt body = function->body;
+  for (const auto* allocate = body.As<tir::AllocateNode>(); allocate;
+       allocate = body.As<tir::AllocateNode>()) {
+    Buffer buffer = allocate->buffer;
+    if (buffer->scope == tir::StorageScope::kLocal) {
+      auto node = ffi::Make<BufferNode>(*buffer);
+      node->scope = tir::StorageScope::kGlobal;
+      buffer = Buffer(ffi::Ref<const BufferNode>(node));
+      replacer.replaced[allocate->buffer.get()] = buffer;
+    }
+    allocated.push_back(buffer);
+    body = allocate->body;
+  }
+  if (replacer.replaced.empty()) return function;
+  body = replacer.Mutate(body);
+  for (size_t i = allocated.size(); i-- > 0;) body = tir::AllocateNode::Make(allocated[i], body);
+  return tir::PrimFunc::Make(function->name, function->params, body, function->attrs,
+                             function->span);
+}
+
 std::optional<StagedFunction> StagedFunction::Read(const tir::PrimFunc& function) {
   StagedFunction staged;
   staged.function = function;

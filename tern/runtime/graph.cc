@@ -49,7 +49,7 @@ Capture::Capture(TernDevice device, void* stream)
   kind_.BeginCapture(device_.id, stream_);
   is_capturing = is_recording_ = true;
   before_ = SetCurrentStream(device_, stream_);
-  UseDeviceWorkspace(workspace_.get());
+  workspace_before_ = UseDeviceWorkspace(workspace_.get());
 }
 
 Capture::~Capture() {
@@ -61,7 +61,7 @@ Capture::~Capture() {
 void Capture::Leave() {
   is_capturing = is_recording_ = false;
   SetCurrentStream(device_, before_);
-  UseDeviceWorkspace(nullptr);
+  UseDeviceWorkspace(workspace_before_);
 }
 
 void* Capture::End() {

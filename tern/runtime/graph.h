@@ -50,6 +50,7 @@ class Capture {
   void* before_ = nullptr;
   std::thread::id thread_;
   std::shared_ptr<DeviceWorkspace> workspace_;
+  DeviceWorkspace* workspace_before_ = nullptr;
   bool is_recording_ = false;
 };
 

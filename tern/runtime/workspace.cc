@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tern/runtime/device.h"
@@ -181,7 +182,10 @@ std::shared_ptr<DeviceWorkspace> MakeDeviceWorkspace() {
   return std::make_shared<DeviceWorkspace>(/*keeps_all=*/true);
 }
 
-void UseDeviceWorkspace(DeviceWorkspace* other) { Mine().device = other ? other : &Mine().own; }
+DeviceWorkspace* UseDeviceWorkspace(DeviceWorkspace* other) {
+  DeviceWorkspace* before = std::exchange(Mine().device, other ? other : &Mine().own);
+  return before == &Mine().own ? nullptr : before;
+}
 
 void* AllocWorkspace(TernDevice device, int64_t bytes, int64_t alignment) noexcept {
   constexpr int64_t kMaxBytes = int64_t{1} << 62;

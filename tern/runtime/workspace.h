@@ -24,8 +24,8 @@ void FreeWorkspace(TernDevice device, void* memory) noexcept;
 class DeviceWorkspace;
 std::shared_ptr<DeviceWorkspace> MakeDeviceWorkspace();
 // From now on functions that this thread calls take memory of devices from there; null: from the
-// thread's own.
-void UseDeviceWorkspace(DeviceWorkspace* workspace);
+// thread's own. Returns what it was before.
+DeviceWorkspace* UseDeviceWorkspace(DeviceWorkspace* workspace);
 
 // A call in progress. At its end, whatever was allocated in it is given back: a function that
 // returns with an error frees nothing itself.

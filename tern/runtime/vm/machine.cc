@@ -17,7 +17,7 @@
 namespace tern::runtime::vm {
 namespace {
 
-constexpr size_t kMostPlans = 16;
+constexpr size_t kMostPlans = 16, kMostGraphs = 8;
 constexpr int kPoison = 0xa5;
 
 bool IsHost(TernDevice device) { return device.type == kTernDeviceCpu; }
@@ -93,13 +93,23 @@ Machine::Machine(const Model& model, SessionOptions options)
     frame.args.resize(args);
     frame.is_planned.resize(function.tensors.size());
     for (const PlannedTensor& planned : model.planned(f)) frame.is_planned[planned.tensor] = true;
+    if (IsHost(model.device()) || !GetDeviceKind(model.device().type).HasGraphs()) continue;
+    frame.segment_at.resize(function.code.size());
+    for (const Segment& segment : FindSegments(function, frame.is_planned)) {
+      frame.segments.push_back({segment, {}});
+      frame.segment_at[segment.begin] = static_cast<uint32_t>(frame.segments.size());
+    }
   }
+  kept_outputs_.resize(program_.outputs.size());
 }
 
 std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
                                  const std::vector<Tensor>& inputs,
-                                 const std::vector<Tensor>& outputs, const Limits& limits) {
+                                 const std::vector<Tensor>& outputs, const Limits& limits,
+                                 DeviceWork* work) {
   limits_ = limits;
+  work_ = work;
+  mode_ = Mode::kDo;
   run_bytes_ = 0;
   start_ = std::chrono::steady_clock::now();
   Frame& main = frames_[0];
@@ -122,9 +132,11 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
       results.push_back(is_made ? made_outputs_[i] : CopyOf(value));
     }
   } catch (...) {
-    // What was started may still use memory of the caller.
-    if (!IsHost(model_.device()))
-      GetDeviceKind(model_.device().type).Synchronize(0, CurrentStream(model_.device()));
+    // What was started may still use memory of the caller. The first error counts.
+    try {
+      if (work_) work_->Wait();
+    } catch (const Error&) {
+    }
     ClearFrames();
     throw;
   }
@@ -166,6 +178,8 @@ uint64_t Machine::arena_bytes() const {
 }
 
 void Machine::Trim() {
+  DropGraphs();
+  kept_outputs_.assign(kept_outputs_.size(), {});
   for (Frame& frame : frames_) {
     frame.arena = {};
     frame.plans.clear();
@@ -261,14 +275,30 @@ void Machine::AllocOutput(const Instruction& instruction) {
   for (const IntExpr& extent : instruction.exprs)
     shape.push_back(ValueOf(extent, frame.ints.data()));
   Tensor tensor = (*given_outputs_)[output];
+  bool is_again = mode_ == Mode::kRecord || mode_ == Mode::kRepeat;
   if (tensor)
     CheckOutput(program_, output, tensor, shape);
   else
-    tensor = NewTensor(shape, program_.outputs[output].dtype);
+    tensor = is_again ? made_outputs_[output] : NewOutput(output, shape);
   made_outputs_[output] = tensor;
   uint32_t index = instruction.results[0].index;
   SetTensor(&frame, index, tensor, /*owns=*/true);
   if (options_.poison_memory) Poison(frame.tensors[index]);
+}
+
+// Drivers take long to allocate, and a graph has to be recorded again where an address is new: the
+// memory of the run before, where nobody has it any more.
+Tensor Machine::NewOutput(size_t output, const std::vector<int64_t>& shape) {
+  DataType dtype = program_.outputs[output].dtype;
+  if (!work_) return NewTensor(shape, dtype);
+  TensorMemory& kept = kept_outputs_[output];
+  bool fits = kept.data && kept.data.use_count() == 1 &&
+              kept.bytes == TensorBytes(dtype, shape.data(), static_cast<uint32_t>(shape.size()));
+  if (!fits) {
+    kept = {};
+    kept = NewTensor(shape, dtype)->memory();
+  }
+  return Tensor(ffi::Make<TensorObj>(shape, dtype, model_.device(), TensorLayout{}, kept));
 }
 
 void Machine::SetTensor(Frame* frame, uint32_t index, const Tensor& tensor, bool owns) {
@@ -341,12 +371,17 @@ class Machine::Recorded {
   CallRecord record_;
 };
 
-const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
+const Instruction* Machine::Loop(uint32_t function, uint32_t* at, uint32_t end) {
   const std::vector<Instruction>& code = program_.functions[function].code;
   Frame& frame = frames_[function];
   const std::vector<bool>* skipped = function == 0 && selection_ ? &selection_->skipped : nullptr;
+  bool has_segments = end == kNoEnd && !frame.segments.empty() && uses_graphs();
   try {
-    for (*at = 0;;) {
+    while (*at != end) {
+      if (has_segments && frame.segment_at[*at] > 0) {
+        RunSegment(function, &frame.segments[frame.segment_at[*at] - 1], at);
+        continue;
+      }
       if (skipped && (*skipped)[*at]) {
         ++*at;
         continue;
@@ -374,12 +409,10 @@ const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
           SetTensor(&frame, instruction.results[0].index, model_.constant(instruction.index),
                     /*owns=*/false);
           break;
-        case Opcode::kCall: {
-          CheckLimits();
-          Recorded record(this, function, *at);
-          Call(&frame, instruction, model_.kernel(instruction.index));
+        case Opcode::kCall:
+        case Opcode::kCopy:
+          Launch(function, *at, instruction);
           break;
-        }
         case Opcode::kCallPacked: {
           CheckLimits();
           Recorded record(this, function, *at);
@@ -401,26 +434,122 @@ const Instruction& Machine::Loop(uint32_t function, uint32_t* at) {
         case Opcode::kRead:
           frame.ints[instruction.results[0].index] = Read(frame, instruction);
           break;
-        case Opcode::kCopy:
-          Copy(frame, instruction);
-          break;
         case Opcode::kList:
           List(&frame, instruction);
           break;
         case Opcode::kFree:
-          Free(function, instruction);
+          if (mode_ == Mode::kDo || mode_ == Mode::kRepeat) Free(function, instruction);
           break;
         case Opcode::kRet:
-          return instruction;
+          return &instruction;
       }
       ++*at;
     }
+    return nullptr;
   } catch (Error& error) {
     error.AddContext("running instruction " + std::to_string(*at) + " of " +
                      program_.functions[function].name + ": " +
                      PrintInstruction(program_, code[*at]));
     throw;
   }
+}
+
+void Machine::Launch(uint32_t function, uint32_t at, const Instruction& instruction) {
+  Frame& frame = frames_[function];
+  if (mode_ == Mode::kDescribe) return Describe(frame, at, instruction);
+  CheckLimits();
+  graph_counts_.others += mode_ != Mode::kRecord;
+  if (instruction.op == Opcode::kCopy) return Copy(frame, instruction);
+  Recorded record(this, function, at);
+  Call(&frame, instruction, model_.kernel(instruction.index));
+}
+
+// ---- Graphs
+
+void Machine::Describe(const Frame& frame, uint32_t at, const Instruction& instruction) {
+  key_.launches.push_back(at);
+  for (const Operand& arg : instruction.args) {
+    if (arg.kind == OperandKind::kInt) key_.launches.push_back(frame.ints[arg.index]);
+    if (arg.kind != OperandKind::kTensor) continue;
+    const TernTensorView& view = frame.tensors[arg.index].view;
+    key_.launches.insert(key_.launches.end(), view.shape, view.shape + view.ndim);
+    key_.launches.push_back(view.strides != nullptr);
+    if (view.strides)
+      key_.launches.insert(key_.launches.end(), view.strides, view.strides + view.ndim);
+    key_.addresses.push_back(reinterpret_cast<uintptr_t>(view.data));
+    key_.addresses.push_back(view.byte_offset);
+  }
+}
+
+void Machine::LoopSegment(uint32_t function, const Segment& segment, Mode mode, uint32_t* at) {
+  mode_ = mode;
+  *at = segment.begin;
+  try {
+    Loop(function, at, segment.end);
+  } catch (...) {
+    mode_ = Mode::kDo;
+    throw;
+  }
+  mode_ = Mode::kDo;
+}
+
+// A segment is launched kernel by kernel where its shapes are new, recorded when they come again,
+// and is one launch from then on. Other addresses are recorded again, into the same executable.
+void Machine::RunSegment(uint32_t function, SegmentState* state, uint32_t* at) {
+  const Segment& segment = state->segment;
+  std::deque<KeptGraph>& graphs = state->graphs;
+  key_.launches.clear();
+  key_.addresses.clear();
+  LoopSegment(function, segment, Mode::kDescribe, at);
+  auto found = std::find_if(graphs.begin(), graphs.end(), [&](const KeptGraph& kept) {
+    return kept.key.launches == key_.launches;
+  });
+  if (found == graphs.end()) {
+    LoopSegment(function, segment, Mode::kRepeat, at);
+    graphs.push_front({key_, nullptr});
+    if (graphs.size() > kMostGraphs) graphs.pop_back();
+    return;
+  }
+  if (found != graphs.begin()) std::rotate(graphs.begin(), found, found + 1);
+  KeptGraph& kept = graphs.front();
+  CheckLimits();
+  try {
+    if (!kept.graph || kept.key.addresses != key_.addresses)
+      RecordSegment(function, segment, &kept, at);
+    kept.graph->Launch();
+  } catch (Error& error) {
+    error.AddContext("as a graph of instructions " + std::to_string(segment.begin) + " to " +
+                     std::to_string(segment.end - 1) + " of " + program_.functions[function].name);
+    throw;
+  }
+  ++graph_counts_.launches;
+  graph_counts_.calls += segment.launches;
+}
+
+void Machine::RecordSegment(uint32_t function, const Segment& segment, KeptGraph* kept,
+                            uint32_t* at) {
+  model_.Warm();  // code cannot be loaded in a recording
+  for (bool is_done = false; !is_done;) {
+    Capture capture(work_->stream());
+    LoopSegment(function, segment, Mode::kRecord, at);
+    try {
+      if (kept->graph)
+        kept->graph->Update(capture);
+      else
+        kept->graph = std::make_unique<Graph>(capture);
+      is_done = true;
+    } catch (const Error& error) {
+      if (!kept->graph || error.kind() != "ValueError") throw;
+      kept->graph.reset();  // other kernels, as of another alignment: a new one
+    }
+  }
+  kept->key.addresses = key_.addresses;
+  ++graph_counts_.records;
+}
+
+void Machine::DropGraphs() {
+  for (Frame& frame : frames_)
+    for (SegmentState& state : frame.segments) state.graphs.clear();
 }
 
 void Machine::View(Frame* frame, const Instruction& instruction) {
@@ -480,8 +609,7 @@ void Machine::Check(const Frame& frame, const Instruction& instruction) {
 }
 
 double Machine::SecondsSinceStart() const {
-  if (!IsHost(model_.device()))
-    GetDeviceKind(model_.device().type).Synchronize(0, CurrentStream(model_.device()));
+  if (work_) work_->Wait();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 

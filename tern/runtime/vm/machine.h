@@ -9,8 +9,11 @@
 #include <deque>
 #include <optional>
 
+#include "tern/runtime/graph.h"
+#include "tern/runtime/vm/device_work.h"
 #include "tern/runtime/vm/model.h"
 #include "tern/runtime/vm/plan.h"
+#include "tern/runtime/vm/segments.h"
 #include "tern/runtime/vm/select_outputs.h"
 #include "tern/runtime/vm/session.h"
 
@@ -26,16 +29,39 @@ class Machine {
     const std::atomic<RunState>* state = nullptr;  // kCancelled
     std::optional<std::chrono::steady_clock::time_point> deadline;
   };
-  // Inputs are on the model's device, compact and aligned; `outputs` are too, or null.
+  // Inputs are on the model's device, compact and aligned; `outputs` are too, or null. `work` is
+  // the session's on that device, whose stream is the current one; null on the host.
   std::vector<Tensor> Run(const std::vector<int64_t>& dims, const std::vector<Tensor>& inputs,
-                          const std::vector<Tensor>& outputs, const Limits& limits);
+                          const std::vector<Tensor>& outputs, const Limits& limits,
+                          DeviceWork* work);
   // Runs give null for the other outputs.
   void SelectOutputs(const std::vector<bool>& wanted);
   uint64_t arena_bytes() const;
   void Trim();
   void SetProfile(std::vector<CallRecord>* profile) { profile_ = profile; }
+  const GraphCounts& graph_counts() const { return graph_counts_; }
 
  private:
+  // What becomes of launches: kernels and copies.
+  enum class Mode {
+    kDo,
+    kDescribe,  // they are not made, but added to the key
+    kRecord,    // after kDescribe, of the same instructions: the stream is captured
+    kRepeat,    // the same, and they are made
+  };
+  // All that the launches of a segment depend on.
+  struct LaunchKey {
+    std::vector<int64_t> launches;     // which, with shapes and numbers
+    std::vector<uintptr_t> addresses;  // of memory, with offsets
+  };
+  struct KeptGraph {
+    LaunchKey key;
+    std::unique_ptr<Graph> graph;  // null: launched once
+  };
+  struct SegmentState {
+    Segment segment;
+    std::deque<KeptGraph> graphs;  // the last one used first
+  };
   // What a tensor register holds. The shape and the strides stand in the frame.
   struct TensorValue {
     TernTensorView view{};
@@ -60,6 +86,8 @@ class Machine {
     std::vector<bool> is_planned;  // by tensor
     std::deque<KeptPlan> plans;    // the last one used first
     Tensor arena;
+    std::deque<SegmentState> segments;   // where the device has graphs
+    std::vector<uint32_t> segment_at;    // by instruction: the number of the one that begins, + 1
   };
 
   class Recorded;
@@ -71,9 +99,23 @@ class Machine {
   }
   void CheckLimitsSlowly() const;
   // Runs until `ret`, which is returned; `at` is always the instruction.
-  const Instruction& Loop(uint32_t function, uint32_t* at);
+  const Instruction& Loop(uint32_t function, uint32_t* at) {
+    *at = 0;
+    return *Loop(function, at, kNoEnd);
+  }
+  // From `at` on; null where it came to `end`.
+  const Instruction* Loop(uint32_t function, uint32_t* at, uint32_t end);
+  static constexpr uint32_t kNoEnd = ~uint32_t{0};
   void UsePlan(uint32_t function);
   KeptPlan MakeKeptPlan(uint32_t function) const;
+
+  // A segment, by a graph where there is one by now.
+  void RunSegment(uint32_t function, SegmentState* state, uint32_t* at);
+  void RecordSegment(uint32_t function, const Segment& segment, KeptGraph* kept, uint32_t* at);
+  void LoopSegment(uint32_t function, const Segment& segment, Mode mode, uint32_t* at);
+  void Describe(const Frame& frame, uint32_t at, const Instruction& instruction);
+  void Launch(uint32_t function, uint32_t at, const Instruction& instruction);
+  void DropGraphs();
 
   void Alloc(uint32_t function, const Instruction& instruction);
   void AllocOutput(const Instruction& instruction);
@@ -96,10 +138,13 @@ class Machine {
   Tensor NewTensor(const std::vector<int64_t>& shape, DataType dtype);
   // Throws where the run has allocated too much.
   void CountBytes(uint64_t bytes);
+  // Of the model, for the caller.
+  Tensor NewOutput(size_t output, const std::vector<int64_t>& shape);
   static void Poison(const TensorValue& value);
   static void ClearFrame(Frame* frame);
   void ClearFrames();
   double SecondsSinceStart() const;
+  bool uses_graphs() const { return work_ && options_.graphs && !profile_; }
 
   const Model& model_;
   const Program& program_;
@@ -107,10 +152,15 @@ class Machine {
   std::vector<Frame> frames_;  // by function
   const std::vector<Tensor>* given_outputs_ = nullptr;
   std::vector<Tensor> made_outputs_;
-  std::optional<Selection> selection_;  // where not all outputs are wanted
+  std::vector<TensorMemory> kept_outputs_;  // of devices, for when the caller has let go of them
+  std::optional<Selection> selection_;      // where not all outputs are wanted
   Limits limits_;
   uint64_t run_bytes_ = 0;  // that this run has allocated
   std::vector<CallRecord>* profile_ = nullptr;
+  DeviceWork* work_ = nullptr;
+  Mode mode_ = Mode::kDo;
+  LaunchKey key_;
+  GraphCounts graph_counts_;
   std::chrono::steady_clock::time_point start_;
 };
 

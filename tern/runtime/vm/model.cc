@@ -7,6 +7,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
+#include "tern/runtime/device_module.h"
 #include "tern/runtime/vm/verify.h"
 
 namespace tern::runtime::vm {
@@ -21,7 +22,8 @@ Tensor TensorOf(const Constant& constant) {
 }
 
 Model::Model(ModelParts parts)
-    : parts_(std::move(parts)), device_{GetDeviceKind(parts_.device).device_type(), 0} {
+    : parts_(std::move(parts)),
+      device_{GetDeviceKind(parts_.device).device_type(), parts_.device_id} {
   VerifyProgram(parts_.program, &parts_.functions);
   for (size_t i = 0; i < parts_.program.functions.size(); ++i)
     planned_.push_back(PlannedTensors(parts_.program.functions[i], i == 0));
@@ -64,7 +66,7 @@ void Model::MakeConstants() {
     } else {
       tensor = TensorOf(constant);
     }
-    bool is_there = tensor->device().type == device_.type;
+    bool is_there = tensor->device().type == device_.type && tensor->device().id == device_.id;
     constants_.push_back(is_there ? tensor : tensor.CopyTo(device_));
   }
   if (prepacked_ || parts_.program.prepack.empty()) return;
@@ -118,6 +120,13 @@ void Model::StorePrepacked() {
   for (size_t i = 0; prepacked_ && i < constants_.size(); ++i)
     if (parts_.program.constants[i].source == ConstantSource::kMade)
       constants_[i] = prepacked_->Get(parts_.program.constants[i].name);
+}
+
+void Model::Warm() const {
+  if (is_warm_.load(std::memory_order_acquire)) return;
+  for (size_t i = 0; i < parts_.program.kernels.size(); ++i) kernel(i);
+  LoadKernels(parts_.module, device_);
+  is_warm_.store(true, std::memory_order_release);
 }
 
 ffi::FunctionObj* Model::FindKernel(size_t index) const {

@@ -28,6 +28,7 @@ struct ModelParts {
   ffi::Module module;                   // the host code
   std::vector<FunctionInfo> functions;  // of the host code
   std::string device = "cpu";           // the kind whose tensors its functions take
+  int32_t device_id = 0;
   // A constant of kWeights, on the host and compact; called once for each. Not needed where there
   // is none.
   std::function<Tensor(const Constant&)> weight = {};
@@ -68,6 +69,10 @@ class Model {
     return found ? found : FindKernel(index);
   }
 
+  // Finds all functions, and loads the kernels of the device. At the first run otherwise, each when
+  // it is called.
+  void Warm() const;
+
   const std::vector<PlannedTensor>& planned(size_t function) const { return planned_[function]; }
 
  private:
@@ -88,6 +93,7 @@ class Model {
   mutable std::mutex mutex_;
   mutable std::vector<ffi::Function> functions_;  // what kernels_ points to
   mutable std::unique_ptr<std::atomic<ffi::FunctionObj*>[]> kernels_;
+  mutable std::atomic<bool> is_warm_ = false;
 };
 
 }  // namespace tern::runtime::vm

@@ -7,6 +7,7 @@
 #include "tern/runtime/cpus.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/vm/bind_dims.h"
+#include "tern/runtime/vm/device_work.h"
 #include "tern/runtime/vm/machine.h"
 #include "tern/runtime/vm/text.h"
 
@@ -23,8 +24,10 @@ std::string WhyNotInPlace(const Tensor& tensor, TernDevice device) {
     return "is on " + DeviceName(view.device) + ", the model on " + DeviceName(device);
   if (!tensor->is_row_major())
     return "has strides " + ffi::ShapeText(tensor->layout().strides) + ", and is not contiguous";
-  auto address = reinterpret_cast<uintptr_t>(view.data) + view.byte_offset;
-  if (device.type == kTernDeviceCpu && address % kAlignment != 0)
+  // Addresses of devices may be no numbers; what the driver gives is aligned.
+  uintptr_t address = view.byte_offset;
+  if (device.type == kTernDeviceCpu) address += reinterpret_cast<uintptr_t>(view.data);
+  if (address % kAlignment != 0)
     return "is aligned to " + std::to_string(address & (~address + 1)) + " bytes, not to " +
            std::to_string(kAlignment);
   return "";
@@ -32,27 +35,6 @@ std::string WhyNotInPlace(const Tensor& tensor, TernDevice device) {
 
 bool IsInPlace(const Tensor& tensor, TernDevice device) {
   return WhyNotInPlace(tensor, device).empty();
-}
-
-// The same elements where kernels can take them.
-Tensor InPlace(const Tensor& tensor, TernDevice device) {
-  if (IsInPlace(tensor, device)) return tensor;
-  Tensor host =
-      tensor->device().type == kTernDeviceCpu ? tensor : tensor.CopyTo({kTernDeviceCpu, 0});
-  Tensor compact = Tensor::Empty(tensor->shape(), tensor->dtype());
-  CopyElements(host, compact);
-  return device.type == kTernDeviceCpu ? compact : compact.CopyTo(device);
-}
-
-// Into memory of the caller, which is of the same shape and dtype.
-void CopyOut(const Tensor& from, const Tensor& to) {
-  constexpr TernDevice kHost{kTernDeviceCpu, 0};
-  Tensor host = from->device().type == kTernDeviceCpu ? from : from.CopyTo(kHost);
-  if (to->device().type == kTernDeviceCpu) return CopyElements(host, to);
-  TERN_CHECK(to->is_compact()) << "an output on a device must be compact";
-  CopyAsync(host, to);
-  // `host` must live until it is done.
-  (void)to.CopyTo(kHost);
 }
 
 bool Overlap(const Tensor& a, const Tensor& b) {
@@ -153,10 +135,15 @@ std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, const std::vect
       << "the model has " << program.outputs.size() << " outputs, " << outputs.size()
       << " were given";
   std::vector<int64_t> dims = BindDims(program, inputs);
+  std::optional<DeviceWork::Scope> on_stream;
+  if (model_->device().type != kTernDeviceCpu) {
+    if (!work_) work_ = std::make_unique<DeviceWork>(model_->device());
+    on_stream.emplace(work_.get());
+  }
   std::vector<Tensor> read;
   for (size_t i = 0; i < inputs.size(); ++i) {
     CheckInPlace("input", program.inputs[i], inputs[i]);
-    read.push_back(InPlace(inputs[i], model_->device()));
+    read.push_back(InPlace(i, inputs[i]));
   }
   // Those of the caller that kernels write to themselves.
   std::vector<Tensor> written(program.outputs.size());
@@ -173,16 +160,46 @@ std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, const std::vect
   UseThreadPool pool(options_.thread_pool.get());
   BoundThread bound(options_.cpus);
   ScopedDenormals denormals(options_.denormals);
-  std::vector<Tensor> results = machine_->Run(dims, read, written, {&state_, options.deadline});
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i] || !results[i] || results[i].get() == outputs[i].get()) continue;
-    CheckOutput(program, i, outputs[i], results[i]->shape());
-    CopyOut(results[i], outputs[i]);
-    results[i] = outputs[i];
-  }
+  std::vector<Tensor> results =
+      machine_->Run(dims, read, written, {&state_, options.deadline}, work_.get());
+  CopyOut(outputs, &results);
+  if (on_stream) on_stream->Leave();
   model_->CheckWeights();
   return results;
 }
+
+Tensor Session::InPlace(size_t input, const Tensor& tensor) {
+  if (IsInPlace(tensor, model_->device())) return tensor;
+  Tensor host =
+      tensor->device().type == kTernDeviceCpu ? tensor : tensor.CopyTo({kTernDeviceCpu, 0});
+  if (work_) return work_->Upload(input, host);
+  Tensor compact = Tensor::Empty(tensor->shape(), tensor->dtype());
+  CopyElements(host, compact);
+  return compact;
+}
+
+void Session::CopyOut(const std::vector<Tensor>& outputs, std::vector<Tensor>* results) {
+  std::vector<std::pair<Tensor, Tensor>> copies;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor& result = (*results)[i];
+    if (!outputs[i] || !result || result.get() == outputs[i].get()) continue;
+    CheckOutput(model_->program(), i, outputs[i], result->shape());
+    copies.emplace_back(work_ ? work_->Download(i, result) : result, outputs[i]);
+    result = outputs[i];
+  }
+  if (work_ && !copies.empty()) work_->Wait();
+  for (const auto& [from, to] : copies) {
+    if (to->device().type == kTernDeviceCpu) {
+      CopyElements(from, to);
+      continue;
+    }
+    TERN_CHECK(to->is_compact()) << "an output on a device must be compact";
+    CopyAsync(from, to);
+    GetDeviceKind(to->device().type).Synchronize(to->device().id, CurrentStream(to->device()));
+  }
+}
+
+const GraphCounts& Session::graph_counts() const { return machine_->graph_counts(); }
 
 void Session::BindInput(std::string_view name, Tensor tensor) {
   Bind("input", model_->program().inputs, name, std::move(tensor), &bound_inputs_);

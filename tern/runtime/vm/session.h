@@ -30,6 +30,7 @@ struct SessionOptions {
   // Bytes that a run may allocate, all together: a MemoryError beyond. 0: no limit.
   uint64_t memory_limit = 0;
   bool in_place = false;       // inputs and outputs that would have to be copied are errors
+  bool graphs = true;          // launches are recorded and done again where the device can
   bool reuse_memory = true;    // false: no two tensors share memory
   bool poison_memory = false;  // what was not written is filled with 0xa5, again when it is freed
 };
@@ -45,9 +46,18 @@ struct CallRecord {
   double start = 0, seconds = 0;  // since the run began
 };
 
+// What came of graphs, in all runs so far that were not profiled.
+struct GraphCounts {
+  uint64_t records = 0;   // of segments, anew or because memory of the caller changed
+  uint64_t launches = 0;  // of graphs
+  uint64_t calls = 0;     // kernels and copies that graphs launched
+  uint64_t others = 0;    // that were launched one by one
+};
+
 // A word: some machines have no exchange of bytes.
 enum class RunState : int { kIdle, kRunning, kCancelled };
 
+class DeviceWork;
 class Machine;
 
 class Session {
@@ -62,7 +72,10 @@ class Session {
   // model's, of any layout and alignment: it is copied where it has to be, else read where it lies.
   // A null one is the default of that input, where it has one.
   // An output that is given is written to; for others (all where `outputs` is empty, and null ones)
-  // a tensor is made, on the model's device. Throws where dtypes or shapes are wrong, where an
+  // a tensor is made, on the model's device. On a device the session has a stream of its own: the
+  // run comes behind what this thread gave to its current stream, and what it gives to that later
+  // comes behind the run. It waits where an element is read and for outputs on the host, and
+  // nowhere else. Throws where dtypes or shapes are wrong, where an
   // output overlaps an input, and where another thread is in this function of the same session.
   // Between instructions it looks whether it is to stop: then it throws a CancelledError or, after
   // its deadline, a TimeoutError; outputs of the caller have any contents then, and the session can
@@ -89,10 +102,15 @@ class Session {
   void Trim();
   // The calls of the runs to come are added to it; null: of none.
   void SetProfile(std::vector<CallRecord>* profile);
+  const GraphCounts& graph_counts() const;
 
  private:
   std::vector<Tensor> RunOnce(std::vector<Tensor> inputs, const std::vector<Tensor>& outputs,
                               const RunOptions& options);
+  // The same elements where kernels can take them.
+  Tensor InPlace(size_t input, const Tensor& tensor);
+  // Results into memory of the caller.
+  void CopyOut(const std::vector<Tensor>& outputs, std::vector<Tensor>* results);
   void Bind(const char* what, const std::vector<Port>& ports, std::string_view name, Tensor tensor,
             std::vector<Tensor>* bound);
   // Throws where a tensor would have to be copied and must not be.
@@ -100,6 +118,7 @@ class Session {
 
   std::shared_ptr<const Model> model_;
   SessionOptions options_;
+  std::unique_ptr<DeviceWork> work_;  // on a device, from the first run on
   std::unique_ptr<Machine> machine_;
   std::vector<Tensor> bound_inputs_, bound_outputs_;
   std::vector<bool> is_selected_;  // by output
