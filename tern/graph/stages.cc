@@ -38,6 +38,15 @@ class BufferReplacer : public tir::StmtMutator {
   }
 };
 
+class GlobalMemory : public tir::StmtMutator {
+  Buffer MutateDef(const ir::BufferDef& buffer) override {
+    if (buffer->scope != tir::StorageScope::kLocal) return buffer;
+    auto node = ffi::Make<BufferNode>(*buffer);
+    node->scope = tir::StorageScope::kGlobal;
+    return new_buffers_[buffer.get()] = Buffer(ffi::Ref<const BufferNode>(node));
+  }
+};
+
 }  // namespace
 
 ir::Expr IndexMutator::MutateNode(const ir::BufferLoadNode* node, const ir::Expr&) {
@@ -56,24 +65,8 @@ Stmt IndexMutator::MutateNode(const tir::BufferStoreNode* node, const Stmt&) {
 }
 
 tir::PrimFunc WithGlobalMemory(const tir::PrimFunc& function) {
-  BufferReplacer replacer;
-  std::vector<Buffer> allocated;
-  Stmt body = function->body;
-  for (const auto* allocate = body.As<tir::AllocateNode>(); allocate;
-       allocate = body.As<tir::AllocateNode>()) {
-    Buffer buffer = allocate->buffer;
-    if (buffer->scope == tir::StorageScope::kLocal) {
-      auto node = ffi::Make<BufferNode>(*buffer);
-      node->scope = tir::StorageScope::kGlobal;
-      buffer = Buffer(ffi::Ref<const BufferNode>(node));
-      replacer.replaced[allocate->buffer.get()] = buffer;
-    }
-    allocated.push_back(buffer);
-    body = allocate->body;
-  }
-  if (replacer.replaced.empty()) return function;
-  body = replacer.Mutate(body);
-  for (size_t i = allocated.size(); i-- > 0;) body = tir::AllocateNode::Make(allocated[i], body);
+  Stmt body = GlobalMemory().Mutate(function->body);
+  if (body.same(function->body)) return function;
   return tir::PrimFunc::Make(function->name, function->params, body, function->attrs,
                              function->span);
 }
