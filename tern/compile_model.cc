@@ -214,7 +214,7 @@ CompiledModel CompileModel(const ir::IRModule& module, const target::Target& tar
                         options);
 }
 
-std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model) {
+std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model, int32_t device_id) {
   std::map<std::string, ir::Constant> weights;
   for (const ir::Constant& constant : model.weights) weights[constant->name] = constant;
   vm::ModelParts parts;
@@ -222,6 +222,7 @@ std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model) {
   parts.module = codegen::LoadLinkable(model.module);
   parts.functions = model.meta.functions;
   parts.device = model.meta.device;
+  parts.device_id = device_id;
   parts.weight = [&](const vm::Constant& constant) {
     const ir::Constant& data = weights.at(constant.name);
     runtime::Tensor tensor = runtime::Tensor::Empty(constant.shape, constant.dtype);

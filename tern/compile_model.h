@@ -44,7 +44,8 @@ CompiledModel CompileModel(const ir::IRModule& module, const target::Target& tar
                            const ModelOptions& options = {});
 
 // The model in this process. Weights stay where they are.
-std::shared_ptr<const runtime::vm::Model> LoadModel(const CompiledModel& model);
+std::shared_ptr<const runtime::vm::Model> LoadModel(const CompiledModel& model,
+                                                    int32_t device_id = 0);
 
 }  // namespace tern
 

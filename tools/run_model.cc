@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -128,7 +129,7 @@ void TakeTimes(runtime::vm::Session* session, const std::vector<Tensor>& inputs,
   for (int i = 0; i < repeat; ++i) {
     Clock::time_point start = Clock::now();
     outputs = session->Run(inputs, {}, MakeRunOptions(options.session));
-    kind.Synchronize(0);
+    kind.Synchronize(session->model().device().id);
     times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     sum += times.back();
   }
@@ -152,6 +153,61 @@ bool PrintChecks(const ModelRunOptions& options, const runtime::FunctionInfo& in
   return right;
 }
 
+// The largest difference between two tensors of one shape as a part of what the second spans, and
+// the median.
+std::pair<double, double> RangeErrors(const Tensor& actual, const Tensor& expected) {
+  TERN_CHECK(actual->shape() == expected->shape())
+      << "a tensor of shape " << ffi::ShapeText(actual->shape())
+      << " is compared with one of shape " << ffi::ShapeText(expected->shape());
+  int64_t count = expected->num_elements();
+  if (count == 0) return {0, 0};
+  double low = 0, high = 0;  // 0 counts: what is constant has a range too
+  std::vector<double> errors;
+  for (int64_t i = 0; i < count; ++i) {
+    double value = runtime::GetElement(expected, i);
+    low = std::min(low, value), high = std::max(high, value);
+    double error = std::abs(runtime::GetElement(actual, i) - value);
+    errors.push_back(std::isnan(error) && !std::isnan(value) ? HUGE_VAL : error);
+  }
+  std::nth_element(errors.begin(), errors.begin() + count / 2, errors.end());
+  double median = errors[static_cast<size_t>(count / 2)];
+  double range = std::max(high - low, 1e-30);
+  return {*std::max_element(errors.begin(), errors.end()) / range, median / range};
+}
+
+bool CheckAgainst(const runtime::vm::Model& reference, const ModelRunOptions& options,
+                  const std::vector<Tensor>& inputs, const runtime::FunctionInfo& info,
+                  const runtime::RunResult& result) {
+  runtime::vm::Session session(options.reference);
+  session.SelectOutputs(options.session.select);
+  std::vector<Tensor> expected = session.Run(inputs);
+  bool right = true;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!expected[i]) continue;
+    const std::string& name = reference.program().outputs[i].name;
+    Tensor actual = FindTensor(info, result, "--check", name);
+    auto [largest, median] = RangeErrors(actual, expected[i]);
+    bool is_within = largest <= options.range_tolerance;
+    std::printf("%s: largest error %.2e of the range, median %.2e; %s %g\n",
+                ffi::Escaped(name).c_str(), largest, median, is_within ? "within" : "beyond",
+                options.range_tolerance);
+    right = right && is_within;
+  }
+  return right;
+}
+
+// "24 calls a run in 1 graph, 0 one by one; 1 recorded"
+std::string GraphsLine(const runtime::vm::GraphCounts& before,
+                       const runtime::vm::GraphCounts& counts, int runs) {
+  auto a_run = [&](uint64_t now, uint64_t then) {
+    return std::to_string((now - then) / static_cast<uint64_t>(runs));
+  };
+  return "graphs: " + a_run(counts.calls, before.calls) + " launches a run in " +
+         a_run(counts.launches, before.launches) + " graphs, " +
+         a_run(counts.others, before.others) + " one by one; recorded " +
+         std::to_string(counts.records) + " times";
+}
+
 }  // namespace
 
 std::vector<Tensor> MakeModelInputs(const runtime::vm::Model& model,
@@ -162,7 +218,7 @@ std::vector<Tensor> MakeModelInputs(const runtime::vm::Model& model,
 
 bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options) {
   return RunModel(std::filesystem::path(artifact.path()).stem().string(),
-                  runtime::vm::LoadModel(artifact), options);
+                  runtime::vm::LoadModel(artifact, options.session.device), options);
 }
 
 bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::Model>& model,
@@ -186,9 +242,11 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
       info.params.erase(info.params.begin() + static_cast<std::ptrdiff_t>(next));
     }
   }
+  runtime::vm::GraphCounts before = session.graph_counts();
   TakeTimes(&session, inputs, kind, options, &result);
-  std::puts(SummaryLine(info, kind.name() + ":0", result).c_str());
+  std::puts(SummaryLine(info, runtime::DeviceName(model->device()), result).c_str());
   if (options.run.repeat > 1) std::puts(TimesLine(options.run.repeat, result).c_str());
+  runtime::vm::GraphCounts timed = session.graph_counts();
   if (options.profile || !options.trace.empty()) {
     session.SetProfile(&records);
     auto start = std::chrono::steady_clock::now();
@@ -199,6 +257,8 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
     double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (options.profile) PrintProfile(program, records, seconds, options.run.repeat);
+    if (options.profile && model->device().type != kTernDeviceCpu)
+      std::puts(GraphsLine(before, timed, options.run.repeat).c_str());
     size_t one = records.size() / static_cast<size_t>(options.profile ? options.run.repeat : 1);
     records.resize(one);  // of the first run
     if (!options.trace.empty()) WriteTrace(options.trace, program, records);
@@ -206,6 +266,8 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
   for (const auto& [name, path] : options.outputs)
     runtime::WriteNpy(path, FindTensor(info, result, "--output", name));
   bool right = PrintChecks(options, info, result);
+  if (options.reference)
+    right = CheckAgainst(*options.reference, options, inputs, info, result) && right;
   model->CheckAllWeights();
   return right;
 }

@@ -24,6 +24,9 @@ struct ModelRunOptions {
   bool profile = false;  // print a table of the calls
   std::string trace;     // or "": a file of the calls, for Perfetto
   SessionFlags session;
+  // The same model on the host, to compare all outputs with; or null.
+  std::shared_ptr<const runtime::vm::Model> reference;
+  double range_tolerance = 1e-3;  // of these errors, which are parts of an output's range
 };
 
 // Prints what came of it; returns whether the checks hold.

@@ -38,6 +38,9 @@ runtime::vm::SessionOptions MakeSessionOptions(const SessionFlags& flags) {
   if (!flags.denormals.empty())
     options.denormals =
         flags.denormals == "flush" ? runtime::Denormals::kFlush : runtime::Denormals::kKeep;
+  TERN_CHECK(flags.graphs.empty() || flags.graphs == "on" || flags.graphs == "off")
+      << "--graphs: expected on or off, got \"" << flags.graphs << "\"";
+  options.graphs = flags.graphs != "off";
   return options;
 }
 

@@ -13,7 +13,8 @@ namespace tern::tools {
 
 // Options that are for models alone.
 inline constexpr const char* kModelFlags =
-    "--profile, --trace, --threads, --cpus, --denormals, --timeout and --select";
+    "--profile, --trace, --threads, --cpus, --denormals, --timeout, --select, --device and "
+    "--graphs";
 
 struct SessionFlags {
   int threads = 0;                  // 0: as many as can run at once
@@ -21,9 +22,12 @@ struct SessionFlags {
   std::string denormals;            // "flush", "keep", or "": as this thread has it
   double timeout = 0;               // seconds for a run; 0: no limit
   std::vector<std::string> select;  // outputs, by name; empty: all
+  int device = 0;                   // number of the device
+  std::string graphs;               // "on", "off", or "": on
 
   bool any() const {
-    return threads != 0 || !cpus.empty() || !denormals.empty() || timeout != 0 || !select.empty();
+    return threads != 0 || !cpus.empty() || !denormals.empty() || timeout != 0 || !select.empty() ||
+           device != 0 || !graphs.empty();
   }
 };
 

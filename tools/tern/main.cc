@@ -92,6 +92,10 @@ void AddSessionFlags(CLI::App* command, SessionFlags* flags) {
       ->check(CLI::IsMember({"flush", "keep"}));
   command->add_option("--timeout", flags->timeout,
                       "of a model: a run that takes longer, in seconds, fails");
+  command->add_option("--device", flags->device, "of a model: number of the device (default: 0)");
+  command->add_option("--graphs", flags->graphs,
+                      "on or off: of a model, record launches and do them again where the device "
+                      "can (default: on)");
   command->add_option("--select", flags->select,
                       "NAME: of a model, compute this output alone; may be given several times");
 }
@@ -110,7 +114,8 @@ void AddRun(CLI::App* app, int* exit_code) {
                       "NAME=file.npy|random|ones|zeros (default: random)");
   command->add_option("--output", options->outputs, "NAME=file.npy: write a tensor after the call");
   command->add_option("--check", options->check,
-                      "interp, or NAME=file.npy: what the results are compared with");
+                      "interp, NAME=file.npy, or host (of an .onnx file: the same on the host, in "
+                      "float32): what the results are compared with");
   command->add_option("--repeat", options->repeat, "number of timed calls")
       ->check(CLI::Range(1, 1000000));
   command->add_option("--offset", options->offset,

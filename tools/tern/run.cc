@@ -149,14 +149,15 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   return right;
 }
 
-std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options) {
+std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options,
+                                                          const target::Target& target,
+                                                          int device_id) {
   frontend::onnx::ImportOptions import =
       ImportOptionsFor(options.input_shapes, options.dims, options.inputs);
-  target::Target target = ParseTarget(options.target, options.host);
   ModelOptions compile;
   compile.bounds_checks = options.bounds_checks;
   compile.default_schedules = options.default_schedules;
-  return LoadModel(CompileModel(ReadSource(options.input, import), target, compile));
+  return LoadModel(CompileModel(ReadSource(options.input, import), target, compile), device_id);
 }
 
 // An .onnx file is a model, and so is a compiled file with a program.
@@ -173,12 +174,18 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   ModelRunOptions run{MakeRunOptions(options)};
   for (const std::string& text : options.outputs)
     run.outputs.push_back(SplitAssignment("--output", text));
-  if (!options.check.empty()) run.checks = {SplitAssignment("--check", options.check)};
+  bool checks_host = options.check == "host";
+  TERN_CHECK(!checks_host || is_source) << "--check host needs the .onnx file, not a compiled one";
+  if (!options.check.empty() && !checks_host)
+    run.checks = {SplitAssignment("--check", options.check)};
   run.profile = options.profile;
   run.trace = options.trace;
   run.session = options.session;
   if (!is_source) return RunModel(*artifact, run) ? 0 : 1;
-  std::shared_ptr<const runtime::vm::Model> model = CompileInMemory(options);
+  target::Target target = ParseTarget(options.target, options.host);
+  std::shared_ptr<const runtime::vm::Model> model =
+      CompileInMemory(options, target, options.session.device);
+  if (checks_host) run.reference = CompileInMemory(options, target::Target::DefaultHost(), 0);
   std::erase_if(run.run.dims, [&](const auto& dim) {  // those that were compiled in
     const std::vector<std::string>& left = model->program().dims;
     return std::find(left.begin(), left.end(), dim.first) == left.end();
@@ -190,11 +197,13 @@ std::optional<int> RunIfModel(const RunOptions& options) {
 
 int Run(const RunOptions& options) {
   bool checks_file = options.check.find('=') != std::string::npos;
-  TERN_CHECK(options.check.empty() || options.check == "interp" || checks_file)
-      << "--check " << options.check << ": expected interp or NAME=file.npy";
+  TERN_CHECK(options.check.empty() || options.check == "interp" || options.check == "host" ||
+             checks_file)
+      << "--check " << options.check << ": expected interp, host or NAME=file.npy";
   if (std::optional<int> status = RunIfModel(options)) return *status;
   TERN_CHECK(!options.profile && options.trace.empty() && !options.session.any())
       << options.input << " is no model: " << kModelFlags << " are for models";
+  TERN_CHECK(options.check != "host") << "--check host is for models";
   Program program = Load(options);
   TERN_CHECK(options.check != "interp" || program.source)
       << "--check interp needs the .tir file, not a compiled one";

@@ -13,12 +13,13 @@ Program ReadProgram(const Artifact& artifact) {
   return DecodeProgram(artifact.Section(kModelSection));
 }
 
-std::shared_ptr<const Model> LoadModel(const Artifact& artifact) {
+std::shared_ptr<const Model> LoadModel(const Artifact& artifact, int32_t device_id) {
   try {
     ModelParts parts;
     parts.program = ReadProgram(artifact);
     parts.functions = artifact.meta().functions;
     parts.device = artifact.meta().device;
+    parts.device_id = device_id;
     if (artifact.weights()) {
       parts.weights = artifact.MapWeights(VerifyWeightsByEnvironment());
       parts.weight = [weights = parts.weights](const Constant& constant) {
@@ -36,8 +37,8 @@ std::shared_ptr<const Model> LoadModel(const Artifact& artifact) {
   }
 }
 
-std::shared_ptr<const Model> LoadModel(const std::string& path) {
-  return LoadModel(Artifact::Open(path));
+std::shared_ptr<const Model> LoadModel(const std::string& path, int32_t device_id) {
+  return LoadModel(Artifact::Open(path), device_id);
 }
 
 }  // namespace tern::runtime::vm

@@ -13,9 +13,10 @@ bool HasModel(const Artifact& artifact);
 // Not verified: that is done when it is loaded. Throws where the file has none.
 Program ReadProgram(const Artifact& artifact);
 
-// Maps the host code and the weights; TERN_VERIFY says when the weights are checked.
-std::shared_ptr<const Model> LoadModel(const Artifact& artifact);
-std::shared_ptr<const Model> LoadModel(const std::string& path);
+// Maps the host code and the weights; TERN_VERIFY says when the weights are checked. Weights go to
+// the device here, once for all sessions.
+std::shared_ptr<const Model> LoadModel(const Artifact& artifact, int32_t device_id = 0);
+std::shared_ptr<const Model> LoadModel(const std::string& path, int32_t device_id = 0);
 
 }  // namespace tern::runtime::vm
 
