@@ -11,6 +11,7 @@
 #include "tern/graph/op.h"
 #include "tern/graph/program_op.h"
 #include "tern/graph/split_dims.h"
+#include "tern/graph/stages.h"
 #include "tern/ir/visitor.h"
 
 namespace tern::graph {
@@ -41,8 +42,9 @@ class GroupLowering {
     if (options_.reassociate && !nodes_[0]->op->is_exact)
       attrs[tir::attr::kReassociate] = ffi::Any(true);
     if (!constants.empty()) attrs["constants"] = ffi::Any(ffi::MakeArray(std::move(constants)));
-    Collapsed collapsed =
-        CollapseDims(SplitDims(tir::MakeFunction("kernel", params, std::move(attrs))));
+    tir::PrimFunc function = tir::MakeFunction("kernel", params, std::move(attrs));
+    if (options_.target && options_.target->is_device()) function = WithGlobalMemory(function);
+    Collapsed collapsed = CollapseDims(SplitDims(function));
     result.function = collapsed.function;
     result.shapes = std::move(collapsed.shapes);
     return result;

@@ -38,6 +38,15 @@ class BufferReplacer : public tir::StmtMutator {
   }
 };
 
+class GlobalMemory : public tir::StmtMutator {
+  Buffer MutateDef(const ir::BufferDef& buffer) override {
+    if (buffer->scope != tir::StorageScope::kLocal) return buffer;
+    auto node = ffi::Make<BufferNode>(*buffer);
+    node->scope = tir::StorageScope::kGlobal;
+    return new_buffers_[buffer.get()] = Buffer(ffi::Ref<const BufferNode>(node));
+  }
+};
+
 }  // namespace
 
 ir::Expr IndexMutator::MutateNode(const ir::BufferLoadNode* node, const ir::Expr&) {
@@ -53,6 +62,13 @@ Stmt IndexMutator::MutateNode(const tir::BufferStoreNode* node, const Stmt&) {
   copy->predicate = MutateOptional(node->predicate);
   copy->value = Mutate(node->value);
   return copy;
+}
+
+tir::PrimFunc WithGlobalMemory(const tir::PrimFunc& function) {
+  Stmt body = GlobalMemory().Mutate(function->body);
+  if (body.same(function->body)) return function;
+  return tir::PrimFunc::Make(function->name, function->params, body, function->attrs,
+                             function->span);
 }
 
 std::optional<StagedFunction> StagedFunction::Read(const tir::PrimFunc& function) {

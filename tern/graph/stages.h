@@ -40,6 +40,10 @@ class StagedFunction {
   void AddBuffer(const tir::Buffer& buffer);
 };
 
+// The same with all of its memory in `global`: on a device, where blocks may be kernels of their own
+// and `local` memory is one thread's.
+tir::PrimFunc WithGlobalMemory(const tir::PrimFunc& function);
+
 // Gives accesses other indices. Their buffers get other shapes when the function is built again, so
 // that nothing is checked yet.
 class IndexMutator : public tir::StmtMutator {

@@ -7,6 +7,7 @@ const kEnough = 300, kTop = 5; // milliseconds to measure for; classes to show
 const element = (id) => document.getElementById(id);
 const show = (id, text) => { element(id).textContent = text; };
 const milliseconds = (time) => `${time < 10 ? time.toFixed(2) : time < 100 ? time.toFixed(1) : Math.round(time)} ms`;
+const duration = (time) => time < 1e4 ? milliseconds(time) : `${(time / 1e3).toFixed(1)} s`;
 const megabytes = (bytes) => bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 const loaded = new Map();
 let device = null, list = [], picture = null, runs = 0, last = Promise.resolve();
@@ -132,7 +133,7 @@ async function runOnce() {
   element("top").replaceChildren();
   try {
     const { model, size, time } = await load(entry, place);
-    show("load-time", milliseconds(time));
+    show("load-time", duration(time));
     show("file-size", megabytes(size));
     show("about", entry.about);
     say("running");
