@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tern/codegen/linkable_module.h"
 #include "tern/codegen/load_linkable.h"
 #include "tern/graph/transform/passes.h"
 #include "tern/pack_weights.h"
@@ -174,6 +175,29 @@ class PrepackedCalls {
   std::map<uint32_t, uint32_t> constant_of_;  // by tensor register
 };
 
+// The module with the program as a function of it; kernels that it does not call are left out.
+void AddAot(const target::Target& target, const ModelOptions& options, PrepackedModule* prepacked,
+            CompiledModel* result) {
+  AotModel aot = MakeAot({result->program, result->weights, prepacked->meta.functions, target,
+                          options.aot_name, options.aot_weights});
+  CompileOptions plain = options;
+  plain.prepack = CompileOptions::Prepack::kNone;
+  PrepackedModule added = Prepack(aot.functions, target, plain);
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, function] : prepacked->module->functions)
+    if (aot.called.contains(name)) functions.push_back(function);
+  for (const auto& [name, function] : added.module->functions) functions.push_back(function);
+  prepacked->module = prepacked->module.WithFunctions(functions);
+  prepacked->meta.functions = {added.meta.Get(options.aot_name)};
+  result->meta = prepacked->meta;
+  result->program = std::move(aot.program);
+  result->weights = std::move(aot.program_weights);
+  result->aot = {aot.called.size(), aot.memory_bytes, static_cast<int64_t>(aot.weights.size())};
+  result->module = Compile(*prepacked, options);
+  if (options.aot_weights == AotWeights::kLinked && !aot.weights.empty())
+    codegen::HostCode(result->module).AddData(kAotWeightsSymbol, std::move(aot.weights));
+}
+
 }  // namespace
 
 ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& options) {
@@ -203,8 +227,13 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
   PrepackedModule prepacked = Prepack(lowered.kernels, target, kernels);
   result.meta = prepacked.meta;
   PrepackedCalls(&result.program, prepacked).Run();
-  if (options.pack_weights) PackWeights(lowered.kernels, target, kernels, &result);
-  result.module = Compile(prepacked, kernels);
+  bool is_aot = !options.aot_name.empty();
+  if (options.pack_weights || is_aot)
+    PackWeights(lowered.kernels, target, kernels, is_aot ? kAnyGrowth : kMostPackedGrowth, &result);
+  if (is_aot)
+    AddAot(target, kernels, &prepacked, &result);
+  else
+    result.module = Compile(prepacked, kernels);
   return result;
 }
 

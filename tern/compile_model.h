@@ -5,9 +5,11 @@
 #define TERN_COMPILE_MODEL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tern/aot_model.h"
 #include "tern/compile.h"
 #include "tern/graph/lower.h"
 #include "tern/runtime/vm/model.h"
@@ -20,6 +22,9 @@ struct ModelOptions : CompileOptions {
   // Weights are prepacked now where they do not grow by it (pack_weights.h), for a file that is
   // loaded often. Otherwise all are when the model is loaded.
   bool pack_weights = false;
+  // The program as a host function of that name (aot_model.h); "": for the runtime's machine.
+  std::string aot_name;
+  AotWeights aot_weights = AotWeights::kArgument;
 };
 
 // All that a file of a model has.
@@ -29,6 +34,13 @@ struct CompiledModel {
   runtime::vm::Program program;
   std::vector<ir::Constant> weights;  // that the program reads
   std::vector<graph::Kernel> calls;   // of kernels, in the order of the program
+  // Where the program is a host function.
+  struct Aot {
+    size_t num_kernels = 0;
+    int64_t memory_bytes = 0;   // of tensors between the calls
+    int64_t weights_bytes = 0;  // wherever they are
+  };
+  std::optional<Aot> aot = {};
 };
 
 // The module after the graph passes (graph::GraphPasses). Throws where it has no graph `main`.

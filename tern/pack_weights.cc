@@ -33,10 +33,11 @@ class ReductionScan : public tir::StmtVisitor {
 class Packer {
  public:
   Packer(const ir::IRModule& kernels, target::Target target, const CompileOptions& options,
-         CompiledModel* model)
+         double most_growth, CompiledModel* model)
       : kernels_(kernels),
         target_(std::move(target)),
         options_(options),
+        most_growth_(most_growth),
         model_(*model),
         program_(model->program) {
     for (const ir::Constant& constant : model_.weights) weights_[constant->name] = constant;
@@ -89,7 +90,8 @@ class Packer {
       if (constant.source == vm::ConstantSource::kWeights && reads_[index] == 1)
         before += BytesOf(constant);
     }
-    return static_cast<double>(after) <= kMostPackedGrowth * static_cast<double>(before);
+    return most_growth_ >= kAnyGrowth ||
+           static_cast<double>(after) <= most_growth_ * static_cast<double>(before);
   }
 
   // Those of the functions that only move and convert, for this machine.
@@ -181,6 +183,7 @@ class Packer {
   const ir::IRModule& kernels_;
   target::Target target_;
   const CompileOptions& options_;
+  double most_growth_;
   CompiledModel& model_;
   vm::Program& program_;
   std::map<std::string, ir::Constant> weights_;
@@ -191,8 +194,8 @@ class Packer {
 }  // namespace
 
 void PackWeights(const ir::IRModule& kernels, const target::Target& target,
-                 const CompileOptions& options, CompiledModel* model) {
-  Packer(kernels, target, options, model).Run();
+                 const CompileOptions& options, double most_growth, CompiledModel* model) {
+  Packer(kernels, target, options, most_growth, model).Run();
 }
 
 }  // namespace tern

@@ -94,6 +94,8 @@ export class Module {
   readonly meta: { target: string; device: string; hosts: string[]; functions: { name: string; params: Param[]; device?: string; prepare?: string; prepared?: string }[] };
   /** A function by its name; says what there is where there is none. */
   get(name: string): TernFunction;
+  /** Of a file of a model. */
+  readonly model?: Model;
 }
 
 /**
@@ -101,6 +103,35 @@ export class Module {
  * `name` is what messages call it.
  */
 export function load(source: string | URL | Response | BufferSource, device?: Device | null, options?: { name?: string }): Promise<Module>;
+
+/** An input or output of a model. Characters of its name in the ONNX file that are no letters and digits are `_`. */
+export interface Port {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+}
+
+/** What an input of a model may be: an array of its elements, or a tensor where the model runs. */
+export type ModelInput = Tensor | TypedArray | (number | bigint)[];
+
+/** A model of `tern compile --executor=aot`, with its weights where it runs. */
+export class Model {
+  readonly name: string;
+  /** "webgpu" or "cpu". */
+  readonly device: string;
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  /**
+   * Runs it: inputs by their names, or the only one; gives tensors by the outputs' names. Like every function, it returns before a
+   * device is done: `await result.y.data()` waits.
+   */
+  run(inputs: Record<string, ModelInput> | ModelInput): Record<string, Tensor>;
+  /** Gives the memory of the weights back. */
+  dispose(): void;
+}
+
+/** Loads a model, verifies it, compiles its shaders and brings its weights to the device. Without a device it runs as WebAssembly. */
+export function loadModel(source: string | URL | Response | BufferSource, device?: Device | null, options?: { name?: string }): Promise<Model>;
 
 /** A file's contents, verified as they are asked for. */
 export class Artifact {

@@ -53,14 +53,6 @@ std::string FormatOf(const std::string& path, const LinkableModule& host) {
   __builtin_unreachable();
 }
 
-const LinkableModule& HostCode(const ffi::Module& module) {
-  const auto* host = dynamic_cast<const LinkableModule*>(module.get());
-  TERN_CHECK(host && (host->properties() & ffi::ModuleObj::kLinkable))
-      << "a module of kind " << module->kind()
-      << " is no host code, so it cannot be exported by itself";
-  return *host;
-}
-
 void AddSources(const ffi::Module& module, const std::string& whose,
                 runtime::ContainerWriter* container) {
   for (const std::string& format : module->SourceFormats())

@@ -20,4 +20,12 @@ std::string LinkableModule::HeaderStart() const {
          "struct TernAny;\n";
 }
 
+LinkableModule& HostCode(const ffi::Module& module) {
+  auto* host = dynamic_cast<LinkableModule*>(module.get());
+  TERN_CHECK(host && (host->properties() & ffi::ModuleObj::kLinkable))
+      << "a module of kind " << module->kind()
+      << " is no host code, so it cannot be exported by itself";
+  return *host;
+}
+
 }  // namespace tern::codegen

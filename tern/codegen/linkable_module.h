@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tern/ffi/module.h"
@@ -48,7 +49,23 @@ class LinkableModule : public ffi::ModuleObj {
   virtual std::string DeclarationOf(const std::string& function) const;
   // What stands before the declarations in a header.
   virtual std::string HeaderStart() const;
+
+  // Read-only bytes that the code finds by symbol_address; they are 64-byte aligned, and part of
+  // all files made of the module from now on.
+  void AddData(std::string symbol, std::string bytes) {
+    data_.emplace_back(std::move(symbol), std::move(bytes));
+  }
+  // Of static memory, beyond such data; 0 where the code has a heap.
+  virtual int64_t static_bytes() const { return 0; }
+
+  const std::vector<std::pair<std::string, std::string>>& data() const { return data_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> data_;
 };
+
+// The module as such; throws where it is no host code.
+LinkableModule& HostCode(const ffi::Module& module);
 
 }  // namespace tern::codegen
 

@@ -2,6 +2,8 @@
 #include "tern/codegen/usage.h"
 
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::codegen {
@@ -22,6 +24,11 @@ class UsageFinder : public tir::StmtVisitor {
   void VisitNode(const tir::LetStmtNode* node) override {
     Visit(node->body);
     if (usage.vars.contains(node->var.node()) || HasEffect(node->value)) Visit(node->value);
+    if (given_out_.contains(node->var.node())) NoteWritten(node->value);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == tir::intrinsic::kTensorOut) NoteWritten(node->args[1]);
+    VisitChildren(node);
   }
   void VisitNode(const tir::BufferStoreNode* node) override {
     usage.written.insert(node->buffer->data.node());
@@ -37,6 +44,17 @@ class UsageFinder : public tir::StmtVisitor {
     usage.buffers.insert(buffer.get());
     usage.vars.insert(buffer->data.node());
   }
+
+ private:
+  // An address behind which a callee writes.
+  void NoteWritten(const ir::Expr& address) {
+    const auto* call = address.As<ir::CallNode>();
+    if (const auto* var = address.As<ir::VarNode>()) given_out_.insert(var);
+    if (call && call->name == tir::intrinsic::kAddressOf)
+      usage.written.insert(call->args[0].As<ir::BufferLoadNode>()->buffer->data.node());
+  }
+
+  std::unordered_set<const ir::VarNode*> given_out_;
 };
 
 bool AnyExpr(const ir::Expr& expr, const std::function<bool(const ir::Expr&)>& holds) {

@@ -9,6 +9,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/module_calls.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -20,6 +21,10 @@ using namespace tern::tir;
 struct Scan : StmtVisitor {
   using StmtVisitor::VisitNode;
   void VisitUse(const Buffer&) override { touches_memory = true; }
+  // An address that the host passes on.
+  void VisitNode(const ir::CallNode* node) override {
+    if (!IsTensorArgument(node)) VisitChildren(node);
+  }
   void VisitNode(const ForNode* node) override {
     binds_threads |= node->for_kind == ForKind::kThread;
     VisitChildren(node);

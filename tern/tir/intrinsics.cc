@@ -3,6 +3,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/module_calls.h"
 
 namespace tern::tir {
 namespace {
@@ -164,6 +165,16 @@ void CheckScalars(const char* name, const Args& args) {
       TERN_THROW(TypeError) << name << " passes scalars and handles, got " << arg.dtype().str();
 }
 
+// tensor_in("dtype", p, extent...), and tensor_view with `more` numbers behind p.
+void CheckTensorArgument(const char* name, const Args& args, size_t more) {
+  CheckCount(name, args, 2 + more, 65535);
+  const auto* dtype = args[0].As<ir::StringImmNode>();
+  if (!dtype || !DataType::Parse(dtype->value))
+    TERN_THROW(TypeError) << name << ": expected a dtype as a string, \"float32\"";
+  CheckHandle(name, args[1]);
+  for (size_t i = 2 + more; i < args.size(); ++i) CheckOffset(name, args[i]);
+}
+
 // C has no type for them.
 void CheckExternTypes(const Args& args, DataType result) {
   std::vector<DataType> types = {result};
@@ -320,7 +331,61 @@ void RegisterAsyncCopies() {
                          }});
 }
 
+// Calls between functions of a module.
+void RegisterModuleCalls() {
+  constexpr size_t kAnyNumber = 65535;
+  using namespace intrinsic;
+  ir::RegisterIntrinsic({.name = kCallFunction,
+                         .signature = "call_function(\"name\", argument...)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kCallFunction, args, 1, kAnyNumber);
+                           CheckName(kCallFunction, args[0]);
+                           CheckScalars(kCallFunction, args);
+                           return DataType::Void();
+                         }});
+  ir::RegisterIntrinsic({.name = kCallEntry,
+                         .signature = "call_entry(env: handle, \"name\", argument...)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kCallEntry, args, 2, kAnyNumber);
+                           CheckHandle(kCallEntry, args[0]);
+                           CheckName(kCallEntry, args[1]);
+                           return DataType::Void();
+                         }});
+  for (const char* name : {kTensorIn, kTensorOut})
+    ir::RegisterIntrinsic(
+        {.name = name,
+         .signature = std::string(name) + "(\"dtype\", p: handle, extent: int64...) -> handle",
+         .pure = false,
+         .infer = [name](const Args& args, DataType) {
+           CheckTensorArgument(name, args, 0);
+           return DataType::Handle();
+         }});
+  ir::RegisterIntrinsic(
+      {.name = kTensorView,
+       .signature = "tensor_view(\"dtype\", p: handle, offset: int64, type: int32, id: int32, "
+                    "extent: int64...) -> handle",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckTensorArgument(kTensorView, args, 3);
+         return DataType::Handle();
+       }});
+  ir::RegisterIntrinsic({.name = kSymbolAddress,
+                         .signature = "symbol_address(\"symbol\", bytes: int64) -> handle",
+                         .infer = [](const Args& args, DataType) {
+                           CheckCount(kSymbolAddress, args, 2, 2);
+                           CheckName(kSymbolAddress, args[0]);
+                           CheckOffset(kSymbolAddress, args[1]);
+                           return DataType::Handle();
+                         }});
+}
+
 }  // namespace
+
+bool IsTensorArgument(const ir::CallNode* call) {
+  return call->name == intrinsic::kTensorIn || call->name == intrinsic::kTensorOut;
+}
 
 void RegisterIntrinsics() {
   constexpr size_t kAnyNumber = 65535;
@@ -383,6 +448,7 @@ void RegisterIntrinsics() {
                            CheckScalars(kCallPacked, args);
                            return DataType::Void();
                          }});
+  RegisterModuleCalls();
   ir::RegisterIntrinsic({.name = kCallExtern,
                          .signature = "call_extern<dtype>(\"symbol\", argument...) -> dtype",
                          .pure = false,

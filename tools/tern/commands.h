@@ -24,6 +24,7 @@ struct CompileOptions {
   // "none", "beside", "only", or "": none for several hosts, else beside. Of a model: "compile",
   // "load", or "": load for several hosts, else compile.
   std::string prepack;
+  std::string executor = "vm";                  // of a model: or "aot"
   std::string program;                          // of a model whose kernels the input has, or ""
   std::vector<std::string> weights;             // of the model: name=file.npy
   std::vector<std::string> input_shapes, dims;  // of an .onnx file

@@ -4,11 +4,14 @@
 #include "tern/compile.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
+#include "tern/codegen/linkable_module.h"
 #include "tern/compile_model.h"
 #include "tern/ffi/text.h"
 #include "tern/model_report.h"
@@ -95,20 +98,59 @@ std::string SummaryOf(const CompiledModel& model) {
     ops += call.ops.size();
     flops = flops + call.work.flops;
   }
-  std::string text = std::to_string(model.calls.size()) + " calls of " +
-                     std::to_string(model.program.kernels.size()) + " kernels, " +
-                     std::to_string(ops - model.calls.size()) + " operators fused, " +
-                     AmountText(tir::CombineTerms(flops), "FLOP");
-  if (std::optional<MemoryReport> memory = ReportMemory(model.program))
+  std::string text =
+      std::to_string(model.calls.size()) + " calls of " +
+      std::to_string(model.aot ? model.aot->num_kernels : model.program.kernels.size()) +
+      " kernels, " + std::to_string(ops - model.calls.size()) + " operators fused, " +
+      AmountText(tir::CombineTerms(flops), "FLOP");
+  if (int64_t bytes = codegen::HostCode(model.module).static_bytes())
+    text += ", " + std::to_string(bytes) + " bytes of static memory";
+  else if (model.aot)
+    text += ", arena of " + AmountText(model.aot->memory_bytes, "B");
+  else if (std::optional<MemoryReport> memory = ReportMemory(model.program))
     text += ", arena of " + AmountText(static_cast<int64_t>(memory->arena_bytes), "B");
   return text;
+}
+
+// The file's name, as a function can have it in C.
+std::string FunctionNameOf(const std::string& path) {
+  std::string name;
+  for (char c : std::filesystem::path(path).stem().string())
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "model_" + name : name;
+}
+
+// How the program becomes a host function, where it does.
+void SetAotOptions(const CompileOptions& options, const std::vector<target::Target>& targets,
+                   ModelOptions* model_options) {
+  if (options.executor != "aot") return;
+  const target::Target& host = targets[0]->is_device() ? targets[0]->host : targets[0];
+  bool is_plain = target::HasPlainApi(host);
+  model_options->aot_name = is_plain ? FunctionNameOf(options.output) : "main";
+  if (!targets[0]->is_device() && (is_plain || options.output.ends_with(".so")))
+    model_options->aot_weights = AotWeights::kLinked;
+  TERN_CHECK(targets.size() == 1 || model_options->aot_weights == AotWeights::kArgument)
+      << "-o " << options.output << ": code for several hosts is a .tern file";
+}
+
+void CheckModelOutput(const CompileOptions& options, const target::Target& target) {
+  bool is_plain = target::HasPlainApi(target->is_device() ? target->host : target);
+  TERN_CHECK(!is_plain || options.executor == "aot")
+      << "plain functions are not for the runtime, which runs the program of a model; "
+         "--executor=aot makes the program one of them";
+  std::vector<const char*> endings = {".so", ".tern"};
+  if (is_plain) endings = {".c", ".o", ".a"};
+  bool is_legal = std::any_of(endings.begin(), endings.end(),
+                              [&](const char* ending) { return options.output.ends_with(ending); });
+  TERN_CHECK(is_legal) << "-o " << options.output << ": a model is a "
+                       << (is_plain ? ".c, .o or .a file where its functions are plain"
+                                    : ".so or .tern file");
 }
 
 // A graph: its kernels, programs and weights in one file.
 void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   std::vector<target::Target> targets = TargetsOf(options);
-  TERN_CHECK(options.output.ends_with(".so") || options.output.ends_with(".tern"))
-      << "-o " << options.output << ": a model is a .so or .tern file";
+  CheckModelOutput(options, targets[0]);
   bool is_legal = options.prepack.empty() || options.prepack == "load" ||
                   (options.prepack == "compile" && targets.size() == 1);
   TERN_CHECK(is_legal) << "--prepack " << options.prepack << ": weights of a model are packed "
@@ -122,6 +164,7 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   model_options.default_schedules = options.default_schedules;
   model_options.fuse = options.fuse;
   model_options.strict_math = options.strict_math;
+  SetAotOptions(options, targets, &model_options);
   ir::IRModule simple = OptimizeGraph(module, model_options);
   std::vector<CompiledModel> models;
   {
@@ -129,7 +172,13 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
     for (const target::Target& target : targets)
       models.push_back(CompileModel(simple, target, model_options));
   }
-  uint64_t bytes = WriteModel(models, options.output, {options.keep_source});
+  bool is_packed = codegen::HostCode(models[0].module).is_packed();
+  uint64_t bytes = 0;
+  if (is_packed)
+    bytes = WriteModel(models, options.output, {options.keep_source});
+  else
+    codegen::Export(models[0].module, models[0].meta, options.output, {options.keep_source});
+  if (models[0].aot) bytes = static_cast<uint64_t>(models[0].aot->weights_bytes);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const CompiledModel& model : models) {
     std::printf("%s: %s", options.output.c_str(), SummaryOf(model).c_str());

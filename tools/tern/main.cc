@@ -64,6 +64,12 @@ void AddCompile(CLI::App* app) {
                    "model: compile (weights that do not grow by it are packed now; the default "
                    "for one host) or load (all when it is loaded)")
       ->check(CLI::IsMember({"none", "beside", "only", "compile", "load"}));
+  command
+      ->add_option("--executor", options->executor,
+                   "of a model: vm (a program for the runtime; the default) or aot (the program as "
+                   "a host function that calls the kernels: for WebAssembly, plain C and clients "
+                   "without a runtime; docs/aot.md)")
+      ->check(CLI::IsMember({"vm", "aot"}));
   command->add_option("--program", options->program,
                       "program of a model, as text, whose kernels are the functions of the input "
                       "(docs/vm.md); the output is .so or .tern");

@@ -6,8 +6,9 @@ import { isHandle } from "./dtype.js";
 import { check, runtimeError, TernError } from "./error.js";
 import { bytesToChars, bytesToText, escaped, readJson, writeJson } from "./json.js";
 import { describeValue, ValueReader } from "./value_reader.js";
+import { checkData, readTable, weightsStart } from "./weights.js";
 
-const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
+const kHost = "wasm32-unknown-unknown", kHostPrefix = "host.", kWeights = "weights", kEnvVersion = 1, kMaxInt = 2n ** 31n - 1n, kMaxUint32 = 2n ** 32n - 1n, kMaxInt64 = 2n ** 63n - 1n;
 const kLaunchTag = /^((block|thread|cluster)Idx\.[xyz]|shared\.dynamic)$/;
 
 const nonEmpty = (value, what) => (item) => item.text() || value.fail(`the ${what} is empty`);
@@ -142,14 +143,25 @@ function readDeviceModule(kind, bytes) {
 
 export class Artifact {
   #container;
+  #weights = null;
 
   static async open(bytes, name) {
     const artifact = new Artifact();
     artifact.name = name;
     await artifact.#naming(async () => {
       check(isContainer(bytes), () => "not a Tern artifact: neither a container (.tern) nor a shared object (.so)");
-      artifact.#container = await Container.open(bytes);
+      const { size } = Container.headerOf(bytes), base = size < bytes.length ? bytes.subarray(0, size) : bytes;
+      artifact.#container = await Container.open(base);
       artifact.meta = readMeta(await artifact.#container.get("meta"));
+      if (artifact.#container.names.includes(kWeights)) {
+        const table = readTable(await artifact.#container.get(kWeights)), start = weightsStart(size), expected = start + table.dataBytes;
+        check(bytes.length === expected, () => `the file is ${bytes.length < expected ? "truncated" : "followed by other bytes"}: ${
+          expected} bytes expected, ${bytes.length} found`);
+        check(bytes.subarray(size, start).every((byte) => byte === 0), () => "the bytes before the weights are not zero");
+        artifact.#weights = { table, data: bytes.subarray(start) };
+      } else if (base !== bytes) {
+        await Container.open(bytes); // which says that other bytes follow
+      }
     });
     return artifact;
   }
@@ -164,6 +176,20 @@ export class Artifact {
 
   get hosts() {
     return this.#container.names.filter((name) => name.startsWith(kHostPrefix)).map((name) => name.slice(kHostPrefix.length));
+  }
+
+  /** Whether it is a model, with a program and weights. */
+  get isModel() {
+    return this.#weights !== null;
+  }
+  /** The bytes of a weight, verified; null where there is none of that name. */
+  weight(name) {
+    return this.#naming(async () => {
+      const { table, data } = this.#weights, entry = table.entries.find((one) => one.name === name);
+      if (!entry) return null;
+      await checkData(data, table.hashes);
+      return data.subarray(entry.offset, entry.offset + entry.size);
+    });
   }
 
   readImports() {

@@ -46,6 +46,13 @@ async function hashIs(bytes, expected) {
 export class Container {
   #byName = new Map();
 
+  /** {size}, as a file says it before anything of it is checked. */
+  static headerOf(bytes) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const isWhole = isContainer(bytes) && bytes.length >= kHeaderSize;
+    return { size: isWhole ? Math.min(Number(view.getBigUint64(24, true)), Number.MAX_SAFE_INTEGER) : bytes.length };
+  }
+
   static async open(bytes) {
     const header = new ByteReader(bytes.subarray(0, kHeaderSize), "the container's header");
     check(isContainer(header.take(kMagic.length)), () => "not a Tern container");

@@ -12,6 +12,8 @@ const kAnyBytes = 16, kViewBytes = 40, kAlignment = 64, kPageBytes = 65536, kCpu
 export class HostCode {
   #exports;
   #top;
+  #base;
+  #kept = new Map(); // addresses of memory that stays between calls, by its buffer
   #error = null;
   #device = null; // of the call that runs: launch(), allocate() and free()
 
@@ -19,6 +21,7 @@ export class HostCode {
     try {
       const module = await WebAssembly.compile(bytes), code = new HostCode();
       code.#exports = new WebAssembly.Instance(module, { tern: code.#environment() }).exports;
+      code.#base = code.#exports.__heap_base.value;
       return code;
     } catch (error) {
       throw runtimeError(`the host code cannot be loaded: ${error.message}`);
@@ -27,6 +30,15 @@ export class HostCode {
 
   has(name) {
     return `__tern_${name}` in this.#exports;
+  }
+
+  /** Memory of a tensor of the host is copied now, and not when it is an argument: it does not change. */
+  keep({ buffer }) {
+    this.#top = this.#base;
+    const address = this.#allocate(buffer.byteLength);
+    new Uint8Array(this.#memory, address).set(new Uint8Array(buffer));
+    this.#base = this.#top;
+    this.#kept.set(buffer, address);
   }
 
   get #memory() {
@@ -128,7 +140,8 @@ export class HostCode {
   // The address of a tensor's memory. Buffers are copied once: tensors which share one still do.
   #copyIn(tensors) {
     const pieces = new Map();
-    for (const { buffer, byteOffset, byteLength } of tensors.map(({ memory }) => memory)) {
+    const memories = tensors.map(({ memory }) => memory).filter(({ buffer }) => !this.#kept.has(buffer));
+    for (const { buffer, byteOffset, byteLength } of memories) {
       const { begin = byteOffset, end = 0 } = pieces.get(buffer) ?? {};
       pieces.set(buffer, { begin: Math.min(begin, byteOffset), end: Math.max(end, byteOffset + byteLength) });
     }
@@ -136,12 +149,13 @@ export class HostCode {
       piece.address = this.#allocate(piece.end - piece.begin);
       new Uint8Array(this.#memory, piece.address).set(new Uint8Array(buffer, piece.begin, piece.end - piece.begin));
     }
-    return ({ buffer, byteOffset }) => pieces.get(buffer).address + byteOffset - pieces.get(buffer).begin;
+    return ({ buffer, byteOffset }) => (
+      this.#kept.has(buffer) ? this.#kept.get(buffer) + byteOffset : pieces.get(buffer).address + byteOffset - pieces.get(buffer).begin);
   }
 
   /** `args` are BigInts, Numbers, booleans, null and tensors, of which it writes `outputs`. */
   call(name, args, outputs, device) {
-    this.#top = this.#exports.__heap_base.value;
+    this.#top = this.#base;
     this.#error = null;
     this.#device = device;
     const isHost = (arg) => arg?.device === "cpu", addressOf = this.#copyIn(args.filter(isHost));

@@ -5,7 +5,10 @@ import { check, runtimeError, TernError, typeError } from "./error.js";
 import { HostCode } from "./host_code.js";
 import { bytesToText } from "./json.js";
 import { Kernel } from "./kernel.js";
+import { Model } from "./model.js";
 import { Tensor } from "./tensor.js";
+
+const kWeightsName = "tern_weights";
 
 async function readSource(source, name) {
   const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
@@ -29,13 +32,20 @@ export class Module {
     device?.check();
     const artifact = await Artifact.open(...await readSource(source, name)), module = new Module();
     module.#device = device;
-    Object.assign(module, { name: artifact.name, meta: artifact.meta });
+    Object.assign(module, { name: artifact.name, meta: artifact.meta, isModel: artifact.isModel });
     for (const { kind, kernels, payload } of await artifact.readImports())
       for (const [kernel, info] of kernels) module.#kernels.set(kernel, module.#makeKernel(kind, kernel, info, payload.get(kernel)));
     module.#host = await HostCode.compile(await artifact.hostCode());
     module.functions = Object.fromEntries(module.meta.functions.map((info) => [info.name, module.#function(info)]));
     await Promise.all([...module.#kernels.values()].map((kernel) => kernel.prepare?.()));
+    if (artifact.isModel && "main" in module.functions) module.model = new Model(module, device, await artifact.weight(kWeightsName));
     return module;
+  }
+
+  /** A tensor that stays as it is: host code has its copy. */
+  keep(tensor) {
+    if (tensor.device === "cpu") this.#host.keep(tensor.memory);
+    return tensor;
   }
 
   #makeKernel(kind, name, info, code) {

@@ -111,10 +111,10 @@ test("it is a package", () => {
   files.forEach((file) => assert.ok(fs.existsSync(path.join(web, file)), file));
 });
 
-test("it is under 60 KB", () => {
+test("it is under 72 KB", () => {
   const sources = fs.readdirSync(path.join(web, "src")).map((name) => path.join(web, "src", name));
   const bytes = [...sources, path.join(web, "tern.js")].reduce((sum, file) => sum + fs.statSync(file).size, 0);
-  assert.ok(bytes < 60000, `${bytes} bytes`);
+  assert.ok(bytes < 72000, `${bytes} bytes`);
 });
 
 test("its types name what it exports", () => {

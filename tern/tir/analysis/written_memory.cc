@@ -3,6 +3,7 @@
 
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -26,6 +27,15 @@ class Scan : public StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == intrinsic::kIsAligned) return;  // an address, and not what is there
+    if (IsTensorArgument(node)) {
+      // It is said whether it is written.
+      if (const auto* address = node->args[1].As<ir::CallNode>();
+          address && address->name == intrinsic::kAddressOf) {
+        const VarNode* data = address->args[0].As<ir::BufferLoadNode>()->buffer->data.node();
+        if (node->name == intrinsic::kTensorOut) written.stored.insert(data);
+        return;
+      }
+    }
     if (node->name == intrinsic::kAddressOf) {
       // Of a tile it is said whether it is written.
       const VarNode* data = node->args[0].As<ir::BufferLoadNode>()->buffer->data.node();

@@ -11,6 +11,7 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/written_memory.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/kernel_offsets.h"
 #include "tern/tir/transform/lower_allocations.h"
@@ -43,22 +44,47 @@ struct HandleOffsets {
 
 // launch_kernel(name, ...) -> call_import(env, name, device_id, ...)
 // call_packed(name, ...) -> call_import(env, name, ...)
+// call_function(name, ...) -> call_entry(env, name, ...)
+// tensor_in(dtype, p, ...) -> tensor_view(dtype, p, offset, device_type, device_id, ...)
 class CallLowerer : public StmtMutator {
  public:
-  CallLowerer(Var env, Expr device_id, const HandleOffsets& offsets)
-      : env_(std::move(env)), device_id_(std::move(device_id)), offsets_(offsets) {}
+  CallLowerer(WorkspaceSource source, bool has_addresses, const HandleOffsets& offsets)
+      : source_(std::move(source)), has_addresses_(has_addresses), offsets_(offsets) {}
 
  private:
   using StmtMutator::MutateNode;
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
     if (node->name == intrinsic::kIsAligned) return LowerIsAligned(node, self);
+    if (IsTensorArgument(node)) return LowerTensor(node);
     bool launches = node->name == intrinsic::kLaunchKernel;
-    if (!launches && node->name != intrinsic::kCallPacked) return MutateChildren(node, self);
-    std::vector<Expr> args{env_, node->args[0]};
-    if (launches) args.push_back(device_id_);
-    args.insert(args.end(), node->args.begin() + 1, node->args.end());
+    bool is_inside = node->name == intrinsic::kCallFunction;
+    if (!launches && !is_inside && node->name != intrinsic::kCallPacked)
+      return MutateChildren(node, self);
+    std::vector<Expr> args{source_.env, node->args[0]};
+    if (launches) args.push_back(source_.device_id);
+    for (size_t i = 1; i < node->args.size(); ++i)
+      args.push_back(launches ? node->args[i] : Mutate(node->args[i]));
     if (launches) InsertOffsets(node, &args);
-    return ir::CallNode::Make(intrinsic::kCallImport, args, DataType::Void(), node->span);
+    return ir::CallNode::Make(is_inside ? intrinsic::kCallEntry : intrinsic::kCallImport, args,
+                              DataType::Void(), node->span);
+  }
+
+  // A handle cannot be moved: the view has the offset.
+  Expr LowerTensor(const ir::CallNode* node) {
+    Expr address = Mutate(node->args[1]), offset = 0;
+    const auto* element = address.As<ir::CallNode>();
+    if (!has_addresses_ && element && element->name == intrinsic::kAddressOf) {
+      const auto* load = element->args[0].As<ir::BufferLoadNode>();
+      const Var& data = load->buffer->data;
+      offset = load->indices[0] * Expr(static_cast<int64_t>(load->buffer->dtype.bytes()));
+      if (auto it = offsets_.bytes.find(data.node()); it != offsets_.bytes.end())
+        offset = it->second + offset;
+      address = data;
+    }
+    std::vector<Expr> args{node->args[0], address, offset, Int32(source_.device_type),
+                           source_.device_id};
+    args.insert(args.end(), node->args.begin() + 2, node->args.end());
+    return ir::CallNode::Make(intrinsic::kTensorView, args, DataType::Void(), node->span);
   }
 
   // Between the kernel's other arguments and the extents.
@@ -77,8 +103,8 @@ class CallLowerer : public StmtMutator {
     return IsMultiple(it->second, *ir::AsConstInt(node->args[1]));
   }
 
-  Var env_;
-  Expr device_id_;
+  WorkspaceSource source_;
+  bool has_addresses_;
   const HandleOffsets& offsets_;
 };
 
@@ -116,8 +142,9 @@ class Packer {
     if (distinct) CheckOverlaps();
 
     Expr device_id = device_id_ ? device_id_ : Int32(0);
-    Stmt body = CallLowerer(env_, device_id, offsets_).Mutate(function_->body);
-    body = LowerAllocations(body, {env_, device_type_, device_id}, function_->name);
+    WorkspaceSource source{env_, device_type_, device_id};
+    Stmt body = CallLowerer(source, has_addresses_, offsets_).Mutate(function_->body);
+    body = LowerAllocations(body, source, function_->name);
     for (size_t i = prologue_.size(); i-- > 0;) body = prologue_[i](body);
 
     ir::Attrs attrs = function_->attrs;

@@ -12,6 +12,7 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 #include "tern/tir/transform/outline.h"
 
 namespace tern::tir {
@@ -182,6 +183,10 @@ class Splitter : public StmtMutator {
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
     RefuseMemory(node->buffer, node->span);
+  }
+  // An address that the host passes on is no access.
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    return IsTensorArgument(node) ? self : MutateChildren(node, self);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt&) override {
     RefuseMemory(node->buffer, node->span);

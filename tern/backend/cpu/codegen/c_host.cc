@@ -10,14 +10,13 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 
 namespace tern::backend::cpu {
 
 using codegen::Code;
 using codegen::Precedence;
 namespace intrinsic = tir::intrinsic;
-
-namespace {
 
 // How a C value becomes a TernAny.
 struct AnyMaker {
@@ -26,10 +25,14 @@ struct AnyMaker {
   const char* param;
   const char* member;
 };
+
+namespace {
+
 constexpr AnyMaker kFromInt = {"tern_int", kTernInt, "int64_t", "i"};
 constexpr AnyMaker kFromBool = {"tern_bool", kTernBool, "bool", "i"};
 constexpr AnyMaker kFromFloat = {"tern_float", kTernFloat, "double", "f"};
 constexpr AnyMaker kFromPointer = {"tern_pointer", kTernOpaquePtr, "const void*", "p"};
+constexpr AnyMaker kFromView = {"tern_view", kTernTensorView, "const void*", "p"};
 constexpr AnyMaker kFromString = {"tern_str", kTernRawStr, "const char*", "s"};
 
 const AnyMaker& MakerOf(DataType dtype) {
@@ -117,6 +120,12 @@ std::string CodeGenCHost::AddPrototype(const std::string& function, const std::s
   return head;
 }
 
+std::string CodeGenCHost::MakeInternal(const std::string& function) {
+  std::string& prototype = prototypes_.at(function);
+  prototype = "static " + prototype;
+  return prototype.substr(0, prototype.size() - 1);
+}
+
 std::string CodeGenCHost::FunctionHead(const tir::PrimFunc& function) {
   TERN_ICHECK(function->params.size() == 4)
       << function->name << " does not have the four parameters of a packed call";
@@ -189,6 +198,12 @@ Code CodeGenCHost::PrintCall(const ir::CallNode* node) {
                         PrintConverted(element->indices[0], Precedence::kMultiplicative)),
             Precedence::kUnary};
   }
+  if (node->name == intrinsic::kSymbolAddress) {
+    const std::string& symbol = node->args[0].As<ir::StringImmNode>()->value;
+    UseHelper("data " + symbol, fmt::format("static const uint8_t {}[{}];\n", symbol,
+                                            *ir::AsConstInt(node->args[1])));
+    return {"(void*)" + symbol, Precedence::kUnary};
+  }
   if (node->name == intrinsic::kCallExtern) return PrintExternCall(node);
   if (node->name == intrinsic::kAllocWorkspace)
     return {PrintWorkspaceCall(node), Precedence::kPrimary};
@@ -236,9 +251,14 @@ void CodeGenCHost::EmitCall(const ir::CallNode* node) {
   if (node->name == intrinsic::kCallExtern) return Line(PrintExternCall(node).text + ";");
   if (node->name == intrinsic::kFreeWorkspace) return Line(PrintWorkspaceCall(node) + ";");
   if (node->name == intrinsic::kParallelFor) return EmitParallelFor(node);
-  if (node->name != intrinsic::kCallImport) return CodeGenC::EmitCall(node);
+  if (node->name == intrinsic::kCallImport || node->name == intrinsic::kCallEntry)
+    return EmitPackedCall(node);
+  CodeGenC::EmitCall(node);
+}
+
+void CodeGenCHost::EmitPackedCall(const ir::CallNode* node) {
   auto* name = node->args[1].As<ir::StringImmNode>();
-  TERN_ICHECK(name) << "call_import of a function without a constant name";
+  TERN_ICHECK(name) << node->name << " of a function without a constant name";
   const ir::Expr *begin = node->args.data() + 2, *end = node->args.data() + node->args.size();
   Line("{");
   {
@@ -246,8 +266,11 @@ void CodeGenCHost::EmitCall(const ir::CallNode* node) {
     std::string args = EmitAnyArray("call_args", begin, end);
     std::string result = names_.Define("call_result");
     Line(fmt::format("TernAny {} = {{0, 0, {{0}}}};", result));
-    Line(fmt::format("if ({0}->call({0}, {1}, {2}, {3}, &{4}) != 0) return -1;", env_,
-                     codegen::QuoteC(name->value), args, end - begin, result));
+    std::string call =
+        node->name == intrinsic::kCallEntry
+            ? fmt::format("{}{}({}, ", TERN_SYMBOL_PREFIX, name->value, env_)
+            : fmt::format("{0}->call({0}, {1}, ", env_, codegen::QuoteC(name->value));
+    Line(fmt::format("if ({}{}, {}, &{}) != 0) return -1;", call, args, end - begin, result));
   }
   Line("}");
 }
@@ -286,7 +309,11 @@ std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin
                                        const ir::Expr* end) {
   if (begin == end) return "NULL";
   std::vector<std::string> items;
-  for (const ir::Expr* expr = begin; expr != end; ++expr) items.push_back(PrintAny(*expr));
+  for (const ir::Expr* expr = begin; expr != end; ++expr) {
+    const auto* call = expr->As<ir::CallNode>();
+    bool is_view = call && call->name == intrinsic::kTensorView;
+    items.push_back(is_view ? PrintMade(kFromView, "&" + EmitTensorView(call)) : PrintAny(*expr));
+  }
   std::string name = names_.Define(wanted);
   Line(fmt::format("const TernAny {}[] = {{", name));
   for (const std::string& item : items) Line("  " + item + ",");
@@ -295,11 +322,38 @@ std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin
 }
 
 std::string CodeGenCHost::PrintAny(const ir::Expr& expr) {
-  const AnyMaker& maker = expr.As<ir::StringImmNode>() ? kFromString : MakerOf(expr.dtype());
+  return PrintMade(expr.As<ir::StringImmNode>() ? kFromString : MakerOf(expr.dtype()),
+                   PrintConverted(expr));
+}
+
+std::string CodeGenCHost::PrintMade(const AnyMaker& maker, const std::string& value) {
   UseHelper(maker.name,
             fmt::format("static TernAny {}({} x) {{ return (TernAny){{{}, 0, {{.{} = x}}}}; }}\n",
                         maker.name, maker.param, maker.type_index, maker.member));
-  return fmt::format("{}({})", maker.name, PrintConverted(expr));
+  return fmt::format("{}({})", maker.name, value);
+}
+
+std::string CodeGenCHost::EmitTensorView(const ir::CallNode* node) {
+  UseHelper("TernTensorView",
+            "typedef struct TernTensorView {\n  void* data;\n  int32_t device_type, device_id;\n"
+            "  int32_t ndim;\n  struct {\n    uint8_t code, bits;\n    uint16_t lanes;\n"
+            "  } dtype;\n  const int64_t *shape, *strides;\n  uint64_t byte_offset;\n"
+            "} TernTensorView;\n");
+  TernDType dtype = DataType::Parse(node->args[0].As<ir::StringImmNode>()->value)->raw();
+  std::string shape = "NULL", extents;
+  size_t rank = node->args.size() - tir::kTensorViewExtents;
+  for (size_t i = 0; i < rank; ++i)
+    extents += (i ? ", " : "") + PrintConverted(node->args[tir::kTensorViewExtents + i]);
+  if (rank > 0) {
+    shape = names_.Define("shape");
+    Line(fmt::format("const int64_t {}[] = {{{}}};", shape, extents));
+  }
+  std::string name = names_.Define("view");
+  Line(fmt::format("const TernTensorView {} = {{{}, {}, {}, {}, {{{}, {}, {}}}, {}, NULL, {}}};",
+                   name, PrintConverted(node->args[1]), PrintConverted(node->args[3]),
+                   PrintConverted(node->args[4]), rank, dtype.code, dtype.bits, dtype.lanes, shape,
+                   PrintConverted(node->args[2])));
+  return name;
 }
 
 std::string CodeGenCHost::PrintAt(const std::string& type, ir::Expr address, ir::Expr offset) {
@@ -315,7 +369,7 @@ std::string CodeGenCHost::PrintAt(const std::string& type, ir::Expr address, ir:
 CSource WriteC(const ir::IRModule& module) {
   CodeGenCHost gen;
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  return {gen.Finish(), gen.prototypes(), false};
+  return {gen.Finish(), gen.prototypes(), 0};
 }
 
 }  // namespace tern::backend::cpu

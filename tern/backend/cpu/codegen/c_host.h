@@ -11,6 +11,8 @@
 
 namespace tern::backend::cpu {
 
+struct AnyMaker;
+
 // Writes one self-contained file: it includes nothing but headers that every C99 compiler has, and
 // declares the part of Tern's ABI (tern/ffi/c_abi.h) that it uses. Takes functions of calling
 // convention "packed".
@@ -39,6 +41,8 @@ class CodeGenCHost : public codegen::CodeGenC {
   std::string PrototypeLines() const;
   // `symbol(params)` as the head of a function that is declared like that.
   std::string AddPrototype(const std::string& function, const std::string& declarator);
+  // Makes the function one of the file alone; its head then.
+  std::string MakeInternal(const std::string& function);
   static void CheckSymbol(const std::string& function);
 
   bool uses_math_ = false;
@@ -48,11 +52,16 @@ class CodeGenCHost : public codegen::CodeGenC {
   std::string ParallelHead(const std::string& name, const std::string (&params)[4]) const;
   void EmitParallelFor(const ir::CallNode* node);
   codegen::Code PrintExternCall(const ir::CallNode* node);
+  // Calls of functions through the environment, and of those of the module.
+  void EmitPackedCall(const ir::CallNode* node);
   std::string PrintWorkspaceCall(const ir::CallNode* node);
   // An expression as a TernAny, for messages and calls.
   std::string PrintAny(const ir::Expr& expr);
+  std::string PrintMade(const AnyMaker& maker, const std::string& value);
   // The object of a C type that lies `offset` bytes behind an address.
   std::string PrintAt(const std::string& type, ir::Expr address, ir::Expr offset);
+  // Declares a TernTensorView and returns its name.
+  std::string EmitTensorView(const ir::CallNode* node);
   // Declares an array of them and returns its name; "NULL" for none.
   std::string EmitAnyArray(const char* wanted, const ir::Expr* begin, const ir::Expr* end);
 
@@ -64,7 +73,7 @@ class CodeGenCHost : public codegen::CodeGenC {
 struct CSource {
   std::string text;
   std::map<std::string, std::string> prototypes;  // by function
-  bool has_workspace = false;                     // static memory that the functions share
+  int64_t static_bytes = 0;                       // of memory that the functions share
 };
 // The functions of a module, in order of name.
 CSource WriteC(const ir::IRModule& module);

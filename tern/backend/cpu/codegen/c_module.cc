@@ -27,14 +27,28 @@ std::string CSourceModule::InspectSource(std::string_view format) const {
   return LinkableModule::InspectSource(format);
 }
 
+std::string CSourceModule::Text() const {
+  constexpr size_t kBytesOfLine = 32;
+  std::string text = source_.text;
+  for (const auto& [symbol, bytes] : data()) {
+    text += "\nstatic const uint8_t " + symbol + "[" + std::to_string(bytes.size()) +
+            "] __attribute__((aligned(64))) = {";
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (i % kBytesOfLine == 0) text += "\n";
+      text += std::to_string(static_cast<unsigned char>(bytes[i])) + ",";
+    }
+    text += "\n};\n";
+  }
+  return text;
+}
+
 std::string CSourceModule::triple() const { return CCompiler(compiler_).Triple(); }
 
 std::string CSourceModule::LinkSharedObject(std::string_view section) const {
   TERN_CHECK(is_packed_)
       << "plain functions are not for the runtime: it calls those of -api=packed";
   codegen::CheckExternCalls(extern_calls_);
-  return CCompiler(compiler_).MakeSharedObject({source_.text, WriteFfiHostC(FunctionNames())},
-                                               section);
+  return CCompiler(compiler_).MakeSharedObject({Text(), WriteFfiHostC(FunctionNames())}, section);
 }
 
 std::vector<codegen::FileFormat> CSourceModule::FileFormats() const {
@@ -42,9 +56,9 @@ std::vector<codegen::FileFormat> CSourceModule::FileFormats() const {
 }
 
 std::string CSourceModule::MakeFile(std::string_view ending) const {
-  if (ending == ".c") return source_.text;
+  if (ending == ".c") return Text();
   TERN_ICHECK(ending == ".o") << ending;
-  return CCompiler(compiler_).MakeObject(source_.text, /*is_shared=*/is_packed_);
+  return CCompiler(compiler_).MakeObject(Text(), /*is_shared=*/is_packed_);
 }
 
 std::string CSourceModule::SymbolOf(const std::string& function) const {
@@ -62,7 +76,7 @@ std::string CSourceModule::HeaderStart() const {
       "other,\n"
       "// unless the function may_alias. A function returns 0, or -1 where one of its asserts "
       "fails.\n";
-  if (source_.has_workspace)
+  if (source_.static_bytes > 0)
     text += "// The functions share temporary memory: no two calls at the same time.\n";
   return text;
 }

@@ -39,8 +39,12 @@ class CSourceModule : public codegen::LinkableModule {
   std::string SymbolOf(const std::string& function) const override;
   std::string DeclarationOf(const std::string& function) const override;
   std::string HeaderStart() const override;
+  int64_t static_bytes() const override { return source_.static_bytes; }
 
  private:
+  // The source, with its data.
+  std::string Text() const;
+
   CSource source_;
   std::string compiler_;
   bool is_packed_;

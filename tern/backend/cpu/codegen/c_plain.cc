@@ -6,11 +6,29 @@
 #include <algorithm>
 
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::backend::cpu {
 namespace {
 
 constexpr const char* kWorkspace = "tern_workspace";
+constexpr const char* kArena = "tern_arena";
+
+// The functions that some function calls.
+class Callees : public tir::StmtVisitor {
+ public:
+  std::set<std::string> names;
+
+ private:
+  using StmtVisitor::VisitNode;
+  void VisitNode(const ir::CallNode* node) override {
+    if (node->name == tir::intrinsic::kCallFunction)
+      names.insert(node->args[0].As<ir::StringImmNode>()->value);
+    VisitChildren(node);
+  }
+};
 
 // Names that compilers know without a declaration, and the names of the C library: a function
 // cannot have one of them.
@@ -96,15 +114,21 @@ std::string SquareRoot(const std::string& name, bool wide) {
 
 }  // namespace
 
-CodeGenCPlain::CodeGenCPlain() { names_.Reserve(kWorkspace); }
+CodeGenCPlain::CodeGenCPlain(std::set<std::string> called) : called_(std::move(called)) {
+  names_.Reserve(kWorkspace);
+  names_.Reserve(kArena);
+}
 
 std::string CodeGenCPlain::Preamble() const {
   std::string text = Includes() + PrototypeLines();
-  if (workspace_bytes_)
-    text += fmt::format(
-        "\n// Temporary memory of the functions, which therefore cannot run at the same time.\n"
-        "static uint8_t {}[{}] __attribute__((aligned({})));\n",
-        kWorkspace, workspace_bytes_, workspace_alignment_);
+  auto define = [&](const char* name, int64_t bytes, const char* what) {
+    if (bytes > 0)
+      text += fmt::format("\n// {}\nstatic uint8_t {}[{}] __attribute__((aligned({})));\n", what,
+                          name, bytes, static_alignment_);
+  };
+  define(kWorkspace, workspace_bytes_,
+         "Temporary memory of the functions, which therefore cannot run at the same time.");
+  define(kArena, arena_bytes_, "What functions that call others keep between the calls.");
   return text;
 }
 
@@ -118,8 +142,30 @@ std::string CodeGenCPlain::FunctionHead(const tir::PrimFunc& function) {
   std::string params;
   for (const tir::Param& param : function->params)
     params += (params.empty() ? "" : ", ") + PrintParam(param);
-  return AddPrototype(function->name,
-                      fmt::format("{}({})", function->name, params.empty() ? "void" : params));
+  std::string head = AddPrototype(
+      function->name, fmt::format("{}({})", function->name, params.empty() ? "void" : params));
+  Callees callees;
+  callees.VisitFunction(function);
+  is_caller_ = !callees.names.empty();
+  TERN_CHECK(!is_caller_ || !called_.contains(function->name))
+      << "function " << function->name
+      << " calls functions and is called: plain functions that share static memory call only those "
+         "that call none";
+  return called_.contains(function->name) ? MakeInternal(function->name) : head;
+}
+
+void CodeGenCPlain::EmitCall(const ir::CallNode* node) {
+  if (node->name != tir::intrinsic::kCallFunction) return CodeGenCHost::EmitCall(node);
+  std::string args;
+  for (size_t i = 1; i < node->args.size(); ++i) {
+    const auto* tensor = node->args[i].As<ir::CallNode>();
+    bool is_tensor = tensor && tir::IsTensorArgument(tensor);
+    args += i == 1 ? "" : ", ";
+    args += is_tensor ? "(void*)(" + PrintConverted(tensor->args[1]) + ")"
+                      : PrintConverted(node->args[i]);
+  }
+  Line(fmt::format("if ({}({}) != 0) return -1;", node->args[0].As<ir::StringImmNode>()->value,
+                   args));
 }
 
 std::string CodeGenCPlain::PrintParam(const tir::Param& param) {
@@ -141,9 +187,10 @@ void CodeGenCPlain::EmitAssert(const tir::AssertNode* node) {
 
 void CodeGenCPlain::EmitAllocate(const tir::AllocateNode* node) {
   if (node->buffer->scope != ir::StorageScope::kGlobal) return CodeGenCHost::EmitAllocate(node);
-  workspace_bytes_ = std::max(workspace_bytes_, ConstantSize(node->buffer));
-  workspace_alignment_ = std::max(workspace_alignment_, node->buffer->alignment);
-  DefineArray(node->buffer, kWorkspace, StorageType(node->buffer->dtype));
+  int64_t& bytes = is_caller_ ? arena_bytes_ : workspace_bytes_;
+  bytes = std::max(bytes, ConstantSize(node->buffer));
+  static_alignment_ = std::max(static_alignment_, node->buffer->alignment);
+  DefineArray(node->buffer, is_caller_ ? kArena : kWorkspace, StorageType(node->buffer->dtype));
 }
 
 std::string CodeGenCPlain::FunctionName(const ir::CallNode* node) {
@@ -153,9 +200,12 @@ std::string CodeGenCPlain::FunctionName(const ir::CallNode* node) {
 }
 
 CSource WritePlainC(const ir::IRModule& module) {
-  CodeGenCPlain gen;
+  Callees callees;
+  for (const auto& [name, function] : module->functions)
+    callees.VisitFunction(tir::AsPrimFunc(function));
+  CodeGenCPlain gen(callees.names);
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  return {gen.Finish(), gen.prototypes(), gen.has_workspace()};
+  return {gen.Finish(), gen.prototypes(), gen.static_bytes()};
 }
 
 }  // namespace tern::backend::cpu

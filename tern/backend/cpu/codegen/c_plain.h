@@ -4,20 +4,27 @@
 #ifndef TERN_BACKEND_CPU_CODEGEN_C_PLAIN_H_
 #define TERN_BACKEND_CPU_CODEGEN_C_PLAIN_H_
 
+#include <set>
+#include <string>
+
 #include "tern/backend/cpu/codegen/c_host.h"
 
 namespace tern::backend::cpu {
 
 // Takes functions of calling convention "plain": `int32_t f(const float* A, float* B, int64_t n)`
-// returns 0, or -1 where an assert fails. Their static memory is one array of the file.
+// returns 0, or -1 where an assert fails. Their static memory is one array of the file; functions
+// that call others have another one, which is not used by those.
 class CodeGenCPlain : public CodeGenCHost {
  public:
-  CodeGenCPlain();
-  bool has_workspace() const { return workspace_bytes_ > 0; }
+  // `called` are those that others of the module call, and nobody else does.
+  explicit CodeGenCPlain(std::set<std::string> called);
+  // Of the file.
+  int64_t static_bytes() const { return workspace_bytes_ + arena_bytes_; }
 
  protected:
   std::string Preamble() const override;
   std::string FunctionHead(const tir::PrimFunc& function) override;
+  void EmitCall(const ir::CallNode* node) override;
   void EmitFunctionStart(const tir::PrimFunc& function) override;
   void EmitAssert(const tir::AssertNode* node) override;
   void EmitAllocate(const tir::AllocateNode* node) override;
@@ -26,7 +33,9 @@ class CodeGenCPlain : public CodeGenCHost {
  private:
   std::string PrintParam(const tir::Param& param);
 
-  int64_t workspace_bytes_ = 0, workspace_alignment_ = 0;
+  std::set<std::string> called_;
+  bool is_caller_ = false;  // of the function at hand
+  int64_t workspace_bytes_ = 0, arena_bytes_ = 0, static_alignment_ = 1;
 };
 
 // The functions of a module, in order of name.

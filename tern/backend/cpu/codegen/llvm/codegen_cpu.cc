@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 
 namespace tern::backend::cpu {
 
@@ -16,10 +17,12 @@ llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
                                  : DeclareEntry(function->name);
   for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
   env_ = declared->getArg(0);
+  call_memory_.clear();
   return declared;
 }
 
 llvm::Function* CodeGenCPU::DeclareEntry(const std::string& name) {
+  if (llvm::Function* known = module().getFunction(TERN_SYMBOL_PREFIX + name)) return known;
   llvm::Type* pointer = builder().getPtrTy();
   llvm::Type* int32 = builder().getInt32Ty();
   auto* type = llvm::FunctionType::get(int32, {pointer, pointer, int32, pointer}, false);
@@ -69,6 +72,8 @@ void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
 
 llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kCallImport) return EmitImportCall(node);
+  if (node->name == tir::intrinsic::kCallEntry) return EmitEntryCall(node);
+  if (node->name == tir::intrinsic::kSymbolAddress) return EmitSymbolAddress(node);
   if (node->name == tir::intrinsic::kParallelFor) return EmitParallelFor(node);
   if (node->name == tir::intrinsic::kAllocWorkspace)
     return EmitEnvCall(node, layout().alloc_workspace(), builder().getPtrTy());
@@ -97,6 +102,28 @@ llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {
               {name, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
   FailIf(builder().CreateIsNotNull(code), [] {});
   return nullptr;
+}
+
+llvm::Value* CodeGenCPU::EmitEntryCall(const ir::CallNode* node) {
+  std::vector<ir::Expr> values(node->args.begin() + 2, node->args.end());
+  llvm::Value* env = Emit(node->args[0]);
+  llvm::Function* callee = DeclareEntry(node->args[1].As<ir::StringImmNode>()->value);
+  llvm::Value* arguments = PackValues(values);
+  llvm::Value* result = CallMemory("result", sizeof(TernAny));
+  llvm::CallInst* code = builder().CreateCall(
+      callee, {env, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
+  code->setAttributes(callee->getAttributes());
+  FailIf(builder().CreateIsNotNull(code), [] {});
+  return nullptr;
+}
+
+llvm::Value* CodeGenCPU::EmitSymbolAddress(const ir::CallNode* node) {
+  const std::string& symbol = node->args[0].As<ir::StringImmNode>()->value;
+  if (llvm::GlobalVariable* known = module().getNamedGlobal(symbol)) return known;
+  auto* data = new llvm::GlobalVariable(module(), builder().getInt8Ty(), /*isConstant=*/true,
+                                        llvm::GlobalValue::ExternalLinkage, nullptr, symbol);
+  data->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return data;
 }
 
 llvm::Value* CodeGenCPU::EmitParallelFor(const ir::CallNode* node) {
@@ -139,9 +166,8 @@ llvm::Value* CodeGenCPU::CallEnv(llvm::Value* env, int64_t offset, llvm::Type* r
 // ---- Values ----
 
 llvm::Value* CodeGenCPU::PackValues(const std::vector<ir::Expr>& values) {
-  llvm::Type* bytes = llvm::ArrayType::get(builder().getInt8Ty(), values.size() * sizeof(TernAny));
-  llvm::AllocaInst* memory = FrameMemory(bytes, "values");
-  memory->setAlignment(llvm::Align(alignof(TernAny)));
+  llvm::AllocaInst* memory = CallMemory("values", values.size() * sizeof(TernAny));
+  views_ = 0;
   for (size_t i = 0; i < values.size(); ++i)
     PackValue(values[i], builder().CreatePtrAdd(memory, builder().getInt64(i * sizeof(TernAny))));
   return memory;
@@ -151,6 +177,9 @@ void CodeGenCPU::PackValue(const ir::Expr& value, llvm::Value* slot) {
   DataType dtype = value.dtype();
   if (value.As<ir::StringImmNode>()) {
     FillValue(slot, kTernRawStr, Emit(value));
+  } else if (const auto* call = value.As<ir::CallNode>();
+             call && call->name == tir::intrinsic::kTensorView) {
+    FillValue(slot, kTernTensorView, EmitTensorView(call));
   } else if (dtype.is_handle()) {
     FillValue(slot, kTernOpaquePtr, Emit(value));
   } else if (dtype.is_float()) {
@@ -159,6 +188,41 @@ void CodeGenCPU::PackValue(const ir::Expr& value, llvm::Value* slot) {
     FillValue(slot, dtype.is_bool() ? kTernBool : kTernInt,
               Convert(Emit(value), dtype, DataType::Int(64)));
   }
+}
+
+llvm::Value* CodeGenCPU::EmitTensorView(const ir::CallNode* node) {
+  TernDType dtype = DataType::Parse(node->args[0].As<ir::StringImmNode>()->value)->raw();
+  size_t rank = node->args.size() - tir::kTensorViewExtents;
+  std::string which = std::to_string(views_++);
+  llvm::Value* view = CallMemory("view" + which, static_cast<uint64_t>(layout().byte_offset()) + 8);
+  llvm::Value* shape = CallMemory("shape" + which, 8 * std::max<size_t>(rank, 1));
+  auto store = [&](llvm::Value* value, llvm::Value* at, int64_t offset) {
+    builder().CreateStore(
+        value, builder().CreatePtrAdd(at, builder().getInt64(static_cast<uint64_t>(offset))));
+  };
+  for (size_t i = 0; i < rank; ++i)
+    store(Emit(node->args[tir::kTensorViewExtents + i]), shape, static_cast<int64_t>(8 * i));
+  store(Emit(node->args[1]), view, layout().data());
+  store(Emit(node->args[3]), view, layout().device());
+  store(Emit(node->args[4]), view,
+        layout().device() + static_cast<int64_t>(offsetof(TernDevice, id)));
+  store(builder().getInt32(static_cast<uint32_t>(rank)), view, layout().ndim());
+  store(builder().getInt8(dtype.code), view, layout().dtype());
+  store(builder().getInt8(dtype.bits), view, layout().dtype() + 1);
+  store(builder().getInt16(dtype.lanes), view, layout().dtype() + 2);
+  store(shape, view, layout().shape());
+  store(llvm::ConstantPointerNull::get(builder().getPtrTy()), view, layout().strides());
+  store(Emit(node->args[2]), view, layout().byte_offset());
+  return view;
+}
+
+llvm::AllocaInst* CodeGenCPU::CallMemory(const std::string& what, uint64_t bytes) {
+  llvm::AllocaInst*& memory = call_memory_[{what, bytes}];
+  if (!memory) {
+    memory = FrameMemory(llvm::ArrayType::get(builder().getInt8Ty(), bytes), what);
+    memory->setAlignment(llvm::Align(alignof(TernAny)));
+  }
+  return memory;
 }
 
 void CodeGenCPU::FillValue(llvm::Value* slot, int32_t type_index, llvm::Value* payload) {

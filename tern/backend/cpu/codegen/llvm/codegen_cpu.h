@@ -5,6 +5,7 @@
 #define TERN_BACKEND_CPU_CODEGEN_LLVM_CODEGEN_CPU_H_
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "tern/codegen/llvm/codegen_llvm.h"
@@ -31,18 +32,28 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
   llvm::Function* ParallelBody(const std::string& name);
   llvm::Value* EmitParallelFor(const ir::CallNode* node);
   llvm::Value* EmitImportCall(const ir::CallNode* node);
+  // A call of another function of the module.
+  llvm::Value* EmitEntryCall(const ir::CallNode* node);
+  llvm::Value* EmitSymbolAddress(const ir::CallNode* node);
   // A call of the environment's entry at `offset` with the node's arguments, the first of which is
   // the environment.
   llvm::Value* EmitEnvCall(const ir::CallNode* node, int64_t offset, llvm::Type* result);
   // An array of TernAny in the frame that holds the values.
   llvm::Value* PackValues(const std::vector<ir::Expr>& values);
   void PackValue(const ir::Expr& value, llvm::Value* slot);
+  // A TernTensorView in the frame.
+  llvm::Value* EmitTensorView(const ir::CallNode* node);
+  // Memory of the frame that calls use in turn.
+  llvm::AllocaInst* CallMemory(const std::string& what, uint64_t bytes);
   void FillValue(llvm::Value* slot, int32_t type_index, llvm::Value* payload);
   // The function pointer at a byte offset of the environment, called with (env, ...).
   llvm::Value* CallEnv(llvm::Value* env, int64_t offset, llvm::Type* result,
                        const std::vector<llvm::Value*>& arguments);
 
-  llvm::Value* env_ = nullptr;  // of the function at hand
+  // Of the function at hand.
+  llvm::Value* env_ = nullptr;
+  std::map<std::pair<std::string, uint64_t>, llvm::AllocaInst*> call_memory_;
+  size_t views_ = 0;  // of the call at hand
 };
 
 }  // namespace tern::backend::cpu

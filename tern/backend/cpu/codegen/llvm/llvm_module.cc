@@ -53,6 +53,19 @@ std::string SectionObject(const LLVMTarget& target, std::string_view section) {
   return target.Emit(&module, LLVMTarget::Output::kObject);
 }
 
+// An object with read-only data that the code finds by its name.
+std::string DataObject(const LLVMTarget& target, const std::string& symbol, std::string_view data) {
+  llvm::LLVMContext context;
+  llvm::Module module("tern.data", context);
+  target.Prepare(&module);
+  llvm::Constant* bytes = llvm::ConstantDataArray::getString(context, data, /*AddNull=*/false);
+  auto* variable = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::ExternalLinkage, bytes, symbol);
+  variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  variable->setAlignment(llvm::Align(64));
+  return target.Emit(&module, LLVMTarget::Output::kObject);
+}
+
 // An object with the entries for hosts of the TVM-FFI ABI.
 std::string FfiHostObject(const LLVMTarget& target, const std::vector<std::string>& names) {
   llvm::LLVMContext context;
@@ -288,6 +301,8 @@ class LLVMModule : public codegen::LinkableModule {
     Finish();
     std::vector<std::string> objects;
     for (const Unit& unit : units_) objects.push_back(unit.object());
+    for (const auto& [symbol, bytes] : data())
+      objects.push_back(DataObject(target_, symbol, bytes));
     return objects;
   }
 
