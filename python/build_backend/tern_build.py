@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A build backend (PEP 517, PEP 660) that calls CMake and needs nothing else.
 
-Settings (pip install . -C NAME=VALUE):
+Settings (pip install . --config-settings NAME=VALUE):
   build-dir=PATH  where CMake builds; one that exists is used as it is
   llvm=bundle     the wheel has libLLVM inside; otherwise it is that of the system
   jobs=N          of the build
@@ -82,28 +82,23 @@ def _build(settings):
     folder = pathlib.Path(settings.get("build-dir") or ROOT / "build" / ("wheel-runtime" if is_runtime else "wheel"))
     if shutil.which("cmake") is None:
         raise SystemExit("cmake is not found: building Tern needs cmake, a C++20 compiler and LLVM 22 (./dev setup)")
+    suffix = ".abi3.so" if _uses_abi3() else sysconfig.get_config_var("EXT_SUFFIX")
+    is_made = (folder / "CMakeCache.txt").exists()
     arguments = [
         f"-DPython3_EXECUTABLE={sys.executable}",
         f"-DTERN_PYTHON_ABI3={'ON' if _uses_abi3() else 'OFF'}",
     ]
-    if not (folder / "CMakeCache.txt").exists():
+    if not is_made:
         arguments += ["-DCMAKE_BUILD_TYPE=Release", "-DTERN_TESTS=OFF"]
         arguments += ["-DTERN_COMPILER=OFF"] if is_runtime else []
         arguments += ["-GNinja"] if shutil.which("ninja") else []
-    _run("cmake", "-S", str(ROOT), "-B", str(folder), *arguments)
+    # A build for a Python of the same version and ABI is one for this Python.
+    if not is_made or not (folder / "lib" / "python" / "tern" / f"_tern{suffix}").exists():
+        _run("cmake", "-S", str(ROOT), "-B", str(folder), *arguments)
     targets = ["tern_python", "tern_plugins", "tern-run"] + ([] if is_runtime else ["tern"])
     jobs = settings.get("jobs") or str(os.cpu_count() or 1)
     _run("cmake", "--build", str(folder), "--parallel", jobs, "--target", *targets)
     return folder
-
-
-def _cache(folder):
-    found = {}
-    for line in (folder / "CMakeCache.txt").read_text().splitlines():
-        match = re.match(r"([A-Za-z0-9_.-]+):[A-Z]+=(.*)", line)
-        if match:
-            found[match.group(1)] = match.group(2)
-    return found
 
 
 def _stage(folder, stage, bundle_llvm):
