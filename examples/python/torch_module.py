@@ -14,7 +14,7 @@ except ImportError:
 
 module = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4)).eval()
 x = torch.randn(8, 16)
-exe = tern.compile(module, target="llvm -mcpu=native", inputs=x)
+exe = tern.compile(module, inputs=x)
 exe.save("module.so")
 y = torch.from_dlpack(tern.load("module.so")(x))
 with torch.no_grad():

@@ -13,8 +13,10 @@ static PyObject* SetErrors(PyObject* module, PyObject* args) {
   ModuleState* state = StateOf(module);
   PyObject *types, *otherwise;
   if (!PyArg_ParseTuple(args, "O!O:set_errors", &PyDict_Type, &types, &otherwise)) return NULL;
-  Py_XSETREF(state->error_types, Py_NewRef(types));
-  Py_XSETREF(state->default_error, Py_NewRef(otherwise));
+  Py_CLEAR(state->error_types);
+  Py_CLEAR(state->default_error);
+  state->error_types = Py_NewRef(types);
+  state->default_error = Py_NewRef(otherwise);
   Py_RETURN_NONE;
 }
 

@@ -116,35 +116,25 @@ static PyObject* GetBytes(PyObject* self, void* unused) {
   return PyLong_FromLongLong((CountOf(view) * view->dtype.bits + 7) / 8);
 }
 
-static PyObject* Describe(PyObject* self) {
-  TernAny value = {kTernTensor, 0, {0}}, text = {0};
-  value.v_obj = ((PyTensor*)self)->object;
-  if (tern_value_describe(&value, &text) < 0) return RaiseLast(StateOfSelf(self));
-  return TakeText(&text);
-}
-
-// "cpu:0", which is the end of the description.
+// "cpu:0"
 static PyObject* GetDevice(PyObject* self, void* unused) {
   (void)unused;
-  PyObject* text = Describe(self);
-  if (!text) return NULL;
-  Py_ssize_t size = 0;
-  const char* chars = PyUnicode_AsUTF8AndSize(text, &size);
-  PyObject* device = NULL;
-  if (chars) {
-    const char* start = chars + size;
-    while (start > chars && start[-1] != ' ') --start;
-    device = PyUnicode_FromString(start);
-  }
-  Py_DECREF(text);
-  return device;
+  TernAny name = {0};
+  if (tern_device_name(((PyTensor*)self)->view->device, &name) < 0)
+    return RaiseLast(StateOfSelf(self));
+  return TakeText(&name);
 }
 
 static PyObject* Repr(PyObject* self) {
-  PyObject* text = Describe(self);
-  PyObject* result = text ? PyUnicode_FromFormat("<tern.Tensor: %U>", text) : NULL;
-  Py_XDECREF(text);
-  return result;
+  PyObject* shape = GetShape(self, NULL);
+  PyObject* device = GetDevice(self, NULL);
+  PyObject* text = NULL;
+  if (shape && device)
+    text = PyUnicode_FromFormat("<tern.Tensor: %s tensor of shape %R on %U>",
+                                DTypeName(((PyTensor*)self)->view->dtype), shape, device);
+  Py_XDECREF(shape);
+  Py_XDECREF(device);
+  return text;
 }
 
 static Py_ssize_t Length(PyObject* self) {

@@ -218,6 +218,8 @@ int tern_session_get_profile(TernSession* session, TernAny* json);
 
 // "cpu", or the name of a plugin, which is loaded.
 int tern_device_find(const char* kind, int32_t id, TernDevice* device);
+// Since version 7. "cpu:0", or the name that the plugin has.
+int tern_device_name(TernDevice device, TernAny* name);
 // 0 where the driver is absent.
 int tern_device_count(const char* kind, int32_t* count);
 int tern_device_memory(TernDevice device, uint64_t* free_bytes, uint64_t* total_bytes);

@@ -251,6 +251,7 @@ static void TestDescriptions(const char* file, const char* model_file) {
               "ValueError: extent \"k\": k has no value");
   CHECK(tern_model_load(model_file, &model) == 0);
   CHECK(tern_model_device(model, &device) == 0 && device.type == kTernDeviceCpu);
+  CHECK(tern_device_name(device, &json) == 0 && HasText(&json, "cpu:0"));
   CHECK(tern_session_create(model, &session) == 0);
   CHECK(tern_session_set_profile(session, 1) == 0);
   CHECK(tern_session_get_profile(session, &json) == 0 && HasText(&json, "[]"));
