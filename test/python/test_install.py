@@ -14,6 +14,30 @@ from support import MODELS, ROOT, TestCase, is_full, needs_compiler
 BUILD = os.environ.get("TERN_BUILD")
 
 
+CPP_PROGRAM = """
+#include <cstdio>
+#include <vector>
+
+#include "tern/runtime/c_api.h"
+
+int main(int, char** argv) {
+  TernModel* model;
+  TernSession* session;
+  TernPort port;
+  TernObject *image, *scores = nullptr;
+  TernTensorView* view;
+  if (tern_model_load(argv[1], &model) || tern_session_create(model, &session) || tern_model_input(model, 0, &port) ||
+      tern_tensor_make(port.shape, port.ndim, port.dtype, {kTernDeviceCpu, 0}, &image) ||
+      tern_tensor_get_view(image, &view))
+    return std::puts(tern_last_error()), 1;
+  for (int i = 0; i < 28 * 28; ++i) static_cast<float*>(view->data)[i] = 0.5f;
+  if (tern_session_run(session, &image, 1, &scores, 1) || tern_tensor_get_view(scores, &view))
+    return std::puts(tern_last_error()), 1;
+  std::printf("scores of %d\\n", static_cast<int>(view->shape[1]));
+}
+"""
+
+
 def run(*command, **options):
     """Runs a command; where it fails, its output is the message."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
@@ -80,6 +104,23 @@ except tern.CompilerNotInstalled as error:
         self.assertIn("scores", run(runtime / "tern-run", model))
         size = sum(f.stat().st_size for f in (self.folder / "runtime").rglob("*tern*") if f.is_file())
         self.assertLess(size, 8 << 20)
+
+    def test_from_python_to_cpp(self):
+        """A model that Python saved, in a program that finds Tern with CMake."""
+        import tern
+
+        tern.compile(MODELS / "mnist.onnx").save(self.folder / "mnist.so")
+        (self.folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(Person LANGUAGES CXX)\n"
+            "find_package(Tern REQUIRED COMPONENTS Runtime)\nadd_executable(person person.cc)\n"
+            "target_link_libraries(person PRIVATE Tern::Runtime)\n"
+        )
+        (self.folder / "person.cc").write_text(CPP_PROGRAM)
+        prefix = self.folder / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", prefix, "--component", "Runtime")
+        run("cmake", "-S", self.folder, "-B", self.folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+        run("cmake", "--build", self.folder / "build")
+        self.assertIn("scores of 10", run(self.folder / "build" / "person", self.folder / "mnist.so"))
 
     def test_source_distribution(self):
         sys.path.insert(0, str(ROOT / "python" / "build_backend"))

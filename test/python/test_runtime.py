@@ -52,7 +52,7 @@ class RuntimeTest(TestCase):
         model = tern.load(self.folder / "model.tern")
 
         async def main():
-            task = asyncio.ensure_future(model.run_async(tern.empty(1000)))
+            task = asyncio.ensure_future(model.run_async(tern.tensor([1.0] * 4)))
             await asyncio.sleep(0)
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
@@ -72,7 +72,7 @@ class RuntimeTest(TestCase):
         def work():
             for _ in range(100):
                 try:
-                    session([1.0] * 64)
+                    session([1.0] * 4)
                 except tern.Error:
                     pass
                 except BaseException as error:
@@ -92,7 +92,7 @@ import tern
 model = tern.load({str(self.folder / 'model.tern')!r})
 kernels = tern.load({str(self.folder / 'm.so')!r})
 add, session = kernels.add, model.session()
-x = tern.tensor([1.0] * 8)
+x = tern.tensor([1.0] * 4)
 y = session(x)
 capsule, view = y.__dlpack__(), memoryview(x)
 lent = tern.from_dlpack(bytearray(8))
