@@ -122,19 +122,21 @@ def _stage(folder, stage, bundle_llvm):
     shutil.rmtree(installed)
     if is_runtime:
         return True
-    needed = _needed(package / "lib" / "libtern_compiler.so")
-    outside = [path for name, path in needed.items() if re.match(r"lib(LLVM|z3|zstd|xml2|edit|tinfo|ffi|icu|bsd|lzma|md)", name)]
-    if not bundle_llvm:
-        return not outside
-    for path in outside:
-        shutil.copy(path, package / "lib" / pathlib.Path(path).name)
-    return True
+    outside = _needed(package / "lib" / "libtern_compiler.so")
+    if bundle_llvm:
+        for name, path in outside.items():
+            shutil.copy(path, package / "lib" / name)
+    return bundle_llvm or not outside
+
+
+# What every machine of a manylinux tag has.
+_EVERYWHERE = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|tern_.*))\.so.*")
 
 
 def _needed(library):
-    """The libraries that a library finds here: name -> path."""
+    """The libraries of the system that a library needs: name -> path."""
     text = subprocess.run(["ldd", str(library)], capture_output=True, text=True).stdout
-    return dict(re.findall(r"(\S+) => (/\S+)", text))
+    return {name: path for name, path in re.findall(r"(\S+) => (/\S+)", text) if not _EVERYWHERE.fullmatch(name)}
 
 
 # ---- wheels

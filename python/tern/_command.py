@@ -6,8 +6,11 @@ import sys
 
 
 def _run(name):
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", name)
-    os.execv(path, [name, *sys.argv[1:]])
+    folder = os.path.dirname(os.path.abspath(__file__))
+    # Libraries that the wheel brings find each other there.
+    libraries = [os.path.join(folder, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
+    os.execv(os.path.join(folder, "bin", name), [name, *sys.argv[1:]])
 
 
 def run_compiler():

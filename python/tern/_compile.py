@@ -34,9 +34,27 @@ def open_compiler():
                 "this is tern-runtime, which loads and runs compiled files; the package tern has the compiler"
             )
         _plugins.find()
+        _open_bundled(place)
         _tern.open_compiler(path)
         _plugins.load_operators()
         _is_open = True
+
+
+def _open_bundled(folder):
+    """Libraries that the wheel brings find each other by being open already, whatever their order."""
+    import ctypes
+
+    left = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if ".so" in name and not name.startswith("libtern")]
+    while left:
+        failed = []
+        for path in left:
+            try:
+                ctypes.CDLL(path)
+            except OSError:
+                failed.append(path)
+        if len(failed) == len(left):
+            return  # the compiler says what it lacks
+        left = failed
 
 
 def compile(source, target=None, host=None, inputs=None, *, dims=None, freeze=False, name=None, **options):
