@@ -25,6 +25,7 @@ tern_install_component(Runtime)
 if(TERN_COMPILER)
   tern_install_headers(Compiler ir arith target tir schedule codegen)
   install(FILES ${PROJECT_SOURCE_DIR}/tern/compile.h ${PROJECT_SOURCE_DIR}/tern/detect_target.h
+    ${PROJECT_SOURCE_DIR}/tern/c_api_compile.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern COMPONENT Compiler)
   install(FILES ${TERN_HEADER_HASH} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern/codegen COMPONENT Compiler)
   tern_install_component(Compiler)

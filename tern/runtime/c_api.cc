@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors, values, functions and modules; tensors and devices are in c_api_device.cc.
+// Errors, values and functions; modules and files are in c_api_module.cc, tensors and devices in
+// c_api_device.cc.
 #include "tern/runtime/c_api.h"
 
 #include <memory>
@@ -8,13 +9,7 @@
 #include "tern/ffi/containers.h"
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
-#include "tern/runtime/artifact.h"
 #include "tern/runtime/c_api_error.h"
-#include "tern/runtime/device_module.h"
-
-struct TernModule {
-  tern::ffi::Module module;
-};
 
 namespace tern::runtime {
 namespace {
@@ -26,10 +21,6 @@ struct LastError {
   std::string kind, message, text;
 };
 thread_local LastError last_error;
-
-Any NameArray(const std::vector<std::string>& names) {
-  return ffi::MakeArray(std::vector<Any>(names.begin(), names.end()));
-}
 
 // A foreign array may be of another allocator, but its cell is the same.
 const TernArrayCell& ArrayOf(const TernAny* value) {
@@ -201,33 +192,8 @@ int tern_function_remove(const char* name) {
 }
 
 int tern_function_names(TernAny* names) {
-  return Try([&] { *names = tern::runtime::NameArray(tern::ffi::GlobalNames()).Release(); });
-}
-
-int tern_module_load(const char* path, TernModule** module) {
-  return Try([&] { *module = new TernModule{tern::runtime::LoadModule(path)}; });
-}
-
-int tern_module_load_bytes(const char* data, uint64_t size, const char* name, TernModule** module) {
-  return Try(
-      [&] { *module = new TernModule{tern::runtime::LoadModuleFromBytes({data, size}, name)}; });
-}
-
-void tern_module_free(TernModule* module) { delete module; }
-
-int tern_module_get_function(TernModule* module, const char* name, TernObject** function) {
   return Try([&] {
-    tern::ffi::Function found = module->module->GetFunction(name);
-    TERN_CHECK(found) << "there is no function " << name << "; the functions are "
-                      << tern::ffi::Join(module->module->FunctionNames());
-    *function = Give(std::move(found));
+    std::vector<std::string> all = tern::ffi::GlobalNames();
+    *names = Any(tern::ffi::MakeArray({all.begin(), all.end()})).Release();
   });
-}
-
-int tern_module_load_kernels(TernModule* module, TernDevice device) {
-  return Try([&] { tern::runtime::LoadKernels(module->module, device); });
-}
-
-int tern_module_function_names(TernModule* module, TernAny* names) {
-  return Try([&] { *names = tern::runtime::NameArray(module->module->FunctionNames()).Release(); });
 }

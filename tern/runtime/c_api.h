@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // Functions are added and never change; the version counts the additions.
-#define TERN_C_API_VERSION 6
+#define TERN_C_API_VERSION 7
 // Of the library: a program needs one that is not below the version it was compiled with.
 int32_t tern_c_api_version(void);
 // "0.1.0"
@@ -90,6 +90,18 @@ int tern_module_function_names(TernModule* module, TernAny* names);
 // Since version 6. Makes the module's kernels for that device now, not at their first launch, which
 // cannot be recorded otherwise.
 int tern_module_load_kernels(TernModule* module, TernDevice device);
+// Since version 7. How its functions are called, as JSON: the section `meta` of a file
+// (docs/artifact_format.md).
+int tern_module_describe(TernModule* module, TernAny* json);
+
+// Since version 7. What is in a file, as JSON: `path`, `format` ("so" or "tern"), `meta`, `hosts`,
+// `sections` and, of a model, `model` with `dims`, `inputs` and `outputs`. All of it is verified,
+// and nothing of it is executed.
+int tern_file_describe(const char* path, TernAny* json);
+// Since version 7. The value of an extent as descriptions have it ("(n + 1) // 2"), given those of
+// its symbols.
+int tern_extent_evaluate(const char* text, const char* const* symbols, const int64_t* values,
+                         int32_t count, int64_t* extent);
 
 // ---- Tensors
 
@@ -136,6 +148,8 @@ int tern_model_input(TernModel* model, int32_t index, TernPort* port);
 int tern_model_output(TernModel* model, int32_t index, TernPort* port);
 // 1 where the input need not be given: NULL stands for its default then.
 int tern_model_input_has_default(TernModel* model, int32_t index, int32_t* has_default);
+// Since version 7. Where it runs: inputs elsewhere are copied, and outputs are made there.
+int tern_model_device(TernModel* model, TernDevice* device);
 
 // A thread pool of the caller, for the parallel loops of a session.
 typedef struct TernThreadPool {
@@ -193,11 +207,19 @@ int tern_session_set_timeout(TernSession* session, double seconds);
 // From any thread: the run in progress fails with a CancelledError, and the session can run again.
 // `was_running` may be NULL; else it is set to 1 where there is one.
 int tern_session_cancel(TernSession* session, int32_t* was_running);
+// Since version 7. 1: the calls of the runs to come are recorded. 0: no more; what was recorded is
+// gone. Not during a run.
+int tern_session_set_profile(TernSession* session, int32_t is_on);
+// Since version 7. The calls that were recorded, as JSON: an array of objects with `kernel`,
+// `start` and `seconds`, in seconds since their run began. Not during a run.
+int tern_session_get_profile(TernSession* session, TernAny* json);
 
 // ---- Devices
 
 // "cpu", or the name of a plugin, which is loaded.
 int tern_device_find(const char* kind, int32_t id, TernDevice* device);
+// Since version 7. "cpu:0", or the name that the plugin has.
+int tern_device_name(TernDevice device, TernAny* name);
 // 0 where the driver is absent.
 int tern_device_count(const char* kind, int32_t* count);
 int tern_device_memory(TernDevice device, uint64_t* free_bytes, uint64_t* total_bytes);

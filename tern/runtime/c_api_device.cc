@@ -97,6 +97,10 @@ int tern_device_find(const char* kind, int32_t id, TernDevice* device) {
   });
 }
 
+int tern_device_name(TernDevice device, TernAny* name) {
+  return Try([&] { *name = tern::ffi::Any(tern::runtime::DeviceName(device)).Release(); });
+}
+
 int tern_device_count(const char* kind, int32_t* count) {
   return Try([&] { *count = tern::runtime::GetDeviceKind(kind).Count(); });
 }

@@ -40,6 +40,10 @@ TernModel::TernModel(std::shared_ptr<const tern::runtime::vm::Model> loaded)
       inputs(tern::runtime::TextsOf(model->program(), model->program().inputs)),
       outputs(tern::runtime::TextsOf(model->program(), model->program().outputs)) {}
 
+TernModel* tern::runtime::WrapModel(std::shared_ptr<const vm::Model> model) {
+  return new TernModel(std::move(model));
+}
+
 using tern::runtime::Try;
 
 int tern_model_load(const char* path, TernModel** model) {
@@ -76,4 +80,8 @@ int tern_model_input_has_default(TernModel* model, int32_t index, int32_t* has_d
                                 model->inputs, index);
     *has_default = static_cast<bool>(model->model->input_default(static_cast<size_t>(index)));
   });
+}
+
+int tern_model_device(TernModel* model, TernDevice* device) {
+  return Try([&] { *device = model->model->device(); });
 }

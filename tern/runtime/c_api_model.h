@@ -28,4 +28,11 @@ struct TernModel {
   std::vector<tern::runtime::PortText> inputs, outputs;
 };
 
+namespace tern::runtime {
+
+// For the compiler's C API: a model that was not loaded from a file.
+TernModel* WrapModel(std::shared_ptr<const vm::Model> model);
+
+}  // namespace tern::runtime
+
 #endif  // TERN_RUNTIME_C_API_MODEL_H_

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tern/ffi/json.h"
 #include "tern/runtime/c_api.h"
 #include "tern/runtime/c_api_error.h"
 #include "tern/runtime/c_api_model.h"
@@ -55,6 +56,21 @@ vm::SessionOptions OptionsOf(const TernSessionOptions* given) {
   return options;
 }
 
+// The kernel, or the function of the registry, that a record is of.
+std::string CalleeOf(const vm::Program& program, const vm::CallRecord& record) {
+  const vm::Instruction& call = program.functions[record.function].code[record.instruction];
+  return call.op == vm::Opcode::kCall ? program.kernels[call.index] : call.text;
+}
+
+std::string ProfileText(const vm::Program& program, const std::vector<vm::CallRecord>& records) {
+  std::vector<ffi::Any> calls;
+  for (const vm::CallRecord& record : records)
+    calls.emplace_back(ffi::MakeMap({{"kernel", CalleeOf(program, record)},
+                                     {"start", record.start},
+                                     {"seconds", record.seconds}}));
+  return ffi::WriteJson(ffi::Any(ffi::MakeArray(std::move(calls))));
+}
+
 Tensor TensorOrNull(TernObject* object, const char* function) {
   return object ? Tensor(ObjectOf<TensorObj>(object, function)) : Tensor();
 }
@@ -80,6 +96,7 @@ struct TernSession {
   tern::runtime::vm::Session session;
   std::vector<tern::runtime::Tensor> results;  // of tern_session_run_bound
   double timeout = 0;
+  std::vector<tern::runtime::vm::CallRecord> profile;
 };
 
 using tern::runtime::Give;
@@ -168,5 +185,19 @@ int tern_session_cancel(TernSession* session, int32_t* was_running) {
   return Try([&] {
     bool is_running = session->session.Cancel();
     if (was_running) *was_running = is_running;
+  });
+}
+
+int tern_session_set_profile(TernSession* session, int32_t is_on) {
+  return Try([&] {
+    session->profile.clear();
+    session->session.SetProfile(is_on ? &session->profile : nullptr);
+  });
+}
+
+int tern_session_get_profile(TernSession* session, TernAny* json) {
+  return Try([&] {
+    const auto& program = session->session.model().program();
+    *json = tern::ffi::Any(tern::runtime::ProfileText(program, session->profile)).Release();
   });
 }

@@ -25,6 +25,11 @@ class ValueReader {
   }
 
   bool Has(std::string_view key) const { return As<ffi::Map>()->Find(key) != nullptr; }
+  std::vector<std::string> Keys() const {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : As<ffi::Map>()->items) keys.push_back(key);
+    return keys;
+  }
   ValueReader Field(std::string_view key) const {
     const ffi::Any* value = As<ffi::Map>()->Find(key);
     if (!value) Fail("field \"" + std::string(key) + "\" is missing");

@@ -218,6 +218,48 @@ static void TestModuleInMemory(const char* path, int64_t num_functions) {
               "(.so)");
 }
 
+/* Whether the text of an owned value has a part; the value is released. */
+static int HasText(TernAny* value, const char* part) {
+  const char* data;
+  uint64_t size;
+  char text[8192];
+  if (tern_chars_get(value, &data, &size) != 0 || size >= sizeof(text)) return 0;
+  memcpy(text, data, size);
+  text[size] = 0;
+  tern_value_release(value);
+  return strstr(text, part) != NULL;
+}
+
+static void TestDescriptions(const char* file, const char* model_file) {
+  TernAny json = {0, 0, {0}};
+  TernModule* module = NULL;
+  TernModel* model = NULL;
+  TernSession* session = NULL;
+  TernDevice device = {0, 0};
+  const char* symbols[] = {"n", "m"};
+  const int64_t numbers[] = {7, 3};
+  int64_t extent = 0;
+  CHECK(tern_file_describe(file, &json) == 0 && HasText(&json, "\"functions\":["));
+  CHECK(tern_file_describe(model_file, &json) == 0 && HasText(&json, "\"inputs\":["));
+  CHECK(tern_file_describe("nowhere.so", &json) == -1);
+  CHECK(tern_module_load(file, &module) == 0);
+  CHECK(tern_module_describe(module, &json) == 0 && HasText(&json, "\"params\":["));
+  tern_module_free(module);
+  CHECK(tern_extent_evaluate("(n + 1) // 2 * m", symbols, numbers, 2, &extent) == 0);
+  CHECK(extent == 12);
+  CHECK_ERROR(tern_extent_evaluate("k", symbols, numbers, 2, &extent),
+              "ValueError: extent \"k\": k has no value");
+  CHECK(tern_model_load(model_file, &model) == 0);
+  CHECK(tern_model_device(model, &device) == 0 && device.type == kTernDeviceCpu);
+  CHECK(tern_device_name(device, &json) == 0 && HasText(&json, "cpu:0"));
+  CHECK(tern_session_create(model, &session) == 0);
+  CHECK(tern_session_set_profile(session, 1) == 0);
+  CHECK(tern_session_get_profile(session, &json) == 0 && HasText(&json, "[]"));
+  CHECK(tern_session_set_profile(session, 0) == 0);
+  tern_session_free(session);
+  tern_model_free(model);
+}
+
 static void TestModules(const char* file) {
   TernModule* module = NULL;
   TernAny names;
@@ -453,6 +495,7 @@ int main(int argc, char** argv) {
   TestDevices();
   TestGraphs();
   TestModules(argv[1]);
+  TestDescriptions(argv[1], argv[3]);
   TestModels(argv[3]);
   TestSessionOptions(argv[4]);
   TestBoundTensors(argv[4]);

@@ -14,10 +14,11 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/compile_model.h"
 #include "tern/ffi/text.h"
-#include "tern/model_report.h"
+#include "tern/report_text.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/text.h"
+#include "tern/target_list.h"
 #include "tern/write_model.h"
 #include "tools/run_report.h"
 #include "tools/tern/commands.h"
@@ -26,30 +27,6 @@
 
 namespace tern::tools {
 namespace {
-
-// What to compile for: the target once for every host, or several hosts. A host target is its own
-// first host.
-std::vector<target::Target> TargetsOf(const CompileOptions& options) {
-  using target::Target;
-  std::vector<Target> targets;
-  for (const std::string& text : options.targets) {
-    targets.push_back(Target::Parse(text));
-    TERN_CHECK(options.targets.size() == 1 || !targets.back()->is_device())
-        << "-t " << text << " is a device: where there are several targets, all are hosts";
-  }
-  if (targets.empty()) targets.push_back(Target::DefaultHost());
-  bool is_device = targets[0]->is_device();
-  if (is_device && !options.hosts.empty()) targets.clear();
-  for (const std::string& host : options.hosts) {
-    if (is_device) {
-      targets.push_back(Target::Parse(options.targets[0], host));
-      continue;
-    }
-    targets.push_back(Target::Parse(host));
-    TERN_CHECK(!targets.back()->is_device()) << "--host " << host << " is a device, not a host";
-  }
-  return targets;
-}
 
 struct NamedHook {
   std::string option, path;
@@ -149,7 +126,7 @@ void CheckModelOutput(const CompileOptions& options, const target::Target& targe
 
 // A graph: its kernels, programs and weights in one file.
 void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
-  std::vector<target::Target> targets = TargetsOf(options);
+  std::vector<target::Target> targets = TargetsFor(options.targets, options.hosts);
   CheckModelOutput(options, targets[0]);
   bool is_legal = options.prepack.empty() || options.prepack == "load" ||
                   (options.prepack == "compile" && targets.size() == 1);
@@ -203,7 +180,7 @@ void Compile(const CompileOptions& options) {
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
-  std::vector<target::Target> targets = TargetsOf(options);
+  std::vector<target::Target> targets = TargetsFor(options.targets, options.hosts);
   TERN_CHECK(options.prepack != "compile" && options.prepack != "load")
       << "--prepack " << options.prepack << " is for models";
   // Machines differ in what they prepack, and functions are described once for all.

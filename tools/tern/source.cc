@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tern/source.h"
 
-#include <algorithm>
 #include <sstream>
 
 #include "tern/compile.h"
@@ -57,19 +56,6 @@ frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& i
       options.input_shapes[name] = runtime::ReadNpy(value)->shape();
   }
   return options;
-}
-
-std::string OpenWeightsNote(const runtime::vm::Program& program) {
-  // A constant of the name of an input is its default.
-  auto open = std::count_if(
-      program.inputs.begin(), program.inputs.end(), [&](const runtime::vm::Port& input) {
-        return std::any_of(program.constants.begin(), program.constants.end(),
-                           [&](const auto& constant) { return constant.name == input.name; });
-      });
-  if (open == 0) return "";
-  return std::to_string(open) +
-         " initializers are inputs too, so that runs may give them: they are not prepacked or "
-         "folded into others; --freeze makes them constants";
 }
 
 bool IsModel(const ir::IRModule& module) {

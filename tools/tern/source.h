@@ -9,7 +9,6 @@
 
 #include "tern/frontend/onnx/import.h"
 #include "tern/ir/module.h"
-#include "tern/runtime/vm/program.h"
 #include "tern/target/target.h"
 
 namespace tern::tools {
@@ -28,8 +27,6 @@ frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>&
 frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& input_shapes,
                                                const std::vector<std::string>& dims,
                                                const std::vector<std::string>& inputs);
-// A line that says that weights are inputs too, which costs speed; "" where none is.
-std::string OpenWeightsNote(const runtime::vm::Program& program);
 // Whether it is compiled as a model: it has a graph `main`.
 bool IsModel(const ir::IRModule& module);
 

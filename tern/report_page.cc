@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tern/report_text.h"
 #include "tern/tir/text.h"
-#include "tools/tern/explain.h"
 
-namespace tern::tools {
+namespace tern {
 namespace {
 
 constexpr const char* kStyle = R"(
@@ -70,11 +70,10 @@ class Page {
  public:
   explicit Page(const ModelReport& report) : report_(report) {}
 
-  std::string Write(const std::string& model, const std::string& target,
-                    const std::string& graph_text) {
+  std::string Write(const ReportHead& head, const std::string& graph_text) {
     text_ = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" +
-            Html(model) + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" +
-            Html(model) + "</h1>\n<div class=\"target\">" + Html(target) + "</div>\n";
+            Html(head.model) + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" +
+            Html(head.model) + "</h1>\n<div class=\"target\">" + Html(head.target) + "</div>\n";
     AddFacts();
     AddCalls();
     AddKernels();
@@ -175,9 +174,9 @@ class Page {
 
 }  // namespace
 
-std::string ReportPage(const ModelReport& report, const std::string& model,
-                       const std::string& target, const std::string& graph_text) {
-  return Page(report).Write(model, target, graph_text);
+std::string ReportPage(const ModelReport& report, const ReportHead& head,
+                       const std::string& graph_text) {
+  return Page(report).Write(head, graph_text);
 }
 
-}  // namespace tern::tools
+}  // namespace tern
