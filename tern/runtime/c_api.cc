@@ -120,6 +120,7 @@ int tern_chars_get(const TernAny* value, const char** data, uint64_t* size) {
 
 int tern_shape_make(const int64_t* extents, uint64_t count, TernAny* value) {
   return Try([&] {
+    TERN_CHECK(extents || count == 0) << "tern_shape_make: extents is NULL, and count " << count;
     *value = Any(tern::ffi::MakeShape(std::vector<int64_t>(extents, extents + count))).Release();
   });
 }
@@ -218,8 +219,9 @@ void tern_module_free(TernModule* module) { delete module; }
 int tern_module_get_function(TernModule* module, const char* name, TernObject** function) {
   return Try([&] {
     tern::ffi::Function found = module->module->GetFunction(name);
-    TERN_CHECK(found) << "there is no function " << name << "; the functions are "
-                      << tern::ffi::Join(module->module->FunctionNames());
+    std::vector<std::string> names = module->module->FunctionNames();
+    TERN_CHECK(found) << "there is no function " << name << tern::ffi::DidYouMean(name, names)
+                      << "; the functions are " << tern::ffi::Join(names);
     *function = Give(std::move(found));
   });
 }
