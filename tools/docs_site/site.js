@@ -106,6 +106,7 @@ const menu = document.getElementById("menu");
 menu.addEventListener("click", () => {
   const open = document.body.classList.toggle("menu");
   menu.setAttribute("aria-expanded", String(open));
+  if (open) document.getElementById("pages").scrollTop = 0;
 });
 
 document.getElementById("theme").addEventListener("click", () => {
