@@ -35,6 +35,7 @@ config.substitutions += [
     ("%standin", "env LD_LIBRARY_PATH=" + os.pathsep.join(glob.glob(os.path.join(build, "lib", "standin", "*"))) +
                  " TERN_STANDIN_STRICT=1 TERN_CACHE=0 TERN_STANDIN_CACHE=" + os.path.join(build, "test", "standin-cache")),
     ("%lib", os.path.join(build, "lib")),
+    ("%features", lit_config.params["features"]),
     ("%root", root),
     ("%examples", os.path.join(root, "examples")),
 ]

@@ -15,9 +15,13 @@ std::vector<int> ParseCpus(const std::string& text) {
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     size_t dash = part.find('-');
-    int64_t first = ParseInteger("--cpus", part.substr(0, dash));
-    int64_t last =
-        dash == std::string::npos ? first : ParseInteger("--cpus", part.substr(dash + 1));
+    auto number = [&](const std::string& digits) {
+      bool is_number = !digits.empty() && digits.size() < 8 &&
+                       digits.find_first_not_of("0123456789") == std::string::npos;
+      return is_number ? ParseInteger("--cpus", digits) : -1;
+    };
+    int64_t first = number(part.substr(0, dash));
+    int64_t last = dash == std::string::npos ? first : number(part.substr(dash + 1));
     TERN_CHECK(first >= 0 && first <= last && last <= kMost)
         << "--cpus: expected CPUs as in 0-3,6, got \"" << part << "\"";
     for (int64_t cpu = first; cpu <= last; ++cpu) cpus.push_back(static_cast<int>(cpu));

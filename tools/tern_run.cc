@@ -10,6 +10,7 @@
 #include <optional>
 #include <sstream>
 
+#include "tern/ffi/text.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tools/finish_output.h"
@@ -123,6 +124,12 @@ const std::map<std::string, Setter>& Setters() {
   return setters;
 }
 
+std::vector<std::string> OptionNames() {
+  std::vector<std::string> names = {"--help", "--prepare", "--profile"};
+  for (const auto& [name, setter] : Setters()) names.push_back(name);
+  return names;
+}
+
 Options ParseWords(const std::vector<std::string>& words) {
   Options options;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -142,7 +149,8 @@ Options ParseWords(const std::vector<std::string>& words) {
       continue;
     }
     auto setter = Setters().find(word);
-    TERN_CHECK(setter != Setters().end()) << "unknown option " << word << " (see --help)";
+    TERN_CHECK(setter != Setters().end())
+        << "unknown option " << word << ffi::DidYouMean(word, OptionNames()) << "; see --help";
     TERN_CHECK(i + 1 < words.size()) << word << " needs a value";
     setter->second(word, words[++i], &options);
   }

@@ -124,7 +124,7 @@ def parse():
     parser.add_argument("--runtime", metavar="FOLDER", help="the build whose runtime is used (default: the compiler's)")
     parser.add_argument("--python", metavar="FILE", help="an interpreter that has torch")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="compilers at a time")
-    parser.add_argument("--binaries", default="build/release-no-tests/bin", help=argparse.SUPPRESS)
+    parser.add_argument("--binaries", default="build/release/bin", help=argparse.SUPPRESS)
     parser.add_argument("--output", default="build/bench", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.tern = os.path.abspath(options.tern or os.path.join(options.binaries, "tern"))

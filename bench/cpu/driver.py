@@ -176,7 +176,7 @@ def parse():
     parser.add_argument("--before", metavar="FILE", help="an older compiler, whose code takes turns with this one's; this one's once more is the control")
     parser.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--check", action="store_true", help="fail where Tern cannot compute a case, or computes it wrong")
-    parser.add_argument("--binaries", default="build/release-no-tests/bin", help=argparse.SUPPRESS)
+    parser.add_argument("--binaries", default="build/release/bin", help=argparse.SUPPRESS)
     parser.add_argument("--output", default="build/bench", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.tern = os.path.abspath(options.tern or os.path.join(options.binaries, "tern"))

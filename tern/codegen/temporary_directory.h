@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tern/ffi/environment.h"
 #include "tern/ffi/error.h"
 
 namespace tern::codegen {
@@ -18,10 +19,11 @@ namespace tern::codegen {
 // A new directory that goes away with everything in it.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "tern-XXXXXX").string()) {
+  TemporaryDirectory() : path_(environment::TemporaryDirectory() + "/tern-XXXXXX") {
     if (!mkdtemp(path_.data()))
-      TERN_THROW(RuntimeError) << "cannot make a temporary directory " << path_ << ": "
-                               << std::strerror(errno);
+      TERN_THROW(RuntimeError) << "cannot make a temporary directory in "
+                               << environment::TemporaryDirectory() << ": " << std::strerror(errno)
+                               << "; TMPDIR says where they are made";
   }
   ~TemporaryDirectory() {
     std::error_code ignored;

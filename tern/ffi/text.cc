@@ -23,6 +23,12 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+bool SameLetters(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 std::string Join(const std::vector<std::string>& items) {
@@ -41,11 +47,13 @@ std::vector<std::string> NearNames(std::string_view name,
                                    const std::vector<std::string>& candidates) {
   std::vector<std::pair<size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
-    size_t distance = EditDistance(name, candidate);
+    // Whoever holds Shift makes one mistake, not one a letter.
+    bool same = SameLetters(name, candidate);
+    size_t distance = same ? 1 : EditDistance(name, candidate);
     // A third of the letters wrong is still a typing mistake; a name of which one is the start of
     // the other may be one cut short.
     bool starts = name.size() >= 3 && candidate.starts_with(name);
-    if (distance <= std::max(name.size(), candidate.size()) / 3 || starts)
+    if (distance <= std::max(name.size(), candidate.size()) / 3 || starts || same)
       near.emplace_back(distance, candidate);
   }
   std::sort(near.begin(), near.end());

@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <sstream>
 
+#include "tern/ffi/log.h"
 #include "tern/ffi/registry_table.h"
 #include "tern/ir/deep_stack.h"
 
@@ -161,9 +162,11 @@ IRModule RunPasses(IRModule module, const std::vector<std::string>& passes,
       const std::string& name = step.pass->name;
       auto start = std::chrono::steady_clock::now();
       module = WithContext("running pass " + name, [&] { return RunStep(step, module); });
-      if (options.timing)
-        options.timing->emplace_back(
-            name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (options.timing) options.timing->emplace_back(name, seconds);
+      if (IsLogged("passes"))
+        Log("passes", name + " took " + std::to_string(1e3 * seconds) + " ms");
       if (options.print && prints(name)) options.print(module, name);
       if (options.verify) options.verify(module, name);
     }

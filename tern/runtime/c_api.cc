@@ -111,6 +111,7 @@ int tern_chars_get(const TernAny* value, const char** data, uint64_t* size) {
 
 int tern_shape_make(const int64_t* extents, uint64_t count, TernAny* value) {
   return Try([&] {
+    TERN_CHECK(extents || count == 0) << "tern_shape_make: extents is NULL, and count " << count;
     *value = Any(tern::ffi::MakeShape(std::vector<int64_t>(extents, extents + count))).Release();
   });
 }

@@ -114,7 +114,11 @@ int tern_device_memory(TernDevice device, uint64_t* free_bytes, uint64_t* total_
 }
 
 int tern_device_alloc(TernDevice device, uint64_t bytes, uint64_t alignment, void** memory) {
-  return Try([&] { *memory = KindOf(device).Alloc(device.id, bytes, alignment); });
+  return Try([&] {
+    TERN_CHECK((alignment & (alignment - 1)) == 0)
+        << "tern_device_alloc: an alignment is a power of two, not " << alignment;
+    *memory = KindOf(device).Alloc(device.id, bytes, alignment);
+  });
 }
 
 int tern_device_free(TernDevice device, void* memory) {

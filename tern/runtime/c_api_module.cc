@@ -90,8 +90,9 @@ void tern_module_free(TernModule* module) { delete module; }
 int tern_module_get_function(TernModule* module, const char* name, TernObject** function) {
   return Try([&] {
     tern::ffi::Function found = module->module->GetFunction(name);
-    TERN_CHECK(found) << "there is no function " << name << "; the functions are "
-                      << tern::ffi::Join(module->module->FunctionNames());
+    std::vector<std::string> names = module->module->FunctionNames();
+    TERN_CHECK(found) << "there is no function " << name << tern::ffi::DidYouMean(name, names)
+                      << "; the functions are " << tern::ffi::Join(names);
     *function = Give(std::move(found));
   });
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tern/ffi/environment.h"
+#include "tern/ffi/log.h"
 #include "tern/runtime/elf_file.h"
 #include "tern/runtime/plugin_boundary.h"
 
@@ -81,6 +82,7 @@ void PluginLoader::Initialise(std::string_view name, const Candidate& candidate)
   loading_.erase(place);
   refused_.erase(candidate.place);
   loaded_.emplace(name);
+  Log("plugins", "the " + std::string(name) + " " + what_ + " is loaded from " + candidate.place);
 }
 
 bool PluginLoader::TryLoad(std::string_view name) {

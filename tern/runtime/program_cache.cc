@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tern/ffi/environment.h"
+#include "tern/ffi/log.h"
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/sha256.h"
 
@@ -99,6 +100,7 @@ std::optional<std::string> ProgramCache::Find(const std::string& key) const {
   file.erase(0, kMagic.size() + kHashBytes);
   if (Sha256({key, file}) != hash) return std::nullopt;
   utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now
+  Log("cache", "found " + path);
   return file;
 }
 
@@ -114,6 +116,7 @@ std::string ProgramCache::FindFile(const std::string& key) const {
   std::string path = PathOf(key);
   if (!IsOwn(path)) return "";
   utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now
+  Log("cache", "found " + path);
   return path;
 }
 
@@ -127,6 +130,7 @@ void ProgramCache::StoreFile(const std::string& key, uint64_t bytes,
     PendingFile file(PathOf(key), S_IRUSR | S_IWUSR);
     write(&file);
     file.Finish();
+    Log("cache", "stored " + PathOf(key) + ", " + std::to_string(bytes) + " bytes");
   } catch (const Error&) {
     return;  // there is no room for it: it will be made again
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "tern/ffi/json.h"
 #include "tern/ffi/registry.h"
@@ -114,14 +115,17 @@ Target ParseWords(std::string_view text, Target host) {
   TERN_CHECK(!words.empty())
       << "the target is empty; give a kind and attributes, as in \"KIND -name=value\"";
   std::string head = words[0];
+  size_t first_given = 1;  // behind the words of a tag
   if (std::optional<std::string> tag = FindTag(head)) {
     // Attributes after a tag override the tag's.
     std::vector<std::string> expanded = Words(*tag);
     words.insert(words.begin() + 1, expanded.begin() + 1, expanded.end());
     head = expanded[0];
+    first_given = expanded.size();
   }
   const TargetKind& kind = GetTargetKind(head);
   std::map<std::string, ffi::Any> attrs;
+  std::set<std::string> given;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     size_t equal = word.find('=');
@@ -137,6 +141,8 @@ Target ParseWords(std::string_view text, Target host) {
       host = Target::Parse(value);
     } else {
       attrs[name] = ParseValue(kind, name, FindAttr(kind, name), value);
+      TERN_CHECK(i < first_given || given.insert(name).second)
+          << "target \"" << text << "\": -" << name << " is given twice";
     }
   }
   return Finish(kind, std::move(attrs), host);

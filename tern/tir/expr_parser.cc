@@ -111,9 +111,13 @@ DataType ExprParser::ParseDType() {
   std::optional<DataType> dtype = DataType::Parse(Peek().text);
   if (dtype) CheckComputable(*dtype, Peek().span);
   if (Peek().kind != Token::Kind::kIdent || !dtype)
-    Unexpected(
-        "a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, bfloat16, "
-        "float32, float64, handle)");
+    Fail(Peek().span,
+         "expected a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, "
+         "bfloat16, float32, float64, handle), found " +
+             Spell(Peek()) +
+             ffi::DidYouMean(Peek().text,
+                             {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
+                              "uint32", "uint64", "float16", "bfloat16", "float32", "float64"}));
   Next();
   return *dtype;
 }

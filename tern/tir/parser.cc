@@ -9,11 +9,13 @@
 #include <set>
 #include <sstream>
 
+#include "tern/ffi/text.h"
 #include "tern/target/target.h"
 #include "tern/tir/attributes.h"
 #include "tern/tir/expr_parser.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function_kind.h"
+#include "tern/tir/parse_unsaved.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
@@ -23,10 +25,26 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of a text; nobody writes more
 
+// Names in the folder of a file that is not there.
+std::string NearFiles(const std::filesystem::path& path) {
+  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
+    names.push_back(entry.path().filename().string());
+  return ffi::DidYouMean(path.filename().string(), names);
+}
+
 std::string ReadFile(const std::filesystem::path& path) {
   // Before it is opened: pipes wait for a writer, and devices may have no end.
   std::error_code failed;
-  TERN_CHECK(std::filesystem::is_regular_file(path, failed)) << "cannot read " << path.string();
+  std::filesystem::file_status status = std::filesystem::status(path, failed);
+  TERN_CHECK(status.type() != std::filesystem::file_type::not_found)
+      << "cannot read " << path.string() << ": there is no such file" << NearFiles(path);
+  TERN_CHECK(!std::filesystem::is_directory(status))
+      << "cannot read " << path.string() << ": it is a folder, and a file is expected";
+  TERN_CHECK(std::filesystem::is_regular_file(status))
+      << "cannot read " << path.string() << ": it is no regular file";
   uint64_t size = std::filesystem::file_size(path, failed);
   TERN_CHECK(size <= kMostBytes) << "cannot read " << path.string() << ": it has " << size
                                  << " bytes, and at most " << kMostBytes << " are expected";
@@ -731,7 +749,9 @@ class Parser : public ExprParser {
                                    IterKind::kOpaque};
     const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                     [&](IterKind k) { return Accept(IterKindName(k)); });
-    if (kind == std::end(kKinds)) Unexpected("'spatial', 'reduce', 'scan' or 'opaque'");
+    if (kind == std::end(kKinds))
+      Fail(Peek().span, "expected 'spatial', 'reduce', 'scan' or 'opaque', found " + Spell(Peek()) +
+                            ffi::DidYouMean(Peek().text, {"spatial", "reduce", "scan", "opaque"}));
     iter.kind = *kind;
     Expect("(");
     Value extent = ParseExpr();
@@ -767,9 +787,18 @@ ir::IRModule ParseModule(const std::string& file_name, const std::string& text) 
   return Parser(ffi::Make<ir::Source>(file_name, text), nullptr).Run();
 }
 
+ir::IRModule ParseUnsaved(const std::string& path, const std::string& text) {
+  std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  return Parser(ffi::Make<ir::Source>(path, text), &directory).Run();
+}
+
 ir::IRModule ParseFile(const std::string& path) {
   std::filesystem::path directory = std::filesystem::path(path).parent_path();
-  return Parser(ffi::Make<ir::Source>(path, ReadFile(path)), &directory).Run();
+  std::string text = ReadFile(path);
+  TERN_CHECK(text.find('\0') == std::string::npos)
+      << path
+      << ": not a .tir file: it is no text; expected .tir, .onnx, or a compiled .so or .tern";
+  return Parser(ffi::Make<ir::Source>(path, std::move(text)), &directory).Run();
 }
 
 }  // namespace tern::tir

@@ -76,6 +76,9 @@ struct InspectOptions {
 };
 int Inspect(const InspectOptions& options);
 
+// A server of the Language Server Protocol for .tir files.
+int Lsp();
+
 // Text IR in, passes, text IR out.
 struct OptOptions {
   std::string input, target, trace, replay;

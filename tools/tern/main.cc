@@ -4,12 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include "tern/compile.h"
 #include "tern/ffi/text.h"
 #include "tools/finish_output.h"
 #include "tools/tern/commands.h"
+#include "tools/tern/completion.h"
+#include "tools/tern/usage_error.h"
 
 namespace tern::tools {
 namespace {
@@ -23,6 +26,7 @@ constexpr const char* kInputShapeHelp =
 constexpr const char* kDimHelp = "NAME=8: an extent that the model names";
 constexpr const char* kFreezeHelp =
     "initializers of an .onnx file that are inputs too are constants: no run can give them";
+constexpr const char* kSeedHelp = "of the random inputs";
 constexpr const char* kNoFuseHelp = "of a model: every operator is a kernel";
 constexpr const char* kStrictMathHelp =
     "of a model: sums in the order written, no fused multiply-add";
@@ -63,13 +67,13 @@ void AddCompile(CLI::App* app) {
                    "f_prepare and f_prepared; the default for one host) or only (these two); of a "
                    "model: compile (weights that do not grow by it are packed now; the default "
                    "for one host) or load (all when it is loaded)")
-      ->check(CLI::IsMember({"none", "beside", "only", "compile", "load"}));
+      ->check(OneOf({"none", "beside", "only", "compile", "load"}));
   command
       ->add_option("--executor", options->executor,
                    "of a model: vm (a program for the runtime; the default) or aot (the program as "
                    "a host function that calls the kernels: for WebAssembly, plain C and clients "
                    "without a runtime; docs/aot.md)")
-      ->check(CLI::IsMember({"vm", "aot"}));
+      ->check(OneOf({"vm", "aot"}));
   command->add_option("--program", options->program,
                       "program of a model, as text, whose kernels are the functions of the input "
                       "(docs/vm.md); the output is .so or .tern");
@@ -91,17 +95,22 @@ void AddSessionFlags(CLI::App* command, SessionFlags* flags) {
       ->add_option("--threads", flags->threads,
                    "of a model: threads of its loops (default: as many as affinity and container "
                    "let run at once)")
-      ->check(CLI::Range(1, runtime::kMaxThreads));
+      ->check(IntegerBetween(1, runtime::kMaxThreads));
   command->add_option("--cpus", flags->cpus,
                       "of a model: the CPUs that its threads run on, as in 0-3,6");
   command->add_option("--denormals", flags->denormals, "of a model, in kernels: flush or keep")
-      ->check(CLI::IsMember({"flush", "keep"}));
-  command->add_option("--timeout", flags->timeout,
-                      "of a model: a run that takes longer, in seconds, fails");
-  command->add_option("--device", flags->device, "of a model: number of the device (default: 0)");
-  command->add_option("--graphs", flags->graphs,
-                      "on or off: of a model, record launches and do them again where the device "
-                      "can (default: on)");
+      ->check(OneOf({"flush", "keep"}));
+  command
+      ->add_option("--timeout", flags->timeout,
+                   "of a model: a run that takes longer, in seconds, fails")
+      ->check(Number());
+  command->add_option("--device", flags->device, "of a model: number of the device (default: 0)")
+      ->check(IntegerBetween(0, std::numeric_limits<int32_t>::max()));
+  command
+      ->add_option("--graphs", flags->graphs,
+                   "of a model: on (default) or off: record launches and do them again where the "
+                   "device can")
+      ->check(OneOf({"on", "off"}));
   command->add_option("--select", flags->select,
                       "NAME: of a model, compute this output alone; may be given several times");
 }
@@ -123,10 +132,13 @@ void AddRun(CLI::App* app, int* exit_code) {
                       "interp, NAME=file.npy, or host (of an .onnx file: the same on the host, in "
                       "float32): what the results are compared with");
   command->add_option("--repeat", options->repeat, "number of timed calls")
-      ->check(CLI::Range(1, 1000000));
-  command->add_option("--offset", options->offset,
-                      "elements of memory before the first one of each tensor");
-  command->add_option("--seed", options->seed, "of the random inputs");
+      ->check(IntegerBetween(1, 1000000));
+  command
+      ->add_option("--offset", options->offset,
+                   "elements of memory before the first one of each tensor")
+      ->check(IntegerBetween(0, std::numeric_limits<int64_t>::max()));
+  command->add_option("--seed", options->seed, kSeedHelp)
+      ->check(IntegerBetween(0, std::numeric_limits<int64_t>::max()));
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
   command->add_flag("--prepare", options->prepare, "prepare constant tensors first, once");
@@ -153,10 +165,13 @@ void AddDebug(CLI::App* app, int* exit_code) {
                       "NAME=file.npy|random|ones|zeros (default: random)");
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_option("--dim", options->dims, kDimHelp);
-  command->add_option("--tolerance", options->tolerance,
-                      "largest error, relative to the value above 1 (default: 0.001)");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "largest error, relative to the value above 1 (default: 0.001)")
+      ->check(Number());
   command->add_option("--dump", options->dump, "write every value to this folder, as .npy");
-  command->add_option("--seed", options->seed, "of the random inputs");
+  command->add_option("--seed", options->seed, kSeedHelp)
+      ->check(IntegerBetween(0, std::numeric_limits<int64_t>::max()));
   command->callback([options, exit_code] { *exit_code = Debug(*options); });
 }
 
@@ -244,7 +259,7 @@ void AddCts(CLI::App* app, std::vector<std::string> words, int* exit_code) {
   command
       ->add_option("--timeout", options->timeout,
                    "seconds for a case, after which it has failed; 0: no limit (default: 300)")
-      ->check(CLI::Range(0, 1000000));
+      ->check(IntegerBetween(0, 1000000));
   command->add_option("--worker", options->worker, "")->group("");  // for the suite itself
   command->add_option("--program", options->programs,
                       ".tir files with cases, instead of those of the suite");
@@ -257,16 +272,19 @@ void AddCts(CLI::App* app, std::vector<std::string> words, int* exit_code) {
   command->callback([options, exit_code] { *exit_code = Cts(*options); });
 }
 
-// CLI11 says "a subcommand is required" of one it does not know.
-void CheckCommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == argv[1]) return;
-    names.push_back(command->get_name());
-  }
-  TERN_THROW(ValueError) << "unknown command '" << argv[1] << "'" << ffi::DidYouMean(argv[1], names)
-                         << "; the commands are: " << ffi::Join(names);
+void AddLsp(CLI::App* app, int* exit_code) {
+  app->add_subcommand("lsp", "serve editors of .tir files, over standard input and output")
+      ->callback([exit_code] { *exit_code = Lsp(); });
+}
+
+void AddCompletion(CLI::App* app) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command = app->add_subcommand(
+      "completion", "print a script that completes commands and options in a shell");
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(OneOf({"bash", "zsh", "fish"}));
+  command->callback([app, shell] { std::fputs(CompletionScript(*app, *shell).c_str(), stdout); });
 }
 
 int Main(int argc, char** argv) {
@@ -283,6 +301,8 @@ int Main(int argc, char** argv) {
   AddOpt(&app);
   AddTargets(&app);
   AddCts(&app, {argv + 1, argv + argc}, &exit_code);
+  AddLsp(&app, &exit_code);
+  AddCompletion(&app);
   try {
     if (argc == 1) {
       std::fputs(app.help().c_str(), stdout);
@@ -293,7 +313,9 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    // Help and the version are ends of this kind too.
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "tern: error: %s\n", UsageError(app, error).c_str());
   } catch (const Error& error) {
     // Diagnostics carry their own "file:line:col: error:".
     bool located = std::strstr(error.what(), ": error: ") != nullptr;

@@ -28,6 +28,8 @@ void DebugInfo::EnterFunction(llvm::Function* function, const ir::Span& span,
       llvm::DINode::FlagPrototyped,
       llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   function->setSubprogram(function_);
+  // A location of the function before is none of this one.
+  builder->SetCurrentDebugLocation(llvm::DebugLoc());
   SetLocation(span, builder);
 }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_PARSE_UNSAVED_H_
+#define TERN_TIR_PARSE_UNSAVED_H_
+
+#include <string>
+
+#include "tern/ir/module.h"
+
+namespace tern::tir {
+
+// As ParseFile, with the text that an editor shows in place of the file's.
+ir::IRModule ParseUnsaved(const std::string& path, const std::string& text);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_PARSE_UNSAVED_H_
