@@ -8,6 +8,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/prepared_function.h"
+#include "tern/runtime/typed_elements.h"
 
 namespace tern::tools {
 namespace {
@@ -41,7 +42,11 @@ std::string Shape(const std::vector<int64_t>& shape) {
 
 double Sum(const runtime::Tensor& tensor) {
   double sum = 0;
-  for (int64_t i = 0; i < tensor->num_elements(); ++i) sum += GetElement(tensor, i);
+  int64_t count = tensor->num_elements();
+  bool typed = runtime::WithTypedElements(tensor, [&](const auto* data) {
+    for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(data[i]);
+  });
+  for (int64_t i = 0; !typed && i < count; ++i) sum += GetElement(tensor, i);
   return sum;
 }
 
@@ -110,7 +115,7 @@ runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime:
 }
 
 std::string SummaryLine(const runtime::FunctionInfo& function, const std::string& device,
-                        const runtime::RunResult& result) {
+                        const runtime::RunResult& result, bool sums) {
   std::ostringstream out;
   out << function.name << "  " << device << " ";
   for (const auto& [name, value] : result.dims) out << " " << name << "=" << value;
@@ -118,8 +123,8 @@ std::string SummaryLine(const runtime::FunctionInfo& function, const std::string
   for (size_t i = 0; i < function.params.size(); ++i) {
     const runtime::ParamInfo& param = function.params[i];
     if (!param.is_output) continue;
-    out << "  " << param.name << ": " << Shape(result.args[i]->shape()) << " " << param.dtype.str()
-        << " sum=" << Sum(result.args[i]);
+    out << "  " << param.name << ": " << Shape(result.args[i]->shape()) << " " << param.dtype.str();
+    if (sums) out << " sum=" << Sum(result.args[i]);
   }
   return ffi::Escaped(out.str());
 }

@@ -34,7 +34,7 @@ runtime::Tensor FindTensor(const runtime::FunctionInfo& function, const runtime:
 
 // "matmul  cpu:0  n=128 k=128  1.23 ms  C: 128x128 float32 sum=12.5"
 std::string SummaryLine(const runtime::FunctionInfo& function, const std::string& device,
-                        const runtime::RunResult& result);
+                        const runtime::RunResult& result, bool sums = true);
 // "100 calls: best 1.23 ms, median 1.3 ms; on the device: median 1.21 ms"
 std::string TimesLine(int calls, const runtime::RunResult& result);
 // "C: largest error 1.2e-06 absolute, 3.1e-06 relative; within 1e-05"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/ir/lexer.h"
 
+#include <cctype>
+#include <charconv>
 #include <string_view>
 
 namespace tern::ir {
@@ -10,9 +12,10 @@ bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Longer ones first.
-constexpr std::string_view kPuncts[] = {"..", "//", "&&", "||", "==", "!=", "<=", ">=", "<",
-                                        ">",  "=",  "+",  "-",  "*",  "/",  "%",  "!",  "(",
-                                        ")",  "[",  "]",  "{",  "}",  ",",  ":"};
+constexpr std::string_view kPuncts[] = {
+    "//=", "<<=", ">>=", "..", "//", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "+=",
+    "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "<",  ">",  "=",  "+",  "-",  "*",  "/",
+    "%",   "&",   "|",   "^",  "~",  "!",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ":"};
 
 class Lexer {
  public:
@@ -81,8 +84,30 @@ class Lexer {
     return true;
   }
 
+  // 0x1f, 0b101. True where such a number stands here.
+  bool ReadBasedNumber(Token* token) {
+    char letter = Peek() == '0' ? Peek(1) : '\0';
+    bool is_hex = letter == 'x' || letter == 'X', is_binary = letter == 'b' || letter == 'B';
+    if (!is_hex && !is_binary) return false;
+    token->text = is_hex ? "0x" : "0b";
+    at_ += 2;
+    for (; IsLetter(Peek()) || IsDigit(Peek()); ++at_) {
+      bool is_digit = is_hex ? std::isxdigit(static_cast<unsigned char>(Peek())) != 0
+                             : Peek() == '0' || Peek() == '1';
+      if (!is_digit)
+        diagnostics_->Add(Here(), std::string("'") + Peek() + "' is no digit of a " +
+                                      (is_hex ? "hexadecimal" : "binary") + " number");
+      token->text += is_digit ? Peek() : '0';
+    }
+    if (token->text.size() > 2) return true;
+    diagnostics_->Add(Here(), "expected a digit behind " + token->text);
+    token->text += '0';
+    return true;
+  }
+
   bool ReadNumber(Token* token) {
     token->kind = Token::Kind::kInt;
+    if (ReadBasedNumber(token)) return true;
     auto digits = [&] {
       while (IsDigit(Peek())) token->text += text_[at_++];
     };
@@ -171,6 +196,15 @@ class Lexer {
 
 std::vector<Token> Lex(const ffi::Ref<const Source>& source, Diagnostics* diagnostics) {
   return Lexer(source, diagnostics).Run();
+}
+
+std::optional<uint64_t> ParseDigits(std::string_view digits) {
+  int base = digits.starts_with("0x") ? 16 : digits.starts_with("0b") ? 2 : 10;
+  if (base != 10) digits.remove_prefix(2);
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (error != std::errc() || end != digits.data() + digits.size()) return {};
+  return value;
 }
 
 std::string QuoteString(const std::string& text) {

@@ -6,7 +6,10 @@
 #ifndef TERN_IR_LEXER_H_
 #define TERN_IR_LEXER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tern/ir/diagnostic.h"
@@ -23,6 +26,9 @@ struct Token {
 
 // Ends with a kEnd token. Characters and literals that are no tokens are reported and skipped.
 std::vector<Token> Lex(const ffi::Ref<const Source>& source, Diagnostics* diagnostics);
+
+// The value of a kInt token: decimal digits, 0x1f or 0b101. Nothing where it exceeds 64 bits.
+std::optional<uint64_t> ParseDigits(std::string_view digits);
 
 // `text` as a literal that Lex reads back: "text", with escapes.
 std::string QuoteString(const std::string& text);

@@ -18,6 +18,7 @@
 #include "tern/runtime/npy.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/thread_pool.h"
+#include "tern/runtime/typed_elements.h"
 
 namespace tern::runtime {
 namespace {
@@ -73,6 +74,10 @@ class ArgumentMaker {
   std::vector<ffi::Any> Make(Dims* dims) {
     CheckNames();
     for (const auto& [name, value] : options_.dims) Bind(name, value, "the option");
+    for (const ParamInfo& param : function_.params)
+      if (auto it = options_.inputs.find(param.name);
+          it != options_.inputs.end() && TakesInteger(param))
+        Bind(param.name, IntegerInput(param, it->second), "the option");
     for (size_t i = 0; i < files_.size(); ++i) ReadInput(i);
     for (const std::string& name : dim_names_) dims_.try_emplace(name, DefaultOf(name));
     std::vector<ffi::Any> args;
@@ -87,7 +92,7 @@ class ArgumentMaker {
   void CheckNames() {
     std::vector<std::string> inputs;
     for (const ParamInfo& param : function_.params) {
-      if (!TakesInteger(param)) inputs.push_back(param.name);
+      inputs.push_back(param.name);
       if (TakesInteger(param)) AddDimName(param.name);
       for (const std::vector<std::string>* texts : {&param.shape, &param.strides})
         for (const std::string& text : *texts)
@@ -121,6 +126,28 @@ class ArgumentMaker {
       TERN_CHECK(it->second == value)
           << "dimension " << name << " is " << it->second << " by " << dim_sources_[name]
           << ", but " << value << " by " << source;
+  }
+
+  static int64_t IntegerInput(const ParamInfo& param, const std::string& text) {
+    if (text == "zeros" || text == "false") return 0;
+    if (text == "ones" || text == "true") return 1;
+    int64_t value = 0;
+    uint64_t bits = 0;  // of a uint64 that exceeds int64
+    const char* last = text.data() + text.size();
+    auto [end, error] = std::from_chars(text.data(), last, value);
+    bool is_number = error == std::errc() && end == last;
+    if (!is_number && param.dtype == DataType::UInt(64)) {
+      auto [end, error] = std::from_chars(text.data(), last, bits);
+      is_number = error == std::errc() && end == last;
+      value = static_cast<int64_t>(bits);
+    }
+    int shift = 64 - param.dtype.bits();
+    int64_t kept = param.dtype.is_uint() || param.dtype.is_bool()
+                       ? static_cast<int64_t>(static_cast<uint64_t>(value) << shift >> shift)
+                       : static_cast<int64_t>(static_cast<uint64_t>(value) << shift) >> shift;
+    TERN_CHECK(is_number && kept == value) << "input " << param.name << ": expected a number of "
+                                           << param.dtype.str() << ", got " << text;
+    return value;
   }
 
   std::string SourceOf(const ParamInfo& param) const {
@@ -193,7 +220,11 @@ class ArgumentMaker {
     auto fill = [&](int64_t begin, int64_t end) {
       // Every parameter has a sequence of its own, whatever the shapes of the others.
       Random random(options_.seed * 0x100000001b3u + i, begin);
-      for (int64_t k = begin; k < end; ++k)
+      bool typed = WithTypedElements(tensor, [&]<class T>(T* data) {
+        for (int64_t k = begin; k < end; ++k)
+          data[k] = static_cast<T>(is_random ? random.Element(param.dtype) : constant);
+      });
+      for (int64_t k = begin; !typed && k < end; ++k)
         SetElement(tensor, k, is_random ? random.Element(param.dtype) : constant);
     };
     // Elements of packed types share bytes, those of a broadcast tensor even places.

@@ -247,27 +247,19 @@ void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& wh
     Refuse(what + " along a reduction of floats; that needs attrs {reassociate = true}");
 }
 
-bool HasSchedule(const PrimFunc& function) {
-  if (!function->attrs.count(attr::kSchedule)) return false;
-  auto machines = function->attrs.find(attr::kScheduleFor);
-  auto target = function->attrs.find(attr::kTarget);
-  if (machines == function->attrs.end() || target == function->attrs.end()) return true;
-  auto machine = target->second.As<target::Target>();
-  auto wanted = machines->second.As<std::string>();
-  return wanted == machine->kind->name || wanted == (machine->is_device() ? "device" : "host");
-}
+bool HasSchedule(const PrimFunc& function) { return ChosenSchedule(function).get() != nullptr; }
 
 Schedule ScheduleOf(const PrimFunc& function) {
-  auto it = function->attrs.find(attr::kSchedule);
-  if (it == function->attrs.end()) return Schedule(function);
+  if (!function->attrs.count(attr::kSchedule)) return Schedule(function);
   auto bare = ffi::Make<PrimFuncNode>(*function);
   bare->attrs.erase(attr::kSchedule);
   bare->attrs.erase(attr::kScheduleFor);
-  if (!HasSchedule(function)) return Schedule(PrimFunc(bare));
+  ScheduleSteps chosen = ChosenSchedule(function);
+  if (!chosen) return Schedule(PrimFunc(bare));
   Schedule schedule{PrimFunc(bare)};
   std::string name = function->name + (function->span ? " at " + function->span.str() : "");
   WithContext("applying the schedule of " + name, [&] {
-    for (const ScheduleStep& step : it->second.As<ScheduleSteps>()->steps) {
+    for (const ScheduleStep& step : chosen->steps) {
       try {
         schedule.Apply(step.text);
       } catch (const Error& error) {

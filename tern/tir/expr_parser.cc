@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/expr_parser.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "tern/ffi/text.h"
 #include "tern/ir/depth.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/literals.h"
 #include "tern/tir/reserved_words.h"
 
 namespace tern::tir {
 namespace {
 
 using BinaryMake = Expr (*)(Expr, Expr, Span);
-constexpr int kCompareLevel = 2, kTightestLevel = 4;
+constexpr int kCompareLevel = 2, kTightestLevel = 8;
 
 // -1.0 * x keeps the sign of zero, 0 - x does not.
 Expr Negate(const Expr& operand, const Span& span) {
   if (operand.dtype().is_float())
     return ir::MulNode::Make(ir::MakeConst(operand.dtype(), -1, span), operand, span);
   return ir::SubNode::Make(ir::MakeConst(operand.dtype(), 0, span), operand, span);
+}
+
+constexpr char kBitOr[] = "bit_or", kBitXor[] = "bit_xor", kBitAnd[] = "bit_and",
+               kShiftLeft[] = "shift_left", kShiftRight[] = "shift_right";
+template <const char* name>
+Expr Call(Expr a, Expr b, Span span) {
+  return ir::CallNode::Make(name, {std::move(a), std::move(b)}, DataType::Void(), std::move(span));
 }
 
 // name<dtype>(
@@ -149,14 +156,13 @@ void ExprParser::Convert(Value* value, DataType dtype) {
       value->expr = ir::BroadcastNode::Make(value->expr, dtype.lanes(), span);
     return;
   }
-  if (const auto* imm = value->expr.As<ir::IntImmNode>(); imm && !imm->dtype.is_bool()) {
-    if (dtype.is_float())
-      value->expr = ir::FloatImmNode::Make(dtype, static_cast<double>(imm->value), span);
-    else if (dtype.is_integer())
-      value->expr = Located(span, [&] { return ir::IntImmNode::Make(dtype, imm->value, span); });
-  } else if (const auto* imm = value->expr.As<ir::FloatImmNode>(); imm && dtype.is_float()) {
-    value->expr = ir::FloatImmNode::Make(dtype, Exact(imm), span);
-  }
+  auto exact = [this](const ir::FloatImmNode* literal) { return Exact(literal); };
+  // Float literals keep their digits while they may meet another type.
+  const auto* imm = value->expr.As<ir::IntImmNode>();
+  Expr retyped = imm && dtype == DataType::Float(32)
+                     ? FloatLiteral(static_cast<double>(imm->value), span).expr
+                     : Located(span, [&] { return RetypeLiteral(value->expr, dtype, exact); });
+  if (retyped) value->expr = retyped;
 }
 
 void ExprParser::Unify(Value* a, Value* b) {
@@ -183,13 +189,16 @@ void ExprParser::UnifyAll(std::vector<Value>& values) {
 
 const ExprParser::BinaryOperator* ExprParser::FindOperator(const Token& token) {
   static const BinaryOperator kOperators[] = {
-      {"||", 0, ir::OrNode::Make},       {"&&", 1, ir::AndNode::Make},
-      {"==", 2, ir::EQNode::Make},       {"!=", 2, ir::NENode::Make},
-      {"<", 2, ir::LTNode::Make},        {"<=", 2, ir::LENode::Make},
-      {">", 2, ir::GTNode::Make},        {">=", 2, ir::GENode::Make},
-      {"+", 3, ir::AddNode::Make},       {"-", 3, ir::SubNode::Make},
-      {"*", 4, ir::MulNode::Make},       {"/", 4, ir::DivNode::Make},
-      {"//", 4, ir::FloorDivNode::Make}, {"%", 4, ir::FloorModNode::Make},
+      {"||", 0, ir::OrNode::Make},      {"&&", 1, ir::AndNode::Make},
+      {"==", 2, ir::EQNode::Make},      {"!=", 2, ir::NENode::Make},
+      {"<", 2, ir::LTNode::Make},       {"<=", 2, ir::LENode::Make},
+      {">", 2, ir::GTNode::Make},       {">=", 2, ir::GENode::Make},
+      {"|", 3, Call<kBitOr>},           {"^", 4, Call<kBitXor>},
+      {"&", 5, Call<kBitAnd>},          {"<<", 6, Call<kShiftLeft>},
+      {">>", 6, Call<kShiftRight>},     {"+", 7, ir::AddNode::Make},
+      {"-", 7, ir::SubNode::Make},      {"*", 8, ir::MulNode::Make},
+      {"/", 8, ir::DivNode::Make},      {"//", 8, ir::FloorDivNode::Make},
+      {"%", 8, ir::FloorModNode::Make},
   };
   if (token.kind != Token::Kind::kPunct) return nullptr;
   for (const BinaryOperator& op : kOperators)
@@ -213,8 +222,7 @@ ExprParser::Value ExprParser::ParseBinary(int level) {
        op = FindOperator(Peek())) {
     Span span = Next().span;
     Value right = ParseBinary(level + 1);
-    Unify(&left, &right);
-    left = {Located(span, [&] { return op->make(left.expr, right.expr, span); }), false};
+    left = Combine(*op, left, right, span);
     if (level == kCompareLevel) {
       if (const BinaryOperator* next = FindOperator(Peek()); next && next->level == level)
         Fail(Peek().span, "comparisons do not chain; join them with &&");
@@ -224,6 +232,25 @@ ExprParser::Value ExprParser::ParseBinary(int level) {
   return left;
 }
 
+ExprParser::Value ExprParser::Combine(const BinaryOperator& op, Value left, Value right,
+                                      const Span& span) {
+  Unify(&left, &right);
+  Expr expr = Located(span, [&] { return op.make(left.expr, right.expr, span); });
+  return {expr, left.literal && right.literal && IsLiteral(expr)};
+}
+
+std::optional<ExprParser::Value> ExprParser::ParseUpdate(const Expr& old) {
+  const Token& token = Peek();
+  if (token.kind != Token::Kind::kPunct || token.text.size() < 2 || token.text.back() != '=')
+    return {};
+  Token without = token;
+  without.text.pop_back();
+  const BinaryOperator* op = FindOperator(without);
+  if (!op || op->level <= kCompareLevel) return {};
+  Span span = Next().span;
+  return Combine(*op, {old, false}, ParseExpr(), span);
+}
+
 ExprParser::Value ExprParser::ParseUnary() {
   DepthGuard guard(this);
   Span span = Peek().span;
@@ -231,25 +258,32 @@ ExprParser::Value ExprParser::ParseUnary() {
     Expr operand = ParseUnary().expr;
     return {Located(span, [&] { return ir::NotNode::Make(operand, span); }), false};
   }
+  if (Accept("~")) {
+    Value operand = ParseUnary();
+    Expr expr = Located(span, [&] {
+      return ir::CallNode::Make("bit_not", {operand.expr}, DataType::Void(), span);
+    });
+    return {expr, operand.literal};
+  }
   if (!Accept("-")) return ParsePrimary();
   if (Peek().kind == Token::Kind::kInt)
     return {ir::IntImmNode::Make(DataType::Int(64), ParseInteger(true), span), true};
   Value operand = ParseUnary();
   if (const auto* imm = operand.expr.As<ir::FloatImmNode>(); imm && operand.literal)
     return FloatLiteral(-Exact(imm), span);
-  return {Located(span, [&] { return Negate(operand.expr, span); }), false};
+  return {Located(span, [&] { return Negate(operand.expr, span); }), operand.literal};
 }
+
 int64_t ExprParser::ParseInteger(bool negative) {
   const Token& token = Peek();
   if (token.kind != Token::Kind::kInt) Unexpected("an integer");
-  uint64_t magnitude = 0;
-  auto [end, error] =
-      std::from_chars(token.text.data(), token.text.data() + token.text.size(), magnitude);
+  std::optional<uint64_t> digits = ir::ParseDigits(token.text);
+  uint64_t magnitude = digits.value_or(0);
   uint64_t limit = (uint64_t{1} << 63) - !negative;
   // uint64(18446744073709551615): directly inside, the digits may exceed int64.
   bool in_uint64 =
       !negative && at_ >= 2 && tokens_[at_ - 1].text == "(" && tokens_[at_ - 2].text == "uint64";
-  if (error != std::errc() || (magnitude > limit && !in_uint64))
+  if (!digits || (magnitude > limit && !in_uint64))
     Fail(token.span, "the integer does not fit in 64 bits");
   Next();
   return static_cast<int64_t>(negative ? -magnitude : magnitude);
@@ -303,11 +337,10 @@ Expr ExprParser::ParseElement(DataType dtype) {
     return Located(span,
                    [&] { return ir::FloatImmNode::Make(dtype, negative ? -value : value, span); });
   }
-  uint64_t magnitude = 0;
-  const char* last = token.text.data() + token.text.size();
-  bool is_uint64 = dtype == DataType::UInt(64) && !negative && token.kind == Token::Kind::kInt &&
-                   std::from_chars(token.text.data(), last, magnitude).ec == std::errc();
-  if (!is_uint64)
+  std::optional<uint64_t> digits = ir::ParseDigits(token.text);
+  bool is_uint64 = dtype == DataType::UInt(64) && !negative && token.kind == Token::Kind::kInt;
+  uint64_t magnitude = digits.value_or(0);
+  if (!is_uint64 || !digits)
     magnitude = static_cast<uint64_t>(ParseInteger(negative));
   else
     Next();
@@ -407,7 +440,11 @@ ExprParser::Value ExprParser::ParseCall(const Token& name) {
   std::vector<Value> args;
   CommaList(")", [&] { args.push_back(ParseArgument(name)); });
   if (conversion && !typed) return ParseConversion(name, *conversion, args);
-  return {Located(name.span, [&] { return MakeCall(name, dtype, args); }), false};
+  Expr call = Located(name.span, [&] { return MakeCall(name, dtype, args); });
+  bool is_choice = name.text == "select" || name.text == ir::kIfThenElse;
+  bool literal = !args.empty() && std::all_of(args.begin() + is_choice, args.end(),
+                                              [](const Value& arg) { return arg.literal; });
+  return {call, literal && IsLiteral(call)};
 }
 
 // The name of a buffer alone is its address, where a function takes addresses.

@@ -26,7 +26,8 @@ class ExprParser {
   // Thrown after a mistake was recorded; caught where parsing can go on.
   struct Abandon {};
 
-  // An expression, and whether it is a bare literal, which takes the type of what it meets.
+  // An expression, and whether it is made of bare literals, which take the type of what they meet
+  // (tern/tir/literals.h).
   struct Value {
     Expr expr;
     bool literal = false;
@@ -144,6 +145,9 @@ class ExprParser {
     Expr predicate;  // null: none
   };
   Place ParsePlace();
+  // "+= x" and the like, behind the element that has the value `old`: what it becomes. Nothing
+  // where something else stands.
+  std::optional<Value> ParseUpdate(const Expr& old);
   int64_t ParseInteger(bool negative);
   // A string, a number, true, false or a list of such.
   ffi::Any ParseAttrValue();
@@ -187,6 +191,7 @@ class ExprParser {
   };
 
   Value ParseBinary(int level);
+  Value Combine(const BinaryOperator& op, Value left, Value right, const Span& span);
   Value ParseUnary();
   Value ParsePrimary();
   Value ParseLetExpr();

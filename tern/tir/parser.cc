@@ -280,13 +280,13 @@ class Parser : public ExprParser {
                            [&](const ir::BaseFunc& f) { return f->name == name; });
     if (it == functions->end() || !IfPrimFunc(*it))
       Fail(span, "there is no function " + name + " before its schedule");
-    if ((*it)->attrs.count(attr::kSchedule)) Fail(span, name + " has a schedule already");
+    std::string targets;
     if (Accept("for")) {
-      const Token& targets = Peek();
-      if (targets.kind != Token::Kind::kString && !Is("host") && !Is("device"))
+      const Token& token = Peek();
+      if (token.kind != Token::Kind::kString && !Is("host") && !Is("device"))
         Unexpected("'host', 'device' or the name of a target kind in quotes");
-      Located(targets.span, [&] { CheckScheduleFor(targets.text); });
-      *it = AsPrimFunc(*it).WithAttr(attr::kScheduleFor, Next().text);
+      Located(token.span, [&] { CheckScheduleFor(token.text); });
+      targets = Next().text;
     }
     Expect("{");
     std::vector<ScheduleStep> steps;
@@ -295,7 +295,9 @@ class Parser : public ExprParser {
       steps.push_back({ParseStep(), place});
     }
     Expect("}");
-    *it = AsPrimFunc(*it).WithAttr(attr::kSchedule, MakeScheduleSteps(std::move(steps)));
+    *it = Located(span, [&] {
+      return WithFurtherSchedule(AsPrimFunc(*it), targets, MakeScheduleSteps(std::move(steps)));
+    });
   }
   // The words up to the end of the line, as tern/schedule reads them.
   std::string ParseStep() {
@@ -769,8 +771,12 @@ class Parser : public ExprParser {
     Token name = Next();
     Buffer buffer = LookupBuffer(name);
     Place place = ParsePlace();
-    Expect("=");
-    Value value = ParseExpr();
+    Expr old = Located(name.span, [&] {
+      return ir::BufferLoadNode::Make(buffer, place.indices, name.span, place.predicate);
+    });
+    std::optional<Value> update = ParseUpdate(old);
+    if (!update) Expect("=");
+    Value value = update ? *update : ParseExpr();
     return Located(name.span, [&] {
       Convert(&value, ir::AccessType(buffer, place.indices));
       return BufferStoreNode::Make(buffer, place.indices, value.expr, name.span, place.predicate);

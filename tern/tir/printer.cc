@@ -15,6 +15,7 @@
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/literals.h"
 #include "tern/tir/reserved_words.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
@@ -87,18 +88,18 @@ class Printer {
     out_ += " ";
     Body(function->body);
     out_ += "\n";
-    if (auto it = function->attrs.find(attr::kSchedule); it != function->attrs.end()) {
-      auto machines = function->attrs.find(attr::kScheduleFor);
-      std::string wanted =
-          machines == function->attrs.end() ? "" : machines->second.As<std::string>();
-      bool is_kind = !wanted.empty() && wanted != "host" && wanted != "device";
-      if (is_kind) wanted = '"' + wanted + '"';
-      out_ += "\nschedule " + function->name + (wanted.empty() ? "" : " for " + wanted) + " {\n";
-      for (const ScheduleStep& step : it->second.As<ScheduleSteps>()->steps)
-        out_ += "  " + step.text + "\n";
-      out_ += "}\n";
-    }
+    for (const ScheduleStepsNode::Other& section : SchedulesOf(function))
+      PrintSchedule(function->name, section);
     return out_;
+  }
+
+  void PrintSchedule(const std::string& name, const ScheduleStepsNode::Other& section) {
+    const std::string& targets = section.targets;
+    bool is_kind = !targets.empty() && targets != "host" && targets != "device";
+    out_ += "\nschedule " + name + (targets.empty() ? "" : " for ") +
+            (is_kind ? QuoteString(targets) : targets) + " {\n";
+    for (const ScheduleStep& step : section.schedule->steps) out_ += "  " + step.text + "\n";
+    out_ += "}\n";
   }
 
   std::string Kernel(const ExternKernelNode& kernel) {
@@ -254,7 +255,8 @@ class Printer {
     // float32(1) is a constant; a conversion of one is written out.
     bool constant =
         node->value.template As<IntImmNode>() || node->value.template As<FloatImmNode>();
-    std::string head = constant ? "cast<" + node->dtype.str() + ">" : node->dtype.str();
+    std::string head =
+        constant || IsLiteral(node->value) ? "cast<" + node->dtype.str() + ">" : node->dtype.str();
     return {head + "(" + Text(node->value, kOrPrec) + ")", kPrimaryPrec};
   }
   Written Write(const RampNode* node) {

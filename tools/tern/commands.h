@@ -96,7 +96,7 @@ struct RunOptions {
   int64_t offset = 0;
   uint64_t seed = 0;
   int repeat = 1;
-  bool bounds_checks = false, default_schedules = true, prepare = false;
+  bool bounds_checks = false, default_schedules = true, prepare = false, summary = true;
   std::vector<std::string> input_shapes;  // of an .onnx file
   bool profile = false;                   // of a model
   std::string trace;                      // of a model: a file to write, or ""

@@ -37,7 +37,10 @@ void AddCompile(CLI::App* app) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App* command =
       app->add_subcommand("compile", "compile a model, or a .tir file, for a target");
-  command->add_option("input", options->input, ".onnx or .tir file")->required();
+  command
+      ->add_option("input", options->input,
+                   ".onnx or .tir file; - is a .tir text on standard input")
+      ->required();
   command
       ->add_option("-t,--target", options->targets,
                    std::string(kTargetHelp) +
@@ -119,14 +122,19 @@ void AddRun(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app->add_subcommand("run", "run a model, or the functions of a .tir, .so or .tern file");
-  command->add_option("input", options->input, ".onnx, .tir, .so or .tern file")->required();
+  command
+      ->add_option("input", options->input,
+                   ".onnx, .tir, .so or .tern file; - is a .tir text on standard input")
+      ->required();
   command->add_option("-t,--target", options->target, kTargetHelp);
   command->add_option("--host", options->host, kHostHelp);
   command->add_option("--entry", options->entry, "function to run (default: all)");
   command->add_option("--dim", options->dims,
                       "NAME=N: a symbolic extent or integer parameter (default: 128)");
-  command->add_option("--input", options->inputs,
-                      "NAME=file.npy|random|ones|zeros (default: random)");
+  command->add_option(
+      "--input", options->inputs,
+      "NAME=file.npy|random|ones|zeros, of a tensor (default: random), or the value "
+      "of a scalar of any type");
   command->add_option("--output", options->outputs, "NAME=file.npy: write a tensor after the call");
   command->add_option("--check", options->check,
                       "interp, NAME=file.npy, or host (of an .onnx file: the same on the host, in "
@@ -142,6 +150,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
   command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
   command->add_flag("--prepare", options->prepare, "prepare constant tensors first, once");
+  command->add_flag("!--no-summary", options->summary, "do not sum the results");
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_flag("--profile", options->profile, "of a model: print the time of each kernel");
   command->add_option("--trace", options->trace,

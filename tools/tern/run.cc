@@ -63,7 +63,7 @@ Program Load(const RunOptions& options) {
     return program;
   }
   target::Target target = ParseTarget(options.target, options.host);
-  program.source = OnlyEntry(tir::ParseFile(options.input), options.entry);
+  program.source = OnlyEntry(ReadSource(options.input), options.entry);
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;
@@ -134,7 +134,7 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   runtime::RunResult result =
       runtime::RunFunction(function, info, program.meta.DeviceOf(info), run);
   std::string where = info.device.empty() ? program.where : info.device + ":0";
-  std::printf("%s\n", SummaryLine(info, where, result).c_str());
+  std::printf("%s\n", SummaryLine(info, where, result, options.summary).c_str());
   if (run.repeat > 1) std::printf("%s\n", TimesLine(run.repeat, result).c_str());
   for (const std::string& text : options.outputs) {
     auto [name, path] = SplitAssignment("--output", text);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tern/source.h"
 
+#include <algorithm>
+#include <iostream>
 #include <sstream>
 
 #include "tern/compile.h"
@@ -22,6 +24,11 @@ ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOpt
     return frontend::onnx::Import(frontend::onnx::ReadModel(path), options);
   TERN_CHECK(options.input_shapes.empty() && options.dims.empty())
       << path << ": shapes are given for .onnx files; a .tir file has them in its text";
+  if (path == "-") {
+    std::stringstream text;
+    text << std::cin.rdbuf();
+    return tir::ParseModule("<stdin>", text.str());
+  }
   return tir::ParseFile(path);
 }
 

@@ -38,7 +38,7 @@ bool IsPlan(const ScheduleStep& step) { return step.text.starts_with("plan("); }
 // Whether the schedule of a function is plans, and nothing else.
 bool AsksForPlans(const PrimFunc& function) {
   if (!HasSchedule(function)) return false;
-  const auto& steps = function->attrs.at(attr::kSchedule).As<ScheduleSteps>()->steps;
+  const auto& steps = ChosenSchedule(function)->steps;
   return !steps.empty() && std::all_of(steps.begin(), steps.end(), IsPlan);
 }
 
@@ -52,8 +52,7 @@ bool AsksForPlans(const PrimFunc& function) {
 std::vector<Asked> TakePlans(PrimFunc* function) {
   std::vector<Asked> asked;
   if (!AsksForPlans(*function)) return asked;
-  for (const ScheduleStep& step :
-       (*function)->attrs.at(attr::kSchedule).As<ScheduleSteps>()->steps) {
+  for (const ScheduleStep& step : ChosenSchedule(*function)->steps) {
     try {
       asked.push_back({PlanRequest::Parse(Step::Parse(step.text)), step});
     } catch (const Error& error) {
