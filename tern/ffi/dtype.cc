@@ -57,7 +57,7 @@ std::optional<DataType> DataType::Parse(std::string_view name) {
   }
   for (const NamedType& scalar : kScalars)
     if (scalar.name == name &&
-        (lanes == 1 || !(scalar.type.is_handle() || scalar.type.is_storage_only())))
+        (lanes == 1 || !(scalar.type.is_handle() || scalar.type.is_packed())))
       return scalar.type.with_lanes(lanes);
   return std::nullopt;
 }

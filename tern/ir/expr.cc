@@ -145,7 +145,7 @@ Expr CastNode::Make(DataType dtype, Expr value, Span span) {
   DataType from = value.dtype();
   if (from == dtype) return value;
   if (from.lanes() != dtype.lanes() || from.is_handle() || dtype.is_handle() || from.is_void() ||
-      dtype.is_void() || from.is_storage_only() || dtype.is_storage_only())
+      dtype.is_void() || from.is_packed() || dtype.is_packed())
     TERN_THROW(TypeError) << "cannot convert " << from.str() << " to " << dtype.str();
   auto node = ffi::Make<CastNode>();
   node->dtype = dtype;

@@ -110,7 +110,7 @@ const Buffer& ExprParser::LookupBuffer(const Token& token) {
 }
 
 void ExprParser::CheckComputable(DataType dtype, const Span& span) {
-  if (dtype.is_storage_only())
+  if (dtype.is_packed())
     Fail(span, "tensors can hold " + dtype.str() + ", but kernels cannot compute with it");
 }
 

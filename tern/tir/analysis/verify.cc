@@ -132,7 +132,7 @@ class Verifier : public StmtVisitor {
       if (extent.dtype() != DataType::Int(64))
         Report(buffer->span,
                "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
-    if (buffer->dtype.is_storage_only())
+    if (buffer->dtype.is_packed())
       Report(buffer->span, "buffer " + buffer->name + " is of " + buffer->dtype.str() +
                                ", which kernels cannot compute with");
     if (buffer->offset.get() && buffer->offset.dtype() != DataType::Int(64))

@@ -17,6 +17,8 @@ struct NarrowFormat {
   int64_t nan;
   // The largest bits of a float32, without its sign, that round to a number.
   int64_t last_float32;
+  // There is no negative zero: its bits are the only NaN (the fnuz types).
+  bool is_nan_negative_zero = false;
 
   int shift() const { return kFloat32Mantissa - mantissa_bits; }
   // What the exponent lacks to be that of a float32, in its place.
@@ -30,9 +32,21 @@ const NarrowFormat& FormatOfNarrow(DataType dtype) {
   static const NarrowFormat kHalf = {16, 10, 15, 0x7c00, 0x7e00, 0x477fefff};
   static const NarrowFormat kE5M2 = {8, 2, 15, 0x7c, 0x7e, 0x476fffff};
   static const NarrowFormat kE4M3FN = {8, 3, 7, 0, 0x7f, 0x43e80000};
+  static const NarrowFormat kE5M2Fnuz = {8, 2, 16, 0, 0x80, 0x476fffff, true};
+  static const NarrowFormat kE4M3Fnuz = {8, 3, 8, 0, 0x80, 0x4377ffff, true};
   TERN_ICHECK(dtype.is_narrow_float() && !dtype.is_bfloat16()) << dtype.str();
-  if (!dtype.is_float8()) return kHalf;
-  return dtype.code() == kTernTypeFloat8E5M2 ? kE5M2 : kE4M3FN;
+  switch (dtype.code()) {
+    case kTernTypeFloat8E5M2:
+      return kE5M2;
+    case kTernTypeFloat8E4M3FN:
+      return kE4M3FN;
+    case kTernTypeFloat8E5M2FNUZ:
+      return kE5M2Fnuz;
+    case kTernTypeFloat8E4M3FNUZ:
+      return kE4M3Fnuz;
+    default:
+      return kHalf;
+  }
 }
 
 }  // namespace
@@ -55,7 +69,10 @@ Expr WidenBits(DataType from, const Expr& bits) {
   Expr value =
       Select(Less(last_finite, magnitude), special, Select(is_subnormal, subnormal, normal));
   Expr sign = ShiftLeft(And(all, constant(format.sign())), 32 - format.bits);
-  return let.In(Reinterpret(result, Or(value, sign)));
+  Expr with_sign = Or(value, sign);
+  if (format.is_nan_negative_zero)
+    with_sign = Select(Equal(all, constant(format.nan)), constant(kFloat32NaN), with_sign);
+  return let.In(Reinterpret(result, with_sign));
 }
 
 Expr NarrowToBits(DataType to, const Expr& value) {
@@ -86,6 +103,11 @@ Expr NarrowToBits(DataType to, const Expr& value) {
                                  : constant(format.nan);
   Expr fits = Less(magnitude, constant(format.last_float32 + 1));
   Expr sign = And(ShiftRight(bits, 32 - format.bits), constant(format.sign()));
+  if (format.is_nan_negative_zero) {
+    finite = let(finite);
+    Expr with_sign = Select(Equal(finite, constant(0)), finite, Or(finite, sign));
+    return let.In(Cast(result, Select(fits, with_sign, special)));
+  }
   return let.In(Cast(result, Or(Select(fits, finite, special), sign)));
 }
 
