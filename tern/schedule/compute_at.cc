@@ -201,8 +201,8 @@ Stmt Behind(const Stmt& body, const Stmt& stmt) {
   return SeqNode::Make({body, stmt}, body.span());
 }
 
-// A buffer of shared memory that is allocated in a loop has the part of it that an iteration needs:
-// later, threads could not agree on where it starts. Another part stays as it is.
+}  // namespace
+
 Stmt ShrinkShared(const AllocateNode* allocation, const std::vector<Range>& box) {
   auto is_known = [](const Range& range) { return ir::AsConstInt(range.extent).has_value(); };
   const Buffer& buffer = allocation->buffer;
@@ -229,8 +229,6 @@ Stmt ShrinkShared(const AllocateNode* allocation, const std::vector<Range>& box)
   Stmt body = RewriteAccesses(allocation->body, rewrite);
   return AllocateNode::Make(shrunk, body, allocation->span);
 }
-
-}  // namespace
 
 Buffer Schedule::SoleResult(const BlockNode* block) const {
   Buffer result = ResultOf(block);

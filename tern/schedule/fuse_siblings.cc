@@ -14,12 +14,6 @@ namespace {
 
 std::string Called(const ForNode* loop) { return "loop " + loop->var.name(); }
 
-void CheckIsPlain(const ForNode* loop) {
-  if (loop->for_kind != ForKind::kSerial)
-    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; fuse it before");
-  if (!loop->annotations.empty()) Refuse(Called(loop) + " has annotations");
-}
-
 // Whether one box begins behind the end of the other, in some dimension.
 bool AreApart(const AccessRegion& a, const AccessRegion& b, const arith::Analyzer& analyzer) {
   for (size_t d = 0; d < a.ranges.size(); ++d) {
@@ -52,13 +46,19 @@ class Iterations {
   }
 
   // Refuses where one of the second loop touches what a later one of the first writes, or writes
-  // what that reads.
-  void CheckIndependent() const {
+  // what that reads; but for the `known` buffers.
+  void CheckIndependent(const std::vector<Buffer>& known = {}) const {
+    auto is_known = [&](const AccessRegion& region) {
+      return std::any_of(known.begin(), known.end(),
+                         [&](const Buffer& buffer) { return buffer.same(region.buffer); });
+    };
     for (const AccessRegion& write : first_.writes) {
+      if (is_known(write)) continue;
       Check(write, second_.writes);
       Check(write, second_.reads);
     }
-    for (const AccessRegion& read : first_.reads) Check(read, second_.writes);
+    for (const AccessRegion& read : first_.reads)
+      if (!is_known(read)) Check(read, second_.writes);
     if (!first_.opaque.empty() || !second_.opaque.empty())
       Refuse("memory is accessed in ways that are not followed");
   }
@@ -114,6 +114,23 @@ std::vector<const AllocateNode*> AllocationsFor(const Path& way, const ForNode* 
 
 }  // namespace
 
+void CheckIsPlain(const ForNode* loop) {
+  if (loop->for_kind != ForKind::kSerial)
+    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; fuse it before");
+  if (!loop->annotations.empty()) Refuse(Called(loop) + " has annotations");
+}
+
+void CheckSameBounds(const ForNode* first, const ForNode* second, const arith::Analyzer& analyzer) {
+  if (first->var.dtype() != second->var.dtype() || !analyzer.CanProve(first->min == second->min) ||
+      !analyzer.CanProve(first->extent == second->extent))
+    Refuse("the loops are not proven to have the same bounds");
+}
+
+void CheckIterationsApart(const PrimFunc& function, const ForNode* first, const ForNode* second,
+                          const arith::Analyzer& analyzer, const std::vector<Buffer>& known) {
+  Iterations(function, first, second, analyzer).CheckIndependent(known);
+}
+
 void Schedule::FuseSiblings(const std::string& first_name, const std::string& second_name) {
   Do("fuse_siblings", {first_name, second_name}, [&]() -> Names {
     const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
@@ -132,10 +149,7 @@ void Schedule::FuseSiblings(const std::string& first_name, const std::string& se
     }
     between = find();
     arith::Analyzer analyzer = AnalyzerAt(function_, between.outside);
-    if (first->var.dtype() != second->var.dtype() ||
-        !analyzer.CanProve(first->min == second->min) ||
-        !analyzer.CanProve(first->extent == second->extent))
-      Refuse("the loops are not proven to have the same bounds");
+    CheckSameBounds(first, second, analyzer);
     CheckVisible(between.to_a, AsStmt(first), Called(first));
     CheckMayComeTo(function_, between, AsStmt(first));
     Iterations iterations(function_, first, second, analyzer);

@@ -136,6 +136,10 @@ const tir::AllocateNode* AllocationOf(const tir::Stmt& root, const tir::Buffer& 
 const tir::AllocateNode* AllocationOf(const StmtTree& tree, const tir::Buffer& buffer);
 const tir::AllocateNode* FindAllocation(const tir::Stmt& root, const std::string& name);
 
+// A buffer of shared memory that is allocated in a loop has the part of it that an iteration needs:
+// later, threads could not agree on where it starts. Another part stays as it is.
+tir::Stmt ShrinkShared(const tir::AllocateNode* allocation, const std::vector<tir::Range>& box);
+
 // ---- Order
 
 // The statements from one to another, which comes later: children first..last of a row that holds
@@ -161,6 +165,19 @@ void CheckVisible(const Path& way, const tir::Stmt& moved, const std::string& na
 // Refuses where a buffer carries values from one run of the row to the next, or beyond.
 void CheckNothingCarried(const tir::PrimFunc& function, const StmtTree& tree,
                          const Between& between, const tir::Buffer& buffer);
+
+// ---- Fusing loops that stand one behind the other (fuse_siblings.cc)
+
+// Refuses a loop that is parallel, bound, or has annotations.
+void CheckIsPlain(const tir::ForNode* loop);
+// Refuses where two loops are not proven to have the same bounds.
+void CheckSameBounds(const tir::ForNode* first, const tir::ForNode* second,
+                     const arith::Analyzer& analyzer);
+// Refuses where an iteration of the second loop touches what a later one of the first writes, or
+// writes what that reads; but for the `known` buffers, which the caller looks after.
+void CheckIterationsApart(const tir::PrimFunc& function, const tir::ForNode* first,
+                          const tir::ForNode* second, const arith::Analyzer& analyzer,
+                          const std::vector<tir::Buffer>& known);
 
 }  // namespace tern::schedule
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "tern/schedule/nest.h"
+#include "tern/schedule/reduction_nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/reduction_step.h"
@@ -20,55 +20,6 @@ void CheckFactsOfReduction(const BlockNode* block) {
   bool reduces = std::any_of(block->iters.begin(), block->iters.end(),
                              [](const BlockIter& iter) { return iter.kind == IterKind::kReduce; });
   if (!reduces || !block->init) Refuse("block " + block->name + " is no reduction with an init");
-}
-
-// The loops of a nest that run along reductions of its block.
-std::vector<const ForNode*> ReductionLoops(const Nest& nest) {
-  std::vector<const ForNode*> loops;
-  for (const ForNode* loop : nest.loops) {
-    AxisUse use = UseOf(nest.block, loop->var.node());
-    if (!use.reduce) continue;
-    if (use.spatial || use.other)
-      Refuse("loop " + loop->var.name() + " runs along axes of several kinds");
-    loops.push_back(loop);
-  }
-  return loops;
-}
-
-bool IsIn(const std::vector<const ForNode*>& loops, const ForNode* loop) {
-  return std::find(loops.begin(), loops.end(), loop) != loops.end();
-}
-
-// Whether a condition is on steps of the reduction.
-bool IsOnSteps(const Expr& condition, const BlockNode* block,
-               const std::vector<const ForNode*>& reduction) {
-  return UsesAnyOf(condition, reduction) ||
-         std::any_of(block->iters.begin(), block->iters.end(), [&](const BlockIter& iter) {
-           return iter.kind == IterKind::kReduce && ir::UsesVar(condition, iter.var.node());
-         });
-}
-
-// The condition, as far as it is not on steps of the reduction.
-Expr ConditionElsewhere(const BlockNode* block, const std::vector<const ForNode*>& reduction) {
-  return KeepConjuncts(block->predicate,
-                       [&](const Expr& part) { return !IsOnSteps(part, block, reduction); });
-}
-
-// Runs once for all iterations of the reduction loops, over the other axes.
-ffi::Ref<BlockNode> FirstOnly(const BlockNode* block, const std::string& name, const Stmt& body,
-                              const std::vector<const ForNode*>& reduction) {
-  auto copy = CopyBlock(block);
-  copy->name = name;
-  copy->init = {};
-  ir::VarMap starts;
-  for (const ForNode* loop : reduction) starts[loop->var.node()] = loop->min;
-  std::erase_if(copy->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
-  for (const BlockIter& iter : block->iters)
-    if (iter.kind == IterKind::kReduce)
-      starts[iter.var.node()] = ir::IntImmNode::Make(iter.var.dtype(), 0);
-  copy->body = Substitute(body, starts);
-  copy->predicate = ConditionElsewhere(block, reduction);
-  return copy;
 }
 
 }  // namespace
@@ -98,7 +49,7 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
     for (const BlockIter& iter : block->iters)
       if (iter.kind == IterKind::kReduce && UsesAnyOf(iter.binding, nest.around))
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
-    auto init = FirstOnly(block, name, block->init, reduction);
+    auto init = OncePerResult(block, name, block->init, reduction);
     Stmt before = CopyWithFreshDefs(WrapLoops(others, Stmt(init)));
     Stmt after = WrapLoops(inside, block->With({}, block->body));
     ReplaceStmt(loop, SeqNode::Make({before, after}, loop->span));

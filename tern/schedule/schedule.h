@@ -145,6 +145,12 @@ class Schedule {
   // A reduction that keeps the first, or the last, of equal values and its index compares indices
   // too, so that its steps may run in any order: of equal values that of the lowest, or highest.
   void BreakTies(const std::string& block);
+  // Loops that stand one behind the other, each with one block, become one, the last: reductions
+  // and what is computed of their results, where later reductions sum up exp((x - m) * c), or a
+  // product of that, and m is the largest x, the result of the first. The sums are corrected as m
+  // changes. New blocks are called as the old ones are, with _init, _before, _now, _change, _scale
+  // or _divide behind.
+  void Roll(const std::string& first, const std::string& last);
   // The axes of a sum of products are extended to multiples of the factors, with zeros; inputs are
   // copied before, results afterwards.
   void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);
@@ -243,6 +249,7 @@ class Schedule {
   // first ends. Whether it could.
   bool PartitionSteps(const tir::ForNode* loop, size_t axis, const ir::Expr& head,
                       const ir::Expr& tail, const Names& names);
+  void ShrinkToStep(const tir::Buffer& buffer, const tir::ForNode* loop);
   // What both forms of SplitScan do.
   Names DoSplitScan(const std::string& block, const std::string& loop, int64_t factor,
                     std::optional<tir::StorageScope> scope, Names names);

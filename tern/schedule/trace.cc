@@ -211,6 +211,7 @@ const std::map<std::string, Primitive>& Primitives() {
        {2, 2, 0, [](S s, T t) { s->TransformLayout(t.args[0], IndexMap::Parse(t.args[1])); }}},
       {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
       {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
+      {"roll", {2, 2, 0, [](S s, T t) { s->Roll(t.args[0], t.args[1]); }}},
       {"set_dtype", {2, 2, 0, [](S s, T t) { s->SetDtype(t.args[0], TypeNamed(t.args[1])); }}},
       {"winograd",
        {2, 3, 5,

@@ -81,6 +81,10 @@ void RegisterIntrinsics() {
     RegisterStore("mma_store" + suffix, dtype);
   }
   RegisterStore("mma_store_f32", "float32");
+  Register("mma_scale", "C: float32[32, 8], S: float32[16]",
+           fmt::format("for i in 0..16, j in 0..16 {{\nC{0} = C{0} * S[i]\n}}\n", At("i", "j")),
+           "for r in 0..8 unrolled {\n"
+           "C[lane, r] = C[lane, r] * S[lane // 4 + r // 2 % 2 * 8]\n}\n");
   Register("mma_fill", "C: float32[32, 8]",
            fmt::format("for i in 0..16, j in 0..16 {{\nC{} = 0.0\n}}\n", At("i", "j")),
            "for r in 0..8 unrolled {\nC[lane, r] = 0.0\n}\n");
