@@ -546,7 +546,7 @@ class Kernel:
 
     def __call__(self, *args, **arrays):
         """Compiles it for its target, once, and calls it."""
-        key = (self.target, len(self.schedule.steps))
+        key = (self.target, self.source())
         compiled = self._compiled.get(key)
         if compiled is None:
             compiled = self._compiled.setdefault(key, self.compile())

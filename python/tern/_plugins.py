@@ -51,4 +51,7 @@ def find():
 def load_operators():
     """Called once the compiler is open."""
     for name in operators:
-        _tern.load_codegen(name)
+        try:
+            _tern.load_codegen(name)
+        except Exception as error:
+            warnings.warn(f"entry point {name} of tern.operators: {error}", RuntimeWarning, stacklevel=2)

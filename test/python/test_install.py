@@ -206,7 +206,7 @@ class StubsTest(unittest.TestCase):
             program.write_text(
                 "import tern\n"
                 "exe = tern.compile('m.onnx', target='llvm')\n"
-                "exe.save('m.so')\n"
+                "exe.save('m.so'); exe.add(1)\n"
                 "model = tern.load('m.so')\n"
                 "t: tern.Tensor = tern.empty((2, 3), 'float32')\n"
                 "shape: tuple[int, ...] = t.shape\n"

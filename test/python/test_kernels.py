@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -122,6 +125,26 @@ class KernelsTest(TestCase):
         self.assertEqual(len(timing.times), 3)
         self.assertIn("best", repr(timing))
         self.fails(ValueError, "give A, or the dims of float32[n, k]", exe.profile)
+
+    def test_operators_of_other_packages(self):
+        """A library that an entry point names and that is not there is a warning; others are loaded."""
+        package = self.folder / "ops-1.dist-info"
+        package.mkdir()
+        (package / "METADATA").write_text("Metadata-Version: 2.1\nName: ops\nVersion: 1\n")
+        (package / "entry_points.txt").write_text("[tern.operators]\nmy_ops = ops_package:folder\n")
+        (self.folder / "ops_package.py").write_text("folder = '/nowhere/ops'\n")
+        script = """
+import warnings
+import tern
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    tern.compile("func f(A: float32[1]) { A[0] = 1.0 }\\n")
+message = "".join(str(warning.message) for warning in caught)
+assert "entry point my_ops of tern.operators" in message, message
+assert "libtern_codegen_my_ops.so" in message and "/nowhere/ops" in message, message
+"""
+        environment = {**os.environ, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{self.folder}"}
+        subprocess.run([sys.executable, "-c", script], check=True, env=environment)
 
     def test_targets(self):
         kinds = tern.targets()

@@ -41,6 +41,9 @@ class LanguageTest(TestCase):
         self.fails(tern.Error, "splt", schedule.splt, "l", 2)
         self.assertEqual(len(schedule.steps), 3)
         self.assertEqual(schedule.undo(), "reorder(i_0, jo, l, i_1, ji)")
+        schedule.reorder("i_0", "l", jo)  # as many steps as before, and another kernel
+        self.assertEqual(values(matmul(a, b)), expected)
+        self.assertEqual(len(matmul._compiled), 3)
         self.assertEqual(len(matmul.bench(repeat=2, dims={"n": 4, "k": 5, "m": 6}).times), 2)
         self.assertIn("matmul", matmul.explain())
         exe = tern.compile(matmul)
