@@ -17,6 +17,7 @@ TEST(NearNames, BestFirstThreeAtMost) {
 
 TEST(NearNames, Text) {
   EXPECT_EQ(DidYouMean("flaot", {"float", "int"}), " (did you mean float?)");
+  EXPECT_EQ(DidYouMean("FLOAT", {"float", "int"}), " (did you mean float?)");
   EXPECT_EQ(DidYouMean("zzz", {"float"}), "");
 }
 

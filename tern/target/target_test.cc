@@ -90,6 +90,8 @@ TEST_F(TargetTest, ErrorsTeach) {
   // Tags are named where they are near, and only there: there are many.
   EXPECT_EQ(ErrorOf("testdew").find("test/board"), std::string::npos);
   EXPECT_NE(ErrorOf("testdew").find("`tern targets` lists the tags too"), std::string::npos);
+  EXPECT_EQ(ErrorOf("testdev -threads=2 -threads=3"),
+            "target \"testdev -threads=2 -threads=3\": -threads is given twice");
   EXPECT_NE(ErrorOf("test/bord").find("did you mean test/board"), std::string::npos);
   EXPECT_EQ(
       ErrorOf("testdev -thread=3"),

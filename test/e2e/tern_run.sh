@@ -28,7 +28,7 @@ expect() {
 
 expect 0 "usage: tern-run FILE" --help
 expect 2 "tern-run: error: no file is given (see --help)"
-expect 2 "tern-run: error: unknown option --nosuch (see --help)" m.so --nosuch 1
+expect 2 "tern-run: error: unknown option --nosuch; see --help" m.so --nosuch 1
 expect 2 "tern-run: error: --repeat needs a value" m.so --repeat
 expect 2 "tern-run: error: --repeat: expected an integer, got \"x\"" m.so --repeat x
 expect 2 "tern-run: error: --dim: expected name=value, got \"n\"" m.so --dim n
