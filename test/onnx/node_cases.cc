@@ -69,7 +69,8 @@ bool IsSequence(const onnx::Type& type) {
 std::optional<std::vector<onnx::Tensor>> ReadRecorded(const fs::path& file,
                                                       const onnx::ValueInfo& info) {
   std::optional<std::vector<onnx::Tensor>> tensors = onnx::ReadTensors(file.string(), info.type);
-  for (onnx::Tensor& tensor : tensors ? *tensors : std::vector<onnx::Tensor>())
+  if (!tensors) return {};
+  for (onnx::Tensor& tensor : *tensors)
     if (info.type.elem == onnx::ElemType::kBfloat16 && tensor.type == onnx::ElemType::kUInt16)
       tensor.type = onnx::ElemType::kBfloat16;
   return tensors;
