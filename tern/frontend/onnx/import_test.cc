@@ -111,7 +111,7 @@ TEST(OnnxImport, LengthsOfSequences) {
   EXPECT_NE(message({}).find("as with --dim s=3"), std::string::npos) << message({});
   ImportOptions two;
   two.dims["s"] = 2;
-  EXPECT_NE(message(two).find("concat(s_0, s_1)"), std::string::npos) << message(two);
+  EXPECT_NE(message(two).find("= concat("), std::string::npos) << message(two);
   ImportOptions none;
   none.dims["s"] = 0;
   EXPECT_NE(message(none).find("the sequence is empty"), std::string::npos) << message(none);
