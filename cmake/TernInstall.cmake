@@ -23,7 +23,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/tern/runtime/test_data/device_plugin_test.h 
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern/runtime/test_data COMPONENT Runtime)
 tern_install_component(Runtime)
 if(TERN_COMPILER)
-  tern_install_headers(Compiler ir arith target tir schedule codegen)
+  tern_install_headers(Compiler ir arith target tir schedule codegen graph)
   install(FILES ${PROJECT_SOURCE_DIR}/tern/compile.h ${PROJECT_SOURCE_DIR}/tern/detect_target.h
     ${PROJECT_SOURCE_DIR}/tern/c_api_compile.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern COMPONENT Compiler)

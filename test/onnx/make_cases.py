@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes test/onnx/cases: models of one node of com.microsoft and ai.onnx.ml, with what ONNX Runtime makes of random inputs.
+"""Writes test/onnx/cases: models of one node of com.microsoft and ai.onnx.ml, and small ones with functions and sequences, with what
+ONNX Runtime makes of random inputs.
 
 Needs the Python packages numpy, onnx and onnxruntime; the files are committed.
 """
@@ -49,8 +50,13 @@ def case(name, domain, op, inputs, outputs=1, constants=(), **attributes):
     graph = helper.make_graph([node], name, infos, [onnx.ValueInfoProto(name=result) for result in asked], initializers)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MS, 1), helper.make_opsetid(ML, 3)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    del graph
+    write(name, model, asked, feeds)
+
+
+def write(name, model, asked, feeds):
     values = onnxruntime.InferenceSession(model.SerializeToString()).run(asked, feeds)
-    del graph, model.graph.output[:]
+    del model.graph.output[:]
     for result, value in zip(asked, values):
         model.graph.output.append(helper.make_tensor_value_info(result, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
     data = os.path.join(FOLDER, name, "test_data_set_0")
@@ -183,8 +189,65 @@ def models():
          class_nodeids=leaves["nodeids"], class_ids=[0] * 5, class_weights=list(map(float, f(5))), post_transform="LOGISTIC", **nodes)
 
 
+def tables():
+    rows = np.array([[3, 0], [5, 3]], np.int64)
+    for bits, width in ((4, 16), (8, 32)):
+        for name, points in (("", None), ("_zero_points", q(0, 256, np.uint8, 6, 2 * bits // 8))):
+            case(f"gather_block_quantized_{bits}{name}", MS, "GatherBlockQuantized", [q(0, 256, np.uint8, 6, width), rows, f(6, 2), points],
+                 constants=[0, 2, 3], bits=bits, block_size=16, gather_axis=0, quantize_axis=1)
+
+
+def functions():
+    """Functions of the model that call each other, with attributes of their own, and one with a branch inside."""
+    node = helper.make_node
+    scaled = helper.make_function("local", "Scaled", ["x"], ["y"], [
+        node("Constant", [], ["a"]), node("Mul", ["x", "a"], ["y"])], [helper.make_opsetid("", 17)], [],
+        [helper.make_attribute("alpha", 0.5)])
+    reference = scaled.node[0].attribute.add()
+    reference.name, reference.ref_attr_name, reference.type = "value_float", "alpha", onnx.AttributeProto.FLOAT
+    branches = [helper.make_graph([node(op, ["x"], ["r"])], op, [], [helper.make_tensor_value_info("r", TensorProto.FLOAT, None)])
+                for op in ("Exp", "Neg")]
+    chosen = helper.make_function("local", "Chosen", ["x", "bias"], ["y", "z"], [
+        node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Constant", [], ["zero"], value_float=0.0), node("Greater", ["sum", "zero"], ["c"]),
+        node("If", ["c"], ["b"], then_branch=branches[0], else_branch=branches[1]),
+        node("Scaled", ["b"], ["s"], domain="local", alpha=3.0), node("Add", ["s", "bias"], ["y"]), node("Softmax", ["x"], ["z"], axis=1)],
+        [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)])
+    nodes = [node("Scaled", ["v"], ["x"], domain="local"), node("Chosen", ["x", "w"], ["y", "z"], domain="local"),
+             node("Chosen", ["y", "w"], ["again", ""], domain="local")]
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2, 3, 4)) for name in "vw"]
+    graph = helper.make_graph(nodes, "functions", infos, [onnx.ValueInfoProto(name=name) for name in ("y", "z", "again")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("local", 1)],
+                              functions=[chosen, scaled], ir_version=8)
+    write("functions", model, ["y", "z", "again"], {"v": f(2, 3, 4), "w": f(2, 3, 4)})
+
+
+def sequences():
+    """Sequences that are split, changed, collected by a loop of so many trips as there are parts, and joined again."""
+    node = helper.make_node
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [node("SequenceAt", ["parts", "i"], ["part"]), node("Mul", ["part", "part"], ["square"]), node("ReduceMax", ["square"], ["most"], keepdims=0),
+         node("SequenceInsert", ["in", "square"], ["out"]), node("Identity", ["go"], ["on"])], "body",
+        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), helper.make_tensor_sequence_value_info("in", TensorProto.FLOAT, None)],
+        [value("on", TensorProto.BOOL, []), helper.make_tensor_sequence_value_info("out", TensorProto.FLOAT, None),
+         value("most", TensorProto.FLOAT, [])])
+    constants = [numpy_helper.from_array(np.array(v, np.int64), n) for n, v in (("two", 2), ("zero", 0), ("sizes", [1, 3, 3]), ("last", -1))]
+    nodes = [
+        node("SplitToSequence", ["x", "two"], ["parts"], axis=0), node("SequenceLength", ["parts"], ["count"]),
+        node("SequenceEmpty", [], ["none"]), node("Loop", ["count", "", "none"], ["squares", "most"], body=body),
+        node("ConcatFromSequence", ["squares"], ["joined"], axis=0), node("SplitToSequence", ["x", "sizes"], ["others"], axis=0),
+        node("SequenceErase", ["others", "zero"], ["fewer"]), node("SequenceInsert", ["fewer", "tail", "zero"], ["more"]),
+        node("ConcatFromSequence", ["more"], ["stacked"], axis=1, new_axis=1), node("SequenceAt", ["more", "last"], ["end"]),
+        node("SplitToSequence", ["end"], ["rows"], axis=1, keepdims=0), node("ConcatFromSequence", ["rows"], ["row"], axis=0)]
+    asked = ["count", "most", "joined", "stacked", "row"]
+    graph = helper.make_graph(nodes, "sequences", [value("x", TensorProto.FLOAT, (7, 5)), value("tail", TensorProto.FLOAT, (3, 5))],
+                              [onnx.ValueInfoProto(name=name) for name in asked], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    write("sequences", model, asked, {"x": f(7, 5), "tail": f(3, 5)})
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)

@@ -38,6 +38,7 @@ bool IsRandom(const onnx::Node& node) {
 enum class Bind { kNone, kIntegers, kOthers, kAll };
 
 bool IsBound(Bind bind, size_t input, const onnx::Tensor& tensor) {
+  if (!onnx::DataTypeOf(tensor.type)) return true;  // strings, and codes of few bits
   bool integer = tensor.type == onnx::ElemType::kInt64 || tensor.type == onnx::ElemType::kInt32;
   switch (bind) {
     case Bind::kNone:
@@ -53,17 +54,26 @@ bool IsBound(Bind bind, size_t input, const onnx::Tensor& tensor) {
 }
 
 struct Recorded {
-  std::vector<std::string> names;
+  std::vector<std::string> names;  // of tensors: x, or x[0], x[1], ... of a sequence
   std::vector<onnx::Tensor> tensors;
   std::vector<std::optional<std::vector<int64_t>>> shapes;  // where they are not the tensors'
+  std::map<std::string, int64_t> lengths;  // of sequences; 0 of an optional without an element
 };
 
+bool IsSequence(const onnx::Type& type) {
+  return type.kind == onnx::Type::Kind::kSequence ||
+         (type.kind == onnx::Type::Kind::kOptional && type.element && IsSequence(*type.element));
+}
+
 // Old data have bfloat16 as uint16, and one element where only the type is read (CastLike).
-onnx::Tensor ReadRecorded(const fs::path& file, const onnx::ValueInfo& info) {
-  onnx::Tensor tensor = onnx::ReadTensor(file.string());
-  if (info.type.elem == onnx::ElemType::kBfloat16 && tensor.type == onnx::ElemType::kUInt16)
-    tensor.type = onnx::ElemType::kBfloat16;
-  return tensor;
+std::optional<std::vector<onnx::Tensor>> ReadRecorded(const fs::path& file,
+                                                      const onnx::ValueInfo& info) {
+  std::optional<std::vector<onnx::Tensor>> tensors = onnx::ReadTensors(file.string(), info.type);
+  if (!tensors) return {};
+  for (onnx::Tensor& tensor : *tensors)
+    if (info.type.elem == onnx::ElemType::kBfloat16 && tensor.type == onnx::ElemType::kUInt16)
+      tensor.type = onnx::ElemType::kBfloat16;
+  return tensors;
 }
 
 // The tensor of the declared shape, in each element of which the recorded one is.
@@ -89,14 +99,23 @@ Recorded ReadInputs(const onnx::Model& model, const fs::path& folder) {
   Recorded inputs;
   std::set<std::string_view> initialized;
   for (const onnx::Tensor& tensor : model.graph.initializers) initialized.insert(tensor.name);
+  size_t number = 0;
   for (const onnx::ValueInfo& input : model.graph.inputs) {
     if (initialized.contains(input.name)) continue;
-    TERN_CHECK(input.type.kind == onnx::Type::Kind::kTensor)
-        << "input " << input.name << " is " << TypeText(input.type);
-    fs::path file = folder / ("input_" + std::to_string(inputs.names.size()) + ".pb");
-    inputs.names.emplace_back(input.name);
-    inputs.tensors.push_back(ReadRecorded(file, input));
-    inputs.shapes.push_back(DeclaredShape(input, inputs.tensors.back()));
+    std::string name(input.name);
+    fs::path file = folder / ("input_" + std::to_string(number++) + ".pb");
+    std::optional<std::vector<onnx::Tensor>> tensors = ReadRecorded(file, input);
+    if (!tensors) {
+      inputs.lengths[name] = 0;
+      continue;
+    }
+    bool is_sequence = IsSequence(input.type);
+    if (is_sequence) inputs.lengths[name] = static_cast<int64_t>(tensors->size());
+    for (size_t i = 0; i < tensors->size(); ++i) {
+      inputs.names.push_back(is_sequence ? name + "[" + std::to_string(i) + "]" : name);
+      inputs.tensors.push_back((*tensors)[i]);
+      inputs.shapes.push_back(DeclaredShape(input, inputs.tensors.back()));
+    }
   }
   return inputs;
 }
@@ -104,6 +123,7 @@ Recorded ReadInputs(const onnx::Model& model, const fs::path& folder) {
 graph::LoweredModel Lowered(const onnx::Model& model, const Recorded& inputs, Bind bind,
                             const target::Target& target, NodeCase* one) {
   onnx::ImportOptions options;
+  options.dims = inputs.lengths;
   one->inputs.clear();
   one->bound = false;
   for (size_t i = 0; i < inputs.names.size(); ++i) {
@@ -177,10 +197,11 @@ void PrepareNodeCase(const std::string& folder, const target::Target& target, bo
   one->outputs.clear();
   for (size_t i = 0; i < model.graph.outputs.size(); ++i) {
     const onnx::ValueInfo& output = model.graph.outputs[i];
-    TERN_CHECK(output.type.kind == onnx::Type::Kind::kTensor)
-        << "output " << output.name << " is " << TypeText(output.type);
     fs::path file = path / ("output_" + std::to_string(i) + ".pb");
-    one->outputs.push_back(tools::TensorOf(ReadRecorded(file, output), file.string()));
+    std::optional<std::vector<onnx::Tensor>> tensors = ReadRecorded(file, output);
+    if (!tensors) continue;
+    for (const onnx::Tensor& tensor : *tensors)
+      one->outputs.push_back(tools::TensorOf(tensor, file.string()));
   }
   for (Bind bind : {Bind::kNone, Bind::kIntegers, Bind::kOthers, Bind::kAll}) {
     if (bind_some && bind == Bind::kNone) continue;

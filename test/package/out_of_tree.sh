@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # out_of_tree.sh CMAKE SOURCE BUILD: installs Tern into a prefix, moves it, and uses nothing else: a project that calls the runtime and
-# the compiler, and the backend of examples/out_of_tree_backend, up to the conformance suite on it.
+# the compiler, the backend of examples/out_of_tree_backend, up to the conformance suite on it, and the operator of
+# examples/out_of_tree_operator in an ONNX model.
 . "$(dirname "$0")/library.sh"
 cmake=$1 source=$2 build=$3
 
@@ -10,7 +11,7 @@ quietly "$cmake" --install "$build" --prefix "$directory/first"
 mv "$directory/first" "$directory/prefix"
 prefix=$directory/prefix
 tern=$prefix/bin/tern
-cp -r "$source/test/package/consumer" "$source/examples/out_of_tree_backend" "$source/examples/kernels/add.tir" "$directory"
+cp -r "$source/test/package/consumer" "$source/examples/out_of_tree_backend" "$source/examples/out_of_tree_operator" "$source/examples/kernels/add.tir" "$directory"
 
 # Another project.
 quietly "$cmake" -S "$directory/consumer" -B "$directory/consumer-build" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_COMPILER=ON
@@ -46,6 +47,15 @@ expect "Mac.F32" "$tern" inspect "$directory/kept.tern" --format asm
 quietly "$prefix/bin/tern-run" "$directory/mac.so" --dim n=9
 quietly "$tern" cts emu
 tail -n 1 "$directory/log"
+
+# An operator of another domain.
+quietly "$cmake" -S "$directory/out_of_tree_operator" -B "$directory/operator" -DCMAKE_PREFIX_PATH="$prefix"
+quietly "$cmake" --build "$directory/operator"
+quietly "$source/test/package/make_custom_model.py" "$directory/custom.onnx"
+refused "com.example.Smoothstep (1 node: step)" "$tern" run "$directory/custom.onnx"
+cp "$directory/operator/com_example.json" "$XDG_DATA_HOME/tern/backends"
+expect "y: float32[5] = com_example_Smoothstep(x) {high = 3" "$tern" opt "$directory/custom.onnx"
+quietly "$tern" debug "$directory/custom.onnx"
 
 # Without its library: an error that names the file, and nothing worse.
 mv "$directory/emu/libtern_runtime_emu.so" "$directory/emu/away.so"

@@ -23,7 +23,8 @@ constexpr const char* kBoundsCheckHelp = "host code checks every access against 
 
 constexpr const char* kInputShapeHelp =
     "NAME=1,3,224,224: the shape of an input of an .onnx file; -1 leaves an extent as it is";
-constexpr const char* kDimHelp = "NAME=8: an extent that the model names";
+constexpr const char* kDimHelp =
+    "NAME=8: an extent that the model names, or how many elements an input that is a sequence has";
 constexpr const char* kFreezeHelp =
     "initializers of an .onnx file that are inputs too are constants: no run can give them";
 constexpr const char* kSeedHelp = "of the random inputs";

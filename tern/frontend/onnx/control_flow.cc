@@ -11,23 +11,21 @@ using graph::RegionBuilder;
 using graph::Value;
 using Values = std::vector<Value>;
 
-const Graph& GraphOf(const NodeContext& n, std::string_view attribute) {
-  const Attribute* found = n.node().Find(attribute);
-  TERN_CHECK(found && found->graphs.size() == 1) << "attribute " << attribute << " is missing";
-  return found->graphs[0];
-}
+// More than these are no straight code.
+constexpr int64_t kMostTrips = 4096;
 
 // ---- If
 
-Values ImportIf(NodeContext& n, const ImportInner& import) {
+Items ImportIf(NodeContext& n) {
   n.InputType(0);
-  const Graph* branches[] = {&GraphOf(n, "then_branch"), &GraphOf(n, "else_branch")};
+  const ImportInner& import = n.import_inner();
+  const Graph* branches[] = {&n.InnerGraph("then_branch"), &n.InnerGraph("else_branch")};
   const char* names[] = {"then", "else"};
   Value condition = n.input(0);
   if (std::optional<int64_t> known = graph::KnownScalar(condition))
     return import(*branches[*known ? 0 : 1], nullptr, {});
   RegionBuilder regions[] = {{n.builder(), names[0]}, {n.builder(), names[1]}};
-  Values results[2];
+  Items results[2];
   std::optional<Error> failed[2];
   for (size_t i = 0; i < 2; ++i) try {
       results[i] = import(*branches[i], &regions[i], {});
@@ -36,16 +34,23 @@ Values ImportIf(NodeContext& n, const ImportInner& import) {
       failed[i] = error;
     }
   if (failed[0] && failed[1]) throw *failed[0];
-  if (!failed[0] && !failed[1])
-    return graph::AddIf(n.builder(), condition, regions, results, n.Options());
+  if (!failed[0] && !failed[1]) {
+    if (!SameStructure(results[0], results[1]))
+      TERN_THROW(ValueError) << "its branches give different sequences or optionals, so that its "
+                             << "condition has to be known when compiling";
+    Values tensors[] = {Flattened(results[0]), Flattened(results[1])};
+    return Structured(results[0],
+                      graph::AddIf(n.builder(), condition, regions, tensors, n.Options()));
+  }
   size_t good = failed[0] ? 1 : 0;
   std::string message = "If '" + n.Options().label + "': its " + names[1 - good] +
                         " branch cannot run with these shapes: " + failed[1 - good]->message();
   Value holds = good == 0 ? condition : n.Part("not", {condition});
-  Values outputs = import(*branches[good], nullptr, {});
-  for (Value& output : outputs)
+  Items outputs = import(*branches[good], nullptr, {});
+  Values checked = Flattened(outputs);
+  for (Value& output : checked)
     output = n.Part("checked", {output, holds}, {{"message", ffi::Any(message)}});
-  return outputs;
+  return Structured(outputs, checked);
 }
 
 // ---- Loop
@@ -57,24 +62,73 @@ Value AsDeclared(RegionBuilder& region, const Value& scalar, const ValueInfo& de
   return builder.Add("reshape", {scalar, builder.Ints({1}, "shape")});
 }
 
-Values ImportLoop(NodeContext& n, const ImportInner& import) {
-  const Graph& body = GraphOf(n, "body");
+// All trips one behind another, as sequences change from one to the next.
+Items UnrolledLoop(NodeContext& n, const Graph& body, Items carried) {
+  const Value &trips = n.input(0), &condition = n.input(1);
+  std::optional<int64_t> most = trips ? graph::KnownScalar(trips) : kMostTrips + 1,
+                         go = condition ? graph::KnownScalar(condition) : 1;
+  graph::Builder& builder = n.builder();
+  size_t count = carried.size();
+  std::vector<Values> stacked(body.outputs.size() - 1 - count);
+  for (int64_t trip = 0;; ++trip) {
+    if (!most || !go)
+      throw UnknownStructure(
+          "it changes sequences or optionals from trip to trip, so that the number of its trips "
+          "has to be known when compiling");
+    if (trip >= *most || !*go) break;
+    TERN_CHECK(trip < kMostTrips) << "a loop that carries sequences has more than " << kMostTrips
+                                  << " trips";
+    Items inputs = {builder.Scalar(DataType::Int(64), static_cast<double>(trip), "trip"),
+                    builder.Scalar(DataType::Bool(), 1, "condition")};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    Items results = n.import_inner()(body, nullptr, inputs);
+    go = graph::KnownScalar(results[0].tensor);
+    carried.assign(results.begin() + 1, results.begin() + 1 + static_cast<std::ptrdiff_t>(count));
+    for (size_t i = 0; i < stacked.size(); ++i)
+      stacked[i].push_back(
+          n.Part("unsqueeze", {results[1 + count + i].tensor, builder.Ints({0}, "axes")}));
+  }
+  Items outputs = std::move(carried);
+  for (const Values& parts : stacked) {
+    TERN_CHECK(!parts.empty()) << "a loop that carries sequences, and stacks, has no trips";
+    outputs.emplace_back(n.Part("concat", parts, {{"axis", ffi::Any(0)}}));
+  }
+  return outputs;
+}
+
+Items ImportLoop(NodeContext& n) {
+  const Graph& body = n.InnerGraph("body");
   TERN_CHECK(body.inputs.size() >= 2 && !body.outputs.empty())
       << "the body has " << body.inputs.size() << " inputs and " << body.outputs.size()
       << " outputs; it needs the number of the trip and a condition";
-  Values carried;
-  for (size_t i = 2; i < n.inputs().size(); ++i) {
-    n.InputType(i);
-    carried.push_back(n.input(i));
+  Items carried;
+  for (size_t i = 2; i < n.items().size(); ++i) {
+    if (n.item(i).is_tensor()) n.InputType(i);
+    carried.push_back(n.item(i));
   }
-  return graph::AddLoop(
-      n.builder(), n.input(0), n.input(1), carried,
-      [&](RegionBuilder& region, const Values& params) {
-        Values inputs = params;
-        for (size_t i = 0; i < 2; ++i) inputs[i] = AsDeclared(region, params[i], body.inputs[i]);
-        return import(body, &region, inputs);
-      },
-      n.Options());
+  TERN_CHECK(body.outputs.size() > carried.size())
+      << "the body has " << body.outputs.size() << " outputs; " << carried.size()
+      << " values are carried";
+  Items results;  // of the body
+  auto make_body = [&](RegionBuilder& region, const Values& params) {
+    Items inputs = {AsDeclared(region, params[0], body.inputs[0]),
+                    AsDeclared(region, params[1], body.inputs[1])};
+    Items inside = Structured(carried, {params.begin() + 2, params.end()});
+    inputs.insert(inputs.end(), inside.begin(), inside.end());
+    results = n.import_inner()(body, &region, inputs);
+    auto behind = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
+    if (!SameStructure({results.begin() + 1, behind}, carried))
+      throw UnknownStructure("a sequence or an optional that it carries changes");
+    return Flattened(results);
+  };
+  try {
+    // Lists that keep their structure are so many tensors.
+    Values outputs = graph::AddLoop(n.builder(), n.input(0), n.input(1), Flattened(carried),
+                                    make_body, n.Options());
+    return Structured({results.begin() + 1, results.end()}, outputs);
+  } catch (const UnknownStructure&) {
+    return UnrolledLoop(n, body, std::move(carried));
+  }
 }
 
 // ---- Scan
@@ -112,60 +166,96 @@ Value Arranged(NodeContext& n, Value y, int64_t axis, bool is_reversed) {
   return n.Part("transpose", {y}, {{"perm", ffi::Any(ffi::MakeArray(std::move(perm)))}});
 }
 
-Values ImportScan(NodeContext& n, const ImportInner& import) {
-  TERN_CHECK(n.opset() >= 9) << "Scan of opset 8, which has an axis for batches, is not supported";
-  const Graph& body = GraphOf(n, "body");
-  int64_t given = n.Int("num_scan_inputs", 0);
-  TERN_CHECK(given > 0 && static_cast<size_t>(given) <= n.inputs().size() &&
-             body.inputs.size() == n.inputs().size())
-      << given << " of " << n.inputs().size() << " inputs cannot be scanned by a body of "
-      << body.inputs.size();
-  size_t states = n.inputs().size() - static_cast<size_t>(given);
-  TERN_CHECK(body.outputs.size() >= states)
-      << "the body has " << body.outputs.size() << " outputs, and " << states << " states";
-  size_t made = body.outputs.size() - states;
-  std::vector<int64_t> axes = PerItem(n, "scan_input_axes", n.inputs().size() - states),
-                       directions = PerItem(n, "scan_input_directions", axes.size()),
-                       out_axes = PerItem(n, "scan_output_axes", made),
-                       out_directions = PerItem(n, "scan_output_directions", made);
-  Values carried;
-  for (size_t i = 0; i < states; ++i) {
-    n.InputType(i);
-    carried.push_back(n.input(i));
-  }
+struct ScanParts {
+  Values states, scanned;
+  std::vector<int64_t> axes, directions;          // of what is scanned
+  std::vector<int64_t> out_axes, out_directions;  // of what is stacked
+};
+
+Values RunScan(NodeContext& n, const Graph& body, ScanParts parts) {
   graph::Builder& builder = n.builder();
-  for (size_t i = 0; i < axes.size(); ++i) {
-    auto rank = static_cast<int64_t>(n.InputType(states + i).rank());
-    TERN_CHECK(axes[i] >= -rank && axes[i] < rank)
-        << "axis " << axes[i] << " is none of input " << states + i << ", of rank " << rank;
-    if (axes[i] < 0) axes[i] += rank;
+  for (size_t i = 0; i < parts.scanned.size(); ++i) {
+    auto rank = static_cast<int64_t>(parts.scanned[i]->type.rank());
+    TERN_CHECK(parts.axes[i] >= -rank && parts.axes[i] < rank)
+        << "axis " << parts.axes[i] << " is none of scanned input " << i << ", of rank " << rank;
+    if (parts.axes[i] < 0) parts.axes[i] += rank;
   }
-  Value trips =
-      n.Part("gather", {n.Part("shape", {n.input(states)}),
-                        builder.Scalar(DataType::Int(64), static_cast<double>(axes[0]), "axis")});
+  Value trips = n.Part(
+      "gather", {n.Part("shape", {parts.scanned[0]}),
+                 builder.Scalar(DataType::Int(64), static_cast<double>(parts.axes[0]), "axis")});
   Value last = n.Part("sub", {trips, builder.Scalar(DataType::Int(64), 1, "one")});
   Values outputs = graph::AddLoop(
-      builder, trips, {}, carried,
+      builder, trips, {}, parts.states,
       [&](RegionBuilder& region, const Values& params) {
-        Values inputs(params.begin() + 2, params.end());
-        for (size_t i = 0; i < axes.size(); ++i)
-          inputs.push_back(
-              Slice(region, n.input(states + i), last, params[0], axes[i], directions[i] != 0));
-        Values results = import(body, &region, inputs);
+        Items inputs(params.begin() + 2, params.end());
+        for (size_t i = 0; i < parts.scanned.size(); ++i)
+          inputs.emplace_back(Slice(region, parts.scanned[i], last, params[0], parts.axes[i],
+                                    parts.directions[i] != 0));
+        Values results = Flattened(n.import_inner()(body, &region, inputs));
         results.insert(results.begin(), params[1]);
         return results;
       },
       n.Options());
-  for (size_t i = 0; i < made; ++i)
-    outputs[states + i] = Arranged(n, outputs[states + i], out_axes[i], out_directions[i] != 0);
+  for (size_t i = 0; i < parts.out_axes.size(); ++i) {
+    Value& output = outputs[parts.states.size() + i];
+    output = Arranged(n, output, parts.out_axes[i], parts.out_directions[i] != 0);
+  }
   return outputs;
+}
+
+// Opset 8 scans axis 1 of each element of a batch, axis 0, of which the extent is known.
+Values RunBatchedScan(NodeContext& n, const Graph& body, const ScanParts& parts) {
+  TERN_CHECK(!n.input(0)) << "Scan of opset 8 with lengths of sequences is not supported";
+  graph::Builder& builder = n.builder();
+  TERN_CHECK(parts.scanned[0]->type.rank() > 1) << "Scan of opset 8 takes batches";
+  std::optional<int64_t> batch = ir::AsConstInt(parts.scanned[0]->type.shape[0]);
+  TERN_CHECK(batch && *batch > 0) << "the extent of the batch has to be known when compiling";
+  std::vector<Values> outputs;
+  for (int64_t b = 0; b < *batch; ++b) {
+    Value at = builder.Scalar(DataType::Int(64), static_cast<double>(b), "batch");
+    ScanParts one = parts;
+    for (Values* values : {&one.states, &one.scanned})
+      for (Value& value : *values) value = n.Part("gather", {value, at}, {{"axis", ffi::Any(0)}});
+    Values results = RunScan(n, body, std::move(one));
+    outputs.resize(results.size());
+    for (size_t i = 0; i < results.size(); ++i)
+      outputs[i].push_back(n.Part("unsqueeze", {results[i], builder.Ints({0}, "axes")}));
+  }
+  Values joined;
+  for (const Values& elements : outputs)
+    joined.push_back(n.Part("concat", elements, {{"axis", ffi::Any(0)}}));
+  return joined;
+}
+
+Items ImportScan(NodeContext& n) {
+  const Graph& body = n.InnerGraph("body");
+  size_t first = n.opset() < 9 ? 1 : 0;  // behind the lengths of sequences
+  size_t count = n.inputs().size() - std::min(first, n.inputs().size());
+  int64_t given = n.Int("num_scan_inputs", 0);
+  TERN_CHECK(given > 0 && static_cast<size_t>(given) <= count && body.inputs.size() == count)
+      << given << " of " << count << " inputs cannot be scanned by a body of "
+      << body.inputs.size();
+  size_t states = count - static_cast<size_t>(given);
+  TERN_CHECK(body.outputs.size() >= states)
+      << "the body has " << body.outputs.size() << " outputs, and " << states << " states";
+  size_t made = body.outputs.size() - states;
+  ScanParts parts;
+  for (size_t i = 0; i < count; ++i) {
+    n.InputType(first + i);
+    (i < states ? parts.states : parts.scanned).push_back(n.input(first + i));
+  }
+  parts.axes = PerItem(n, "scan_input_axes", count - states);
+  parts.directions = PerItem(n, first ? "directions" : "scan_input_directions", count - states);
+  parts.out_axes = PerItem(n, "scan_output_axes", made);
+  parts.out_directions = PerItem(n, "scan_output_directions", made);
+  return ItemsOf(first ? RunBatchedScan(n, body, parts) : RunScan(n, body, std::move(parts)));
 }
 
 }  // namespace
 
-Values ImportControlFlow(NodeContext& n, const ImportInner& import) {
-  if (n.node().op_type == "If") return ImportIf(n, import);
-  return n.node().op_type == "Loop" ? ImportLoop(n, import) : ImportScan(n, import);
+Items ImportControlFlow(NodeContext& n) {
+  if (n.node().op_type == "If") return ImportIf(n);
+  return n.node().op_type == "Loop" ? ImportLoop(n) : ImportScan(n);
 }
 
 }  // namespace tern::frontend::onnx

@@ -367,6 +367,63 @@ Values QGemm(NodeContext& n) {
   return n.Emit("quantize_linear", {y, n.input(7), n.input(8)});
 }
 
+// ---- Quantized tables
+
+// Bytes of two codes of 4 bits each, the first one in the low bits, as codes: twice as many along
+// the last axis.
+Value Nibbles(NodeContext& n, const Value& bytes) {
+  auto rank = static_cast<int64_t>(bytes->type.rank());
+  graph::Builder& builder = n.builder();
+  Value low = n.Part("bit_and", {bytes, builder.Scalar(DataType::UInt(8), 15, "mask")});
+  Value high = n.Part("bit_shift", {bytes, builder.Scalar(DataType::UInt(8), 4, "shift")},
+                      {{"direction", ffi::Any(std::string("RIGHT"))}});
+  Values parts;
+  for (const Value& part : {low, high})
+    parts.push_back(n.Part("unsqueeze", {part, builder.Ints({rank}, "axes")}));
+  Value pairs = n.Part("concat", parts, {{"axis", ffi::Any(rank)}});
+  std::vector<int64_t> shape(static_cast<size_t>(rank - 1), 0);
+  shape.push_back(-1);
+  return n.Part("reshape", {pairs, builder.Ints(shape, "shape")});
+}
+
+// Rows are chosen as they lie, and only these are unpacked.
+Values GatherBlockQuantized(NodeContext& n) {
+  const graph::TensorType &type = n.InputType(0), &indices = n.InputType(1);
+  n.InputType(2);
+  auto rank = static_cast<int64_t>(type.rank());
+  int64_t bits = n.Int("bits", 4), axis = n.Int("gather_axis", 0),
+          blocks = n.Int("quantize_axis", 1), size = n.Int("block_size", 128);
+  TERN_CHECK(bits == 4 || bits == 8) << "bits is 4 or 8, not " << bits;
+  for (int64_t* one : {&axis, &blocks}) {
+    TERN_CHECK(*one >= -rank && *one < rank) << "axis " << *one << " is none of rank " << rank;
+    if (*one < 0) *one += rank;
+  }
+  TERN_CHECK(axis != blocks) << "gather_axis and quantize_axis are the same";
+  bool is_bytes = type.dtype == DataType::UInt(8), is_packed = is_bytes && bits == 4;
+  TERN_CHECK(!is_packed || blocks == rank - 1) << "quantize_axis is the last one of packed data";
+  auto chosen = [&](size_t i) {
+    Value rows =
+        n.Part("gather", {Unpacked(n, n.input(i)), n.input(1)}, {{"axis", ffi::Any(axis)}});
+    return is_packed && i != 2 ? Nibbles(n, rows) : rows;
+  };
+  Value x = chosen(0), scales = chosen(2), zero_points = n.input(3) ? chosen(3) : Value();
+  if (zero_points && is_packed) {
+    // Rows of zero points are whole bytes.
+    Value last = n.Part("shape", {scales});
+    zero_points = n.Part("slice", {zero_points, n.builder().Ints({0}, "start"),
+                                   n.Part("slice", {last, n.builder().Ints({-1}, "from"),
+                                                    n.builder().Ints({INT64_MAX}, "to")}),
+                                   n.builder().Ints({-1}, "axes")});
+  }
+  if (!zero_points && is_bytes) {
+    x = n.Part("sub", {n.Part("cast", {x}, {{"to", ffi::Any(std::string("int32"))}}),
+                       n.builder().Scalar(DataType::Int(32), bits == 4 ? 8 : 128, "middle")});
+  }
+  if (blocks > axis) blocks += static_cast<int64_t>(indices.rank()) - 1;
+  return n.Emit("dequantize_linear", {x, scales, zero_points},
+                {{"axis", ffi::Any(blocks)}, {"block_size", ffi::Any(size)}});
+}
+
 }  // namespace
 
 const ConverterTable& MicrosoftTable() {
@@ -379,6 +436,7 @@ const ConverterTable& MicrosoftTable() {
       {"FastGelu", {.convert = FastGelu}},
       {"FusedConv", {.convert = FusedConv}},
       {"FusedMatMul", {.convert = FusedMatMul}},
+      {"GatherBlockQuantized", {.convert = GatherBlockQuantized}},
       {"Gelu", {"gelu"}},
       {"GroupQueryAttention", {.convert = GroupQueryAttention}},
       {"MatMulIntegerToFloat", {.convert = MatMulIntegerToFloat}},

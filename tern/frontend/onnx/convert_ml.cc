@@ -117,20 +117,26 @@ Values OneHotEncoder(NodeContext& n) {
   return n.Emit("cast", {same}, {{"to", ffi::Any(std::string("float32"))}});
 }
 
+Value LabelList(NodeContext& n, const char* what) {
+  std::string ints = std::string(what) + "_int64s", floats = std::string(what) + "_floats",
+              tensor = std::string(what) + "_tensor";
+  if (n.Has(ints)) return n.builder().Ints(IntList(n, ints), what);
+  if (n.Has(floats)) return n.Floats(FloatList(n, floats), what);
+  const Attribute* given = n.node().Find(tensor);
+  TERN_CHECK(given && !given->tensors.empty()) << what << " that are strings are not supported";
+  return ConstantOf(&n.builder(), given->tensors[0], what, n.file_name());
+}
+
 Values LabelEncoder(NodeContext& n) {
   n.InputType(0);
-  auto list = [&](const char* what) -> Value {
-    std::string ints = std::string(what) + "_int64s", floats = std::string(what) + "_floats",
-                tensor = std::string(what) + "_tensor";
-    if (n.Has(ints)) return n.builder().Ints(IntList(n, ints), what);
-    if (n.Has(floats)) return n.Floats(FloatList(n, floats), what);
-    const Attribute* given = n.node().Find(tensor);
-    TERN_CHECK(given && !given->tensors.empty()) << what << " that are strings are not supported";
-    return ConstantOf(&n.builder(), given->tensors[0], what, n.file_name());
-  };
-  Value keys = list("keys"), values = list("values");
+  return EncodedLabels(n, n.input(0), LabelList(n, "keys"));
+}
+
+}  // namespace
+
+Values EncodedLabels(NodeContext& n, const Value& x, const Value& keys) {
+  Value values = LabelList(n, "values"), otherwise;
   DataType type = values->type.dtype;
-  Value otherwise;
   if (const Attribute* given = n.node().Find("default_tensor"); given && !given->tensors.empty())
     otherwise = ConstantOf(&n.builder(), given->tensors[0], "default", n.file_name());
   else if (type.is_float())
@@ -138,8 +144,10 @@ Values LabelEncoder(NodeContext& n) {
   else
     otherwise =
         n.builder().Scalar(type, static_cast<double>(n.Int("default_int64", -1)), "default");
-  return n.Emit("lookup", {n.input(0), keys, values, otherwise});
+  return n.Emit("lookup", {x, keys, values, otherwise});
 }
+
+namespace {
 
 // ---- Results of models
 
@@ -594,7 +602,7 @@ const ConverterTable& MlTable() {
       {"Binarizer", {.convert = Binarizer}},
       {"FeatureVectorizer", {.convert = FeatureVectorizer}},
       {"Imputer", {.convert = Imputer}},
-      {"LabelEncoder", {.convert = LabelEncoder}},
+      {"LabelEncoder", {.convert = LabelEncoder, .convert_items = LabelEncoderOfStrings}},
       {"LinearClassifier", {.convert = LinearClassifier}},
       {"LinearRegressor", {.convert = LinearRegressor}},
       {"Normalizer", {.convert = Normalizer}},

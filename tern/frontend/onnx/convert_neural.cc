@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tern/frontend/onnx/converter_table.h"
+#include "tern/graph/control.h"
 #include "tern/graph/op.h"
 
 namespace tern::frontend::onnx {
@@ -149,6 +150,56 @@ Values Attention(NodeContext& n) {
     outputs.push_back(n.Part("identity", {stages[mode]}));
   }
   return outputs;
+}
+
+// Attention whose scores and weights go through graphs of the model.
+Values FlexAttention(NodeContext& n) {
+  Value q = n.input(0), k = n.input(1), v = n.input(2);
+  for (size_t i = 0; i < 3; ++i) {
+    n.InputType(i);
+    CheckRank(n.input(i), 4, "a query, key or value");
+  }
+  DataType result = q->type.dtype;
+  DataType between = result.bits() == 64 ? result : DataType::Float(32);
+  auto cast = [&](const Value& x, DataType to) {
+    return x->type.dtype == to ? x : n.Part("cast", {x}, {{"to", ffi::Any(to.str())}});
+  };
+  int64_t heads = StaticExtentOf(q, 1, "the number of heads"),
+          shared = StaticExtentOf(k, 1, "the number of heads"),
+          size = StaticExtentOf(q, 3, "the size of heads");
+  TERN_CHECK(shared > 0 && heads % shared == 0)
+      << heads << " heads of queries are no groups for " << shared << " of keys";
+  // [batch, heads of keys, group, length, size]
+  q = Reshaped(n, cast(q, between), {0, shared, heads / shared, -1, size});
+  auto einsum = [&](const char* equation, const Value& a, const Value& b) {
+    return n.Part("einsum", {a, b}, {{"equation", ffi::Any(std::string(equation))}});
+  };
+  Value scores = einsum("bhgqd,bhkd->bhgqk", q, cast(k, between));
+  scores = Scaled(n, scores, n.Float("scale", 1 / std::sqrt(static_cast<double>(size))));
+  // With all heads along one axis, and back.
+  Value grouped = n.Part("shape", {scores});
+  Value shape =
+      n.Part("concat",
+             {n.Part("shape", {scores}, {{"end", ffi::Any(1)}}), n.builder().Ints({heads}, "heads"),
+              n.Part("shape", {scores}, {{"start", ffi::Any(3)}})},
+             {{"axis", ffi::Any(0)}});
+  auto modified = [&](Value x, const char* attribute) {
+    if (!n.Has(attribute)) return x;
+    Items results = n.import_inner()(n.InnerGraph(attribute), nullptr, {Item(x)});
+    TERN_CHECK(results.size() == 1 && results[0].tensor &&
+               results[0].tensor->type.str() == x->type.str())
+        << attribute << " gives one tensor of " << x->type.str();
+    return results[0].tensor;
+  };
+  scores = modified(n.Part("reshape", {scores, shape}), "score_mod");
+  Value weights = n.Part("softmax", {scores}, {{"axis", ffi::Any(-1)}});
+  weights = n.Part("reshape", {modified(weights, "prob_mod"), grouped});
+  Value output = einsum("bhgqk,bhkd->bhgqd", weights, cast(v, between));
+  Value tail = n.Part("shape", {output}, {{"start", ffi::Any(3)}});
+  Value head = n.Part("shape", {output}, {{"end", ffi::Any(1)}});
+  Value joined =
+      n.Part("concat", {head, n.builder().Ints({heads}, "heads"), tail}, {{"axis", ffi::Any(0)}});
+  return n.Emit("identity", {cast(n.Part("reshape", {output, joined}), result)});
 }
 
 // ---- Normalization
@@ -307,6 +358,93 @@ Values CausalConvWithState(NodeContext& n) {
     outputs.push_back(n.Part("slice", {padded, start, end, b.Ints({2}, "axes")}));
   }
   return outputs;
+}
+
+// ---- Linear attention
+
+// Of each token, with a state [batch, heads, key size, value size] that is carried on:
+//   state = exp(decay) * state + key (x) beta * (value - state . key),  output = query . state
+// where update rules other than gated_delta have no decay, or neither beta nor the difference.
+Values LinearAttention(NodeContext& n) {
+  std::string rule = n.String("update_rule", "gated_delta");
+  bool gated = rule == "gated" || rule == "gated_delta",
+       delta = rule == "delta" || rule == "gated_delta";
+  TERN_CHECK(gated || delta || rule == "linear")
+      << "update_rule is linear, gated, delta or gated_delta, not " << rule;
+  int64_t heads = n.Int("q_num_heads", 0), shared = n.Int("kv_num_heads", 0);
+  TERN_CHECK(shared > 0 && heads > 0 && heads % shared == 0)
+      << heads << " heads of queries are no groups for " << shared << " of keys";
+  DataType result = n.InputType(0).dtype;
+  graph::Builder& builder = n.builder();
+  auto wide = [&](const Value& x) {
+    return x->type.dtype == DataType::Float(32)
+               ? x
+               : n.Part("cast", {x}, {{"to", ffi::Any(std::string("float32"))}});
+  };
+  // [batch, tokens, heads * size] -> [batch, tokens, heads, rows, size]
+  auto split = [&](size_t input, int64_t count, int64_t rows, bool as_column) {
+    n.InputType(input);
+    CheckRank(n.input(input), 3, "a tensor of heads side by side");
+    int64_t all = StaticExtentOf(n.input(input), 2, "the size of all heads");
+    TERN_CHECK(all % (count * rows) == 0)
+        << all << " elements are not " << count * rows << " equal heads";
+    int64_t size = all / (count * rows);
+    std::vector<int64_t> shape = {0, 0, count, rows, size};
+    if (as_column) std::swap(shape[3], shape[4]);
+    return Reshaped(n, wide(n.input(input)), shape);
+  };
+  Value q = split(0, shared, heads / shared, false), k = split(1, shared, 1, true),
+        v = split(2, shared, 1, false), decay, beta;
+  int64_t key_size = StaticExtentOf(q, 4, "the size of a head"),
+          value_size = StaticExtentOf(v, 4, "the size of a head");
+  TERN_CHECK(StaticExtentOf(k, 3, "the size of a head") == key_size)
+      << "heads of queries and keys differ in size";
+  if (gated) decay = n.Part("exp", {split(4, shared, 1, true)});
+  if (delta) {
+    n.InputType(5);
+    beta = split(5, StaticExtentOf(n.input(5), 2, "the number of rates"), 1, false);
+  }
+  Value state = n.input(3) ? wide(n.input(3)) : Value();
+  if (!state) {
+    Value batch = n.Part(
+        "slice", {n.Part("shape", {q}), builder.Ints({0}, "start"), builder.Ints({1}, "end")});
+    Value shape = n.Part("concat", {batch, builder.Ints({shared, key_size, value_size}, "state")},
+                         {{"axis", ffi::Any(0)}});
+    state = n.Part("constant_of_shape", {shape});
+  }
+  Value tokens =
+      n.Part("gather", {n.Part("shape", {q}), builder.Scalar(DataType::Int(64), 1, "axis")});
+  Values outputs = graph::AddLoop(
+      builder, tokens, {}, {state},
+      [&](graph::RegionBuilder& region, const Values& params) {
+        graph::Builder& inner = region.builder();
+        auto at = [&](const Value& x) {
+          return inner.Add("gather", {region.Capture(x), params[0]}, {{"axis", ffi::Any(1)}});
+        };
+        Value s = params[2], key = at(k), value = at(v);
+        if (gated) s = inner.Add("mul", {s, at(decay)});
+        if (delta) {
+          Value row = inner.Add("transpose", {key}, {{"perm", IntsAttr({0, 1, 3, 2})}});
+          value = inner.Add("sub", {value, inner.Add("matmul", {row, s})});
+          value = inner.Add("mul", {value, at(beta)});
+        }
+        s = inner.Add("add", {s, inner.Add("mul", {key, value})});
+        return Values{params[1], s, inner.Add("matmul", {at(q), s})};
+      },
+      n.Options());
+  double scale = n.Float("scale", 0);
+  Value output = Scaled(n, outputs[1], scale != 0 ? scale : 1 / std::sqrt(key_size));
+  output = n.Part("transpose", {output}, {{"perm", IntsAttr({1, 0, 2, 3, 4})}});
+  output = Reshaped(n, output, {0, 0, heads * value_size});
+  auto narrow = [&](const Value& x, DataType dtype) {
+    return dtype == x->type.dtype ? x : n.Part("cast", {x}, {{"to", ffi::Any(dtype.str())}});
+  };
+  return {narrow(output, result), narrow(outputs[0], n.input(3) ? n.InputType(3).dtype : result)};
+}
+
+const ConverterTable& PreviewTable() {
+  static const ConverterTable table = {{"FlexAttention", {.convert = FlexAttention}}};
+  return table;
 }
 
 }  // namespace tern::frontend::onnx

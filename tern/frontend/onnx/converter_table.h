@@ -16,14 +16,15 @@ using ConverterTable = std::map<std::string_view, ConverterEntry>;
 
 const ConverterTable& MicrosoftTable();  // com.microsoft
 const ConverterTable& MlTable();         // ai.onnx.ml
+const ConverterTable& PreviewTable();    // ai.onnx.preview
 const ConverterTable& TrainingTable();   // ai.onnx.preview.training
 
 // "float32" of TensorProto.FLOAT. Throws where we have no such type.
 std::string TypeName(int64_t number);
 ffi::Any IntsAttr(const std::vector<int64_t>& ints);
 
-// Elements that no kernel computes with (int4, uint4, float8 without infinities and one zero) as
-// int8, uint8 or float32: those of a constant. Throws where the value is none; other types stay.
+// Elements that no kernel computes with (int4, uint4) as int8 or uint8: those of a constant. Throws
+// where the value is none; other types stay.
 Value Unpacked(NodeContext& n, const Value& value);
 
 // ---- Neural networks (convert_neural.cc)
@@ -31,15 +32,39 @@ Values Attention(NodeContext& n);
 Values BatchNorm(NodeContext& n);
 Values CausalConvWithState(NodeContext& n);
 Values Dropout(NodeContext& n);
+Values FlexAttention(NodeContext& n);
 Values LayerNorm(NodeContext& n);
+Values LinearAttention(NodeContext& n);
 Values MaxPool(NodeContext& n);
 Values RandomOp(NodeContext& n);
 Values SimplifiedLayerNorm(NodeContext& n);
 Values SoftmaxCrossEntropyLoss(NodeContext& n);
 Values SwiGlu(NodeContext& n);
 
+// ---- Sequences and optionals (convert_lists.cc)
+Items ConcatFromSequence(NodeContext& n);
+Items PassThrough(NodeContext& n);  // Identity
+Items Optional(NodeContext& n);
+Items OptionalGetElement(NodeContext& n);
+Items OptionalHasElement(NodeContext& n);
+Items SequenceAt(NodeContext& n);
+Items SequenceConstruct(NodeContext& n);
+Items SequenceEmpty(NodeContext& n);
+Items SequenceErase(NodeContext& n);
+Items SequenceInsert(NodeContext& n);
+Items SequenceLength(NodeContext& n);
+Items SequenceMap(NodeContext& n);
+Items SplitToSequence(NodeContext& n);
+// Of strings that are constants.
+Items CastLikeOfStrings(NodeContext& n);
+Items CastOfStrings(NodeContext& n);
+Items EqualStrings(NodeContext& n);
+Items LabelEncoderOfStrings(NodeContext& n);
+
 // ---- Tables (convert_ml.cc)
 Values TfIdfVectorizer(NodeContext& n);
+// LabelEncoder of x, with these keys.
+Values EncodedLabels(NodeContext& n, const Value& x, const Value& keys);
 
 // Scaled dot products of queries, keys and values [batch, heads, length, size], of which keys and
 // values may have fewer heads: groups of query heads share them.

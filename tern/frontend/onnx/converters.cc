@@ -2,12 +2,14 @@
 #include "tern/frontend/onnx/converters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 
 #include "tern/ffi/text.h"
 #include "tern/frontend/onnx/converter_table.h"
+#include "tern/graph/custom_op.h"
 
 namespace tern::frontend::onnx {
 
@@ -16,14 +18,12 @@ ffi::Any IntsAttr(const std::vector<int64_t>& ints) {
 }
 
 Value Unpacked(NodeContext& n, const Value& value) {
-  if (!value || !value->type.dtype.is_storage_only()) return value;
+  if (!value || !value->type.dtype.is_packed()) return value;
   DataType from = value->type.dtype;
   if (!value->constant)
     TERN_THROW(ValueError) << "a tensor of " << from.str()
                            << " has to be known when compiling; it is computed from the data";
-  DataType to = from.is_float() ? DataType::Float(32)
-                : from.is_int() ? DataType::Int(8)
-                                : DataType::UInt(8);
+  DataType to = from.is_int() ? DataType::Int(8) : DataType::UInt(8);
   const ir::ConstantNode& constant = *value->constant.get();
   std::string bytes(static_cast<size_t>(constant.num_elements() * to.bytes()), '\0');
   for (int64_t i = 0; i < constant.num_elements(); ++i) {
@@ -79,7 +79,9 @@ Values Cast(NodeContext& n) { return CastTo(n, TypeName(n.Int("to", 0))); }
 Values CastLike(NodeContext& n) { return CastTo(n, n.InputType(1).dtype.str()); }
 
 Values DequantizeLinear(NodeContext& n) {
-  n.InputType(0);
+  // Constants of float4e2m1 are numbers already.
+  if (n.InputType(0).dtype == DataType::Float(32) && n.InputType(1).rank() == 0)
+    return n.Emit("mul", {n.input(0), n.input(1)});
   return n.Emit("dequantize_linear", {Unpacked(n, n.input(0)), n.input(1), Unpacked(n, n.input(2))},
                 n.AttrsFor(graph::GetOp("dequantize_linear")));
 }
@@ -293,8 +295,8 @@ const ConverterTable& Table() {
       {"BitwiseOr", {"bit_or"}},
       {"BitwiseXor", {"bit_xor"}},
       {"BlackmanWindow", {"blackman_window"}},
-      {"Cast", {.convert = Cast}},
-      {"CastLike", {.convert = CastLike}},
+      {"Cast", {.convert = Cast, .convert_items = CastOfStrings}},
+      {"CastLike", {.convert = CastLike, .convert_items = CastLikeOfStrings}},
       {"CausalConvWithState", {.convert = CausalConvWithState}},
       {"Ceil", {"ceil"}},
       {"Celu", {"celu"}},
@@ -303,6 +305,7 @@ const ConverterTable& Table() {
       {"Compress", {"compress"}},
       {"Col2Im", {"col2im"}},
       {"Concat", {"concat"}},
+      {"ConcatFromSequence", {.convert_items = ConcatFromSequence}},
       {"Constant", {.convert = Constant}},
       {"ConstantOfShape", {.convert = ConstantOfShape}},
       {"Conv", {"conv"}},
@@ -322,7 +325,7 @@ const ConverterTable& Table() {
       {"DynamicQuantizeLinear", {"dynamic_quantize_linear"}},
       {"Einsum", {.convert = Einsum}},
       {"Elu", {"elu"}},
-      {"Equal", {"equal"}},
+      {"Equal", {.same = "equal", .convert_items = EqualStrings}},
       {"Erf", {"erf"}},
       {"Exp", {"exp"}},
       {"Expand", {"expand"}},
@@ -347,7 +350,7 @@ const ConverterTable& Table() {
       {"HardSigmoid", {"hard_sigmoid"}},
       {"HardSwish", {"hard_swish"}},
       {"Hardmax", {.convert = Hardmax}},
-      {"Identity", {"identity"}},
+      {"Identity", {.same = "identity", .convert_items = PassThrough}},
       {"ImageScaler", {.convert = ImageScaler}},
       {"InstanceNormalization", {"instance_normalization"}},
       {"IsInf", {"isinf"}},
@@ -358,6 +361,7 @@ const ConverterTable& Table() {
       {"LeakyRelu", {"leaky_relu"}},
       {"Less", {"less"}},
       {"LessOrEqual", {"less_or_equal"}},
+      {"LinearAttention", {.convert = LinearAttention}},
       {"Log", {"log"}},
       {"LogSoftmax", {.convert = LogSoftmax}},
       {"LpNormalization", {"lp_normalization"}},
@@ -382,6 +386,9 @@ const ConverterTable& Table() {
       {"NegativeLogLikelihoodLoss", {"negative_log_likelihood_loss"}},
       {"Not", {"not"}},
       {"OneHot", {"one_hot"}},
+      {"Optional", {.convert_items = Optional}},
+      {"OptionalGetElement", {.convert_items = OptionalGetElement}},
+      {"OptionalHasElement", {.convert_items = OptionalHasElement}},
       {"Or", {"or"}},
       {"PRelu", {"prelu"}},
       {"Pad", {.convert = Pad}},
@@ -419,6 +426,13 @@ const ConverterTable& Table() {
       {"ScatterElements", {"scatter_elements"}},
       {"ScatterND", {"scatter_nd"}},
       {"Selu", {"selu"}},
+      {"SequenceAt", {.convert_items = SequenceAt}},
+      {"SequenceConstruct", {.convert_items = SequenceConstruct}},
+      {"SequenceEmpty", {.convert_items = SequenceEmpty}},
+      {"SequenceErase", {.convert_items = SequenceErase}},
+      {"SequenceInsert", {.convert_items = SequenceInsert}},
+      {"SequenceLength", {.convert_items = SequenceLength}},
+      {"SequenceMap", {.convert_items = SequenceMap}},
       {"Shape", {"shape"}},
       {"Shrink", {"shrink"}},
       {"Sigmoid", {"sigmoid"}},
@@ -434,6 +448,7 @@ const ConverterTable& Table() {
       {"Softsign", {"softsign"}},
       {"SpaceToDepth", {"space_to_depth"}},
       {"Split", {.convert = Split}},
+      {"SplitToSequence", {.convert_items = SplitToSequence}},
       {"Sqrt", {"sqrt"}},
       {"Squeeze", {.convert = Squeeze}},
       {"Sub", {"sub"}},
@@ -471,6 +486,12 @@ bool IsIgnored(std::string_view attribute) {
 const graph::TensorType& NodeContext::InputType(size_t i) const {
   TERN_CHECK(input(i)) << "input " << i << " is missing";
   return inputs_[i]->type;
+}
+
+const Graph& NodeContext::InnerGraph(std::string_view attribute) const {
+  const Attribute* found = node_.Find(attribute);
+  TERN_CHECK(found && found->graphs.size() == 1) << "attribute " << attribute << " is missing";
+  return found->graphs[0];
 }
 
 int64_t NodeContext::Int(std::string_view name, int64_t otherwise) const {
@@ -576,8 +597,52 @@ Value NodeContext::Part(const char* op, Values inputs, ir::Attrs attrs) {
   return builder_.Add(op, std::move(inputs), std::move(attrs), options);
 }
 
+namespace {
+
+// Elements that are codes of few bits, and of which Tern has no type, are constants of the numbers
+// that they mean: int2 and uint2 as int8 and uint8, float4e2m1 and float8e8m0 as float32.
+std::optional<DataType> DecodedTypeOf(ElemType type) {
+  if (type == ElemType::kInt2) return DataType::Int(8);
+  if (type == ElemType::kUInt2) return DataType::UInt(8);
+  if (type == ElemType::kFloat4E2M1 || type == ElemType::kFloat8E8M0) return DataType::Float(32);
+  return {};
+}
+
+double DecodedCode(ElemType type, unsigned code) {
+  if (type == ElemType::kInt2) return static_cast<int>(code) - (code < 2 ? 0 : 4);
+  if (type == ElemType::kUInt2) return code;
+  if (type == ElemType::kFloat8E8M0)  // a power of two
+    return code == 255 ? std::numeric_limits<double>::quiet_NaN()
+                       : std::ldexp(1.0, static_cast<int>(code) - 127);
+  constexpr double kFloat4[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return code < 8 ? kFloat4[code] : -kFloat4[code - 8];
+}
+
+Value DecodedConstant(graph::Builder* builder, const Tensor& tensor, const std::string& name,
+                      DataType dtype) {
+  TensorData data = tensor.Data();
+  int bits = BitsOf(tensor.type);
+  std::string bytes(static_cast<size_t>(tensor.NumElements() * dtype.bytes()), '\0');
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    auto byte = static_cast<unsigned char>(data.bytes[static_cast<size_t>(i * bits / 8)]);
+    unsigned code = byte >> (i * bits % 8) & ((1U << bits) - 1);
+    ir::StoreElement(dtype, ir::MakeConst(dtype, DecodedCode(tensor.type, code)), bytes.data(), i);
+  }
+  return builder->Constant(ir::Constant::Owned(name, dtype, tensor.dims, std::move(bytes)));
+}
+
+}  // namespace
+
+Item ItemOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
+            const std::string& file_name) {
+  if (tensor.type == ElemType::kString) return Item(&tensor);
+  return ConstantOf(builder, tensor, wish, file_name);
+}
+
 Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
                  const std::string& file_name) {
+  if (std::optional<DataType> decoded = DecodedTypeOf(tensor.type))
+    return DecodedConstant(builder, tensor, builder->UnusedName(std::string(wish)), *decoded);
   std::optional<DataType> dtype = DataTypeOf(tensor.type);
   if (!dtype)
     TERN_THROW(ValueError) << "tensor " << tensor.name << " has elements of type "
@@ -597,6 +662,7 @@ namespace {
 using Domain = std::pair<std::string_view, const ConverterTable& (*)()>;
 constexpr Domain kDomains[] = {{"", Table},
                                {"ai.onnx.ml", MlTable},
+                               {"ai.onnx.preview", PreviewTable},
                                {"ai.onnx.preview.training", TrainingTable},
                                {"com.microsoft", MicrosoftTable}};
 
@@ -610,7 +676,10 @@ const ConverterTable* FindTable(std::string_view domain) {
 
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type) {
   const ConverterTable* table = FindTable(domain);
-  if (!table) return {};
+  if (!table) {
+    const graph::Op* op = graph::FindCustomOp(domain, op_type);
+    return op ? ConverterEntry{.same = op->name.c_str()} : ConverterEntry();
+  }
   auto it = table->find(op_type);
   return it == table->end() ? ConverterEntry() : it->second;
 }

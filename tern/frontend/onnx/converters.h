@@ -6,6 +6,7 @@
 #ifndef TERN_FRONTEND_ONNX_CONVERTERS_H_
 #define TERN_FRONTEND_ONNX_CONVERTERS_H_
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,21 +14,64 @@
 
 #include "tern/frontend/onnx/model.h"
 #include "tern/graph/builder.h"
+#include "tern/graph/control.h"
 
 namespace tern::frontend::onnx {
+
+// A value of a model: a tensor of numbers, a sequence or an optional of values, or strings. How
+// many elements a sequence has, whether an optional has one, and what strings are, is known when
+// compiling: graphs have tensors alone.
+struct Item {
+  enum class Kind { kTensor, kSequence, kOptional, kStrings };
+  Item() = default;  // an input that is not given
+  Item(graph::Value value) : tensor(std::move(value)) {}
+  Item(Kind kind, std::vector<Item> elements) : kind(kind), elements(std::move(elements)) {}
+  explicit Item(const Tensor* strings) : kind(Kind::kStrings), strings(strings) {}
+
+  Kind kind = Kind::kTensor;
+  graph::Value tensor;
+  std::vector<Item> elements;       // of an optional: one or none
+  const Tensor* strings = nullptr;  // of the model
+
+  bool is_tensor() const { return kind == Kind::kTensor; }
+};
+using Items = std::vector<Item>;
+Items ItemsOf(const std::vector<graph::Value>& values);
+// All tensors of these, in order.
+std::vector<graph::Value> Flattened(const Items& items);
+// Of the structure of `like`, with these tensors.
+Items Structured(const Items& like, const std::vector<graph::Value>& tensors);
+bool SameStructure(const Items& a, const Items& b);
+// "a sequence of 3", for messages
+std::string ItemText(const Item& item);
+
+// What a sequence has depends on something that is not known when compiling. In a loop it may be
+// the number of the trip.
+class UnknownStructure : public Error {
+ public:
+  explicit UnknownStructure(std::string message) : Error("ValueError", std::move(message)) {}
+};
+
+// The outputs of a graph inside of a node, for these inputs: as a region, or in place of the node
+// where that is null.
+using ImportInner =
+    std::function<Items(const Graph& graph, graph::RegionBuilder* region, const Items& inputs)>;
 
 // One node while it is converted.
 class NodeContext {
  public:
-  NodeContext(graph::Builder* builder, const Node& node, int64_t opset,
-              std::vector<graph::Value> inputs, const std::set<std::string_view>& reads,
-              const std::string& file_name)
+  NodeContext(graph::Builder* builder, const Node& node, int64_t opset, Items items,
+              const std::set<std::string_view>& reads, const std::string& file_name,
+              ImportInner import_inner)
       : builder_(*builder),
         node_(node),
         opset_(opset),
-        inputs_(std::move(inputs)),
+        items_(std::move(items)),
         reads_(reads),
-        file_name_(file_name) {}
+        file_name_(file_name),
+        import_inner_(std::move(import_inner)) {
+    for (const Item& item : items_) inputs_.push_back(item.tensor);
+  }
 
   graph::Builder& builder() { return builder_; }
   const Node& node() const { return node_; }
@@ -37,6 +81,12 @@ class NodeContext {
   // Null where it is absent.
   graph::Value input(size_t i) const { return i < inputs_.size() ? inputs_[i] : graph::Value(); }
   const std::vector<graph::Value>& inputs() const { return inputs_; }
+  // Inputs that may be no tensors.
+  const Items& items() const { return items_; }
+  Item item(size_t i) const { return i < items_.size() ? items_[i] : Item(); }
+  // The graph of an attribute that has to be there.
+  const Graph& InnerGraph(std::string_view attribute) const;
+  const ImportInner& import_inner() const { return import_inner_; }
   // Of an input that has to be there; throws where it is absent.
   const graph::TensorType& InputType(size_t i) const;
   // Whether somebody reads the output.
@@ -72,22 +122,30 @@ class NodeContext {
   graph::Builder& builder_;
   const Node& node_;
   int64_t opset_;
-  std::vector<graph::Value> inputs_;
+  Items items_;
+  std::vector<graph::Value> inputs_;  // null for what is no tensor
   const std::set<std::string_view>& reads_;
   const std::string& file_name_;
+  ImportInner import_inner_;
 };
 
+// A tensor of the model, which outlives the import, as a constant or as strings.
+Item ItemOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
+            const std::string& file_name);
 // A tensor of the model as a constant, under a name that is free. It stays in the mapped file.
 graph::Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
                         const std::string& file_name);
 
 // Null where the operator is not supported.
 using Converter = std::vector<graph::Value> (*)(NodeContext&);
+using ItemConverter = Items (*)(NodeContext&);
 struct ConverterEntry {
   // One of both: an operator of ours with the same inputs and attributes, or a function.
   const char* same = nullptr;
   Converter convert = nullptr;
-  explicit operator bool() const { return same || convert; }
+  // Where inputs or outputs are no tensors; with one of the above: where an input is none.
+  ItemConverter convert_items = nullptr;
+  explicit operator bool() const { return same || convert || convert_items; }
 };
 ConverterEntry FindConverter(std::string_view domain, std::string_view op_type);
 // The domains that there are converters for; "" is ONNX's own.

@@ -2,6 +2,7 @@
 #include "tern/frontend/onnx/import.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <set>
 
@@ -85,7 +86,8 @@ struct Scope {
   graph::Builder* builder = nullptr;
   Scope* outer = nullptr;
   graph::RegionBuilder* region = nullptr;  // null where the graph is no region of its own
-  std::map<std::string_view, Value> values = {};
+  int64_t opset = 0;                       // of ONNX's own operators
+  std::map<std::string_view, Item> values = {};
   std::map<std::string_view, const Tensor*> initializers = {};
 };
 
@@ -113,9 +115,9 @@ void CollectInputs(const Node& node, std::vector<std::string_view>* names) {
 // The nodes, each after those whose outputs it reads. Not every exporter writes them so; those that
 // are in order stay in theirs. Of several constants of one name, which tools that shrink models
 // leave, the last counts, as for ONNX Runtime.
-std::vector<const Node*> OrderedNodes(const Graph& graph) {
+std::vector<const Node*> OrderedNodes(const std::vector<Node>& nodes) {
   std::map<std::string_view, const Node*> makers;
-  for (const Node& node : graph.nodes)
+  for (const Node& node : nodes)
     for (std::string_view output : node.outputs) {
       if (output.empty()) continue;
       const Node*& maker = makers[output];
@@ -145,7 +147,7 @@ std::vector<const Node*> OrderedNodes(const Graph& graph) {
     stack.push_back({node, {}});
     CollectInputs(*node, &stack.back().inputs);
   };
-  for (const Node& node : graph.nodes) {
+  for (const Node& node : nodes) {
     if (is_hidden(node)) continue;
     open(&node);
     while (!stack.empty()) {
@@ -164,6 +166,31 @@ std::vector<const Node*> OrderedNodes(const Graph& graph) {
   return ordered;
 }
 
+// ---- Functions of the model
+
+// Attributes of a call, by the names that the function has for them.
+using AttributeMap = std::map<std::string_view, const Attribute*>;
+
+// The node with the call's attributes in place of references to them; those that the call does not
+// have are left out.
+Node WithAttributes(const Node& node, const AttributeMap& attributes) {
+  Node result = node;
+  result.attributes.clear();
+  for (const Attribute& attribute : node.attributes) {
+    Attribute copy = attribute;
+    if (!attribute.ref_attr_name.empty()) {
+      auto given = attributes.find(attribute.ref_attr_name);
+      if (given == attributes.end()) continue;
+      copy = *given->second;
+      copy.name = attribute.name;
+    }
+    for (Graph& graph : copy.graphs)
+      for (Node& inner : graph.nodes) inner = WithAttributes(inner, attributes);
+    result.attributes.push_back(std::move(copy));
+  }
+  return result;
+}
+
 class Importer {
  public:
   Importer(const Model& model, const ImportOptions& options)
@@ -172,37 +199,74 @@ class Importer {
         file_name_(std::filesystem::path(model.path).filename().string()) {}
 
   ir::IRModule Run() {
-    opset_ = model_.OpsetVersion("");
+    opset_ = main_.opset = model_.OpsetVersion("");
+    CheckFunctions();
     FindReads();
     CheckOpset();
     CheckOperators();
     CheckOptions();
     AddInputs();
-    AddNodes(model_.graph, main_);
+    AddNodes(model_.graph.nodes, main_);
     return graph::WithGraph(ir::IRModule::Make({}), Finish());
   }
 
  private:
+  // ---- Functions
+
+  // Null where the node calls none.
+  const Function* FunctionOf(const Node& node) const {
+    for (const Function& function : model_.functions)
+      if (function.name == node.op_type && function.domain == node.domain &&
+          function.overload == node.overload)
+        return &function;
+    return nullptr;
+  }
+
+  void CheckFunctions() const {
+    std::map<const Function*, bool> done;  // false: it is being looked at
+    for (const Function& function : model_.functions) CheckFunction(function, &done);
+  }
+  void CheckFunction(const Function& function, std::map<const Function*, bool>* done) const {
+    auto [it, added] = done->try_emplace(&function, false);
+    if (!added) {
+      if (!it->second)
+        TERN_THROW(ValueError) << model_.path << ": function " << function.name << " calls itself";
+      return;
+    }
+    for (const Node& node : function.nodes) CheckCalls(node, done);
+    done->at(&function) = true;
+  }
+  void CheckCalls(const Node& node, std::map<const Function*, bool>* done) const {
+    if (const Function* callee = FunctionOf(node)) CheckFunction(*callee, done);
+    ForEachGraph(node, [&](const Graph& graph) {
+      for (const Node& inner : graph.nodes) CheckCalls(inner, done);
+    });
+  }
+
   // ---- What is needed: from the outputs back
 
   void FindReads() {
     for (const ValueInfo& output : model_.graph.outputs)
       if (CanReturn(output)) reads_.insert(output.name);
-    FindReads(model_.graph);
+    FindReads(model_.graph.nodes);
     TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor of numbers";
   }
 
   // Names of graphs inside of others are taken together: what is read too much goes later.
-  void FindReads(const Graph& graph) {
-    std::vector<const Node*> nodes = OrderedNodes(graph);
+  void FindReads(const std::vector<Node>& all) {
+    std::vector<const Node*> nodes = OrderedNodes(all);
     for (size_t i = nodes.size(); i-- > 0;) {
       const Node& node = *nodes[i];
       if (!IsRead(node)) continue;
       reads_.insert(node.inputs.begin(), node.inputs.end());
       ForEachGraph(node, [&](const Graph& inner) {
         for (const ValueInfo& output : inner.outputs) reads_.insert(output.name);
-        FindReads(inner);
+        FindReads(inner.nodes);
       });
+      const Function* function = FunctionOf(node);
+      if (!function || !called_.insert(function).second) continue;
+      reads_.insert(function->outputs.begin(), function->outputs.end());
+      FindReads(function->nodes);
     }
   }
 
@@ -214,14 +278,19 @@ class Importer {
   // Strings and maps are left out: what else there is can be computed without. The maps of ZipMap
   // are their numbers.
   bool CanReturn(const ValueInfo& output) const {
-    if (output.type.kind == Type::Kind::kSequence)
-      return std::any_of(model_.graph.nodes.begin(), model_.graph.nodes.end(),
-                         [&](const Node& node) {
-                           return node.op_type == "ZipMap" && node.outputs[0] == output.name;
-                         });
-    return output.type.kind == Type::Kind::kNone ||
-           (output.type.kind == Type::Kind::kTensor &&
-            (output.type.elem == ElemType::kUndefined || DataTypeOf(output.type.elem)));
+    const std::vector<Node>& nodes = model_.graph.nodes;
+    return IsOfNumbers(output.type) ||
+           std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+             return node.op_type == "ZipMap" && node.outputs[0] == output.name;
+           });
+  }
+
+  static bool IsOfNumbers(const Type& type) {
+    if (type.kind == Type::Kind::kSequence || type.kind == Type::Kind::kOptional)
+      return type.element && IsOfNumbers(*type.element);
+    return type.kind == Type::Kind::kNone ||
+           (type.kind == Type::Kind::kTensor &&
+            (type.elem == ElemType::kUndefined || DataTypeOf(type.elem)));
   }
 
   // ---- What is not supported, all at once
@@ -243,7 +312,8 @@ class Importer {
 
   void CheckOperators() const {
     std::map<std::string, std::vector<std::string>> missing;
-    FindUnsupported(model_.graph, &missing);
+    FindUnsupported(model_.graph.nodes, &missing);
+    for (const Function* function : called_) FindUnsupported(function->nodes, &missing);
     if (missing.empty()) return;
     std::string text;
     for (const auto& [op, nodes] : missing) {
@@ -257,12 +327,13 @@ class Importer {
                            << "supported:" << text;
   }
 
-  void FindUnsupported(const Graph& graph,
+  void FindUnsupported(const std::vector<Node>& nodes,
                        std::map<std::string, std::vector<std::string>>* missing) const {
-    for (const Node& node : graph.nodes) {
+    for (const Node& node : nodes) {
       if (!IsRead(node)) continue;
-      ForEachGraph(node, [&](const Graph& inner) { FindUnsupported(inner, missing); });
-      if (IsControlFlow(node) || FindConverter(node.domain, node.op_type)) continue;
+      ForEachGraph(node, [&](const Graph& inner) { FindUnsupported(inner.nodes, missing); });
+      if (IsControlFlow(node) || FunctionOf(node) || FindConverter(node.domain, node.op_type))
+        continue;
       std::string op(node.domain.empty() ? "" : std::string(node.domain) + ".");
       (*missing)[op + std::string(node.op_type)].push_back(NodeName(node));
     }
@@ -277,11 +348,17 @@ class Importer {
     std::vector<std::string> inputs, dims;
     for (const ValueInfo& input : model_.graph.inputs) {
       inputs.emplace_back(input.name);
+      if (input.type.kind == Type::Kind::kSequence || input.type.kind == Type::Kind::kOptional)
+        dims.emplace_back(input.name);
       for (const Dim& dim : input.type.shape.value_or(std::vector<Dim>()))
         if (!dim.is_known() && !dim.is_anonymous()) dims.emplace_back(dim.param);
     }
+    auto has_input = [&](const std::string& name) {
+      return std::find(inputs.begin(), inputs.end(), name) != inputs.end();
+    };
     auto check_input = [&](const std::string& name) {
-      if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+      // x[0] is an element of x.
+      if (!has_input(name) && !has_input(name.substr(0, name.rfind('['))))
         TERN_THROW(ValueError) << model_.path << " has no input " << name
                                << ffi::DidYouMean(name, inputs)
                                << "; it has: " << ffi::Join(inputs);
@@ -302,11 +379,8 @@ class Importer {
     for (const ValueInfo& input : model_.graph.inputs) {
       auto initializer = main_.initializers.find(input.name);
       std::string name(input.name);
-      if (auto it = options_.constants.find(name); it != options_.constants.end()) {
-        main_.values[input.name] = BoundInput(input, it->second);
-      } else if (initializer == main_.initializers.end()) {
-        main_.values[input.name] = builder_.Param(name, TypeOf(input));
-        input_names_.push_back(name);
+      if (options_.constants.contains(name) || initializer == main_.initializers.end()) {
+        main_.values[input.name] = InputItem(name, input.type);
       } else if (IsOverridable(*initializer->second)) {
         main_.values[input.name] = AddDefault(name, *initializer->second);
         input_names_.push_back(name);
@@ -314,16 +388,42 @@ class Importer {
     }
   }
 
+  // An input of the model, or the elements of one as inputs.
+  Item InputItem(const std::string& name, const Type& type) {
+    if (type.kind == Type::Kind::kOptional && type.element) {
+      auto given = options_.dims.find(name);
+      if (given != options_.dims.end() && given->second == 0) return {Item::Kind::kOptional, {}};
+      return {Item::Kind::kOptional, {InputItem(name, *type.element)}};
+    }
+    if (type.kind == Type::Kind::kSequence && type.element) {
+      auto given = options_.dims.find(name);
+      auto element = [&](int64_t i) { return name + "[" + std::to_string(i) + "]"; };
+      int64_t length = given == options_.dims.end() ? 0 : given->second;
+      if (given == options_.dims.end())
+        while (options_.input_shapes.contains(element(length))) ++length;
+      if (given == options_.dims.end() && length == 0)
+        TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(type)
+                               << "; how many elements it has has to be known when compiling, as "
+                               << "with --dim " << name << "=3";
+      Items elements;
+      for (int64_t i = 0; i < length; ++i) elements.push_back(InputItem(element(i), *type.element));
+      return {Item::Kind::kSequence, std::move(elements)};
+    }
+    if (auto it = options_.constants.find(name); it != options_.constants.end())
+      return BoundInput(name, type, it->second);
+    input_names_.push_back(name);
+    return builder_.Param(name, TypeOf(name, type));
+  }
+
   static void AddInitializers(const Graph& graph, Scope& scope) {
     for (const Tensor& tensor : graph.initializers) scope.initializers[tensor.name] = &tensor;
   }
 
-  Value BoundInput(const ValueInfo& input, const Tensor& tensor) {
-    if (input.type.kind != Type::Kind::kTensor || input.type.elem != tensor.type)
-      TERN_THROW(ValueError) << model_.path << ": input " << input.name << " is "
-                             << TypeText(input.type) << "; the constant given has elements of type "
-                             << NameOf(tensor.type);
-    return ConstantOf(&builder_, tensor, input.name, file_name_);
+  Item BoundInput(const std::string& name, const Type& type, const Tensor& tensor) {
+    if (type.kind != Type::Kind::kTensor || type.elem != tensor.type)
+      TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(type)
+                             << "; the constant given has elements of type " << NameOf(tensor.type);
+    return onnx::ItemOf(&builder_, tensor, name, file_name_);
   }
 
   bool IsOverridable(const Tensor& initializer) const {
@@ -342,19 +442,18 @@ class Importer {
     return builder_.Add("with_default", {param, value}, {}, {.names = {name}});
   }
 
-  graph::TensorType TypeOf(const ValueInfo& input) {
-    std::string name(input.name);
-    if (input.type.kind != Type::Kind::kTensor)
-      TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(input.type)
+  graph::TensorType TypeOf(const std::string& name, const Type& input) {
+    if (input.kind != Type::Kind::kTensor)
+      TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(input)
                              << "; tensors are supported";
-    std::optional<DataType> dtype = DataTypeOf(input.type.elem);
+    std::optional<DataType> dtype = DataTypeOf(input.elem);
     if (!dtype)
       TERN_THROW(ValueError) << model_.path << ": input " << name << " has elements of type "
-                             << NameOf(input.type.elem) << ", which is not supported";
+                             << NameOf(input.elem) << ", which is not supported";
     auto given = options_.input_shapes.find(name);
     std::vector<Dim> dims;
-    if (input.type.shape)
-      dims = *input.type.shape;
+    if (input.shape)
+      dims = *input.shape;
     else if (given != options_.input_shapes.end())
       dims.resize(given->second.size());
     else
@@ -390,48 +489,60 @@ class Importer {
   ir::Var NewDim(const std::string& wish) { return ir::Var(builder_.FreshName(wish)); }
 
   // Null where there is no such value.
-  Value FindValue(std::string_view name, Scope& scope) {
+  const Item* FindItem(std::string_view name, Scope& scope) {
     auto it = scope.values.find(name);
-    if (it != scope.values.end()) return it->second;
+    if (it != scope.values.end()) return &it->second;
     auto tensor = scope.initializers.find(name);
     if (tensor != scope.initializers.end())
-      return scope.values[name] = ConstantOf(scope.builder, *tensor->second, name, file_name_);
-    if (!scope.outer) return {};
-    Value outer = FindValue(name, *scope.outer);
-    if (!outer) return {};
-    return scope.values[name] = scope.region ? scope.region->Capture(outer) : outer;
+      return &(scope.values[name] = onnx::ItemOf(scope.builder, *tensor->second, name, file_name_));
+    const Item* outer = scope.outer ? FindItem(name, *scope.outer) : nullptr;
+    if (!outer) return nullptr;
+    Item inside = *outer;
+    if (scope.region) {
+      std::vector<Value> captured = Flattened({*outer});
+      for (Value& value : captured) value = scope.region->Capture(value);
+      inside = Structured({*outer}, captured)[0];
+    }
+    return &(scope.values[name] = std::move(inside));
   }
 
-  Value ValueOf(std::string_view name, Scope& scope) {
+  Item ItemOf(std::string_view name, Scope& scope) {
     if (name.empty()) return {};
-    Value value = FindValue(name, scope);
-    if (!value)
+    const Item* item = FindItem(name, scope);
+    if (!item)
       TERN_THROW(ValueError) << "it reads " << name << ", which nothing before it computes";
-    return value;
+    return *item;
   }
 
   // ---- Nodes
 
-  void AddNodes(const Graph& graph, Scope& scope) {
-    for (const Node* node : OrderedNodes(graph))
+  void AddNodes(const std::vector<Node>& nodes, Scope& scope) {
+    for (const Node* node : OrderedNodes(nodes))
       if (IsRead(*node)) AddNode(*node, scope);
   }
 
   void AddNode(const Node& node, Scope& scope) {
     std::string context =
         model_.path + ": " + std::string(node.op_type) + " '" + NodeName(node) + "'";
-    std::vector<Value> outputs = WithContext(context, [&] {
-      std::vector<Value> inputs;
-      for (std::string_view input : node.inputs) inputs.push_back(ValueOf(input, scope));
-      NodeContext context(scope.builder, node, opset_, inputs, reads_, file_name_);
-      if (IsControlFlow(node))
-        return ImportControlFlow(context, [&](const Graph& graph, graph::RegionBuilder* region,
-                                              const std::vector<Value>& params) {
-          return ImportGraph(graph, scope, region, params);
-        });
+    Items outputs = WithContext(context, [&] {
+      Items inputs;
+      for (std::string_view input : node.inputs) inputs.push_back(ItemOf(input, scope));
+      if (const Function* function = FunctionOf(node))
+        return Inlined(*function, node, inputs, scope);
+      NodeContext context(
+          scope.builder, node, scope.opset, inputs, reads_, file_name_,
+          [&](const Graph& graph, graph::RegionBuilder* region, const Items& params) {
+            return ImportGraph(graph, scope, region, params);
+          });
+      if (IsControlFlow(node)) return ImportControlFlow(context);
       ConverterEntry entry = FindConverter(node.domain, node.op_type);
-      if (entry.convert) return entry.convert(context);
-      return context.EmitSame(entry.same);
+      auto list = std::find_if(inputs.begin(), inputs.end(),
+                               [](const Item& item) { return !item.is_tensor(); });
+      if (entry.convert_items && (list != inputs.end() || (!entry.convert && !entry.same)))
+        return entry.convert_items(context);
+      TERN_CHECK(list == inputs.end()) << "input " << list - inputs.begin() << " is "
+                                       << ItemText(*list) << "; a tensor is expected";
+      return ItemsOf(entry.convert ? entry.convert(context) : context.EmitSame(entry.same));
     });
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (!reads_.contains(node.outputs[i])) continue;
@@ -443,18 +554,58 @@ class Importer {
 
   // The outputs of a graph inside of another one, for these inputs; null: not as a region, but in
   // place.
-  std::vector<Value> ImportGraph(const Graph& graph, Scope& outer, graph::RegionBuilder* region,
-                                 const std::vector<Value>& params) {
-    Scope scope{region ? &region->builder() : outer.builder, &outer, region};
+  Items ImportGraph(const Graph& graph, Scope& outer, graph::RegionBuilder* region,
+                    const Items& params) {
+    Scope scope{region ? &region->builder() : outer.builder, &outer, region, outer.opset};
     AddInitializers(graph, scope);
     TERN_CHECK(graph.inputs.size() == params.size())
         << "graph " << graph.name << " has " << graph.inputs.size() << " inputs; " << params.size()
         << " are given";
     for (size_t i = 0; i < params.size(); ++i) scope.values[graph.inputs[i].name] = params[i];
-    AddNodes(graph, scope);
-    std::vector<Value> results;
-    for (const ValueInfo& output : graph.outputs) results.push_back(ValueOf(output.name, scope));
+    AddNodes(graph.nodes, scope);
+    Items results;
+    for (const ValueInfo& output : graph.outputs) results.push_back(ItemOf(output.name, scope));
     return results;
+  }
+
+  // The outputs of a function of the model, in place of the node that calls it. It sees nothing but
+  // its inputs, and has opsets of its own.
+  Items Inlined(const Function& function, const Node& call, const Items& inputs,
+                const Scope& outer) {
+    TERN_CHECK(inputs.size() <= function.inputs.size())
+        << "function " << function.name << " has " << function.inputs.size() << " inputs; "
+        << inputs.size() << " are given";
+    constexpr size_t kMostInlined = 1 << 20;
+    num_inlined_ += function.nodes.size();
+    TERN_CHECK(num_inlined_ <= kMostInlined)
+        << "the functions of the model make more than " << kMostInlined << " nodes";
+    Scope scope{outer.builder, nullptr, nullptr, outer.opset};
+    for (const OpsetId& opset : function.opsets)
+      if (opset.domain.empty()) scope.opset = opset.version;
+    for (size_t i = 0; i < function.inputs.size(); ++i)
+      scope.values[function.inputs[i]] = i < inputs.size() ? inputs[i] : Item();
+    AttributeMap attributes;
+    for (const Attribute& attribute : function.default_attributes)
+      attributes[attribute.name] = &attribute;
+    for (const Attribute& attribute : call.attributes) attributes[attribute.name] = &attribute;
+    std::vector<Node>& nodes = bodies_.emplace_back();  // names in scopes are of these
+    for (const Node& node : function.nodes) nodes.push_back(WithAttributes(node, attributes));
+    AddNodes(nodes, scope);
+    Items results;
+    for (std::string_view output : function.outputs) results.push_back(ItemOf(output, scope));
+    return results;
+  }
+
+  static void AddResult(const std::string& name, const Item& item, std::vector<Value>* results,
+                        std::vector<ffi::Any>* names) {
+    for (size_t i = 0; i < item.elements.size(); ++i) {
+      bool is_sequence = item.kind == Item::Kind::kSequence;
+      AddResult(is_sequence ? name + "[" + std::to_string(i) + "]" : name, item.elements[i],
+                results, names);
+    }
+    if (!item.is_tensor()) return;
+    results->push_back(item.tensor);
+    names->emplace_back(name);
   }
 
   graph::Function Finish() {
@@ -462,9 +613,9 @@ class Importer {
     std::vector<ffi::Any> names;
     for (const ValueInfo& output : model_.graph.outputs) {
       if (!CanReturn(output)) continue;
-      results.push_back(WithContext(model_.path + ": output " + std::string(output.name),
-                                    [&] { return ValueOf(output.name, main_); }));
-      names.emplace_back(std::string(output.name));
+      Item item = WithContext(model_.path + ": output " + std::string(output.name),
+                              [&] { return ItemOf(output.name, main_); });
+      AddResult(std::string(output.name), item, &results, &names);
     }
     std::vector<ffi::Any> inputs(input_names_.begin(), input_names_.end());
     return builder_.Finish(
@@ -479,6 +630,9 @@ class Importer {
   int64_t opset_ = 0;
   graph::Builder builder_{"main"};
   std::set<std::string_view> reads_;
+  std::set<const Function*> called_;
+  std::deque<std::vector<Node>> bodies_;  // of functions, with the attributes of their calls
+  size_t num_inlined_ = 0;
   Scope main_{&builder_};
   std::map<std::string, ir::Var> dims_;
   std::vector<std::string> input_names_;

@@ -17,7 +17,9 @@ struct ImportOptions {
   // Shapes of inputs that the model leaves open, by the name of the input; -1 leaves an extent as
   // it is.
   std::map<std::string, std::vector<int64_t>> input_shapes;
-  // Extents by the name that the model gives to them.
+  // Extents by the name that the model gives to them. Of an input that is a sequence, by its name:
+  // how many elements it has, which are inputs of their own: x[0], x[1], ... (otherwise those that
+  // have a shape in `input_shapes`). Of an optional, 0: it has no element.
   std::map<std::string, int64_t> dims;
   // Inputs that have initializers and can be given nevertheless, by name; none: all that can.
   std::optional<std::set<std::string>> overridable;
@@ -32,6 +34,8 @@ struct ImportOptions {
 // its default (operator with_default); those of integers and bools, which may be shapes, stay
 // constants.
 // Outputs that are no tensors of numbers (strings, maps) are left out, with what only they need.
+// Those that are sequences are one output for each element: y[0], y[1], ... Functions of the model
+// are put in place of their calls.
 //
 // Throws one error for all operators that are not supported, with their nodes; otherwise the error
 // of the first node that is wrong, by its name.

@@ -6,6 +6,7 @@
 #include "tern/compile.h"
 #include "tern/ffi/error.h"
 #include "tern/frontend/onnx/converters.h"
+#include "tern/tir/text.h"
 
 namespace tern::frontend::onnx {
 namespace {
@@ -57,6 +58,68 @@ TEST(OnnxImport, SaysWhichInputIsMissing) {
     EXPECT_NE(std::string(error.what()).find("input 0 is missing"), std::string::npos)
         << error.what();
   }
+}
+
+// The text of the graph that a call of a function becomes.
+std::string TextOfCall(Function function) {
+  Model model = ModelOf("F", 17, {"x"}, "local");
+  model.functions.push_back(std::move(function));
+  return tir::PrintModule(Import(model));
+}
+
+TEST(OnnxImport, FunctionsHaveOpsetsOfTheirOwn) {
+  Initialize();
+  Function function{.name = "F", .domain = "local", .inputs = {"a"}, .outputs = {"b"}};
+  function.nodes.push_back({"inner", "Softmax", "", "", {"a"}, {"b"}, {}});
+  function.opsets.push_back({"", 12});
+  // Before opset 13 all axes from 1 on are one.
+  EXPECT_NE(TextOfCall(function).find("flatten"), std::string::npos);
+  function.opsets[0].version = 17;
+  EXPECT_EQ(TextOfCall(function).find("flatten"), std::string::npos);
+}
+
+TEST(OnnxImport, AFunctionThatCallsItself) {
+  Initialize();
+  Function function{.name = "F", .domain = "local", .inputs = {"a"}, .outputs = {"b"}};
+  function.nodes.push_back({"inner", "F", "local", "", {"a"}, {"b"}, {}});
+  try {
+    TextOfCall(function);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("function F calls itself"), std::string::npos)
+        << error.what();
+  }
+}
+
+// What of sequences has to be known, and is not.
+TEST(OnnxImport, LengthsOfSequences) {
+  Initialize();
+  Model model = ModelOf("ConcatFromSequence", 17, {"s"});
+  model.graph.nodes[0].attributes.push_back(
+      {.name = "axis", .kind = Attribute::Kind::kInt, .i = 0});
+  ValueInfo sequence{"s", {Type::Kind::kSequence, ElemType::kUndefined, std::nullopt}};
+  sequence.type.element = std::make_shared<Type>(
+      Type{Type::Kind::kTensor, ElemType::kFloat, std::vector<Dim>{{3}, {4}}});
+  model.graph.inputs.push_back(sequence);
+  auto message = [&](const ImportOptions& options) -> std::string {
+    try {
+      return tir::PrintModule(Import(model, options));
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(message({}).find("as with --dim s=3"), std::string::npos) << message({});
+  ImportOptions two;
+  two.dims["s"] = 2;
+  EXPECT_NE(message(two).find("= concat("), std::string::npos) << message(two);
+  ImportOptions none;
+  none.dims["s"] = 0;
+  EXPECT_NE(message(none).find("the sequence is empty"), std::string::npos) << message(none);
+  model.graph.nodes[0].op_type = "Relu";
+  model.graph.nodes[0].attributes.clear();
+  EXPECT_NE(message(two).find("input 0 is a sequence of 2; a tensor is expected"),
+            std::string::npos)
+      << message(two);
 }
 
 }  // namespace

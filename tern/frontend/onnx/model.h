@@ -103,7 +103,7 @@ struct Type {
   Kind kind = Kind::kNone;
   ElemType elem = ElemType::kUndefined;   // of a tensor; of a map: the keys
   std::optional<std::vector<Dim>> shape;  // of a tensor; nothing: not even the rank is known
-  std::unique_ptr<Type> element;          // of a sequence, an optional or a map; may be null
+  std::shared_ptr<const Type> element;    // of a sequence, an optional or a map; may be null
 };
 
 // "float[batch, 3, ?]", "seq(int64[?])", "int32[...]" of unknown rank.

@@ -75,6 +75,7 @@ struct Source {
 class Message;
 struct SparseTensor;
 struct TypeOfKind;
+struct RecordedList;
 void Parse(Message& in, Tensor* tensor);
 void Parse(Message& in, Dim* dim);
 void Parse(Message& in, std::optional<std::vector<Dim>>* shape);
@@ -88,6 +89,7 @@ void Parse(Message& in, Metadata* metadata);
 void Parse(Message& in, Function* function);
 void Parse(Message& in, SparseTensor* sparse);
 void Parse(Message& in, TypeOfKind* of_kind);
+void Parse(Message& in, RecordedList* list);
 
 // The fields of a message, one after the other. Read(number, name, &value) reads the one that is
 // next if it has that number, and does nothing otherwise.
@@ -410,8 +412,9 @@ void Parse(Message& in, TypeOfKind* of_kind) {
     if (has_elem || is_map) in.Read(1, "elem_type", &type->elem);
     if (has_elem) in.Read(2, "shape", &type->shape);
     if (has_elem || type->kind == Type::Kind::kOpaque || in.number() != (is_map ? 2 : 1)) continue;
-    type->element = std::make_unique<Type>();
-    in.Read(in.number(), "elem_type", type->element.get());
+    auto element = std::make_shared<Type>();
+    in.Read(in.number(), "elem_type", element.get());
+    type->element = std::move(element);
   }
 }
 
@@ -564,6 +567,20 @@ void Parse(Message& in, Model* model) {
   if (in.CountOf(7) == 0) in.Fail("there is no graph");
 }
 
+// A SequenceProto or OptionalProto of tensors.
+struct RecordedList {
+  std::vector<Tensor> tensors;
+  bool has_element = false;  // of an optional
+};
+
+void Parse(Message& in, RecordedList* list) {
+  while (in.Next()) {
+    list->has_element = list->has_element || in.number() == 3 || in.number() == 5;
+    in.Read(3, "tensor_values", &list->tensors);
+    in.Read(5, "sequence_value", list);
+  }
+}
+
 // What people have instead of the file, by how it begins; "" where it may be one.
 std::string OtherFormat(std::string_view bytes) {
   if (bytes.empty()) return "it is empty";
@@ -625,6 +642,17 @@ Model ParseModel(std::string_view bytes, const std::string& name) {
 Tensor ReadTensor(const std::string& path) { return TensorOf(Mapped(path)); }
 Tensor ParseTensor(std::string_view bytes, const std::string& name) {
   return TensorOf(Source(name, bytes, nullptr));
+}
+
+std::optional<std::vector<Tensor>> ReadTensors(const std::string& path, const Type& type) {
+  bool is_optional = type.kind == Type::Kind::kOptional;
+  if (type.kind != Type::Kind::kSequence && !is_optional) return {{ReadTensor(path)}};
+  Source source = Mapped(path);
+  source.what = "a sequence or an optional of ONNX";
+  RecordedList list;
+  ReadWhole(&source, is_optional ? "optional" : "sequence", &list);
+  if (is_optional && !list.has_element) return {};
+  return std::move(list.tensors);
 }
 
 }  // namespace tern::frontend::onnx

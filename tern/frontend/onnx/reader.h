@@ -9,6 +9,8 @@
 #ifndef TERN_FRONTEND_ONNX_READER_H_
 #define TERN_FRONTEND_ONNX_READER_H_
 
+#include <optional>
+
 #include "tern/frontend/onnx/model.h"
 
 namespace tern::frontend::onnx {
@@ -23,6 +25,9 @@ Model ParseModel(std::string_view bytes, const std::string& name = "model");
 // A file with one TensorProto, as those of recorded inputs and outputs are (input_0.pb).
 Tensor ReadTensor(const std::string& path);
 Tensor ParseTensor(std::string_view bytes, const std::string& name = "tensor");
+// The same of a value of this type: the tensors of a sequence (SequenceProto), or that of an
+// optional (OptionalProto); nothing for an optional without an element.
+std::optional<std::vector<Tensor>> ReadTensors(const std::string& path, const Type& type);
 
 }  // namespace tern::frontend::onnx
 
