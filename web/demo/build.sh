@@ -28,7 +28,7 @@ entries=()
 # add FILE TITLE ABOUT LABELS [OPTION...]: the model for WebGPU and for WebAssembly, and its entry in models.json.
 add() {
   local name
-  name=$(basename "$1" .onnx)
+  name=${#entries[@]}_$(basename "$1" .onnx)
   "$tern" compile "$1" "${@:5}" --executor=aot -t webgpu --host "$wasm" -o "$folder/$name.webgpu.tern"
   "$tern" compile "$1" "${@:5}" --executor=aot -t "$wasm" -o "$folder/$name.wasm.tern"
   entries+=("$(python3 - "$name" "$2" "$3" "$4" <<'END'
