@@ -140,8 +140,8 @@ class Follower {
           std::string why = "; ahead of time (--executor=aot) all extents have to be known";
           TERN_CHECK(!is_input || !extent.is_register())
               << "input " << port.name << ": dimension " << axis << " is " << DimOf(extent) << why
-              << ": give it one with --dim " << DimOf(extent) << "=N, or --input-shape "
-              << port.name << "=" << ExampleShape(port);
+              << ": give it with --input-shape " << port.name << "=" << ExampleShape(port)
+              << ", or, where that is its name in the model, with --dim " << DimOf(extent) << "=N";
           TERN_CHECK(program_.dims.empty())
               << (is_input ? "input " : "output ") << port.name << ": dimension " << axis
               << " depends on " << ffi::Join(program_.dims) << why << ": give them with --dim "

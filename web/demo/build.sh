@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# build.sh TERN FOLDER [MODEL.onnx [LABELS.txt]]: compiles the kernels of the page into FOLDER, for the browser and for this machine, and models: that of the
-# user, whose classes LABELS names line by line, and small ones of the tests.
+# build.sh TERN FOLDER [MODEL.onnx [LABELS.txt [OPTION...]]]: compiles the kernels of the page into FOLDER, for the browser and for this machine, and models:
+# that of the user, whose classes LABELS names line by line, with options of `tern compile`, and small ones of the tests.
 set -euo pipefail
-tern=$1 folder=$2 model=${3:-} labels=${4:-}
+tern=$1 folder=$2 model=${3:-} labels=${4:-} options=("${@:5}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$folder"
 
@@ -25,13 +25,13 @@ done
 wasm="llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128"
 entries=()
 
-# add FILE TITLE ABOUT [LABELS]: the model for WebGPU and for WebAssembly, and its entry in models.json.
+# add FILE TITLE ABOUT LABELS [OPTION...]: the model for WebGPU and for WebAssembly, and its entry in models.json.
 add() {
   local name
-  name=$(basename "$1" .onnx)
-  "$tern" compile "$1" --executor=aot -t webgpu --host "$wasm" -o "$folder/$name.webgpu.tern"
-  "$tern" compile "$1" --executor=aot -t "$wasm" -o "$folder/$name.wasm.tern"
-  entries+=("$(python3 - "$name" "$2" "$3" "${4:-}" <<'END'
+  name=${#entries[@]}_$(basename "$1" .onnx)
+  "$tern" compile "$1" "${@:5}" --executor=aot -t webgpu --host "$wasm" -o "$folder/$name.webgpu.tern"
+  "$tern" compile "$1" "${@:5}" --executor=aot -t "$wasm" -o "$folder/$name.wasm.tern"
+  entries+=("$(python3 - "$name" "$2" "$3" "$4" <<'END'
 import json
 import sys
 
@@ -48,8 +48,8 @@ END
 
 small="A small network of the tests with random weights: its numbers are checked, its classes mean nothing. ./dev web --model FILE.onnx shows one of yours."
 models=$here/../../test/models
-[[ -z $model ]] || add "$model" "$(basename "$model" .onnx)" "" "$labels"
-add "$models/squeezenet.onnx" "SqueezeNet, small" "$small"
-add "$models/mobilenet.onnx" "MobileNet, small" "$small"
-add "$models/mnist.onnx" "Digits, small" "$small"
+[[ -z $model ]] || add "$model" "$(basename "$model" .onnx)" "" "$labels" "${options[@]}"
+add "$models/squeezenet.onnx" "SqueezeNet, small" "$small" ""
+add "$models/mobilenet.onnx" "MobileNet, small" "$small" ""
+add "$models/mnist.onnx" "Digits, small" "$small" ""
 (IFS=,; echo "[${entries[*]}]") >"$folder/models.json"
