@@ -29,18 +29,15 @@ class UsageFinder : public tir::StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == tir::intrinsic::kTensorOut) NoteWritten(node->args[1]);
-    VisitChildren(node);
-  }
-  void VisitNode(const tir::BufferStoreNode* node) override {
-    usage.written.insert(node->buffer->data.node());
-    VisitChildren(node);
-  }
-  void VisitNode(const ir::CallNode* node) override {
     if (tir::IsAtomic(node->name)) {
       tir::Atomic atomic = tir::AtomicOf(node);
       usage.written.insert(atomic.element->buffer->data.node());
       if (atomic.old) usage.written.insert(atomic.old->buffer->data.node());
     }
+    VisitChildren(node);
+  }
+  void VisitNode(const tir::BufferStoreNode* node) override {
+    usage.written.insert(node->buffer->data.node());
     VisitChildren(node);
   }
   void VisitNode(const tir::AssertNode* node) override {
