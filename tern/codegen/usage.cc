@@ -2,6 +2,7 @@
 #include "tern/codegen/usage.h"
 
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/module_calls.h"
 #include "tern/tir/visitor.h"
@@ -28,6 +29,11 @@ class UsageFinder : public tir::StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == tir::intrinsic::kTensorOut) NoteWritten(node->args[1]);
+    if (tir::IsAtomic(node->name)) {
+      tir::Atomic atomic = tir::AtomicOf(node);
+      usage.written.insert(atomic.element->buffer->data.node());
+      if (atomic.old) usage.written.insert(atomic.old->buffer->data.node());
+    }
     VisitChildren(node);
   }
   void VisitNode(const tir::BufferStoreNode* node) override {

@@ -6,6 +6,7 @@
 #include "tern/ffi/text.h"
 #include "tern/ir/depth.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/literals.h"
 #include "tern/tir/reserved_words.h"
@@ -487,6 +488,27 @@ ExprParser::Value ExprParser::ParseConversion(const Token& name, DataType dtype,
           false};
 }
 
+Expr ExprParser::MakeAtomicCall(const Token& name, std::vector<Value>& args, const Expr& old) {
+  std::vector<Expr> exprs;
+  for (Value& arg : args) {
+    if (!exprs.empty()) Convert(&arg, PlainArgument(exprs[0]).dtype());
+    exprs.push_back(arg.expr);
+  }
+  return MakeAtomic(name.text, std::move(exprs), name.span, old);
+}
+
+std::optional<Expr> ExprParser::ParseAtomic(const std::function<Expr(DataType)>& old) {
+  if (!IsAtomic(Peek().text) || Peek(1).text != "(") return {};
+  Token name = Next();
+  Expect("(");
+  std::vector<Value> args;
+  CommaList(")", [&] { args.push_back(ParseArgument(name)); });
+  return Located(name.span, [&] {
+    const bool has_element = !args.empty() && args[0].expr.As<ir::BufferLoadNode>();
+    return MakeAtomicCall(name, args, has_element ? old(args[0].expr.dtype()) : Expr());
+  });
+}
+
 // The words that are nodes of their own, then the intrinsics.
 Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>& args) {
   static const std::map<std::string, BinaryMake> kBinary = {{"min", ir::MinNode::Make},
@@ -524,6 +546,7 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
     TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
   if (ir::FindIntrinsic(name.text)->one_type) UnifyAll(args);
+  if (IsAtomic(name.text)) return MakeAtomicCall(name, args, {});
   std::vector<Expr> exprs;
   for (const Value& arg : args) exprs.push_back(arg.expr);
   return ir::CallNode::Make(name.text, std::move(exprs), dtype, name.span);

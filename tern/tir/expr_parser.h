@@ -6,6 +6,7 @@
 #define TERN_TIR_EXPR_PARSER_H_
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -148,6 +149,9 @@ class ExprParser {
   // "+= x" and the like, behind the element that has the value `old`: what it becomes. Nothing
   // where something else stands.
   std::optional<Value> ParseUpdate(const Expr& old);
+  // An atomic operation whose old value goes to the element that `old` makes of its type. Nothing
+  // where something else stands.
+  std::optional<Expr> ParseAtomic(const std::function<Expr(DataType)>& old);
   int64_t ParseInteger(bool negative);
   // A string, a number, true, false or a list of such.
   ffi::Any ParseAttrValue();
@@ -200,6 +204,7 @@ class ExprParser {
   Value ParseArgument(const Token& callee);
   Value ParseShuffle(const Token& name);
   Value ParseConversion(const Token& name, DataType dtype, std::vector<Value>& args);
+  Expr MakeAtomicCall(const Token& name, std::vector<Value>& args, const Expr& old);
   Expr MakeCall(const Token& name, DataType dtype, std::vector<Value>& args);
   Value FloatLiteral(double value, const Span& span);
   double Exact(const ir::FloatImmNode* literal) const;

@@ -3,6 +3,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/module_calls.h"
 
 namespace tern::tir {
@@ -587,6 +588,7 @@ void RegisterIntrinsics() {
                          .may_fault = false});
   RegisterMatrixOperations();
   RegisterAsyncCopies();
+  RegisterAtomics();
 }
 
 bool IsWarpMatrixOperation(const ir::CallNode* call) {

@@ -614,11 +614,18 @@ class Parser : public ExprParser {
     std::string name = ExpectNewName("a variable's name");
     Var var;
     Expr value;
+    std::optional<Expr> update;  // an atomic operation, before it
     try {
       std::optional<DataType> dtype;
       if (Accept(":")) dtype = ParseDType();
       Expect("=");
-      Value given = ParseExpr();
+      Buffer old;  // of an atomic operation
+      auto make_old = [&](DataType type) {
+        old = BufferNode::Make(name, type, {1}, {}, StorageScope::kLocal, {}, span);
+        return ir::BufferLoadNode::Make(old, {0}, span);
+      };
+      update = ParseAtomic(make_old);
+      Value given = update && old ? Value{ir::BufferLoadNode::Make(old, {0}, span)} : ParseExpr();
       if (dtype) Convert(&given, *dtype);
       value = given.expr;
       var = Var(name, dtype.value_or(value.dtype()), span);
@@ -629,7 +636,12 @@ class Parser : public ExprParser {
       Define(name, {});
       throw;
     }
-    return [=](Stmt rest) { return LetStmtNode::Make(var, value, std::move(rest), span); };
+    return [=](Stmt rest) {
+      Stmt let = LetStmtNode::Make(var, value, std::move(rest), span);
+      if (!update) return let;
+      Stmt both = SeqNode::Make({EvaluateNode::Make(*update, span), let}, span);
+      return AllocateNode::Make(value.As<ir::BufferLoadNode>()->buffer, both, span);
+    };
   }
 
   // name: dtype[...], after the word before it. The name is known, as one not to be reported, at
@@ -776,6 +788,9 @@ class Parser : public ExprParser {
     });
     std::optional<Value> update = ParseUpdate(old);
     if (!update) Expect("=");
+    if (!update)
+      if (std::optional<Expr> atomic = ParseAtomic([&](DataType) { return old; }))
+        return EvaluateNode::Make(*atomic, name.span);
     Value value = update ? *update : ParseExpr();
     return Located(name.span, [&] {
       Convert(&value, ir::AccessType(buffer, place.indices));

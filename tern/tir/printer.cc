@@ -12,6 +12,7 @@
 #include "tern/ir/lexer.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
@@ -283,6 +284,11 @@ class Printer {
         kPrimaryPrec};
   }
   Written Write(const CallNode* node) {
+    if (IsAtomic(node->name)) {
+      std::vector<Expr> args;
+      for (const Expr& arg : node->args) args.push_back(PlainArgument(arg));
+      return {node->name + "(" + List(args) + ")", kPrimaryPrec};
+    }
     bool typed = FindIntrinsic(node->name)->explicit_dtype && !node->dtype.is_void();
     std::string dtype = typed ? "<" + node->dtype.str() + ">" : "";
     return {node->name + dtype + "(" + List(node->args) + ")", kPrimaryPrec};

@@ -10,6 +10,7 @@
 #include "tern/compile.h"
 #include "tern/ffi/text.h"
 #include "tools/finish_output.h"
+#include "tools/tern/bench.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/completion.h"
 #include "tools/tern/usage_error.h"
@@ -160,6 +161,29 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 
+void AddBench(CLI::App* app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app->add_subcommand(
+      "bench", "time functions of .tir, .so and .tern files, each against the first");
+  command->add_option("input", options->files, ".tir, .so and .tern files")->required();
+  command->add_option("-t,--target", options->targets,
+                      std::string(kTargetHelp) + "; given several times, all are timed");
+  command->add_option("--host", options->host, kHostHelp);
+  command->add_option("--entry", options->entry, "function to time (default: all)");
+  command->add_option("--dim", options->dims,
+                      "NAME=N: a symbolic extent or integer parameter (default: 128)");
+  command->add_option("--input", options->inputs, "as tern run takes them");
+  command->add_option("--repeat", options->repeat, "calls in a round, of which the median counts")
+      ->check(CLI::Range(2, 1000000));
+  command->add_option("--rounds", options->rounds, "rounds, whose medians are the spread")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
+  command->add_flag("--roofline", options->roofline,
+                    "measure a copy and a matrix product on the target first, and print the share "
+                    "of what they reach");
+  command->callback([options] { Bench(*options); });
+}
+
 void AddDebug(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<DebugOptions>();
   CLI::App* command = app->add_subcommand(
@@ -305,6 +329,7 @@ int Main(int argc, char** argv) {
   int exit_code = 0;
   AddCompile(&app);
   AddRun(&app, &exit_code);
+  AddBench(&app);
   AddDebug(&app, &exit_code);
   AddExplain(&app);
   AddInspect(&app, &exit_code);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -295,7 +296,41 @@ void CodeGenC::EmitAssert(const tir::AssertNode* node) {
 }
 
 void CodeGenC::EmitCall(const ir::CallNode* node) {
+  if (tir::IsAtomic(node->name)) return EmitAtomic(tir::AtomicOf(node));
   TERN_ICHECK(false) << "intrinsic " << node->name << " was not lowered for this language";
+}
+
+void CodeGenC::EmitAtomic(const tir::Atomic& atomic) {
+  auto element = [&](const ir::BufferLoadNode* load) {
+    return NameOf(load->buffer) + "[" + PrintConverted(load->indices[0]) + "]";
+  };
+  std::string call = UseAtomic(atomic) + "(&" + element(atomic.element);
+  for (const ir::Expr& operand : atomic.operands) call += ", " + PrintConverted(operand);
+  Line((atomic.old ? element(atomic.old) + " = " : "") + call + ");");
+}
+
+std::string CodeGenC::UseAtomic(const tir::Atomic& atomic) {
+  TERN_THROW(ValueError) << ir::At(atomic.element->span) << "this target has no " << atomic.name()
+                         << " of " << atomic.dtype().str();
+}
+
+std::string CodeGenC::AtomicHelperName(const tir::Atomic& atomic) {
+  return std::string("tern_") + atomic.name() + "_" + TypeSuffix(atomic.dtype()) +
+         (atomic.seq_cst ? "_seq_cst" : "");
+}
+
+std::string CodeGenC::AtomicUpdate(tir::AtomicKind kind, const std::string& old,
+                                   const std::string& x) {
+  switch (kind) {
+    case tir::AtomicKind::kAdd:
+      return old + " + " + x;
+    case tir::AtomicKind::kMin:
+      return x + " < " + old + " ? " + x + " : " + old;
+    case tir::AtomicKind::kMax:
+      return x + " > " + old + " ? " + x + " : " + old;
+    default:
+      return x;
+  }
 }
 
 Code CodeGenC::PrintRamp(const ir::RampNode* node) {

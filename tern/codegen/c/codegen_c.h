@@ -20,6 +20,7 @@
 
 #include "tern/codegen/name_table.h"
 #include "tern/codegen/usage.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {
@@ -84,6 +85,9 @@ class CodeGenC {
   // The same bits as another type.
   virtual Code PrintReinterpret(const ir::CallNode* node);
   virtual void EmitCall(const ir::CallNode* node);  // made for its effect
+  // A helper that does an atomic operation on an element, given its address and the operands, and
+  // returns the old value: its name. By default there is none.
+  virtual std::string UseAtomic(const tir::Atomic& atomic);
   virtual Code PrintRamp(const ir::RampNode* node);
   virtual Code PrintBroadcast(const ir::BroadcastNode* node);
   virtual Code PrintShuffle(const ir::ShuffleNode* node);
@@ -115,6 +119,12 @@ class CodeGenC {
   // Makes a function known, once, above all others; `definition` is written where the name is new.
   // Returns the name.
   std::string UseHelper(const std::string& name, const std::string& definition);
+  // tern_atomic_add_f32
+  static std::string AtomicHelperName(const tir::Atomic& atomic);
+  // What an element becomes: `old + x`. Not of those on bits.
+  static std::string AtomicUpdate(tir::AtomicKind kind, const std::string& old,
+                                  const std::string& x);
+  void EmitAtomic(const tir::Atomic& atomic);
   // "i32", "f16": a type in the name of a helper.
   static std::string TypeSuffix(DataType dtype);
 

@@ -20,6 +20,7 @@
 
 #include "tern/codegen/llvm/debug_info.h"
 #include "tern/codegen/llvm/llvm_target.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {
@@ -154,6 +155,8 @@ class CodeGenLLVM {
   llvm::Value* LoadEveryOther(const ir::BufferLoadNode* node, llvm::Value* first);
   Access EmitAccess(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
   llvm::Value* ElementPointer(const Access& access, DataType element, int lane);
+  llvm::Value* EmitAtomic(const tir::Atomic& atomic);
+  llvm::Value* EmitFloatOrder(const tir::Atomic& atomic, llvm::Value* place, llvm::Value* x);
   // Of all lanes of an access that is not contiguous, as a vector.
   llvm::Value* ElementPointers(const Access& access, DataType element);
   // The first lane's, or all lanes' as a vector; those that are off may be anywhere.

@@ -42,9 +42,73 @@ Value* CodeGenLLVM::EmitCall(const ir::CallNode* node) {
     return ElementPointer(EmitAccess(element->buffer, element->indices), element->buffer->dtype, 0);
   }
   if (node->name == intrinsic::kCallExtern) return EmitExternCall(node);
+  if (tir::IsAtomic(node->name)) return EmitAtomic(tir::AtomicOf(node));
   if (node->name == kLLVMCall || node->name == kLLVMCallPure) return EmitLLVMCall(node);
   TERN_CHECK(false) << "no code for the call of " << node->name << " on " << target_.triple();
   return nullptr;
+}
+
+// A loop of compare-exchange: the instructions for it call fmin, which not every target has.
+Value* CodeGenLLVM::EmitFloatOrder(const tir::Atomic& atomic, Value* place, Value* x) {
+  DataType dtype = atomic.dtype();
+  llvm::Type* bits = builder_.getIntNTy(static_cast<unsigned>(dtype.bits()));
+  llvm::Align align(static_cast<uint64_t>(dtype.bytes()));
+  auto order = atomic.seq_cst ? llvm::AtomicOrdering::SequentiallyConsistent
+                              : llvm::AtomicOrdering::Monotonic;
+  llvm::LoadInst* first = builder_.CreateAlignedLoad(bits, place, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  auto* loop = llvm::BasicBlock::Create(builder_.getContext(), "atomic", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after_atomic", function);
+  builder_.CreateBr(loop);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* seen = builder_.CreatePHI(bits, 2);
+  Value* old = builder_.CreateBitCast(seen, x->getType());
+  Value* takes = atomic.kind == tir::AtomicKind::kMin ? builder_.CreateFCmpOLT(x, old)
+                                                      : builder_.CreateFCmpOGT(x, old);
+  Value* now = builder_.CreateBitCast(builder_.CreateSelect(takes, x, old), bits);
+  Value* both = builder_.CreateAtomicCmpXchg(place, seen, now, align, order, order);
+  seen->addIncoming(first, before);
+  seen->addIncoming(builder_.CreateExtractValue(both, 0), builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateExtractValue(both, 1), after, loop);
+  builder_.SetInsertPoint(after);
+  return old;
+}
+
+Value* CodeGenLLVM::EmitAtomic(const tir::Atomic& atomic) {
+  using enum tir::AtomicKind;
+  using Op = llvm::AtomicRMWInst::BinOp;
+  DataType dtype = atomic.dtype();
+  auto pointer = [&](const ir::BufferLoadNode* element) {
+    return ElementPointer(EmitAccess(element->buffer, element->indices), dtype, 0);
+  };
+  Value* place = pointer(atomic.element);
+  llvm::MaybeAlign align(static_cast<uint64_t>(dtype.bytes()));
+  auto order = atomic.seq_cst ? llvm::AtomicOrdering::SequentiallyConsistent
+                              : llvm::AtomicOrdering::Monotonic;
+  Value* operand = Emit(atomic.operands[0]);
+  Value* old = nullptr;
+  bool is_order = atomic.kind == kMin || atomic.kind == kMax;
+  if (is_order && dtype.is_float()) {
+    old = EmitFloatOrder(atomic, place, operand);
+  } else if (atomic.kind == kCompareExchange) {
+    Value* both =
+        builder_.CreateAtomicCmpXchg(place, operand, Emit(atomic.operands[1]), align, order, order);
+    old = builder_.CreateExtractValue(both, 0);
+  } else {
+    bool is_float = dtype.is_float(), is_int = dtype.is_int();
+    Op op = atomic.kind == kAdd   ? (is_float ? Op::FAdd : Op::Add)
+            : atomic.kind == kMin ? (is_int ? Op::Min : Op::UMin)
+            : atomic.kind == kMax ? (is_int ? Op::Max : Op::UMax)
+            : atomic.kind == kAnd ? Op::And
+            : atomic.kind == kOr  ? Op::Or
+            : atomic.kind == kXor ? Op::Xor
+                                  : Op::Xchg;
+    old = builder_.CreateAtomicRMW(op, place, operand, align, order);
+  }
+  if (atomic.old) builder_.CreateStore(old, pointer(atomic.old));
+  return old;
 }
 
 Value* CodeGenLLVM::EmitLaneWise(const ir::CallNode* node) {

@@ -122,6 +122,7 @@ class RegionFinder : public StmtVisitor {
     }
     for (size_t i = 0; i < extents; ++i) {
       Expr& index = indices[indices.size() - extents + i];
+      if (ir::AsConstInt(node->args[i + 1]) == 1) continue;
       index = ir::RampNode::Make(index, ir::MakeConst(index.dtype(), 1),
                                  *ir::AsConstInt(node->args[i + 1]));
     }

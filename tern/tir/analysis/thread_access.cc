@@ -22,7 +22,8 @@ bool AreEqual(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 // Whether they differ in nothing but indices and the place.
 bool AreAlike(const ThreadAccess& a, const ThreadAccess& b) {
   return a.memory == b.memory && a.buffer == b.buffer && a.bytes == b.bytes &&
-         a.is_write == b.is_write && a.reduction == b.reduction && AreEqual(a.guards, b.guards);
+         a.is_write == b.is_write && a.is_atomic == b.is_atomic && a.reduction == b.reduction &&
+         AreEqual(a.guards, b.guards);
 }
 
 void Mix(uint64_t* hash, uint64_t value) { *hash = (*hash ^ value) * 0x9e3779b97f4a7c15 + 1; }
@@ -30,7 +31,7 @@ void Mix(uint64_t* hash, const void* pointer) { Mix(hash, reinterpret_cast<uintp
 void Mix(uint64_t* hash, const Expr& expr) { Mix(hash, expr ? ir::StructuralHash(expr) : 0); }
 
 uint64_t HashWithoutIndices(const ThreadAccess& access) {
-  uint64_t hash = access.is_write;
+  uint64_t hash = access.is_write + 2 * access.is_atomic;
   Mix(&hash, access.memory);
   Mix(&hash, access.buffer);
   Mix(&hash, access.reduction);

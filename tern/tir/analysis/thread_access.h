@@ -27,6 +27,7 @@ struct ThreadAccess {
   int64_t bytes = 0;
   std::vector<Expr> guards;  // hold where it happens
   bool is_write = false;
+  bool is_atomic = false;  // no conflict with another such
   bool is_shared = false;  // memory of the block; otherwise of the grid
   // Accesses of one reduction along threads run in order.
   const BlockNode* reduction = nullptr;

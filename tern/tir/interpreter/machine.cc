@@ -363,17 +363,17 @@ char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t
                            << " is outside of the memory under " << site.buffer->name
                            << ", which is " << size << " bytes";
   size_t place = static_cast<size_t>(start + offset * bytes);
-  if (site.is_write)
+  if (site.is_write && !site.is_atomic)
     piece->shadow.MarkInitialised(place, bytes);
   else if (!piece->shadow.IsInitialised(place, bytes))
     TERN_THROW(RuntimeError) << ir::At(site.span) << ElementText(site, lane)
                              << " is read, but nothing was written to it"
                              << (piece->owner == ScopeOwner::kBlock ? "; is a barrier missing?"
                                                                     : "");
-  CheckIndependence(site, lane, piece, place);
+  if (!site.is_atomic) CheckIndependence(site, lane, piece, place);
   bool reduced = accumulators_ && accumulators_->count(site.buffer->data.node());
   if (depth_ > piece->depth && !reduced) {
-    MemoryAccess now = {{task_, EpochOf(*piece)}, &site.span, site.is_write};
+    MemoryAccess now = {{task_, EpochOf(*piece)}, &site.span, site.is_write, site.is_atomic};
     if (const MemoryAccess* earlier = piece->shadow.Record(tasks_, place, bytes, now))
       ReportRace(site, lane, now, *earlier, piece->owner);
   }

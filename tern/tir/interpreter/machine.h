@@ -87,8 +87,10 @@ class Machine {
     const std::vector<Expr>& indices;
     const Span& span;
     bool is_write;
-    Expr predicate = {};  // null: all lanes are on
+    Expr predicate = {};     // null: all lanes are on
+    bool is_atomic = false;  // a read-modify-write
   };
+  Value RunAtomic(const ir::CallNode* node);
   // Calls `visit` with every lane that is on, and its address.
   template <class F>
   void ForEachLane(const AccessSite& site, F&& visit);

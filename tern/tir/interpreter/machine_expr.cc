@@ -5,6 +5,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
@@ -180,6 +181,46 @@ Value Machine::AddressOf(const ir::CallNode* node) {
   return Value::Handle(view.data + offset * element->buffer->dtype.bytes());
 }
 
+Value Machine::RunAtomic(const ir::CallNode* node) {
+  Atomic atomic = AtomicOf(node);
+  std::vector<Value> operands;
+  for (const Expr& operand : atomic.operands) operands.push_back(Eval(operand));
+  DataType dtype = atomic.dtype();
+  const LaneFunction* bits = FindIntrinsicReference(atomic.kind == AtomicKind::kAnd  ? "bit_and"
+                                                    : atomic.kind == AtomicKind::kOr ? "bit_or"
+                                                                                     : "bit_xor");
+  auto update = [&](Lane old) {
+    Lane x = operands[0][0], both[] = {old, x};
+    switch (atomic.kind) {
+      case AtomicKind::kAdd:
+        return BinaryLane(ExprKind::kAdd, dtype, old, x);
+      case AtomicKind::kMin:
+        return BinaryLane(ExprKind::kMin, dtype, old, x);
+      case AtomicKind::kMax:
+        return BinaryLane(ExprKind::kMax, dtype, old, x);
+      case AtomicKind::kExchange:
+        return x;
+      case AtomicKind::kCompareExchange:
+        return old.i == x.i ? operands[1][0] : old;
+      default:
+        return (*bits)(dtype, both);
+    }
+  };
+  Value old(dtype);
+  AccessSite site = {atomic.element->buffer, atomic.element->indices, atomic.element->span, true};
+  site.is_atomic = true;
+  AtPlaceOf(node, [&] {
+    ForEachLane(site, [&](int, char* place) {
+      old[0] = LoadLane(dtype, place);
+      StoreLane(dtype, place, update(old[0]));
+    });
+  });
+  if (atomic.old)
+    ForEachLane({atomic.old->buffer, atomic.old->indices, atomic.old->span, true},
+                [&](int, char* place) { StoreLane(dtype, place, old[0]); });
+  return Value(DataType::Void());
+}
+
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node, 0, 1);
@@ -201,6 +242,7 @@ Value Machine::EvalNode(const ir::CallNode* node) {
                ? LaunchKernel(node, 1, 3)
                : CallRegistry(node, 1);
   if (node->name == intrinsic::kAddressOf) return AddressOf(node);
+  if (IsAtomic(node->name)) return RunAtomic(node);
   if (node->name == intrinsic::kCallExtern)
     TERN_THROW(RuntimeError) << ir::At(node->span) << "the interpreter cannot call the C function "
                              << node->args[0].As<ir::StringImmNode>()->value

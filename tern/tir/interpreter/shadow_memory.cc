@@ -49,6 +49,15 @@ const MemoryAccess* ShadowMemory::Record(const TaskTree& tasks, Cell& cell,
     return earlier.place && tasks.Concurrent(earlier.moment, access.moment);
   };
   if (races(cell.write)) return &cell.write;
+  if (access.is_atomic) {
+    if (races(cell.read)) return &cell.read;
+    if (races(cell.other_read)) return &cell.other_read;
+    if (races(cell.atomic) && !races(cell.other_atomic)) cell.other_atomic = cell.atomic;
+    cell.atomic = access;
+    return nullptr;
+  }
+  if (races(cell.atomic)) return &cell.atomic;
+  if (races(cell.other_atomic)) return &cell.other_atomic;
   if (access.is_write) {
     if (races(cell.read)) return &cell.read;
     if (races(cell.other_read)) return &cell.other_read;

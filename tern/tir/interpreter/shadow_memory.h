@@ -16,6 +16,7 @@ struct MemoryAccess {
   Moment moment;
   const ir::Span* place = nullptr;  // null: no access
   bool is_write = false;
+  bool is_atomic = false;  // a read-modify-write: races with others, but not with such
 };
 
 // Which bytes were written, and who read and wrote them last. Offsets are in bytes.
@@ -40,10 +41,10 @@ class ShadowMemory {
  private:
   // Of the accesses so far, those that suffice: whatever races with a forgotten one races with one
   // of these. Tasks run in turn, blocks one after another, so a new access that does not race with
-  // the last write is ordered after all earlier writes; of the readers, two that are concurrent
-  // with each other stand for any number.
+  // the last write is ordered after all earlier writes; of the readers, and of the
+  // atomic updates, two that are concurrent with each other stand for any number.
   struct Cell {
-    MemoryAccess write, read, other_read;
+    MemoryAccess write, read, other_read, atomic, other_atomic;
   };
   const MemoryAccess* Record(const TaskTree& tasks, Cell& cell, const MemoryAccess& access);
   void RefineCells(size_t bytes);

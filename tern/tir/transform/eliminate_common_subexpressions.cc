@@ -288,7 +288,8 @@ class Binder : public StmtMutator {
   }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
     // Their operands are places in memory, not only values.
-    if (IsWarpMatrixOperation(node) || node->name == intrinsic::kAsyncCopy) {
+    bool is_address = node->name == intrinsic::kAddressOf;
+    if (IsWarpMatrixOperation(node) || is_address || node->name == intrinsic::kAsyncCopy) {
       std::vector<Expr> operands;
       for (const Expr& arg : node->args) operands.push_back(MutateOperands(arg));
       return ir::CallNode::Make(node->name, std::move(operands), DataType::Void(), node->span);

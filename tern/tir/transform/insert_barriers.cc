@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/insert_barriers.h"
+#include "tern/tir/atomics.h"
 
 #include <algorithm>
 
@@ -187,7 +188,26 @@ class KernelWalker : public StmtMutator {
     values_[node->var.node()] = ValueOf(node->var, Mutate(node->value));
     return Mutate(node->body);
   }
+  // The element of an atomic operation is a write, and a value that nothing is known of; the old
+  // value is a write too.
+  Expr MutateAtomic(const ir::CallNode* node, const Expr& self) {
+    Atomic atomic = AtomicOf(node);
+    for (const Expr& operand : atomic.operands) Mutate(operand);
+    for (const ir::BufferLoadNode* element : {atomic.element, atomic.old}) {
+      if (!element) continue;
+      std::vector<Expr> indices;
+      for (const Expr& index : element->indices) indices.push_back(Mutate(index));
+      size_t count = reads_.size();
+      NoteElement(element->buffer, indices, true, element->span, &reads_);
+      if (reads_.size() > count) reads_.back().is_atomic = element == atomic.element;
+      const VarNode* memory = RootOf(element->buffer->data.node());
+      private_memory_.insert(memory);
+      loads_.Forget(memory);
+    }
+    return self;
+  }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (IsAtomic(node->name)) return MutateAtomic(node, self);
     Expr call = MutateChildren(node, self);
     const ir::Intrinsic* intrinsic = ir::FindIntrinsic(node->name);
     if (intrinsic && intrinsic->pure) return call;
@@ -306,6 +326,7 @@ class KernelWalker : public StmtMutator {
   // Whether there is a reason to ask where they are.
   static bool CanConflict(const ThreadAccess& earlier, const ThreadAccess& later,
                           const Needs& needs) {
+    if (earlier.is_atomic && later.is_atomic) return false;
     bool both_write = earlier.is_write && later.is_write;
     return !(later.is_shared ? needs.shared : needs.global) &&
            (earlier.is_write || later.is_write) && (!both_write || later.is_shared);

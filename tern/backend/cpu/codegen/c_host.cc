@@ -247,6 +247,36 @@ Code CodeGenCHost::PrintExternCall(const ir::CallNode* node) {
   return {symbol + "(" + args + ")"};
 }
 
+// By the builtins of GCC and Clang; what they have no function for is a loop of compare-exchange.
+std::string CodeGenCHost::UseAtomic(const tir::Atomic& atomic) {
+  using enum tir::AtomicKind;
+  static const std::map<tir::AtomicKind, const char*> kBuiltins = {
+      {kAdd, "add"}, {kAnd, "and"}, {kOr, "or"}, {kXor, "xor"}};
+  std::string name = AtomicHelperName(atomic), type = ValueType(atomic.dtype());
+  const char* order = atomic.seq_cst ? "__ATOMIC_SEQ_CST" : "__ATOMIC_RELAXED";
+  auto builtin = kBuiltins.find(atomic.kind);
+  std::string head = fmt::format("static {0} {1}({0}* p, {0} x{2}) {{\n", type, name,
+                                 atomic.operands.size() > 1 ? ", " + type + " y" : "");
+  std::string body;
+  if (builtin != kBuiltins.end() && atomic.dtype().is_integer())
+    body = fmt::format("  return __atomic_fetch_{}(p, x, {});\n", builtin->second, order);
+  else if (atomic.kind == kCompareExchange)
+    body =
+        fmt::format("  __atomic_compare_exchange(p, &x, &y, 0, {0}, {0});\n  return x;\n", order);
+  else if (atomic.kind == kExchange)
+    body = fmt::format("  {0} old;\n  __atomic_exchange(p, &x, &old, {1});\n  return old;\n", type,
+                       order);
+  else
+    body = fmt::format(
+        "  {0} old, now;\n"
+        "  __atomic_load(p, &old, __ATOMIC_RELAXED);\n"
+        "  do now = {1};\n"
+        "  while (!__atomic_compare_exchange(p, &old, &now, 1, {2}, {2}));\n"
+        "  return old;\n",
+        type, AtomicUpdate(atomic.kind, "old", "x"), order);
+  return UseHelper(name, head + body + "}\n");
+}
+
 void CodeGenCHost::EmitCall(const ir::CallNode* node) {
   if (node->name == intrinsic::kCallExtern) return Line(PrintExternCall(node).text + ";");
   if (node->name == intrinsic::kFreeWorkspace) return Line(PrintWorkspaceCall(node) + ";");

@@ -34,6 +34,7 @@ class CodeGenCHost : public codegen::CodeGenC {
   codegen::Code PrintCall(const ir::CallNode* node) override;
   std::string FunctionName(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
+  std::string UseAtomic(const tir::Atomic& atomic) override;
 
   // What every file starts with: the standard's headers.
   std::string Includes() const;

@@ -221,6 +221,50 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
                    ToBits(dtype), value));
 }
 
+// By the functions of CUDA; the least and the greatest of floats by a loop of compare-exchange.
+std::string CodeGenCuda::UseAtomic(const tir::Atomic& atomic) {
+  using enum tir::AtomicKind;
+  static const std::map<tir::AtomicKind, const char*> kFunctions = {
+      {kAdd, "atomicAdd"},       {kMin, "atomicMin"},
+      {kMax, "atomicMax"},       {kAnd, "atomicAnd"},
+      {kOr, "atomicOr"},         {kXor, "atomicXor"},
+      {kExchange, "atomicExch"}, {kCompareExchange, "atomicCAS"}};
+  DataType dtype = atomic.dtype();
+  bool is_wide = dtype.bits() == 64;
+  bool is_order = atomic.kind == kMin || atomic.kind == kMax;
+  std::string name = AtomicHelperName(atomic), type = ValueType(dtype);
+  std::string bits = is_wide ? "unsigned long long" : "unsigned int";
+  std::string fence = atomic.seq_cst ? "  __threadfence();\n" : "";
+  std::string operands = atomic.operands.size() > 1 ? ", " + type + " y" : "", body;
+  if (dtype.is_float() && is_order) {
+    const char* to = is_wide ? "__double_as_longlong" : "__float_as_uint";
+    const char* from = is_wide ? "__longlong_as_double" : "__uint_as_float";
+    body = fmt::format(
+        "  {0}* q = ({0}*)p;\n"
+        "  {0} seen = *(volatile {0}*)q, before;\n"
+        "  {1} old;\n"
+        "  do {{\n"
+        "    before = seen;\n"
+        "    old = {2}(before);\n"
+        "    seen = atomicCAS(q, before, ({0}){3}({4}));\n"
+        "  }} while (seen != before);\n",
+        bits, type, from, to, AtomicUpdate(atomic.kind, "old", "x"));
+  } else if (dtype.is_float() && atomic.kind == kExchange && is_wide) {
+    body = fmt::format(
+        "  {0} old = __longlong_as_double(atomicExch(({1}*)p, ({1})__double_as_longlong(x)));\n",
+        type, bits);
+  } else if (dtype.is_float()) {
+    body = fmt::format("  {} old = {}(p, x);\n", type, kFunctions.at(atomic.kind));
+  } else {
+    std::string as = is_order && dtype.is_int() ? (is_wide ? "long long" : "int") : bits;
+    body = fmt::format("  {0} old = ({0}){1}(({2}*)p, ({2})x{3});\n", type,
+                       kFunctions.at(atomic.kind), as, operands.empty() ? "" : ", (" + as + ")y");
+  }
+  return UseHelper(name, fmt::format("static __device__ {0} {1}({0}* p, {0} x{2}) {{\n{3}{4}{3}  "
+                                     "return old;\n}}\n",
+                                     type, name, operands, fence, body));
+}
+
 void CodeGenCuda::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kBarrier) return Line("__syncthreads();");
   if (node->name != tir::intrinsic::kAsyncCommit && node->name != tir::intrinsic::kAsyncWait)

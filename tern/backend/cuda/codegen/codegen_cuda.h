@@ -32,6 +32,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   void EmitStore(const tir::BufferStoreNode* node) override;
   codegen::Code PrintCall(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
+  std::string UseAtomic(const tir::Atomic& atomic) override;
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;

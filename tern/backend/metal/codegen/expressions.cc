@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tern/backend/metal/codegen/codegen_metal.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
@@ -69,6 +70,46 @@ bool TakesVector(const ir::Expr& expr) {
 
 std::string CodeGenMetal::FunctionName(const ir::CallNode* node) {
   return FunctionOf(node->name, node->dtype);
+}
+
+// By the functions of Metal, of 32 bits and relaxed; floats by a loop of compare-exchange.
+std::string CodeGenMetal::UseAtomic(const tir::Atomic& atomic) {
+  using enum tir::AtomicKind;
+  static const std::map<tir::AtomicKind, const char*> kWords = {
+      {kAdd, "fetch_add"}, {kMin, "fetch_min"}, {kMax, "fetch_max"},     {kAnd, "fetch_and"},
+      {kOr, "fetch_or"},   {kXor, "fetch_xor"}, {kExchange, "exchange"}, {kCompareExchange, ""}};
+  DataType dtype = atomic.dtype();
+  TERN_CHECK(!atomic.seq_cst && dtype.bits() == 32)
+      << ir::At(atomic.element->span) << "Metal has no " << atomic.name() << " of " << dtype.str()
+      << (atomic.seq_cst ? " of order seq_cst" : "") << "; it has atomics of 32 bits, relaxed";
+  bool is_shared = IsSharedScope(atomic.element->buffer->scope);
+  std::string space = is_shared ? "threadgroup " : "device ";
+  std::string name = AtomicHelperName(atomic) + (is_shared ? "_threadgroup" : "");
+  std::string type = ValueType(dtype), as = dtype.is_int() ? "atomic_int" : "atomic_uint";
+  std::string head =
+      fmt::format("static {0} {1}({2}{0}* p, {0} x{3}) {{\n  {2}{4}* q = ({2}{4}*)p;\n", type, name,
+                  space, atomic.operands.size() > 1 ? ", " + type + " y" : "", as);
+  constexpr const char* kOrder = "memory_order_relaxed";
+  std::string body;
+  if (atomic.kind == kCompareExchange)
+    // The weak form may fail where the values are equal.
+    body = fmt::format(
+        "  {0} old = x;\n"
+        "  while (!atomic_compare_exchange_weak_explicit(q, &old, y, {1}, {1}) && old == x) {{}}\n"
+        "  return old;\n",
+        type, kOrder);
+  else if (!dtype.is_float())
+    body = fmt::format("  return atomic_{}_explicit(q, x, {});\n", kWords.at(atomic.kind), kOrder);
+  else
+    body = fmt::format(
+        "  uint seen = atomic_load_explicit(q, {0});\n"
+        "  float old;\n"
+        "  do old = as_type<float>(seen);\n"
+        "  while (!atomic_compare_exchange_weak_explicit(q, &seen, as_type<uint>(float({1})), {0}, "
+        "{0}));\n"
+        "  return old;\n",
+        kOrder, AtomicUpdate(atomic.kind, "old", "x"));
+  return UseHelper(name, head + body + "}\n");
 }
 
 void CodeGenMetal::EmitCall(const ir::CallNode* node) {

@@ -121,6 +121,8 @@ void RegisterCodegen() {
   for (const char* cases :
        {"*/float64/*", "convert/*", "many_scalars/*", "narrow_floats/*", "reinterpret/*"})
     kind.known_gaps.push_back({cases, "Metal has no float64"});
+  for (const char* cases : {"atomics/int64/*", "atomics/uint64/*"})
+    kind.known_gaps.push_back({cases, "Metal has atomics of 32 bits alone"});
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
   RegisterMatrices();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tern/codegen/kernel_info.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
@@ -256,6 +257,50 @@ void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
   const auto* cast = node->value.As<ir::CastNode>();
   std::string value = Print(IsBoxedHalf(dtype) && cast ? cast->value : node->value).text;
   Line(fmt::format("{}({}, {});", function, value, PrintPlace(node->buffer, node->indices[0])));
+}
+
+// By the functions of OpenCL C 1.2, of 64 bits by those of an extension; floats by a loop of
+// compare-exchange.
+std::string CodeGenOpenCL::UseAtomic(const tir::Atomic& atomic) {
+  using enum tir::AtomicKind;
+  static const std::map<tir::AtomicKind, const char*> kWords = {
+      {kAdd, "add"}, {kMin, "min"}, {kMax, "max"},       {kAnd, "and"},
+      {kOr, "or"},   {kXor, "xor"}, {kExchange, "xchg"}, {kCompareExchange, "cmpxchg"}};
+  DataType dtype = atomic.dtype();
+  TERN_CHECK(!atomic.seq_cst) << ir::At(atomic.element->span) << "OpenCL C 1.2 has no "
+                              << atomic.name() << " of order seq_cst; \"relaxed\" is there";
+  bool is_wide = dtype.bits() == 64;
+  ir::StorageScope scope = atomic.element->buffer->scope;
+  bool is_local = IsSharedScope(scope);
+  std::string name = AtomicHelperName(atomic) + (is_local ? "_local" : "");
+  std::string type = ValueType(dtype), prefix = is_wide ? "atom_" : "atomic_";
+  std::string bits = is_wide ? "ulong" : "uint";
+  std::string pointer = std::string("volatile ") + (is_local ? "__local " : "__global ");
+  std::string head = is_wide ? "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+                               "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n"
+                             : "";
+  head += fmt::format("static {0} {1}({2}{0}* p, {0} x{3}) {{\n", type, name, pointer,
+                      atomic.operands.size() > 1 ? ", " + type + " y" : "");
+  std::string body;
+  if (!dtype.is_float())
+    body = fmt::format("  return {}{}(p, x{});\n", prefix, kWords.at(atomic.kind),
+                       atomic.operands.size() > 1 ? ", y" : "");
+  else if (atomic.kind == kExchange)
+    body = fmt::format("  return as_{}({}xchg(({}{}*)p, as_{}(x)));\n", type, prefix, pointer, bits,
+                       bits);
+  else
+    body = fmt::format(
+        "  {0}{1}* q = ({0}{1}*)p;\n"
+        "  {1} seen = *q, before;\n"
+        "  {2} old;\n"
+        "  do {{\n"
+        "    before = seen;\n"
+        "    old = as_{2}(before);\n"
+        "    seen = {3}cmpxchg(q, before, as_{1}(({2})({4})));\n"
+        "  }} while (seen != before);\n"
+        "  return old;\n",
+        pointer, bits, type, prefix, AtomicUpdate(atomic.kind, "old", "x"));
+  return UseHelper(name, head + body + "}\n");
 }
 
 void CodeGenOpenCL::EmitCall(const ir::CallNode* node) {

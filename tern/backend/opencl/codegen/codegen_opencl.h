@@ -34,6 +34,7 @@ class CodeGenOpenCL : public codegen::KernelCodeGen {
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
+  std::string UseAtomic(const tir::Atomic& atomic) override;
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;

@@ -10,8 +10,10 @@
 
 #include "tern/codegen/kernel_info.h"
 #include "tern/codegen/usage.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -274,6 +276,8 @@ void KernelWriter::EmitNode(const tir::AssertNode* node) {
 void KernelWriter::EmitNode(const tir::EvaluateNode* node) {
   const auto* call = node->value.As<ir::CallNode>();
   if (call && call->name == tir::intrinsic::kBarrier) return EmitBarrier(call);
+  TERN_CHECK(!call || !tir::IsAtomic(call->name))
+      << ir::At(call->span) << call->name << " is not written as SPIR-V yet";
   Emit(node->value);
 }
 

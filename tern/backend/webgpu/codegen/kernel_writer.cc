@@ -9,8 +9,10 @@
 
 #include "tern/backend/webgpu/codegen/reserved_words.h"
 #include "tern/codegen/kernel_info.h"
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/analysis/kernel_shape.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -298,6 +300,8 @@ void KernelWriter::EmitNode(const tir::AssertNode* node) {
 void KernelWriter::EmitNode(const tir::EvaluateNode* node) {
   const auto* call = node->value.As<ir::CallNode>();
   if (call && call->name == tir::intrinsic::kBarrier) return EmitBarrier(call);
+  TERN_CHECK(!call || !tir::IsAtomic(call->name))
+      << ir::At(call->span) << call->name << " is not written as WGSL yet";
   if (codegen::HasEffect(node->value)) Line("_ = " + Emit(node->value).text + ";");
 }
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tern bench: the median of many calls with its spread, what is computed and moved in that time,
+// and which share of the target's own roofline that is.
+#include "tools/tern/bench.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "tern/codegen/load_linkable.h"
+#include "tern/compile.h"
+#include "tern/runtime/artifact.h"
+#include "tern/runtime/extent.h"
+#include "tern/runtime/runner.h"
+#include "tern/tir/analysis/work.h"
+#include "tern/tir/text.h"
+#include "tools/run_report.h"
+#include "tools/tern/source.h"
+
+namespace tern::tools {
+namespace {
+
+struct Program {
+  ir::IRModule source;  // null: a compiled file
+  ffi::Module module;
+  runtime::ArtifactMeta meta;
+  std::string where;
+};
+
+Program CompileFor(const ir::IRModule& source, const target::Target& target,
+                   bool default_schedules) {
+  CompileOptions options;
+  options.default_schedules = default_schedules;
+  Program program;
+  program.source = source;
+  PrepackedModule prepacked = Prepack(source, target, options);
+  program.meta = prepacked.meta;
+  program.module = codegen::LoadLinkable(Compile(prepacked, options));
+  program.where = target->str();
+  return program;
+}
+
+bool IsCompiled(const std::string& file) {
+  return file.ends_with(".so") || file.ends_with(".tern");
+}
+
+Program Open(const std::string& file) {
+  Program program;
+  runtime::Artifact artifact = runtime::Artifact::Open(file);
+  program.meta = artifact.meta();
+  program.module = artifact.Load();
+  program.where = std::filesystem::path(file).filename().string();
+  return program;
+}
+
+// Medians of the rounds.
+struct Times {
+  double median, least, greatest;
+  std::map<std::string, int64_t> dims;
+};
+Times Measure(const Program& program, const runtime::FunctionInfo& info, runtime::RunOptions run,
+              int rounds) {
+  ffi::Function function = program.module->GetFunction(info.name);
+  std::vector<double> medians;
+  Times times{};
+  for (int round = 0; round < rounds; ++round) {
+    runtime::RunResult result =
+        runtime::RunFunction(function, info, program.meta.DeviceOf(info), run);
+    medians.push_back(result.device_seconds.value_or(result.median_seconds));
+    times.dims = result.dims;
+  }
+  std::sort(medians.begin(), medians.end());
+  times.median = medians[medians.size() / 2];
+  times.least = medians.front();
+  times.greatest = medians.back();
+  return times;
+}
+
+struct Amounts {
+  double flops = 0, bytes = 0;
+};
+std::optional<Amounts> AmountsOf(const ir::IRModule& source, const std::string& name,
+                                 const std::map<std::string, int64_t>& dims) {
+  if (!source) return {};
+  auto found = source->functions.find(name);
+  tir::PrimFunc function =
+      found == source->functions.end() ? tir::PrimFunc() : tir::IfPrimFunc(found->second);
+  if (!function) return {};
+  try {
+    tir::Work work = tir::WorkOf(function);
+    auto value = [&](const ir::Expr& amount) {
+      return static_cast<double>(runtime::EvaluateExtent(tir::Print(amount), dims));
+    };
+    return Amounts{value(work.flops), value(work.bytes)};
+  } catch (const Error&) {
+    return {};  // it depends on what is in memory
+  }
+}
+
+// What a target reaches: a copy of 64 MiB, and a matrix product by the default rules.
+struct Roofline {
+  double flops = 0, bytes = 0;  // a second
+};
+Roofline MeasureRoofline(const target::Target& target) {
+  constexpr const char* kPrograms =
+      "func copy(A: float32[16777216], B: float32[16777216]) {\n"
+      "  for i in 0..16777216 { block b(v: spatial(16777216) = i) { B[v] = A[v] } }\n"
+      "}\n"
+      "func matmul(A: float32[1024, 1024], B: float32[1024, 1024], C: float32[1024, 1024])\n"
+      "    attrs {reassociate = true} {\n"
+      "  for i in 0..1024, j in 0..1024, k in 0..1024 {\n"
+      "    block b(vi: spatial(1024) = i, vj: spatial(1024) = j, vk: reduce(1024) = k) {\n"
+      "      init { C[vi, vj] = 0 }\n"
+      "      C[vi, vj] += A[vi, vk] * B[vk, vj]\n"
+      "    }\n"
+      "  }\n"
+      "}\n";
+  Program program = CompileFor(tir::ParseModule("<roofline>", kPrograms), target, true);
+  runtime::RunOptions run;
+  run.repeat = 10;
+  auto rate = [&](const char* name) {
+    const runtime::FunctionInfo& info = FindEntry(program.meta, name);
+    Times times = Measure(program, info, run, 3);
+    Amounts amounts = *AmountsOf(program.source, name, times.dims);
+    return Amounts{amounts.flops / times.least, amounts.bytes / times.least};
+  };
+  return {rate("matmul").flops, rate("copy").bytes};
+}
+
+std::string Seconds(double seconds) {
+  char text[64];
+  if (seconds < 1e-3)
+    std::snprintf(text, sizeof text, "%.3g us", seconds * 1e6);
+  else
+    std::snprintf(text, sizeof text, "%.4g ms", seconds * 1e3);
+  return text;
+}
+
+void Report(const Program& program, const runtime::FunctionInfo& info, const Times& times,
+            const std::optional<Roofline>& roofline, std::optional<double>* first) {
+  std::string line = info.name + "  " + program.where;
+  for (const auto& [name, value] : times.dims) line += "  " + name + "=" + std::to_string(value);
+  line += "  median " + Seconds(times.median) + " (" + Seconds(times.least) + " to " +
+          Seconds(times.greatest) + ")";
+  char text[128];
+  if (std::optional<Amounts> amounts = AmountsOf(program.source, info.name, times.dims)) {
+    std::snprintf(text, sizeof text, "  %.4g GFLOP/s  %.4g GB/s",
+                  amounts->flops / times.median * 1e-9, amounts->bytes / times.median * 1e-9);
+    line += text;
+    if (roofline) {
+      double needed = std::max(amounts->flops / roofline->flops, amounts->bytes / roofline->bytes);
+      std::snprintf(text, sizeof text, "  %.0f%% of the roofline", needed / times.median * 100);
+      line += text;
+    }
+  }
+  if (*first) {
+    std::snprintf(text, sizeof text, "  %.2fx the first", times.median / **first);
+    line += text;
+  } else {
+    *first = times.median;
+  }
+  std::printf("%s\n", line.c_str());
+}
+
+}  // namespace
+
+void Bench(const BenchOptions& options) {
+  runtime::RunOptions run;
+  run.repeat = options.repeat;
+  for (const std::string& text : options.inputs)
+    run.inputs.insert(SplitAssignment("--input", text));
+  for (const std::string& text : options.dims) {
+    auto [name, value] = SplitAssignment("--dim", text);
+    run.dims[name] = ParseInteger("--dim", value);
+  }
+  std::map<std::string, std::optional<double>> first;  // by function
+  auto bench = [&](const Program& program, const std::optional<Roofline>& roofline) {
+    std::vector<runtime::FunctionInfo> chosen = program.meta.functions;
+    std::erase_if(chosen, [parts = program.meta.PartNames()](const auto& function) {
+      return parts.contains(function.name);
+    });
+    if (!options.entry.empty()) chosen = {FindEntry(program.meta, options.entry)};
+    for (const runtime::FunctionInfo& info : chosen)
+      Report(program, info, Measure(program, info, run, options.rounds), roofline,
+             &first[info.name]);
+  };
+  for (const std::string& file : options.files) {
+    if (IsCompiled(file)) {
+      bench(Open(file), {});
+      continue;
+    }
+    std::vector<std::string> targets = options.targets;
+    if (targets.empty()) targets.emplace_back();
+    for (const std::string& text : targets) {
+      target::Target target = ParseTarget(text, options.host);
+      std::optional<Roofline> roofline;
+      if (options.roofline) {
+        roofline = MeasureRoofline(target);
+        std::printf("roofline of %s: %.4g GFLOP/s, %.4g GB/s\n", target->str().c_str(),
+                    roofline->flops * 1e-9, roofline->bytes * 1e-9);
+      }
+      bench(CompileFor(ReadSource(file), target, options.default_schedules), roofline);
+    }
+  }
+}
+
+}  // namespace tern::tools
