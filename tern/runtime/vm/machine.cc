@@ -450,6 +450,7 @@ const Instruction* Machine::Loop(uint32_t function, uint32_t* at, uint32_t end) 
     }
     return nullptr;
   } catch (Error& error) {
+    if (end != kNoEnd) throw;  // of a segment: the loop around it says it
     error.AddContext("running instruction " + std::to_string(*at) + " of " +
                      program_.functions[function].name + ": " +
                      PrintInstruction(program_, code[*at]));
