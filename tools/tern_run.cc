@@ -112,6 +112,12 @@ const std::map<std::string, Setter>& Setters() {
        [](const std::string& option, const std::string& value, Options* options) {
          options->session.timeout = ParseNumber(option, value);
        }},
+      {"--device",
+       [](const std::string& option, const std::string& value, Options* options) {
+         options->session.device = static_cast<int>(ParseInteger(option, value));
+       }},
+      {"--graphs", [](const std::string&, const std::string& value,
+                      Options* options) { options->session.graphs = value; }},
       {"--select", [](const std::string&, const std::string& value,
                       Options* options) { options->session.select.push_back(value); }},
       {"--trace", [](const std::string&, const std::string& value,

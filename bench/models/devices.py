@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models on devices beside the same models on the host: which run, and are their outputs the same?
 
-    devices.py -t opencl -t "cuda -arch=sm_90" MODEL.onnx ... [--shape MODEL:INPUT=1,512] [--dim MODEL:NAME=7] [--precision fp16]
+    devices.py -t opencl -t "cuda -arch=sm_90" MODEL.onnx ... [--shape MODEL:INPUT=1,512] [--dim MODEL:NAME=7]
 
 By `tern run --check host`: inputs are random, and the same for both; an error is relative to the range of its output. Models light_* get
 random weights. Drivers that are stood in for are found through
@@ -41,7 +41,6 @@ def main():
     parser.add_argument("-t", "--target", action="append", required=True)
     parser.add_argument("--shape", action="append", default=[], help="MODEL:INPUT=1,512")
     parser.add_argument("--dim", action="append", default=[], help="MODEL:NAME=7")
-    parser.add_argument("--precision", default="")
     parser.add_argument("--seconds", type=float, default=600, help="that a model may take")
     parser.add_argument("--repeat", type=int, default=1)
     arguments = parser.parse_args()
@@ -57,10 +56,9 @@ def main():
             given = [word for text in of_model(arguments.shape, path.stem) for word in ("--input-shape", text)]
             given += [word for text in of_model(arguments.dim, path.stem) for word in ("--dim", text)]
             for target in arguments.target:
-                precision = ["--precision", arguments.precision] if arguments.precision else []
                 start = time.time()
                 try:
-                    text = run([arguments.tern, "run", model, "-t", target, *given, *precision, "--check", "host", "--repeat",
+                    text = run([arguments.tern, "run", model, "-t", target, *given, "--check", "host", "--repeat",
                                 str(arguments.repeat)], arguments.seconds)
                 except RuntimeError as failure:
                     print(f"{path.stem:24} {target:24} failed: {' | '.join(str(failure).splitlines())[:400]}", flush=True)

@@ -133,6 +133,10 @@ typedef struct TernSession TernSession;
 int tern_model_load(const char* path, TernModel** model);
 // Its sessions stay usable. NULL is ignored.
 void tern_model_free(TernModel* model);
+// Since version 7. The same on the device of that number; tern_model_load takes 0.
+int tern_model_load_on(const char* path, int32_t device_id, TernModel** model);
+// Since version 7. Loads all code of the model now, which the first runs do otherwise.
+int tern_model_warm(TernModel* model);
 
 // An input or output of a model. What it points to lives as long as the model.
 typedef struct TernPort {

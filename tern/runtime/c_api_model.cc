@@ -50,6 +50,14 @@ int tern_model_load(const char* path, TernModel** model) {
   return Try([&] { *model = new TernModel(tern::runtime::vm::LoadModel(path)); });
 }
 
+int tern_model_load_on(const char* path, int32_t device_id, TernModel** model) {
+  return Try([&] { *model = new TernModel(tern::runtime::vm::LoadModel(path, device_id)); });
+}
+
+int tern_model_warm(TernModel* model) {
+  return Try([&] { model->model->Warm(); });
+}
+
 void tern_model_free(TernModel* model) { delete model; }
 
 int tern_model_num_inputs(TernModel* model, int32_t* count) {

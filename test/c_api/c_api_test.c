@@ -288,7 +288,8 @@ static void TestModels(const char* path) {
   TernObject *x, *y = NULL, *given, *wrong;
   TernTensorView* view;
   int32_t count = 0, i;
-  CHECK(tern_model_load(path, &model) == 0);
+  CHECK(tern_model_load_on(path, 0, &model) == 0);
+  CHECK(tern_model_warm(model) == 0 && tern_model_warm(model) == 0);
   CHECK(tern_model_num_inputs(model, &count) == 0 && count == 1);
   CHECK(tern_model_num_outputs(model, &count) == 0 && count == 1);
   CHECK(tern_model_input(model, 0, &port) == 0 && strcmp(port.name, "x") == 0);

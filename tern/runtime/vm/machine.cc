@@ -291,14 +291,17 @@ void Machine::AllocOutput(const Instruction& instruction) {
 Tensor Machine::NewOutput(size_t output, const std::vector<int64_t>& shape) {
   DataType dtype = program_.outputs[output].dtype;
   if (!work_) return NewTensor(shape, dtype);
-  TensorMemory& kept = kept_outputs_[output];
-  bool fits = kept.data && kept.data.use_count() == 1 &&
-              kept.bytes == TensorBytes(dtype, shape.data(), static_cast<uint32_t>(shape.size()));
-  if (!fits) {
-    kept = {};
-    kept = NewTensor(shape, dtype)->memory();
+  auto& [first, second] = kept_outputs_[output];
+  uint64_t bytes = TensorBytes(dtype, shape.data(), static_cast<uint32_t>(shape.size()));
+  auto fits = [&](const TensorMemory& memory) {
+    return memory.data && memory.data.use_count() == 1 && memory.bytes == bytes;
+  };
+  if (!fits(first)) std::swap(first, second);
+  if (!fits(first)) {
+    first = {};
+    first = NewTensor(shape, dtype)->memory();
   }
-  return Tensor(ffi::Make<TensorObj>(shape, dtype, model_.device(), TensorLayout{}, kept));
+  return Tensor(ffi::Make<TensorObj>(shape, dtype, model_.device(), TensorLayout{}, first));
 }
 
 void Machine::SetTensor(Frame* frame, uint32_t index, const Tensor& tensor, bool owns) {
@@ -447,6 +450,7 @@ const Instruction* Machine::Loop(uint32_t function, uint32_t* at, uint32_t end) 
     }
     return nullptr;
   } catch (Error& error) {
+    if (end != kNoEnd) throw;  // of a segment: the loop around it says it
     error.AddContext("running instruction " + std::to_string(*at) + " of " +
                      program_.functions[function].name + ": " +
                      PrintInstruction(program_, code[*at]));
@@ -501,9 +505,21 @@ void Machine::RunSegment(uint32_t function, SegmentState* state, uint32_t* at) {
   key_.launches.clear();
   key_.addresses.clear();
   LoopSegment(function, segment, Mode::kDescribe, at);
+  auto is_same = [&](const KeptGraph& kept) { return kept.key.launches == key_.launches; };
   auto found = std::find_if(graphs.begin(), graphs.end(), [&](const KeptGraph& kept) {
-    return kept.key.launches == key_.launches;
+    return is_same(kept) && kept.key.addresses == key_.addresses;
   });
+  // Of other addresses: two are kept, for who gives two buffers in turn; then the older changes.
+  if (found == graphs.end() && std::count_if(graphs.begin(), graphs.end(), is_same) > 1)
+    found = std::prev(std::find_if(graphs.rbegin(), graphs.rend(), is_same).base());
+  if (found == graphs.end()) {
+    found = std::find_if(graphs.begin(), graphs.end(), is_same);
+    if (found != graphs.end() && found->graph) {
+      graphs.push_front({{key_.launches, {}}, nullptr});
+      if (graphs.size() > kMostGraphs) graphs.pop_back();
+      found = graphs.begin();
+    }
+  }
   if (found == graphs.end()) {
     LoopSegment(function, segment, Mode::kRepeat, at);
     graphs.push_front({key_, nullptr});

@@ -4,6 +4,7 @@
 #ifndef TERN_RUNTIME_VM_MACHINE_H_
 #define TERN_RUNTIME_VM_MACHINE_H_
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -86,8 +87,8 @@ class Machine {
     std::vector<bool> is_planned;  // by tensor
     std::deque<KeptPlan> plans;    // the last one used first
     Tensor arena;
-    std::deque<SegmentState> segments;   // where the device has graphs
-    std::vector<uint32_t> segment_at;    // by instruction: the number of the one that begins, + 1
+    std::deque<SegmentState> segments;  // where the device has graphs
+    std::vector<uint32_t> segment_at;   // by instruction: the number of the one that begins, + 1
   };
 
   class Recorded;
@@ -152,8 +153,10 @@ class Machine {
   std::vector<Frame> frames_;  // by function
   const std::vector<Tensor>* given_outputs_ = nullptr;
   std::vector<Tensor> made_outputs_;
-  std::vector<TensorMemory> kept_outputs_;  // of devices, for when the caller has let go of them
-  std::optional<Selection> selection_;      // where not all outputs are wanted
+  // Memory of outputs on a device, for when the caller has let go of it: often there are two, as
+  // the results of a run are given up when those of the next are there.
+  std::vector<std::array<TensorMemory, 2>> kept_outputs_;
+  std::optional<Selection> selection_;  // where not all outputs are wanted
   Limits limits_;
   uint64_t run_bytes_ = 0;  // that this run has allocated
   std::vector<CallRecord>* profile_ = nullptr;

@@ -23,7 +23,8 @@ using DevicePointer = unsigned long long;
 using Result = int;
 
 inline constexpr Result kSuccess = 0;
-inline constexpr Result kOutOfMemory = 2, kInvalidHandle = 400, kGraphUpdateFailure = 910;
+inline constexpr Result kInvalidValue = 1, kOutOfMemory = 2, kInvalidHandle = 400, kNotFound = 500,
+                        kGraphUpdateFailure = 910;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,

@@ -79,7 +79,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
 int Free(int32_t device_id, void* memory) {
   return Guard([&] {
     Current current(Driver::Get().device(device_id));
-    BesideCaptures beside;
+    BesideCaptures beside(/*may_fail=*/true);
     Check(Cu().MemFree(Address(memory, 0)), "cuMemFree");
   });
 }

@@ -87,12 +87,16 @@ int DestroyExecutable(int32_t device_id, void* executable) {
   });
 }
 
-BesideCaptures::BesideCaptures() {
-  if (Cu().ThreadExchangeCaptureMode)
-    Check(Cu().ThreadExchangeCaptureMode(&mode_), "cuThreadExchangeStreamCaptureMode");
+BesideCaptures::BesideCaptures(bool may_fail) {
+  if (!Cu().ThreadExchangeCaptureMode) return;
+  cu::Result result = Cu().ThreadExchangeCaptureMode(&mode_);
+  is_exchanged_ = result == cu::kSuccess;
+  if (!may_fail) Check(result, "cuThreadExchangeStreamCaptureMode");
 }
 BesideCaptures::~BesideCaptures() {
-  if (Cu().ThreadExchangeCaptureMode) Cu().ThreadExchangeCaptureMode(&mode_);
+  // Once more where it fails: later recordings of this thread would miss what they must not do.
+  if (is_exchanged_ && Cu().ThreadExchangeCaptureMode(&mode_) != cu::kSuccess)
+    Cu().ThreadExchangeCaptureMode(&mode_);
 }
 
 }  // namespace tern::backend::cuda

@@ -20,13 +20,16 @@ int DestroyExecutable(int32_t device_id, void* executable);
 // allowed, and no part of a capture.
 class BesideCaptures {
  public:
-  BesideCaptures();
+  // Throws where the driver fails. Where `may_fail`, what follows is tried nevertheless: to give
+  // something back.
+  explicit BesideCaptures(bool may_fail = false);
   ~BesideCaptures();
   BesideCaptures(const BesideCaptures&) = delete;
   BesideCaptures& operator=(const BesideCaptures&) = delete;
 
  private:
   int mode_ = cu::kCaptureRelaxed;
+  bool is_exchanged_ = false;
 };
 
 }  // namespace tern::backend::cuda

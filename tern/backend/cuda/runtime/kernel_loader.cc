@@ -33,9 +33,12 @@ std::optional<std::vector<uint64_t>> ArgSizes(cu::Function function) {
   if (!Cu().FuncGetParamInfo) return std::nullopt;
   std::vector<uint64_t> sizes;
   size_t offset = 0, size = 0;
-  while (Cu().FuncGetParamInfo(function, sizes.size(), &offset, &size) == cu::kSuccess)
+  for (;;) {
+    cu::Result result = Cu().FuncGetParamInfo(function, sizes.size(), &offset, &size);
+    if (result == cu::kInvalidValue) return sizes;  // behind the last one
+    Check(result, "cuFuncGetParamInfo");
     sizes.push_back(size);
-  return sizes;
+  }
 }
 
 // A wrong argument would be read as something else. They are the same at every launch.
@@ -85,9 +88,11 @@ class Program {
     Current current(*device_);
     auto kernel = std::make_unique<Kernel>();
     kernel->device = device_;
-    if (Cu().ModuleGetFunction(&kernel->handle, module->second, name.c_str()) != cu::kSuccess)
+    cu::Result found = Cu().ModuleGetFunction(&kernel->handle, module->second, name.c_str());
+    if (found == cu::kNotFound)
       TERN_THROW(RuntimeError) << "cuda:" << device_->number() << ": the program has no kernel "
                                << name;
+    Check(found, "cuModuleGetFunction");
     // The driver puts off loading it to the first launch otherwise, which could not be captured.
     if (Cu().FuncLoad) Check(Cu().FuncLoad(kernel->handle), "cuFuncLoad");
     int threads = 0;

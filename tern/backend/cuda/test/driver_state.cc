@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "tern/ffi/environment.h"
@@ -201,6 +202,15 @@ int Call(const char* name, unsigned needs, const std::function<int(Driver&, Cont
       if (Forbids(*stream)) is_forbidden = stream->capture_is_broken = true;
   if (is_forbidden)
     return Misuse(kErrorCaptureUnsupported, "not allowed while a stream is captured");
+  bool is_counted = driver.until_fail > 0 && std::strncmp(name, "cu", 2) == 0;
+  if (is_counted && --driver.until_fail == 0) {
+    driver.failed = name;
+    // What gives something back has done so, or it is lost for good.
+    bool releases = std::strstr(name, "Destroy") || std::strstr(name, "Free") ||
+                    std::strstr(name, "Unload") || std::strstr(name, "Pop");
+    if (releases || (needs & kDoneAnyway)) body(driver, context);
+    return Refuse(kErrorUnknown, "told to fail");
+  }
   if (driver.to_fail != name) return body(driver, context);
   driver.to_fail.clear();
   if (needs & kDoneAnyway) body(driver, context);
@@ -233,6 +243,29 @@ Event* CheckEvent(Driver& driver, Context* context, cu::Event handle) {
 }
 
 }  // namespace tern::backend::cuda::standin
+
+// For tests: the call of that number from now on fails, whatever it is; 0: none does.
+extern "C" __attribute__((visibility("default"))) void tern_standin_fail_at(uint64_t call);
+extern "C" void tern_standin_fail_at(uint64_t call) {
+  using tern::backend::cuda::standin::Driver;
+  std::lock_guard guard(Driver::Get().lock);
+  Driver::Get().until_fail = call;
+  Driver::Get().failed.clear();
+}
+// What failed by that; "" where nothing has. Valid until the next tern_standin_fail_at.
+extern "C" __attribute__((visibility("default"))) const char* tern_standin_failed();
+extern "C" const char* tern_standin_failed() {
+  using tern::backend::cuda::standin::Driver;
+  std::lock_guard guard(Driver::Get().lock);
+  return Driver::Get().failed.c_str();
+}
+// Allocations, streams, events, modules and graphs that are there.
+extern "C" __attribute__((visibility("default"))) uint64_t tern_standin_objects();
+extern "C" uint64_t tern_standin_objects() {
+  const auto& driver = tern::backend::cuda::standin::Driver::Get();
+  return driver.memory.size() + driver.streams.size() + driver.events.size() +
+         driver.modules.size() + driver.graphs.size() + driver.graph_execs.size();
+}
 
 // For tests: the next call of a function, as cuGetErrorString names it, fails.
 extern "C" __attribute__((visibility("default"))) void tern_standin_fail(const char* function);

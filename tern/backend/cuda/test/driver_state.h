@@ -113,7 +113,9 @@ class Driver {
   std::set<Function*> functions;
   std::set<Graph*> graphs;
   std::set<GraphExec*> graph_execs;
-  std::string to_fail;  // the function whose next call fails, by tern_standin_fail
+  std::string to_fail;      // the function whose next call fails, by tern_standin_fail
+  uint64_t until_fail = 0;  // the call that fails, counted from 1: by tern_standin_fail_at; 0: none
+  std::string failed;       // what failed by it, or ""
   bool has_misuse = false;
 
   int num_devices() const { return static_cast<int>(contexts.size()); }

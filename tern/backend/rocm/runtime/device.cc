@@ -69,7 +69,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
 int Free(int32_t device_id, void* memory) {
   return Guard([&] {
     Current current(device_id);
-    BesideCaptures beside;
+    BesideCaptures beside(/*may_fail=*/true);
     Check(Hip().Free(memory), "hipFree");
   });
 }

@@ -87,12 +87,16 @@ int DestroyExecutable(int32_t device_id, void* executable) {
   });
 }
 
-BesideCaptures::BesideCaptures() {
-  if (Hip().ThreadExchangeCaptureMode)
-    Check(Hip().ThreadExchangeCaptureMode(&mode_), "hipThreadExchangeStreamCaptureMode");
+BesideCaptures::BesideCaptures(bool may_fail) {
+  if (!Hip().ThreadExchangeCaptureMode) return;
+  hip::Result result = Hip().ThreadExchangeCaptureMode(&mode_);
+  is_exchanged_ = result == hip::kSuccess;
+  if (!may_fail) Check(result, "hipThreadExchangeStreamCaptureMode");
 }
 BesideCaptures::~BesideCaptures() {
-  if (Hip().ThreadExchangeCaptureMode) Hip().ThreadExchangeCaptureMode(&mode_);
+  // Once more where it fails: later recordings of this thread would miss what they must not do.
+  if (is_exchanged_ && Hip().ThreadExchangeCaptureMode(&mode_) != hip::kSuccess)
+    Hip().ThreadExchangeCaptureMode(&mode_);
 }
 
 }  // namespace tern::backend::rocm
