@@ -86,8 +86,8 @@ class Machine {
     std::vector<bool> is_planned;  // by tensor
     std::deque<KeptPlan> plans;    // the last one used first
     Tensor arena;
-    std::deque<SegmentState> segments;   // where the device has graphs
-    std::vector<uint32_t> segment_at;    // by instruction: the number of the one that begins, + 1
+    std::deque<SegmentState> segments;  // where the device has graphs
+    std::vector<uint32_t> segment_at;   // by instruction: the number of the one that begins, + 1
   };
 
   class Recorded;
@@ -106,6 +106,8 @@ class Machine {
   // From `at` on; null where it came to `end`.
   const Instruction* Loop(uint32_t function, uint32_t* at, uint32_t end);
   static constexpr uint32_t kNoEnd = ~uint32_t{0};
+  // The checks that main begins with: before memory is planned for these extents.
+  void CheckDims(const Frame& main) const;
   void UsePlan(uint32_t function);
   KeptPlan MakeKeptPlan(uint32_t function) const;
 
