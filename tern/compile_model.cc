@@ -7,8 +7,10 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/load_linkable.h"
 #include "tern/graph/transform/passes.h"
+#include "tern/graph/versions.h"
 #include "tern/pack_weights.h"
 #include "tern/runtime/tensor.h"
+#include "tern/share_prepacked.h"
 #include "tern/tir/text.h"
 
 namespace tern {
@@ -205,19 +207,26 @@ ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& optio
   auto found = module->functions.find("main");
   TERN_CHECK(found != module->functions.end() && graph::AsGraph(found->second))
       << "the module has no graph of the name main";
-  return ir::RunPasses(module, graph::GraphPasses(), options);
+  ir::IRModule result = ir::RunPasses(module, graph::GraphPasses(), options);
+  bool has_versions = result->functions.size() > 1;
+  return has_versions ? graph::ShareConstants(result) : result;
 }
 
 graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target& target,
                                const ModelOptions& options) {
-  return graph::LowerGraph(graph::AsGraph(module->functions.at("main")),
+  graph::Function main = graph::AsGraph(module->functions.at("main"));
+  return graph::LowerGraph(main, graph::VersionsOf(module, main),
                            {options.fuse, !options.strict_math, target});
 }
 
 CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& target,
                              const ModelOptions& options) {
-  CompiledModel result{
-      {}, {}, std::move(lowered.program), std::move(lowered.weights), std::move(lowered.calls)};
+  CompiledModel result{{},
+                       {},
+                       std::move(lowered.program),
+                       std::move(lowered.weights),
+                       std::move(lowered.calls),
+                       std::move(lowered.dim_ranges)};
   ModelOptions kernels = options;
   kernels.prepack = CompileOptions::Prepack::kOnly;
   // A program of copies and views alone has no kernel, but a file has code.
@@ -227,6 +236,7 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
   PrepackedModule prepacked = Prepack(lowered.kernels, target, kernels);
   result.meta = prepacked.meta;
   PrepackedCalls(&result.program, prepacked).Run();
+  SharePrepacked(lowered.kernels, target, kernels, &result.program);
   bool is_aot = !options.aot_name.empty();
   if (options.pack_weights || is_aot)
     PackWeights(lowered.kernels, target, kernels, is_aot ? kAnyGrowth : kMostPackedGrowth, &result);

@@ -32,8 +32,9 @@ struct CompiledModel {
   ffi::Module module;  // the host code, with device modules as imports
   runtime::ArtifactMeta meta;
   runtime::vm::Program program;
-  std::vector<ir::Constant> weights;  // that the program reads
-  std::vector<graph::Kernel> calls;   // of kernels, in the order of the program
+  std::vector<ir::Constant> weights;           // that the program reads
+  std::vector<graph::Kernel> calls;            // of kernels, in the order of the program
+  std::vector<arith::ConstBounds> dim_ranges;  // by dim of the program
   // Where the program is a host function.
   struct Aot {
     size_t num_kernels = 0;

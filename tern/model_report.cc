@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "tern/ffi/text.h"
+#include "tern/ir/visitor.h"
 #include "tern/runtime/vm/int_value.h"
 #include "tern/tir/text.h"
 
@@ -26,6 +28,15 @@ const schedule::Rule* FindRule(const std::string& name) {
   for (const schedule::Rule* rule : schedule::AllRules())
     if (rule->name == name) return rule;
   return nullptr;
+}
+
+// In the order of names.
+std::vector<std::string> DimNames(const ir::Expr& expr) {
+  std::set<std::string> names;
+  ir::ForEachExpr(expr, [&](const ir::Expr& part) {
+    if (const auto* var = part.As<ir::VarNode>()) names.insert(var->name);
+  });
+  return {names.begin(), names.end()};
 }
 
 KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& target) {
@@ -50,11 +61,16 @@ KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& t
 
 }  // namespace
 
-std::optional<MemoryReport> ReportMemory(const vm::Program& program) {
-  if (!program.dims.empty()) return std::nullopt;
+std::optional<MemoryReport> ReportMemory(const vm::Program& program,
+                                         const std::vector<arith::ConstBounds>& ranges) {
+  std::vector<int64_t> dims;
+  for (const arith::ConstBounds& range : ranges) dims.push_back(range.hi);
+  if (dims.size() != program.dims.size() ||
+      std::find(dims.begin(), dims.end(), arith::ConstBounds::kPosInf) != dims.end())
+    return std::nullopt;
   const vm::Function& main = program.functions.front();
   std::vector<vm::PlannedTensor> planned = vm::PlannedTensors(main, true);
-  vm::Plan plan = vm::PlanFunction(main, planned, nullptr);
+  vm::Plan plan = vm::PlanFunction(main, planned, dims.data());
   // Calls before each instruction.
   std::vector<size_t> calls(main.code.size() + 1, 0);
   for (size_t i = 0; i < main.code.size(); ++i)
@@ -65,7 +81,7 @@ std::optional<MemoryReport> ReportMemory(const vm::Program& program) {
   for (size_t i = 0; i < planned.size(); ++i) {
     const vm::Instruction& alloc = main.code[planned[i].allocations[0]];
     std::vector<int64_t> shape;
-    for (const vm::IntExpr& extent : alloc.exprs) shape.push_back(vm::ValueOf(extent, nullptr));
+    for (const vm::IntExpr& extent : alloc.exprs) shape.push_back(vm::ValueOf(extent, dims.data()));
     uint64_t bytes = vm::TensorBytes(main.tensors[planned[i].tensor].dtype, shape.data(),
                                      static_cast<uint32_t>(shape.size()));
     const vm::Lifetime& lifetime = planned[i].lifetime;
@@ -100,13 +116,38 @@ ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& 
     bytes = bytes + call.work.bytes;
   }
   report.work = {tir::CombineTerms(flops), tir::CombineTerms(bytes)};
-  report.memory = ReportMemory(model.program);
+  report.memory = ReportMemory(model.program, model.dim_ranges);
   return report;
+}
+
+std::string DynamicNote(const graph::LoweredModel& model, const target::Target& target) {
+  if (model.program.dims.empty()) return "";
+  std::set<std::string> seen, dims, kernels;
+  for (const graph::Kernel& call : model.calls) {
+    if (ir::AsConstInt(call.work.flops) || !seen.insert(call.name).second) continue;
+    tir::PrimFunc function = tir::AsPrimFunc(model.kernels->functions.at(call.name));
+    if (!ReportKernel(function, target).is_generic) continue;
+    kernels.insert(call.ops[0]);
+    for (const std::string& name : DimNames(call.work.flops))
+      if (std::find(model.program.dims.begin(), model.program.dims.end(), name) !=
+          model.program.dims.end())
+        dims.insert(name);
+  }
+  if (dims.empty()) return "";
+  const std::string& dim = *dims.begin();
+  return "kernels of " + ffi::Join({kernels.begin(), kernels.end()}) +
+         " are slower than for known extents, as " + ffi::Join({dims.begin(), dims.end()}) +
+         (dims.size() == 1 ? " is" : " are") + " dynamic; --dim " + dim +
+         "=64 compiles for one extent, --dim " + dim + "=64,128,1..512 for any, with versions";
 }
 
 std::string AmountText(const ir::Expr& amount, const char* unit) {
   std::optional<int64_t> constant = ir::AsConstInt(amount);
-  if (!constant) return tir::Print(amount) + " " + unit;
+  if (!constant) {
+    constexpr size_t kLong = 120;
+    std::string text = tir::Print(amount) + " " + unit;
+    return text.size() <= kLong ? text : unit + (" by " + ffi::Join(DimNames(amount)));
+  }
   double value = static_cast<double>(*constant);
   const char* prefix = "";
   for (const char* next : {"k", "M", "G", "T", "P"}) {

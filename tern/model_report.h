@@ -48,10 +48,16 @@ struct ModelReport {
 
 ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& target);
 
-// The plan of a program's main function; none where it has dynamic dims.
-std::optional<MemoryReport> ReportMemory(const runtime::vm::Program& program);
+// The plan of a program's main function; none where it has dynamic dims. `ranges` are those of
+// dims: the plan is that of the largest extents then, and none where one has no limit.
+std::optional<MemoryReport> ReportMemory(const runtime::vm::Program& program,
+                                         const std::vector<arith::ConstBounds>& ranges = {});
 
-// "8.2 G", "1.3 M", or the expression where it is not constant. `unit` is appended: "FLOP", "B".
+// What dynamic extents cost, and what to type; "" where every kernel has a rule of its kind.
+std::string DynamicNote(const graph::LoweredModel& model, const target::Target& target);
+
+// "8.2 G", "1.3 M", or the expression where it is not constant, or what that depends on
+// where it is long. `unit` is appended: "FLOP", "B".
 std::string AmountText(const ir::Expr& amount, const char* unit);
 
 }  // namespace tern

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "tern/ffi/escape_text.h"
 #include "tern/ffi/json.h"
@@ -45,16 +46,26 @@ runtime::FunctionInfo Describe(const std::string& name, const Program& program) 
   return info;
 }
 
-// Null for inputs that have a default and are not given.
+// Input and output of each state.
+std::map<std::string, std::string> StatesOf(const SessionFlags& flags) {
+  std::map<std::string, std::string> states;
+  for (const std::string& text : flags.states) states.insert(SplitAssignment("--state", text));
+  return states;
+}
+
+// Null for inputs that have a default, or are states, and are not given.
 std::vector<Tensor> MakeInputs(const runtime::FunctionInfo& info, const runtime::vm::Model& model,
                                const runtime::RunOptions& options,
-                               std::map<std::string, int64_t>* dims) {
+                               std::map<std::string, int64_t>* dims,
+                               const std::map<std::string, std::string>& states = {}) {
   std::vector<Tensor> inputs(model.program().inputs.size());
   runtime::FunctionInfo needed = info;
   needed.params.clear();
   std::vector<size_t> places;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (model.input_default(i) && !options.inputs.contains(info.params[i].name)) continue;
+    const std::string& name = info.params[i].name;
+    if ((model.input_default(i) || states.contains(name)) && !options.inputs.contains(name))
+      continue;
     needed.params.push_back(info.params[i]);
     places.push_back(i);
   }
@@ -116,6 +127,18 @@ void WriteTrace(const std::string& path, const Program& program,
   }
   ffi::Any trace = ffi::MakeMap({{"traceEvents", ffi::MakeArray(std::move(events))}});
   runtime::WriteFile(path, ffi::WriteJson(trace));
+}
+
+// What is given for a state is where it begins.
+void BindStates(const std::map<std::string, std::string>& states, std::vector<Tensor>* inputs,
+                runtime::vm::Session* session) {
+  const std::vector<runtime::vm::Port>& ports = session->model().program().inputs;
+  for (const auto& [input, output] : states) {
+    Tensor initial;
+    for (size_t i = 0; i < ports.size(); ++i)
+      if (ports[i].name == input) initial = std::exchange((*inputs)[i], Tensor());
+    session->BindState(input, output, initial);
+  }
 }
 
 void TakeTimes(runtime::vm::Session* session, const std::vector<Tensor>& inputs,
@@ -226,14 +249,20 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
   const Program& program = model->program();
   runtime::FunctionInfo info = Describe(name, program);
   runtime::RunResult result;
-  std::vector<Tensor> inputs = MakeInputs(info, *model, options.run, &result.dims);
+  std::map<std::string, std::string> states = StatesOf(options.session);
+  std::vector<Tensor> inputs = MakeInputs(info, *model, options.run, &result.dims, states);
   runtime::vm::Session session(model, MakeSessionOptions(options.session));
+  BindStates(states, &inputs, &session);
   session.SelectOutputs(options.session.select);
   std::vector<CallRecord> records;
   const runtime::DeviceKind& kind = runtime::GetDeviceKind(model->device().type);
+  std::erase_if(info.params, [&](const runtime::ParamInfo& param) {
+    return !param.is_output && states.contains(param.name);
+  });
   for (size_t i = 0; i < inputs.size(); ++i)
-    result.args.push_back(inputs[i] ? inputs[i] : model->input_default(i));
-  size_t next = inputs.size();  // of what the report knows
+    if (!states.contains(program.inputs[i].name))
+      result.args.push_back(inputs[i] ? inputs[i] : model->input_default(i));
+  size_t next = result.args.size();  // of what the report knows
   for (const Tensor& tensor : session.Run(inputs, {}, MakeRunOptions(options.session))) {
     if (tensor) {
       result.args.push_back(tensor.CopyTo({kTernDeviceCpu, 0}));

@@ -13,8 +13,8 @@ namespace tern::tools {
 
 // Options that are for models alone.
 inline constexpr const char* kModelFlags =
-    "--profile, --trace, --threads, --cpus, --denormals, --timeout, --select, --device and "
-    "--graphs";
+    "--profile, --trace, --threads, --cpus, --denormals, --timeout, --select, --device, "
+    "--graphs and --state";
 
 struct SessionFlags {
   int threads = 0;                  // 0: as many as can run at once
@@ -22,12 +22,13 @@ struct SessionFlags {
   std::string denormals;            // "flush", "keep", or "": as this thread has it
   double timeout = 0;               // seconds for a run; 0: no limit
   std::vector<std::string> select;  // outputs, by name; empty: all
+  std::vector<std::string> states;  // "past=present": inputs that are outputs of the run before
   int device = 0;                   // number of the device
   std::string graphs;               // "on", "off", or "": on
 
   bool any() const {
     return threads != 0 || !cpus.empty() || !denormals.empty() || timeout != 0 || !select.empty() ||
-           device != 0 || !graphs.empty();
+           device != 0 || !graphs.empty() || !states.empty();
   }
 };
 

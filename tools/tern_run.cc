@@ -42,6 +42,7 @@ Runs the model or a function of FILE (.so or .tern, made by `tern compile`) and 
   --cpus 0-3,6        of a model: the CPUs that its threads run on
   --denormals flush   of a model: tiny floats are zero in kernels; or keep
   --timeout S         of a model: a run that takes longer, in seconds, fails
+  --state past=present  of a model: this input is that output of the call before
   --select y          of a model: computes this output alone; may be given several times
   --prepare           prepares what the function needs of constant tensors before, once
   --help              this text
@@ -118,6 +119,8 @@ const std::map<std::string, Setter>& Setters() {
        }},
       {"--graphs", [](const std::string&, const std::string& value,
                       Options* options) { options->session.graphs = value; }},
+      {"--state", [](const std::string&, const std::string& value,
+                     Options* options) { options->session.states.push_back(value); }},
       {"--select", [](const std::string&, const std::string& value,
                       Options* options) { options->session.select.push_back(value); }},
       {"--trace", [](const std::string&, const std::string& value,

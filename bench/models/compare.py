@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models beside ONNX Runtime, in one run: are the outputs the same, and how long does each take? Needs numpy and onnxruntime.
+"""Models beside other engines, in one run: are the outputs the same, how long does each take, and how much memory? Needs numpy and onnxruntime.
 
-    compare.py [--tern build/release/bin/tern] [--target TARGET] [--threads 1,2] [--rounds 5] MODEL.onnx ...
+    compare.py [--tern build/release/bin/tern] [--target TARGET] [--threads 1,all] [--rounds 5] [--engines onnxruntime,torch,tvm,iree]
+               [--json FILE] [--html FILE] MODEL.onnx|FOLDER ...
 
-Every model is compiled as it is, and with --no-fuse. The inputs are random, and the same for all. The three then run in turn, `rounds` times;
-the best time of each counts, so that load from elsewhere hits all alike. An error is relative to the range of its output; a model is right
-where the largest is below 1e-3 and the median below 1e-4. Ratios above 1 say that Tern is faster.
+Every model is compiled for the shapes of its inputs, which are random and the same for all, and with --no-fuse. ONNX Runtime says what is right; engines
+that are not installed, or do not take the model, are named and left out. They run in turn, `rounds` times, each in its own process; the best time of
+each counts, so that load from elsewhere hits all alike. An error is relative to the range of its output; a model is right where the largest is below
+1e-3 and the median below 1e-4. Ratios above 1 say that Tern is faster. Memory is the most that a process had while it ran the model, less what it had
+before.
 """
 import argparse
+import html
+import json
 import math
 import os
 import pathlib
@@ -20,6 +25,8 @@ import time
 
 import numpy
 import onnxruntime
+
+import engines
 
 
 def random_inputs(session, shapes):
@@ -37,39 +44,64 @@ def random_inputs(session, shapes):
     return feed
 
 
+class Engine:
+    """One of engines.py."""
+
+    def __init__(self, name, path, folder, threads):
+        self.name, self.outputs = name, folder / f"{name}.npz"
+        command = [sys.executable, pathlib.Path(engines.__file__), name, path, folder / "inputs.npz", str(threads), self.outputs]
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        answer = self.answer()
+        self.error, self.load_s = answer.get("error"), answer.get("ready", {}).get("load_s")
+        self.best_ms, self.peak_bytes, self.calls = math.inf, 0, 0
+
+    def answer(self):
+        for line in iter(self.process.stdout.readline, ""):
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"error": f"ended with status {self.process.wait()}"}
+
+    def run(self, seconds):
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        answer = self.answer()
+        if "error" in answer:
+            self.error = answer["error"]
+            return
+        self.best_ms = min(self.best_ms, answer["best_ms"])
+        self.peak_bytes, self.calls = max(self.peak_bytes, answer["peak_bytes"]), answer["calls"]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 def run(command, threads):
-    result = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, TERN_NUM_THREADS=str(threads)))
-    if result.returncode:
-        raise RuntimeError((result.stderr or result.stdout).strip())
-    return result.stdout
-
-
-def numbers(session, feed):
-    """The outputs by name: maps of ZipMap as their numbers, and no strings."""
-    outputs = {}
-    for info, value in zip(session.get_outputs(), session.run(None, feed)):
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            value = numpy.array([list(row.values()) for row in value])
-        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
-            outputs[info.name] = value
-    return outputs
+    """What it printed, and the most memory that it had."""
+    environment = dict(os.environ, TERN_NUM_THREADS=str(threads))
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([str(word) for word in command], stdout=out, stderr=subprocess.STDOUT, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read()
+    if process.returncode:
+        raise RuntimeError(text.strip())
+    return text, usage.ru_maxrss * 1024
 
 
 def errors(actual, expected):
     """Of all outputs together: the largest and the largest median."""
     worst = median = 0.0
     for name, array in expected.items():
-        path = actual / f"{name}.npy"
-        if not path.exists():
-            continue
-        got, want = numpy.load(path).astype("float64"), array.astype("float64")
+        got, want = actual[name].astype("float64"), array.astype("float64")
         if got.shape != want.shape:
             raise RuntimeError(f"output {name} is of shape {got.shape}, not {want.shape}")
         if want.size:
             scale = max(want.max() - want.min(), numpy.abs(want).max(), 1e-30)
             error = numpy.abs(got - want) / scale
             worst, median = max(worst, error.max()), max(median, float(numpy.median(error)))
-    return worst, median
+    return float(worst), median
 
 
 def best_milliseconds(output):
@@ -78,71 +110,161 @@ def best_milliseconds(output):
     return float(number) * {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}[unit]
 
 
+def compile_times(arguments, path, static, folder, threads):
+    """Of the model as it is, without and with what the disk has; and without fusion, not measured."""
+    command = [arguments.tern, "compile", path, "-t", arguments.target, "--freeze", *static]
+    cache = {"TERN_CACHE_DIR": str(folder / "cache")}
+    seconds = []
+    for _ in ("cold", "warm"):
+        start = time.time()
+        os.environ.update(cache)
+        run([*command, "-o", folder / "fused.so"], threads)
+        os.environ.pop("TERN_CACHE_DIR")
+        seconds.append(time.time() - start)
+    if arguments.no_fuse:
+        run([*command, "--no-fuse", "-o", folder / "apart.so"], threads)
+    return seconds
+
+
 def compare(arguments, path, threads, folder):
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    options.log_severity_level = 3
     shapes = {name: [int(x) for x in shape.split(",")] for name, shape in (s.split("=") for s in arguments.input_shape)}
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     feed = random_inputs(session, shapes)
-    given = []
+    del session
+    numpy.savez(folder / "inputs.npz", **feed)
+    given, static = [], []
     for number, (name, array) in enumerate(feed.items()):
         numpy.save(folder / f"input{number}.npy", array)
         given += ["--input", f"{name}={folder}/input{number}.npy"]
-    static = [word for name, array in feed.items() for word in ("--input-shape", f"{name}=" + ",".join(map(str, array.shape)))]
-    outputs = numbers(session, feed)
-    names = {name: re.sub(r"\W", "_", name) for name in outputs}
-    start = time.time()
-    for variant in ([], ["--no-fuse"]):
-        run([arguments.tern, "compile", path, "-t", arguments.target, "--freeze", *static, *variant, "-o", folder / f"model{len(variant)}.so"], threads)
-        if not variant:
-            seconds = time.time() - start
-    written = [word for name in outputs for word in ("--output", f"{name}={folder}/{names[name]}.npy")]
-    run([arguments.tern, "run", folder / "model0.so", *given, *written], threads)
-    worst, median = errors(folder, {names[name]: array for name, array in outputs.items()})
-    best = [math.inf] * 3
+        static += ["--input-shape", f"{name}=" + ",".join(map(str, array.shape))] if array.shape else []
+    cold, warm = compile_times(arguments, path, static, folder, threads)
+    peers = [Engine(name, path, folder, threads) for name in arguments.engines.split(",")]
+    missing = {peer.name: peer.error for peer in peers if peer.error}
+    peers = [peer for peer in peers if not peer.error]
+    expected = dict(numpy.load(folder / "onnxruntime.npz"))
+    names = {name: f"{folder}/output{number}.npy" for number, name in enumerate(expected)}
+    written = [word for name, file in names.items() for word in ("--output", f"{name}={file}")]
+    runner = pathlib.Path(arguments.tern).with_name("tern-run")
+    _, empty = run([runner, "--help"], threads)
+    _, peak = run([runner, folder / "fused.so", *given, *written], threads)
+    worst, median = errors({name: numpy.load(file) for name, file in names.items()}, expected)
+    best = {"fused": math.inf, "apart": math.inf} if arguments.no_fuse else {"fused": math.inf}
     for turn in range(arguments.rounds):
-        begin, calls = time.perf_counter(), 0
-        while calls < 3 or time.perf_counter() - begin < arguments.seconds:
-            one = time.perf_counter()
-            session.run(None, feed)
-            best[0] = min(best[0], 1e3 * (time.perf_counter() - one))
-            calls += 1
-        for which in ((1, 2), (2, 1))[turn % 2]:  # what follows ONNX Runtime is slower
-            repeat = max(3, min(calls, 2000))
-            out = run([arguments.tern, "run", folder / f"model{which - 1}.so", *given, "--repeat", str(repeat)], threads)
+        for peer in peers:
+            peer.run(arguments.seconds)
+        # What follows another engine is slower.
+        for which in sorted(best, reverse=turn % 2 == 1):
+            repeat = max(3, min(peers[0].calls, 2000))
+            out, _ = run([runner, folder / f"{which}.so", *given, "--repeat", str(repeat)], threads)
             best[which] = min(best[which], best_milliseconds(out))
-    return worst, median, seconds, *best
+    for peer in peers:
+        peer.close()
+    result = {"model": path.stem, "threads": threads, "error": worst, "median_error": median, "right": worst < 1e-3 and median < 1e-4,
+              "missing": missing, "engines": {}}
+    result["engines"]["tern"] = {"ms": best["fused"], "compile_s": cold, "compile_warm_s": warm, "file_bytes": (folder / "fused.so").stat().st_size,
+                                 "peak_bytes": peak - empty}
+    if arguments.no_fuse:
+        result["engines"]["tern --no-fuse"] = {"ms": best["apart"]}
+    for peer in peers:
+        if not peer.error:
+            result["engines"][peer.name] = {"ms": peer.best_ms, "compile_s": peer.load_s, "peak_bytes": peer.peak_bytes}
+    return result
+
+
+def ratio(result, engine):
+    return result["engines"][engine]["ms"] / result["engines"]["tern"]["ms"] if engine in result["engines"] else None
+
+
+def geomean(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))
+
+
+def summaries(results):
+    """By threads and engine: the geomean of the ratios, each at most 2, and the least."""
+    rows = []
+    for threads in sorted({result["threads"] for result in results}):
+        for engine in engines.NAMES:
+            ratios = [r for result in results if result["threads"] == threads and (r := ratio(result, engine))]
+            if ratios:
+                rows.append({"threads": threads, "engine": engine, "models": len(ratios), "geomean": geomean([min(r, 2) for r in ratios]),
+                             "least": min(ratios)})
+    return rows
+
+
+def megabytes(number):
+    return "" if number is None else f"{number / 1e6:.1f}"
+
+
+def write_html(path, results):
+    cell = lambda text, right=True: f"<td{' class=n' if right else ''}>{html.escape(str(text))}</td>"  # noqa: E731
+    rows = []
+    for result in results:
+        for name, one in result["engines"].items():
+            against = "" if name == "tern" else f"{ratio(result, name):.2f}"
+            rows.append("<tr>" + cell(result["model"], False) + cell(result["threads"]) + cell(name, False) + cell(f"{one['ms']:.3f}") + cell(against) +
+                        cell("" if one.get("compile_s") is None else f"{one['compile_s']:.2f}") + cell(megabytes(one.get("file_bytes"))) +
+                        cell(megabytes(one.get("peak_bytes"))) + cell(f"{result['error']:.1e}" if name == "tern" else "") + "</tr>")
+        for name, why in result["missing"].items():
+            rows.append("<tr>" + cell(result["model"], False) + cell(result["threads"]) + cell(name, False) + f"<td colspan=6>{html.escape(why)}</td></tr>")
+    sums = "".join(f"<li>{row['threads']} threads, {row['engine']}: geomean {row['geomean']:.2f} of {row['models']} models (each at most 2), least "
+                   f"{row['least']:.2f}</li>" for row in summaries(results))
+    path.write_text("<!doctype html><meta charset=utf-8><title>Models beside other engines</title><style>body{font:14px sans-serif;margin:2em}"
+                    "td,th{padding:2px 10px;border-bottom:1px solid #ddd;text-align:left}.n{text-align:right}table{border-collapse:collapse}</style>"
+                    f"<h1>Models beside other engines</h1><ul>{sums}</ul><table><tr><th>model<th>threads<th>engine<th>ms<th>ratio<th>compile or load s"
+                    f"<th>file MB<th>peak MB<th>error</tr>{''.join(rows)}</table>\n", encoding="utf-8")
+
+
+def threads_of(text):
+    return sorted({len(os.sched_getaffinity(0)) if word == "all" else int(word) for word in text.split(",")})
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path)
+    parser.add_argument("models", nargs="+", type=pathlib.Path, help="files, and folders of files")
     parser.add_argument("--tern", default="build/release/bin/tern")
     parser.add_argument("--target", default="llvm -mcpu=native")
-    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--threads", default="1,all")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="that ONNX Runtime runs in a round; Tern makes as many calls")
+    parser.add_argument("--seconds", type=float, default=0.5, help="that each engine runs in a round; Tern makes as many calls as ONNX Runtime")
+    parser.add_argument("--engines", default=",".join(engines.NAMES), help="onnxruntime is always one")
+    parser.add_argument("--no-fuse", action="store_true", help="also without fusion")
     parser.add_argument("--input-shape", action="append", default=[], help="NAME=1,3,48,192; other dynamic extents are 1")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--html", type=pathlib.Path)
     arguments = parser.parse_args()
-    wrong = 0
-    print(f"{'model':28} threads {'error':>8} {'median':>8} {'compile s':>9} {'ORT ms':>9} {'Tern ms':>9} {'no-fuse':>9} {'vs ORT':>7} {'vs no-fuse':>10}")
-    for threads in map(int, arguments.threads.split(",")):
-        ratios = []
-        for path in arguments.models:
+    wanted = arguments.engines.split(",")
+    arguments.engines = ",".join(["onnxruntime"] + [name for name in wanted if name != "onnxruntime"])
+    files = [file for path in arguments.models for file in (sorted(path.glob("*.onnx")) if path.is_dir() else [path])]
+    wrong, results = 0, []
+    print(f"{'model':28} threads {'error':>8} {'cold s':>7} {'warm s':>7} {'MB':>7} {'peak':>7} {'ORT peak':>8} {'Tern ms':>9} {'ORT ms':>9} {'vs ORT':>7}  others")
+    for threads in threads_of(arguments.threads):
+        for path in files:
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    worst, median, seconds, ort, tern, apart = compare(arguments, path, threads, pathlib.Path(folder))
+                    result = compare(arguments, path, threads, pathlib.Path(folder))
                 except RuntimeError as error:
                     print(f"{path.stem:28} {threads:7} failed: {str(error)[:300]}", flush=True)
                     wrong += 1
                     continue
-            right = worst < 1e-3 and median < 1e-4
-            wrong += not right
-            ratios.append(ort / tern)
-            print(f"{path.stem:28} {threads:7} {worst:8.1e} {median:8.1e} {seconds:9.1f} {ort:9.3f} {tern:9.3f} {apart:9.3f} {ort / tern:7.2f} "
-                  f"{apart / tern:10.2f}{'' if right else '  WRONG'}", flush=True)
-        if ratios:
-            print(f"{threads} threads, geomean of {len(ratios)}: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}", flush=True)
+            results.append(result)
+            wrong += not result["right"]
+            tern, ort = result["engines"]["tern"], result["engines"]["onnxruntime"]
+            others = [f"{name} {ratio(result, name):.2f}" for name in result["engines"] if name not in ("tern", "onnxruntime")]
+            print(f"{path.stem:28} {threads:7} {result['error']:8.1e} {tern['compile_s']:7.2f} {tern['compile_warm_s']:7.2f} {megabytes(tern['file_bytes']):>7} "
+                  f"{megabytes(tern['peak_bytes']):>7} {megabytes(ort['peak_bytes']):>8} {tern['ms']:9.3f} {ort['ms']:9.3f} "
+                  f"{ratio(result, 'onnxruntime'):7.2f}  {', '.join(others)}{'' if result['right'] else '  WRONG'}", flush=True)
+    for row in summaries(results):
+        print(f"{row['threads']} threads, {row['engine']}: geomean {row['geomean']:.3f} of {row['models']} models (each at most 2), least {row['least']:.2f}")
+    for name in engines.NAMES:
+        why = {result["missing"][name] for result in results if name in result["missing"]}
+        if why:
+            print(f"{name} was not measured: {'; '.join(sorted(why))[:300]}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"results": results, "summaries": summaries(results)}, indent=1) + "\n", encoding="utf-8")
+    if arguments.html:
+        write_html(arguments.html, results)
     sys.exit(1 if wrong else 0)
 
 

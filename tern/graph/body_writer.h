@@ -49,8 +49,8 @@ class BodyWriter {
   BodyWriter(ProgramState* state, const Function& function)
       : state_(*state), main_(state->main), function_(function) {}
 
-  // The graph as the function main.
-  void WriteMain();
+  // The graph as the function main, which takes one of the versions where it can.
+  void WriteMain(const std::vector<Function>& versions);
 
  private:
   using Instruction = runtime::vm::Instruction;
@@ -81,7 +81,16 @@ class BodyWriter {
 
   // ---- The model
   void AddInputs();
+  void AddOutputs(const std::vector<Function>& versions);
+  void AddDefaults();
   void AddDefault(const Node& node);
+  // As main reads the inputs of `outer`, under the shapes of this version.
+  void WriteVersion(const BodyWriter& outer);
+  void WriteModel();
+  // An error where no version takes the extents of the inputs.
+  void EmitRangeCheck(const std::vector<Function>& versions);
+  // "tokens: 1, 64, 1..512; batch: any"
+  std::string RangesText(const std::vector<Function>& versions) const;
 
   // ---- Extents that have names (NodeNode::dims), and conditions on extents
   void FindNamed();

@@ -360,11 +360,18 @@ Function WithFreeNames(const Function& function, const std::map<std::string, ir:
   Renamed renamed;
   std::set<std::string> names;
   for (const auto& [name, constant] : taken) names.insert(name);
-  for (const Value& param : function->params) names.insert(param->name);
+  auto insert_param = [&](const Value& param) {
+    names.insert(param->name);
+    for (const Expr& extent : param->type.shape)
+      if (const auto* var = extent.As<ir::VarNode>()) names.insert(var->name);
+  };
+  for (const Value& param : function->params) insert_param(param);
+  ForEachConstant(function, [&](const Value& value) { names.insert(value->constant->name); });
   ForEachNode(function, [&](const Node& node) {
+    for (const Var& dim : node->dims) names.insert(dim.name());
     for (const Value& output : node->outputs) names.insert(output->name);
     for (const ir::BaseFunc& region : node->regions)
-      for (const Value& param : AsGraph(region)->params) names.insert(param->name);
+      for (const Value& param : AsGraph(region)->params) insert_param(param);
   });
   ForEachConstant(function, [&](const Value& value) {
     auto it = taken.find(value->constant->name);

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tern/ffi/text.h"
 #include "tern/graph/body_writer.h"
 #include "tern/graph/builder.h"
+#include "tern/graph/dim_ranges.h"
+#include "tern/graph/versions.h"
 #include "tern/ir/mutator.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/text.h"
@@ -36,6 +39,36 @@ tir::Work WorkOfCall(const Group& group, const GroupFunction& lowered) {
           tir::CombineTerms(ir::Substitute(work.bytes, extents))};
 }
 
+int64_t NumNodes(const Function& function) {
+  int64_t count = 0;
+  ForEachNode(function, [&](const Node&) { ++count; });
+  return count;
+}
+
+// What each dim of the program can be, by all versions.
+std::vector<arith::ConstBounds> ProgramRanges(const ProgramState& state, const Function& function,
+                                              const std::vector<Function>& versions) {
+  std::vector<arith::ConstBounds> ranges(state.model.program.dims.size(),
+                                         {arith::ConstBounds::kPosInf, 0});
+  auto add = [&](const Function& one) {
+    ScopedDimRanges scope(one);
+    for (size_t i = 0; i < function->params.size(); ++i)
+      for (size_t axis = 0; axis < function->params[i]->type.rank(); ++axis) {
+        const auto* dim = function->params[i]->type.shape[axis].As<ir::VarNode>();
+        if (!dim) continue;
+        const Expr& extent = one->params[i]->type.shape[axis];
+        std::optional<int64_t> constant = ir::AsConstInt(extent);
+        arith::ConstBounds known = constant ? arith::ConstBounds{*constant, *constant}
+                                            : RangeOf(Var(extent.As<ir::VarNode>()));
+        arith::ConstBounds& range = ranges[state.dims.at(dim)];
+        range = {std::min(range.lo, known.lo), std::max(range.hi, known.hi)};
+      }
+  };
+  if (!IsVersionsOnly(function)) add(function);
+  for (const Function& version : versions) add(version);
+  return ranges;
+}
+
 }  // namespace
 
 std::string KernelTable::Add(const tir::PrimFunc& function, const std::string& prefix) {
@@ -54,8 +87,42 @@ std::string KernelTable::Add(const tir::PrimFunc& function, const std::string& p
 
 // ---- The model
 
-void BodyWriter::WriteMain() {
+void BodyWriter::WriteMain(const std::vector<Function>& versions) {
   AddInputs();
+  AddOutputs(versions);
+  EmitRangeCheck(versions);
+  std::vector<uint32_t> branches;
+  for (const Function& version : versions)
+    branches.push_back(
+        Emit({.op = vm::Opcode::kBranch, .exprs = {ToVm(ConditionOf(version, function_))}}));
+  // The last branch is always taken where there is nothing but versions.
+  if (IsVersionsOnly(function_)) {
+    main_.code.pop_back();
+    branches.pop_back();
+  } else {
+    WriteModel();
+  }
+  for (size_t i = versions.size(); i-- > 0;) {
+    if (i < branches.size())
+      main_.code[branches[i]].index = static_cast<uint32_t>(main_.code.size());
+    ScopedDimRanges ranges(versions[i]);
+    BodyWriter(&state_, versions[i]).WriteVersion(*this);
+  }
+}
+
+void BodyWriter::WriteVersion(const BodyWriter& outer) {
+  for (size_t i = 0; i < function_->params.size(); ++i) {
+    const Value &param = function_->params[i], &general = outer.function_->params[i];
+    for (size_t axis = 0; axis < param->type.rank(); ++axis)
+      if (const auto* var = param->type.shape[axis].As<ir::VarNode>())
+        state_.dims[var] = state_.dims.at(general->type.shape[axis].As<ir::VarNode>());
+    bases_[param.get()] = {outer.bases_.at(general.get()).tensor, param->type.shape};
+  }
+  AddDefaults();
+  WriteModel();
+}
+
+void BodyWriter::WriteModel() {
   Targets targets;
   for (uint32_t i = 0; i < function_->results.size(); ++i)
     targets.push_back(Target{.output = i + 1});
@@ -64,6 +131,57 @@ void BodyWriter::WriteMain() {
     ret.args.push_back(vm::Operand::Tensor(*tensor));
   main_.results.tensors = static_cast<uint32_t>(ret.args.size());
   Emit(std::move(ret));
+}
+
+void BodyWriter::EmitRangeCheck(const std::vector<Function>& versions) {
+  Expr condition;
+  bool takes_all = false;
+  auto add = [&](const Function& function) {
+    Expr one = ConditionOf(function, function_);
+    takes_all = takes_all || ir::IsConst(one, 1);
+    condition = condition ? condition || one : one;
+  };
+  if (!IsVersionsOnly(function_)) add(function_);
+  for (const Function& version : versions) add(version);
+  if (takes_all) return;
+  EmitCheck({condition, "the model was compiled for other shapes (" + RangesText(versions) +
+                            "); compile it for these too, with --dim or --input-shape"});
+}
+
+std::string BodyWriter::RangesText(const std::vector<Function>& versions) const {
+  std::string text;
+  std::vector<const ir::VarNode*> dims;  // in the order of the program's
+  for (const Value& param : function_->params)
+    for (const Expr& extent : param->type.shape)
+      if (const auto* var = extent.As<ir::VarNode>();
+          var && std::find(dims.begin(), dims.end(), var) == dims.end())
+        dims.push_back(var);
+  for (const ir::VarNode* var : dims) {
+    std::vector<std::string> parts;
+    auto add = [&](const std::string& part) {
+      if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+    };
+    auto add_of = [&](const Function& function) {
+      DimRanges ranges = DimRangesOf(function->params, function->attrs);
+      for (size_t i = 0; i < function->params.size(); ++i)
+        for (size_t axis = 0; axis < function->params[i]->type.rank(); ++axis) {
+          if (function_->params[i]->type.shape[axis].As<ir::VarNode>() != var) continue;
+          const Expr& extent = function->params[i]->type.shape[axis];
+          const auto* open = extent.As<ir::VarNode>();
+          auto range = open ? ranges.find(open->name) : ranges.end();
+          if (!open)
+            add(tir::Print(extent));
+          else if (range == ranges.end())
+            add("any");
+          else
+            add(std::to_string(range->second.lo) + ".." + std::to_string(range->second.hi));
+        }
+    };
+    for (const Function& version : versions) add_of(version);
+    if (!IsVersionsOnly(function_)) add_of(function_);
+    text += (text.empty() ? "" : "; ") + var->name + ": " + ffi::Join(parts);
+  }
+  return text;
 }
 
 void BodyWriter::AddInputs() {
@@ -82,14 +200,32 @@ void BodyWriter::AddInputs() {
     program.inputs.push_back({function_.InputName(i), type.dtype, ToVm(type.shape)});
     bases_[function_->params[i].get()] = {NewTensor(type), type.shape};
   }
-  // Extents that depend on data are not known before the program has run.
-  for (size_t i = 0; i < function_->results.size(); ++i) {
-    const TensorType& type = function_->results[i]->type;
-    vm::Port port{function_.OutputName(i), type.dtype, {}};
-    for (const Expr& extent : type.shape)
-      port.shape.push_back(IsKnownIn(state_.dims, extent) ? ToVm(extent) : IntExpr());
-    program.outputs.push_back(std::move(port));
+  AddDefaults();
+}
+
+void BodyWriter::AddOutputs(const std::vector<Function>& versions) {
+  const Function& typical = IsVersionsOnly(function_) ? versions[0] : function_;
+  for (size_t i = 0; i < typical->results.size(); ++i) {
+    const TensorType& type = typical->results[i]->type;
+    vm::Port port{typical.OutputName(i), type.dtype, {}};
+    for (size_t axis = 0; axis < type.rank(); ++axis) {
+      const Expr& extent = type.shape[axis];
+      // Extents that depend on data are not known before the program has run.
+      bool is_known = IsKnownIn(state_.dims, extent);
+      for (const Function& version : versions) {
+        const TensorType& other = version->results[i]->type;
+        TERN_CHECK(other.dtype == type.dtype && other.rank() == type.rank())
+            << "output " << port.name << " is " << type.str() << " in one version and "
+            << other.str() << " in another: compile a file for each";
+        if (IsVersionsOnly(function_)) is_known = is_known && SameExtent(extent, other.shape[axis]);
+      }
+      port.shape.push_back(is_known ? ToVm(extent) : IntExpr());
+    }
+    state_.model.program.outputs.push_back(std::move(port));
   }
+}
+
+void BodyWriter::AddDefaults() {
   for (const Node& node : function_->nodes)
     if (node->op->name == "with_default") AddDefault(node);
 }
@@ -103,6 +239,8 @@ void BodyWriter::AddDefault(const Node& node) {
       << node->str() << ": expected an input of the model and a constant";
   auto named = ffi::Make<ir::ConstantNode>(*value->constant);
   named->name = function_.InputName(static_cast<size_t>(param - function_->params.begin()));
+  for (const vm::Constant& constant : state_.model.program.constants)
+    if (constant.name == named->name) return;  // another version's
   std::vector<int64_t> shape = named->shape;
   AddConstant(ir::Constant(named), std::move(shape));
 }
@@ -493,9 +631,17 @@ std::vector<std::optional<uint32_t>> BodyWriter::WriteResults() {
 }
 
 LoweredModel LowerGraph(const Function& function, const LowerOptions& options) {
+  return LowerGraph(function, {}, options);
+}
+
+LoweredModel LowerGraph(const Function& function, const std::vector<Function>& versions,
+                        const LowerOptions& options) {
+  ScopedDimRanges ranges(function);
   ProgramState state{options, {}, {}, {}, {}, {}};
-  ForEachNode(function, [&](const Node&) { ++state.model.num_nodes; });
-  BodyWriter(&state, function).WriteMain();
+  for (const Function& version : versions.empty() ? std::vector{function} : versions)
+    state.model.num_nodes = std::max(state.model.num_nodes, NumNodes(version));
+  BodyWriter(&state, function).WriteMain(versions);
+  state.model.dim_ranges = ProgramRanges(state, function, versions);
   state.model.program.functions.push_back(std::move(state.main));
   state.model.kernels = ir::IRModule::Make(state.kernels.functions());
   return std::move(state.model);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/arith/analyzer.h"
 #include "tern/graph/node_facts.h"
 #include "tern/runtime/vm/program.h"
 #include "tern/target/target.h"
@@ -53,8 +54,13 @@ struct LoweredModel {
   std::vector<ir::Constant> weights;
   std::vector<Kernel> calls;  // in the order of the program
   int64_t num_nodes = 0;      // of the graph that was lowered
+  // By dim of the program, what it can be.
+  std::vector<arith::ConstBounds> dim_ranges;
 };
 LoweredModel LowerGraph(const Function& function, const LowerOptions& options = {});
+// The same, with versions of the graph (versions.h) and a switch before them.
+LoweredModel LowerGraph(const Function& function, const std::vector<Function>& versions,
+                        const LowerOptions& options);
 
 }  // namespace tern::graph
 

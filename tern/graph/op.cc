@@ -7,6 +7,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/ffi/text.h"
+#include "tern/graph/dim_ranges.h"
 #include "tern/ir/structural.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/interpreter/evaluate.h"
@@ -179,8 +180,7 @@ Expr Simplified(const Expr& expr) {
   if (ir::AsConstInt(folded)) return folded;
   arith::Analyzer analyzer;
   ir::ForEachExpr(folded, [&](const Expr& part) {
-    if (const auto* var = part.As<ir::VarNode>())
-      analyzer.Bind(Var(var), {0, arith::ConstBounds::kPosInf});
+    if (const auto* var = part.As<ir::VarNode>()) analyzer.Bind(Var(var), RangeOf(Var(var)));
   });
   return analyzer.Simplify(folded);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <optional>
 
 #include "tern/ffi/text.h"
 #include "tern/graph/builder.h"
+#include "tern/graph/dim_ranges.h"
 #include "tern/graph/text.h"
 #include "tern/ir/structural.h"
 
@@ -25,9 +27,12 @@ class GraphParser {
     for (const auto& [name, constant] : parser_.constants())
       values_[name] = builder.Constant(constant);
     parser_.Expect("(");
-    parser_.CommaList(")", [&] { ParseParam(); });
+    std::vector<Value> params;
+    parser_.CommaList(")", [&] { params.push_back(ParseParam()); });
     ir::Attrs attrs;
     if (parser_.Accept("attrs")) attrs = ParseAttrs();
+    std::optional<ScopedDimRanges> ranges;
+    parser_.Located(span, [&] { ranges.emplace(params, attrs); });
     std::vector<Value> results = ParseBody();
     return builder.Finish(std::move(results), std::move(attrs), span);
   }
@@ -38,6 +43,7 @@ class GraphParser {
     while (!parser_.Is("return")) ParseNode();
     parser_.Expect("return");
     std::vector<Value> results;
+    if (parser_.Accept("}")) return results;  // of one that tells the inputs of versions
     do results.push_back(ParseUse());
     while (parser_.Accept(","));
     parser_.Expect("}");

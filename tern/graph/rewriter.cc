@@ -3,6 +3,7 @@
 
 #include "tern/graph/builder.h"
 #include "tern/graph/control.h"
+#include "tern/graph/dim_ranges.h"
 
 namespace tern::graph {
 
@@ -35,6 +36,7 @@ void Rewriter::Define(const Value& old, const Value& value) {
 }
 
 Function Rewriter::Run(const Function& function) {
+  ScopedDimRanges ranges(function);
   Builder builder(function->name);
   outermost_ = &builder;
   map_.clear();

@@ -202,6 +202,14 @@ int tern_session_run(TernSession* session, TernObject* const* inputs, int32_t nu
 int tern_session_bind_input(TernSession* session, const char* name, TernObject* tensor);
 int tern_session_bind_output(TernSession* session, const char* name, TernObject* tensor);
 int tern_session_run_bound(TernSession* session);
+// The output of a run is the input of the next one, where that is NULL or nothing is bound to it:
+// caches of keys and values, states of recurrent networks. The session owns their memory and copies
+// nothing; the output of a run is written again by the second one after it. The first run reads
+// `initial`; NULL: zeros, in which an extent that no other input tells is 0.
+int tern_session_bind_state(TernSession* session, const char* input, const char* output,
+                            TernObject* initial);
+// The next run is the first one again.
+int tern_session_reset_states(TernSession* session);
 // An output of the last tern_session_run_bound, whether it was bound or made.
 int tern_session_get_output(TernSession* session, const char* name, TernObject** tensor);
 // The outputs of the runs to come. What only others need is not computed. 0 names: all.

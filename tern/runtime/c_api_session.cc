@@ -146,6 +146,18 @@ int tern_session_bind_output(TernSession* session, const char* name, TernObject*
   });
 }
 
+int tern_session_bind_state(TernSession* session, const char* input, const char* output,
+                            TernObject* initial) {
+  return Try([&] {
+    session->session.BindState(input, output,
+                               tern::runtime::TensorOrNull(initial, "tern_session_bind_state"));
+  });
+}
+
+int tern_session_reset_states(TernSession* session) {
+  return Try([&] { session->session.ResetStates(); });
+}
+
 int tern_session_run_bound(TernSession* session) {
   return Try([&] {
     session->results.clear();

@@ -446,6 +446,18 @@ static void TestBoundTensors(const char* path) {
   CHECK(outputs[0] == NULL && First(outputs[1]) == 30.0f);
   tern_object_release(outputs[1]);
   CHECK(tern_session_select_outputs(session, NULL, 0) == 0);
+  /* What a run gives is what the next one reads. */
+  CHECK(tern_session_bind_input(session, "x", NULL) == 0);
+  CHECK(tern_session_bind_state(session, "x", "y", x) == 0);
+  for (int run = 0; run < 4; ++run) {
+    CHECK(tern_session_run_bound(session) == 0);
+    CHECK(tern_session_get_output(session, "y", &z) == 0);
+    CHECK(First(z) == (run == 0 || run == 3 ? 20.0f : 20.0f * (float)(1 << run)));
+    tern_object_release(z);
+    if (run == 2) CHECK(tern_session_reset_states(session) == 0);
+  }
+  CHECK_ERROR(tern_session_bind_state(session, "x", "a", NULL),
+              "ValueError: the model has no output a; its outputs are: y, z");
   tern_object_release(y);
   tern_object_release(x);
   tern_session_free(session);

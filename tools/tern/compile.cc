@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
@@ -84,8 +85,9 @@ std::string SummaryOf(const CompiledModel& model) {
     text += ", " + std::to_string(bytes) + " bytes of static memory";
   else if (model.aot)
     text += ", arena of " + AmountText(model.aot->memory_bytes, "B");
-  else if (std::optional<MemoryReport> memory = ReportMemory(model.program))
-    text += ", arena of " + AmountText(static_cast<int64_t>(memory->arena_bytes), "B");
+  else if (std::optional<MemoryReport> memory = ReportMemory(model.program, model.dim_ranges))
+    text += std::string(", arena of ") + (model.program.dims.empty() ? "" : "at most ") +
+            AmountText(static_cast<int64_t>(memory->arena_bytes), "B");
   return text;
 }
 
@@ -124,6 +126,13 @@ void CheckModelOutput(const CompileOptions& options, const target::Target& targe
                                     : ".so or .tern file");
 }
 
+graph::LoweredModel Lowered(const ir::IRModule& module, const target::Target& target,
+                            const ModelOptions& options, std::set<std::string>* notes) {
+  graph::LoweredModel lowered = LowerModel(module, target, options);
+  if (std::string note = DynamicNote(lowered, target); !note.empty()) notes->insert(note);
+  return lowered;
+}
+
 // A graph: its kernels, programs and weights in one file.
 void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   std::vector<target::Target> targets = TargetsFor(options.targets, options.hosts);
@@ -144,10 +153,12 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   SetAotOptions(options, targets, &model_options);
   ir::IRModule simple = OptimizeGraph(module, model_options);
   std::vector<CompiledModel> models;
+  std::set<std::string> notes;
   {
     ProgressBar bar;
     for (const target::Target& target : targets)
-      models.push_back(CompileModel(simple, target, model_options));
+      models.push_back(
+          CompileLowered(Lowered(simple, target, model_options, &notes), target, model_options));
   }
   bool is_packed = codegen::HostCode(models[0].module).is_packed();
   uint64_t bytes = 0;
@@ -165,6 +176,7 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
                   seconds);
     std::puts("");
   }
+  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
   if (std::string note = OpenWeightsNote(models[0].program); !note.empty())
     std::printf("note: %s\n", note.c_str());
 }

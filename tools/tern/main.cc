@@ -23,9 +23,12 @@ constexpr const char* kHostHelp = "host target, for a device target";
 constexpr const char* kBoundsCheckHelp = "host code checks every access against its tensor's shape";
 
 constexpr const char* kInputShapeHelp =
-    "NAME=1,3,224,224: the shape of an input of an .onnx file; -1 leaves an extent as it is";
+    "NAME=1,3,224,224: the shape of an input of an .onnx file; ? leaves an extent as it is; "
+    "several shapes of one input are versions in one file";
 constexpr const char* kDimHelp =
-    "NAME=8: an extent that the model names, or how many elements an input that is a sequence has";
+    "NAME=8: an extent that the model names, or INPUT_AXIS where it does not; NAME=1..512: it is "
+    "between these; NAME=1,64,1..512: with versions for 1 and 64; of an input that is a sequence: "
+    "how many elements it has";
 constexpr const char* kFreezeHelp =
     "initializers of an .onnx file that are inputs too are constants: no run can give them";
 constexpr const char* kSeedHelp = "of the random inputs";
@@ -116,6 +119,9 @@ void AddSessionFlags(CLI::App* command, SessionFlags* flags) {
                    "of a model: on (default) or off: record launches and do them again where the "
                    "device can")
       ->check(OneOf({"on", "off"}));
+  command->add_option("--state", flags->states,
+                      "of a model, PAST=PRESENT: this input is that output of the call before; it "
+                      "begins as its --input, or empty");
   command->add_option("--select", flags->select,
                       "NAME: of a model, compute this output alone; may be given several times");
 }

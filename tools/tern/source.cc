@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <sstream>
 
 #include "tern/compile.h"
@@ -32,22 +34,123 @@ ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOpt
   return tir::ParseFile(path);
 }
 
+namespace {
+
+using Version = frontend::onnx::ImportOptions::Version;
+using Shape = std::vector<int64_t>;
+
+// "1,3,?,192": -1 is what the model leaves open. By input, in the order in which they are given.
+std::map<std::string, std::vector<Shape>> ParseShapes(const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<Shape>> shapes;
+  for (const std::string& text : texts) {
+    auto [name, list] = SplitAssignment("--input-shape", text);
+    std::istringstream extents(list);
+    Shape shape;
+    for (std::string extent; std::getline(extents, extent, ',');)
+      shape.push_back(extent == "?" ? -1 : ParseInteger("--input-shape", extent));
+    std::vector<Shape>& known = shapes[name];
+    if (std::find(known.begin(), known.end(), shape) == known.end()) known.push_back(shape);
+  }
+  return shapes;
+}
+
+// Open where the shapes differ.
+Shape CommonShape(const std::string& name, const std::vector<Shape>& shapes) {
+  Shape common = shapes[0];
+  for (const Shape& shape : shapes) {
+    TERN_CHECK(shape.size() == common.size())
+        << "--input-shape " << name << ": the shapes have " << common.size() << " and "
+        << shape.size() << " extents";
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] != common[i]) common[i] = -1;
+  }
+  return common;
+}
+
+struct DimChoices {
+  std::vector<int64_t> values;
+  std::optional<std::pair<int64_t, int64_t>> range;
+};
+
+// "1,64,1..512"
+DimChoices ParseDim(const std::string& text, const std::string& list) {
+  DimChoices choices;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    size_t dots = part.find("..");
+    if (dots == std::string::npos) {
+      int64_t value = ParseInteger("--dim", part);
+      TERN_CHECK(value >= 0) << "--dim " << text << ": an extent is not negative";
+      if (std::find(choices.values.begin(), choices.values.end(), value) == choices.values.end())
+        choices.values.push_back(value);
+      continue;
+    }
+    TERN_CHECK(!choices.range) << "--dim " << text << " has two ranges; one is legal";
+    choices.range = {ParseInteger("--dim", part.substr(0, dots)),
+                     ParseInteger("--dim", part.substr(dots + 2))};
+    TERN_CHECK(choices.range->first >= 0 && choices.range->first <= choices.range->second)
+        << "--dim " << text << ": a range is LEAST..MOST, as 1..512";
+  }
+  TERN_CHECK(!choices.values.empty() || choices.range)
+      << "--dim " << text << ": expected extents, as in --dim tokens=1,64,1..512";
+  return choices;
+}
+
+// Each version with each choice.
+template <class T, class F>
+std::vector<Version> Combined(const std::vector<Version>& versions, const std::vector<T>& choices,
+                              F set) {
+  std::vector<Version> result;
+  for (const Version& version : versions)
+    for (const T& choice : choices) {
+      result.push_back(version);
+      set(&result.back(), choice);
+    }
+  return result;
+}
+
+}  // namespace
+
 frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
                                                  const std::vector<std::string>& dims,
                                                  bool freeze) {
   frontend::onnx::ImportOptions options;
   if (freeze) options.overridable.emplace();
-  for (const std::string& text : input_shapes) {
-    auto [name, shape] = SplitAssignment("--input-shape", text);
-    std::istringstream extents(shape);
-    std::vector<int64_t>& result = options.input_shapes[name];
-    for (std::string extent; std::getline(extents, extent, ',');)
-      result.push_back(ParseInteger("--input-shape", extent));
+  std::vector<Version> versions = {{}};
+  for (const auto& [name, shapes] : ParseShapes(input_shapes)) {
+    if (shapes.size() == 1) {
+      options.input_shapes[name] = shapes[0];
+      continue;
+    }
+    versions = Combined(versions, shapes, [&name = name](Version* version, const auto& shape) {
+      version->input_shapes[name] = shape;
+    });
+    options.input_shapes[name] = CommonShape(name, shapes);
+    options.versions_only = true;
   }
   for (const std::string& text : dims) {
-    auto [name, extent] = SplitAssignment("--dim", text);
-    options.dims[name] = ParseInteger("--dim", extent);
+    auto [name, list] = SplitAssignment("--dim", text);
+    TERN_CHECK(!options.dims.contains(name) && !options.ranges.contains(name))
+        << "--dim " << name << " is given twice; several extents are one list, as in --dim " << name
+        << "=1,64,1..512";
+    DimChoices choices = ParseDim(text, list);
+    if (choices.range) options.ranges[name] = *choices.range;
+    if (choices.values.size() == 1 && !choices.range) {
+      options.dims[name] = choices.values[0];
+      continue;
+    }
+    if (choices.values.empty()) continue;
+    // Where there is a range, a version may leave the extent open.
+    std::vector<std::optional<int64_t>> values(choices.values.begin(), choices.values.end());
+    if (choices.range) values.emplace_back();
+    versions = Combined(versions, values, [&name = name](Version* version, const auto& value) {
+      if (value) version->dims[name] = *value;
+    });
+    options.versions_only = options.versions_only || !choices.range;
   }
+  for (Version& version : versions)
+    if (!version.dims.empty() || !version.input_shapes.empty())
+      options.versions.push_back(std::move(version));
   return options;
 }
 

@@ -10,6 +10,8 @@
 #include "tern/frontend/onnx/control_flow.h"
 #include "tern/frontend/onnx/converters.h"
 #include "tern/graph/builder.h"
+#include "tern/graph/dim_ranges.h"
+#include "tern/graph/versions.h"
 
 namespace tern::frontend::onnx {
 namespace {
@@ -193,12 +195,13 @@ Node WithAttributes(const Node& node, const AttributeMap& attributes) {
 
 class Importer {
  public:
-  Importer(const Model& model, const ImportOptions& options)
-      : model_(model),
+  Importer(const Model& model, const ImportOptions& options, const std::string& name)
+      : builder_(name),
+        model_(model),
         options_(options),
         file_name_(std::filesystem::path(model.path).filename().string()) {}
 
-  ir::IRModule Run() {
+  graph::Function Run(ir::Attrs attrs = {}) {
     opset_ = main_.opset = model_.OpsetVersion("");
     CheckFunctions();
     FindReads();
@@ -206,8 +209,9 @@ class Importer {
     CheckOperators();
     CheckOptions();
     AddInputs();
-    AddNodes(model_.graph.nodes, main_);
-    return graph::WithGraph(ir::IRModule::Make({}), Finish());
+    bool has_body = attrs.find(graph::attr::kVersionsOnly) == attrs.end();
+    if (has_body) AddNodes(model_.graph.nodes, main_);
+    return Finish(std::move(attrs), has_body);
   }
 
  private:
@@ -352,6 +356,8 @@ class Importer {
         dims.emplace_back(input.name);
       for (const Dim& dim : input.type.shape.value_or(std::vector<Dim>()))
         if (!dim.is_known() && !dim.is_anonymous()) dims.emplace_back(dim.param);
+      for (size_t i = 0; input.type.shape && i < input.type.shape->size(); ++i)
+        if ((*input.type.shape)[i].is_anonymous()) dims.push_back(AnonymousName(input.name, i));
     }
     auto has_input = [&](const std::string& name) {
       return std::find(inputs.begin(), inputs.end(), name) != inputs.end();
@@ -365,11 +371,18 @@ class Importer {
     };
     for (const auto& [name, shape] : options_.input_shapes) check_input(name);
     for (const auto& [name, tensor] : options_.constants) check_input(name);
-    for (const auto& [name, extent] : options_.dims)
+    auto check_dim = [&](const std::string& name) {
       if (std::find(dims.begin(), dims.end(), name) == dims.end())
         TERN_THROW(ValueError) << model_.path << " has no dimension " << name
                                << ffi::DidYouMean(name, dims)
                                << "; it has: " << (dims.empty() ? "none" : ffi::Join(dims));
+    };
+    for (const auto& [name, extent] : options_.dims) check_dim(name);
+    for (const auto& [name, range] : options_.ranges) check_dim(name);
+  }
+
+  static std::string AnonymousName(std::string_view input, size_t axis) {
+    return std::string(input) + "_" + std::to_string(axis);
   }
 
   // ---- Values
@@ -470,15 +483,14 @@ class Importer {
         TERN_THROW(ValueError) << "extent " << i << " of input " << name << " is " << dims[i].value
                                << " in the model; " << wanted << " was given";
       type.shape.push_back(wanted >= 0 ? ir::Expr(wanted)
-                                       : ExtentOf(dims[i], name + "_" + std::to_string(i)));
+                                       : ExtentOf(dims[i], AnonymousName(name, i)));
     }
     return type;
   }
 
   ir::Expr ExtentOf(const Dim& dim, const std::string& anonymous) {
     if (dim.is_known()) return dim.value;
-    if (dim.is_anonymous()) return NewDim(anonymous);
-    std::string name(dim.param);
+    std::string name = dim.is_anonymous() ? anonymous : std::string(dim.param);
     if (auto it = options_.dims.find(name); it != options_.dims.end()) return it->second;
     auto [it, added] = dims_.try_emplace(name);
     if (added) it->second = NewDim(name);
@@ -486,7 +498,15 @@ class Importer {
   }
 
   // Its name is nobody else's, so that the text form can tell them apart.
-  ir::Var NewDim(const std::string& wish) { return ir::Var(builder_.FreshName(wish)); }
+  ir::Var NewDim(const std::string& wish) {
+    ir::Var dim(builder_.FreshName(wish));
+    if (auto it = options_.ranges.find(wish); it != options_.ranges.end()) {
+      arith::ConstBounds range{it->second.first, it->second.second};
+      scope_.Add(dim, range);
+      ranges_[dim.name()] = range;
+    }
+    return dim;
+  }
 
   // Null where there is no such value.
   const Item* FindItem(std::string_view name, Scope& scope) {
@@ -608,27 +628,29 @@ class Importer {
     names->emplace_back(name);
   }
 
-  graph::Function Finish() {
+  graph::Function Finish(ir::Attrs attrs, bool has_body) {
     std::vector<Value> results;
     std::vector<ffi::Any> names;
     for (const ValueInfo& output : model_.graph.outputs) {
-      if (!CanReturn(output)) continue;
+      if (!has_body || !CanReturn(output)) continue;
       Item item = WithContext(model_.path + ": output " + std::string(output.name),
                               [&] { return ItemOf(output.name, main_); });
       AddResult(std::string(output.name), item, &results, &names);
     }
     std::vector<ffi::Any> inputs(input_names_.begin(), input_names_.end());
-    return builder_.Finish(
-        std::move(results),
-        {{graph::attr::kInputNames, ffi::Any(ffi::MakeArray(std::move(inputs)))},
-         {graph::attr::kOutputNames, ffi::Any(ffi::MakeArray(std::move(names)))}});
+    attrs[graph::attr::kInputNames] = ffi::Any(ffi::MakeArray(std::move(inputs)));
+    attrs[graph::attr::kOutputNames] = ffi::Any(ffi::MakeArray(std::move(names)));
+    if (!ranges_.empty()) attrs[graph::attr::kDimRanges] = graph::DimRangesAttr(ranges_);
+    return builder_.Finish(std::move(results), std::move(attrs));
   }
 
+  graph::Builder builder_;
+  graph::ScopedDimRanges scope_;
+  graph::DimRanges ranges_;
   const Model& model_;
   const ImportOptions& options_;
   std::string file_name_;
   int64_t opset_ = 0;
-  graph::Builder builder_{"main"};
   std::set<std::string_view> reads_;
   std::set<const Function*> called_;
   std::deque<std::vector<Node>> bodies_;  // of functions, with the attributes of their calls
@@ -641,7 +663,27 @@ class Importer {
 }  // namespace
 
 ir::IRModule Import(const Model& model, const ImportOptions& options) {
-  return Importer(model, options).Run();
+  constexpr const char* kName = "main";
+  TERN_CHECK(options.versions.size() <= graph::kMaxVersions)
+      << "shapes are given for " << options.versions.size() << " versions of the model; there are "
+      << graph::kMaxVersions << " at most";
+  ir::Attrs attrs;
+  if (options.versions_only) attrs[graph::attr::kVersionsOnly] = ffi::Any(true);
+  ir::IRModule module =
+      graph::WithGraph(ir::IRModule::Make({}), Importer(model, options, kName).Run(attrs));
+  for (size_t i = 0; i < options.versions.size(); ++i) {
+    ImportOptions version = options;
+    for (const auto& [name, extent] : options.versions[i].dims) {
+      version.dims[name] = extent;
+      version.ranges.erase(name);
+    }
+    for (const auto& [name, shape] : options.versions[i].input_shapes)
+      version.input_shapes[name] = shape;
+    std::string name = std::string(kName) + "_v" + std::to_string(i + 1);
+    module = graph::WithGraph(
+        module, Importer(model, version, name).Run({{graph::attr::kVersionOf, ffi::Any(kName)}}));
+  }
+  return module;
 }
 
 }  // namespace tern::frontend::onnx

@@ -21,6 +21,17 @@ struct ImportOptions {
   // how many elements it has, which are inputs of their own: x[0], x[1], ... (otherwise those that
   // have a shape in `input_shapes`). Of an optional, 0: it has no element.
   std::map<std::string, int64_t> dims;
+  // The least and the most that extents can be which stay open, by that name. An extent without a
+  // name has that of its input and axis: `image_2`.
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+  // Extents for which the module has versions of the graph (tern/graph/versions.h): each fixes some
+  // that are open otherwise.
+  struct Version {
+    std::map<std::string, int64_t> dims;
+    std::map<std::string, std::vector<int64_t>> input_shapes;
+  };
+  std::vector<Version> versions;
+  bool versions_only = false;  // other extents are errors when the model runs
   // Inputs that have initializers and can be given nevertheless, by name; none: all that can.
   std::optional<std::set<std::string>> overridable;
   // Inputs that are constants, by name: their elements are known when compiling.

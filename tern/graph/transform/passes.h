@@ -9,7 +9,8 @@
 
 namespace tern::graph {
 
-// What is known becomes a constant, what does nothing goes, and so does what nobody reads.
+// What is known becomes a constant, what does nothing goes, and so does what nobody reads; what is
+// computed twice is computed once.
 // Before:
 //   s: int64[4] = shape(x)               # x: float32[1, 3, 8, 8]
 //   y: float32[1, 192] = reshape(x, t)

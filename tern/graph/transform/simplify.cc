@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
+#include <string>
 #include <unordered_set>
 
+#include "tern/ffi/json.h"
 #include "tern/graph/builder.h"
 #include "tern/graph/control.h"
 #include "tern/graph/transform/passes.h"
@@ -93,6 +96,58 @@ class Simplifier : public Rewriter {
   }
 };
 
+// Nodes that compute the same are one, as the mask that an exporter computes again in each layer.
+// Regions are left alone.
+class EqualNodes {
+ public:
+  Function Run(const Function& function) {
+    std::vector<Node> nodes;
+    for (const Node& node : function->nodes) {
+      auto copy = ffi::Make<NodeNode>(*node);
+      for (Value& input : copy->inputs) input = Now(input);
+      if (!IsShared(Node(copy))) nodes.emplace_back(copy);
+    }
+    std::vector<Value> results = function->results;
+    for (Value& result : results) result = Now(result);
+    return Function::Make(function->name, function->params, std::move(nodes), std::move(results),
+                          function->attrs, function->span);
+  }
+
+ private:
+  Value Now(const Value& value) const {
+    auto it = replaced_.find(value.get());
+    return it == replaced_.end() ? value : it->second;
+  }
+
+  // Whether one before it computes the same. Of nodes that define extents each has its own.
+  bool IsShared(const Node& node) {
+    if (node->op->control != Control::kNone || !node->dims.empty() ||
+        node->op->name == "with_default")
+      return false;
+    std::string key = node->op->name;
+    for (const auto& [name, value] : node->attrs) key += " " + name + "=" + ffi::WriteJson(value);
+    for (const Value& input : node->inputs) key += " " + KeyOf(input);
+    auto [it, is_new] = known_.emplace(std::move(key), node);
+    if (is_new) return false;
+    for (size_t i = 0; i < node->outputs.size(); ++i)
+      replaced_[node->outputs[i].get()] = it->second->outputs[i];
+    return true;
+  }
+
+  // Small constants by their elements: exporters write them again for each node.
+  static std::string KeyOf(const Value& value) {
+    constexpr size_t kSmall = 4096;  // bytes
+    if (!value) return "none";
+    if (!value->constant || value->constant->data().size() > kSmall)
+      return std::to_string(reinterpret_cast<uintptr_t>(value.get()));
+    return value->type.str() + (value->constant->is_splat ? "s" : "") + ":" +
+           std::string(value->constant->data());
+  }
+
+  std::map<std::string, Node> known_;
+  std::map<const ValueNode*, Value> replaced_;
+};
+
 ir::Pass GraphPass(const char* name, const char* description, Function (*f)(const Function&)) {
   return {name, description, [f](const ir::IRModule& module) { return MapGraphs(module, f); }, {}};
 }
@@ -124,7 +179,7 @@ Function RemoveDeadNodes(const Function& function) {
 }
 
 Function SimplifyGraph(const Function& function) {
-  return RemoveDeadNodes(Simplifier().Run(RemoveDeadNodes(function)));
+  return RemoveDeadNodes(EqualNodes().Run(Simplifier().Run(RemoveDeadNodes(function))));
 }
 
 std::vector<std::string> GraphPasses() {

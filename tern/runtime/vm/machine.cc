@@ -120,6 +120,7 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
   std::vector<Tensor> results;
   try {
     uint32_t at = 0;
+    CheckDims(main);
     UsePlan(0);
     const Instruction& ret = Loop(0, &at);
     for (size_t i = 0; i < ret.args.size(); ++i) {
@@ -153,6 +154,17 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
     }
   }
   return results;
+}
+
+void Machine::CheckDims(const Frame& main) const {
+  for (const Instruction& instruction : program_.functions[0].code) {
+    if (instruction.op != Opcode::kCheck) return;
+    for (const IntExpr& expr : instruction.exprs)
+      for (const IntToken& token : expr.tokens)
+        if (token.op == IntOp::kRegister && token.value >= program_.functions[0].params.ints)
+          return;
+    if (ValueOf(instruction.exprs[0], main.ints.data()) == 0) Check(main, instruction);
+  }
 }
 
 void Machine::SelectOutputs(const std::vector<bool>& wanted) {

@@ -8,6 +8,7 @@
 #include "tern/runtime/device.h"
 #include "tern/runtime/vm/bind_dims.h"
 #include "tern/runtime/vm/device_work.h"
+#include "tern/runtime/vm/int_value.h"
 #include "tern/runtime/vm/machine.h"
 #include "tern/runtime/vm/text.h"
 
@@ -125,16 +126,30 @@ std::vector<Tensor> Session::RunBound(const RunOptions& options) {
   return RunOnce(bound_inputs_, bound_outputs_, options);
 }
 
-std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, const std::vector<Tensor>& outputs,
+std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, std::vector<Tensor> outputs,
                                      const RunOptions& options) {
   model_->CheckWeights();
   const Program& program = model_->program();
+  if (!states_.empty() && inputs.size() == program.inputs.size())
+    for (State& state : states_)
+      if (!inputs[state.input])
+        inputs[state.input] = state.current ? state.current : InitialState(state, inputs);
   for (size_t i = 0; i < std::min(inputs.size(), program.inputs.size()); ++i)
     if (!inputs[i]) inputs[i] = model_->input_default(i);
   TERN_CHECK(outputs.empty() || outputs.size() == program.outputs.size())
       << "the model has " << program.outputs.size() << " outputs, " << outputs.size()
       << " were given";
   std::vector<int64_t> dims = BindDims(program, inputs);
+  if (!states_.empty()) outputs.resize(program.outputs.size());
+  for (State& state : states_) {
+    std::vector<int64_t> shape;
+    for (const IntExpr& extent : program.outputs[state.output].shape)
+      if (!extent.tokens.empty()) shape.push_back(ValueOf(extent, dims.data()));
+    // Where extents depend on data, a run makes the tensor itself.
+    bool is_known = shape.size() == program.outputs[state.output].shape.size();
+    if (!outputs[state.output] && is_selected_[state.output] && is_known)
+      outputs[state.output] = StateMemory(&state, std::move(shape));
+  }
   std::optional<DeviceWork::Scope> on_stream;
   if (model_->device().type != kTernDeviceCpu) {
     if (!work_) work_ = std::make_unique<DeviceWork>(model_->device());
@@ -165,6 +180,8 @@ std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, const std::vect
   CopyOut(outputs, &results);
   if (on_stream) on_stream->Leave();
   model_->CheckWeights();
+  for (State& state : states_)
+    if (results[state.output]) state.current = results[state.output];
   return results;
 }
 
@@ -200,6 +217,66 @@ void Session::CopyOut(const std::vector<Tensor>& outputs, std::vector<Tensor>* r
 }
 
 const GraphCounts& Session::graph_counts() const { return machine_->graph_counts(); }
+
+Tensor Session::InitialState(const State& state, const std::vector<Tensor>& inputs) const {
+  if (state.initial) return state.initial;
+  const Program& program = model_->program();
+  std::vector<int64_t> dims(program.dims.size(), 0), shape;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::vector<IntExpr>& extents = program.inputs[i].shape;
+    if (!inputs[i] || inputs[i]->shape().size() != extents.size()) continue;
+    for (size_t axis = 0; axis < extents.size(); ++axis)
+      if (extents[axis].is_register())
+        dims[static_cast<size_t>(extents[axis].tokens[0].value)] = inputs[i]->shape()[axis];
+  }
+  const Port& port = program.inputs[state.input];
+  for (const IntExpr& extent : port.shape) shape.push_back(ValueOf(extent, dims.data()));
+  Tensor zeros = Tensor::Empty(shape, port.dtype);
+  std::fill_n(zeros.as<char>(), zeros->num_bytes(), '\0');
+  return model_->device().type == kTernDeviceCpu ? zeros : zeros.CopyTo(model_->device());
+}
+
+Tensor Session::StateMemory(State* state, std::vector<int64_t> shape) const {
+  const Port& port = model_->program().outputs[state->output];
+  TensorBytes(port.dtype, shape.data(), static_cast<uint32_t>(shape.size()));  // throws: too large
+  int64_t needed = 1;
+  for (int64_t extent : shape) needed *= extent;
+  Tensor& buffer = state->buffers[state->next];
+  // What the run reads is in the other one, unless that is the caller's.
+  state->next = 1 - state->next;
+  // Twice as much: a cache that grows by a token a run is seldom allocated again.
+  if (!buffer || buffer->num_elements() < needed)
+    buffer = Tensor::Empty({std::max<int64_t>(buffer ? needed * 2 : needed, 1)}, port.dtype,
+                           model_->device());
+  return buffer.View(std::move(shape), {});
+}
+
+void Session::BindState(std::string_view input, std::string_view output, Tensor initial) {
+  RunningGuard guard(&state_);
+  const Program& program = model_->program();
+  State state{.input = FindPort("input", program.inputs, input),
+              .output = FindPort("output", program.outputs, output)};
+  const Port &from = program.outputs[state.output], &to = program.inputs[state.input];
+  bool fits = from.dtype == to.dtype && from.shape.size() == to.shape.size();
+  for (size_t axis = 0; fits && axis < to.shape.size(); ++axis)
+    fits = !from.shape[axis].is_const() || !to.shape[axis].is_const() ||
+           from.shape[axis] == to.shape[axis];
+  TERN_CHECK(fits) << "output " << output << " is " << PrintPortType(program, from)
+                   << " and cannot be input " << input << ", which is "
+                   << PrintPortType(program, to);
+  for (const State& other : states_)
+    TERN_CHECK(other.input == state.input || other.output != state.output)
+        << "output " << output << " is the state of input " << program.inputs[other.input].name;
+  if (initial) CheckBound("input", program, to, initial);
+  state.initial = std::move(initial);
+  std::erase_if(states_, [&](const State& other) { return other.input == state.input; });
+  states_.push_back(std::move(state));
+}
+
+void Session::ResetStates() {
+  RunningGuard guard(&state_);
+  for (State& state : states_) state.current = {};
+}
 
 void Session::BindInput(std::string_view name, Tensor tensor) {
   Bind("input", model_->program().inputs, name, std::move(tensor), &bound_inputs_);

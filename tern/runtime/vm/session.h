@@ -89,6 +89,15 @@ class Session {
   void BindOutput(std::string_view name, Tensor tensor);
   std::vector<Tensor> RunBound(const RunOptions& options = {});
 
+  // The output of a run is the input of the next one, as keys and values of a transformer or the
+  // state of a recurrent network are: the session owns their memory, and copies nothing between
+  // runs. The first run reads `initial`, or else zeros; an extent that no other input tells is 0
+  // then. A run for which that input is given goes on from what is given. The results of a run are
+  // written again by the second one after it.
+  void BindState(std::string_view input, std::string_view output, Tensor initial = {});
+  // The next run is the first one again.
+  void ResetStates();
+
   // The runs to come give these outputs, and null for others. What only others need is not
   // computed. Empty: all outputs.
   void SelectOutputs(const std::vector<std::string>& names);
@@ -105,7 +114,7 @@ class Session {
   const GraphCounts& graph_counts() const;
 
  private:
-  std::vector<Tensor> RunOnce(std::vector<Tensor> inputs, const std::vector<Tensor>& outputs,
+  std::vector<Tensor> RunOnce(std::vector<Tensor> inputs, std::vector<Tensor> outputs,
                               const RunOptions& options);
   // The same elements where kernels can take them.
   Tensor InPlace(size_t input, const Tensor& tensor);
@@ -116,12 +125,26 @@ class Session {
   // Throws where a tensor would have to be copied and must not be.
   void CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const;
 
+  // An input that is the output of the run before.
+  struct State {
+    size_t input = 0, output = 0;
+    Tensor initial;     // null: zeros
+    Tensor current;     // null before the first run
+    Tensor buffers[2];  // bytes that outputs are written to in turn, larger than they have to be
+    int next = 0;
+  };
+  // The tensor that a state begins with, beside these inputs.
+  Tensor InitialState(const State& state, const std::vector<Tensor>& inputs) const;
+  // Memory for the output of a state that has this shape; not that of the run before.
+  Tensor StateMemory(State* state, std::vector<int64_t> shape) const;
+
   std::shared_ptr<const Model> model_;
   SessionOptions options_;
   std::unique_ptr<DeviceWork> work_;  // on a device, from the first run on
   std::unique_ptr<Machine> machine_;
   std::vector<Tensor> bound_inputs_, bound_outputs_;
   std::vector<bool> is_selected_;  // by output
+  std::vector<State> states_;
   std::atomic<RunState> state_{RunState::kIdle};
 };
 
