@@ -119,8 +119,11 @@ ModelCheck CheckModel(const Program& program, std::chrono::milliseconds time) {
       return check;
     }
     auto model = std::make_shared<const runtime::vm::Model>(
-        runtime::vm::ModelParts{program, ffi::Module(ffi::Make<runtime::TestKernels>()),
-                                runtime::TestKernels::Infos(), "cpu", weight});
+        runtime::vm::ModelParts{.program = program,
+                                .module = ffi::Module(ffi::Make<runtime::TestKernels>()),
+                                .functions = runtime::TestKernels::Infos(),
+                                .device = "cpu",
+                                .weight = weight});
     check.is_verified = true;
     Session reuse(model, {.memory_limit = kMostBytes, .poison_memory = true});
     Session apart(model,
