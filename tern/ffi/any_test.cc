@@ -21,9 +21,9 @@ TEST(DataType, NamesRoundTrip) {
 }
 
 TEST(DataType, RefusesOtherNames) {
-  for (const char* name : {"", "float", "int", "int7", "float32x", "float32x0", "float32x1",
-                           "float32x04", "float32x70000", "float32x4 ", "x4", "handlex2", "Float32",
-                           "int2", "int4x2"})
+  for (const char* name :
+       {"", "float", "int", "int7", "float32x", "float32x0", "float32x1", "float32x04",
+        "float32x70000", "float32x4 ", "x4", "handlex2", "Float32", "int2", "int4x2"})
     EXPECT_FALSE(DataType::Parse(name)) << name;
 }
 

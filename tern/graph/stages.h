@@ -40,8 +40,8 @@ class StagedFunction {
   void AddBuffer(const tir::Buffer& buffer);
 };
 
-// The same with all of its memory in `global`: on a device, where blocks may be kernels of their own
-// and `local` memory is one thread's.
+// The same with all of its memory in `global`: on a device, where blocks may be kernels of their
+// own and `local` memory is one thread's.
 tir::PrimFunc WithGlobalMemory(const tir::PrimFunc& function);
 
 // Gives accesses other indices. Their buffers get other shapes when the function is built again, so

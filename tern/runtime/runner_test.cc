@@ -105,7 +105,7 @@ TEST_F(RunnerTest, RandomIntegersAreSmall) {
 
 TEST_F(RunnerTest, UnknownNamesListTheLegalOnes) {
   options_.inputs = {{"a", "ones"}};
-  EXPECT_EQ(MakeError(), "matmul has no input a; it has A, B, C, alpha");
+  EXPECT_EQ(MakeError(), "matmul has no input a (did you mean A?); it has A, B, C, steps, alpha");
   options_.inputs.clear();
   options_.dims = {{"stesp", 1}};
   EXPECT_EQ(MakeError(), "matmul has no dimension stesp (did you mean steps?); it has n, k, steps");

@@ -68,8 +68,7 @@ DataType Infer(const char* name, AtomicKind kind, const std::vector<Expr>& args)
     TERN_THROW(TypeError) << name << " takes an element of memory and its operands: " << signature;
   if (word->value != kRelaxed && word->value != kSeqCst)
     TERN_THROW(TypeError) << name << ": the order is \"relaxed\" or \"seq_cst\", not "
-                          << word->value
-                          << ffi::DidYouMean(word->value, {kRelaxed, kSeqCst});
+                          << word->value << ffi::DidYouMean(word->value, {kRelaxed, kSeqCst});
   DataType dtype = element->dtype;
   CheckTypes(name, kind, dtype);
   for (size_t i = 1; i <= operands; ++i)

@@ -72,7 +72,7 @@ expect 2 "--cpus: expected CPUs as in 0-3,6, got \"3-1\"" outputs.tern --dim n=4
 expect 2 "there is no CPU 65536" outputs.tern --dim n=4 --cpus 65536
 expect 2 "--denormals: expected flush or keep, got \"some\"" outputs.tern --dim n=4 --denormals some
 for flag in --profile "--trace t.json" "--threads 2" "--select C"; do
-  expect 2 "m.so is no model: --profile, --trace, --threads, --cpus, --denormals, --timeout and --select are for models" m.so --entry add $flag
+  expect 2 "m.so is no model: --profile, --trace, --threads, --cpus, --denormals, --timeout, --select, --device, --graphs and --state are for models" m.so --entry add $flag
 done
 expect 2 "model has no input z" model.tern --input z=ones
 expect 2 "altered_model.tern: the weights were altered: the hash of their bytes 0 to 16 is wrong, where w lie" altered_model.tern --dim n=4

@@ -157,13 +157,16 @@ std::vector<Tensor> Machine::Run(const std::vector<int64_t>& dims,
 }
 
 void Machine::CheckDims(const Frame& main) const {
-  for (const Instruction& instruction : program_.functions[0].code) {
+  const std::vector<Instruction>& code = program_.functions[0].code;
+  for (uint32_t at = 0; at < code.size(); ++at) {
+    const Instruction& instruction = code[at];
     if (instruction.op != Opcode::kCheck) return;
     for (const IntExpr& expr : instruction.exprs)
       for (const IntToken& token : expr.tokens)
         if (token.op == IntOp::kRegister && token.value >= program_.functions[0].params.ints)
           return;
-    if (ValueOf(instruction.exprs[0], main.ints.data()) == 0) Check(main, instruction);
+    if (ValueOf(instruction.exprs[0], main.ints.data()) == 0)
+      WithContext(Running(0, at), [&] { Check(main, instruction); });
   }
 }
 
@@ -463,11 +466,15 @@ const Instruction* Machine::Loop(uint32_t function, uint32_t* at, uint32_t end) 
     return nullptr;
   } catch (Error& error) {
     if (end != kNoEnd) throw;  // of a segment: the loop around it says it
-    error.AddContext("running instruction " + std::to_string(*at) + " of " +
-                     program_.functions[function].name + ": " +
-                     PrintInstruction(program_, code[*at]));
+    error.AddContext(Running(function, *at));
     throw;
   }
+}
+
+std::string Machine::Running(uint32_t function, uint32_t at) const {
+  const Function& of = program_.functions[function];
+  return "running instruction " + std::to_string(at) + " of " + of.name + ": " +
+         PrintInstruction(program_, of.code[at]);
 }
 
 void Machine::Launch(uint32_t function, uint32_t at, const Instruction& instruction) {

@@ -107,6 +107,8 @@ class Machine {
   // From `at` on; null where it came to `end`.
   const Instruction* Loop(uint32_t function, uint32_t* at, uint32_t end);
   static constexpr uint32_t kNoEnd = ~uint32_t{0};
+  // "running instruction 3 of main: ...", for errors.
+  std::string Running(uint32_t function, uint32_t at) const;
   // The checks that main begins with: before memory is planned for these extents.
   void CheckDims(const Frame& main) const;
   void UsePlan(uint32_t function);
