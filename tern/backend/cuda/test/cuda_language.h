@@ -271,15 +271,16 @@ TERN_ATOMIC_ORDER(int)
 TERN_ATOMIC_ORDER(unsigned)
 TERN_ATOMIC_ORDER(unsigned long long)
 TERN_ATOMIC_ORDER(long long)
-#define TERN_ATOMIC_BITS(type)                                                             \
-  TERN_ATOMIC(atomicAnd, type, old& x)                                                     \
-  TERN_ATOMIC(atomicOr, type, old | x) TERN_ATOMIC(atomicXor, type, old ^ x) static inline \
-      __attribute__((noinline, no_sanitize("thread"))) type                                \
-      atomicCAS(type* p, type expected, type desired) {                                    \
-    tern_standin::host.access(p, sizeof *p, tern_standin::kAtomic);                        \
-    type old = *p;                                                                         \
-    if (old == expected) *p = desired;                                                     \
-    return old;                                                                            \
+#define TERN_ATOMIC_BITS(type)                                      \
+  TERN_ATOMIC(atomicAnd, type, old& x)                              \
+  TERN_ATOMIC(atomicOr, type, old | x)                              \
+  TERN_ATOMIC(atomicXor, type, old ^ x) static inline               \
+      __attribute__((noinline, no_sanitize("thread"))) type         \
+      atomicCAS(type* p, type expected, type desired) {             \
+    tern_standin::host.access(p, sizeof *p, tern_standin::kAtomic); \
+    type old = *p;                                                  \
+    if (old == expected) *p = desired;                              \
+    return old;                                                     \
   }
 TERN_ATOMIC_BITS(unsigned)
 TERN_ATOMIC_BITS(unsigned long long)
