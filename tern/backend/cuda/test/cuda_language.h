@@ -271,17 +271,19 @@ TERN_ATOMIC_ORDER(int)
 TERN_ATOMIC_ORDER(unsigned)
 TERN_ATOMIC_ORDER(unsigned long long)
 TERN_ATOMIC_ORDER(long long)
+// clang-format off: it does not come to an end with this one.
 #define TERN_ATOMIC_BITS(type)                                      \
-  TERN_ATOMIC(atomicAnd, type, old& x)                              \
+  TERN_ATOMIC(atomicAnd, type, old & x)                             \
   TERN_ATOMIC(atomicOr, type, old | x)                              \
-  TERN_ATOMIC(atomicXor, type, old ^ x) static inline               \
-      __attribute__((noinline, no_sanitize("thread"))) type         \
-      atomicCAS(type* p, type expected, type desired) {             \
+  TERN_ATOMIC(atomicXor, type, old ^ x)                             \
+  static inline __attribute__((noinline, no_sanitize("thread")))    \
+  type atomicCAS(type* p, type expected, type desired) {            \
     tern_standin::host.access(p, sizeof *p, tern_standin::kAtomic); \
     type old = *p;                                                  \
     if (old == expected) *p = desired;                              \
     return old;                                                     \
   }
+// clang-format on
 TERN_ATOMIC_BITS(unsigned)
 TERN_ATOMIC_BITS(unsigned long long)
 // ---- What the stand-in NVRTC makes of a program's kernels.
