@@ -54,8 +54,8 @@ int tern_executable_save(TernExecutable* executable, const char* path, const cha
 // In this process: of kernels, of a model. Where there are several hosts, the first.
 int tern_executable_module(TernExecutable* executable, TernModule** module);
 int tern_executable_model(TernExecutable* executable, TernModel** model);
-// A readable form of the code, of the root and what it imports: "ll", "asm", "c", "cuda", ... "":
-// the first that there is.
+// A readable form of the code, of the root and what it imports, by the name that its module has for
+// it: "ll", "asm", "c", ... "": the first that there is.
 int tern_executable_source(TernExecutable* executable, const char* format, TernAny* text);
 
 // What becomes of it on a target, before code is generated: kernels, rules, schedules, memory.
