@@ -14,7 +14,7 @@ command -v "$strip" >/dev/null || strip=strip
 
 rm -rf "$folder"
 mkdir -p "$folder"/{bin,lib,kernels,reference}
-cp "$here/run.sh" "$here/compare.py" "$folder"
+cp "$here"/{run.sh,compare.py,check_python.py} "$folder"
 cp "$build"/bin/{tern,tern-run,tern_bench_launch} "$folder/bin"
 cp "$build"/lib/libtern_{runtime,compiler}.so "$build"/lib/libtern_runtime_*.so "$folder/lib"
 "$strip" "$folder"/bin/* "$folder"/lib/*

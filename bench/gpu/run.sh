@@ -11,8 +11,8 @@ usage() {
 usage: run.sh [--device KIND] [--only PART] [--quick] [--limit SECONDS]
 
   --device KIND    this kind of device alone (default: all are checked, the first one is measured)
-  --only PART      bench (times, beside torch's and bare launches), check (results against the interpreter's) or cts (the
-                   conformance suite); may stand several times
+  --only PART      bench (times, beside torch's and bare launches), check (results against the interpreter's), cts (the
+                   conformance suite) or python (torch's arrays, where `import tern` works); may stand several times
   --quick          few repeats, the smoke tier of the suite, no torch.compile
   --limit SECONDS  what does not fit is skipped (240)
 
@@ -33,9 +33,9 @@ while (($#)); do
   esac
   shift
 done
-((${#parts[@]})) || parts=(bench check cts)
+((${#parts[@]})) || parts=(bench check cts python)
 for part in "${parts[@]}"; do
-  [[ $part == bench || $part == check || $part == cts ]] || { echo "run.sh: error: --only $part: bench, check and cts are legal" >&2; exit 2; }
+  [[ " bench check cts python " == *" $part "* ]] || { echo "run.sh: error: --only $part: bench, check, cts and python are legal" >&2; exit 2; }
 done
 if ! ((${#devices[@]})); then
   devices=($(ls kernels))
@@ -167,6 +167,17 @@ cts() {
   fi
 }
 
+# The package tern with torch's arrays; nothing where one of both is not there.
+python_calls() {
+  local log=results/python.log name part status time text
+  if ! python3 -c 'import tern, torch, sys; sys.exit(not torch.cuda.is_available())' >"$log" 2>&1; then
+    report python cuda - skipped - "no python3 with tern (pip install ./python/runtime), torch and a device: $(last_line "$log")"
+    return
+  fi
+  within 60 python3 check_python.py kernels/cuda 2>>"$log" >"$log.lines" || report python cuda - FAILED - "$(last_line "$log")"
+  while IFS=$'\t' read -r name part status time text; do report "$part" cuda "$name" "$status" "$time" "$text"; done <"$log.lines"
+}
+
 # ---- all of it
 
 : >results/results.tsv
@@ -189,6 +200,7 @@ if wants bench; then
   compare
   rm -rf "$tensors"
 fi
+[[ ! " ${live[*]} " == *" cuda "* ]] || ! wants python || python_calls
 # What is not measured runs on all devices at once.
 for device in "${live[@]}"; do
   {
