@@ -10,9 +10,10 @@
 //   }
 //
 // Four accumulators: an addition has about four cycles of latency. Two where the extent is dynamic,
-// so that the tail, which is not vectorized, is short. Without rows, a reduction of 2 * 16384
-// elements or more is split in parts of 16384, which run in parallel. Declines where the reduced
-// axis is not the contiguous one, or is shorter than two vectors.
+// so that the tail, which is not vectorized, is short. Of several reduced axes the outer ones
+// become rows, whose results are reduced last; without rows, a reduction of 2 * 16384 elements or
+// more is split in parts of 16384, which run in parallel. Declines where the reduced axis is not
+// the contiguous one, or is shorter than two vectors.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>
@@ -187,25 +188,59 @@ std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const Targe
 
 }  // namespace
 
+namespace {
+
+// The steps of a loop are rows, which are reduced in parallel; then their results are.
+void ReduceByRows(Schedule* schedule, const std::string& block, const std::string& loop,
+                  const TargetInfo& target) {
+  std::string rows =
+      schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_rows"));
+  auto reduce = [&](Schedule* to, const std::string& name) {
+    ReduceRows(to, DescribeBlock(FindBlockNamed(*to, name)), target);
+  };
+  reduce(schedule, rows);
+  // Few rows are left as they are.
+  Try(schedule, [&](Schedule* attempt) { reduce(attempt, block); });
+}
+
+// One result of many steps: parts of kPartSteps are rows. What is left over comes last.
+void ReduceByParts(Schedule* schedule, const BlockInfo& block, const Steps& steps,
+                   const TargetInfo& target) {
+  std::string loop = steps.loop, rest;
+  std::optional<int64_t> extent = ir::AsConstInt(steps.extent);
+  if (!extent || *extent % kPartSteps != 0) {
+    loop = FreshLoopName(*schedule, steps.loop + "_w");
+    rest = FreshLoopName(*schedule, steps.loop + "_rest");
+    Expr whole = extent ? Expr(*extent - *extent % kPartSteps)
+                        : ir::FloorDiv(steps.extent, kPartSteps) * Expr(kPartSteps);
+    schedule->LoopPartition(LoopOf(block.name, steps.loop), whole, {loop, rest});
+    rest = BlockOf(*schedule, rest);
+  }
+  std::string outer = FreshLoopName(*schedule, steps.loop + "_p"),
+              inner = FreshLoopName(*schedule, steps.loop + "_q");
+  schedule->Split(LoopOf(block.name, loop), {kPartSteps}, {outer, inner});
+  ReduceByRows(schedule, block.name, outer, target);
+  if (!rest.empty())
+    Try(schedule, [&](Schedule* attempt) {
+      ReduceInRows(attempt, DescribeBlock(FindBlockNamed(*attempt, rest)), target);
+    });
+}
+
+}  // namespace
+
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
-  int64_t extent = ir::AsConstInt(steps.extent).value_or(1);
-  if (!steps.row.empty() || target.threads == 1 || extent < 2 * kPartSteps ||
-      extent % kPartSteps != 0) {
-    std::string last = ReduceInRows(schedule, block, target);
-    return ParallelizeOuter(schedule, last, work, target);
-  }
-  // One sum: parts of it are rows.
-  std::string outer = FreshLoopName(*schedule, steps.loop + "_p"),
-              inner = FreshLoopName(*schedule, steps.loop + "_q");
-  schedule->Split(LoopOf(block.name, steps.loop), {kPartSteps}, {outer, inner});
-  std::string rows =
-      schedule->Rfactor(LoopOf(block.name, outer), FreshBlockName(*schedule, block.name + "_rows"));
-  BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, rows));
-  Steps row_steps = RequireSteps(*schedule, info, target);
-  ReduceInRows(schedule, info, target);
-  schedule->Parallel(LoopOf(rows, row_steps.row));
+  Names reduced = SortLoops(*schedule, block)->reduce;
+  bool is_long = work >= 2 * kPartSteps || !ir::AsConstInt(steps.extent);
+  bool shared = steps.row.empty() && target.threads != 1 && is_long;
+  // A tail belongs to one loop; threads share rows.
+  if (reduced.size() > 1 && (shared || steps.whole().get()))
+    return ReduceByRows(schedule, block.name,
+                        reduced.front() == steps.loop ? reduced.back() : reduced.front(), target);
+  if (shared) return ReduceByParts(schedule, block, steps, target);
+  std::string last = ReduceInRows(schedule, block, target);
+  ParallelizeOuter(schedule, last, work, target);
 }
 
 Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Names{parts, lanes}; }
