@@ -5,7 +5,7 @@ import os
 
 INT, VIEW, OBJECTS = 1, 7, 64
 # Name -> DLPack's code and bits.
-DTYPES = {"float32": (2, 32), "float64": (2, 64), "float16": (2, 16), "bfloat16": (4, 16), "int8": (0, 8), "uint8": (1, 8), "int32": (0, 32), "int64": (0, 64)}
+DTYPES = {"float32": (2, 32), "float64": (2, 64), "float16": (2, 16), "bfloat16": (4, 16), "int8": (0, 8), "uint8": (1, 8), "int32": (0, 32), "uint32": (1, 32), "int64": (0, 64)}
 
 
 class Error(Exception):
@@ -65,9 +65,13 @@ class Runtime:
         self.library.tern_module_free(module)
 
     def bind(self, function, device, tensors):
-        """A call without arguments. `tensors`: address, name of the type and shape of each; their memory is the caller's."""
+        """A call without arguments. `tensors`: address, name of the type and shape of each, whose memory is the caller's; or an integer."""
         views, args = [], (Any * len(tensors))()
-        for arg, (address, dtype, shape) in zip(args, tensors):
+        for arg, given in zip(args, tensors):
+            if isinstance(given, int):
+                arg.type_index, arg.pointer = INT, given
+                continue
+            address, dtype, shape = given
             extents = (ctypes.c_int64 * max(1, len(shape)))(*shape)
             views.append(TensorView(address, device, len(shape), DType(*DTYPES[dtype], 1), extents, None, 0))
             arg.type_index, arg.pointer = VIEW, ctypes.addressof(views[-1])

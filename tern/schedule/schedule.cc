@@ -274,6 +274,19 @@ Schedule ScheduleOf(const PrimFunc& function) {
 
 PrimFunc ApplySchedule(const PrimFunc& function) { return ScheduleOf(function).function(); }
 
+PrimFunc WithFirstSteps(const PrimFunc& function, int64_t count) {
+  ScheduleSteps chosen = ChosenSchedule(function);
+  TERN_CHECK(chosen) << function->name << " has no schedule"
+                     << (function->attrs.count(attr::kTarget) ? " for this target" : "");
+  auto all = static_cast<int64_t>(chosen->steps.size());
+  TERN_CHECK(count >= 0 && count <= all)
+      << "the schedule of " << function->name << " has " << all << " steps, and no step " << count;
+  auto bare = ffi::Make<PrimFuncNode>(*function);
+  bare->attrs.erase(attr::kScheduleFor);
+  return PrimFunc(bare).WithAttr(
+      attr::kSchedule, MakeScheduleSteps({chosen->steps.begin(), chosen->steps.begin() + count}));
+}
+
 PrimFunc WithSchedule(const PrimFunc& function, const Trace& trace) {
   std::vector<ScheduleStep> steps;
   for (const Step& step : trace.steps) steps.push_back({step.str()});

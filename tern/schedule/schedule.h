@@ -291,6 +291,9 @@ bool HasSchedule(const tir::PrimFunc& function);
 Schedule ScheduleOf(const tir::PrimFunc& function);
 // The function with the schedule that it carries applied, and gone.
 tir::PrimFunc ApplySchedule(const tir::PrimFunc& function);
+// The function with no more than the first steps of the schedule that it carries for its target.
+// Throws where that has fewer, or there is none.
+tir::PrimFunc WithFirstSteps(const tir::PrimFunc& function, int64_t count);
 // The function with another schedule to carry.
 tir::PrimFunc WithSchedule(const tir::PrimFunc& function, const Trace& trace);
 

@@ -14,7 +14,9 @@
 #include "tern/runtime/artifact.h"
 #include "tern/runtime/extent.h"
 #include "tern/runtime/runner.h"
+#include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/work.h"
+#include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
 #include "tools/run_report.h"
 #include "tools/tern/source.h"
@@ -164,6 +166,62 @@ void Report(const Program& program, const runtime::FunctionInfo& info, const Tim
   std::printf("%s\n", line.c_str());
 }
 
+// One line of a table of steps. Not all steps of a schedule leave a function that can be compiled.
+void ReportStep(const ir::IRModule& source, const tir::PrimFunc& function,
+                const target::Target& target, const BenchOptions& options,
+                const runtime::RunOptions& run, const std::string& number, const std::string& text,
+                double* before, double* first) {
+  std::string line;
+  char part[128];
+  try {
+    ir::IRModule module = tir::MapFunctions(source, [&](const tir::PrimFunc& other) {
+      return other->name == function->name ? function : other;
+    });
+    Program program = CompileFor(module, target, options.default_schedules);
+    Times times = Measure(program, FindEntry(program.meta, function->name), run, options.rounds);
+    if (*first == 0) *first = *before = times.median;
+    std::snprintf(part, sizeof part, "%10s %6.2fx %7.2fx", Seconds(times.median).c_str(),
+                  *before / times.median, *first / times.median);
+    line = part;
+    std::optional<Amounts> amounts = AmountsOf(module, function->name, times.dims);
+    std::snprintf(part, sizeof part, " %8.4g", amounts ? amounts->flops / times.median * 1e-9 : 0);
+    line += amounts ? part : "        -";
+    *before = times.median;
+  } catch (const Error& error) {
+    line = "does not compile: " + error.message();
+  }
+  std::printf("%5s %s  %s\n", number.c_str(), line.c_str(), text.c_str());
+}
+
+// A table for each function that has a schedule for the target.
+void BenchSteps(const ir::IRModule& source, const target::Target& target,
+                const BenchOptions& options, const runtime::RunOptions& run) {
+  int scheduled = 0;
+  tir::MapFunctions(source, [&](const tir::PrimFunc& written) {
+    tir::PrimFunc function = written->attrs.count(tir::attr::kTarget)
+                                 ? written
+                                 : written.WithAttr(tir::attr::kTarget, target);
+    if (!schedule::HasSchedule(function)) return written;
+    if (!options.entry.empty() && written->name != options.entry) return written;
+    ++scheduled;
+    std::printf("%s  %s\n%5s %10s %7s %8s %8s\n", written->name.c_str(), target->str().c_str(),
+                "step", "median", "gain", "total", "GFLOP/s");
+    double before = 0, first = 0;
+    const std::vector<tir::ScheduleStep>& steps = tir::ChosenSchedule(function)->steps;
+    for (size_t count = 0; count <= steps.size(); ++count)
+      ReportStep(source, schedule::WithFirstSteps(function, static_cast<int64_t>(count)), target,
+                 options, run, std::to_string(count), count ? steps[count - 1].text : "as written",
+                 &before, &first);
+    auto bare = ffi::Make<tir::PrimFuncNode>(*function);
+    bare->attrs.erase(tir::attr::kSchedule);
+    bare->attrs.erase(tir::attr::kScheduleFor);
+    ReportStep(source, tir::PrimFunc(bare), target, options, run, "rules",
+               "what the rules make of it", &before, &first);
+    return written;
+  });
+  TERN_CHECK(scheduled > 0) << "--steps: no function has a schedule for " << target->str();
+}
+
 }  // namespace
 
 void Bench(const BenchOptions& options) {
@@ -188,6 +246,7 @@ void Bench(const BenchOptions& options) {
   };
   for (const std::string& file : options.files) {
     if (IsCompiled(file)) {
+      TERN_CHECK(!options.steps) << "--steps: " << file << " is compiled, and has no schedules";
       bench(Open(file), {});
       continue;
     }
@@ -195,6 +254,10 @@ void Bench(const BenchOptions& options) {
     if (targets.empty()) targets.emplace_back();
     for (const std::string& text : targets) {
       target::Target target = ParseTarget(text, options.host);
+      if (options.steps) {
+        BenchSteps(ReadSource(file), target, options, run);
+        continue;
+      }
       std::optional<Roofline> roofline;
       if (options.roofline) {
         roofline = MeasureRoofline(target);

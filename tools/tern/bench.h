@@ -15,6 +15,7 @@ struct BenchOptions {
   std::vector<std::string> inputs, dims;
   int repeat = 20, rounds = 5;
   bool default_schedules = true;
+  bool steps = false;     // of schedules: times the function after each
   bool roofline = false;  // measures what the target reaches, and says which share of it that is
 };
 void Bench(const BenchOptions& options);

@@ -86,6 +86,7 @@ struct OptOptions {
   bool list = false, list_onnx = false, list_ops = false, list_rules = false, json = false,
        no_verify = false, schedule = false, timing = false;
   bool explain_schedule = false;
+  std::optional<int64_t> step;  // of the schedule, the last that is done
 };
 void Opt(const OptOptions& options);
 

@@ -184,6 +184,9 @@ void AddBench(CLI::App* app) {
   command->add_option("--rounds", options->rounds, "rounds, whose medians are the spread")
       ->check(CLI::Range(1, 1000));
   command->add_flag("!--no-default-schedules", options->default_schedules, kNoDefaultHelp);
+  command->add_flag("--steps", options->steps,
+                    "time functions after each step of their schedules, and what the rules make of "
+                    "them");
   command->add_flag("--roofline", options->roofline,
                     "measure a copy and a matrix product on the target first, and print the share "
                     "of what they reach");
@@ -253,7 +256,13 @@ void AddOpt(CLI::App* app) {
   command->add_option("-t,--target", options->target, kTargetHelp);
   command->add_option("--print-after", options->print_after,
                       "print the module after these passes ('*': all)");
-  command->add_flag("--schedule", options->schedule, "first do what the schedules say");
+  CLI::Option* schedule =
+      command->add_flag("--schedule", options->schedule, "first do what the schedules say");
+  command
+      ->add_option("--step", options->step,
+                   "with --schedule: do no more than the first N steps of the file's one schedule")
+      ->needs(schedule)
+      ->check(IntegerBetween(0, std::numeric_limits<int32_t>::max()));
   command->add_flag("--explain-schedule", options->explain_schedule,
                     "print which rule is applied to which block, as schedule sections");
   command->add_flag("--json", options->json, "print the result as JSON, for other tools");

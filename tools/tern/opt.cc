@@ -93,6 +93,19 @@ std::vector<std::string> PassList(const char* flag, const std::vector<std::strin
   return passes;
 }
 
+// The one function that has a schedule, with the first steps of that alone.
+ir::IRModule WithStep(const ir::IRModule& module, int64_t step) {
+  int scheduled = 0;
+  ir::IRModule result = tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
+    if (!schedule::HasSchedule(function)) return function;
+    ++scheduled;
+    return schedule::WithFirstSteps(function, step);
+  });
+  TERN_CHECK(scheduled == 1) << "--step: steps are counted in one schedule, and the file has "
+                             << scheduled << " for this target";
+  return result;
+}
+
 // The one function of a module, for what is of one function.
 tir::PrimFunc OnlyFunction(const ir::IRModule& module, const char* flag) {
   std::vector<tir::PrimFunc> functions;
@@ -131,6 +144,7 @@ void Opt(const OptOptions& options) {
     });
   }
   if (!options.replay.empty()) module = WithTrace(module, options.replay);
+  if (options.step) module = WithStep(module, *options.step);
   if (!options.trace.empty()) {
     schedule::Schedule done = schedule::ScheduleOf(OnlyFunction(module, "--trace"));
     runtime::WriteFile(options.trace, done.trace().ToJson());

@@ -14,6 +14,7 @@ namespace {
 struct Comments {
   std::vector<std::string> dtypes{""}, dims, smoke, with;
   int64_t offset = 0;
+  bool none = false;
 };
 
 std::vector<std::string> Words(const std::string& text) {
@@ -47,8 +48,11 @@ Comments ReadComments(std::string_view text) {
       comments.with = Words(rest);
     else if (word == "offset")
       comments.offset = ParseInteger("offset", Words(rest).empty() ? "" : Words(rest)[0]);
+    else if (word == "none")
+      comments.none = true;
     else
-      TERN_THROW(ValueError) << "'" << line << "': expected dtypes, dims, smoke, with or offset";
+      TERN_THROW(ValueError) << "'" << line
+                             << "': expected dtypes, dims, smoke, with, offset or none";
   }
   if (comments.dims.empty()) comments.dims.emplace_back();
   return comments;
@@ -112,6 +116,7 @@ void MarkSmoke(const std::string& name, std::vector<Variant>* variants) {
 std::vector<Variant> MakeVariants(const SuiteFile& file) {
   Comments comments = ReadComments(file.text);
   std::vector<Variant> variants;
+  if (comments.none) return variants;
   for (const std::string& dtype : comments.dtypes) {
     Variant variant{VariantName(file, dtype), Replace(std::string(file.text), "$T", dtype), {}};
     for (const std::string& group : comments.dims) {

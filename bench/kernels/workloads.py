@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels of examples/kernels that the bench measures: arguments, sizes, and what torch does the same with. Imports nothing."""
+
+# Tensor: name, dtype, shape, fill (bytes, floats, below:N, csr, or out). A number is a scalar argument.
+ROWS, PER_ROW = 200000, 16
+WORKLOADS = {
+    "histogram": {"args": [("A", "uint8", [1 << 24], "bytes"), ("H", "int32", [256], "out")], "sizes": [1 << 24]},
+    "histogram_atomic": {"args": [("A", "uint8", [1 << 24], "bytes"), ("H", "int32", [256], "out")], "sizes": [1 << 24], "peer": "histogram", "devices": ["cuda"]},
+    "scatter_add": {"args": [("X", "float32", [65536, 128], "floats"), ("index", "uint8", [65536], "bytes"), ("Y", "float32", [256, 128], "out")],
+                    "sizes": [65536, 128]},
+    "scatter_add_atomic": {"args": [("X", "float32", [65536, 128], "floats"), ("index", "uint8", [65536], "bytes"), ("Y", "float32", [256, 128], "out")],
+                           "sizes": [65536, 128], "peer": "scatter_add", "devices": ["cuda"], "tolerance": 1e-3},
+    "prefix_sum": {"args": [("X", "int32", [1 << 23], "below:100"), ("Y", "int32", [1 << 23], "out")], "sizes": [1 << 23]},
+    "top_k": {"args": [("X", "float32", [256, 65536], "floats"), ("values", "float32", [256, 8], "out"), ("indices", "int32", [256, 8], "out")],
+              "sizes": [256, 65536]},
+    "radix_sort": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22]},
+    "threefry": {"args": [("key", "uint32", [2], "bytes"), ("Y", "uint32", [2, 1 << 22], "out")], "sizes": [1 << 22]},
+    "spmv": {"args": [("begin", "int32", [ROWS + 1], f"csr:{PER_ROW}"), ("column", "int32", [ROWS * PER_ROW], f"below:{ROWS}"),
+                      ("value", "float32", [ROWS * PER_ROW], "floats"), ("x", "float32", [ROWS], "floats"), ("y", "float32", [ROWS], "out")], "sizes": [ROWS]},
+    "smith_waterman": {"args": [("A", "uint8", [256, 256], "bases"), ("B", "uint8", [256, 128], "bases"), ("score", "int32", [256], "out")], "sizes": [256, 256]},
+    "jacobi": {"args": [("U", "float32", [1024, 1024], "floats"), 10, ("V", "float32", [1024, 1024], "out")], "sizes": [1024, 1024, 10]},
+    "mandelbrot": {"args": [("Y", "int32", [512, 768], "out")], "sizes": [512, 768]},
+    "attention": {"args": [("Q", "float32", [1024, 64], "floats"), ("K", "float32", [1024, 64], "floats"), ("V", "float32", [1024, 64], "floats"),
+                           ("O", "float32", [1024, 64], "out")], "sizes": [1024, 1024], "tolerance": 1e-5},
+}
+
+
+def chosen(device, only):
+    """Names and workloads of a device."""
+    return {name: work for name, work in WORKLOADS.items() if device in work.get("devices", ["cpu", "cuda"]) and only in name}
+
+
+def torch_peers(torch):
+    """Name -> function of the tensors by name; what torch has no operator for is not here."""
+    functional = torch.nn.functional
+
+    def jacobi(t):
+        v = t["U"].clone()
+        for _ in range(20):
+            w = v.clone()
+            w[1:-1, 1:-1] = (v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:]) * 0.25
+            v = w
+        return v
+
+    def spmv(t):
+        if "matrix" not in t:
+            t["matrix"] = torch.sparse_csr_tensor(t["begin"], t["column"], t["value"], size=(len(t["y"]), len(t["x"])))
+        return t["matrix"] @ t["x"]
+
+    histogram = lambda t: torch.bincount(t["A"], minlength=256)
+    scatter = lambda t: torch.zeros_like(t["Y"]).index_add_(0, t["index"].int(), t["X"])
+    return {
+        "histogram": histogram, "histogram_atomic": histogram, "scatter_add": scatter, "scatter_add_atomic": scatter,
+        "prefix_sum": lambda t: torch.cumsum(t["X"], 0, dtype=torch.int32),
+        "top_k": lambda t: torch.topk(t["X"], 8).values,
+        "radix_sort": lambda t: torch.sort(t["X"].view(torch.int32)).values,
+        "spmv": spmv, "jacobi": jacobi,
+        "attention": lambda t: functional.scaled_dot_product_attention(t["Q"][None], t["K"][None], t["V"][None], scale=0.125)[0],
+    }
