@@ -58,8 +58,8 @@ class ModelsTest(TestCase):
 
     def test_precision(self):
         narrow = tern.compile(MODELS / "mnist.onnx", precision="fp16")(self.image)
-        self.assertEqual(np.asarray(narrow).dtype, np.float32)
-        error = np.abs(np.asarray(narrow) - self.scores).max() / np.ptp(self.scores)
+        self.assertEqual(numpy.asarray(narrow).dtype, numpy.float32)
+        error = numpy.abs(numpy.asarray(narrow) - self.scores).max() / numpy.ptp(self.scores)
         self.assertTrue(0 < error < 0.01, error)
         self.fails(tern.Error, "expected fp16, bf16 or mixed", tern.compile, MODELS / "mnist.onnx", precision="int8")
 
