@@ -14,6 +14,7 @@
 #include "tern/frontend/onnx/import.h"
 #include "tern/frontend/onnx/reader.h"
 #include "tern/graph/function.h"
+#include "tern/graph/transform/passes.h"
 #include "tern/model_report.h"
 #include "tern/report_text.h"
 #include "tern/runtime/c_api_error.h"
@@ -100,6 +101,8 @@ ModelOptions ModelOptionsFrom(const ValueReader& options) {
   result.default_schedules = FlagOf(options, "default_schedules", true);
   result.fuse = FlagOf(options, "fuse", true);
   result.strict_math = FlagOf(options, "strict_math", false);
+  result.precision = TextOf(options, "precision");
+  if (!result.precision.empty()) graph::ParsePrecision(result.precision);
   return result;
 }
 
@@ -118,8 +121,8 @@ void CompileKernels(const TernSource& source, const std::vector<Target>& targets
 
 std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const char* text) {
   ValueReader options = OptionsFrom(text);
-  options.ExpectOnly(
-      {"targets", "hosts", "bounds_checks", "default_schedules", "fuse", "strict_math", "prepack"});
+  options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
+                      "strict_math", "precision", "prepack"});
   std::vector<Target> targets = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"));
   ModelOptions compile = ModelOptionsFrom(options);
   auto result = std::make_unique<TernExecutable>();
@@ -190,7 +193,7 @@ std::string ExplainKernels(const ir::IRModule& module, const Target& target) {
 std::string Explain(const TernSource& source, const std::string& name, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "prepack", "format", "kernel"});
+                      "strict_math", "precision", "prepack", "format", "kernel"});
   Target target = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"))[0];
   std::string format = options.Has("format") ? options.Field("format").Text() : "text";
   std::string kernel = TextOf(options, "kernel");

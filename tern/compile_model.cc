@@ -207,7 +207,7 @@ ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& optio
   auto found = module->functions.find("main");
   TERN_CHECK(found != module->functions.end() && graph::AsGraph(found->second))
       << "the module has no graph of the name main";
-  ir::IRModule result = ir::RunPasses(module, graph::GraphPasses(), options);
+  ir::IRModule result = ir::RunPasses(module, graph::GraphPasses(options.precision), options);
   bool has_versions = result->functions.size() > 1;
   return has_versions ? graph::ShareConstants(result) : result;
 }

@@ -19,6 +19,8 @@ namespace tern {
 struct ModelOptions : CompileOptions {
   bool fuse = true;
   bool strict_math = false;  // sums in the order written, no contraction
+  // "fp16", "bf16" or "mixed" (graph::Precision); "": as the model is.
+  std::string precision;
   // Weights are prepacked now where they do not grow by it (pack_weights.h), for a file that is
   // loaded often. Otherwise all are when the model is loaded.
   bool pack_weights = false;

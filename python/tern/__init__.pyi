@@ -3,7 +3,7 @@ import builtins
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 
@@ -173,6 +173,7 @@ def compile(
     default_schedules: bool = ...,
     fuse: bool = ...,
     strict_math: bool = ...,
+    precision: Literal["fp16", "bf16", "mixed"] = ...,
     prepack: bool = ...,
 ) -> Executable: ...
 def explain(
@@ -186,6 +187,7 @@ def explain(
     kernel: str | None = None,
     fuse: bool = ...,
     strict_math: bool = ...,
+    precision: Literal["fp16", "bf16", "mixed"] = ...,
 ) -> Report: ...
 def load(path: str | PathLike[str]) -> Executable: ...
 def inspect(path: str | PathLike[str]) -> dict[str, Any]: ...

@@ -54,22 +54,22 @@ void RequireBiases(const Call& c, size_t input, const Expr& outputs) {
   c.RequireEqual(graph::NumElements(c.shape(input)), outputs, "the number of biases and outputs");
 }
 
-// Sums of narrow floats are wider than the bias and the result.
-Tensor PlusBias(const Call& c, const Tensor& sums, const Tensor& bias) {
+// Sums of narrow floats are wider than the bias.
+Tensor PlusBias(const Call& c, const Tensor& sums, const Tensor& bias, DataType type) {
   return Compute(c.name(), sums.shape(), [&](const Vars& axes) {
     Expr sum = sums.At(Indices(axes)) + Converted(sums.dtype(), bias(axes[1]));
-    return Converted(bias.dtype(), sum);
+    return Converted(type, sum);
   });
 }
 
 Tensors Conv(Call& c) {
   CheckOneType(c);
-  DataType type = c.dtype(0);
+  DataType type = ResultType(c);
   Tensor sums = ConvOf(c, c.has(2) ? c.name("sums") : SumName(c, type), Widened(c.tensor(0)),
                        Widened(c.tensor(1)));
   if (!c.has(2)) return {Narrowed(c, sums, type)};
   RequireBiases(c, 2, sums.shape()[1]);
-  return {PlusBias(c, sums, c.tensor(2))};
+  return {PlusBias(c, sums, c.tensor(2), type)};
 }
 
 // ---- Transposed
@@ -134,7 +134,7 @@ Tensors ConvTranspose(Call& c) {
   std::vector<Spread> spreads = SpreadsOf(c);
   Exprs shape{x.shape()[0], each * group};
   for (const Spread& spread : spreads) shape.push_back(spread.out);
-  DataType type = x.dtype(), wide = SumType(type);
+  DataType type = ResultType(c), wide = SumType(x.dtype());
   Tensor sums = Compute(c.has(2) ? c.name("sums") : SumName(c, type), shape, [&](const Vars& axes) {
     std::vector<ReduceAxis> over;
     over.emplace_back("c", channels / group);
@@ -162,7 +162,7 @@ Tensors ConvTranspose(Call& c) {
   });
   if (!c.has(2)) return {Narrowed(c, sums, type)};
   RequireBiases(c, 2, each * group);
-  return {PlusBias(c, sums, c.tensor(2))};
+  return {PlusBias(c, sums, c.tensor(2), type)};
 }
 
 // ---- Deformable
@@ -234,7 +234,7 @@ Tensors DeformConv(Call& c) {
               });
   if (!c.has(3)) return {sums};
   RequireBiases(c, 3, outputs);
-  return {PlusBias(c, sums, c.tensor(3))};
+  return {PlusBias(c, sums, c.tensor(3), c.dtype(0))};
 }
 
 }  // namespace
@@ -243,14 +243,15 @@ void RegisterConvolutionOps() {
   RegisterOp({.name = "conv",
               .summary = "convolution of [batch, channels, spatial...]",
               .inputs = {"x", "weights", "bias?"},
-              .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}}),
+              .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}, kResultTypeAttr}),
               .compute = Conv});
   RegisterOp({.name = "conv_transpose",
               .summary = "transposed convolution of [batch, channels, spatial...]",
               .inputs = {"x", "weights", "bias?"},
               .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)},
                                     {"output_padding", AttrKind::kInts},
-                                    {"output_shape", AttrKind::kInts}}),
+                                    {"output_shape", AttrKind::kInts},
+                                    kResultTypeAttr}),
               .compute = ConvTranspose});
   RegisterOp({.name = "deform_conv",
               .summary = "convolution that reads at places moved by offset, times mask",

@@ -18,6 +18,10 @@ Operand Widened(const Tensor& tensor);
 Tensor Narrowed(const Call& c, const Tensor& sums, DataType dtype);
 // The name of such sums.
 std::string SumName(const Call& c, DataType dtype);
+// The type of the result: what the attribute `dtype` says, which may be that of the sums, or that
+// of the operands.
+DataType ResultType(const Call& c);
+inline const graph::AttrSpec kResultTypeAttr{"dtype", graph::AttrKind::kString};
 
 // Matrices are the last two axes; the axes before are broadcast. A vector is one row of A, or one
 // column of B, and is no axis of the result.

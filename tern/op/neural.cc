@@ -17,8 +17,9 @@ constexpr const char* kDepth = "K of both operands";
 
 Tensors MatMul(Call& c) {
   CheckOneType(c);
-  std::string sums = SumName(c, c.dtype(0));
-  return {Narrowed(c, MatMulOf(c, sums, Widened(c.tensor(0)), Widened(c.tensor(1))), c.dtype(0))};
+  DataType type = ResultType(c);
+  std::string sums = SumName(c, type);
+  return {Narrowed(c, MatMulOf(c, sums, Widened(c.tensor(0)), Widened(c.tensor(1))), type)};
 }
 
 Tensors Gemm(Call& c) {
@@ -31,7 +32,7 @@ Tensors Gemm(Call& c) {
   double alpha = c.Float("alpha"), beta = c.Float("beta");
   bool plain = alpha == 1 && (!c.has(2) || beta == 0);
   CheckOneType(c);
-  DataType type = a.dtype(), wide = SumType(type);
+  DataType type = ResultType(c), wide = SumType(a.dtype());
   std::string name = plain ? SumName(c, type) : c.name("product");
   Tensor product = Compute(name, shape, [&](Var m, Var n) {
     ReduceAxis k("k", depth);
@@ -191,6 +192,16 @@ Operand Widened(const Tensor& tensor) {
           [tensor](const Exprs& at) { return Converted(SumType(tensor.dtype()), tensor.At(at)); }};
 }
 
+DataType ResultType(const Call& c) {
+  DataType type = c.dtype(0), wide = SumType(type);
+  if (!c.HasAttr("dtype")) return type;
+  std::string name = c.String("dtype");
+  TERN_CHECK(name == type.str() || name == wide.str())
+      << "attribute dtype is that of the operands, " << type.str() << ", or of their sums, "
+      << wide.str() << ", not " << name;
+  return name == type.str() ? type : wide;
+}
+
 std::string SumName(const Call& c, DataType dtype) {
   return SumType(dtype) == dtype ? c.name() : c.name("sums");
 }
@@ -242,6 +253,7 @@ void RegisterNeuralOps() {
   RegisterOp({.name = "matmul",
               .summary = "product of matrices, the last two axes; others are broadcast",
               .inputs = {"a", "b"},
+              .attrs = {kResultTypeAttr},
               .compute = MatMul});
   RegisterOp({.name = "gemm",
               .summary = "alpha * A * B + beta * C, A and B transposed where it says so",
@@ -249,7 +261,8 @@ void RegisterNeuralOps() {
               .attrs = {{"alpha", AttrKind::kFloat, ffi::Any(1.0)},
                         {"beta", AttrKind::kFloat, ffi::Any(1.0)},
                         {"transA", AttrKind::kInt, ffi::Any(0)},
-                        {"transB", AttrKind::kInt, ffi::Any(0)}},
+                        {"transB", AttrKind::kInt, ffi::Any(0)},
+                        kResultTypeAttr},
               .compute = Gemm});
   RegisterOp(
       {.name = "softmax",

@@ -56,6 +56,13 @@ class ModelsTest(TestCase):
 
         self.right(tern.compile(Proto(), inputs={"image": self.image})(self.image))
 
+    def test_precision(self):
+        narrow = tern.compile(MODELS / "mnist.onnx", precision="fp16")(self.image)
+        self.assertEqual(numpy.asarray(narrow).dtype, numpy.float32)
+        error = numpy.abs(numpy.asarray(narrow) - self.scores).max() / numpy.ptp(self.scores)
+        self.assertTrue(0 < error < 0.01, error)
+        self.fails(tern.Error, "expected fp16, bf16 or mixed", tern.compile, MODELS / "mnist.onnx", precision="int8")
+
     def test_errors(self):
         self.fails(TypeError, "no input 'imag', did you mean 'image'?", self.exe, imag=self.image)
         self.fails(TypeError, "input image: float32[1, 1, 28, 28] is missing", self.exe)

@@ -30,6 +30,7 @@ struct CompileOptions {
   std::vector<std::string> input_shapes, dims;  // of an .onnx file
   bool freeze = false;                    // the same: initializers that are inputs are constants
   bool fuse = true, strict_math = false;  // of a model
+  std::string precision;                  // the same: "fp16", "bf16", "mixed" or ""
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
 void Compile(const CompileOptions& options);
@@ -66,6 +67,7 @@ struct ExplainOptions {
   std::vector<std::string> input_shapes, dims;
   bool freeze = false;
   bool fuse = true, strict_math = false;
+  std::string precision;
 };
 void Explain(const ExplainOptions& options);
 
@@ -101,6 +103,7 @@ struct RunOptions {
   std::vector<std::string> input_shapes;  // of an .onnx file
   bool profile = false;                   // of a model
   std::string trace;                      // of a model: a file to write, or ""
+  std::string precision;                  // of an .onnx file
   SessionFlags session;                   // of a model
 };
 int Run(const RunOptions& options);

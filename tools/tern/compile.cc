@@ -150,6 +150,7 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   model_options.default_schedules = options.default_schedules;
   model_options.fuse = options.fuse;
   model_options.strict_math = options.strict_math;
+  model_options.precision = options.precision;
   SetAotOptions(options, targets, &model_options);
   ir::IRModule simple = OptimizeGraph(module, model_options);
   std::vector<CompiledModel> models;
@@ -189,6 +190,7 @@ void Compile(const CompileOptions& options) {
   ir::IRModule module = ReadSource(
       options.input, ParseImportOptions(options.input_shapes, options.dims, options.freeze));
   if (IsModel(module)) return CompileGraph(options, module);
+  TERN_CHECK(options.precision.empty()) << "--precision is for models";
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;

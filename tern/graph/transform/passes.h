@@ -33,11 +33,31 @@ Function FoldBatchNorm(const Function& function);
 // that the bits are the same everywhere.
 Function FoldConstantNodes(const Function& function);
 
+// A float32 model in fewer bits, with inputs and outputs as they were.
+enum class Precision {
+  kFp16,   // float16 wherever its range and digits do: convolutions, matmuls, and what is linear
+  kBf16,   // the same in bfloat16
+  kMixed,  // float16 operands of convolutions and matmuls; all else, and their results, in float32
+};
+Precision ParsePrecision(const std::string& text);  // "fp16", "bf16", "mixed"
+
+// Sums stay float32, and so do exponentials, powers, reductions and what is computed from their
+// results, up to where it meets a narrow tensor of the whole shape; quantization; and operators
+// beside constants that have no narrow value. Weights are casts of constants, to be folded.
+// Before:
+//   y: float32[8, 8] = matmul(x, W)
+// After, for kFp16:
+//   x_float16: float16[8, 4] = cast(x) {to = "float16"}
+//   W_float16: float16[4, 8] = cast(W) {to = "float16"}
+//   y_float16: float16[8, 8] = matmul(x_float16, W_float16)
+//   y: float32[8, 8] = cast(y_float16) {to = "float32"}
+Function LowerPrecision(const Function& function, Precision precision);
+
 // The nodes without which a result of the graph is computed too are gone.
 Function RemoveDeadNodes(const Function& function);
 
-// The order in which a compiler runs them.
-std::vector<std::string> GraphPasses();
+// The order in which a compiler runs them. `precision` is that of LowerPrecision, or "".
+std::vector<std::string> GraphPasses(const std::string& precision = "");
 void RegisterGraphPasses();
 
 }  // namespace tern::graph

@@ -182,8 +182,14 @@ Function SimplifyGraph(const Function& function) {
   return RemoveDeadNodes(EqualNodes().Run(Simplifier().Run(RemoveDeadNodes(function))));
 }
 
-std::vector<std::string> GraphPasses() {
-  return {"simplify_graph", "fold_batch_norm", "fold_constant_nodes", "simplify_graph"};
+std::vector<std::string> GraphPasses(const std::string& precision) {
+  std::vector<std::string> passes = {"simplify_graph", "fold_batch_norm", "fold_constant_nodes",
+                                     "simplify_graph"};
+  // Casts of weights leave regions, are computed, and are constants.
+  if (!precision.empty())
+    passes.insert(passes.end(), {"lower_precision{to=" + precision + "}", "simplify_graph",
+                                 "fold_constant_nodes", "simplify_graph"});
+  return passes;
 }
 
 void RegisterGraphPasses() {
@@ -192,6 +198,16 @@ void RegisterGraphPasses() {
   ir::RegisterPass(GraphPass("fold_batch_norm",
                              "batch normalizations are factors and summands, or parts of weights",
                              FoldBatchNorm));
+  ir::RegisterPass(
+      {"lower_precision",
+       "convolutions and matmuls read narrow floats, and so does what their range is enough for",
+       [](const ir::IRModule& module, const ir::PassValues& values) {
+         Precision precision = ParsePrecision(values.GetString("to"));
+         return MapGraphs(
+             module, [&](const Function& function) { return LowerPrecision(function, precision); });
+       },
+       {{"to", ffi::Any(std::string("fp16")), "fp16, bf16 or mixed",
+         [](const ffi::Any& value) { ParsePrecision(value.As<std::string>()); }}}});
   ir::RegisterPass(GraphPass("fold_constant_nodes", "what reads constants alone is a constant",
                              FoldConstantNodes));
 }

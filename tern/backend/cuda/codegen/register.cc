@@ -41,16 +41,33 @@ Code Emit(const std::string& source, const target::Target& target) {
   }
 }
 
+// More kernels than this are a program each, which the machine that runs them compiles in parallel.
+// A program costs some 10 ms beside its kernels.
+constexpr size_t kMostInOneProgram = 8;
+
+std::string SourceOf(const tir::PrimFunc& kernel) {
+  CodeGenCuda gen;
+  gen.AddFunction(kernel);
+  return gen.Finish();
+}
+
 ffi::Module Build(const ir::IRModule& module, const target::Target& target) {
   CodeGenCuda gen;
   for (const auto& [name, function] : module->functions) gen.AddFunction(tir::AsPrimFunc(function));
-  std::string source = codegen::PostProcess("cuda", gen.Finish());
+  std::string written = gen.Finish(), source = codegen::PostProcess("cuda", written);
   Code code = Emit(source, target);
-  return runtime::CreateDeviceModule({.kind = "cuda",
-                                      .fmt = code.format,
-                                      .fmap = gen.kernels(),
-                                      .payload = {{"", code.bytes}},
-                                      .source = {{"cuda", source}}});
+  runtime::DeviceArtifact artifact{.kind = "cuda",
+                                   .fmt = code.format,
+                                   .fmap = gen.kernels(),
+                                   .payload = {},
+                                   .source = {{"cuda", source}}};
+  bool is_as_written = code.format == "cuda" && code.bytes == written;  // by no hook
+  if (is_as_written && artifact.fmap.size() > kMostInOneProgram)
+    for (const auto& [name, function] : module->functions)
+      artifact.payload[name] = SourceOf(tir::AsPrimFunc(function));
+  else
+    artifact.payload[""] = code.bytes;
+  return runtime::CreateDeviceModule(std::move(artifact));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/compile.h"
 #include "tern/ffi/registry.h"
+#include "tern/runtime/device_artifact.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/tir/text.h"
 
@@ -38,6 +39,25 @@ TEST(CudaTarget, BFloat16IsIntegersOnOldMachines) {
             std::string::npos);
   EXPECT_EQ(Build("nvidia/t4", "bfloat16")->InspectSource("cuda").find("cvt.rn.bf16.f32"),
             std::string::npos);
+}
+
+// The machine that runs them compiles programs in parallel.
+TEST(CudaTarget, ManyKernelsAreAProgramEach) {
+  Initialize();
+  auto programs = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += "func f" + std::to_string(i) + "(A: float32[n]) { for i in 0..n { A[i] = A[i] + " +
+              std::to_string(i) + " } }\n";
+    ffi::Module module =
+        Compile(tir::ParseModule("test.tir", text), target::Target::Parse("cuda"))->imports().at(0);
+    return runtime::LoadDeviceArtifact("cuda", module->SaveToBytes()).payload;
+  };
+  EXPECT_EQ(programs(3).count(""), 1u);
+  auto many = programs(9);
+  EXPECT_EQ(many.size(), 9u);
+  for (const auto& [name, source] : many)
+    EXPECT_NE(source.find("void " + name + "("), std::string::npos) << source;
 }
 
 TEST(CudaTarget, HooksStandInForNvrtc) {

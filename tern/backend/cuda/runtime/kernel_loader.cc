@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "tern/backend/cuda/common/nvrtc.h"
@@ -62,6 +65,32 @@ std::string WhyNoPtx(const std::string& code) {
   return code.find('\0') < last ? "it contains a zero" : "";
 }
 
+// Calls f(0) ... f(count - 1) on as many threads as the machine has CPUs; throws what the first of
+// them throws.
+template <class F>
+void InParallel(size_t count, const F& f) {
+  std::vector<std::exception_ptr> errors(count);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;) try {
+        f(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+  };
+  std::vector<std::thread> threads;
+  size_t wanted = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  try {
+    while (threads.size() + 1 < wanted) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Those that there are, and this one, do it.
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
 // One cu::Module per blob: a whole program, or one kernel's code.
 class Program {
  public:
@@ -72,10 +101,10 @@ class Program {
     for (const auto& [name, module] : modules_) Cu().ModuleUnload(module);
   }
 
-  void Add(const std::string& fmt, const TernBlob& blob) {
-    std::string code(blob.data, blob.size);
-    cu::Module module = fmt == "cuda" ? FromSource(code) : FromCode(fmt, code);
-    modules_.emplace(blob.name, module);
+  void Add(const std::string& fmt, const TernBlob* blobs, size_t count) {
+    if (fmt == "cuda") return AddSources(blobs, count);
+    for (size_t i = 0; i < count; ++i)
+      modules_.emplace(blobs[i].name, FromCode(fmt, {blobs[i].data, blobs[i].size}));
   }
 
   Kernel* Get(const std::string& name) {
@@ -109,22 +138,37 @@ class Program {
     return Cu().ModuleLoadData(module, code.c_str());
   }
 
-  // A program is compiled once for all processes. What the driver does not take any more is
-  // compiled again.
-  cu::Module FromSource(const std::string& source) {
+  // Programs are compiled once for all processes, in parallel. What the driver does not take any
+  // more is compiled again.
+  void AddSources(const TernBlob* blobs, size_t count) {
     // For this very chip: all of its instructions.
-    std::string arch = device_->architecture();
+    std::string arch = device_->architecture(), compiler = NvrtcDescription();
     if (device_->Attribute(cu::kComputeCapabilityMajor) >= 9 && NvrtcHasSpecificArchitectures())
       arch += "a";
-    plugin::CachedProgram cached(
-        "cuda", {{"source", source}, {"arch", arch}, {"compiler", NvrtcDescription()}});
-    cu::Module module = nullptr;
-    std::string code;
-    if (cached.Find(&code) && Load(code, &module) == cu::kSuccess) return module;
-    code = CompileSource(source, arch, NvrtcOutput::kCubin);
-    Check(Load(code, &module), "cuModuleLoadData");
-    cached.Store(code);
-    return module;
+    std::vector<std::unique_ptr<plugin::CachedProgram>> cached;
+    std::vector<size_t> missing;
+    for (size_t i = 0; i < count; ++i) {
+      std::string source(blobs[i].data, blobs[i].size), code;
+      cached.push_back(std::make_unique<plugin::CachedProgram>(
+          "cuda", std::vector<std::pair<std::string, std::string>>{
+                      {"source", source}, {"arch", arch}, {"compiler", compiler}}));
+      cu::Module module = nullptr;
+      if (cached[i]->Find(&code) && Load(code, &module) == cu::kSuccess)
+        modules_.emplace(blobs[i].name, module);
+      else
+        missing.push_back(i);
+    }
+    std::vector<std::string> codes(missing.size());
+    InParallel(missing.size(), [&](size_t i) {
+      const TernBlob& blob = blobs[missing[i]];
+      codes[i] = CompileSource({blob.data, blob.size}, arch, NvrtcOutput::kCubin);
+    });
+    for (size_t i = 0; i < missing.size(); ++i) {
+      cu::Module module = nullptr;
+      Check(Load(codes[i], &module), "cuModuleLoadData");
+      modules_.emplace(blobs[missing[i]].name, module);
+      cached[missing[i]]->Store(codes[i]);
+    }
   }
 
   cu::Module FromCode(const std::string& fmt, const std::string& code) {
@@ -150,7 +194,7 @@ int Load(int32_t device_id, const char* fmt, const TernBlob* blobs, int32_t num_
       TERN_THROW(ValueError) << "the cuda runtime does not take programs in format " << format
                              << ": cuda, ptx and cubin are legal";
     auto program = std::make_unique<Program>(&Driver::Get().device(device_id));
-    for (int32_t i = 0; i < num_blobs; ++i) program->Add(format, blobs[i]);
+    program->Add(format, blobs, static_cast<size_t>(num_blobs));
     *out = program.release();
   });
 }

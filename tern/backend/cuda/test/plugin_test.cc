@@ -231,6 +231,31 @@ TEST_F(CudaTest, ProgramsAreCompiledOnce) {
   EXPECT_EQ(count(), 1);
 }
 
+// A program for each kernel: all are compiled at once, and kept on disk one by one.
+TEST_F(CudaTest, ManyProgramsAreCompiledTogether) {
+  TempDirectory cache;
+  ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
+  auto compiled = backend::cuda::FindIn<int (*)()>("libnvrtc.so.13", "tern_standin_compiled");
+  DeviceArtifact artifact = Cuda::VectorAdd();
+  artifact.payload = {{"vector_add", kSource}};
+  for (const char* name : {"b", "c", "d"}) {
+    artifact.fmap[name] = VectorAddInfo();
+    std::string source = kSource;
+    artifact.payload[name] = source.replace(source.find("vector_add"), 10, name);
+  }
+  int before = compiled();
+  ExpectAdds(CreateDeviceModule(artifact));
+  EXPECT_EQ(compiled() - before, 4);
+  ExpectAdds(CreateDeviceModule(artifact));
+  EXPECT_EQ(compiled() - before, 4);
+  artifact.payload["c"] += "// changed";
+  ExpectAdds(CreateDeviceModule(artifact));
+  EXPECT_EQ(compiled() - before, 5);
+  artifact.payload["d"] = "nonsense";
+  EXPECT_EQ(LaunchError(artifact, 1, 1).find("NVRTC does not compile the program for sm_90a:\n"),
+            0u);
+}
+
 TEST_F(CudaTest, CompilersLogIsInTheError) {
   DeviceArtifact artifact = Cuda::VectorAdd();
   artifact.payload[""] = "extern \"C\" __global__ void vector_add(float* a) { a[0] = nonsense; }";
