@@ -225,6 +225,18 @@ void RegisterUnaryOps() {
        .inputs = {"x"},
        .attrs = {{"to", AttrKind::kString, {}, true}, {"saturate", AttrKind::kInt, ffi::Any(0)}},
        .compute = CastTo});
+  RegisterOp({.name = "narrow",
+              .summary = "x as int2, uint2, int4, uint4, float4e2m1 or float8e8m0 has it, as int8, "
+                         "uint8 or float32",
+              .inputs = {"x"},
+              .attrs = {{"to", AttrKind::kString, {}, true},
+                        {"saturate", AttrKind::kInt, ffi::Any(1)},
+                        {"round_mode", AttrKind::kString, ffi::Any(std::string("up"))}},
+              .compute = [](Call& c) {
+                return c.Elementwise([&](const Expr& x) {
+                  return Narrowed(c.String("to"), x, c.Flag("saturate"), c.String("round_mode"));
+                });
+              }});
   RegisterOp({.name = "bit_cast",
               .summary = "the bits of x as another type of the same size",
               .inputs = {"x"},

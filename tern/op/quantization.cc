@@ -2,10 +2,13 @@
 //
 // Quantized tensors: integers, and a scale and a zero point of the whole tensor, of each index of
 // an axis, or of each block along it.
+#include <limits>
+
 #include "tern/op/linear.h"
 #include "tern/op/quantize.h"
 #include "tern/op/register.h"
 #include "tern/op/windows.h"
+#include "tern/tir/intrinsics.h"
 
 namespace tern::op {
 namespace {
@@ -29,10 +32,12 @@ void CheckQuantizedType(DataType dtype) {
                           << dtype.str();
 }
 
-Expr Quantized(DataType dtype, const Expr& value, const Expr& zero_point) {
+Expr Quantized(DataType dtype, const Expr& value, const Expr& zero_point, int64_t bits) {
   Expr rounded = tir::Call("round", {Converted(kFloat, value)});
   if (zero_point) rounded = rounded + Converted(kFloat, zero_point);
-  Range range = RangeOf(dtype);
+  TERN_CHECK(bits >= 0 && bits <= dtype.bits()) << dtype.str() << " has no " << bits << " bits";
+  int count = bits ? static_cast<int>(bits) : dtype.bits();
+  Range range = RangeOf(dtype.is_int() ? DataType::Int(count) : DataType::UInt(count));
   Expr inside = Clamped(rounded, Number(rounded, range.low), Number(rounded, range.high));
   return tir::Cast(dtype, inside);
 }
@@ -45,6 +50,60 @@ Expr ToFloat8(DataType dtype, const Expr& value, bool saturate) {
                                                       : 57344;
   Expr inside = Clamped(x, Number(x, -most), Number(x, most));
   return tir::Cast(dtype, Select(tir::Call("isnan", {x}), x, inside));
+}
+
+namespace {
+
+// The nearest of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 and their negatives; the even code where two are.
+// There is no NaN: it becomes 0.
+Expr ToFloat4(const Expr& x) {
+  Expr size = Min(tir::Call("abs", {x}), Number(x, 6));
+  Expr step = Select(size < Number(x, 2), Number(x, 0.5),
+                     Select(size < Number(x, 4), Number(x, 1), Number(x, 2)));
+  Expr rounded = tir::Call("round", {size / step}) * step;
+  return Select(tir::Call("isnan", {x}), Number(x, 0), tir::Call("copysign", {rounded, x}));
+}
+
+// The exponent of a float32 is the code: 0 is 2^-127, 255 is NaN.
+Expr ToFloat8E8M0(const Expr& x, bool saturate, const std::string& round_mode) {
+  TERN_CHECK(round_mode == "up" || round_mode == "down" || round_mode == "nearest")
+      << "round_mode is up, down or nearest, not " << round_mode;
+  DataType bits_type = DataType::UInt(32);
+  auto number = [&](int64_t value) { return tir::Const(bits_type, value); };
+  Expr bits = ir::CallNode::Make(tir::intrinsic::kReinterpret, {x}, bits_type);
+  Expr exponent = tir::Call("shift_right", {bits, number(23)});
+  exponent = ir::FloorMod(exponent, number(256));
+  Expr rest = ir::FloorMod(bits, number(1 << 23));
+  Expr more = round_mode == "down" ? tir::Const(DataType::Bool(), 0)
+              : round_mode == "up" ? number(0) < rest
+                                   : rest >= number(1 << 22);
+  Expr next = exponent + Select(more, number(1), number(0));
+  // What a float32 has no exponent for is less than 2^-126.
+  Expr code = Select(exponent == number(0),
+                     Select(number(1 << 22) < rest && more, number(1), number(0)), next);
+  Expr most = Min(code, number(254));
+  Expr power = Select(most == number(0), number(1 << 22), most * number(1 << 23));
+  Expr result = ir::CallNode::Make(tir::intrinsic::kReinterpret, {power}, kFloat);
+  Expr nan = Number(x, std::numeric_limits<double>::quiet_NaN());
+  Expr is_none = tir::Call("isnan", {x});
+  if (!saturate) is_none = is_none || code == number(255) || x == Number(x, 0);
+  return Select(is_none, nan, result);
+}
+
+}  // namespace
+
+Expr Narrowed(const std::string& type, const Expr& value, bool saturate,
+              const std::string& round_mode) {
+  if (type == "float4e2m1") return ToFloat4(Converted(kFloat, value));
+  if (type == "float8e8m0") return ToFloat8E8M0(Converted(kFloat, value), saturate, round_mode);
+  bool is_signed = type == "int2" || type == "int4", is_two = type == "int2" || type == "uint2";
+  TERN_CHECK(is_signed || type == "uint2" || type == "uint4")
+      << "there is no type of few bits " << type;
+  Expr integer = tir::Cast(kInt, value);
+  Expr low = ir::FloorMod(integer, tir::Const(kInt, is_two ? 4 : 16));
+  if (!is_signed) return tir::Cast(DataType::UInt(8), low);
+  Expr middle = tir::Const(kInt, is_two ? 2 : 8);
+  return tir::Cast(DataType::Int(8), Select(low >= middle, low - middle - middle, low));
 }
 
 namespace {
@@ -84,7 +143,13 @@ DataType TypeOr(const Call& c, const char* attribute, DataType otherwise) {
 Tensors QuantizeLinear(Call& c) {
   const Tensor& x = c.tensor(0);
   DataType to = c.has(2) ? c.dtype(2) : TypeOr(c, "output_dtype", DataType::UInt(8));
-  if (!to.is_float8()) CheckQuantizedType(to);
+  // Of few bits, in a wider type.
+  std::string narrow = c.String("narrow");
+  bool is_float = narrow.starts_with("float");
+  if (!narrow.empty() && !is_float)
+    to = narrow.starts_with("int") ? DataType::Int(8) : DataType::UInt(8);
+  int64_t bits = narrow.empty() || is_float ? 0 : narrow.back() - '0';
+  if (!to.is_float8() && !is_float) CheckQuantizedType(to);
   DataType compute = TypeOr(c, "precision", x.dtype().is_float() ? x.dtype() : kFloat);
   return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
     Exprs at = Indices(axes);
@@ -92,8 +157,9 @@ Tensors QuantizeLinear(Call& c) {
     Expr quotient = as(x.At(at)) / as(ParameterAt(c, 1, at));
     // The quotient as the type has it: quotients of float32 are exact enough to be rounded again.
     quotient = as(quotient);
+    if (is_float) return Narrowed(narrow, quotient, c.Flag("saturate"), "up");
     if (to.is_float8()) return ToFloat8(to, quotient, c.Flag("saturate"));
-    return Quantized(to, quotient, c.has(2) ? ParameterAt(c, 2, at) : Expr());
+    return Quantized(to, quotient, c.has(2) ? ParameterAt(c, 2, at) : Expr(), bits);
   })};
 }
 
@@ -364,7 +430,8 @@ void RegisterQuantizationOps() {
                         block,
                         output,
                         {"precision", AttrKind::kString, ffi::Any(std::string())},
-                        {"saturate", AttrKind::kInt, ffi::Any(1)}},
+                        {"saturate", AttrKind::kInt, ffi::Any(1)},
+                        {"narrow", AttrKind::kString, ffi::Any(std::string())}},
               .compute = QuantizeLinear,
               .is_exact = true});
   RegisterOp({.name = "dequantize_linear",

@@ -246,8 +246,47 @@ def sequences():
     write("sequences", model, asked, {"x": f(7, 5), "tail": f(3, 5)})
 
 
+def caches():
+    """Attention of one product with masks and a past, and of quantized operands."""
+    x, weights, bias = f(2, 3, 6), f(6, 24), f(24)
+    case("attention_mask", MS, "Attention", [x, weights, bias, np.array([[1, 1, 0], [1, 1, 1]], np.int32)], num_heads=2)
+    case("attention_lengths", MS, "Attention", [x, weights, bias, np.array([2, 3], np.int32)], num_heads=2)
+    case("attention_past", MS, "Attention", [x, weights, bias, None, f(2, 2, 2, 4, 4)], 2, num_heads=2, unidirectional=1)
+    mask = np.array([[0, 1, 1, 1, 1, 1, 1], [1] * 7], np.int32)
+    case("attention_past_mask", MS, "Attention", [x, weights, bias, mask, f(2, 2, 2, 4, 4)], 2, num_heads=2, unidirectional=1)
+    case("attention_sizes", MS, "Attention", [x, f(6, 22), f(22)], num_heads=2, qkv_hidden_sizes=[8, 8, 6])
+    qkv = [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8)]
+    case("multi_head_attention_past", MS, "MultiHeadAttention", qkv + [f(24), None, None, f(2, 2, 4, 4), f(2, 2, 4, 4)], 3, num_heads=2)
+    case("multi_head_attention_mask", MS, "MultiHeadAttention", qkv + [None, np.array([[1, 1, 0], [1, 1, 1]], np.int32)], num_heads=2)
+    packed = [q(0, 255, np.uint8, 2, 3, 6), q(-127, 127, np.int8, 6, 24), bias, scalar(0.02), scalar(0.03), None, scalar(120, np.uint8),
+              scalar(0, np.int8)]
+    case("qattention", MS, "QAttention", packed, constants=(1,), num_heads=2)
+    case("qattention_past", MS, "QAttention", packed + [f(2, 2, 2, 4, 4)], 2, constants=(1,), num_heads=2, unidirectional=1)
+
+
+def classifiers():
+    """Support vectors, and labels that are strings."""
+    pairs = {"coefficients": list(map(float, f(14))), "vectors_per_class": [2, 3, 2], "rho": [0.1, -0.2, 0.3], "classlabels_ints": [4, 6, 9],
+             "support_vectors": list(map(float, f(21))), "kernel_params": [0.3, 0.2, 2.0]}
+    for kernel in ("LINEAR", "RBF", "POLY", "SIGMOID"):
+        case("svm_classifier_" + kernel.lower(), ML, "SVMClassifier", [f(9, 3)], 2, kernel_type=kernel, **pairs)
+    two = {"coefficients": list(map(float, f(5))), "vectors_per_class": [2, 3], "rho": [0.1], "classlabels_ints": [4, 6],
+           "support_vectors": list(map(float, f(15))), "kernel_params": [0.3, 0.2, 2.0], "kernel_type": "RBF"}
+    case("svm_classifier_two", ML, "SVMClassifier", [f(9, 3)], 2, **two)
+    case("svm_classifier_platt", ML, "SVMClassifier", [f(9, 3)], 2, prob_a=[-1.5], prob_b=[0.1], **two)
+    with open(os.path.join(FOLDER, "svm_classifier_platt", "tolerance"), "w") as file:
+        file.write("1e-2 1e-7\n")  # ONNX Runtime iterates until it is as near as that
+    case("svm_classifier_rows", ML, "SVMClassifier", [f(9, 3)], 2, coefficients=list(map(float, f(9))), rho=[0.2], classlabels_ints=[5, 6, 7],
+         kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], post_transform="SOFTMAX")
+    case("string_labels", ML, "LinearClassifier", [f(4, 3)], 2, coefficients=list(map(float, f(9))), intercepts=[0.1, 0.2, 0.3],
+         classlabels_strings=["ant", "honey bee", "c\u00e4t"], multi_class=1)
+    case("string_encoder", ML, "LabelEncoder", [q(0, 5, np.int64, 6)], keys_int64s=[1, 2, 4], values_strings=["one", "two", "four"],
+         default_string="none of them")
+    case("string_names", ML, "ArrayFeatureExtractor", [np.array(["a", "bcd", "ef"], object), np.array([[2, 1, 2]], np.int64)], constants=(0,))
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)

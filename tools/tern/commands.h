@@ -92,6 +92,18 @@ struct OptOptions {
 };
 void Opt(const OptOptions& options);
 
+// A model with weights of few bits, or with quantized activations.
+struct QuantizeOptions {
+  std::string input, output;
+  std::string mode = "int8";  // or "int4", or "qdq"
+  int64_t block_size = 32;
+  bool per_tensor = false;
+  std::vector<std::string> exclude, calibrate, input_shapes, dims;
+  size_t random = 0;  // samples, in place of `calibrate`
+  uint64_t seed = 0;
+};
+void Quantize(const QuantizeOptions& options);
+
 // Compile in memory where needed, fill the inputs, call, compare, report.
 struct RunOptions {
   std::string input, target, host, entry, check;

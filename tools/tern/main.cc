@@ -229,6 +229,35 @@ void AddDebug(CLI::App* app, int* exit_code) {
   command->callback([options, exit_code] { *exit_code = Debug(*options); });
 }
 
+void AddQuantize(CLI::App* app) {
+  auto options = std::make_shared<QuantizeOptions>();
+  CLI::App* command = app->add_subcommand(
+      "quantize", "write an .onnx file with weights, or weights and activations, of few bits");
+  command->add_option("input", options->input, ".onnx file")->required();
+  command->add_option("-o,--output", options->output, ".onnx file to write")->required();
+  command
+      ->add_option("--mode", options->mode,
+                   "int8 (weights alone; the default), int4 (the same, of products), or qdq "
+                   "(activations too, by ranges of calibration data)")
+      ->check(OneOf({"int8", "int4", "qdq"}));
+  command
+      ->add_option("--block-size", options->block_size,
+                   "of int8 and int4: elements that share a scale (default: 32)")
+      ->check(IntegerBetween(16, 4096));
+  command->add_flag("--per-tensor", options->per_tensor, "one scale for all channels of a tensor");
+  command->add_option("--exclude", options->exclude, "name of a node that stays as it is");
+  command->add_option("--calibrate", options->calibrate,
+                      "of qdq: NAME=file.npy|file.pb|folder: samples of an input; given several "
+                      "times, those of one input are samples one after the other");
+  command->add_option("--random", options->random, "of qdq: so many random samples")
+      ->check(IntegerBetween(1, 1000));
+  command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
+  command->add_option("--dim", options->dims, kDimHelp);
+  command->add_option("--seed", options->seed, kSeedHelp)
+      ->check(IntegerBetween(0, std::numeric_limits<int64_t>::max()));
+  command->callback([options] { Quantize(*options); });
+}
+
 void AddExplain(CLI::App* app) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app->add_subcommand(
@@ -359,6 +388,7 @@ int Main(int argc, char** argv) {
   AddBench(&app);
   AddDebug(&app, &exit_code);
   AddExplain(&app);
+  AddQuantize(&app);
   AddInspect(&app, &exit_code);
   AddOpt(&app);
   AddTargets(&app);

@@ -286,13 +286,69 @@ Items StringsAs(NodeContext& n, DataType dtype) {
 
 }  // namespace
 
+Value StringBytes(graph::Builder* builder, const std::vector<std::string_view>& strings,
+                  std::vector<int64_t> dims, const std::string& wish) {
+  size_t width = 1;
+  for (std::string_view text : strings) width = std::max(width, text.size());
+  constexpr size_t kMost = size_t{1} << 30;
+  TERN_CHECK(strings.empty() || width <= kMost / strings.size())
+      << strings.size() << " strings of up to " << width << " bytes take more than " << kMost;
+  std::string bytes(strings.size() * width, '\0');
+  for (size_t i = 0; i < strings.size(); ++i)
+    std::copy(strings[i].begin(), strings[i].end(), bytes.data() + i * width);
+  dims.push_back(static_cast<int64_t>(width));
+  return builder->Constant(ir::Constant::Owned(builder->UnusedName(wish), DataType::UInt(8),
+                                               std::move(dims), std::move(bytes)));
+}
+
+Value TextOf(NodeContext& n, const Value& x) {
+  if (!x->constant)
+    TERN_THROW(ValueError) << "a tensor that becomes strings has to be known when compiling; it is "
+                              "computed from the data";
+  const ir::ConstantNode& constant = *x->constant.get();
+  std::vector<std::string> texts;
+  for (int64_t i = 0; i < constant.num_elements(); ++i) {
+    ir::Expr element = ir::LoadElement(constant.dtype, constant.data(), constant.is_splat ? 0 : i);
+    char text[64];
+    std::to_chars_result end{};
+    const auto* number = element.As<ir::FloatImmNode>();
+    if (!number)
+      end = std::to_chars(text, std::end(text), *ir::AsConstInt(element));
+    else if (constant.dtype == DataType::Float(64))
+      end = std::to_chars(text, std::end(text), number->value);
+    else
+      end = std::to_chars(text, std::end(text), static_cast<float>(number->value));
+    texts.emplace_back(text, end.ptr);
+  }
+  return StringBytes(&n.builder(), {texts.begin(), texts.end()}, constant.shape, "text");
+}
+
+Items ExtractStrings(NodeContext& n) {
+  const Tensor& tensor = StringsInput(n, 0);
+  TERN_CHECK(!tensor.dims.empty()) << "the input is an array";
+  n.InputType(1);
+  graph::Builder& b = n.builder();
+  Value flat = n.Part("reshape", {n.input(1), b.Ints({-1}, "shape")});
+  Value rows = StringBytes(&b, tensor.Strings(), tensor.dims, "strings");
+  auto last = static_cast<int64_t>(tensor.dims.size()) - 1;
+  Value chosen = n.Part("gather", {rows, flat}, {{"axis", ffi::Any(last)}});
+  if (last > 0) return ItemsOf(n.Emit("identity", {chosen}));
+  return ItemsOf(n.Emit("unsqueeze", {chosen, b.Ints({0}, "axes")}));
+}
+
 Items CastOfStrings(NodeContext& n) {
+  if (static_cast<ElemType>(n.Int("to", 0)) == ElemType::kString) return {n.item(0)};
   std::optional<DataType> dtype = DataTypeOf(static_cast<ElemType>(n.Int("to", 0)));
   TERN_CHECK(dtype) << "strings are cast to numbers";
   return StringsAs(n, *dtype);
 }
 
-Items CastLikeOfStrings(NodeContext& n) { return StringsAs(n, n.InputType(1).dtype); }
+Items CastLikeOfStrings(NodeContext& n) {
+  if (n.item(1).kind != Kind::kStrings) return StringsAs(n, n.InputType(1).dtype);
+  if (n.item(0).kind == Kind::kStrings) return {n.item(0)};
+  n.InputType(0);
+  return {TextOf(n, n.input(0))};
+}
 
 Items EqualStrings(NodeContext& n) {
   StringNumbers numbers;

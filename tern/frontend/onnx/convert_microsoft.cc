@@ -173,16 +173,57 @@ double ScaleOf(const NodeContext& n, const Value& q) {
   return given ? given : 1 / std::sqrt(static_cast<double>(HeadSize(q)));
 }
 
+// What is added to scores: 0 at keys that are there, the filter at others. A mask is [batch, keys]
+// or [batch, queries, keys] of 1 and 0, or [batch]: how many keys there are.
+Value KeyMask(NodeContext& n, const Value& mask, const Value& keys) {
+  if (!mask) return {};
+  graph::Builder& b = n.builder();
+  Value seen = mask;
+  size_t rank = mask->type.rank();
+  if (rank == 1) {
+    TERN_CHECK(graph::SameExtent(mask->type.shape[0], keys->type.shape[0]))
+        << "a mask of rank 1 has the length of each of the batch";
+    Value all = n.Part("shape", {keys}, {{"start", ffi::Any(2)}, {"end", ffi::Any(3)}});
+    Value steps = n.Part("range", {b.Scalar(DataType::Int(64), 0, "from"),
+                                   n.Part("reshape", {all, b.Ints({}, "scalar")}),
+                                   b.Scalar(DataType::Int(64), 1, "by")});
+    Value lengths = n.Part("cast", {mask}, {{"to", ffi::Any(std::string("int64"))}});
+    seen = n.Part("less", {steps, n.Part("unsqueeze", {lengths, b.Ints({1}, "axes")})});
+  }
+  TERN_CHECK(rank <= 3) << "a mask is of rank 1, 2 or 3, not " << rank;
+  std::vector<int64_t> axes = rank == 3 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2};
+  seen = n.Part("unsqueeze", {seen, b.Ints(axes, "axes")});
+  DataType type = keys->type.dtype;
+  Value number = n.Part("cast", {seen}, {{"to", ffi::Any(type.str())}});
+  Value less = n.Part("sub", {number, b.Scalar(type, 1, "one")});
+  return n.Part("mul", {less, b.Scalar(type, -n.Float("mask_filter_value", -10000), "filter")});
+}
+
+// Of queries, keys and values of heads: with those of a past ahead, a mask of keys and what else is
+// added to scores. The keys and values that there are now are put into `present`.
+Value AttentionOfHeads(NodeContext& n, Values qkv, const Value& past_k, const Value& past_v,
+                       const Value& mask, const Value& bias, Values* present) {
+  TERN_CHECK(!past_k == !past_v) << "past keys and values are given together";
+  if (past_k) {
+    qkv[1] = n.Part("concat", {past_k, qkv[1]}, {{"axis", ffi::Any(2)}});
+    qkv[2] = n.Part("concat", {past_v, qkv[2]}, {{"axis", ffi::Any(2)}});
+  }
+  Value added = KeyMask(n, mask, qkv[1]);
+  if (bias) added = added ? n.Part("add", {added, bias}) : bias;
+  AttentionParts parts{qkv[0], qkv[1], qkv[2], added, {}, past_k};
+  parts.scale = ScaleOf(n, qkv[0]);
+  parts.mask_attrs = {{"causal", ffi::Any(n.Int("unidirectional", 0))}};
+  *present = {qkv[1], qkv[2]};
+  return JoinHeads(n, ScaledAttention(n, parts).output);
+}
+
 // Queries, keys and values [batch, length, heads * size], a bias of all three, and what is added to
 // scores.
 Values MultiHeadAttention(NodeContext& n) {
   for (size_t i = 0; i < 3; ++i)
     TERN_CHECK(n.InputType(i).rank() == 3) << "packed queries, keys and values are not supported";
-  TERN_CHECK(!n.input(4)) << "key_padding_mask is not supported";
-  TERN_CHECK(!n.input(6) && !n.input(7)) << "past keys and values are not supported";
-  TERN_CHECK(!n.wants_output(1) && !n.wants_output(2)) << "present keys are not supported";
   int64_t heads = n.Int("num_heads", 0);
-  Value qkv[3];
+  Values qkv(3), present;
   int64_t begin = 0;
   for (size_t i = 0; i < 3; ++i) {
     qkv[i] = n.input(i);
@@ -196,28 +237,45 @@ Values MultiHeadAttention(NodeContext& n) {
     }
     qkv[i] = SplitHeads(n, qkv[i], heads);
   }
-  AttentionParts parts{qkv[0], qkv[1], qkv[2], n.input(5), {}, {}};
-  parts.scale = ScaleOf(n, qkv[0]);
-  parts.mask_attrs = {{"causal", ffi::Any(n.Int("unidirectional", 0))}};
-  return n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+  Value y = AttentionOfHeads(n, qkv, n.input(6), n.input(7), n.input(4), n.input(5), &present);
+  return {n.Emit("identity", {y})[0], n.Part("identity", {present[0]}),
+          n.Part("identity", {present[1]})};
+}
+
+// Of one product that is queries, keys and values. The past is [2, batch, heads, length, size].
+Values AttentionOfProduct(NodeContext& n, const Value& product, const Value& mask,
+                          const Value& past, const Value& bias) {
+  graph::Builder& b = n.builder();
+  int64_t heads = n.Int("num_heads", 0);
+  ir::Attrs split{{"axis", ffi::Any(-1)}};
+  Values operands{product};
+  if (std::optional<std::vector<int64_t>> sizes = n.Ints("qkv_hidden_sizes")) {
+    TERN_CHECK(sizes->size() == 3) << "qkv_hidden_sizes has 3 elements, not " << sizes->size();
+    operands.push_back(b.Ints(*sizes, "sizes"));
+  } else {
+    split["num_outputs"] = ffi::Any(3);
+  }
+  Values qkv = b.Add(graph::GetOp("split"), operands, split, {}), pasts(2), present;
+  for (Value& value : qkv) value = SplitHeads(n, value, heads);
+  for (size_t i = 0; past && i < 2; ++i)
+    pasts[i] = n.Part("gather", {past, b.Scalar(DataType::Int(64), static_cast<double>(i), "at")},
+                      {{"axis", ffi::Any(0)}});
+  Value y = AttentionOfHeads(n, qkv, pasts[0], pasts[1], mask, bias, &present);
+  Values outputs = n.Emit("identity", {y});
+  if (!n.wants_output(1)) return outputs;
+  for (Value& value : present) value = n.Part("unsqueeze", {value, b.Ints({0}, "axes")});
+  outputs.push_back(n.Part("concat", present, {{"axis", ffi::Any(0)}}));
+  return outputs;
 }
 
 // One matmul makes queries, keys and values.
 Values PackedAttention(NodeContext& n) {
-  TERN_CHECK(!n.input(3)) << "mask_index is not supported";
-  TERN_CHECK(!n.input(4) && !n.wants_output(1)) << "past keys and values are not supported";
-  TERN_CHECK(!n.Has("qkv_hidden_sizes")) << "qkv_hidden_sizes is not supported";
-  int64_t heads = n.Int("num_heads", 0);
+  TERN_CHECK(!n.Int("do_rotary", 0)) << "do_rotary is not supported";
+  TERN_CHECK(!n.input(6)) << "past_sequence_length is not supported";
   n.InputType(0);
   n.InputType(1);
   Value all = Optional(n, n.Part("matmul", {n.input(0), n.input(1)}), "add", n.input(2));
-  Values qkv = n.builder().Add(graph::GetOp("split"), {all},
-                               {{"axis", ffi::Any(-1)}, {"num_outputs", ffi::Any(3)}}, {});
-  for (Value& value : qkv) value = SplitHeads(n, value, heads);
-  AttentionParts parts{qkv[0], qkv[1], qkv[2], n.input(5), {}, {}};
-  parts.scale = ScaleOf(n, qkv[0]);
-  parts.mask_attrs = {{"causal", ffi::Any(n.Int("unidirectional", 0))}};
-  return n.Emit("identity", {JoinHeads(n, ScaledAttention(n, parts).output)});
+  return AttentionOfProduct(n, all, n.input(3), n.input(4), n.input(5));
 }
 
 // Keys and values of a cache, which has room for as many as it had or for all: those of now are
@@ -353,6 +411,17 @@ Values DynamicQuantizeMatMul(NodeContext& n) {
   return n.Emit("identity", {Optional(n, y, "add", n.input(4))});
 }
 
+// Attention whose product is of quantized tensors.
+Values QAttention(NodeContext& n) {
+  TERN_CHECK(!n.Int("do_rotary", 0)) << "do_rotary is not supported";
+  for (size_t i : {0, 1, 3, 4}) n.InputType(i);
+  Value sums = n.Part("matmul_integer", {n.input(0), n.input(1), n.input(6), n.input(7)});
+  Value scale = n.Part("mul", {n.input(3), n.input(4)});
+  Value all = n.Part("mul", {AsFloat(n, sums, TypeOf(n.input(3))), scale});
+  all = Optional(n, all, "add", n.input(2));
+  return AttentionOfProduct(n, all, n.input(5), n.input(8), {});
+}
+
 // A bias of int32 has the scale of the product.
 Values QGemm(NodeContext& n) {
   TERN_CHECK(n.Float("alpha", 1) == 1) << "alpha is not supported";
@@ -442,6 +511,7 @@ const ConverterTable& MicrosoftTable() {
       {"MatMulIntegerToFloat", {.convert = MatMulIntegerToFloat}},
       {"MatMulNBits", {"matmul_nbits"}},
       {"MultiHeadAttention", {.convert = MultiHeadAttention}},
+      {"QAttention", {.convert = QAttention}},
       {"QGemm", {.convert = QGemm}},
       {"QLinearAdd", {.convert = QLinearAdd}},
       {"QLinearConcat", {.convert = QLinearConcat}},

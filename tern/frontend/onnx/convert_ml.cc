@@ -4,21 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tern/frontend/onnx/converter_table.h"
+#include "tern/frontend/onnx/convert_ml.h"
 #include "tern/graph/op.h"
-#include "tern/graph/trees.h"
 
 namespace tern::frontend::onnx {
-namespace {
-
-using graph::TreeMode;
-
-const DataType kFloat = DataType::Float(32);
-
 Value AsType(NodeContext& n, const Value& x, DataType type) {
   return x->type.dtype == type ? x : n.Part("cast", {x}, {{"to", ffi::Any(type.str())}});
 }
-// Features of any number type are computed with as floats.
 Value Features(NodeContext& n) {
   n.InputType(0);
   return AsType(n, n.input(0), kFloat);
@@ -35,6 +27,8 @@ std::vector<int64_t> IntList(const NodeContext& n, std::string_view name) {
 Value Number(NodeContext& n, double value, const char* name) {
   return n.builder().Scalar(kFloat, value, name);
 }
+
+namespace {
 
 // ---- Preprocessing
 
@@ -134,7 +128,22 @@ Values LabelEncoder(NodeContext& n) {
 
 }  // namespace
 
+// Rows of strings, of which the last is the default.
+Values StringLabels(NodeContext& n, const Value& x, const Value& keys) {
+  std::vector<std::string_view> strings = n.node().Find("values_strings")->strings;
+  auto count = static_cast<int64_t>(strings.size());
+  std::string otherwise = n.String("default_string", "_Unused");
+  strings.push_back(otherwise);
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i) numbers.push_back(i);
+  graph::Builder& b = n.builder();
+  Value none = b.Scalar(DataType::Int(64), static_cast<double>(count), "default");
+  Value at = n.Part("lookup", {x, keys, b.Ints(numbers, "values"), none});
+  return n.Emit("gather", {StringBytes(&b, strings, {count + 1}, "labels"), at});
+}
+
 Values EncodedLabels(NodeContext& n, const Value& x, const Value& keys) {
+  if (n.Has("values_strings")) return StringLabels(n, x, keys);
   Value values = LabelList(n, "values"), otherwise;
   DataType type = values->type.dtype;
   if (const Attribute* given = n.node().Find("default_tensor"); given && !given->tensors.empty())
@@ -147,9 +156,20 @@ Values EncodedLabels(NodeContext& n, const Value& x, const Value& keys) {
   return n.Emit("lookup", {x, keys, values, otherwise});
 }
 
-namespace {
-
 // ---- Results of models
+
+void CheckTargets(int64_t targets) {
+  constexpr int64_t kMost = 1 << 12;  // each node has a weight for each
+  TERN_CHECK(targets > 0 && targets <= kMost)
+      << "there are 1 to " << kMost << " targets, not " << targets;
+}
+
+size_t NumLabels(const NodeContext& n) {
+  size_t count =
+      std::max(IntList(n, "classlabels_int64s").size(), IntList(n, "classlabels_ints").size());
+  const Attribute* strings = n.node().Find("classlabels_strings");
+  return strings ? std::max(count, strings->strings.size()) : count;
+}
 
 Values WithTransform(NodeContext& n, const Value& scores, const std::string& transform) {
   if (transform == "NONE") return n.Emit("identity", {scores});
@@ -159,22 +179,27 @@ Values WithTransform(NodeContext& n, const Value& scores, const std::string& tra
                          << " is not supported; NONE, SOFTMAX and LOGISTIC are";
 }
 
-// Labels of the largest scores, and the scores. Labels that are strings are left out by who reads
-// the model: then their numbers stand for them.
 Values Classified(NodeContext& n, const Value& scores, const std::string& transform) {
   Value at = n.Part("arg_max", {scores}, {{"axis", ffi::Any(1)}, {"keepdims", ffi::Any(0)}});
   std::vector<int64_t> labels = IntList(n, "classlabels_int64s");
   if (labels.empty()) labels = IntList(n, "classlabels_ints");
-  TERN_CHECK(!labels.empty() || !n.wants_output(0)) << "labels that are strings are not supported";
-  Value label = labels.empty() ? at : n.Part("gather", {n.builder().Ints(labels, "labels"), at});
+  Value table;
+  if (const Attribute* strings = n.node().Find("classlabels_strings"); labels.empty() && strings)
+    table = StringBytes(&n.builder(), strings->strings,
+                        {static_cast<int64_t>(strings->strings.size())}, "labels");
+  else if (!labels.empty())
+    table = n.builder().Ints(labels, "labels");
+  TERN_CHECK(table) << "there are no labels of classes";
+  Value label = n.Part("gather", {table, at});
   return {n.Part("identity", {label}), WithTransform(n, scores, transform)[0]};
 }
 
-// [-s, s] of one score, or [1 - p, p] where it is made a probability.
 Value TwoScores(NodeContext& n, const Value& score, bool probability) {
   Value other = probability ? n.Part("sub", {Number(n, 1, "one"), score}) : n.Part("neg", {score});
   return n.Part("concat", {other, score}, {{"axis", ffi::Any(1)}});
 }
+
+namespace {
 
 // ---- Linear models
 
@@ -199,9 +224,7 @@ Values LinearRegressor(NodeContext& n) {
 }
 
 Values LinearClassifier(NodeContext& n) {
-  size_t classes = IntList(n, "classlabels_ints").size();
-  if (const Attribute* strings = n.node().Find("classlabels_strings"))
-    classes = std::max(classes, strings->strings.size());
+  size_t classes = NumLabels(n);
   size_t rows = std::max<size_t>(FloatList(n, "intercepts").size(), 1);
   std::string transform = n.String("post_transform", "NONE");
   Value scores = LinearScores(n, static_cast<int64_t>(rows));
@@ -266,281 +289,74 @@ Values SvmRegressor(NodeContext& n) {
   return WithTransform(n, sum, n.String("post_transform", "NONE"));
 }
 
-// ---- Trees
-
-void CheckTargets(int64_t targets) {
-  constexpr int64_t kMost = 1 << 12;  // each node has a weight for each
-  TERN_CHECK(targets > 0 && targets <= kMost)
-      << "there are 1 to " << kMost << " targets, not " << targets;
-}
-
-// All nodes of all trees in one table.
-struct Trees {
-  struct Node {
-    TreeMode mode = TreeMode::kLeaf;
-    int64_t feature = 0, first = 0, second = 0;
-    double split = 0;
-    bool missing = false;
-    std::vector<double> weights;  // of each target; of leaves
-  };
-  std::vector<Node> nodes;
-  std::vector<int64_t> roots;
-
-  // Of the longest way to a leaf. Throws where a way does not end.
-  int64_t Depth() const {
-    int64_t depth = 0;
-    for (int64_t root : roots) depth = std::max(depth, DepthFrom(root, 0));
-    return depth;
-  }
-
- private:
-  int64_t DepthFrom(int64_t at, int64_t so_far) const {
-    TERN_CHECK(at >= 0 && at < static_cast<int64_t>(nodes.size())) << "a tree has no node " << at;
-    TERN_CHECK(so_far <= graph::kMostTreeDepth)
-        << "trees of a depth of more than " << graph::kMostTreeDepth << " are not supported";
-    const Node& node = nodes[static_cast<size_t>(at)];
-    if (node.mode == TreeMode::kLeaf) return so_far;
-    return std::max(DepthFrom(node.first, so_far + 1), DepthFrom(node.second, so_far + 1));
-  }
-};
-
-Value Elements(NodeContext& n, const std::vector<double>& values, std::vector<int64_t> shape,
-               DataType type, const char* wish) {
-  std::string bytes(values.size() * static_cast<size_t>(type.bytes()), '\0');
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (type == DataType::Float(64)) {
-      std::memcpy(&bytes[i * 8], &values[i], 8);
-    } else {
-      auto single = static_cast<float>(values[i]);
-      std::memcpy(&bytes[i * 4], &single, 4);
-    }
-  }
-  return n.builder().Constant(
-      ir::Constant::Owned(n.builder().UnusedName(wish), type, std::move(shape), std::move(bytes)));
-}
-
-Value TreeScores(NodeContext& n, const Trees& trees, size_t targets, const std::string& aggregate) {
-  n.InputType(0);
-  DataType type = n.InputType(0).dtype == DataType::Float(64) ? DataType::Float(64) : kFloat;
-  std::vector<int64_t> modes, features, first, second, missing;
-  std::vector<double> splits, weights;
-  for (const Trees::Node& node : trees.nodes) {
-    modes.push_back(static_cast<int64_t>(node.mode));
-    features.push_back(node.feature);
-    first.push_back(node.first);
-    second.push_back(node.second);
-    missing.push_back(node.missing);
-    splits.push_back(node.split);
-    for (size_t t = 0; t < targets; ++t)
-      weights.push_back(t < node.weights.size() ? node.weights[t] : 0);
-  }
-  auto count = static_cast<int64_t>(trees.nodes.size());
-  graph::Builder& b = n.builder();
-  return n.Part("tree_ensemble",
-                {AsType(n, n.input(0), type), b.Ints(trees.roots, "roots"), b.Ints(modes, "modes"),
-                 b.Ints(features, "features"), Elements(n, splits, {count}, type, "splits"),
-                 b.Ints(first, "first"), b.Ints(second, "second"), b.Ints(missing, "missing"),
-                 Elements(n, weights, {count, static_cast<int64_t>(targets)}, type, "weights")},
-                {{"depth", ffi::Any(trees.Depth())}, {"aggregate", ffi::Any(aggregate)}});
-}
-
-TreeMode ModeOf(std::string_view name) {
-  if (name == "LEAF") return TreeMode::kLeaf;
-  if (name == "BRANCH_LEQ") return TreeMode::kLessOrEqual;
-  if (name == "BRANCH_LT") return TreeMode::kLess;
-  if (name == "BRANCH_GTE") return TreeMode::kGreaterOrEqual;
-  if (name == "BRANCH_GT") return TreeMode::kGreater;
-  if (name == "BRANCH_EQ") return TreeMode::kEqual;
-  if (name == "BRANCH_NEQ") return TreeMode::kNotEqual;
-  TERN_THROW(ValueError) << "there is no mode " << name;
-}
-
-// The attributes of TreeEnsembleRegressor and TreeEnsembleClassifier: nodes by tree and number.
-Trees ReadTrees(const NodeContext& n, const std::string& prefix, size_t targets) {
-  std::vector<int64_t> tree = IntList(n, "nodes_treeids"), id = IntList(n, "nodes_nodeids"),
-                       feature = IntList(n, "nodes_featureids"),
-                       first = IntList(n, "nodes_truenodeids"),
-                       second = IntList(n, "nodes_falsenodeids"),
-                       missing = IntList(n, "nodes_missing_value_tracks_true");
-  std::vector<float> split = FloatList(n, "nodes_values");
-  const Attribute* modes = n.node().Find("nodes_modes");
-  size_t count = tree.size();
-  for (size_t size : {id.size(), feature.size(), first.size(), second.size(), split.size(),
-                      modes ? modes->strings.size() : 0})
-    TERN_CHECK(size == count) << "lists of nodes are of " << count << " and " << size
-                              << " elements";
-  std::map<std::pair<int64_t, int64_t>, int64_t> number;
-  Trees trees;
-  for (size_t i = 0; i < count; ++i) {
-    TERN_CHECK(number.emplace(std::pair(tree[i], id[i]), static_cast<int64_t>(i)).second)
-        << "node " << id[i] << " of tree " << tree[i] << " is there twice";
-    if (i == 0 || tree[i] != tree[i - 1]) trees.roots.push_back(static_cast<int64_t>(i));
-  }
-  auto find = [&](int64_t in, int64_t which) {
-    auto it = number.find({in, which});
-    TERN_CHECK(it != number.end()) << "tree " << in << " has no node " << which;
-    return it->second;
-  };
-  for (size_t i = 0; i < count; ++i) {
-    Trees::Node node;
-    node.mode = ModeOf(modes->strings[i]);
-    bool leaf = node.mode == TreeMode::kLeaf;
-    node.feature = feature[i];
-    node.split = split[i];
-    node.first = leaf ? static_cast<int64_t>(i) : find(tree[i], first[i]);
-    node.second = leaf ? static_cast<int64_t>(i) : find(tree[i], second[i]);
-    node.missing = i < missing.size() && missing[i] != 0;
-    node.weights.assign(targets, 0);
-    trees.nodes.push_back(node);
-  }
-  std::vector<int64_t> of_tree = IntList(n, prefix + "_treeids"),
-                       of_node = IntList(n, prefix + "_nodeids"), of = IntList(n, prefix + "_ids");
-  std::vector<float> weights = FloatList(n, prefix + "_weights");
-  for (size_t i = 0; i < weights.size(); ++i) {
-    TERN_CHECK(i < of_tree.size() && i < of_node.size() && i < of.size() && of[i] >= 0 &&
-               of[i] < static_cast<int64_t>(targets))
-        << "weight " << i << " is of no target";
-    auto at = static_cast<size_t>(find(of_tree[i], of_node[i]));
-    trees.nodes[at].weights[static_cast<size_t>(of[i])] += weights[i];
-  }
-  return trees;
-}
-
-Values TreeEnsembleRegressor(NodeContext& n) {
-  int64_t targets = n.Int("n_targets", 1);
-  CheckTargets(targets);
-  Value scores = TreeScores(n, ReadTrees(n, "target", static_cast<size_t>(targets)),
-                            static_cast<size_t>(targets), n.String("aggregate_function", "SUM"));
-  std::vector<float> base = FloatList(n, "base_values");
-  if (!base.empty()) scores = n.Part("add", {scores, n.Floats(base, "base_values")});
-  return WithTransform(n, scores, n.String("post_transform", "NONE"));
-}
-
-Values TreeEnsembleClassifier(NodeContext& n) {
-  size_t classes = IntList(n, "classlabels_int64s").size();
-  if (const Attribute* strings = n.node().Find("classlabels_strings"))
-    classes = std::max(classes, strings->strings.size());
+// Votes of each pair of classes, or the products with a row of coefficients each. Two classes may
+// have probabilities (Platt); of more than two these are an iteration, which is not there.
+Values SvmClassifier(NodeContext& n) {
+  Value x = Features(n);
+  TERN_CHECK(x->type.rank() == 2) << "features are a matrix";
+  std::vector<float> coefficients = FloatList(n, "coefficients"), rho = FloatList(n, "rho"),
+                     prob_a = FloatList(n, "prob_a"), prob_b = FloatList(n, "prob_b");
+  std::vector<int64_t> counts = IntList(n, "vectors_per_class");
+  size_t classes = std::max(NumLabels(n), counts.size());
   CheckTargets(static_cast<int64_t>(classes));
-  std::vector<int64_t> of = IntList(n, "class_ids");
-  // Two classes may have the scores of one.
-  bool one = classes == 2 && !of.empty() &&
-             std::all_of(of.begin(), of.end(), [&](int64_t id) { return id == of[0]; });
-  Trees trees = ReadTrees(n, "class", classes);
-  if (one)
-    for (Trees::Node& node : trees.nodes)
-      if (!node.weights.empty()) node.weights = {node.weights[static_cast<size_t>(of[0])]};
-  Value scores = TreeScores(n, trees, one ? 1 : classes, "SUM");
-  std::vector<float> base = FloatList(n, "base_values");
-  if (!base.empty()) scores = n.Part("add", {scores, n.Floats(base, "base_values")});
   std::string transform = n.String("post_transform", "NONE");
-  if (!one) return Classified(n, scores, transform);
-  // Scores of one class are probabilities where weights are not negative, or are made ones.
-  std::vector<float> weights = FloatList(n, "class_weights");
-  bool positive = std::all_of(weights.begin(), weights.end(), [](float w) { return w >= 0; });
-  if (transform == "LOGISTIC") scores = n.Part("sigmoid", {scores});
-  bool probability = transform == "LOGISTIC" || positive;
-  return Classified(n, TwoScores(n, scores, probability),
-                    transform == "LOGISTIC" ? "NONE" : transform);
-}
-
-// Version 5: inner nodes and leaves are two lists. A set of values is a chain of comparisons.
-Values TreeEnsemble(NodeContext& n) {
-  auto tensor_of = [&](const char* name) {
-    const Attribute* attribute = n.node().Find(name);
-    std::vector<double> values;
-    if (!attribute || attribute->tensors.empty()) return values;
-    const Tensor& tensor = attribute->tensors[0];
-    TensorData data = tensor.Data();
-    for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-      const char* at = data.bytes.data();
-      double wide = 0;
-      float single = 0;
-      if (tensor.type == ElemType::kDouble)
-        std::memcpy(&wide, at + i * 8, 8);
-      else if (tensor.type == ElemType::kUInt8)
-        wide = static_cast<unsigned char>(at[i]);
-      else if (tensor.type == ElemType::kFloat)
-        std::memcpy(&single, at + i * 4, 4);
-      else
-        TERN_THROW(ValueError) << name << " of type " << NameOf(tensor.type)
-                               << " are not supported";
-      values.push_back(tensor.type == ElemType::kFloat ? single : wide);
-    }
-    return values;
+  graph::Builder& b = n.builder();
+  auto matrix = [&](const std::vector<float>& elements, size_t rows, const char* name) {
+    TERN_CHECK(rows > 0 && !elements.empty() && elements.size() % rows == 0)
+        << elements.size() << " coefficients are none of " << rows << " rows";
+    return n.Part("reshape",
+                  {n.Floats(elements, name), b.Ints({static_cast<int64_t>(rows), -1}, "shape")});
   };
-  std::vector<double> modes = tensor_of("nodes_modes"), splits = tensor_of("nodes_splits"),
-                      members = tensor_of("membership_values"), leaf = tensor_of("leaf_weights");
-  std::vector<int64_t> feature = IntList(n, "nodes_featureids"),
-                       first = IntList(n, "nodes_truenodeids"),
-                       second = IntList(n, "nodes_falsenodeids"),
-                       first_leaf = IntList(n, "nodes_trueleafs"),
-                       second_leaf = IntList(n, "nodes_falseleafs"),
-                       missing = IntList(n, "nodes_missing_value_tracks_true"),
-                       targets_of = IntList(n, "leaf_targetids");
-  size_t count = modes.size();
-  for (size_t size : {splits.size(), feature.size(), first.size(), second.size(), first_leaf.size(),
-                      second_leaf.size()})
-    TERN_CHECK(size == count) << "lists of nodes are of " << count << " and " << size
-                              << " elements";
-  TERN_CHECK(targets_of.size() == leaf.size()) << "leaves have a target and a weight each";
-  int64_t targets = n.Int("n_targets", 1);
-  CheckTargets(targets);
-  Trees trees;
-  auto inner = static_cast<int64_t>(count);
-  // Numbers: the inner nodes, the leaves, then further nodes of sets.
-  trees.nodes.resize(count);
-  for (size_t i = 0; i < leaf.size(); ++i) {
-    Trees::Node node;
-    node.first = node.second = inner + static_cast<int64_t>(i);
-    node.weights.assign(static_cast<size_t>(targets), 0);
-    TERN_CHECK(targets_of[i] >= 0 && targets_of[i] < targets) << "leaf " << i << " has no target";
-    node.weights[static_cast<size_t>(targets_of[i])] = leaf[i];
-    trees.nodes.push_back(node);
+  if (counts.empty()) {
+    Value scores = n.Part("gemm", {x, matrix(coefficients, classes, "coefficients")},
+                          {{"transB", ffi::Any(1)}});
+    if (!rho.empty()) scores = n.Part("add", {scores, Number(n, rho[0], "rho")});
+    return Classified(n, scores, transform);
   }
-  const TreeMode by_number[] = {TreeMode::kLessOrEqual, TreeMode::kLess,  TreeMode::kGreaterOrEqual,
-                                TreeMode::kGreater,     TreeMode::kEqual, TreeMode::kNotEqual};
-  constexpr double kMember = 6;
-  size_t next_member = 0;
-  for (size_t i = 0; i < count; ++i) {
-    int64_t yes = first[i] + (first_leaf[i] ? inner : 0),
-            no = second[i] + (second_leaf[i] ? inner : 0);
-    Trees::Node node{TreeMode::kEqual,
-                     feature[i],
-                     yes,
-                     no,
-                     splits[i],
-                     i < missing.size() && missing[i] != 0,
-                     {}};
-    TERN_CHECK(modes[i] >= 0 && modes[i] <= kMember) << "there is no mode " << modes[i];
-    if (modes[i] != kMember) {
-      node.mode = by_number[static_cast<size_t>(modes[i])];
-      trees.nodes[i] = node;
-      continue;
-    }
-    std::vector<double> set;
-    for (; next_member < members.size() && members[next_member] == members[next_member];
-         ++next_member)
-      set.push_back(members[next_member]);
-    ++next_member;  // a NaN ends each set
-    TERN_CHECK(!set.empty()) << "the set of node " << i << " is empty";
-    for (size_t k = 0; k < set.size(); ++k) {
-      node.split = set[k];
-      node.second = k + 1 < set.size() ? static_cast<int64_t>(trees.nodes.size() + (k > 0)) : no;
-      if (k == 0)
-        trees.nodes[i] = node;
-      else
-        trees.nodes.push_back(node);
-    }
+  TERN_CHECK(counts.size() == classes && classes > 1)
+      << "vectors_per_class has " << counts.size() << " elements, of " << classes << " classes";
+  std::vector<size_t> starts{0};
+  for (int64_t count : counts) {
+    TERN_CHECK(count >= 0 && count < int64_t{1} << 31) << "vectors_per_class are not negative";
+    starts.push_back(starts.back() + static_cast<size_t>(count));
   }
-  trees.roots = IntList(n, "tree_roots");
-  const char* aggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
-  int64_t how = n.Int("aggregate_function", 1), transform = n.Int("post_transform", 0);
-  TERN_CHECK(how >= 0 && how < 4) << "there is no aggregate_function " << how;
-  Value scores = TreeScores(n, trees, static_cast<size_t>(targets), aggregates[how]);
-  const char* transforms[] = {"NONE", "SOFTMAX", "LOGISTIC"};
-  TERN_CHECK(transform >= 0 && transform < 3)
-      << "post_transform is NONE, SOFTMAX or LOGISTIC, not " << transform;
-  return WithTransform(n, scores, transforms[transform]);
+  size_t vectors = starts.back(), pairs = classes * (classes - 1) / 2;
+  TERN_CHECK(coefficients.size() == vectors * (classes - 1) && rho.size() == pairs)
+      << vectors << " support vectors of " << classes << " classes have " << vectors * (classes - 1)
+      << " coefficients and " << pairs << " of rho, not " << coefficients.size() << " and "
+      << rho.size();
+  // The score of a pair is a sum over the vectors of both.
+  std::vector<float> of_pairs(pairs * vectors, 0), first(classes * pairs, 0),
+      second(classes * pairs, 0);
+  size_t pair = 0;
+  for (size_t i = 0; i < classes; ++i)
+    for (size_t j = i + 1; j < classes; ++j, ++pair) {
+      for (size_t v = starts[i]; v < starts[i + 1]; ++v)
+        of_pairs[pair * vectors + v] = coefficients[(j - 1) * vectors + v];
+      for (size_t v = starts[j]; v < starts[j + 1]; ++v)
+        of_pairs[pair * vectors + v] = coefficients[i * vectors + v];
+      first[i * pairs + pair] = second[j * pairs + pair] = 1;
+    }
+  Value scores = n.Part(
+      "gemm", {SupportKernels(n, x), matrix(of_pairs, pairs, "coefficients"), n.Floats(rho, "rho")},
+      {{"transB", ffi::Any(1)}});
+  if (!prob_a.empty()) {
+    TERN_CHECK(classes == 2 && prob_b.size() == 1)
+        << "probabilities of " << classes << " classes are not supported; of 2 they are";
+    Value logit = n.Part("add", {n.Part("mul", {scores, Number(n, prob_a[0], "prob_a")}),
+                                 Number(n, prob_b[0], "prob_b")});
+    Value other = n.Part("sigmoid", {logit});
+    Value one = n.Part("sub", {Number(n, 1, "one"), other});
+    return Classified(n, n.Part("concat", {one, other}, {{"axis", ffi::Any(1)}}), transform);
+  }
+  Value won = AsType(n, n.Part("greater", {scores, Number(n, 0, "zero")}), kFloat);
+  Value lost = n.Part("sub", {Number(n, 1, "one"), won});
+  ir::Attrs rows{{"transB", ffi::Any(1)}};
+  Value votes = n.Part("add", {n.Part("gemm", {won, matrix(first, classes, "first")}, rows),
+                               n.Part("gemm", {lost, matrix(second, classes, "second")}, rows)});
+  Values labels = Classified(n, votes, "NONE");
+  if (classes == 2) scores = TwoScores(n, scores, false);
+  return {labels[0], WithTransform(n, scores, transform)[0]};
 }
 
 // Its map from names to numbers is cut to the numbers.
@@ -598,7 +414,8 @@ Values TfIdfVectorizer(NodeContext& n) {
 
 const ConverterTable& MlTable() {
   static const ConverterTable table = {
-      {"ArrayFeatureExtractor", {.convert = ArrayFeatureExtractor}},
+      {"ArrayFeatureExtractor",
+       {.convert = ArrayFeatureExtractor, .convert_items = ExtractStrings}},
       {"Binarizer", {.convert = Binarizer}},
       {"FeatureVectorizer", {.convert = FeatureVectorizer}},
       {"Imputer", {.convert = Imputer}},
@@ -607,6 +424,7 @@ const ConverterTable& MlTable() {
       {"LinearRegressor", {.convert = LinearRegressor}},
       {"Normalizer", {.convert = Normalizer}},
       {"OneHotEncoder", {.convert = OneHotEncoder}},
+      {"SVMClassifier", {.convert = SvmClassifier}},
       {"SVMRegressor", {.convert = SvmRegressor}},
       {"Scaler", {.convert = Scaler}},
       {"TreeEnsemble", {.convert = TreeEnsemble}},

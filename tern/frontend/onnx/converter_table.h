@@ -55,7 +55,14 @@ Items SequenceInsert(NodeContext& n);
 Items SequenceLength(NodeContext& n);
 Items SequenceMap(NodeContext& n);
 Items SplitToSequence(NodeContext& n);
+// Strings as bytes of UTF-8, a row each that ends with zeros: uint8 of these dims and one more.
+Value StringBytes(graph::Builder* builder, const std::vector<std::string_view>& strings,
+                  std::vector<int64_t> dims, const std::string& wish);
+// Numbers as such strings, by the shortest text that is read back as the number. Throws where they
+// are not known when compiling.
+Value TextOf(NodeContext& n, const Value& x);
 // Of strings that are constants.
+Items ExtractStrings(NodeContext& n);  // ArrayFeatureExtractor
 Items CastLikeOfStrings(NodeContext& n);
 Items CastOfStrings(NodeContext& n);
 Items EqualStrings(NodeContext& n);

@@ -71,12 +71,55 @@ Values ConstantOfShape(NodeContext& n) {
   return n.Emit("constant_of_shape", {n.input(0), value});
 }
 
+// Types of less than a byte, and those that we have none of, are computed in wider ones.
+bool IsNarrow(ElemType type) {
+  return type == ElemType::kInt4 || type == ElemType::kUInt4 || DecodedTypeOf(type).has_value();
+}
+
+// The type that an input has in the model, where ours is a wider one, or one of 4 bits.
+ElemType NarrowTypeOf(const NodeContext& n, size_t i) {
+  if (!n.input(i)) return ElemType::kUndefined;
+  DataType dtype = n.input(i)->type.dtype;
+  if (dtype.is_packed()) return dtype.is_int() ? ElemType::kInt4 : ElemType::kUInt4;
+  return n.item(i).elem;
+}
+
+Values NarrowedTo(NodeContext& n, const Value& x, ElemType type) {
+  return n.Emit("narrow", {x},
+                {{"to", ffi::Any(NameOf(type))},
+                 {"saturate", ffi::Any(n.Int("saturate", 1))},
+                 {"round_mode", ffi::Any(n.String("round_mode", "up"))}});
+}
+
 Values CastTo(NodeContext& n, const std::string& type) {
   return n.Emit("cast", {Unpacked(n, n.input(0))},
                 {{"to", ffi::Any(type)}, {"saturate", ffi::Any(n.Int("saturate", 1))}});
 }
-Values Cast(NodeContext& n) { return CastTo(n, TypeName(n.Int("to", 0))); }
-Values CastLike(NodeContext& n) { return CastTo(n, n.InputType(1).dtype.str()); }
+Values Cast(NodeContext& n) {
+  auto type = static_cast<ElemType>(n.Int("to", 0));
+  n.InputType(0);
+  if (type == ElemType::kString) return {TextOf(n, Unpacked(n, n.input(0)))};
+  if (IsNarrow(type)) return NarrowedTo(n, Unpacked(n, n.input(0)), type);
+  return CastTo(n, TypeName(n.Int("to", 0)));
+}
+Values CastLike(NodeContext& n) {
+  ElemType type = NarrowTypeOf(n, 1);
+  n.InputType(0);
+  if (IsNarrow(type)) return NarrowedTo(n, Unpacked(n, n.input(0)), type);
+  return CastTo(n, n.InputType(1).dtype.str());
+}
+
+// The zero point says the type.
+Values QuantizeLinear(NodeContext& n) {
+  auto type = static_cast<ElemType>(n.Int("output_dtype", 0));
+  if (n.input(2)) type = NarrowTypeOf(n, 2);
+  if (!IsNarrow(type)) return n.EmitSame("quantize_linear");
+  ir::Attrs attrs{{"axis", ffi::Any(n.Int("axis", 1))},
+                  {"block_size", ffi::Any(n.Int("block_size", 0))},
+                  {"saturate", ffi::Any(n.Int("saturate", 1))},
+                  {"narrow", ffi::Any(NameOf(type))}};
+  return n.Emit("quantize_linear", {n.input(0), n.input(1), Unpacked(n, n.input(2))}, attrs);
+}
 
 Values DequantizeLinear(NodeContext& n) {
   // Constants of float4e2m1 are numbers already.
@@ -397,7 +440,7 @@ const ConverterTable& Table() {
       {"Range", {.convert = Range}},
       {"QLinearConv", {"qlinear_conv"}},
       {"QLinearMatMul", {"qlinear_matmul"}},
-      {"QuantizeLinear", {"quantize_linear"}},
+      {"QuantizeLinear", {.convert = QuantizeLinear}},
       {"RMSNormalization", {"rms_normalization"}},
       {"RandomNormal", {.convert = RandomOp}},
       {"RandomNormalLike", {.convert = RandomOp}},
@@ -597,52 +640,19 @@ Value NodeContext::Part(const char* op, Values inputs, ir::Attrs attrs) {
   return builder_.Add(op, std::move(inputs), std::move(attrs), options);
 }
 
-namespace {
-
-// Elements that are codes of few bits, and of which Tern has no type, are constants of the numbers
-// that they mean: int2 and uint2 as int8 and uint8, float4e2m1 and float8e8m0 as float32.
-std::optional<DataType> DecodedTypeOf(ElemType type) {
-  if (type == ElemType::kInt2) return DataType::Int(8);
-  if (type == ElemType::kUInt2) return DataType::UInt(8);
-  if (type == ElemType::kFloat4E2M1 || type == ElemType::kFloat8E8M0) return DataType::Float(32);
-  return {};
-}
-
-double DecodedCode(ElemType type, unsigned code) {
-  if (type == ElemType::kInt2) return static_cast<int>(code) - (code < 2 ? 0 : 4);
-  if (type == ElemType::kUInt2) return code;
-  if (type == ElemType::kFloat8E8M0)  // a power of two
-    return code == 255 ? std::numeric_limits<double>::quiet_NaN()
-                       : std::ldexp(1.0, static_cast<int>(code) - 127);
-  constexpr double kFloat4[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return code < 8 ? kFloat4[code] : -kFloat4[code - 8];
-}
-
-Value DecodedConstant(graph::Builder* builder, const Tensor& tensor, const std::string& name,
-                      DataType dtype) {
-  TensorData data = tensor.Data();
-  int bits = BitsOf(tensor.type);
-  std::string bytes(static_cast<size_t>(tensor.NumElements() * dtype.bytes()), '\0');
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-    auto byte = static_cast<unsigned char>(data.bytes[static_cast<size_t>(i * bits / 8)]);
-    unsigned code = byte >> (i * bits % 8) & ((1U << bits) - 1);
-    ir::StoreElement(dtype, ir::MakeConst(dtype, DecodedCode(tensor.type, code)), bytes.data(), i);
-  }
-  return builder->Constant(ir::Constant::Owned(name, dtype, tensor.dims, std::move(bytes)));
-}
-
-}  // namespace
-
 Item ItemOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
             const std::string& file_name) {
   if (tensor.type == ElemType::kString) return Item(&tensor);
-  return ConstantOf(builder, tensor, wish, file_name);
+  Item item(ConstantOf(builder, tensor, wish, file_name));
+  item.elem = tensor.type;
+  return item;
 }
 
 Value ConstantOf(graph::Builder* builder, const Tensor& tensor, std::string_view wish,
                  const std::string& file_name) {
   if (std::optional<DataType> decoded = DecodedTypeOf(tensor.type))
-    return DecodedConstant(builder, tensor, builder->UnusedName(std::string(wish)), *decoded);
+    return builder->Constant(ir::Constant::Owned(builder->UnusedName(std::string(wish)), *decoded,
+                                                 tensor.dims, tensor.Decoded()));
   std::optional<DataType> dtype = DataTypeOf(tensor.type);
   if (!dtype)
     TERN_THROW(ValueError) << "tensor " << tensor.name << " has elements of type "

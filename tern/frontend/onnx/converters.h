@@ -32,6 +32,8 @@ struct Item {
   graph::Value tensor;
   std::vector<Item> elements;       // of an optional: one or none
   const Tensor* strings = nullptr;  // of the model
+  // Of a constant of the model: its type there, of which the graph's may be a wider one.
+  ElemType elem = ElemType::kUndefined;
 
   bool is_tensor() const { return kind == Kind::kTensor; }
 };

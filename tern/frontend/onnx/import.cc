@@ -8,6 +8,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/frontend/onnx/control_flow.h"
+#include "tern/frontend/onnx/converter_table.h"
 #include "tern/frontend/onnx/converters.h"
 #include "tern/graph/builder.h"
 #include "tern/graph/dim_ranges.h"
@@ -253,7 +254,7 @@ class Importer {
     for (const ValueInfo& output : model_.graph.outputs)
       if (CanReturn(output)) reads_.insert(output.name);
     FindReads(model_.graph.nodes);
-    TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor of numbers";
+    TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor";
   }
 
   // Names of graphs inside of others are taken together: what is read too much goes later.
@@ -279,8 +280,8 @@ class Importer {
                        [&](std::string_view output) { return reads_.contains(output); });
   }
 
-  // Strings and maps are left out: what else there is can be computed without. The maps of ZipMap
-  // are their numbers.
+  // Maps are left out: what else there is can be computed without. Those of ZipMap are their
+  // numbers.
   bool CanReturn(const ValueInfo& output) const {
     const std::vector<Node>& nodes = model_.graph.nodes;
     return IsOfNumbers(output.type) ||
@@ -294,7 +295,8 @@ class Importer {
       return type.element && IsOfNumbers(*type.element);
     return type.kind == Type::Kind::kNone ||
            (type.kind == Type::Kind::kTensor &&
-            (type.elem == ElemType::kUndefined || DataTypeOf(type.elem)));
+            (type.elem == ElemType::kUndefined || type.elem == ElemType::kString ||
+             DataTypeOf(type.elem) || DecodedTypeOf(type.elem)));
   }
 
   // ---- What is not supported, all at once
@@ -616,8 +618,12 @@ class Importer {
     return results;
   }
 
-  static void AddResult(const std::string& name, const Item& item, std::vector<Value>* results,
-                        std::vector<ffi::Any>* names) {
+  void AddResult(const std::string& name, const Item& item, std::vector<Value>* results,
+                 std::vector<ffi::Any>* names) {
+    if (item.kind == Item::Kind::kStrings)
+      return AddResult(name,
+                       StringBytes(&builder_, item.strings->Strings(), item.strings->dims, name),
+                       results, names);
     for (size_t i = 0; i < item.elements.size(); ++i) {
       bool is_sequence = item.kind == Item::Kind::kSequence;
       AddResult(is_sequence ? name + "[" + std::to_string(i) + "]" : name, item.elements[i],

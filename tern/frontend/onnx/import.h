@@ -44,7 +44,8 @@ struct ImportOptions {
 // An input that has an initializer is a constant before IR version 4. After it the initializer is
 // its default (operator with_default); those of integers and bools, which may be shapes, stay
 // constants.
-// Outputs that are no tensors of numbers (strings, maps) are left out, with what only they need.
+// Outputs that are maps are left out, with what only they need; strings are bytes of UTF-8, each a
+// row that ends with zeros.
 // Those that are sequences are one output for each element: y[0], y[1], ... Functions of the model
 // are put in place of their calls.
 //

@@ -63,6 +63,13 @@ std::optional<DataType> DataTypeOf(ElemType type) {
   return info ? info->dtype : std::nullopt;
 }
 
+std::optional<DataType> DecodedTypeOf(ElemType type) {
+  if (type == ElemType::kInt2) return DataType::Int(8);
+  if (type == ElemType::kUInt2) return DataType::UInt(8);
+  if (type == ElemType::kFloat4E2M1 || type == ElemType::kFloat8E8M0) return DataType::Float(32);
+  return {};
+}
+
 int BitsOf(ElemType type) {
   const ElemInfo* info = InfoOf(type);
   return info ? info->bits : 0;

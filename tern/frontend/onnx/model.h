@@ -55,6 +55,9 @@ std::string NameOf(ElemType type);
 // The type of Tern whose elements are the same bits; nothing where there is none: string, complex,
 // float4e2m1, float8e8m0, uint2, int2.
 std::optional<DataType> DataTypeOf(ElemType type);
+// Of elements that are codes of few bits, and of which Tern has no type: that of the numbers that
+// they mean. int8 and uint8 of int2 and uint2, float32 of float4e2m1 and float8e8m0.
+std::optional<DataType> DecodedTypeOf(ElemType type);
 // Of an element, 2 to 128; 0 for strings and for what has no name.
 int BitsOf(ElemType type);
 
@@ -86,6 +89,8 @@ struct Tensor {
   TensorData Data() const;
   // Of ElemType::kString.
   std::vector<std::string_view> Strings() const;
+  // The numbers, of a type that DecodedTypeOf() has.
+  std::string Decoded() const;
 };
 
 // A dimension of a declared shape.

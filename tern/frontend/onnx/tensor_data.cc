@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "tern/ffi/error.h"
 #include "tern/ffi/escape_text.h"
+#include "tern/ir/constant.h"
 
 namespace tern::frontend::onnx {
 
@@ -90,6 +93,33 @@ std::vector<std::string_view> Tensor::Strings() const {
   ForEachEntry(fields, TypedFieldOf(type),
                [&](const Field& entry) { strings.push_back(entry.bytes); });
   return strings;
+}
+
+namespace {
+
+double DecodedCode(ElemType type, unsigned code) {
+  if (type == ElemType::kInt2) return static_cast<int>(code) - (code < 2 ? 0 : 4);
+  if (type == ElemType::kUInt2) return code;
+  if (type == ElemType::kFloat8E8M0)  // a power of two
+    return code == 255 ? std::numeric_limits<double>::quiet_NaN()
+                       : std::ldexp(1.0, static_cast<int>(code) - 127);
+  constexpr double kFloat4[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return code < 8 ? kFloat4[code] : -kFloat4[code - 8];
+}
+
+}  // namespace
+
+std::string Tensor::Decoded() const {
+  DataType dtype = DecodedTypeOf(type).value();
+  TensorData data = Data();
+  int bits = BitsOf(type);
+  std::string bytes(static_cast<size_t>(NumElements() * dtype.bytes()), '\0');
+  for (int64_t i = 0; i < NumElements(); ++i) {
+    auto byte = static_cast<unsigned char>(data.bytes[static_cast<size_t>(i * bits / 8)]);
+    unsigned code = byte >> (i * bits % 8) & ((1U << bits) - 1);
+    ir::StoreElement(dtype, ir::MakeConst(dtype, DecodedCode(type, code)), bytes.data(), i);
+  }
+  return bytes;
 }
 
 }  // namespace tern::frontend::onnx

@@ -1,0 +1,1 @@
+2none of them2one2four2one2four2none of them

@@ -1,0 +1,1 @@
+2	honey bee2	honey bee2	honey bee2ant
