@@ -103,6 +103,10 @@ ModelOptions ModelOptionsFrom(const ValueReader& options) {
   result.strict_math = FlagOf(options, "strict_math", false);
   result.precision = TextOf(options, "precision");
   if (!result.precision.empty()) graph::ParsePrecision(result.precision);
+  std::string executor = TextOf(options, "executor");
+  TERN_CHECK(executor.empty() || executor == "vm" || executor == "aot")
+      << "executor " << executor << ": expected vm or aot";
+  if (executor == "aot") result.aot_name = "main";
   return result;
 }
 
@@ -122,7 +126,7 @@ void CompileKernels(const TernSource& source, const std::vector<Target>& targets
 std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "precision", "prepack"});
+                      "strict_math", "precision", "prepack", "executor"});
   std::vector<Target> targets = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"));
   ModelOptions compile = ModelOptionsFrom(options);
   auto result = std::make_unique<TernExecutable>();
@@ -146,6 +150,8 @@ void Save(const TernExecutable& executable, const std::string& path, const char*
     return codegen::Export(executable.modules, executable.meta, path, exports);
   TERN_CHECK(path.ends_with(".so") || path.ends_with(".tern"))
       << path << ": a model is a .so or .tern file";
+  TERN_CHECK(!executable.models[0].aot || path.ends_with(".tern"))
+      << path << ": a model of the executor aot is a .tern file here; tern compile makes others";
   WriteModel(executable.models, path, exports);
 }
 
@@ -153,6 +159,8 @@ void Save(const TernExecutable& executable, const std::string& path, const char*
 std::shared_ptr<const runtime::vm::Model> LoadHere(const TernExecutable& executable) {
   TERN_CHECK(!executable.models.empty())
       << "tern_executable_model: the executable has kernels, no model";
+  TERN_CHECK(!executable.models[0].aot)
+      << "tern_executable_model: a model of the executor aot has no program for the runtime";
   std::shared_ptr<const runtime::vm::Model> model = LoadModel(executable.models[0]);
   const runtime::vm::Model* raw = model.get();
   return {raw, [model, bytes = executable.bytes](const runtime::vm::Model*) {}};

@@ -45,6 +45,8 @@ typedef struct TernExecutable TernExecutable;
 //   default_schedules  bool (true): functions without a schedule get one by rules
 //   fuse, strict_math  bool (true, false), of a model
 //   precision          string, of a model: "fp16", "bf16" or "mixed" (docs/onnx.md)
+//   executor           string, of a model: "vm" (default), or "aot": a host function, for browsers
+//                      (docs/aot.md); it is saved as a .tern file, and not run here
 //   prepack            bool (true): weights of a model are prepacked now
 int tern_compile(TernSource* source, const char* options, TernExecutable** executable);
 // What was made of it stays usable. NULL is ignored.

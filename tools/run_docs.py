@@ -4,13 +4,13 @@
 
     tools/run_docs.py BUILD [PAGE...]
 
-Blocks of a page are done in order, in a folder of its own that has build/release (BUILD), examples, tern and test. The
+Blocks of a page are done in order, in a folder of its own that has build/release (BUILD), examples, tern, test and web. The
 word behind the fence says what a block is:
 
     sh                     commands; each must succeed
     sh fails               commands of which the last must fail
-    sh needs=A,B           the same, where there are programs A and B; target:X is a target that runs here, llvm and
-                           full are features
+    sh needs=A,B           the same, where there are programs A and B; target:X is a target that runs here,
+                           python:X a package of python3, llvm and full are features
     sh by=FILE             commands that the test FILE does
     sh not: WHY            commands that no test does
     text                   what the block before it prints; "..." stands for any text, digits for other digits, and
@@ -57,6 +57,8 @@ class Machine:
                 there = re.search(r"^llvm .*\n.*\n +codegen +yes", self.targets, re.M)
             elif need == "full":
                 there = os.environ.get("TERN_TEST_FULL") == "1"
+            elif need.startswith("python:"):
+                there = subprocess.run(["python3", "-c", f"import {need[7:]}"], capture_output=True, check=False).returncode == 0
             elif need.startswith("target:"):
                 there = re.search(rf"^ +device +{need[7:]}:0 ", self.targets, re.M)
             elif need.startswith("build/"):
@@ -69,7 +71,7 @@ class Machine:
 
     def folder(self):
         folder = pathlib.Path(tempfile.mkdtemp())
-        for name in ("examples", "tern", "test"):
+        for name in ("examples", "tern", "test", "web"):
             (folder / name).symlink_to(ROOT / name)
         (folder / "build").mkdir()
         (folder / "build/release").symlink_to(self.build)

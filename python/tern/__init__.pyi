@@ -174,6 +174,7 @@ def compile(
     fuse: bool = ...,
     strict_math: bool = ...,
     precision: Literal["fp16", "bf16", "mixed"] = ...,
+    executor: Literal["vm", "aot"] = ...,
     prepack: bool = ...,
 ) -> Executable: ...
 def explain(

@@ -13,6 +13,7 @@ from tern._report import Report, table
 
 _lock = threading.Lock()
 _is_open = False
+_OPTIONS = ("bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "prepack", "executor")
 
 
 def open_compiler():
@@ -68,15 +69,13 @@ def compile(source, target=None, host=None, inputs=None, *, dims=None, freeze=Fa
     inputs: of a model, shapes (or arrays) by the name of the input; of a torch module, example inputs
     dims: of a model, extents by the name of the dimension
     freeze: initializers that are inputs too are constants
-    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed"
+    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed";
+        executor: "aot" for browsers (docs/aot.md), to be saved as a .tern file
     """
     open_compiler()
-    unknown = set(options) - {"bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "prepack"}
+    unknown = set(options) - set(_OPTIONS)
     if unknown:
-        raise TypeError(
-            f"tern.compile has no option {', '.join(sorted(unknown))}; "
-            "it has bounds_checks, default_schedules, fuse, strict_math, precision, prepack"
-        )
+        raise TypeError(f"tern.compile has no option {', '.join(sorted(unknown))}; it has {', '.join(_OPTIONS)}")
     module, name = _source_of(source, inputs, dims, freeze, name)
     chosen = {**options, "targets": _texts(target, "target"), "hosts": _texts(host, "host")}
     made = _tern.compile(module, json.dumps(chosen))

@@ -56,6 +56,15 @@ class ModelsTest(TestCase):
 
         self.right(tern.compile(Proto(), inputs={"image": self.image})(self.image))
 
+    def test_ahead_of_time(self):
+        """For browsers: a file, and nothing that runs here."""
+        model = tern.compile(MODELS / "mnist.onnx", target="c", executor="aot")
+        model.save(self.folder / "mnist.tern")
+        self.assertTrue((self.folder / "mnist.tern").stat().st_size > 24008)
+        self.fails(tern.Error, "the executor aot is a .tern file here", model.save, self.folder / "mnist.so")
+        self.fails(tern.Error, "no program for the runtime", model, self.image)
+        self.fails(tern.Error, "expected vm or aot", tern.compile, MODELS / "mnist.onnx", executor="jit")
+
     def test_precision(self):
         narrow = tern.compile(MODELS / "mnist.onnx", precision="fp16")(self.image)
         self.assertEqual(numpy.asarray(narrow).dtype, numpy.float32)
