@@ -121,12 +121,15 @@ std::vector<CallParser::TemplateArg> CallParser::ParseTemplateArgs(const Token& 
       return;
     }
     Span span = Peek().span;
-    Expr value = FoldExtent(ParseExpr().expr);
-    if (!ir::AsConstInt(value))
+    auto refuse = [&] {
       Fail(span, "expected a type or a constant integer for parameter " +
                      (args.size() < item.template_params.size() ? item.template_params[args.size()]
                                                                 : std::to_string(args.size() + 1)) +
                      " of " + name.text);
+    };
+    if (Peek().kind == Token::Kind::kIdent && !FindSymbol(Peek().text)) refuse();
+    Expr value = FoldExtent(ParseExpr().expr);
+    if (!ir::AsConstInt(value)) refuse();
     args.push_back({{}, value});
   });
   if (args.size() > item.template_params.size())

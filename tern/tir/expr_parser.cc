@@ -143,6 +143,8 @@ std::optional<DataType> ExprParser::FindType(const Token& token) const {
 DataType ExprParser::ParseDType() {
   std::optional<DataType> dtype = FindType(Peek());
   if (dtype) CheckComputable(*dtype, Peek().span);
+  if (const Symbol* symbol = dtype ? nullptr : FindSymbol(Peek().text); symbol && symbol->value)
+    Fail(Peek().span, "expected a type, but " + Peek().text + " is a number");
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Fail(Peek().span,
          "expected a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, "

@@ -741,7 +741,7 @@ ir::IRModule ParseFileWith(const std::string& path, const std::string& items) {
       << ": not a .tir file: it is no text; expected .tir, .onnx, or a compiled .so or .tern";
   Parser parser(SourceOf(path, std::move(text)));
   parser.SetFile(path);
-  return parser.Run(SourceOf("--instance", items));
+  return parser.Run(SourceOf("<command line>", items));
 }
 
 }  // namespace tern::tir
