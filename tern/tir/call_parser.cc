@@ -19,6 +19,7 @@ constexpr int kMostCalls = 20000;
 void CallParser::AddFunctionItem(size_t at) {
   FunctionItem item{at, {}};
   size_t i = at + 2;
+  if (i < tokens_.size() && tokens_[i].text == "=") return;  // an instance; its template is called
   if (i + 1 < tokens_.size() && tokens_[i].text == "[")
     for (++i; i < tokens_.size() && tokens_[i].kind == Token::Kind::kIdent; i += 2)
       item.template_params.push_back(tokens_[i].text);
