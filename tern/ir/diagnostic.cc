@@ -2,6 +2,8 @@
 #include "tern/ir/diagnostic.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "tern/ffi/error.h"
 
@@ -25,6 +27,11 @@ void RenderOne(const Diagnostic& diagnostic, std::string* out) {
 std::string At(const Span& span) { return span ? span.str() + ": " : ""; }
 
 void Diagnostics::Add(const Span& span, std::string message) {
+  // A function that is read again for each of its calls has its mistakes once.
+  for (const Diagnostic& item : items_)
+    if (item.span && item.span.source.get() == span.source.get() && item.span.line == span.line &&
+        item.span.column == span.column && item.message == message)
+      return;
   if (items_.size() < kMax)
     items_.push_back({span, std::move(message)});
   else
@@ -32,12 +39,18 @@ void Diagnostics::Add(const Span& span, std::string message) {
 }
 
 std::string Diagnostics::Render() const {
-  // In the order of the text, whoever found them first.
+  // In the order of the text, whoever found them first; files in the order of their first mistakes.
   std::vector<const Diagnostic*> sorted;
-  for (const Diagnostic& item : items_) sorted.push_back(&item);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic* a, const Diagnostic* b) {
-    return std::pair(a->span.line, a->span.column) < std::pair(b->span.line, b->span.column);
-  });
+  std::map<const Source*, size_t> files;
+  for (const Diagnostic& item : items_) {
+    sorted.push_back(&item);
+    files.emplace(item.span.source.get(), files.size());
+  }
+  auto place = [&](const Diagnostic* item) {
+    return std::tuple(files[item->span.source.get()], item->span.line, item->span.column);
+  };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const Diagnostic* a, const Diagnostic* b) { return place(a) < place(b); });
   std::string out;
   for (const Diagnostic* item : sorted) RenderOne(*item, &out);
   if (dropped_) out += "... and " + std::to_string(dropped_) + " more errors\n";

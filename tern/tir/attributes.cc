@@ -9,6 +9,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/warp_size.h"
+#include "tern/tir/default_arguments.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
 #include "tern/tir/transform/pipeline_loops.h"
@@ -53,6 +54,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
   using enum AttrPlace;
   static const std::vector<KnownAttr> known = {
       {kFunction, attr::kConstants, Strings()},
+      {kFunction, attr::kDefaults, Strings(), true},
       {kFunction, attr::kMayAlias, Flag()},
       {kFunction, attr::kReassociate, Flag()},
       {kFunction,

@@ -50,7 +50,7 @@ std::vector<CodeBlock> CodeBlocks(const std::string& page) {
 }
 
 bool IsProgram(const std::string& text) {
-  static const std::regex kHead(R"((#[^\n]*\n)*(func|kernel|constant) )");
+  static const std::regex kHead(R"((#[^\n]*\n)*(func|kernel|constant|struct) )");
   return std::regex_search(text, kHead, std::regex_constants::match_continuous);
 }
 

@@ -10,6 +10,7 @@
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/literals.h"
 #include "tern/tir/reserved_words.h"
+#include "tern/tir/table_lookup.h"
 
 namespace tern::tir {
 namespace {
@@ -51,7 +52,16 @@ int64_t Lanes(const Expr& expr) {
   return -*factor;
 }
 
+// Calls that are nodes of their own.
+constexpr const char* kNodeNames[] = {"broadcast", "cast",    "max",      "min",     "ramp",
+                                      "select",    "shuffle", "truncdiv", "truncmod"};
+
 }  // namespace
+
+bool ExprParser::IsBuiltin(const std::string& name) {
+  return ir::FindIntrinsic(name) || DataType::Parse(name) ||
+         std::find(std::begin(kNodeNames), std::end(kNodeNames), name) != std::end(kNodeNames);
+}
 
 struct ExprParser::BinaryOperator {
   std::string_view text;
@@ -93,19 +103,29 @@ ExprParser::Scope::~Scope() {
   }
 }
 
+const ExprParser::Symbol* ExprParser::FindSymbol(const std::string& name) const {
+  for (const auto* known : {&symbols_, &globals_})
+    if (auto it = known->find(name); it != known->end()) return &it->second;
+  return nullptr;
+}
+
 const ExprParser::Symbol& ExprParser::Lookup(const Token& token) {
-  auto it = symbols_.find(token.text);
-  if (it == symbols_.end()) {
+  const Symbol* symbol = FindSymbol(token.text);
+  if (!symbol) {
     std::vector<std::string> names;
-    for (const auto& [name, symbol] : symbols_) names.push_back(name);
+    for (const auto* known : {&symbols_, &globals_})
+      for (const auto& [name, other] : *known) names.push_back(name);
     Fail(token.span, "'" + token.text + "' is not defined" + ffi::DidYouMean(token.text, names));
   }
-  if (!it->second.var) throw Abandon{};
-  return it->second;
+  if (symbol->is_mistake()) throw Abandon{};
+  return *symbol;
 }
 
 const Buffer& ExprParser::LookupBuffer(const Token& token) {
   const Symbol& symbol = Lookup(token);
+  if (symbol.table) Fail(token.span, "'" + token.text + "' is a constant, which is only read");
+  if (!symbol.record.empty())
+    Fail(token.span, "'" + token.text + "' is a struct " + symbol.record + ", not a buffer");
   if (!symbol.buffer) Fail(token.span, "'" + token.text + "' is a scalar, not a buffer");
   return symbol.buffer;
 }
@@ -115,9 +135,16 @@ void ExprParser::CheckComputable(DataType dtype, const Span& span) {
     Fail(span, "tensors can hold " + dtype.str() + ", but kernels cannot compute with it");
 }
 
+std::optional<DataType> ExprParser::FindType(const Token& token) const {
+  if (auto it = types_.find(token.text); it != types_.end()) return it->second;
+  return DataType::Parse(token.text);
+}
+
 DataType ExprParser::ParseDType() {
-  std::optional<DataType> dtype = DataType::Parse(Peek().text);
+  std::optional<DataType> dtype = FindType(Peek());
   if (dtype) CheckComputable(*dtype, Peek().span);
+  if (const Symbol* symbol = dtype ? nullptr : FindSymbol(Peek().text); symbol && symbol->value)
+    Fail(Peek().span, "expected a type, but " + Peek().text + " is a number");
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Fail(Peek().span,
          "expected a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, "
@@ -222,6 +249,7 @@ ExprParser::Value ExprParser::ParseBinary(int level) {
   for (const BinaryOperator* op = FindOperator(Peek()); op && op->level == level;
        op = FindOperator(Peek())) {
     Span span = Next().span;
+    ConditionalGuard conditional(this, op->level < kCompareLevel);
     Value right = ParseBinary(level + 1);
     left = Combine(*op, left, right, span);
     if (level == kCompareLevel) {
@@ -277,6 +305,12 @@ ExprParser::Value ExprParser::ParseUnary() {
 
 int64_t ExprParser::ParseInteger(bool negative) {
   const Token& token = Peek();
+  if (token.kind == Token::Kind::kIdent)
+    if (const Symbol* symbol = FindSymbol(token.text); symbol && symbol->value)
+      if (std::optional<int64_t> value = ir::AsConstInt(symbol->value)) {
+        Next();
+        return negative ? -*value : *value;
+      }
   if (token.kind != Token::Kind::kInt) Unexpected("an integer");
   std::optional<uint64_t> digits = ir::ParseDigits(token.text);
   uint64_t magnitude = digits.value_or(0);
@@ -301,6 +335,7 @@ ffi::Any ExprParser::ParseAttrValue() {
     return ffi::MakeArray(std::move(items));
   }
   if (token.kind == Token::Kind::kString) return ffi::Any(Next().text);
+  if (token.kind == Token::Kind::kIdent && FindSymbol(token.text)) return ParseInteger(false);
   if (token.kind == Token::Kind::kInt || token.kind == Token::Kind::kFloat || Is("-")) {
     bool negative = Accept("-");
     if (Peek().kind != Token::Kind::kFloat) return ParseInteger(negative);
@@ -397,6 +432,7 @@ ExprParser::Value ExprParser::ParseLetExpr() {
   Var var(name, value.dtype(), span);
   Define(name, {var, {}});
   Expect("in");
+  ConditionalGuard conditional(this, true);
   Expr body = ParseExpr().expr;
   Expect(")");
   return {ir::LetNode::Make(var, value, body, span), false};
@@ -409,26 +445,41 @@ ExprParser::Value ExprParser::ParseName() {
     return {ir::IntImmNode::Make(DataType::Bool(), token.text == "true", span), false};
   if (token.text == "inf") return FloatLiteral(INFINITY, span);
   if (token.text == "nan") return FloatLiteral(NAN, span);
-  if (Is("[")) {
-    Buffer buffer = LookupBuffer(token);
-    Place place = ParsePlace();
-    return {Located(span,
-                    [&] {
-                      return ir::BufferLoadNode::Make(buffer, place.indices, span, place.predicate);
-                    }),
-            false};
-  }
+  if ((Is("(") || Is("[")) && !FindSymbol(token.text))
+    if (std::optional<Value> called = ParseFunctionCall(token)) return *called;
+  if (Is("[")) return ParseAccess(token);
   if (Is("(") || (Is("<") && IsTypedCall(token.text))) return ParseCall(token);
-  if (in_params_ && !symbols_.count(token.text))
+  if (in_params_ && !FindSymbol(token.text))
     Define(token.text, {Var(token.text, DataType::Int(64), span), {}});
   const Symbol& symbol = Lookup(token);
-  if (symbol.buffer)
+  if (symbol.buffer || symbol.table)
     Fail(span, "'" + token.text + "' is a buffer; an element of it is " + token.text + "[...]");
-  return {symbol.var, false};
+  if (!symbol.record.empty())
+    Fail(span, "'" + token.text + "' is a struct " + symbol.record + "; a field of it is " +
+                   token.text + ".NAME");
+  return symbol.value ? Value{symbol.value, symbol.literal} : Value{symbol.var, false};
+}
+
+ExprParser::Value ExprParser::ParseAccess(const Token& name) {
+  if (const Symbol& symbol = Lookup(name); symbol.table)
+    return ParseTableAccess(name, ir::Constant(symbol.table));
+  Buffer buffer = LookupBuffer(name);
+  Place place = ParsePlace();
+  auto load = [&] {
+    return ir::BufferLoadNode::Make(buffer, place.indices, name.span, place.predicate);
+  };
+  return {Located(name.span, load), false};
+}
+
+// A search among the elements, so that the table is part of the code on every target.
+ExprParser::Value ExprParser::ParseTableAccess(const Token& name, const ir::Constant& table) {
+  Place place = ParsePlace();
+  if (place.predicate) Fail(name.span, "an access of the constant " + name.text + " is not masked");
+  return {Located(name.span, [&] { return TableLookup(table, place.indices, name.span); }), false};
 }
 
 ExprParser::Value ExprParser::ParseCall(const Token& name) {
-  std::optional<DataType> conversion = DataType::Parse(name.text);
+  std::optional<DataType> conversion = FindType(name);
   if (conversion) CheckComputable(*conversion, name.span);
   DataType dtype = DataType::Void();
   if (name.text == "shuffle") return ParseShuffle(name);
@@ -439,10 +490,13 @@ ExprParser::Value ExprParser::ParseCall(const Token& name) {
   }
   Expect("(");
   std::vector<Value> args;
-  CommaList(")", [&] { args.push_back(ParseArgument(name)); });
+  bool is_choice = name.text == "select" || name.text == ir::kIfThenElse;
+  CommaList(")", [&] {
+    ConditionalGuard conditional(this, is_choice && !args.empty());
+    args.push_back(ParseArgument(name));
+  });
   if (conversion && !typed) return ParseConversion(name, *conversion, args);
   Expr call = Located(name.span, [&] { return MakeCall(name, dtype, args); });
-  bool is_choice = name.text == "select" || name.text == ir::kIfThenElse;
   bool literal = !args.empty() && std::all_of(args.begin() + is_choice, args.end(),
                                               [](const Value& arg) { return arg.literal; });
   return {call, literal && IsLiteral(call)};
@@ -540,9 +594,9 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
   }
   if (name.text == ir::kIfThenElse && args.size() == 3) Unify(&args[1], &args[2]);
   if (!ir::FindIntrinsic(name.text)) {
-    std::vector<std::string> known = ir::IntrinsicNames();
-    known.insert(known.end(), {"broadcast", "cast", "max", "min", "ramp", "select", "shuffle",
-                               "truncdiv", "truncmod"});
+    std::vector<std::string> known = ir::IntrinsicNames(), functions = FunctionNames();
+    known.insert(known.end(), std::begin(kNodeNames), std::end(kNodeNames));
+    known.insert(known.end(), functions.begin(), functions.end());
     TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
   if (ir::FindIntrinsic(name.text)->one_type) UnifyAll(args);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The expressions of the text form, and what every part of its parser needs: tokens, errors, names
-// in scope. parser.cc builds statements and functions on it.
+// in scope. signature_parser.h adds parameters, call_parser.h calls of functions of the file,
+// parser.cc statements and functions.
 #ifndef TERN_TIR_EXPR_PARSER_H_
 #define TERN_TIR_EXPR_PARSER_H_
 
@@ -40,6 +41,7 @@ class ExprParser {
 
   explicit ExprParser(const ffi::Ref<const ir::Source>& source)
       : tokens_(ir::Lex(source, &diagnostics_)) {}
+  virtual ~ExprParser() = default;
 
   // ---- tokens and errors
 
@@ -113,8 +115,16 @@ class ExprParser {
   // ---- names in scope
 
   struct Symbol {
-    Var var;        // null where the definition had a mistake: uses are then not reported again
+    Var var;        // null where the name stands for something else, as below
     Buffer buffer;  // null for a scalar
+    // What a name stands for that is no variable: a constant, or the argument of an inlined call.
+    Expr value = {};
+    bool literal = false;     // of `value`: it takes the type of what it meets
+    ir::Constant table = {};  // a constant that is read by indices
+    std::string record = {};  // the name of the struct; fields are symbols of their own
+
+    // The definition had a mistake: uses are then not reported again.
+    bool is_mistake() const { return !var && !value && !table && record.empty(); }
   };
   void Define(const std::string& name, Symbol symbol);
   void ForgetSymbols() {
@@ -129,11 +139,15 @@ class ExprParser {
     size_t outside;
   };
 
+  // What is in scope, or of the whole module. Null where there is no such name.
+  const Symbol* FindSymbol(const std::string& name) const;
   const Symbol& Lookup(const Token& token);
   const Buffer& LookupBuffer(const Token& token);
 
   // ---- types and expressions
 
+  // The type of that name, or the one that a parameter of a template is.
+  std::optional<DataType> FindType(const Token& token) const;
   DataType ParseDType();
   // Fails on types that only tensors have.
   void CheckComputable(DataType dtype, const Span& span);
@@ -152,6 +166,7 @@ class ExprParser {
   // An atomic operation whose old value goes to the element that `old` makes of its type. Nothing
   // where something else stands.
   std::optional<Expr> ParseAtomic(const std::function<Expr(DataType)>& old);
+  // Digits, or the name of a constant.
   int64_t ParseInteger(bool negative);
   // A string, a number, true, false or a list of such.
   ffi::Any ParseAttrValue();
@@ -163,12 +178,30 @@ class ExprParser {
   // A number as it is written in lists of elements, as an IntImm or FloatImm of the type.
   Expr ParseElement(DataType dtype);
 
+  // Whether a name is an intrinsic, or another function of the language.
+  static bool IsBuiltin(const std::string& name);
+
   // A literal takes the type; anything else stays as it is.
   void Convert(Value* value, DataType dtype);
   void Unify(Value* a, Value* b);
   void UnifyAll(std::vector<Value>& values);
 
  protected:
+  // A call of a function of the file, behind its name. Nothing where the name is none.
+  virtual std::optional<Value> ParseFunctionCall(const Token&) { return {}; }
+  virtual std::vector<std::string> FunctionNames() const { return {}; }
+
+  // While it lives, calls with statements are refused: what stands before the statement would run
+  // too often, or too early.
+  struct ConditionalGuard {
+    ConditionalGuard(ExprParser* parser, bool applies) : parser(parser), applies(applies) {
+      parser->conditional_ += applies;
+    }
+    ~ConditionalGuard() { parser->conditional_ -= applies; }
+    ExprParser* parser;
+    bool applies;
+  };
+
   ir::Diagnostics diagnostics_;
   std::vector<Token> tokens_;
   size_t at_ = 0;
@@ -176,7 +209,10 @@ class ExprParser {
   bool in_expr_ = false;
   // In a parameter list an unknown name is an extent that the tensor defines.
   bool in_params_ = false;
+  int conditional_ = 0;  // ConditionalGuards
   std::map<std::string, Symbol> symbols_;
+  std::map<std::string, Symbol> globals_;  // constants
+  std::map<std::string, DataType> types_;  // parameters of a template that are types
   std::map<std::string, ir::Constant> constants_;
   // What names meant before each definition; nullopt: nothing.
   std::vector<std::pair<std::string, std::optional<Symbol>>> hidden_;
@@ -200,6 +236,8 @@ class ExprParser {
   Value ParsePrimary();
   Value ParseLetExpr();
   Value ParseName();
+  Value ParseAccess(const Token& name);
+  Value ParseTableAccess(const Token& name, const ir::Constant& table);
   Value ParseCall(const Token& name);
   Value ParseArgument(const Token& callee);
   Value ParseShuffle(const Token& name);

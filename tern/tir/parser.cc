@@ -2,249 +2,129 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
-#include <memory>
+#include <map>
 #include <set>
-#include <sstream>
 
 #include "tern/ffi/text.h"
-#include "tern/target/target.h"
 #include "tern/tir/attributes.h"
-#include "tern/tir/expr_parser.h"
-#include "tern/tir/extern_kernel.h"
+#include "tern/tir/call_parser.h"
+#include "tern/tir/constant_parser.h"
+#include "tern/tir/default_arguments.h"
 #include "tern/tir/function_kind.h"
+#include "tern/tir/import_files.h"
+#include "tern/tir/kernel_parser.h"
 #include "tern/tir/parse_unsaved.h"
-#include "tern/tir/reserved_words.h"
 #include "tern/tir/schedule_steps.h"
+#include "tern/tir/source_files.h"
 #include "tern/tir/text.h"
 
 namespace tern::tir {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of a text; nobody writes more
-
-// Names in the folder of a file that is not there.
-std::string NearFiles(const std::filesystem::path& path) {
-  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
-    names.push_back(entry.path().filename().string());
-  return ffi::DidYouMean(path.filename().string(), names);
-}
-
-std::string ReadFile(const std::filesystem::path& path) {
-  // Before it is opened: pipes wait for a writer, and devices may have no end.
-  std::error_code failed;
-  std::filesystem::file_status status = std::filesystem::status(path, failed);
-  TERN_CHECK(status.type() != std::filesystem::file_type::not_found)
-      << "cannot read " << path.string() << ": there is no such file" << NearFiles(path);
-  TERN_CHECK(!std::filesystem::is_directory(status))
-      << "cannot read " << path.string() << ": it is a folder, and a file is expected";
-  TERN_CHECK(std::filesystem::is_regular_file(status))
-      << "cannot read " << path.string() << ": it is no regular file";
-  uint64_t size = std::filesystem::file_size(path, failed);
-  TERN_CHECK(size <= kMostBytes) << "cannot read " << path.string() << ": it has " << size
-                                 << " bytes, and at most " << kMostBytes << " are expected";
-  std::ifstream file(path, std::ios::binary);
-  TERN_CHECK(file) << "cannot read " << path.string();
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-class Parser : public ExprParser {
+class Parser : public CallParser {
  public:
-  // `directory` is where the files lie that the text names; null where it may name none.
-  Parser(const ffi::Ref<const ir::Source>& source, const std::filesystem::path* directory)
-      : ExprParser(source), directory_(directory) {}
+  explicit Parser(const ffi::Ref<const ir::Source>& source) : CallParser(source) {}
 
-  ir::IRModule Run() {
+  // The text is the file's, and may name others.
+  void SetFile(const std::filesystem::path& path) { files_.AddFile(tokens_[0].span.source, path); }
+
+  // The module of the text, and of `instances`, which are further items.
+  ir::IRModule Run(const ffi::Ref<const ir::Source>& instances = {}) {
+    if (instances) {
+      std::vector<Token> more = ir::Lex(instances, &diagnostics_);
+      tokens_.insert(tokens_.end() - 1, more.begin(), more.end() - 1);
+    }
+    tokens_ = ImportFiles(std::move(tokens_), &files_, &diagnostics_);
+    FindItems();
     std::vector<ir::BaseFunc> functions;
-    std::vector<ir::Constant> constants;
-    std::set<std::string> names;
     while (!AtEnd()) {
-      try {
-        if (AtSchedule()) {
-          ParseSchedule(&functions);
-          continue;
-        }
-        if (AtConstant()) {
-          ir::Constant constant = ParseConstant();
-          if (!constants_.emplace(constant->name, constant).second)
-            Fail(constant->span, "constant " + constant->name + " is defined twice");
-          constants.push_back(constant);
-          continue;
-        }
-        ir::BaseFunc function = ParseAnyFunction();
-        if (!names.insert(function->name).second)
-          diagnostics_.Add(function->span, "function " + function->name + " is defined twice");
-        else
-          functions.push_back(function);
-      } catch (const Abandon&) {
-        while (!AtEnd() && !(Peek().first_on_line && AtItem())) Next();
+      if (auto it = ends_.find(at_); it != ends_.end()) {
+        at_ = it->second;
+        continue;
       }
+      Recovering([&] { ParseItem(&functions); });
     }
     diagnostics_.ThrowIfAny("ParseError");
-    return ir::IRModule::Make(functions, constants);
+    return ir::IRModule::Make(functions, constants_in_order_);
   }
 
  private:
-  // ---- types and attributes
+  // ---- items
 
-  // After the name: dtype[shape] strides(...) offset(...) align(...) in scope
-  Buffer ParseBufferType(const std::string& name, DataType dtype, const Span& span) {
-    Expect("[");
-    std::vector<Expr> shape = ParseExprs("]"), strides;
-    Span strides_at = Peek().span;
-    if (Accept("strides")) {
-      Expect("(");
-      strides = ParseExprs(")");
-      if (strides.size() != shape.size())
-        Fail(strides_at, name + " has rank " + std::to_string(shape.size()) + ", but " +
-                             std::to_string(strides.size()) + " strides");
+  // Constants and structs are read before the rest, functions found: all may be used before the
+  // place where they are defined.
+  void FindItems() {
+    std::vector<size_t> first;
+    for (size_t at : OutermostTokens(tokens_)) {
+      if (IsItemWord(tokens_, at, "func")) AddFunctionItem(at);
+      if (IsItemWord(tokens_, at, "schedule")) schedules_[tokens_[at + 1].text].push_back(at);
+      if (IsItemWord(tokens_, at, "constant") || IsItemWord(tokens_, at, "struct"))
+        first.push_back(at);
     }
-    auto buffer = ffi::Make<BufferNode>(*BufferNode::Make(
-        name, dtype, std::move(shape), std::move(strides), StorageScope::kGlobal, {}, span));
-    if (Accept("offset")) {
-      Expect("(");
-      buffer->offset = ParseExpr().expr;
-      Expect(")");
+    for (size_t at : first) {
+      at_ = at;
+      Recovering([&] { AtStruct() ? ParseStruct() : ParseConstantItem(); });
+      ends_[at] = at_;
     }
-    if (Accept("align")) {
-      Expect("(");
-      buffer->alignment = ParseInteger(false);
-      Expect(")");
+    at_ = 0;
+  }
+
+  // After a mistake, goes on with the next item.
+  template <class F>
+  void Recovering(F&& parse) {
+    const size_t start = at_;
+    try {
+      parse();
+    } catch (const Abandon&) {
+      in_params_ = false;
+      if (at_ == start) Next();
+      while (!AtEnd() && !(Peek().first_on_line && AtItem())) Next();
     }
-    if (Accept("in")) buffer->scope = ParseScope();
-    if (dtype.is_handle()) Fail(span, "a buffer cannot hold handles");
-    return Buffer(buffer.get());
   }
-
-  StorageScope ParseScope() {
-    Span span = Peek().span;
-    std::string name = ExpectIdent("a storage scope");
-    std::optional<StorageScope> scope = ir::FindStorageScope(name);
-    if (!scope) Fail(span, ir::NoStorageScope(name));
-    return *scope;
-  }
-
-  ir::Attrs ParseAttrs(AttrPlace place) {
-    ir::Attrs attrs;
-    if (!Accept("attrs")) return attrs;
-    Expect("{");
-    CommaList("}", [&] {
-      Span span = Peek().span;
-      std::string key = ExpectIdent("an attribute's name");
-      Expect("=");
-      ffi::Any value = ParseAttrValue();
-      if (key == attr::kTarget)
-        value =
-            Located(span, [&] { return ffi::Any(target::Target::Parse(value.As<std::string>())); });
-      Located(span, [&] { CheckAttr(place, key, value); });
-      if (!attrs.emplace(key, std::move(value)).second)
-        Fail(span, "attribute " + key + " is given twice");
-    });
-    return attrs;
-  }
-
-  // ---- constants
-
-  bool AtConstant() const { return Is("constant") && Peek(1).kind == Token::Kind::kIdent; }
-
-  // constant name: dtype[extents] = file("name", offset), splat(x), [x, ...] or hex("...")
-  ir::Constant ParseConstant() {
-    Next();
-    Span span = Peek().span;
-    std::string name = ExpectNewName("a constant's name");
-    Expect(":");
-    // Also types that kernels cannot compute with: tensors can hold them.
-    DataType dtype = DataType::Parse(Peek().text).value_or(DataType::Void());
-    if (!dtype.is_scalar() || dtype.is_handle()) Unexpected("a type of numbers, or bool");
-    Next();
-    std::vector<int64_t> shape;
-    Expect("[");
-    CommaList("]", [&] { shape.push_back(ParseInteger(false)); });
-    Expect("=");
-    Span content = Peek().span;
-    if (Accept("file")) return ParseFileContent(name, dtype, shape, span);
-    if (Accept("splat")) {
-      Expect("(");
-      Expr value = ParseElement(dtype);
-      Expect(")");
-      return Located(span, [&] { return ir::Constant::Splat(name, dtype, shape, value, span); });
-    }
-    std::string bytes;
-    if (Accept("hex")) {
-      Expect("(");
-      bytes = ParseHex();
-      Expect(")");
-    } else if (Accept("[")) {
-      bytes = ParseElements(name, dtype, shape, content);
-    } else {
-      Unexpected("file(\"name\", offset), splat(x), [x, ...] or hex(\"...\")");
-    }
-    return Located(span,
-                   [&] { return ir::Constant::Owned(name, dtype, shape, std::move(bytes), span); });
-  }
-  ir::Constant ParseFileContent(const std::string& name, DataType dtype,
-                                const std::vector<int64_t>& shape, const Span& span) {
-    Expect("(");
-    Span file_at = Peek().span;
-    std::string file = ExpectString("the name of a file, as a string");
-    int64_t offset = Accept(",") ? ParseInteger(false) : 0;
-    Expect(")");
-    if (!directory_) Fail(file_at, "a text that is no file names a file of elements");
-    std::shared_ptr<const ir::MappedFile>& mapped = files_[file];
-    if (!mapped)
-      mapped =
-          Located(file_at, [&] { return ir::MappedFile::OpenInside(directory_->string(), file); });
-    return Located(
-        span, [&] { return ir::Constant::InFile(name, dtype, shape, mapped, file, offset, span); });
-  }
-  // In row-major order, up to and with the bracket.
-  std::string ParseElements(const std::string& name, DataType dtype,
-                            const std::vector<int64_t>& shape, const Span& span) {
-    std::vector<Expr> elements;
-    CommaList("]", [&] { elements.push_back(ParseElement(dtype)); });
-    int64_t count = 1;
-    for (int64_t extent : shape)
-      if (__builtin_mul_overflow(count, extent, &count)) count = -1;
-    if (count != static_cast<int64_t>(elements.size()))
-      Fail(span, "constant " + name + " has " + std::to_string(count) + " elements, but " +
-                     std::to_string(elements.size()) + " are given");
-    std::string bytes(dtype.BytesOf(count), '\0');
-    for (int64_t i = 0; i < count; ++i) ir::StoreElement(dtype, elements[i], bytes.data(), i);
-    return bytes;
-  }
-  std::string ParseHex() {
-    Span span = Peek().span;
-    std::string digits = ExpectString("the bytes of the elements, as a string of hex digits");
-    auto value_of = [&](char digit) {
-      if (digit >= '0' && digit <= '9') return digit - '0';
-      if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-      Fail(span, "expected two of the digits 0 to 9 and a to f for each byte");
-    };
-    if (digits.size() % 2 != 0) digits += ' ';
-    std::string bytes;
-    for (size_t i = 0; i < digits.size(); i += 2)
-      bytes += static_cast<char>(value_of(digits[i]) << 4 | value_of(digits[i + 1]));
-    return bytes;
-  }
-
-  // ---- functions
 
   bool AtItem() const {
-    return Is("func") || AtKernel() || AtSchedule() || AtConstant() || RegisteredKind();
+    return Is("func") || AtKernel() || AtSchedule() || AtConstant() || AtStruct() ||
+           IsItemWord(tokens_, at_, "import") || RegisteredKind();
   }
+  bool AtConstant() const { return Is("constant") && Peek(1).kind == Token::Kind::kIdent; }
+  // A buffer may have the name `kernel`.
+  bool AtKernel() const { return Is("kernel") && Peek(1).kind == Token::Kind::kIdent; }
   const FunctionKind* RegisteredKind() const {
     bool may_be = Peek().kind == Token::Kind::kIdent && Peek(1).kind == Token::Kind::kIdent;
     return may_be ? FindFunctionKind(Peek().text) : nullptr;
   }
+
+  void ParseItem(std::vector<ir::BaseFunc>* functions) {
+    if (AtSchedule()) return ParseSchedule(functions);
+    if (AtConstant()) return ParseConstantItem();
+    if (AtStruct()) return ParseStruct();
+    ir::BaseFunc function = ParseAnyFunction();
+    if (!function) return;
+    if (!names_.insert(function->name).second)
+      diagnostics_.Add(function->span, "function " + function->name + " is defined twice");
+    else
+      functions->push_back(function);
+  }
+
+  void ParseConstantItem() {
+    ConstantItem item = ParseConstant(*this, &files_);
+    Symbol symbol{.var = {}, .buffer = {}};
+    if (item.tensor)
+      symbol.table = item.tensor;
+    else
+      symbol.value = item.scalar.expr, symbol.literal = item.scalar.literal;
+    if (!globals_.emplace(item.name, symbol).second)
+      Fail(item.span, "constant " + item.name + " is defined twice");
+    if (!item.tensor) return;
+    constants_.emplace(item.name, item.tensor);
+    constants_in_order_.push_back(item.tensor);
+  }
+
+  // Null where it is no function of the module.
   ir::BaseFunc ParseAnyFunction() {
-    if (AtKernel()) return ParseKernel();
+    if (AtKernel()) return ParseKernel(*this, files_);
     if (const FunctionKind* kind = RegisteredKind()) {
       ForgetSymbols();
       return kind->parse(*this);
@@ -252,34 +132,135 @@ class Parser : public ExprParser {
     return ParseFunction();
   }
 
-  std::string ExpectFunctionName(const char* what) {
-    const auto* end = std::end(kQualifiers);
-    bool qualifies = std::find(std::begin(kQualifiers), end, Peek().text) != end;
-    return qualifies ? ExpectIdent(what) : ExpectNewName(what);
-  }
+  // ---- functions
 
   PrimFunc ParseFunction() {
+    const size_t start = at_;
     Span span = Peek().span;
     Expect("func");
-    std::string name = ExpectFunctionName("a function's name");
+    Token name = Peek();
+    ExpectFunctionName("a function's name");
+    if (Is("=")) return ParseInstance(name);
+    if (Is("[")) {
+      SkipTemplate(name);
+      if (FindFunction(name.text)->at != start)
+        diagnostics_.Add(span, "function " + name.text + " is defined twice");
+      return {};
+    }
+    size_t end = start;
+    PrimFunc function = [&] {
+      Frame frame(this, name.text);
+      PrimFunc parsed = ParseSignatureAndBody(name, span);
+      end = at_;
+      return parsed;
+    }();
+    at_ = end;
+    if (const FunctionItem* first = FindFunction(name.text); first && first->at != start)
+      diagnostics_.Add(span, "function " + name.text + " is defined twice");
+    return function;
+  }
+
+  // From the parameters on. Null where it returns a value, and so is only there for calls.
+  PrimFunc ParseSignatureAndBody(const Token& name, const Span& span) {
+    Head head = ParseHead();
+    if (head.result && IsBuiltin(name.text))
+      Fail(name.span, name.text + " is a function of the language; a call would mean that one");
+    Stmt body = ParseBody(head.result);
+    if (head.result) return {};
+    return WithDefaults(
+        PrimFunc::Make(name.text, head.params.params, body, std::move(head.attrs), span),
+        head.params.defaults);
+  }
+
+  // A template is read when it is used.
+  void SkipTemplate(const Token& name) {
+    if (IsBuiltin(name.text))
+      Fail(name.span, name.text + " is a function of the language; a call would mean that one");
+    templates_.insert(name.text);
+    Expect("[");
+    std::set<std::string> params;
+    CommaList("]", [&] {
+      Span span = Peek().span;
+      std::string param = ExpectNewName("a template parameter's name");
+      if (DataType::Parse(param)) Fail(span, "'" + param + "' is a type");
+      if (!params.insert(param).second)
+        Fail(span, "template parameter " + param + " is given twice");
+    });
+    if (params.empty()) Fail(name.span, "template " + name.text + " has no parameters in its []");
+    if (!Is("(")) Unexpected("'('");
+    SkipBrackets();
+    while (!AtEnd() && !Is("{")) {
+      if (Accept("attrs") && Is("{"))
+        SkipBrackets();
+      else if (!Is("{"))
+        Next();
+    }
+    if (AtEnd()) Unexpected("'{'");
+    SkipBrackets();
+  }
+  // From the one that opens here to behind the one that closes it.
+  void SkipBrackets() {
+    int depth = 0;
+    do {
+      if (AtEnd()) Unexpected("a closing bracket");
+      const Token& token = Next();
+      if (token.kind != Token::Kind::kPunct) continue;
+      const std::string& text = token.text;
+      depth += text == "(" || text == "[" || text == "{"   ? 1
+               : text == ")" || text == "]" || text == "}" ? -1
+                                                           : 0;
+    } while (depth > 0);
+  }
+
+  // func name = template[float16, 64]
+  PrimFunc ParseInstance(const Token& name) {
+    Expect("=");
+    Token of = Peek();
+    ExpectIdent("the name of a template");
+    const FunctionItem* item = FindFunction(of.text);
+    if (!item || item->template_params.empty())
+      Fail(of.span, "there is no template " + of.text + ffi::DidYouMean(of.text, FunctionNames()));
+    if (!Is("[")) Unexpected("'[' and what the template's parameters are");
     ForgetSymbols();
-    std::vector<Param> params = ParseParams();
-    ir::Attrs attrs = ParseAttrs(AttrPlace::kFunction);
-    Stmt body = ParseBlock();
-    return PrimFunc::Make(name, std::move(params), std::move(body), std::move(attrs), span);
+    std::vector<TemplateArg> args = ParseTemplateArgs(of);
+    return InInstance([&](std::string* instance) {
+      *instance = InstanceName(of.text, args);
+      Frame frame(this, of.text);
+      at_ = item->at + 2;
+      BindTemplateParams(*item, args);
+      CheckTemplateBound(of, *item);
+      PrimFunc function = ParseSignatureAndBody(name, name.span);
+      if (!function)
+        Fail(of.span,
+             of.text + " returns a value: functions call it, and it is none of the module");
+      for (size_t at : schedules_[of.text]) {
+        at_ = at;
+        function = ParseScheduleOf(function);
+      }
+      return function;
+    });
   }
 
   // schedule name { one step a line }, of a function that stands before it; "schedule name for
   // host" where it is for some targets alone.
   bool AtSchedule() const { return Is("schedule") && Peek(1).kind == Token::Kind::kIdent; }
   void ParseSchedule(std::vector<ir::BaseFunc>* functions) {
-    Next();
-    Span span = Peek().span;
-    std::string name = ExpectIdent("the name of a function");
+    const std::string& name = Peek(1).text;
+    if (templates_.count(name)) {
+      at_ += 2;
+      while (!AtEnd() && !Is("{")) Next();
+      return SkipBrackets();  // read with each instance
+    }
     auto it = std::find_if(functions->begin(), functions->end(),
                            [&](const ir::BaseFunc& f) { return f->name == name; });
     if (it == functions->end() || !IfPrimFunc(*it))
-      Fail(span, "there is no function " + name + " before its schedule");
+      Fail(Peek(1).span, "there is no function " + name + " before its schedule");
+    ForgetSymbols();
+    *it = ParseScheduleOf(AsPrimFunc(*it));
+  }
+  PrimFunc ParseScheduleOf(const PrimFunc& function) {
+    Next();
+    Span span = Next().span;
     std::string targets;
     if (Accept("for")) {
       const Token& token = Peek();
@@ -295,123 +276,36 @@ class Parser : public ExprParser {
       steps.push_back({ParseStep(), place});
     }
     Expect("}");
-    *it = Located(span, [&] {
-      return WithFurtherSchedule(AsPrimFunc(*it), targets, MakeScheduleSteps(std::move(steps)));
+    return Located(span, [&] {
+      return WithFurtherSchedule(function, targets, MakeScheduleSteps(std::move(steps)));
     });
   }
   // The words up to the end of the line, as tern/schedule reads them.
   std::string ParseStep() {
     std::string step;
-    int depth = 0;  // of braces
+    int depth = 0, parentheses = 0;  // depth: of braces
     do {
       if (AtEnd()) Unexpected("'}'");
       const Token& token = Next();
       depth += token.text == "{" ? 1 : token.text == "}" ? -1 : 0;
+      parentheses += token.text == "(" ? 1 : token.text == ")" ? -1 : 0;
       if (token.kind == Token::Kind::kString)
         Fail(token.span, "a step takes names and integers, not the string " + Spell(token) +
                              "; names stand without quotes");
       bool is_word = token.kind != Token::Kind::kPunct;
       if (is_word && !step.empty() && std::isalnum(static_cast<unsigned char>(step.back())))
         step += " ";
-      step += token.text == "=" ? " = " : token.text == "," ? ", " : token.text;
+      std::string text = parentheses > 0 ? StepArgument(token) : token.text;
+      step += text == "=" ? " = " : text == "," ? ", " : text;
     } while (depth > 0 || (!Is("}") && !Peek().first_on_line));
     return step;
   }
-
-  // A buffer may have the name `kernel`.
-  bool AtKernel() const { return Is("kernel") && Peek(1).kind == Token::Kind::kIdent; }
-
-  // kernel name(parameters) launch(axes) writes(tensors) from "kind" format "format" { code }
-  ExternKernel ParseKernel() {
-    auto kernel = ffi::Make<ExternKernelNode>();
-    kernel->span = Next().span;
-    kernel->name = ExpectFunctionName("a kernel's name");
-    ForgetSymbols();
-    kernel->params = ParseParams();
-    Expect("launch");
-    Expect("(");
-    CommaList(")", [&] {
-      Span span = Peek().span;
-      std::string axis = ParseLaunchTag();
-      for (const std::string& other : kernel->launch_tags)
-        if (other == axis) Fail(span, "axis " + axis + " is given twice");
-      kernel->launch_tags.push_back(axis);
-    });
-    kernel->writes = ParseWrites(kernel->params);
-    Expect("from");
-    kernel->kind = ExpectString("the kind of device that the code is for, as a string");
-    Expect("format");
-    kernel->format = ExpectString("the format of the code, as a string");
-    Expect("{");
-    if (Accept("file")) {
-      Span span = Peek().span;
-      kernel->file = ExpectString("the name of a file, as a string");
-      if (!directory_) Fail(span, "a text that is no file names a file of code");
-      kernel->code = Located(span, [&] { return ReadFile(*directory_ / kernel->file); });
-    } else {
-      kernel->code = ExpectString("the kernel's code, as a string, or file and its name");
-    }
-    Expect("}");
-    return kernel;
-  }
-  // A thread axis, or how much dynamic shared memory there is.
-  // A thread axis, or shared.dynamic: how many bytes of it there are.
-  std::string ParseLaunchTag() {
-    return Is(StorageScopeName(StorageScope::kSharedDynamic)) ? Next().text
-                                                              : ParseThreadAxis(false);
-  }
-  std::vector<bool> ParseWrites(const std::vector<Param>& params) {
-    std::vector<bool> writes(params.size());
-    Span span = Peek().span;
-    Expect("writes");
-    Expect("(");
-    CommaList(")", [&] {
-      auto is_named = [&](const Param& param) {
-        return param.is_tensor() && param.name() == Peek().text;
-      };
-      auto it = std::find_if(params.begin(), params.end(), is_named);
-      if (it == params.end()) Unexpected("a tensor of the kernel's parameters");
-      writes[it - params.begin()] = true;
-      Next();
-    });
-    if (std::find(writes.begin(), writes.end(), true) == writes.end())
-      Fail(span, "a kernel writes to one of its tensors at least");
-    return writes;
-  }
-
-  // Extents may name scalars that come later in the list, so names unknown in a shape become
-  // variables of type int64, which a scalar parameter of that name then takes over.
-  std::vector<Param> ParseParams() {
-    std::vector<Param> params;
-    std::set<std::string> names;
-    Expect("(");
-    in_params_ = true;
-    CommaList(")", [&] {
-      Span span = Peek().span;
-      std::string name = ExpectNewName("a parameter's name");
-      if (!names.insert(name).second) Fail(span, "parameter " + name + " is given twice");
-      Expect(":");
-      DataType dtype = ParseDType();
-      if (Is("[")) {
-        Buffer buffer = ParseBufferType(name, dtype, span);
-        if (symbols_.count(name))
-          Fail(span, "'" + name + "' is used as an extent and cannot be a tensor");
-        Define(name, {buffer->data, buffer});
-        params.push_back({buffer->data, buffer});
-      } else {
-        auto it = symbols_.find(name);
-        if (it == symbols_.end()) {
-          Define(name, {Var(name, dtype, span), {}});
-          it = symbols_.find(name);
-        }
-        if (it->second.var.dtype() != dtype)
-          Fail(span,
-               "'" + name + "' is used as an extent, so it must be int64, not " + dtype.str());
-        params.push_back({it->second.var, {}});
-      }
-    });
-    in_params_ = false;
-    return params;
+  // Constants, and those of a template's parameters that are, are their values.
+  std::string StepArgument(const Token& token) const {
+    const Symbol* symbol = token.kind == Token::Kind::kIdent ? FindSymbol(token.text) : nullptr;
+    std::optional<int64_t> value =
+        symbol && symbol->value ? ir::AsConstInt(symbol->value) : std::nullopt;
+    return value ? std::to_string(*value) : token.text;
   }
 
   // ---- statements
@@ -434,6 +328,7 @@ class Parser : public ExprParser {
   // level.
   Stmt ParseStmts() {
     Span span = Peek().span;
+    auto calls_outside = std::exchange(before_, {});
     std::vector<Stmt> stmts;
     std::vector<Definition> definitions;
     while (!Is("}")) {
@@ -443,12 +338,14 @@ class Parser : public ExprParser {
         if (auto around = ParseDefinition())
           definitions.push_back({std::move(around), stmts.size(), Peek().span});
         else
-          stmts.push_back(ParseStmt());
+          stmts.push_back(TakeCalls(ParseStmt()));
       } catch (const Abandon&) {
+        before_.clear();
         Recover(start);
       }
     }
     Next();
+    before_ = std::move(calls_outside);
     for (size_t i = definitions.size(); i-- > 0;) {
       const Definition& definition = definitions[i];
       auto first = stmts.begin() + static_cast<std::ptrdiff_t>(definition.place);
@@ -477,10 +374,19 @@ class Parser : public ExprParser {
 
   // Null where another statement stands.
   std::function<Stmt(Stmt)> ParseDefinition() {
-    if (Is("let")) return ParseLet();
-    if (Is("alloc")) return ParseAlloc();
-    if (Is("buffer")) return ParseDeclBuffer();
-    return {};
+    std::function<Stmt(Stmt)> around;
+    if (Is("let"))
+      around = ParseLet();
+    else if (Is("alloc"))
+      around = ParseAlloc();
+    else if (Is("buffer"))
+      around = ParseDeclBuffer();
+    if (before_.empty()) return around;
+    return [around, calls = std::exchange(before_, {})](Stmt rest) {
+      Stmt stmt = around(std::move(rest));
+      for (size_t i = calls.size(); i-- > 0;) stmt = calls[i](std::move(stmt));
+      return stmt;
+    };
   }
 
   Stmt ParseStmt() {
@@ -493,6 +399,8 @@ class Parser : public ExprParser {
     if (Is("assert")) return ParseAssert();
     if (Is("block")) return ParseBlockStmt();
     if (Accept("scope")) return ParseBlock();
+    if (Is("return")) return ParseReturn();
+    if (AtCallStmt()) return ParseCallStmt();
     if (Peek(1).text == "[") return ParseStore();
     if (Peek(1).text == "(" || Peek(1).text == "<") {
       Expr call = ParseExpr().expr;
@@ -500,8 +408,8 @@ class Parser : public ExprParser {
       return EvaluateNode::Make(call, token.span);
     }
     Fail(token.span,
-         "expected a statement (for, while, if, let, alloc, buffer, assert, block, scope, a store "
-         "or a call), found " +
+         "expected a statement (for, while, if, let, alloc, buffer, assert, block, scope, return, "
+         "a store or a call), found " +
              Spell(token));
   }
 
@@ -546,6 +454,7 @@ class Parser : public ExprParser {
     Scope scope(this);
     std::vector<LoopRange> ranges;
     do {
+      ConditionalGuard conditional(this, !ranges.empty());
       ranges.push_back(ParseLoopRange());
       Define(ranges.back().var.name(), {ranges.back().var, {}});
       if (depth_ + static_cast<int>(ranges.size()) > kMaxDepth)
@@ -580,20 +489,16 @@ class Parser : public ExprParser {
     }
     return body;
   }
-  std::string ParseThreadAxis(bool may_be_virtual) {
-    static const std::set<std::string> kAxes = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
-                                                "threadIdx.x", "threadIdx.y", "threadIdx.z"};
-    static const std::set<std::string> kVirtualAxes = {"vthread.x", "vthread.y", "vthread.z"};
-    const std::string& name = Peek().text;
-    if (!kAxes.count(name) && !(may_be_virtual && kVirtualAxes.count(name)))
-      Unexpected(std::string("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z") +
-                 (may_be_virtual ? ", vthread.x, .y, .z)" : ")"));
-    return Next().text;
+
+  // One that is not evaluated just once, where its statement begins.
+  Expr ParseRepeatedExpr() {
+    ConditionalGuard conditional(this, true);
+    return ParseExpr().expr;
   }
 
   Stmt ParseWhile() {
     Span span = Next().span;
-    Expr condition = ParseExpr().expr;
+    Expr condition = ParseRepeatedExpr();
     Stmt body = ParseBlock();
     return Located(span, [&] { return WhileNode::Make(condition, body, span); });
   }
@@ -603,7 +508,11 @@ class Parser : public ExprParser {
     Span span = Next().span;
     Expr condition = ParseExpr().expr;
     Stmt then_case = ParseBlock(), else_case;
-    if (Accept("else")) else_case = Is("if") ? ParseIf() : ParseBlock();
+    if (Accept("else")) {
+      auto calls_outside = std::exchange(before_, {});
+      else_case = Is("if") ? TakeCalls(ParseIf()) : ParseBlock();
+      before_ = std::move(calls_outside);
+    }
     return Located(span,
                    [&] { return IfThenElseNode::Make(condition, then_case, else_case, span); });
   }
@@ -668,6 +577,7 @@ class Parser : public ExprParser {
     if (Peek().kind != Token::Kind::kIdent) Unexpected("the name of a pointer");
     Symbol under = Lookup(Peek());
     const Var& data = under.var;
+    if (!data) Fail(Peek().span, "'" + Peek().text + "' is no pointer");
     if (!data.dtype().is_handle())
       Fail(Peek().span, "'" + Peek().text + "' is " + data.dtype().str() + ", not a pointer");
     Next();
@@ -707,7 +617,7 @@ class Parser : public ExprParser {
     DepthGuard guard(this);
     Scope scope(this);
     for (const BlockIter& iter : iters) Define(iter.var.name(), {iter.var, {}});
-    Expr predicate = Accept("where") ? ParseExpr().expr : Expr();
+    Expr predicate = Accept("where") ? ParseRepeatedExpr() : Expr();
     ir::Attrs annotations = ParseAttrs(AttrPlace::kBlock);
     Expect("{");
     std::vector<BufferRegion> reads, writes;
@@ -736,6 +646,7 @@ class Parser : public ExprParser {
   // A[i, 0..n], B[j], ...
   std::vector<BufferRegion> ParseRegions() {
     std::vector<BufferRegion> regions;
+    ConditionalGuard conditional(this, true);
     do {
       Token name = Next();
       BufferRegion region{LookupBuffer(name), {}};
@@ -798,28 +709,40 @@ class Parser : public ExprParser {
     });
   }
 
-  const std::filesystem::path* directory_;
-  std::map<std::string, std::shared_ptr<const ir::MappedFile>> files_;  // of constants, by name
+  SourceFiles files_;
+  std::map<size_t, size_t> ends_;  // of items that are read before the rest, by their first token
+  std::map<std::string, std::vector<size_t>> schedules_;  // by function: the tokens `schedule`
+  std::set<std::string> templates_;
+  std::set<std::string> names_;  // of functions of the module
+  std::vector<ir::Constant> constants_in_order_;
 };
+
+ffi::Ref<const ir::Source> SourceOf(const std::string& name, std::string text) {
+  return ffi::Make<ir::Source>(name, std::move(text));
+}
 
 }  // namespace
 
 ir::IRModule ParseModule(const std::string& file_name, const std::string& text) {
-  return Parser(ffi::Make<ir::Source>(file_name, text), nullptr).Run();
+  return Parser(SourceOf(file_name, text)).Run();
 }
 
 ir::IRModule ParseUnsaved(const std::string& path, const std::string& text) {
-  std::filesystem::path directory = std::filesystem::path(path).parent_path();
-  return Parser(ffi::Make<ir::Source>(path, text), &directory).Run();
+  Parser parser(SourceOf(path, text));
+  parser.SetFile(path);
+  return parser.Run();
 }
 
-ir::IRModule ParseFile(const std::string& path) {
-  std::filesystem::path directory = std::filesystem::path(path).parent_path();
-  std::string text = ReadFile(path);
+ir::IRModule ParseFile(const std::string& path) { return ParseFileWith(path, ""); }
+
+ir::IRModule ParseFileWith(const std::string& path, const std::string& items) {
+  std::string text = ReadRegularFile(path);
   TERN_CHECK(text.find('\0') == std::string::npos)
       << path
       << ": not a .tir file: it is no text; expected .tir, .onnx, or a compiled .so or .tern";
-  return Parser(ffi::Make<ir::Source>(path, std::move(text)), &directory).Run();
+  Parser parser(SourceOf(path, std::move(text)));
+  parser.SetFile(path);
+  return parser.Run(SourceOf("<command line>", items));
 }
 
 }  // namespace tern::tir

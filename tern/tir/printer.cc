@@ -13,6 +13,7 @@
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/atomics.h"
+#include "tern/tir/default_arguments.h"
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
@@ -138,16 +139,34 @@ class Printer {
     // later.
     for (const Param& param : function->params)
       if (!param.is_tensor()) Name(param.var.node());
+    auto defaults = DefaultsInHead(function);
     for (size_t i = 0; i < function->params.size(); ++i) {
       const Param& param = function->params[i];
       if (i) out_ += ", ";
       if (param.is_tensor())
         out_ += DefineBuffer(param.buffer) + ": " + BufferType(param.buffer);
       else
-        out_ += Name(param.var.node()) + ": " + param.var.dtype().str();
+        out_ +=
+            Name(param.var.node()) + ": " + param.var.dtype().str() + DefaultText(defaults, param);
     }
     out_ += ")";
-    out_ += AttrsText(function->attrs);
+    ir::Attrs attrs = function->attrs;
+    if (!defaults.empty()) attrs.erase(attr::kDefaults);
+    out_ += AttrsText(attrs);
+  }
+
+  // Where a pass removed one of the parameters, the defaults stay an attribute.
+  static std::map<std::string, std::string> DefaultsInHead(const PrimFunc& function) {
+    auto defaults = DefaultsOf(function);
+    size_t found = std::count_if(function->params.begin(), function->params.end(),
+                                 [&](const Param& p) { return defaults.count(p.name()); });
+    return found == defaults.size() ? defaults : std::map<std::string, std::string>();
+  }
+  // " = 37", or nothing.
+  static std::string DefaultText(const std::map<std::string, std::string>& defaults,
+                                 const Param& param) {
+    auto it = defaults.find(param.name());
+    return it == defaults.end() ? "" : " = " + it->second;
   }
 
   // ---- names

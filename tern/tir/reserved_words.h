@@ -8,9 +8,9 @@ namespace tern::tir {
 
 // Words of the text form that cannot name a variable or buffer.
 inline constexpr std::string_view kReservedWords[] = {
-    "alloc", "assert",  "at",      "attrs", "block", "bind",     "buffer",     "else",     "false",
-    "for",   "func",    "if",      "in",    "inf",   "init",     "let",        "parallel", "reduce",
-    "scope", "spatial", "strides", "nan",   "true",  "unrolled", "vectorized", "while"};
+    "alloc",  "assert", "at",      "attrs",   "block", "bind", "buffer",   "else",       "false",
+    "for",    "func",   "if",      "in",      "inf",   "init", "let",      "parallel",   "reduce",
+    "return", "scope",  "spatial", "strides", "nan",   "true", "unrolled", "vectorized", "while"};
 
 // Those that only stand behind others, and say how a loop runs or what an axis is: functions may
 // have these names.

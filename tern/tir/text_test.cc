@@ -57,7 +57,7 @@ TEST_F(TextTest, StringsOverLines) {
   // Tokens behind such a string are on their lines.
   EXPECT_EQ(ErrorsOf("func f(A: float32[n]) {\n  assert n > 0, \"\"\"\nno\n\"\"\" x\n}"),
             "test.tir:4:5: error: expected a statement (for, while, if, let, alloc, buffer, "
-            "assert, block, scope, a store or a call), found 'x'\n  \"\"\" x\n      ^");
+            "assert, block, scope, return, a store or a call), found 'x'\n  \"\"\" x\n      ^");
   EXPECT_EQ(
       ErrorsOf("kernel k(A: float32[n]) launch(threadIdx.x) writes(A) from \"d\" format \"f\" "
                "{ file \"x\" }"),

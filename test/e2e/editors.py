@@ -55,6 +55,10 @@ def main():
                 "exp": "support.function.tir", "1.5": "constant.numeric.tir", "# in words": "comment.line.number-sign.tir"}
     for word, name in expected.items():
         assert line.get(word) == name, (word, line.get(word), name)
+    line = scopes(grammar, "struct Scale { alpha: float32 = 0.5 }")
+    assert line["struct"] == "keyword.declaration.tir" and line["Scale"] == "entity.name.function.tir", line
+    assert scopes(grammar, 'import "lib.tir"')["import"] == "keyword.control.import.tir"
+    assert scopes(grammar, "func f[T](x: T) -> T { return x }")["return"] == "keyword.control.tir"
     assert scopes(grammar, "for i in 0..n {")["0"] == "constant.numeric.tir"
 
 

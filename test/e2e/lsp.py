@@ -103,6 +103,16 @@ def main():
     check([(item["name"], [child["name"] for child in item["children"]]) for item in outline], [("scale", ["out"])])
     check(outline[0]["range"]["end"], {"line": 8, "character": 1})
 
+    # Templates, structs and functions that others call.
+    text = ("struct S { a: float32 }\nfunc half[T](x: T) -> T { return x * 0.5 }\n"
+            "func f(A: float32[n], s: S) {\n  A[0] = half(A[1]) + s.a\n}\n")
+    check(client.change(text), [])
+    check(client.at("textDocument/definition", 3, 10)["range"]["start"], {"line": 1, "character": 5})
+    check(client.at("textDocument/hover", 1, 16)["contents"]["value"], "template parameter `T`")
+    check(client.at("textDocument/hover", 1, 33)["contents"]["value"], "parameter `x: T`")
+    check(client.at("textDocument/hover", 2, 25)["contents"]["value"], "struct `S`")
+    check(client.change(text.replace("x * 0.5", "x * y")), [(1, 37, 38, "'y' is not defined (in half[float32])")])
+
     # What is wrong of the client.
     check(client.request("textDocument/rename")["error"]["code"], -32601)
     check(client.request("textDocument/hover", textDocument={"uri": "file:///other"}, position={})["error"]["message"], "the document file:///other is not open")

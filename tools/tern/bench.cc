@@ -240,9 +240,12 @@ void Bench(const BenchOptions& options) {
       return parts.contains(function.name);
     });
     if (!options.entry.empty()) chosen = {FindEntry(program.meta, options.entry)};
-    for (const runtime::FunctionInfo& info : chosen)
-      Report(program, info, Measure(program, info, run, options.rounds), roofline,
+    for (const runtime::FunctionInfo& info : chosen) {
+      runtime::RunOptions own = run;
+      AddDefaultArguments(program.source, info.name, &own);
+      Report(program, info, Measure(program, info, own, options.rounds), roofline,
              &first[info.name]);
+    }
   };
   for (const std::string& file : options.files) {
     if (IsCompiled(file)) {

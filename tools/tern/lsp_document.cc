@@ -44,7 +44,9 @@ int ParseNumber(std::string_view digits) {
 // The types of variables by the place where they are defined.
 class VariableTypes : public tir::StmtVisitor {
  public:
-  explicit VariableTypes(std::map<std::pair<int, int>, std::string>* types) : types_(types) {}
+  // Those that are defined in the file; it may import others.
+  VariableTypes(const std::string& path, std::map<std::pair<int, int>, std::string>* types)
+      : path_(path), types_(types) {}
 
  protected:
   using StmtVisitor::VisitNode;
@@ -64,8 +66,9 @@ class VariableTypes : public tir::StmtVisitor {
  private:
   void Add(const tir::Var& var) {
     const ir::Span& span = var->span;
-    if (span) (*types_)[{span.line, span.column}] = var.dtype().str();
+    if (span && span.source->name == path_) (*types_)[{span.line, span.column}] = var.dtype().str();
   }
+  const std::string& path_;
   std::map<std::pair<int, int>, std::string>* types_;
 };
 
@@ -182,11 +185,18 @@ void LspDocument::FindDefinitions() {
         token.first_on_line && token.span.column == 1 && next.kind == Token::Kind::kIdent;
     if (is_item && (token.text == "func" || token.text == "graph" || token.text == "kernel")) {
       add(i + 1, token.text == "func" ? "function" : token.text, 0, tokens_.size(), false);
-      if (IsPunct(tokens_[i + 2], "(")) {
-        size_t body = BehindBracket(i + 2);
+      bool is_template = IsPunct(tokens_[i + 2], "[");
+      size_t params = is_template ? BehindBracket(i + 2) : i + 2;
+      if (params < tokens_.size() && IsPunct(tokens_[params], "(")) {
+        size_t body = BehindBracket(params);
         while (body < tokens_.size() && !IsPunct(tokens_[body], "{")) ++body;
-        add_list(i + 2, "parameter", BehindBracket(body));
+        size_t end = BehindBracket(body);
+        for (size_t j = i + 3; is_template && j + 1 < params; ++j)
+          add(j, "template parameter", j, end, false);
+        add_list(params, "parameter", end);
       }
+    } else if (is_item && token.text == "struct") {
+      add(i + 1, "struct", 0, tokens_.size(), false);
     } else if (is_item && token.text == "constant") {
       add(i + 1, "constant", 0, tokens_.size(), true);
     } else if (token.text == "block" && next.kind == Token::Kind::kIdent &&
@@ -257,6 +267,7 @@ std::vector<LspDocument::Mistake> LspDocument::Mistakes() const {
   };
   if (!module_) {
     AddMistakes(parse_error_, &mistakes);
+    // Those of files that this one imports are shown at its first line.
     if (mistakes.empty()) mistakes.push_back({{}, parse_error_});
     return mistakes;
   }
@@ -298,7 +309,7 @@ std::optional<std::string> LspDocument::Hover(LspPosition position) const {
   std::string type = definition->type;
   if (type.empty() && module_) {
     std::map<std::pair<int, int>, std::string> types;
-    VariableTypes collect(&types);
+    VariableTypes collect(path_, &types);
     for (const auto& [function_name, function] : module_->functions)
       if (tir::PrimFunc loops = tir::IfPrimFunc(function)) collect.VisitFunction(loops);
     const ir::Span& span = tokens_[definition->token].span;

@@ -52,8 +52,10 @@ void AddCompile(CLI::App* app) {
   CLI::App* command =
       app->add_subcommand("compile", "compile a model, or a .tir file, for a target");
   command
-      ->add_option("input", options->input,
-                   ".onnx or .tir file; - is a .tir text on standard input")
+      ->add_option(
+          "input", options->input,
+          ".onnx or .tir file; - is a .tir text on standard input; behind a .tir file stand "
+          "instances of its templates, as in f.tir:gemm[float16, 64]")
       ->required();
   command
       ->add_option("-t,--target", options->targets,
@@ -141,8 +143,10 @@ void AddRun(CLI::App* app, int* exit_code) {
   CLI::App* command =
       app->add_subcommand("run", "run a model, or the functions of a .tir, .so or .tern file");
   command
-      ->add_option("input", options->input,
-                   ".onnx, .tir, .so or .tern file; - is a .tir text on standard input")
+      ->add_option(
+          "input", options->input,
+          ".onnx, .tir, .so or .tern file; - is a .tir text on standard input; behind a .tir "
+          "file stand instances of its templates, as in f.tir:gemm[float16, 64]")
       ->required();
   command->add_option("-t,--target", options->target, kTargetHelp);
   command->add_option("--host", options->host, kHostHelp);

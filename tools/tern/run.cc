@@ -129,6 +129,7 @@ std::vector<Comparison> Check(const std::string& check, const Program& program,
 bool RunOne(const RunOptions& options, const Program& program, const runtime::FunctionInfo& info,
             runtime::RunOptions run) {
   run.tensors = BoundTensors(program, info);
+  AddDefaultArguments(program.source, info.name, &run);
   ffi::Function function = options.prepare ? PreparingFunction(program.module, program.meta, info)
                                            : program.module->GetFunction(info.name);
   runtime::RunResult result =

@@ -2,6 +2,7 @@
 #include "tools/tern/source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -11,6 +12,8 @@
 #include "tern/frontend/onnx/reader.h"
 #include "tern/graph/function.h"
 #include "tern/runtime/npy.h"
+#include "tern/tir/default_arguments.h"
+#include "tern/tir/parse_unsaved.h"
 #include "tern/tir/text.h"
 #include "tools/run_report.h"
 
@@ -20,8 +23,41 @@ target::Target ParseTarget(const std::string& target, const std::string& host) {
   return target.empty() ? target::Target::DefaultHost() : target::Target::Parse(target, host);
 }
 
-ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options) {
+namespace {
+
+// "gemm[float16, 64]" as an item of a .tir file: func gemm_float16_64 = gemm[float16, 64]
+std::string InstanceItem(const std::string& text) {
+  if (text.find('=') != std::string::npos) return "func " + text + "\n";
+  std::string name;
+  for (char c : text) {
+    bool is_word = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (is_word)
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return "func " + name + " = " + text + "\n";
+}
+
+// The name of a file, and the items that the instances behind it are.
+std::pair<std::string, std::string> SplitInstances(const std::string& path) {
+  constexpr std::string_view kEnding = ".tir:";
+  size_t ending = path.find(kEnding);
+  if (ending == std::string::npos && !path.starts_with("-:")) return {path, ""};
+  size_t colon = ending == std::string::npos ? 1 : ending + kEnding.size() - 1;
+  std::istringstream instances(path.substr(colon + 1));
+  std::string items;
+  for (std::string instance; std::getline(instances, instance, ':');)
+    items += InstanceItem(instance);
+  return {path.substr(0, colon), items};
+}
+
+}  // namespace
+
+ir::IRModule ReadSource(const std::string& input, const frontend::onnx::ImportOptions& options) {
   Initialize();
+  auto [path, items] = SplitInstances(input);
   if (path.ends_with(".onnx"))
     return frontend::onnx::Import(frontend::onnx::ReadModel(path), options);
   TERN_CHECK(options.input_shapes.empty() && options.dims.empty())
@@ -29,9 +65,20 @@ ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOpt
   if (path == "-") {
     std::stringstream text;
     text << std::cin.rdbuf();
-    return tir::ParseModule("<stdin>", text.str());
+    return tir::ParseModule("<stdin>", text.str() + items);
   }
-  return tir::ParseFile(path);
+  return tir::ParseFileWith(path, items);
+}
+
+void AddDefaultArguments(const ir::IRModule& module, const std::string& function,
+                         runtime::RunOptions* run) {
+  if (!module) return;
+  auto found = module->functions.find(function);
+  tir::PrimFunc source =
+      found == module->functions.end() ? tir::PrimFunc() : tir::IfPrimFunc(found->second);
+  if (!source) return;
+  for (const auto& [name, value] : tir::DefaultsOf(source))
+    if (!run->dims.count(name)) run->inputs.emplace(name, value);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "tern/frontend/onnx/import.h"
 #include "tern/ir/module.h"
+#include "tern/runtime/runner.h"
 #include "tern/target/target.h"
 
 namespace tern::tools {
@@ -16,7 +17,8 @@ namespace tern::tools {
 // What --target and --host say; this machine where there is no target.
 target::Target ParseTarget(const std::string& target, const std::string& host = "");
 
-// The module of a .tir or .onnx file; the options are for the latter.
+// The module of a .tir or .onnx file; the options are for the latter. Behind the name of a .tir
+// file stand instances of its templates: "gemm.tir:gemm[float16, 64]:big = gemm[float32, 128]".
 ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options = {});
 // NAME=1,3,224,224 and NAME=8, as the command line has them.
 frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
@@ -27,6 +29,9 @@ frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>&
 frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& input_shapes,
                                                const std::vector<std::string>& dims,
                                                const std::vector<std::string>& inputs);
+// Scalars of the function that are not given are what its text says they are by default.
+void AddDefaultArguments(const ir::IRModule& module, const std::string& function,
+                         runtime::RunOptions* run);
 // Whether it is compiled as a model: it has a graph `main`.
 bool IsModel(const ir::IRModule& module);
 

@@ -232,13 +232,13 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
   Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
   Names reduced = SortLoops(*schedule, block)->reduce;
-  bool is_long = work >= 2 * kPartSteps || !ir::AsConstInt(steps.extent);
-  bool shared = steps.row.empty() && target.threads != 1 && is_long;
+  bool shared = steps.row.empty() && target.threads != 1;
   // A tail belongs to one loop; threads share rows.
-  if (reduced.size() > 1 && (shared || steps.whole().get()))
+  if (reduced.size() > 1 && ((shared && work >= 2 * kPartSteps) || steps.whole().get()))
     return ReduceByRows(schedule, block.name,
                         reduced.front() == steps.loop ? reduced.back() : reduced.front(), target);
-  if (shared) return ReduceByParts(schedule, block, steps, target);
+  if (shared && ir::AsConstInt(steps.extent).value_or(2 * kPartSteps) >= 2 * kPartSteps)
+    return ReduceByParts(schedule, block, steps, target);
   std::string last = ReduceInRows(schedule, block, target);
   ParallelizeOuter(schedule, last, work, target);
 }
