@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sstream>
 
 #include "tern/ffi/environment.h"
 #include "tern/ffi/registry.h"
@@ -32,6 +33,8 @@ void Raise(const TernEnv*, const char* kind, const TernAny* parts, int32_t num_p
         message += *text;
       else if (part.type_index() == kTernInt)
         message += std::to_string(parts[i].v_int);
+      else if (part.type_index() == kTernFloat)
+        message += (std::ostringstream() << parts[i].v_float).str();
       else if (part.type_index() == kTernOpaquePtr)
         message += ffi::Describe(*static_cast<const TernAny*>(parts[i].v_ptr));
       else

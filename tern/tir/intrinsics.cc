@@ -5,6 +5,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/atomics.h"
 #include "tern/tir/module_calls.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::tir {
 namespace {
@@ -589,6 +590,7 @@ void RegisterIntrinsics() {
   RegisterMatrixOperations();
   RegisterAsyncCopies();
   RegisterAtomics();
+  RegisterPrint();
 }
 
 bool IsWarpMatrixOperation(const ir::CallNode* call) {

@@ -166,7 +166,8 @@ void Report(const Program& program, const runtime::FunctionInfo& info, const Tim
   std::printf("%s\n", line.c_str());
 }
 
-// One line of a table of steps. Not all steps of a schedule leave a function that can be compiled.
+// One line of a table of steps: the least of the rounds, since steps are not timed in turn. Not all
+// steps of a schedule leave a function that can be compiled.
 void ReportStep(const ir::IRModule& source, const tir::PrimFunc& function,
                 const target::Target& target, const BenchOptions& options,
                 const runtime::RunOptions& run, const std::string& number, const std::string& text,
@@ -179,14 +180,14 @@ void ReportStep(const ir::IRModule& source, const tir::PrimFunc& function,
     });
     Program program = CompileFor(module, target, options.default_schedules);
     Times times = Measure(program, FindEntry(program.meta, function->name), run, options.rounds);
-    if (*first == 0) *first = *before = times.median;
-    std::snprintf(part, sizeof part, "%10s %6.2fx %7.2fx", Seconds(times.median).c_str(),
-                  *before / times.median, *first / times.median);
+    if (*first == 0) *first = *before = times.least;
+    std::snprintf(part, sizeof part, "%10s %6.2fx %7.2fx", Seconds(times.least).c_str(),
+                  *before / times.least, *first / times.least);
     line = part;
     std::optional<Amounts> amounts = AmountsOf(module, function->name, times.dims);
-    std::snprintf(part, sizeof part, " %8.4g", amounts ? amounts->flops / times.median * 1e-9 : 0);
+    std::snprintf(part, sizeof part, " %8.4g", amounts ? amounts->flops / times.least * 1e-9 : 0);
     line += amounts ? part : "        -";
-    *before = times.median;
+    *before = times.least;
   } catch (const Error& error) {
     line = "does not compile: " + error.message();
   }
@@ -205,7 +206,7 @@ void BenchSteps(const ir::IRModule& source, const target::Target& target,
     if (!options.entry.empty() && written->name != options.entry) return written;
     ++scheduled;
     std::printf("%s  %s\n%5s %10s %7s %8s %8s\n", written->name.c_str(), target->str().c_str(),
-                "step", "median", "gain", "total", "GFLOP/s");
+                "step", "least", "gain", "total", "GFLOP/s");
     double before = 0, first = 0;
     const std::vector<tir::ScheduleStep>& steps = tir::ChosenSchedule(function)->steps;
     for (size_t count = 0; count <= steps.size(); ++count)

@@ -295,6 +295,29 @@ void CodeGenC::EmitAssert(const tir::AssertNode* node) {
   TERN_ICHECK(false) << "this language cannot raise a " << node->error_kind;
 }
 
+void CodeGenC::EmitPrintf(const ir::CallNode* node, const char* modifier, const char* type) {
+  std::string format, args;
+  for (const ir::Expr& arg : node->args) {
+    if (const auto* text = arg.As<ir::StringImmNode>()) {
+      for (char c : text->value) format += c == '%' ? "%%" : std::string(1, c);
+      continue;
+    }
+    bool is_signed = !arg.dtype().is_uint();
+    std::string as;
+    if (arg.dtype().is_float()) {
+      format += "%g";
+    } else if (arg.dtype().bits() > 32) {
+      format += fmt::format("%{}{}", modifier, is_signed ? "d" : "u");
+      as = fmt::format("({}{})", is_signed ? "" : "unsigned ", type);
+    } else {
+      format += is_signed ? "%d" : "%u";
+      as = is_signed ? "(int)" : "(unsigned)";
+    }
+    args += fmt::format(", {}({})", as, Print(arg).text);
+  }
+  Line(fmt::format("printf({}{});", QuoteC(format + "\n"), args));
+}
+
 void CodeGenC::EmitCall(const ir::CallNode* node) {
   if (tir::IsAtomic(node->name)) return EmitAtomic(tir::AtomicOf(node));
   TERN_ICHECK(false) << "intrinsic " << node->name << " was not lowered for this language";

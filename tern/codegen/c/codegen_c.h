@@ -85,6 +85,9 @@ class CodeGenC {
   // The same bits as another type.
   virtual Code PrintReinterpret(const ir::CallNode* node);
   virtual void EmitCall(const ir::CallNode* node);  // made for its effect
+  // A call of printf that writes the line of a `print`, with the length modifier and the type of 64
+  // bits.
+  void EmitPrintf(const ir::CallNode* node, const char* modifier, const char* type);
   // A helper that does an atomic operation on an element, given its address and the operands, and
   // returns the old value: its name. By default there is none.
   virtual std::string UseAtomic(const tir::Atomic& atomic);

@@ -13,6 +13,7 @@
 #include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -114,6 +115,9 @@ class LimitVerifier : public StmtVisitor {
     else if (!TakesNamespaceOf(node->name))
       Report(node->span, what_ + " calls " + node->name + ", an intrinsic that " + kind_.name +
                              " does not have");
+    else if (node->name == intrinsic::kPrint && kind_.takes_call && !kind_.takes_call(node))
+      Report(node->span, what_ + " prints, for which " + kind_.name +
+                             " has nothing; run it with -t interp, or on a host");
     else if ((kind_.takes_call && !kind_.takes_call(node)) ||
              (IsWarpMatrixOperation(node) && !IsKept(node, target_)))
       Report(node->span, what_ + " calls " + node->name + WarpOf(node) + ", for which " +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <sstream>
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
@@ -514,7 +515,7 @@ void Machine::RunNode(const AssertNode* node) {
     Value value = Eval(part);
     message += text                      ? text->value
                : value.dtype.is_handle() ? ffi::Describe(*static_cast<const TernAny*>(value.p()))
-               : value.dtype.is_float()  ? std::to_string(value[0].f)
+               : value.dtype.is_float()  ? (std::ostringstream() << value[0].f).str()
                                          : std::to_string(value.i());
   }
   throw Error(node->error_kind, message);

@@ -9,6 +9,7 @@
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::tir {
 namespace {
@@ -236,6 +237,10 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     return CallLaneWise(node, *reference);
   if (node->name == intrinsic::kReinterpret) return Reinterpret(node);
   if (node->name == intrinsic::kCallPacked) return CallRegistry(node, 0);
+  if (node->name == intrinsic::kPrint) {
+    ir::Expr packed = PackedPrint(node);
+    return CallRegistry(packed.As<ir::CallNode>(), 0);
+  }
   // call_import(env, name, device id, arguments...) of a kernel, or of a registered function.
   if (node->name == intrinsic::kCallImport)
     return module_->functions.count(node->args[1].As<ir::StringImmNode>()->value)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/make_packed_api.h"
+#include "tern/tir/print_call.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -56,6 +57,7 @@ class CallLowerer : public StmtMutator {
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
     if (node->name == intrinsic::kIsAligned) return LowerIsAligned(node, self);
     if (IsTensorArgument(node)) return LowerTensor(node);
+    if (node->name == intrinsic::kPrint) return Mutate(PackedPrint(node));
     bool launches = node->name == intrinsic::kLaunchKernel;
     bool is_inside = node->name == intrinsic::kCallFunction;
     if (!launches && !is_inside && node->name != intrinsic::kCallPacked)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/make_plain_api.h"
+#include "tern/tir/print_call.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -31,7 +32,8 @@ class RuntimeRemover : public StmtMutator {
     return AssertNode::Make(Mutate(node->condition), node->error_kind, texts, node->span);
   }
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
-    if (node->name == intrinsic::kCallPacked || node->name == intrinsic::kLaunchKernel)
+    if (node->name == intrinsic::kCallPacked || node->name == intrinsic::kLaunchKernel ||
+        node->name == intrinsic::kPrint)
       diagnostics_->Add(node->span, "function " + function_ + " calls " + node->name +
                                         ", which needs the runtime; a plain function has none");
     return MutateChildren(node, self);

@@ -22,6 +22,7 @@
 #include "tern/tir/transform/lower_blocks.h"
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/lower_intrinsics.h"
+#include "tern/tir/transform/lower_kernel_asserts.h"
 #include "tern/tir/transform/lower_thread_reductions.h"
 #include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/lower_warp_memory.h"
@@ -97,6 +98,8 @@ void RegisterPasses() {
   per_function("lower_floor_division", "lower // and % to truncating division", LowerFloorDivision);
   per_function("lower_intrinsics", "lower intrinsic calls to those of the code generator",
                LowerIntrinsics);
+  per_function("lower_kernel_asserts", "asserts of kernels leave what the host raises afterwards",
+               LowerKernelAsserts);
   per_function("lower_thread_reductions",
                "lower reductions across threads to shuffles and shared memory",
                LowerThreadReductions);

@@ -13,6 +13,7 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::backend::cuda {
@@ -267,6 +268,7 @@ std::string CodeGenCuda::UseAtomic(const tir::Atomic& atomic) {
 
 void CodeGenCuda::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kBarrier) return Line("__syncthreads();");
+  if (node->name == tir::intrinsic::kPrint) return EmitPrintf(node, "ll", "long long");
   if (node->name != tir::intrinsic::kAsyncCommit && node->name != tir::intrinsic::kAsyncWait)
     return CodeGenC::EmitCall(node);
   Helper helper = node->name == tir::intrinsic::kAsyncCommit

@@ -123,6 +123,7 @@ static inline void __stcg(float* pointer, float value) { *pointer = value; }
   X(pow) X(atan2) X(fmod) X(fmin) X(fmax) X(copysign) X(hypot) X(nextafter) X(remainder) X(fdim)
 TERN_MATH_FUNCTIONS1(TERN_MATH1)
 TERN_MATH_FUNCTIONS2(TERN_MATH2)
+extern "C" int printf(const char*, ...);
 extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double ldexp(double, int) noexcept;

@@ -3,6 +3,7 @@
 
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::backend::hexagon {
 namespace {
@@ -76,6 +77,7 @@ target::TargetKind HexagonKind() {
   };
   kind.pointer_bytes = [](const target::Target&) { return int64_t{4}; };
   kind.final_passes = {"narrow_indices"};
+  kind.takes_call = [](const ir::CallNode* call) { return call->name != tir::intrinsic::kPrint; };
   kind.attrs["mcpu"] =
       target::OneOf("mcpu", "v67", {"v65", "v66", "v67", "v68", "v69", "v71", "v73", "v75"},
                     "the version of the instruction set");

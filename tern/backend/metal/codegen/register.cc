@@ -9,6 +9,7 @@
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::backend::metal {
 
@@ -116,6 +117,7 @@ void RegisterCodegen() {
   kind.takes_vector = TakesVector;
   kind.scopes.push_back(ir::StorageScope::kSharedDynamic);
   kind.final_passes = {"narrow_indices"};
+  kind.takes_call = [](const ir::CallNode* call) { return call->name != tir::intrinsic::kPrint; };
   kind.stores = StoresFloat;
   kind.tags = Tags();
   for (const char* cases :

@@ -9,6 +9,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::backend::opencl {
 
@@ -304,6 +305,7 @@ std::string CodeGenOpenCL::UseAtomic(const tir::Atomic& atomic) {
 }
 
 void CodeGenOpenCL::EmitCall(const ir::CallNode* node) {
+  if (node->name == tir::intrinsic::kPrint) return EmitPrintf(node, "l", "long");
   if (node->name != tir::intrinsic::kBarrier) return CodeGenC::EmitCall(node);
   bool orders_global = tir::BarrierKindOf(node) == tir::BarrierKind::kGlobal;
   Line(fmt::format("barrier(CLK_LOCAL_MEM_FENCE{});",

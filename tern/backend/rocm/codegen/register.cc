@@ -3,6 +3,7 @@
 #include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::backend::rocm {
 
@@ -42,7 +43,8 @@ void RegisterCodegen() {
                              nullptr};
   kind.has_addresses = true;
   kind.takes_call = [](const ir::CallNode* call) {
-    return call->name != tir::intrinsic::kCallExtern;  // there is nothing to link with
+    // There is nothing to link with.
+    return call->name != tir::intrinsic::kCallExtern && call->name != tir::intrinsic::kPrint;
   };
   kind.tags = Tags();
   RegisterKind(std::move(kind));

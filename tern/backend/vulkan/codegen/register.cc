@@ -12,6 +12,7 @@
 #include "tern/target/attr_checks.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::backend::vulkan {
 
@@ -93,6 +94,7 @@ void RegisterCodegen() {
   kind.device_type = kDeviceTypeVulkan;
   kind.vectors = false;
   kind.final_passes = {"narrow_indices"};
+  kind.takes_call = [](const ir::CallNode* call) { return call->name != tir::intrinsic::kPrint; };
   kind.stores = [](const target::Target& target, DataType dtype) {
     return dtype == DataType::Float(16) && target->attrs.at("float16").As<bool>();
   };

@@ -7,6 +7,7 @@
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/intrinsic_rules.h"
+#include "tern/tir/print_call.h"
 
 namespace tern::backend::webgpu {
 
@@ -68,6 +69,7 @@ void RegisterCodegen() {
   kind.device_type = kDeviceTypeWebGpu;
   kind.vectors = false;
   kind.final_passes = {"narrow_indices"};
+  kind.takes_call = [](const ir::CallNode* call) { return call->name != tir::intrinsic::kPrint; };
   kind.stores = [](const target::Target& target, DataType dtype) {
     return dtype == DataType::Float(16) && target->attrs.at("float16").As<bool>();
   };
