@@ -103,6 +103,7 @@ ModelOptions ModelOptionsFrom(const ValueReader& options) {
   result.strict_math = FlagOf(options, "strict_math", false);
   result.precision = TextOf(options, "precision");
   if (!result.precision.empty()) graph::ParsePrecision(result.precision);
+  result.offload = TextsOf(options, "offload");
   return result;
 }
 
@@ -122,7 +123,7 @@ void CompileKernels(const TernSource& source, const std::vector<Target>& targets
 std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "precision", "prepack"});
+                      "strict_math", "precision", "offload", "prepack"});
   std::vector<Target> targets = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"));
   ModelOptions compile = ModelOptionsFrom(options);
   auto result = std::make_unique<TernExecutable>();
@@ -193,7 +194,7 @@ std::string ExplainKernels(const ir::IRModule& module, const Target& target) {
 std::string Explain(const TernSource& source, const std::string& name, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "precision", "prepack", "format", "kernel"});
+                      "strict_math", "precision", "offload", "prepack", "format", "kernel"});
   Target target = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"))[0];
   std::string format = options.Has("format") ? options.Field("format").Text() : "text";
   std::string kernel = TextOf(options, "kernel");

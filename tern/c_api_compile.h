@@ -45,6 +45,7 @@ typedef struct TernExecutable TernExecutable;
 //   default_schedules  bool (true): functions without a schedule get one by rules
 //   fuse, strict_math  bool (true, false), of a model
 //   precision          string, of a model: "fp16", "bf16" or "mixed" (docs/onnx.md)
+//   offload            array of strings, of a model: libraries that compute what they take: "blas"
 //   prepack            bool (true): weights of a model are prepacked now
 int tern_compile(TernSource* source, const char* options, TernExecutable** executable);
 // What was made of it stays usable. NULL is ignored.

@@ -174,6 +174,7 @@ def compile(
     fuse: bool = ...,
     strict_math: bool = ...,
     precision: Literal["fp16", "bf16", "mixed"] = ...,
+    offload: list[str] = ...,
     prepack: bool = ...,
 ) -> Executable: ...
 def explain(
@@ -188,6 +189,7 @@ def explain(
     fuse: bool = ...,
     strict_math: bool = ...,
     precision: Literal["fp16", "bf16", "mixed"] = ...,
+    offload: list[str] = ...,
 ) -> Report: ...
 def load(path: str | PathLike[str]) -> Executable: ...
 def inspect(path: str | PathLike[str]) -> dict[str, Any]: ...

@@ -68,14 +68,14 @@ def compile(source, target=None, host=None, inputs=None, *, dims=None, freeze=Fa
     inputs: of a model, shapes (or arrays) by the name of the input; of a torch module, example inputs
     dims: of a model, extents by the name of the dimension
     freeze: initializers that are inputs too are constants
-    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed"
+    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed"; offload: ["blas"]
     """
     open_compiler()
-    unknown = set(options) - {"bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "prepack"}
+    unknown = set(options) - {"bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "offload", "prepack"}
     if unknown:
         raise TypeError(
             f"tern.compile has no option {', '.join(sorted(unknown))}; "
-            "it has bounds_checks, default_schedules, fuse, strict_math, precision, prepack"
+            "it has bounds_checks, default_schedules, fuse, strict_math, precision, offload, prepack"
         )
     module, name = _source_of(source, inputs, dims, freeze, name)
     chosen = {**options, "targets": _texts(target, "target"), "hosts": _texts(host, "host")}

@@ -416,6 +416,7 @@ void RegisterOps() {
   RegisterTrainingOps();
   RegisterResizeOp();
   RegisterSelectOps();
+  RegisterBlas();
 }
 
 }  // namespace tern::op
