@@ -331,6 +331,8 @@ class Follower {
   void CallKernel(const std::string& name, const vm::Instruction& instruction,
                   const Values& values) {
     const runtime::FunctionInfo& info = *functions_.at(name);
+    TERN_CHECK(info.device.empty())
+        << "--executor=aot: " << name << " runs on the host, and the model on a device";
     Call call{name, {}};
     for (size_t i = 0; i < instruction.args.size(); ++i)
       call.arguments.push_back({ArgumentOf(instruction.args[i], values), info.params[i].is_output});

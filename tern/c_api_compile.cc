@@ -107,6 +107,7 @@ ModelOptions ModelOptionsFrom(const ValueReader& options) {
   TERN_CHECK(executor.empty() || executor == "vm" || executor == "aot")
       << "executor " << executor << ": expected vm or aot";
   if (executor == "aot") result.aot_name = "main";
+  result.offload = TextsOf(options, "offload");
   return result;
 }
 
@@ -126,7 +127,7 @@ void CompileKernels(const TernSource& source, const std::vector<Target>& targets
 std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "precision", "prepack", "executor"});
+                      "strict_math", "precision", "offload", "prepack", "executor"});
   std::vector<Target> targets = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"));
   ModelOptions compile = ModelOptionsFrom(options);
   auto result = std::make_unique<TernExecutable>();
@@ -201,7 +202,7 @@ std::string ExplainKernels(const ir::IRModule& module, const Target& target) {
 std::string Explain(const TernSource& source, const std::string& name, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "precision", "prepack", "format", "kernel"});
+                      "strict_math", "precision", "offload", "prepack", "format", "kernel"});
   Target target = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"))[0];
   std::string format = options.Has("format") ? options.Field("format").Text() : "text";
   std::string kernel = TextOf(options, "kernel");

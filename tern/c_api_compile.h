@@ -47,6 +47,7 @@ typedef struct TernExecutable TernExecutable;
 //   precision          string, of a model: "fp16", "bf16" or "mixed" (docs/onnx.md)
 //   executor           string, of a model: "vm" (default), or "aot": a host function, for browsers
 //                      (docs/aot.md); it is saved as a .tern file, and not run here
+//   offload            array of strings, of a model: libraries that compute what they take: "blas"
 //   prepack            bool (true): weights of a model are prepacked now
 int tern_compile(TernSource* source, const char* options, TernExecutable** executable);
 // What was made of it stays usable. NULL is ignored.

@@ -207,7 +207,8 @@ ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& optio
   auto found = module->functions.find("main");
   TERN_CHECK(found != module->functions.end() && graph::AsGraph(found->second))
       << "the module has no graph of the name main";
-  ir::IRModule result = ir::RunPasses(module, graph::GraphPasses(options.precision), options);
+  ir::IRModule result =
+      ir::RunPasses(module, graph::GraphPasses(options.precision, options.offload), options);
   bool has_versions = result->functions.size() > 1;
   return has_versions ? graph::ShareConstants(result) : result;
 }

@@ -21,6 +21,7 @@ struct ModelOptions : CompileOptions {
   bool strict_math = false;  // sums in the order written, no contraction
   // "fp16", "bf16" or "mixed" (graph::Precision); "": as the model is.
   std::string precision;
+  std::vector<std::string> offload = {};  // libraries that claim nodes (graph/offload.h)
   // Weights are prepacked now where they do not grow by it (pack_weights.h), for a file that is
   // loaded often. Otherwise all are when the model is loaded.
   bool pack_weights = false;

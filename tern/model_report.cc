@@ -39,10 +39,22 @@ std::vector<std::string> DimNames(const ir::Expr& expr) {
   return {names.begin(), names.end()};
 }
 
+// Why a kernel of a model for a device runs on the host, as the operator decided when it was
+// lowered; or "".
+std::string WhyOnHost(const tir::PrimFunc& function, const target::Target& target) {
+  auto own = function->attrs.find(tir::attr::kTarget);
+  if (!target->is_device() || own == function->attrs.end() ||
+      own->second.As<target::Target>()->is_device())
+    return "";
+  return "it is a serial program, with memory of its own";
+}
+
 KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& target) {
   KernelReport report;
   report.function = function;
-  schedule::ApplyDefaultSchedule(function.WithAttr(tir::attr::kTarget, target), &report.schedule);
+  report.on_host = WhyOnHost(function, target);
+  target::Target own = report.on_host.empty() ? target : target->host;
+  schedule::ApplyDefaultSchedule(function.WithAttr(tir::attr::kTarget, own), &report.schedule);
   std::set<std::string> wants;
   for (const schedule::BlockInfo& block : schedule::DescribeBlocks(function))
     if (WantsOwnRule(block.kind)) wants.insert(block.name);
@@ -118,6 +130,17 @@ ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& 
   report.work = {tir::CombineTerms(flops), tir::CombineTerms(bytes)};
   report.memory = ReportMemory(model.program, model.dim_ranges);
   return report;
+}
+
+std::string HostNote(const graph::LoweredModel& model, const target::Target& target) {
+  std::set<std::string> ops;
+  for (const graph::Kernel& call : model.calls) {
+    auto function = tir::AsPrimFunc(model.kernels->functions.at(call.name));
+    if (!WhyOnHost(function, target).empty()) ops.insert(call.ops.begin(), call.ops.end());
+  }
+  if (ops.empty()) return "";
+  return ffi::Join({ops.begin(), ops.end()}) + (ops.size() == 1 ? " runs" : " run") +
+         " on the host, with copies of tensors: each is a serial program, with memory of its own";
 }
 
 std::string DynamicNote(const graph::LoweredModel& model, const target::Target& target) {

@@ -21,6 +21,8 @@ struct KernelReport {
   // "winograd, vectorize_elementwise": those that scheduled its blocks, each once. Inlining is
   // none.
   std::string rules;
+  // Of a model on a device: why it runs on the host; or "".
+  std::string on_host;
   // It has a matmul, convolution, pooling or reduction that no rule for such blocks took.
   bool is_generic = false;
 };
@@ -52,6 +54,9 @@ ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& 
 // dims: the plan is that of the largest extents then, and none where one has no limit.
 std::optional<MemoryReport> ReportMemory(const runtime::vm::Program& program,
                                          const std::vector<arith::ConstBounds>& ranges = {});
+
+// Of a model on a device: what runs on the host, and why; "" where nothing does.
+std::string HostNote(const graph::LoweredModel& model, const target::Target& target);
 
 // What dynamic extents cost, and what to type; "" where every kernel has a rule of its kind.
 std::string DynamicNote(const graph::LoweredModel& model, const target::Target& target);

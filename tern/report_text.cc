@@ -70,6 +70,16 @@ std::string GenericText(const ModelReport& report) {
   return "\nGeneric rules alone, so slow (--kernel NAME says why): " + ffi::Join(names) + "\n";
 }
 
+std::string HostText(const ModelReport& report) {
+  std::string text;
+  for (size_t i = 0; i < report.calls.size(); ++i)
+    if (const std::string& why = report.kernels[report.kernel_of[i]].on_host; !why.empty())
+      text += "  call " + std::to_string(i) + ", " + OpsText(report.calls[i]) + " '" +
+              ffi::Escaped(report.calls[i].label()) + "': runs on the host because " + why + "\n";
+  if (text.empty()) return "";
+  return "\nOn the host, with copies of its tensors:\n" + text;
+}
+
 std::string MemoryText(const ModelReport& report) {
   if (!report.memory)
     return "\nMemory: planned when the model runs, as it has dynamic dims (--dim, "
@@ -96,7 +106,8 @@ std::string ReportText(const ModelReport& report, const ReportHead& head) {
          std::to_string(report.kernels.size()) + " kernels, " +
          AmountText(report.work.flops, "FLOP") + ", " +
          AmountText(static_cast<int64_t>(report.weight_bytes), "B") + " of weights\n\n" +
-         CallsText(report) + ApartText(report) + GenericText(report) + MemoryText(report);
+         CallsText(report) + ApartText(report) + HostText(report) + GenericText(report) +
+         MemoryText(report);
 }
 
 std::string KernelText(const ModelReport& report, const std::string& kernel) {

@@ -175,6 +175,7 @@ def compile(
     strict_math: bool = ...,
     precision: Literal["fp16", "bf16", "mixed"] = ...,
     executor: Literal["vm", "aot"] = ...,
+    offload: list[str] = ...,
     prepack: bool = ...,
 ) -> Executable: ...
 def explain(
@@ -189,6 +190,7 @@ def explain(
     fuse: bool = ...,
     strict_math: bool = ...,
     precision: Literal["fp16", "bf16", "mixed"] = ...,
+    offload: list[str] = ...,
 ) -> Report: ...
 def load(path: str | PathLike[str]) -> Executable: ...
 def inspect(path: str | PathLike[str]) -> dict[str, Any]: ...

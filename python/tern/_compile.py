@@ -13,7 +13,7 @@ from tern._report import Report, table
 
 _lock = threading.Lock()
 _is_open = False
-_OPTIONS = ("bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "prepack", "executor")
+_OPTIONS = ("bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "offload", "prepack", "executor")
 
 
 def open_compiler():
@@ -69,7 +69,7 @@ def compile(source, target=None, host=None, inputs=None, *, dims=None, freeze=Fa
     inputs: of a model, shapes (or arrays) by the name of the input; of a torch module, example inputs
     dims: of a model, extents by the name of the dimension
     freeze: initializers that are inputs too are constants
-    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed";
+    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed"; offload: ["blas"];
         executor: "aot" for browsers (docs/aot.md), to be saved as a .tern file
     """
     open_compiler()

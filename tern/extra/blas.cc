@@ -50,13 +50,13 @@ T* Address(const char* function, const TernAny& value) {
 }
 
 template <class T>
-void Multiply(const char* function, Gemm<T> gemm, const TernAny* args) {
+void Multiply(const char* function, Gemm<T> gemm, const TernAny* args, T beta = 0) {
   const T *a = Address<T>(function, args[0]), *b = Address<T>(function, args[1]);
   T* c = Address<T>(function, args[2]);
   int n = Extent(function, args[3]), m = Extent(function, args[4]), k = Extent(function, args[5]);
   if (n == 0 || m == 0) return;
   // BLAS wants strides of 1 at least.
-  gemm(kRowMajor, kNoTranspose, kNoTranspose, n, m, k, T{1}, a, k > 0 ? k : 1, b, m, T{0}, c, m);
+  gemm(kRowMajor, kNoTranspose, kNoTranspose, n, m, k, T{1}, a, k > 0 ? k : 1, b, m, beta, c, m);
 }
 
 void CheckCount(const char* function, int32_t num_args) {
@@ -72,6 +72,14 @@ int GemmFloat32(void*, const TernAny* args, int32_t num_args, TernAny*) {
     CheckCount("extra.gemm_float32", num_args);
     static const auto gemm = reinterpret_cast<Gemm<float>>(FindFunction("cblas_sgemm"));
     Multiply("extra.gemm_float32", gemm, args);
+  });
+}
+
+int GemmAddFloat32(void*, const TernAny* args, int32_t num_args, TernAny*) {
+  return Guard([&] {
+    CheckCount("extra.gemm_add_float32", num_args);
+    static const auto gemm = reinterpret_cast<Gemm<float>>(FindFunction("cblas_sgemm"));
+    Multiply("extra.gemm_add_float32", gemm, args, 1.0f);
   });
 }
 

@@ -109,6 +109,9 @@ GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& opt
   const Node& node = nodes[0];
   if (node->op->program.empty()) return GroupLowering(nodes, options).Run();
   GroupFunction result{MakeProgram(node).function, node->inputs, node->outputs, {}, {}};
+  // A serial program, with memory of its own.
+  if (options.target && options.target->is_device())
+    result.function = result.function.WithAttr(tir::attr::kTarget, options.target->host);
   for (const auto* values : {&result.inputs, &result.outputs})
     for (const Value& value : *values) result.shapes.push_back(value->type.shape);
   return result;

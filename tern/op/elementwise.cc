@@ -428,6 +428,7 @@ void RegisterOps() {
   RegisterTrainingOps();
   RegisterResizeOp();
   RegisterSelectOps();
+  RegisterBlas();
 }
 
 }  // namespace tern::op

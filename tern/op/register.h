@@ -28,6 +28,7 @@ void RegisterTableOps();
 void RegisterTrainingOps();
 void RegisterResizeOp();
 void RegisterSelectOps();
+void RegisterBlas();
 
 }  // namespace tern::op
 

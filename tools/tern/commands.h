@@ -31,6 +31,7 @@ struct CompileOptions {
   bool freeze = false;                    // the same: initializers that are inputs are constants
   bool fuse = true, strict_math = false;  // of a model
   std::string precision;                  // the same: "fp16", "bf16", "mixed" or ""
+  std::vector<std::string> offload;       // the same
   bool keep_source = false, bounds_checks = false, default_schedules = true;
 };
 void Compile(const CompileOptions& options);
@@ -68,6 +69,7 @@ struct ExplainOptions {
   bool freeze = false;
   bool fuse = true, strict_math = false;
   std::string precision;
+  std::vector<std::string> offload;
 };
 void Explain(const ExplainOptions& options);
 
@@ -116,6 +118,7 @@ struct RunOptions {
   bool profile = false;                   // of a model
   std::string trace;                      // of a model: a file to write, or ""
   std::string precision;                  // of an .onnx file
+  std::vector<std::string> offload;       // the same
   SessionFlags session;                   // of a model
 };
 int Run(const RunOptions& options);

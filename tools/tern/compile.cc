@@ -129,7 +129,8 @@ void CheckModelOutput(const CompileOptions& options, const target::Target& targe
 graph::LoweredModel Lowered(const ir::IRModule& module, const target::Target& target,
                             const ModelOptions& options, std::set<std::string>* notes) {
   graph::LoweredModel lowered = LowerModel(module, target, options);
-  if (std::string note = DynamicNote(lowered, target); !note.empty()) notes->insert(note);
+  for (const std::string& note : {DynamicNote(lowered, target), HostNote(lowered, target)})
+    if (!note.empty()) notes->insert(note);
   return lowered;
 }
 
@@ -151,6 +152,7 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   model_options.fuse = options.fuse;
   model_options.strict_math = options.strict_math;
   model_options.precision = options.precision;
+  model_options.offload = options.offload;
   SetAotOptions(options, targets, &model_options);
   ir::IRModule simple = OptimizeGraph(module, model_options);
   std::vector<CompiledModel> models;
@@ -190,7 +192,8 @@ void Compile(const CompileOptions& options) {
   ir::IRModule module = ReadSource(
       options.input, ParseImportOptions(options.input_shapes, options.dims, options.freeze));
   if (IsModel(module)) return CompileGraph(options, module);
-  TERN_CHECK(options.precision.empty()) << "--precision is for models";
+  TERN_CHECK(options.precision.empty() && options.offload.empty())
+      << "--precision and --offload are for models";
   tern::CompileOptions compile_options;
   compile_options.bounds_checks = options.bounds_checks;
   compile_options.default_schedules = options.default_schedules;

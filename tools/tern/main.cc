@@ -38,13 +38,17 @@ constexpr const char* kStrictMathHelp =
 constexpr const char* kNoDefaultHelp =
     "functions without a schedule stay as they are; by default the target's rules choose one";
 
-void AddPrecision(CLI::App* command, std::string* precision) {
+void AddPrecision(CLI::App* command, std::string* precision, std::vector<std::string>* offload) {
   command
       ->add_option("--precision", *precision,
                    "of a float32 model: fp16 or bf16 (narrow floats wherever their range is "
                    "enough), or mixed (float16 operands of convolutions and matmuls alone); sums "
                    "stay float32, inputs and outputs as they are")
       ->check(OneOf({"fp16", "bf16", "mixed"}));
+  command->add_option(
+      "--offload", *offload,
+      "of a model: a library that computes what it takes: blas (matmuls, by that of "
+      "the machine that runs it); may be given several times");
 }
 
 void AddCompile(CLI::App* app) {
@@ -102,7 +106,7 @@ void AddCompile(CLI::App* app) {
   command->add_flag("--freeze", options->freeze, kFreezeHelp);
   command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
   command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
-  AddPrecision(command, &options->precision);
+  AddPrecision(command, &options->precision, &options->offload);
   command->add_flag("--keep-source", options->keep_source,
                     "store readable forms of the code too, in .so, .tern and .tar files");
   command->add_flag("--bounds-check", options->bounds_checks, kBoundsCheckHelp);
@@ -174,7 +178,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--prepare", options->prepare, "prepare constant tensors first, once");
   command->add_flag("!--no-summary", options->summary, "do not sum the results");
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
-  AddPrecision(command, &options->precision);
+  AddPrecision(command, &options->precision, &options->offload);
   command->add_flag("--profile", options->profile, "of a model: print the time of each kernel");
   command->add_option("--trace", options->trace,
                       "of a model: write a JSON file of one run's calls, for Perfetto");
@@ -277,7 +281,7 @@ void AddExplain(CLI::App* app) {
   command->add_flag("--freeze", options->freeze, kFreezeHelp);
   command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
   command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
-  AddPrecision(command, &options->precision);
+  AddPrecision(command, &options->precision, &options->offload);
   command->callback([options] { Explain(*options); });
 }
 

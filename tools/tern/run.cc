@@ -152,14 +152,17 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
 
 std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options,
                                                           const target::Target& target,
-                                                          const std::string& precision,
-                                                          int device_id) {
+                                                          int device_id,
+                                                          bool is_reference = false) {
   frontend::onnx::ImportOptions import =
       ImportOptionsFor(options.input_shapes, options.dims, options.inputs);
   ModelOptions compile;
   compile.bounds_checks = options.bounds_checks;
   compile.default_schedules = options.default_schedules;
-  compile.precision = precision;
+  if (!is_reference) {
+    compile.precision = options.precision;
+    compile.offload = options.offload;
+  }
   return LoadModel(CompileModel(ReadSource(options.input, import), target, compile), device_id);
 }
 
@@ -173,8 +176,8 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   if (options.input.ends_with(".so") || options.input.ends_with(".tern"))
     artifact = runtime::Artifact::Open(options.input);
   if (!is_source && !(artifact && runtime::vm::HasModel(*artifact))) return {};
-  TERN_CHECK(is_source || options.precision.empty())
-      << "--precision: " << options.input << " is compiled already";
+  TERN_CHECK(is_source || (options.precision.empty() && options.offload.empty()))
+      << "--precision and --offload: " << options.input << " is compiled already";
   TERN_CHECK(is_source || options.target.empty())
       << "--target: " << options.input << " is compiled already";
   TERN_CHECK(options.entry.empty() && !options.prepare)
@@ -192,8 +195,8 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   if (!is_source) return RunModel(*artifact, run) ? 0 : 1;
   target::Target target = ParseTarget(options.target, options.host);
   std::shared_ptr<const runtime::vm::Model> model =
-      CompileInMemory(options, target, options.precision, options.session.device);
-  if (checks_host) run.reference = CompileInMemory(options, target::Target::DefaultHost(), "", 0);
+      CompileInMemory(options, target, options.session.device);
+  if (checks_host) run.reference = CompileInMemory(options, target::Target::DefaultHost(), 0, true);
   if (!options.precision.empty()) run.range_tolerance = PrecisionTolerance(options.precision);
   std::erase_if(run.run.dims, [&](const auto& dim) {  // those that were compiled in
     const std::vector<std::string>& left = model->program().dims;
@@ -213,7 +216,8 @@ int Run(const RunOptions& options) {
   TERN_CHECK(!options.profile && options.trace.empty() && !options.session.any())
       << options.input << " is no model: " << kModelFlags << " are for models";
   TERN_CHECK(options.check != "host") << "--check host is for models";
-  TERN_CHECK(options.precision.empty()) << "--precision is for models";
+  TERN_CHECK(options.precision.empty() && options.offload.empty())
+      << "--precision and --offload are for models";
   Program program = Load(options);
   TERN_CHECK(options.check != "interp" || program.source)
       << "--check interp needs the .tir file, not a compiled one";

@@ -56,8 +56,10 @@ Function LowerPrecision(const Function& function, Precision precision);
 // The nodes without which a result of the graph is computed too are gone.
 Function RemoveDeadNodes(const Function& function);
 
-// The order in which a compiler runs them. `precision` is that of LowerPrecision, or "".
-std::vector<std::string> GraphPasses(const std::string& precision = "");
+// The order in which a compiler runs them. `precision` is that of LowerPrecision, or ""; `offload`
+// are the libraries that claim nodes (offload.h), the first of them first.
+std::vector<std::string> GraphPasses(const std::string& precision = "",
+                                     const std::vector<std::string>& offload = {});
 void RegisterGraphPasses();
 
 }  // namespace tern::graph

@@ -7,6 +7,7 @@
 #include "tern/ffi/json.h"
 #include "tern/graph/builder.h"
 #include "tern/graph/control.h"
+#include "tern/graph/offload.h"
 #include "tern/graph/transform/passes.h"
 #include "tern/ir/pass.h"
 
@@ -182,13 +183,15 @@ Function SimplifyGraph(const Function& function) {
   return RemoveDeadNodes(EqualNodes().Run(Simplifier().Run(RemoveDeadNodes(function))));
 }
 
-std::vector<std::string> GraphPasses(const std::string& precision) {
+std::vector<std::string> GraphPasses(const std::string& precision,
+                                     const std::vector<std::string>& offload) {
   std::vector<std::string> passes = {"simplify_graph", "fold_batch_norm", "fold_constant_nodes",
                                      "simplify_graph"};
-  // Casts of weights leave regions, are computed, and are constants.
-  if (!precision.empty())
-    passes.insert(passes.end(), {"lower_precision{to=" + precision + "}", "simplify_graph",
-                                 "fold_constant_nodes", "simplify_graph"});
+  if (!precision.empty()) passes.push_back("lower_precision{to=" + precision + "}");
+  for (const std::string& library : offload) passes.push_back("offload{to=" + library + "}");
+  // Casts and transposes of weights leave regions, are computed, and are constants.
+  if (!precision.empty() || !offload.empty())
+    passes.insert(passes.end(), {"simplify_graph", "fold_constant_nodes", "simplify_graph"});
   return passes;
 }
 
@@ -208,6 +211,16 @@ void RegisterGraphPasses() {
        },
        {{"to", ffi::Any(std::string("fp16")), "fp16, bf16 or mixed",
          [](const ffi::Any& value) { ParsePrecision(value.As<std::string>()); }}}});
+  ir::RegisterPass({"offload",
+                    "what a library takes is computed by it",
+                    [](const ir::IRModule& module, const ir::PassValues& values) {
+                      std::string library = values.GetString("to");
+                      return MapGraphs(module, [&](const Function& function) {
+                        return OffloadNodes(function, library);
+                      });
+                    },
+                    {{"to", ffi::Any(std::string("blas")), "the library: blas",
+                      [](const ffi::Any& value) { GetOffload(value.As<std::string>()); }}}});
   ir::RegisterPass(GraphPass("fold_constant_nodes", "what reads constants alone is a constant",
                              FoldConstantNodes));
 }

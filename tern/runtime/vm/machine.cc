@@ -95,7 +95,7 @@ Machine::Machine(const Model& model, SessionOptions options)
     for (const PlannedTensor& planned : model.planned(f)) frame.is_planned[planned.tensor] = true;
     if (IsHost(model.device()) || !GetDeviceKind(model.device().type).HasGraphs()) continue;
     frame.segment_at.resize(function.code.size());
-    for (const Segment& segment : FindSegments(function, frame.is_planned)) {
+    for (const Segment& segment : FindSegments(function, frame.is_planned, model.on_host())) {
       frame.segments.push_back({segment, {}});
       frame.segment_at[segment.begin] = static_cast<uint32_t>(frame.segments.size());
     }
@@ -484,7 +484,56 @@ void Machine::Launch(uint32_t function, uint32_t at, const Instruction& instruct
   graph_counts_.others += mode_ != Mode::kRecord;
   if (instruction.op == Opcode::kCopy) return Copy(frame, instruction);
   Recorded record(this, function, at);
-  Call(&frame, instruction, model_.kernel(instruction.index));
+  if (model_.on_host()[instruction.index])
+    CallOnHost(&frame, instruction);
+  else
+    Call(&frame, instruction, model_.kernel(instruction.index));
+}
+
+// Waits for the tensors that the function reads, and until those that it writes are on the device.
+void Machine::CallOnHost(Frame* frame, const Instruction& instruction) {
+  const FunctionInfo& info = model_.info(instruction.index);
+  std::vector<TernAny> args(instruction.args.size());
+  FillArguments(*frame, instruction, args.data());
+  std::vector<Tensor> here(args.size());
+  const DeviceKind& kind = GetDeviceKind(model_.device().type);
+  auto copy = [&](size_t i, bool is_result) {
+    const TernTensorView& view = frame->tensors[instruction.args[i].index].view;
+    TERN_CHECK(!view.strides) << "only compact tensors are copied";
+    TernCopy wanted{.src = view.data,
+                    .src_offset = view.byte_offset,
+                    .src_device = view.device,
+                    .dst = here[i]->data(),
+                    .dst_device = {kTernDeviceCpu, 0},
+                    .bytes = here[i]->num_bytes(),
+                    .stream = CurrentStream(view.device)};
+    if (is_result) {
+      wanted = {.src = here[i]->data(),
+                .src_device = {kTernDeviceCpu, 0},
+                .dst = view.data,
+                .dst_offset = view.byte_offset,
+                .dst_device = view.device,
+                .bytes = wanted.bytes,
+                .stream = wanted.stream};
+    }
+    if (wanted.bytes > 0) kind.Copy(wanted);
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (instruction.args[i].kind != OperandKind::kTensor) continue;
+    const TernTensorView& view = frame->tensors[instruction.args[i].index].view;
+    here[i] = Tensor::Empty(ShapeOf(view), DataType(view.dtype));
+    CountBytes(here[i]->num_bytes());
+    if (!info.params[i].is_output) copy(i, /*is_result=*/false);
+    args[i].v_tensor = const_cast<TernTensorView*>(&here[i]->view());
+  }
+  work_->Wait();
+  TernAny result{};
+  ffi::FunctionObj* callee = model_.kernel(instruction.index);
+  ffi::CheckCall(callee->safe_call()(callee->header(), args.data(),
+                                     static_cast<int32_t>(args.size()), &result));
+  for (size_t i = 0; i < args.size(); ++i)
+    if (here[i] && info.params[i].is_output) copy(i, /*is_result=*/true);
+  work_->Wait();
 }
 
 // ---- Graphs
@@ -648,15 +697,16 @@ double Machine::SecondsSinceStart() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-ffi::Any Machine::Call(Frame* frame, const Instruction& instruction, ffi::FunctionObj* callee) {
-  TernAny* arg = frame->args.data();
+void Machine::FillArguments(const Frame& frame, const Instruction& instruction, TernAny* arg) {
   for (const Operand& operand : instruction.args) {
     switch (operand.kind) {
       case OperandKind::kTensor:
-        *arg++ = {kTernTensorView, 0, {.v_tensor = &frame->tensors[operand.index].view}};
+        *arg++ = {kTernTensorView,
+                  0,
+                  {.v_tensor = const_cast<TernTensorView*>(&frame.tensors[operand.index].view)}};
         break;
       case OperandKind::kInt:
-        *arg++ = {kTernInt, 0, {.v_int = frame->ints[operand.index]}};
+        *arg++ = {kTernInt, 0, {.v_int = frame.ints[operand.index]}};
         break;
       case OperandKind::kConstInt:
         *arg++ = {kTernInt, 0, {.v_int = operand.integer}};
@@ -669,6 +719,10 @@ ffi::Any Machine::Call(Frame* frame, const Instruction& instruction, ffi::Functi
         break;
     }
   }
+}
+
+ffi::Any Machine::Call(Frame* frame, const Instruction& instruction, ffi::FunctionObj* callee) {
+  FillArguments(*frame, instruction, frame->args.data());
   TernAny result{};
   ffi::CheckCall(callee->safe_call()(callee->header(), frame->args.data(),
                                      static_cast<int32_t>(instruction.args.size()), &result));

@@ -127,7 +127,10 @@ class Machine {
   static void View(Frame* frame, const Instruction& instruction);
   // The condition does not hold.
   [[noreturn]] static void Check(const Frame& frame, const Instruction& instruction);
+  static void FillArguments(const Frame& frame, const Instruction& instruction, TernAny* arg);
   static ffi::Any Call(Frame* frame, const Instruction& instruction, ffi::FunctionObj* callee);
+  // A function of the host, of a model on a device.
+  void CallOnHost(Frame* frame, const Instruction& instruction);
   void CallPacked(Frame* frame, const Instruction& instruction);
   void Invoke(Frame* frame, const Instruction& instruction);
   static int64_t Read(const Frame& frame, const Instruction& instruction);

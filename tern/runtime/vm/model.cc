@@ -28,8 +28,20 @@ Model::Model(ModelParts parts)
   for (size_t i = 0; i < parts_.program.functions.size(); ++i)
     planned_.push_back(PlannedTensors(parts_.program.functions[i], i == 0));
   kernels_ = std::make_unique<std::atomic<ffi::FunctionObj*>[]>(parts_.program.kernels.size());
+  for (size_t i = 0; i < parts_.program.kernels.size(); ++i) {
+    const std::string device = device_.type == kTernDeviceCpu ? "" : info(i).device;
+    on_host_.push_back(!device.empty() && GetDeviceKind(device).device_type() == kTernDeviceCpu);
+  }
   MakeConstants();
   FindDefaults();
+}
+
+const FunctionInfo& Model::info(size_t kernel) const {
+  const std::string& name = parts_.program.kernels[kernel];
+  auto found = std::find_if(parts_.functions.begin(), parts_.functions.end(),
+                            [&](const FunctionInfo& function) { return function.name == name; });
+  TERN_CHECK(found != parts_.functions.end()) << "the model has no function " << name;
+  return *found;
 }
 
 void Model::FindDefaults() {

@@ -69,6 +69,11 @@ class Model {
     return found ? found : FindKernel(index);
   }
 
+  // By kernel: whether it is a function of the host, of a model on a device. Its tensors are
+  // copied.
+  const std::vector<bool>& on_host() const { return on_host_; }
+  const FunctionInfo& info(size_t kernel) const;
+
   // Finds all functions, and loads the kernels of the device. At the first run otherwise, each when
   // it is called.
   void Warm() const;
@@ -86,6 +91,7 @@ class Model {
 
   ModelParts parts_;
   TernDevice device_;
+  std::vector<bool> on_host_;
   std::shared_ptr<MappedWeights> prepacked_;  // of the cache, or null
   std::vector<Tensor> constants_;
   std::vector<Tensor> defaults_;                     // by input

@@ -6,17 +6,19 @@
 namespace tern::runtime::vm {
 namespace {
 
-bool IsStraight(const Instruction& instruction, const std::vector<bool>& is_planned) {
+bool IsStraight(const Instruction& instruction, const std::vector<bool>& is_planned,
+                const std::vector<bool>& on_host) {
   switch (instruction.op) {
     case Opcode::kDim:
     case Opcode::kInt:
     case Opcode::kCheck:
     case Opcode::kView:
     case Opcode::kConst:
-    case Opcode::kCall:
     case Opcode::kCopy:
     case Opcode::kFree:
       return true;
+    case Opcode::kCall:
+      return !on_host[instruction.index];
     case Opcode::kAlloc:
       return instruction.index > 0 || is_planned[instruction.results[0].index];
     default:
@@ -26,9 +28,11 @@ bool IsStraight(const Instruction& instruction, const std::vector<bool>& is_plan
 
 class Finder {
  public:
-  Finder(const Function& function, const std::vector<bool>& is_planned)
+  Finder(const Function& function, const std::vector<bool>& is_planned,
+         const std::vector<bool>& on_host)
       : function_(function),
         is_planned_(is_planned),
+        on_host_(on_host),
         numbers_(function),
         used_(numbers_.size()),
         is_target_(function.code.size()) {}
@@ -39,7 +43,7 @@ class Finder {
         is_target_[instruction.index] = true;
     for (uint32_t at = 0; at < function_.code.size(); ++at) {
       const Instruction& instruction = function_.code[at];
-      bool straight = IsStraight(instruction, is_planned_);
+      bool straight = IsStraight(instruction, is_planned_, on_host_);
       if (!straight || is_target_[at] || Overwrites(instruction)) End(at);
       if (!straight) {
         begin_ = at + 1;
@@ -79,6 +83,7 @@ class Finder {
 
   const Function& function_;
   const std::vector<bool>& is_planned_;
+  const std::vector<bool>& on_host_;
   RegisterNumbers numbers_;
   RegisterSet used_;
   std::vector<bool> is_target_;
@@ -88,8 +93,9 @@ class Finder {
 
 }  // namespace
 
-std::vector<Segment> FindSegments(const Function& function, const std::vector<bool>& is_planned) {
-  return Finder(function, is_planned).Run();
+std::vector<Segment> FindSegments(const Function& function, const std::vector<bool>& is_planned,
+                                  const std::vector<bool>& on_host) {
+  return Finder(function, is_planned, on_host).Run();
 }
 
 }  // namespace tern::runtime::vm

@@ -22,8 +22,10 @@ inline constexpr uint32_t kFewestLaunches = 2;
 // The longest pieces that nothing jumps into, that read no element and call nothing but kernels,
 // whose memory is planned or the model's outputs', and that do the same when they are run again: no
 // register is written that was read or written in the piece before. In the order of the code;
-// without those of few launches. `is_planned` is by tensor register.
-std::vector<Segment> FindSegments(const Function& function, const std::vector<bool>& is_planned);
+// without those of few launches. `is_planned` is by tensor register, `on_host` by kernel: those are
+// in none.
+std::vector<Segment> FindSegments(const Function& function, const std::vector<bool>& is_planned,
+                                  const std::vector<bool>& on_host);
 
 }  // namespace tern::runtime::vm
 
