@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/generate.h"
 #include "tools/session_flags.h"
 
 namespace tern::tools {
@@ -113,6 +114,7 @@ struct RunOptions {
   bool profile = false;                   // of a model
   std::string trace;                      // of a model: a file to write, or ""
   SessionFlags session;                   // of a model
+  GenerateOptions generate;               // of a decoder model
 };
 int Run(const RunOptions& options);
 
