@@ -92,7 +92,7 @@ std::vector<Spread> SpreadsOf(const Call& c) {
     if (shape.size() > dims) shape.erase(shape.begin(), shape.end() - static_cast<int64_t>(dims));
     TERN_CHECK(shape.size() == dims) << "output_shape has an extent for each spatial axis";
   }
-  std::string automatic = c.String("auto_pad");
+  std::string automatic = AutoPad(c);
   bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   std::vector<Spread> spreads;
   for (size_t i = 0; i < dims; ++i) {

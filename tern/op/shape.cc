@@ -380,6 +380,8 @@ Tensors Slice(Call& c) {
 
 Tensors Gather(Call& c) {
   const Tensor &x = c.tensor(0), &at = c.tensor(1);
+  if (!at.dtype().is_integer())
+    TERN_THROW(TypeError) << "indices are integers, not " << at.dtype().str();
   auto axis = static_cast<size_t>(c.Axis("axis", c.rank(0)));
   Exprs shape(x.shape().begin(), x.shape().begin() + static_cast<int64_t>(axis));
   shape.insert(shape.end(), at.shape().begin(), at.shape().end());

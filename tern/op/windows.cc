@@ -5,11 +5,19 @@
 
 namespace tern::op {
 
+std::string AutoPad(const Call& c) {
+  std::string automatic = c.String("auto_pad");
+  TERN_CHECK(automatic == "NOTSET" || automatic == "VALID" || automatic == "SAME_UPPER" ||
+             automatic == "SAME_LOWER" || automatic.empty())
+      << "auto_pad is NOTSET, VALID, SAME_UPPER or SAME_LOWER, not " << automatic;
+  return automatic;
+}
+
 Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode) {
   size_t dims = kernel.size();
   Windows w{kernel, IntsOr(c, "strides", dims, 1), IntsOr(c, "dilations", dims, 1), {}, {}, {}};
   std::vector<int64_t> pads = IntsOr(c, "pads", 2 * dims, 0);
-  std::string automatic = c.String("auto_pad");
+  std::string automatic = AutoPad(c);
   for (size_t i = 0; i < dims; ++i) {
     TERN_CHECK(kernel[i] > 0 && w.strides[i] > 0 && w.dilations[i] > 0)
         << "extents, strides and dilations of windows are positive";

@@ -29,6 +29,9 @@ struct Windows {
   }
 };
 
+// Throws where it is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER.
+std::string AutoPad(const Call& c);
+
 // By the attributes of the call; `kernel` has an extent for each spatial axis.
 Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode);
 

@@ -32,9 +32,18 @@ constexpr int kSkipped = 77;
 struct Options {
   std::string folder, target = "llvm", filter;
   std::vector<std::string> gaps;  // files
-  bool verbose = false, default_schedules = true;
+  bool verbose = false, progress = false, default_schedules = true;
   int batch = 400;  // cases
+  int part = 1;     // one of so many, chosen by the seed
+  uint64_t seed = 1;
 };
+
+// Whether a case is in the part that is run.
+bool IsChosen(const std::string& name, const Options& options) {
+  uint64_t hash = 0xcbf29ce484222325U ^ options.seed * 0x9e3779b97f4a7c15U;  // FNV-1a
+  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return (hash >> 20) % static_cast<uint64_t>(options.part) == 0;
+}
 
 struct Gap {
   std::string cases, reason;
@@ -82,6 +91,10 @@ class Batch {
       return;
     }
     for (NodeCase* one : cases_) RunCase(one);
+    // Devices compile when the first kernel is called: what one case has is the error of all.
+    if (cases_.size() > 1 && target_->is_device())
+      for (NodeCase* one : cases_)
+        if (one->status == Status::kRefused) Batch({one}, target_, options_).Run();
   }
 
  private:
@@ -161,7 +174,8 @@ class Suite {
     auto start = std::chrono::steady_clock::now();
     target::Target target = target::Target::Parse(options_.target);
     for (NodeCase& one : FindNodeCases(options_.folder))
-      if (options_.filter.empty() || fnmatch(options_.filter.c_str(), one.name.c_str(), 0) == 0)
+      if ((options_.filter.empty() || fnmatch(options_.filter.c_str(), one.name.c_str(), 0) == 0) &&
+          IsChosen(one.name, options_))
         cases_.push_back(std::move(one));
     CompileOptions compile;
     compile.prepack = CompileOptions::Prepack::kNone;
@@ -169,6 +183,7 @@ class Suite {
     std::vector<NodeCase*> ready;
     auto flush = [&] {
       if (!ready.empty()) Batch(ready, target, compile).Run();
+      for (const NodeCase* one : ready) PrintStatus(*one);
       ready.clear();
     };
     auto add = [&](NodeCase* one, bool bind) {
@@ -177,6 +192,7 @@ class Suite {
         ready.push_back(one);
       } catch (const Error& error) {
         one->reason = FirstLines(error.what());
+        PrintStatus(*one);
       }
       if (ready.size() == static_cast<size_t>(options_.batch)) flush();
     };
@@ -204,6 +220,15 @@ class Suite {
       auto it = ops.find(one.name.substr(0, one.name.find("_expanded")));
       one.op = it != ops.end() && !it->second.empty() ? it->second + " (body)" : "several";
     }
+  }
+
+  // As it comes, for long runs.
+  void PrintStatus(const NodeCase& one) const {
+    if (!options_.progress) return;
+    const char* words[] = {"passed", "refused", "wrong"};
+    std::printf("%s  %s  %s\n", words[static_cast<int>(one.status)], one.name.c_str(),
+                one.reason.c_str());
+    std::fflush(stdout);
   }
 
   void Print() const {
@@ -276,8 +301,15 @@ int main(int argc, char** argv) {
   app.add_option("--filter", options.filter, "the cases that match this pattern alone");
   app.add_option("--batch", options.batch, "cases that are compiled together");
   app.add_flag("!--no-default-schedules", options.default_schedules, "loops as they are written");
+  app.add_option("--part", options.part, "one case of so many alone, chosen by --seed");
+  app.add_option("--seed", options.seed, "of --part");
+  app.add_flag("--progress", options.progress, "what came of each case, as it comes");
   app.add_flag("--verbose", options.verbose, "why each case does not pass");
   CLI11_PARSE(app, argc, argv);
+  if (options.part < 1 || options.batch < 1) {
+    std::fprintf(stderr, "error: --part and --batch are 1 or more\n");
+    return 2;
+  }
   if (!std::filesystem::is_directory(options.folder)) {
     std::printf("SKIPPED: %s is not installed\n", options.folder.c_str());
     return tern::test::kSkipped;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/generate.h"
 #include "tools/session_flags.h"
 
 namespace tern::tools {
@@ -120,6 +121,7 @@ struct RunOptions {
   std::string precision;                  // of an .onnx file
   std::vector<std::string> offload;       // the same
   SessionFlags session;                   // of a model
+  GenerateOptions generate;               // of a decoder model
 };
 int Run(const RunOptions& options);
 

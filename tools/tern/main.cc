@@ -183,6 +183,22 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("--trace", options->trace,
                       "of a model: write a JSON file of one run's calls, for Perfetto");
   AddSessionFlags(command, &options->session);
+  GenerateOptions& generate = options->generate;
+  command
+      ->add_option("--generate", generate.count,
+                   "of a decoder model: print so many tokens that follow --tokens")
+      ->check(IntegerBetween(1, 1000000));
+  command->add_option("--tokens", generate.tokens, "of --generate: ids to begin with, as in 5,17,3")
+      ->delimiter(',');
+  command
+      ->add_option("--temperature", generate.temperature,
+                   "of --generate: draw tokens by their probabilities at this temperature, with "
+                   "--seed (default: 0, the likeliest)")
+      ->check(Number());
+  command->add_option("--top-k", generate.top_k, "of --temperature: among so many of the likeliest")
+      ->check(IntegerBetween(1, std::numeric_limits<int32_t>::max()));
+  command->add_option("--end-token", generate.end_token, "of --generate: the id that ends the text")
+      ->check(IntegerBetween(0, std::numeric_limits<int64_t>::max()));
   command->callback([options, exit_code] { *exit_code = Run(*options); });
 }
 

@@ -2,6 +2,7 @@
 //
 // tern run: compile in memory where needed, fill the inputs, call, compare, report.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -168,6 +169,31 @@ std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& opti
 
 // Of the range of an output: so much as some ten roundings of the type in a row.
 double PrecisionTolerance(const std::string& precision) { return precision == "bf16" ? 0.1 : 0.02; }
+// Prints the tokens that follow those given.
+int GenerateTokens(const RunOptions& options,
+                   const std::shared_ptr<const runtime::vm::Model>& model) {
+  TERN_CHECK(options.check.empty() && options.outputs.empty() && !options.profile &&
+             options.trace.empty() && options.repeat == 1)
+      << "--generate prints tokens: --check, --output, --profile, --trace and --repeat are for "
+         "single runs";
+  TERN_CHECK(options.generate.temperature >= 0)
+      << "--temperature " << options.generate.temperature << ": expected 0 or more";
+  std::map<std::string, runtime::Tensor> inputs;
+  for (const std::string& text : options.inputs) {
+    auto [name, path] = SplitAssignment("--input", text);
+    inputs[name] = runtime::ReadNpy(path);
+  }
+  GenerateOptions generate = options.generate;
+  generate.seed = options.seed;
+  auto start = std::chrono::steady_clock::now();
+  std::vector<int64_t> made = Generate(model, generate, options.session, inputs);
+  std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  std::string ids;
+  for (int64_t token : made) ids += (ids.empty() ? "" : ",") + std::to_string(token);
+  std::printf("tokens: %s\n%zu tokens, %.3g ms a token\n", ids.c_str(), made.size(),
+              time.count() / static_cast<double>(made.size()));
+  return 0;
+}
 
 // An .onnx file is a model, and so is a compiled file with a program.
 std::optional<int> RunIfModel(const RunOptions& options) {
@@ -192,10 +218,14 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   run.profile = options.profile;
   run.trace = options.trace;
   run.session = options.session;
+  bool generates = options.generate.count > 0;
+  if (!is_source && generates)
+    return GenerateTokens(options, runtime::vm::LoadModel(*artifact, options.session.device));
   if (!is_source) return RunModel(*artifact, run) ? 0 : 1;
   target::Target target = ParseTarget(options.target, options.host);
   std::shared_ptr<const runtime::vm::Model> model =
       CompileInMemory(options, target, options.session.device);
+  if (generates) return GenerateTokens(options, model);
   if (checks_host) run.reference = CompileInMemory(options, target::Target::DefaultHost(), 0, true);
   if (!options.precision.empty()) run.range_tolerance = PrecisionTolerance(options.precision);
   std::erase_if(run.run.dims, [&](const auto& dim) {  // those that were compiled in
@@ -212,7 +242,12 @@ int Run(const RunOptions& options) {
   TERN_CHECK(options.check.empty() || options.check == "interp" || options.check == "host" ||
              checks_file)
       << "--check " << options.check << ": expected interp, host or NAME=file.npy";
+  const GenerateOptions& generate = options.generate;
+  TERN_CHECK(generate.count > 0 || (generate.tokens.empty() && generate.temperature == 0 &&
+                                    generate.top_k == 0 && generate.end_token < 0))
+      << "--tokens, --temperature, --top-k and --end-token are for --generate";
   if (std::optional<int> status = RunIfModel(options)) return *status;
+  TERN_CHECK(generate.count == 0) << options.input << " is no model: --generate is for models";
   TERN_CHECK(!options.profile && options.trace.empty() && !options.session.any())
       << options.input << " is no model: " << kModelFlags << " are for models";
   TERN_CHECK(options.check != "host") << "--check host is for models";

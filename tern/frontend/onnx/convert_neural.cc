@@ -39,8 +39,8 @@ void CheckRank(const Value& value, size_t rank, const char* what) {
 Value SplitHeads(NodeContext& n, const Value& x, int64_t heads) {
   CheckRank(x, 3, "a tensor of heads side by side");
   int64_t size = StaticExtentOf(x, 2, "the size of all heads");
-  TERN_CHECK(heads > 0 && size % heads == 0)
-      << size << " elements are not " << heads << " equal heads";
+  TERN_CHECK(heads > 0) << "the number of heads is positive, not " << heads;
+  TERN_CHECK(size % heads == 0) << size << " elements are not " << heads << " equal heads";
   Value split = Reshaped(n, x, {0, 0, heads, size / heads});
   return n.Part("transpose", {split}, {{"perm", IntsAttr({0, 2, 1, 3})}});
 }

@@ -40,7 +40,7 @@ Value Unpacked(NodeContext& n, const Value& value) {
 std::string TypeName(int64_t number) {
   auto type = static_cast<ElemType>(number);
   std::optional<DataType> dtype = DataTypeOf(type);
-  if (!dtype) TERN_THROW(ValueError) << "elements of type " << NameOf(type) << " are not supported";
+  if (!dtype) TERN_THROW(ValueError) << NameOf(type) << " is no type of elements that is supported";
   return dtype->str();
 }
 
@@ -96,6 +96,7 @@ Values CastTo(NodeContext& n, const std::string& type) {
                 {{"to", ffi::Any(type)}, {"saturate", ffi::Any(n.Int("saturate", 1))}});
 }
 Values Cast(NodeContext& n) {
+  TERN_CHECK(n.Has("to")) << "attribute to is missing";
   auto type = static_cast<ElemType>(n.Int("to", 0));
   n.InputType(0);
   if (type == ElemType::kString) return {TextOf(n, Unpacked(n, n.input(0)))};

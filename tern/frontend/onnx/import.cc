@@ -259,7 +259,8 @@ class Importer {
 
   // Names of graphs inside of others are taken together: what is read too much goes later.
   void FindReads(const std::vector<Node>& all) {
-    std::vector<const Node*> nodes = OrderedNodes(all);
+    std::vector<const Node*> nodes =
+        WithContext("reading " + model_.path, [&] { return OrderedNodes(all); });
     for (size_t i = nodes.size(); i-- > 0;) {
       const Node& node = *nodes[i];
       if (!IsRead(node)) continue;
