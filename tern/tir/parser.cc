@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -16,7 +15,7 @@
 #include "tern/tir/import_files.h"
 #include "tern/tir/kernel_parser.h"
 #include "tern/tir/parse_unsaved.h"
-#include "tern/tir/schedule_steps.h"
+#include "tern/tir/schedule_parser.h"
 #include "tern/tir/source_files.h"
 #include "tern/tir/text.h"
 
@@ -235,7 +234,7 @@ class Parser : public CallParser {
              of.text + " returns a value: functions call it, and it is none of the module");
       for (size_t at : schedules_[of.text]) {
         at_ = at;
-        function = ParseScheduleOf(function);
+        function = ParseScheduleOf(*this, function);
       }
       return function;
     });
@@ -256,58 +255,8 @@ class Parser : public CallParser {
     if (it == functions->end() || !IfPrimFunc(*it))
       Fail(Peek(1).span, "there is no function " + name + " before its schedule");
     ForgetSymbols();
-    *it = ParseScheduleOf(AsPrimFunc(*it));
+    *it = ParseScheduleOf(*this, AsPrimFunc(*it));
   }
-  PrimFunc ParseScheduleOf(const PrimFunc& function) {
-    Next();
-    Span span = Next().span;
-    std::string targets;
-    if (Accept("for")) {
-      const Token& token = Peek();
-      if (token.kind != Token::Kind::kString && !Is("host") && !Is("device"))
-        Unexpected("'host', 'device' or the name of a target kind in quotes");
-      Located(token.span, [&] { CheckScheduleFor(token.text); });
-      targets = Next().text;
-    }
-    Expect("{");
-    std::vector<ScheduleStep> steps;
-    while (!Is("}")) {
-      Span place = Peek().span;
-      steps.push_back({ParseStep(), place});
-    }
-    Expect("}");
-    return Located(span, [&] {
-      return WithFurtherSchedule(function, targets, MakeScheduleSteps(std::move(steps)));
-    });
-  }
-  // The words up to the end of the line, as tern/schedule reads them.
-  std::string ParseStep() {
-    std::string step;
-    int depth = 0, parentheses = 0;  // depth: of braces
-    do {
-      if (AtEnd()) Unexpected("'}'");
-      const Token& token = Next();
-      depth += token.text == "{" ? 1 : token.text == "}" ? -1 : 0;
-      parentheses += token.text == "(" ? 1 : token.text == ")" ? -1 : 0;
-      if (token.kind == Token::Kind::kString)
-        Fail(token.span, "a step takes names and integers, not the string " + Spell(token) +
-                             "; names stand without quotes");
-      bool is_word = token.kind != Token::Kind::kPunct;
-      if (is_word && !step.empty() && std::isalnum(static_cast<unsigned char>(step.back())))
-        step += " ";
-      std::string text = parentheses > 0 ? StepArgument(token) : token.text;
-      step += text == "=" ? " = " : text == "," ? ", " : text;
-    } while (depth > 0 || (!Is("}") && !Peek().first_on_line));
-    return step;
-  }
-  // Constants, and those of a template's parameters that are, are their values.
-  std::string StepArgument(const Token& token) const {
-    const Symbol* symbol = token.kind == Token::Kind::kIdent ? FindSymbol(token.text) : nullptr;
-    std::optional<int64_t> value =
-        symbol && symbol->value ? ir::AsConstInt(symbol->value) : std::nullopt;
-    return value ? std::to_string(*value) : token.text;
-  }
-
   // ---- statements
 
   Stmt ParseBlock() {
