@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of examples/kernels in plain C with OpenMP, as one would write them: what the bench measures beside.
+// The kernels of examples/kernels in plain C with OpenMP, as one would write them: what the bench
+// measures beside.
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,7 +129,8 @@ void threefry(const uint32_t* key, uint32_t* y, int64_t n) {
   }
 }
 
-void spmv(const int32_t* begin, const int32_t* column, const float* value, const float* x, float* y, int64_t rows) {
+void spmv(const int32_t* begin, const int32_t* column, const float* value, const float* x, float* y,
+          int64_t rows) {
 #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
     float sum = 0;
@@ -161,7 +163,9 @@ static void Sweep(const float* restrict from, float* restrict to, int64_t n, int
 #pragma omp parallel for
   for (int64_t i = 1; i < n - 1; ++i)
     for (int64_t j = 1; j < m - 1; ++j)
-      to[i * m + j] = (from[(i - 1) * m + j] + from[(i + 1) * m + j] + from[i * m + j - 1] + from[i * m + j + 1]) * 0.25f;
+      to[i * m + j] = (from[(i - 1) * m + j] + from[(i + 1) * m + j] + from[i * m + j - 1] +
+                       from[i * m + j + 1]) *
+                      0.25f;
 }
 
 void jacobi(const float* u, float* v, int64_t n, int64_t m, int64_t steps) {
@@ -180,7 +184,8 @@ __attribute__((optimize("fp-contract=off"))) void mandelbrot(int32_t* out, int64
 #pragma omp parallel for schedule(dynamic)
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < m; ++j) {
-      float cx = (float)j * (3.0f / (float)m) - 2.0f, cy = (float)i * (2.0f / (float)n) - 1.0f, x = 0, y = 0;
+      float cx = (float)j * (3.0f / (float)m) - 2.0f, cy = (float)i * (2.0f / (float)n) - 1.0f,
+            x = 0, y = 0;
       int32_t steps = 0;
       for (; steps < 256 && x * x + y * y <= 4.0f; ++steps) {
         float next = x * x - y * y + cx;

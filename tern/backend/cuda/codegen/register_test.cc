@@ -57,7 +57,7 @@ TEST(CudaTarget, ManyKernelsAreAProgramEach) {
   auto many = programs(9);
   EXPECT_EQ(many.size(), 9u);
   for (const auto& [name, source] : many)
-    EXPECT_NE(source.find("void " + name + "("), std::string::npos) << source;
+    EXPECT_NE(source.find(" " + name + "("), std::string::npos) << source;
 }
 
 TEST(CudaTarget, HooksStandInForNvrtc) {
