@@ -233,10 +233,11 @@ void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
   int64_t work = WorkOf(*schedule, block.name);
   Names reduced = SortLoops(*schedule, block)->reduce;
   bool shared = steps.row.empty() && target.threads != 1;
-  // A tail belongs to one loop; threads share rows.
-  if (reduced.size() > 1 && ((shared && work >= 2 * kPartSteps) || steps.whole().get()))
-    return ReduceByRows(schedule, block.name,
-                        reduced.front() == steps.loop ? reduced.back() : reduced.front(), target);
+  // The tail of an inner loop is no part of its own; threads share rows.
+  bool is_inner = reduced.front() != steps.loop;
+  if (reduced.size() > 1 &&
+      ((shared && work >= 2 * kPartSteps) || (is_inner && steps.whole().get())))
+    return ReduceByRows(schedule, block.name, is_inner ? reduced.front() : reduced.back(), target);
   if (shared && ir::AsConstInt(steps.extent).value_or(2 * kPartSteps) >= 2 * kPartSteps)
     return ReduceByParts(schedule, block, steps, target);
   std::string last = ReduceInRows(schedule, block, target);
