@@ -283,6 +283,12 @@ def classifiers():
     case("string_encoder", ML, "LabelEncoder", [q(0, 5, np.int64, 6)], keys_int64s=[1, 2, 4], values_strings=["one", "two", "four"],
          default_string="none of them")
     case("string_names", ML, "ArrayFeatureExtractor", [np.array(["a", "bcd", "ef"], object), np.array([[2, 1, 2]], np.int64)], constants=(0,))
+    labels = helper.make_node("Constant", [], ["labels"], value=helper.make_tensor("labels", onnx.TensorProto.STRING, [3], [b"cat", b"dog", b"cow"]))
+    nodes = [labels, helper.make_node("ArgMax", ["x0"], ["best"], axis=1), helper.make_node("ArrayFeatureExtractor", ["labels", "best"], ["y0"], domain=ML)]
+    info = helper.make_tensor_value_info("x0", onnx.TensorProto.FLOAT, [1, 3])
+    graph = helper.make_graph(nodes, "string_constant", [info], [onnx.ValueInfoProto(name="y0")])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(ML, 3)]
+    write("string_constant", helper.make_model(graph, opset_imports=opsets, ir_version=8), ["y0"], {"x0": f(1, 3)})
 
 
 if __name__ == "__main__":

@@ -48,19 +48,20 @@ namespace {
 
 // ---- Operators that need more than their name
 
-Values Constant(NodeContext& n) {
+// A tensor, or strings.
+Items Constant(NodeContext& n) {
   graph::Builder& builder = n.builder();
   std::string wish(n.node().outputs.at(0));
   TERN_CHECK(n.node().attributes.size() == 1) << "a constant has one attribute";
   const Attribute& attribute = n.node().attributes[0];
   if (attribute.name == "value")
-    return {ConstantOf(&builder, attribute.tensors.at(0), wish, n.file_name())};
+    return {ItemOf(&builder, attribute.tensors.at(0), wish, n.file_name())};
   if (attribute.name == "value_int")
-    return {builder.Scalar(DataType::Int(64), static_cast<double>(attribute.i), wish)};
+    return ItemsOf({builder.Scalar(DataType::Int(64), static_cast<double>(attribute.i), wish)});
   if (attribute.name == "value_float")
-    return {builder.Scalar(DataType::Float(32), attribute.f, wish)};
-  if (attribute.name == "value_ints") return {builder.Ints(attribute.ints, wish)};
-  if (attribute.name == "value_floats") return {n.Floats(attribute.floats, wish)};
+    return ItemsOf({builder.Scalar(DataType::Float(32), attribute.f, wish)});
+  if (attribute.name == "value_ints") return ItemsOf({builder.Ints(attribute.ints, wish)});
+  if (attribute.name == "value_floats") return ItemsOf({n.Floats(attribute.floats, wish)});
   TERN_THROW(ValueError) << "constants of the form " << attribute.name << " are not supported";
 }
 
@@ -350,7 +351,7 @@ const ConverterTable& Table() {
       {"Col2Im", {"col2im"}},
       {"Concat", {"concat"}},
       {"ConcatFromSequence", {.convert_items = ConcatFromSequence}},
-      {"Constant", {.convert = Constant}},
+      {"Constant", {.convert_items = Constant}},
       {"ConstantOfShape", {.convert = ConstantOfShape}},
       {"Conv", {"conv"}},
       {"ConvInteger", {"conv_integer"}},
