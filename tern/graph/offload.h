@@ -5,12 +5,12 @@
 // `call_packed`: they are saved, loaded and verified as all others. Off unless asked for
 // (`--offload blas`).
 //
-//   RegisterOffload({"blas", "matmuls by the machine's BLAS", [](Builder& builder, const Node&
-//   node,
-//                    const std::vector<Value>& inputs) -> std::vector<Value> {
+//   std::vector<Value> Claim(Builder& builder, const Node& node,
+//                            const std::vector<Value>& inputs) {
 //     if (node->op->name != "matmul") return {};
 //     return {builder.Add("blas_gemm", ...)};
-//   }});
+//   }
+//   RegisterOffload({"blas", "matmuls by the machine's BLAS", Claim});
 #ifndef TERN_GRAPH_OFFLOAD_H_
 #define TERN_GRAPH_OFFLOAD_H_
 

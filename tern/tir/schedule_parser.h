@@ -7,7 +7,7 @@
 
 namespace tern::tir {
 
-// The function with the schedule that stands here: schedule name for "cuda" { one step a line }
+// The function with the schedule that stands here: schedule NAME for TARGETS { one step a line }
 PrimFunc ParseScheduleOf(ExprParser& parser, const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -40,7 +40,7 @@ void ForEachField(std::string_view message, const F& f) {
   TERN_ICHECK(fields.problem().empty()) << fields.problem();
 }
 
-// The first field of this number, as a string.
+// The field of this number, as a string; of several the last one counts.
 std::string_view StringField(std::string_view message, uint32_t number) {
   std::string_view found;
   ForEachField(message, [&](const Field& field, std::string_view) {
