@@ -84,6 +84,8 @@ print(tern.__version__, exe)
 """
         self.assertIn("tern.Model", run(compiler / "python", "-c", script, cwd=self.folder))
         self.assertIn("default host", run(compiler / "tern", "targets"))
+        for test in ("tensor", "runtime", "models", "kernels", "language"):
+            run(compiler / "python", ROOT / "test" / "python" / f"test_{test}.py", cwd=self.folder)
 
         runtime = self.venv("runtime")
         self.install(runtime, ROOT / "python" / "runtime")
@@ -98,6 +100,7 @@ try:
 except tern.CompilerNotInstalled as error:
     print(error)
 """
+        run(runtime / "python", ROOT / "test" / "python" / "test_tensor.py", cwd=self.folder)
         output = run(runtime / "python", "-c", script, cwd=self.folder)
         self.assertIn("(1, 10)", output)
         self.assertIn("the package tern has the compiler", output)

@@ -4,7 +4,12 @@ import sys
 import unittest
 
 import tern
-from support import TestCase, needs_numpy, numpy, values
+from support import ADD, TestCase, needs_compiler, needs_numpy, numpy, values
+
+try:
+    import jax
+except ImportError:
+    jax = None
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
@@ -138,6 +143,21 @@ class NumpyTest(TestCase):
             self.fails(TypeError, "ml_dtypes", tern.empty(2, "bfloat16").numpy)
             self.skipTest("ml_dtypes is not installed")
         self.assertEqual(tern.empty(2, "bfloat16").numpy().dtype, ml_dtypes.bfloat16)
+
+
+@unittest.skipUnless(jax, "jax is not installed")
+class JaxTest(TestCase):
+    """Arrays of jax cannot be written to."""
+
+    @needs_compiler
+    def test_both_ways_without_copies(self):
+        x = jax.numpy.arange(7, dtype="float32")
+        tensor = tern.from_dlpack(x)
+        self.assertEqual(tensor.numpy().__array_interface__["data"][0], x.unsafe_buffer_pointer())
+        add = tern.compile(ADD).add
+        back = jax.numpy.from_dlpack(add(x, B=x))
+        self.assertTrue((back == 2 * x).all())
+        self.fails(ValueError, "argument 2 (C): the function writes to this array, and it is read-only", add, x, x, x)
 
 
 if __name__ == "__main__":
