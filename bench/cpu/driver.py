@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -84,6 +85,11 @@ class Machine:
 
 def compile_case(case, name, options, threads, folder):
     """The compiled file: of a program that lies in the folder of kernels, or else of the one that the case is. `before` is another compiler's."""
+    output = f"data/{case.name}.{name}.{1 if threads == 1 else 'all'}.so"
+    if options.compiled:
+        if not os.path.exists(os.path.join(folder, output)):
+            raise Unavailable(f"{output} was not compiled")
+        return output
     source = os.path.join(folder, "data", f"{case.name}.tir")
     given = os.path.join(options.kernels, f"{case.name}.tir") if options.kernels else ""
     text = kernels.program(case)
@@ -93,12 +99,28 @@ def compile_case(case, name, options, threads, folder):
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
     target = options.target + (" -threads=1" if threads == 1 else "")
-    output = f"data/{case.name}.{name}.{threads}.so"
     command = [options.before if name == "before" else options.tern, "compile", source, "-t", target, "-o", os.path.join(folder, output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Unavailable(done.stderr.strip().splitlines()[0] if done.stderr.strip() else "the compiler failed")
     return output
+
+
+def prepare_folder(options, chosen):
+    """A folder for another machine of this architecture: the cases, compiled, and what times them there."""
+    folder = os.path.abspath(options.prepare)
+    for part in ("work/data", "bin", "lib"):
+        os.makedirs(os.path.join(folder, part), exist_ok=True)
+    for case in chosen:
+        for name in Peers.OWN if options.before else Peers.OWN[:1]:
+            for threads in options.threads:
+                compile_case(case, name, options, threads, os.path.join(folder, "work"))
+    for name in ("tern", "machine"):
+        shutil.copy(os.path.join(options.binaries, f"tern_bench_cpu_{name}"), os.path.join(folder, "bin"))
+    shutil.copy(os.path.join(options.binaries, "..", "lib", "libtern_runtime.so"), os.path.join(folder, "lib"))
+    for path in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.py")):
+        shutil.copy(path, folder)
+    print(f"{folder}: to be measured there by python3 driver.py --compiled")
 
 
 def prepare(case, name, worker, machine, options, threads, folder):
@@ -174,11 +196,16 @@ def parse():
     parser.add_argument("--kernels", metavar="FOLDER", help="programs of one's own, CASE.tir, in place of those made here")
     parser.add_argument("--tern", metavar="FILE", help="another compiler than the one built here")
     parser.add_argument("--before", metavar="FILE", help="an older compiler, whose code takes turns with this one's; this one's once more is the control")
+    parser.add_argument("--prepare", metavar="FOLDER", help="compile alone, into a folder to carry to another machine (give its --target)")
+    parser.add_argument("--compiled", action="store_true", help="in such a folder: measure what it has, without other libraries")
     parser.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--check", action="store_true", help="fail where Tern cannot compute a case, or computes it wrong")
     parser.add_argument("--binaries", default="build/release/bin", help=argparse.SUPPRESS)
     parser.add_argument("--output", default="build/bench", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.compiled:
+        options.binaries, options.output, options.peers = "bin", ".", ""
+        options.before = next(iter(glob.glob("work/data/*.before.*.so")), None)
     options.tern = os.path.abspath(options.tern or os.path.join(options.binaries, "tern"))
     if options.before:
         options.before = os.path.abspath(options.before)
@@ -250,6 +277,9 @@ def main():
         return 0
     if not chosen:
         sys.exit(f"no case matches {options.cases}")
+    if options.prepare:
+        prepare_folder(options, chosen)
+        return 0
     data = run(options, chosen)
     report.summary(data)
     with open(os.path.join(options.output, "cpu.json"), "w", encoding="utf-8") as file:

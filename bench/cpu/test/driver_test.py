@@ -54,6 +54,14 @@ class DriverTest(unittest.TestCase):
         self.assertIn("Tern has no right result of matmul.5x19x7, rows.softmax.3x17\n", done.stderr)
         self.assertNotIn("wrong", self.results()["rows.transpose.9x9", 1]["peers"]["tern"])
 
+    def test_a_folder_for_another_machine(self):
+        done = measure(self.folder, "--prepare", self.folder, "--before", os.path.join(BINARIES, "tern"), "--cases", "rows.sum")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        command = [sys.executable, "driver.py", "--compiled", "--tiny", "--rounds", "1", "--threads", "1,2", "--cases", "rows.sum"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(set(self.results()["rows.sum.37", 2]["peers"]), {"tern", "before", "control"})
+
     def test_no_case(self):
         done = measure(self.folder, "--cases", "nothing")
         self.assertEqual(done.returncode, 1)
