@@ -18,9 +18,9 @@ def named(name, one, dynamic=False):
 
 
 def matmul(name, dtype, m, n, k, batch=0, turned=False, steps=(), dynamic=False):
-    """C = A * B, with a bias of columns where the steps start with it, and activations."""
-    names = iter("nmp" if dynamic else [None] * 3)
-    m, n, k = (Dim(extent, next(names)) for extent in (m, n, k))
+    """C = A * B, with a bias of columns where the steps start with it, and activations. `dynamic`: all three sizes are."""
+    if dynamic:
+        m, n, k = (Dim(extent, symbol) for extent, symbol in zip((m, n, k), "nmp"))
     lead, b = (["vb"], (Dim(batch),)) if batch else ([], ())
     first, second = Tensor("A", dtype, (*b, m, k)), Tensor("B", dtype, (*b, n, k) if turned else (*b, k, n))
     out, place = Tensor("C", dtype, (*b, m, n)), [*lead, "vi", "vj"]
@@ -46,64 +46,89 @@ def matmul(name, dtype, m, n, k, batch=0, turned=False, steps=(), dynamic=False)
     return named(name, function("matmul", inputs, [out], body, torch=torch, numpy=chain.numpy, numpy_is_peer=dtype == "float32"), dynamic)
 
 
-def convolution_3x3(name, dtype, batch, channels, side):
-    x, w = Tensor("X", dtype, (batch, channels, side, side)), Tensor("W", dtype, (channels, channels, 3, 3))
+def convolution(name, dtype, batch, channels, side, window):
+    """NCHW, stride 1, as many outputs as inputs, padded so that the side stays."""
+    border = window // 2
+    x, w = Tensor("X", dtype, (batch, channels, side, side)), Tensor("W", dtype, (channels, channels, window, window))
     out, place = Tensor("Y", dtype, x.shape), ["vb", "vo", "vy", "vx"]
     cell = "total[vb, vo, vy, vx]"
     inside = f"row >= 0 && row < {side} && column >= 0 && column < {side}"
     axes = spatial(b=batch, o=channels, y=side, x=side)
-    update = (f"let row = vy + vdy - 1\n      let column = vx + vdx - 1\n      "
-              f"{cell} = {cell} + select({inside}, {load(x, 'vb', 'vc', 'row', 'column')}, 0) * {load(w, 'vo', 'vc', 'vdy', 'vdx')}")
-    body = (alloc("total", "float32", *x.shape) + block("conv", axes | reduce(c=channels, dy=3, dx=3), update, f"{cell} = 0")
+    pixel = f"select({inside}, {load(x, 'vb', 'vc', 'row', 'column')}, 0)" if border else load(x, "vb", "vc", "row", "column")
+    update = (f"let row = vy + vdy - {border}\n      let column = vx + vdx - {border}\n      "
+              f"{cell} = {cell} + {pixel} * {load(w, 'vo', 'vc', 'vdy', 'vdx')}")
+    body = (alloc("total", "float32", *x.shape) + block("conv", axes | reduce(c=channels, dy=window, dx=window), update, f"{cell} = 0")
             + block("store", axes, store(out, cell, *place)))
-    return named(name, function("convolution", [x, w], [out], body, torch="F.conv2d(X, W, None, 1, 1)", numpy="conv(X, W, 1, 1, 1, 1)"))
+    return named(name, function("convolution", [x, w], [out], body, torch=f"F.conv2d(X, W, None, 1, {border})", numpy=f"conv(X, W, 1, {border}, 1, 1)"))
 
 
 def total(name, *shape):
-    x, out = Tensor("X", "float32", tuple(map(Dim, shape)), "unit"), Tensor("Y", "float32", (Dim(1),))
+    x, out = Tensor("X", "float32", shape, "unit"), Tensor("Y", "float32", (Dim(1),))
     axes = reduce(**dict(zip("ij", shape)))
     body = block("sum", axes, f"Y[0] = Y[0] + X[{', '.join('v' + axis for axis in axes)}]", "Y[0] = 0")
     return named(name, function("reduction", [x], [out], body, torch="torch.sum(X).reshape(1)", numpy="np.sum(X).reshape(1)", numpy_is_peer=True))
 
 
 def column_sum(name, rows, columns):
-    x, out = Tensor("X", "float32", (Dim(rows), Dim(columns))), Tensor("Y", "float32", (Dim(columns),))
+    x, out = Tensor("X", "float32", (rows, columns)), Tensor("Y", "float32", (columns,))
     body = block("sum", spatial(j=columns) | reduce(i=rows), "Y[vj] = Y[vj] + X[vi, vj]", "Y[vj] = 0")
     return named(name, function("reduction", [x], [out], body, torch="torch.sum(X, 0)", numpy="np.sum(X, axis=0)", numpy_is_peer=True))
 
 
-def dynamic_elementwise(name, rows, columns):
-    n, m = Dim(rows, "n"), Dim(columns, "m")
+def elementwise(name, n, m):
     inputs, out = [Tensor(name, "float32", (n, m)) for name in "AB"], Tensor("Y", "float32", (n, m))
     body = block("compute", spatial(i=n, j=m), "Y[vi, vj] = A[vi, vj] * B[vi, vj] + A[vi, vj]")
-    return named(name, function("elementwise", inputs, [out], body, torch="torch.addcmul(A, A, B)", numpy="A * B + A", numpy_is_peer=True), True)
+    return named(name, function("elementwise", inputs, [out], body, torch="torch.addcmul(A, A, B)", numpy="A * B + A", numpy_is_peer=True), bool(n.name))
 
 
-def dynamic_softmax(name, rows, columns):
-    n, m = Dim(rows, "n"), Dim(columns, "m")
+def softmax(name, n, m):
     along = spatial(i=n) | reduce(j=m)
     body = (alloc("largest", "float32", n) + block("largest", along, "largest[vi] = max(largest[vi], X[vi, vj])", "largest[vi] = -inf")
             + alloc("total", "float32", n) + block("total", along, "total[vi] = total[vi] + exp(X[vi, vj] - largest[vi])", "total[vi] = 0")
             + block("divide", spatial(i=n, j=m), "Y[vi, vj] = exp(X[vi, vj] - largest[vi]) / total[vi]"))
     return named(name, function("normalization", [Tensor("X", "float32", (n, m))], [Tensor("Y", "float32", (n, m))], body, torch="F.softmax(X, dim=1)",
-                                numpy="softmax(X, 1)"), True)
+                                numpy="softmax(X, 1)"), bool(n.name))
+
+
+def layer_norm(name, n, m, steps):
+    """Of rows, with scale and bias: in two steps, or in the nine that exporters write."""
+    x, w, b = Tensor("X", "float32", (n, m)), Tensor("W", "float32", (m,)), Tensor("B", "float32", (m,))
+    out, along, every, row = Tensor("Y", "float32", (n, m)), spatial(i=n) | reduce(j=m), spatial(i=n, j=m), spatial(i=n)
+    if steps == 2:
+        total = "sum[vi] = sum[vi] + X[vi, vj]\n      squares[vi] = squares[vi] + X[vi, vj] * X[vi, vj]"
+        mean = f"let mean = sum[vi] / {m.real}\n      let variance = squares[vi] / {m.real} - mean * mean\n      "
+        body = (alloc("sum", "float32", n) + alloc("squares", "float32", n)
+                + block("sums", along, total, "sum[vi] = 0\n        squares[vi] = 0")
+                + block("norm", every, mean + "Y[vi, vj] = (X[vi, vj] - mean) / sqrt(variance + 1e-05) * W[vj] + B[vj]"))
+    else:
+        body = "".join(alloc(buffer, "float32", n) for buffer in ("sum", "mean", "squares", "variance", "deviation"))
+        body += "".join(alloc(buffer, "float32", n, m) for buffer in ("centred", "squared", "scaled", "weighted"))
+        body += (block("sum", along, "sum[vi] = sum[vi] + X[vi, vj]", "sum[vi] = 0") + block("mean", row, f"mean[vi] = sum[vi] / {m.real}")
+                 + block("centre", every, "centred[vi, vj] = X[vi, vj] - mean[vi]")
+                 + block("square", every, "squared[vi, vj] = centred[vi, vj] * centred[vi, vj]")
+                 + block("squares", along, "squares[vi] = squares[vi] + squared[vi, vj]", "squares[vi] = 0")
+                 + block("variance", row, f"variance[vi] = squares[vi] / {m.real}")
+                 + block("deviation", row, "deviation[vi] = sqrt(variance[vi] + 1e-05)")
+                 + block("scale", every, "scaled[vi, vj] = centred[vi, vj] / deviation[vi]")
+                 + block("weight", every, "weighted[vi, vj] = scaled[vi, vj] * W[vj]") + block("shift", every, "Y[vi, vj] = weighted[vi, vj] + B[vj]"))
+    return named(name, function("normalization", [x, w, b], [out], body, torch="F.layer_norm(X, (X.shape[1],), W, B)", numpy="layer_norm(X, W, B)"))
 
 
 def device_table():
     return [
-        total("full_sum_64Mi", 1 << 26),
-        total("full_sum_8192x8192", 8192, 8192),
+        total("full_sum_64Mi", Dim(1 << 26)),
+        total("full_sum_8192x8192", Dim(8192), Dim(8192)),
         matmul("skinny_f16_16_bnk", "float16", 16, 4096, 4096, turned=True),
         named("attention_f16", attention_of("float16", 4, 16, 1, 1024, 1024, 64, False)),
-        convolution_3x3("conv3x3_f16_batch32", "float16", 32, 128, 28),
-        column_sum("column_sum", 8192, 8192),
-        dynamic_elementwise("elementwise_dynamic", 8192, 8192),
+        convolution("conv3x3_f16_batch32", "float16", 32, 128, 28, 3),
+        column_sum("column_sum", Dim(8192), Dim(8192)),
+        elementwise("elementwise_dynamic", Dim(8192, "n"), Dim(8192, "m")),
         matmul("matmul_f16_bias_gelu", "float16", 4096, 4096, 1024, steps=("bias", "gelu")),
         matmul("gemv_f16", "float16", 1, 8192, 8192, turned=True),
         matmul("matmul_f32_dynamic", "float32", 2048, 2048, 2048, dynamic=True),
         matmul("matmul_f16_1000", "float16", 1000, 1000, 1000),
         matmul("batched_f16_k128", "float16", 512, 512, 128, batch=64),
-        dynamic_softmax("softmax_dynamic", 8192, 4096),
+        softmax("softmax_dynamic", Dim(8192, "n"), Dim(4096, "m")),
     ]
 
 

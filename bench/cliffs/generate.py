@@ -6,6 +6,7 @@ import argparse
 import fixed
 import memory
 import products
+import sweep
 from workload import Draw
 
 # Family -> weight; matmul and convolution have the most ways to be drawn.
@@ -42,7 +43,9 @@ def draw_workloads(seed, count, scale):
 
 
 def workloads(options, scale):
-    """What the options ask for: `table`, or `count` of `seed`."""
+    """What the options ask for: `sweep`, or `table` and `count` of `seed`."""
+    if options.sweep:
+        return sweep.pairs(scale)
     chosen = fixed.table(scale) if options.table else []
     chosen += draw_workloads(options.seed, options.count, scale)
     return chosen
@@ -52,6 +55,7 @@ def add_options(parser):
     parser.add_argument("--seed", default="1", help="which workloads are drawn (default: 1)")
     parser.add_argument("--count", type=int, default=150, help="how many; half of them are dynamic variants (default: 150)")
     parser.add_argument("--table", action="store_true", help="the fixed workloads too")
+    parser.add_argument("--sweep", action="store_true", help="kernels of one dynamic size over a sweep of it, beside their static forms, and nothing else")
 
 
 def main():

@@ -97,6 +97,21 @@ def dynamic_beside_static(results):
         print(f"\ndynamic over static time, of {len(pairs)} pairs: geomean {geomean([value for value, _ in pairs]):.3f}, {within:.1%} <= 1.3; most: {worst}")
 
 
+def sweeps(results):
+    """The same by size, of each kernel that was swept."""
+    lines = {}
+    for name, result in results.items():
+        if name.startswith("sweep.") and name.endswith(".dynamic"):
+            _, kernel, size, _ = name.split(".")
+            static = results.get(name.removesuffix("dynamic") + "static")
+            if static and result["status"] == static["status"] == "ok":
+                lines.setdefault(kernel, []).append(f"{int(size)}: {result['times']['tern'] / static['times']['tern']:.2f}")
+    if lines:
+        print("\ndynamic over static time, by size:")
+    for kernel, sizes in lines.items():
+        print(f"  {kernel:24} {'  '.join(sizes)}")
+
+
 def print_folder(folder, files=()):
     data, results = read(folder, files)
     workloads = {workload["name"]: workload for workload in data["workloads"]}
@@ -126,6 +141,7 @@ def print_folder(folder, files=()):
     summary("torch.compile", [value for value in (ratio(result, ["compiled"]) for result in results.values()) if value is not None])
     families(data, ratios)
     dynamic_beside_static(results)
+    sweeps(results)
     print(f"\nthe worst {WORST}:")
     for name, value in sorted(ratios.items(), key=lambda item: item[1])[:WORST]:
         peer = best_peer(results[name])

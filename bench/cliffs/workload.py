@@ -44,6 +44,9 @@ class Tensor:
     # normal (integers: all of int8), unit (0 to 1), below:N (indices), unique:N (indices, each once), lower (lower triangular, well conditioned)
     fill: str = "normal"
 
+    def __post_init__(self):
+        self.shape = tuple(extent if isinstance(extent, Dim) else Dim(extent) for extent in self.shape)
+
     def declare(self):
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 

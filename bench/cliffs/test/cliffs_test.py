@@ -20,6 +20,7 @@ import driver  # pylint: disable=wrong-import-position
 import generate  # pylint: disable=wrong-import-position
 import report  # pylint: disable=wrong-import-position
 import run  # pylint: disable=wrong-import-position
+import sweep  # pylint: disable=wrong-import-position
 from workload import NARROW, Draw  # pylint: disable=wrong-import-position
 
 BINARIES, TARGET = sys.argv[1:3]
@@ -90,6 +91,19 @@ class FamiliesTest(unittest.TestCase):
                         self.compare(workload, os.path.join(folder, workload.name))
         if not numpy:
             self.skipTest("the interpreter agrees; to compare with numpy this Python needs it")
+
+    def test_a_sweep(self):
+        """One program for all sizes of a kernel; those of few rows are computed right."""
+        made = sweep.pairs("cpu")
+        for kernel in sweep.kernels("cpu"):
+            self.assertEqual(len({one.program for one in made if one.note == kernel and one.dynamic}), 1, kernel)
+        with tempfile.TemporaryDirectory() as folder:
+            for workload in made:
+                if workload.name in ("sweep.layer_norm.0003.dynamic", "sweep.layer_norm_nine_steps.0001.static", "sweep.conv1x1_64x28.0001.static"):
+                    done = execute(workload, folder)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr + workload.program)
+                    if numpy:
+                        self.compare(workload, os.path.join(folder, workload.name))
 
     def compare(self, workload, base):
         space = {"np": numpy} | vars(numpy_reference) | {tensor.name: load(base, tensor) for tensor in workload.inputs}
@@ -178,11 +192,11 @@ class MachineryTest(unittest.TestCase):
             return {"name": name, "key": "1", "status": "ok", "times": {"tern": tern, **peers}, "reasons": {}}
 
         workload = {"family": "scan", "key": "1", "note": "cumsum", "failed": None, "explain": ["scan (scan): no rule", "  not fuse_rows: it is no row", "  plan {x = 1}"]}
-        names = ["001.scan.static", "001.scan.dynamic", "002.scan.static"]
+        names = ["001.scan.static", "001.scan.dynamic", "002.scan.static", "sweep.sum.0007.static", "sweep.sum.0007.dynamic"]
         with open(os.path.join(self.folder, "workloads.json"), "w", encoding="utf-8") as file:
             json.dump({"device": "cpu", "target": "t", "seed": "1", "workloads": [workload | {"name": name} for name in names]}, file)
         for one in (entry(names[0], 4.0, torch=2.0, numpy=1.0, compiled=0.5), entry(names[1], 8.0, torch=2.0), entry(names[0], 1.0, torch=1.0),
-                    entry(names[2], 1.0, torch=9.0) | {"key": "of another compiler"},
+                    entry(names[3], 2.0), entry(names[4], 3.0), entry(names[2], 1.0, torch=9.0) | {"key": "of another compiler"},
                     {"name": names[2], "key": "1", "status": "wrong", "times": {"tern": 1.0}, "reasons": {"tern": "off by 3"}}):
             run.append(os.path.join(self.folder, "results.jsonl"), one)
         text = io.StringIO()
@@ -191,7 +205,8 @@ class MachineryTest(unittest.TestCase):
         self.assertIn("002.scan.static (cumsum): wrong: off by 3", text.getvalue())
         self.assertIn("all: 2, geomean 0.250, least 0.2500; 0.0% >= 0.6, 0.0% >= 0.4, 100.0% >= 0.25", text.getvalue())
         self.assertIn("torch.compile: 1, geomean 0.125", text.getvalue())
-        self.assertIn("dynamic over static time, of 1 pairs: geomean 2.000", text.getvalue())
+        self.assertIn("dynamic over static time, of 2 pairs: geomean 1.732", text.getvalue())
+        self.assertRegex(text.getvalue(), r"sum +7: 1.50\n")
         self.assertIn("scan (scan): no rule; not fuse_rows: it is no row\n", text.getvalue())
 
 
