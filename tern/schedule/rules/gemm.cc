@@ -305,6 +305,14 @@ void FusePrologue(Schedule* schedule, const std::string& block, Producers produc
     producer = ProducerFor(*schedule, block, producers);
 }
 
+bool IsChannelIndex(const Expr& index, const BlockAxis& axis) {
+  if (index.get() == axis.var.get()) return true;
+  if (!ir::UsesVar(index, axis.var.node()) || !ir::AsConstInt(axis.extent)) return false;
+  arith::Analyzer analyzer;
+  analyzer.BindRange(axis.var, ir::MakeConst(axis.var.dtype(), 0), axis.extent);
+  return analyzer.CanProve(ir::FloorMod(index, axis.extent) == axis.var);
+}
+
 void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
   Schedule::Names taps, channels;
   for (const BlockAxis& axis : block.axes) {
@@ -312,7 +320,7 @@ void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
     bool is_index = true;
     for (const BlockAccess& access : block.accesses)
       for (const Expr& index : access.indices)
-        is_index &= !ir::UsesVar(index, axis.var.node()) || index.get() == axis.var.get();
+        is_index &= !ir::UsesVar(index, axis.var.node()) || IsChannelIndex(index, axis);
     (is_index && !axis.decides ? channels : taps).push_back(axis.loop);
   }
   if (taps.empty() || channels.empty()) return;
@@ -321,22 +329,51 @@ void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
   Try(schedule, [&](Schedule* attempt) { attempt->Reorder(Around(block.name, taps)); });
 }
 
-void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes) {
-  const BlockNode* block = FindBlockNamed(*schedule, operand);
+namespace {
+
+// What a block copies, or a constant beside it; null where it computes something.
+const ir::BufferLoadNode* CopiedBy(const BlockNode* block) {
   Stmt body = block->body;
   for (const auto* let = body.As<LetStmtNode>(); let; let = body.As<LetStmtNode>())
     body = Substitute(let->body, {{let->var.node(), let->value}});
   const auto* store = body.As<BufferStoreNode>();
-  const auto* load = store ? CopiedOrConstant(store->value) : nullptr;
+  return store ? CopiedOrConstant(store->value) : nullptr;
+}
+
+// The last two dimensions change places.
+IndexMap SwapLastTwo(size_t rank) {
+  std::string batch;
+  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+  return IndexMap::Parse("(" + batch + "i, j) -> (" + batch + "j, i)");
+}
+
+}  // namespace
+
+void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes) {
+  const BlockNode* block = FindBlockNamed(*schedule, operand);
+  const ir::BufferLoadNode* load = CopiedBy(block);
   if (!load) return;
   int64_t lanes = vector_bytes / load->buffer->dtype.bytes();
   size_t rank = block->iters.size();
   if (!IsContiguous(block, load, rank - 2, lanes) ||
       (lanes > 1 && IsContiguous(block, load, rank - 1, lanes)))
     return;
-  std::string batch;
-  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
-  schedule->TransformLayout(operand, IndexMap::Parse("(" + batch + "i, j) -> (" + batch + "j, i)"));
+  schedule->TransformLayout(operand, SwapLastTwo(rank));
+}
+
+bool SwapNarrow(Schedule* schedule, const std::string& block, const std::string& a,
+                int64_t vector_bytes) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  int64_t lanes = vector_bytes / gemm.c->dtype.bytes();
+  if (gemm.dynamic_n || gemm.n >= lanes || (!gemm.dynamic_m && gemm.m < 2 * lanes)) return false;
+  const BlockNode* copy = FindBlockNamed(*schedule, a);
+  const ir::BufferLoadNode* load = CopiedBy(copy);
+  size_t rank = copy->iters.size();
+  if (!load ||
+      (!IsContiguous(copy, load, rank - 1, lanes) && !IsContiguous(copy, load, rank - 2, lanes)))
+    return false;
+  schedule->TransformLayout(gemm.c->name, SwapLastTwo(gemm.c->shape.size()));
+  return true;
 }
 
 Schedule::Names SharedAxes(const BlockInfo& block) {

@@ -105,6 +105,8 @@ void FusePrologue(Schedule* schedule, const std::string& block,
 // Whether there is one that would be, of the cheap ones.
 bool HasCheapProducer(const Schedule& schedule, const std::string& block);
 
+// Whether an index is a reduction axis, or that of a group's part: g * extent + axis.
+bool IsChannelIndex(const ir::Expr& index, const BlockAxis& axis);
 // Before im2col. Steps of K in a row are channels, not taps of the window: those of a tile are then
 // under one condition, and side by side where channels are.
 void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block);
@@ -112,6 +114,11 @@ void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block);
 // before are neighbours in what it is made of; where vectors are asked for, in groups of those, and
 // unless neighbours of the last one are, too.
 void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes = 0);
+// After im2col, whose copy of A is given. Where N has fewer columns than a vector has lanes, as in
+// NHWC with groups of few channels, M and N change places if vectors of A can be copied. Returns
+// whether they did.
+bool SwapNarrow(Schedule* schedule, const std::string& block, const std::string& a,
+                int64_t vector_bytes);
 // The spatial axes that both factors of a product have: a batch.
 Schedule::Names SharedAxes(const BlockInfo& block);
 

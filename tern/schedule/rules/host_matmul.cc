@@ -609,7 +609,7 @@ bool HasContiguousChannels(const BlockInfo& block) {
   return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
     return std::any_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& axis) {
       return axis.kind == IterKind::kReduce && !access.indices.empty() &&
-             access.indices.back().get() == axis.var.get() && access.axes.size() > 2;
+             IsChannelIndex(access.indices.back(), axis) && access.axes.size() > 2;
     });
   });
 }
@@ -624,8 +624,11 @@ Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInf
   if (batch) in_batch.insert(in_batch.end(), apart.axes.begin(), apart.axes.end());
   Names made = schedule->Im2col(block.name, in_batch, ImplicitOperands(block.name));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
-  Layout layout = IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
-  PutContiguousLast(schedule, made[1]);
+  bool swapped = block.kind == BlockKind::kReduction &&
+                 SwapNarrow(schedule, block.name, made[0], target.vector_bytes);
+  Layout layout =
+      !swapped && IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
+  PutContiguousLast(schedule, made[swapped ? 0 : 1]);
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
   Problem problem = MakeProblem(schedule, gemm, target, layout, columns);
   // Depthwise convolutions and other sums of products with few rows or columns.
