@@ -151,6 +151,9 @@ class Schedule {
   // changes. New blocks are called as the old ones are, with _init, _before, _now, _change, _scale
   // or _divide behind.
   void Roll(const std::string& first, const std::string& last);
+  // A reduction that updates several buffers, each from its own old value, becomes one for each, in
+  // loops of their own. Returns the names of all but the first: those given, or block_1, block_2.
+  Names SplitUpdates(const std::string& block, Names names = {});
   // The axes of a sum of products are extended to multiples of the factors, with zeros; inputs are
   // copied before, results afterwards.
   void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);

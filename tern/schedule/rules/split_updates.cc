@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/split_updates.h"
+
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+
+void SplitUpdates(Schedule* schedule, const TargetInfo& target, std::vector<RuleResult>* results) {
+  if (!target.is_device) return;
+  for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
+    if (block.kind != BlockKind::kReduction) continue;
+    if (Try(schedule, [&](Schedule* attempt) { attempt->SplitUpdates(block.name); }))
+      results->push_back(
+          {block.name, block.str(), "split_updates", {{schedule->trace().steps.back()}}, {}});
+  }
+}
+
+}  // namespace tern::schedule
