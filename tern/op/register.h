@@ -19,6 +19,7 @@ void RegisterPoolingOps();
 void RegisterIndexingOps();
 void RegisterNormalizationOps();
 void RegisterQuantizationOps();
+void RegisterQuantizedConv();
 void RegisterAlgebraOps();
 void RegisterSignalOps();
 void RegisterImageOps();
