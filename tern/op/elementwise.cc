@@ -419,7 +419,7 @@ void RegisterOps() {
   RegisterIndexingOps();
   RegisterNormalizationOps();
   RegisterQuantizationOps();
-  RegisterQuantizedConv();
+  RegisterIntegerArithmetic();
   RegisterAlgebraOps();
   RegisterSignalOps();
   RegisterImageOps();

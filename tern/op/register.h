@@ -19,7 +19,7 @@ void RegisterPoolingOps();
 void RegisterIndexingOps();
 void RegisterNormalizationOps();
 void RegisterQuantizationOps();
-void RegisterQuantizedConv();
+void RegisterIntegerArithmetic();
 void RegisterAlgebraOps();
 void RegisterSignalOps();
 void RegisterImageOps();

@@ -186,7 +186,8 @@ Function SimplifyGraph(const Function& function) {
 std::vector<std::string> GraphPasses(const GraphPassOptions& options) {
   std::vector<std::string> passes = {"simplify_graph"};
   // Before weights are folded to floats.
-  if (options.integer_products) passes.insert(passes.end(), {"integer_products", "simplify_graph"});
+  if (options.integer_arithmetic)
+    passes.insert(passes.end(), {"integer_arithmetic", "simplify_graph"});
   passes.insert(passes.end(), {"fold_batch_norm", "fold_constant_nodes", "simplify_graph"});
   const std::string& precision = options.precision;
   if (!precision.empty()) passes.push_back("lower_precision{to=" + precision + "}");
@@ -204,9 +205,10 @@ void RegisterGraphPasses() {
   ir::RegisterPass(GraphPass("fold_batch_norm",
                              "batch normalizations are factors and summands, or parts of weights",
                              FoldBatchNorm));
-  ir::RegisterPass(GraphPass("integer_products",
-                             "quantized convolutions and matmuls multiply integers, channels last",
-                             IntegerProducts));
+  ir::RegisterPass(
+      GraphPass("integer_arithmetic",
+                "quantized convolutions, matmuls, sums and means are of integers, channels last",
+                IntegerArithmetic));
   ir::RegisterPass(
       {"lower_precision",
        "convolutions and matmuls read narrow floats, and so does what their range is enough for",

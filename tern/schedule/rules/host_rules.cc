@@ -12,6 +12,8 @@
 
 namespace tern::schedule {
 
+void RegisterHostDepthwiseRule();
+
 using namespace tern::tir;
 
 namespace {
@@ -265,6 +267,7 @@ void RegisterHostRules() {
   RegisterHostReductionRules();
   RegisterHostSkinnyMatmulRules();
   RegisterHostDotProductRules();
+  RegisterHostDepthwiseRule();
   RegisterHostImplicitDotRules();
   RegisterHostWindowRules();
   RegisterHostWinogradRules();

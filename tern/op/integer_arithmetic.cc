@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions of quantized tensors as machines multiply integers: channels last, so that dot
-// products run along contiguous bytes, with the rest of the arithmetic in the epilogue.
+// Arithmetic of quantized tensors of 8 bits on integers, with channels last, so that dot products
+// run along contiguous bytes. Scales are known numbers, and come in where results are rounded.
 #include "tern/op/quantize.h"
 #include "tern/op/register.h"
 #include "tern/op/windows.h"
@@ -13,7 +13,14 @@ namespace {
 const DataType kFloat = DataType::Float(32);
 const DataType kInt = DataType::Int(32);
 
-enum Input : size_t { kX, kWeights, kScale, kShift, kZeroPoint, kBorder };
+// Inputs of quantized_conv.
+enum Input : size_t { kX, kWeights, kScale, kOffset, kShift, kZeroPoint, kBorder };
+
+void CheckBytes(const Call& c, std::initializer_list<size_t> inputs) {
+  for (size_t i : inputs)
+    if (c.dtype(i).bits() != 8 || !c.dtype(i).is_integer())
+      TERN_THROW(TypeError) << c.op().inputs[i] << " is of int8 or uint8, not " << c.dtype(i).str();
+}
 
 // Sums of products, as int32. The input outside of its extents is `border`, its zero point.
 Tensor SumsOf(const Call& c, const std::string& name) {
@@ -66,40 +73,94 @@ Tensor SumsOf(const Call& c, const std::string& name) {
 }
 
 Tensors QuantizedConv(Call& c) {
-  for (size_t i : {kX, kWeights, kZeroPoint})
-    if (c.dtype(i).bits() != 8 || !c.dtype(i).is_integer())
-      TERN_THROW(TypeError) << c.op().inputs[i] << " is of int8 or uint8, not " << c.dtype(i).str();
+  CheckBytes(c, {kX, kWeights, kZeroPoint});
   Tensor sums = SumsOf(c, c.name("sums"));
   // One for all, or one for each output.
   auto of_output = [&](size_t input, const Vars& axes) {
     const Tensor& tensor = c.tensor(input);
-    if (tensor.dtype() != kFloat)
-      TERN_THROW(TypeError) << c.op().inputs[input] << " is of float32, not "
+    DataType dtype = input == kOffset ? kInt : kFloat;
+    if (tensor.dtype() != dtype)
+      TERN_THROW(TypeError) << c.op().inputs[input] << " is of " << dtype.str() << ", not "
                             << tensor.dtype().str();
     if (ir::IsConst(graph::NumElements(tensor.shape()), 1)) return c.Scalar(input);
     TERN_CHECK(tensor.rank() == 1)
         << "there is one " << c.op().inputs[input] << " for all, or one for each output, not "
         << graph::ShapeText(tensor.shape());
-    c.RequireEqual(tensor.shape()[0], sums.shape().back(), "the number of scales and outputs");
+    c.RequireEqual(tensor.shape()[0], sums.shape().back(),
+                   "the number of scales, offsets or shifts and outputs");
     return tensor(axes.back());
   };
   return {Compute(c.name(), sums.shape(), [&](const Vars& axes) {
-    Expr value = Converted(kFloat, sums.At(Indices(axes))) * of_output(kScale, axes);
+    Expr sum = sums.At(Indices(axes));
+    if (c.has(kOffset)) sum = sum + of_output(kOffset, axes);
+    Expr value = Converted(kFloat, sum) * of_output(kScale, axes);
     if (c.has(kShift)) value = value + of_output(kShift, axes);
     return Quantized(c.dtype(kZeroPoint), value, c.Scalar(kZeroPoint));
   })};
 }
 
+// Two tensors that are broadcast, each with its scale and zero point.
+Tensors QuantizedAdd(Call& c) {
+  CheckBytes(c, {0, 2, 3, 5, 7});
+  Exprs shape = c.BroadcastShapes({c.shape(0), c.shape(3)});
+  return {Compute(c.name(), shape, [&](const Vars& axes) {
+    auto part = [&](size_t i) {
+      Expr element = graph::BroadcastLoad(c.tensor(i), Indices(axes), shape);
+      Expr difference = tir::Cast(kInt, element) - tir::Cast(kInt, c.Scalar(i + 2));
+      return Converted(kFloat, difference) * (c.Scalar(i + 1) / c.Scalar(6));
+    };
+    return Quantized(c.dtype(7), part(0) + part(3), c.Scalar(7));
+  })};
+}
+
+// Sums of integers are exact: a mean that is half of a step is rounded as such.
+Tensors QuantizedMean(Call& c) {
+  CheckBytes(c, {0, 2, 4});
+  const Tensor& x = c.tensor(0);
+  TERN_CHECK(x.rank() >= 3) << "the input is [batch, spatial..., channels], not "
+                            << graph::ShapeText(x.shape());
+  Exprs spatial(x.shape().begin() + 1, x.shape().end() - 1), shape(x.rank(), Expr(1));
+  shape.front() = x.shape().front();
+  shape.back() = x.shape().back();
+  Expr count = Simplified(graph::NumElements(spatial));
+  Tensor sums = Compute(c.name("sums"), shape, [&](const Vars& axes) {
+    std::vector<ReduceAxis> over = ReduceAxes(spatial);
+    Exprs at{axes.front()};
+    at.insert(at.end(), over.begin(), over.end());
+    at.emplace_back(axes.back());
+    return tir::Sum(tir::Cast(kInt, x.At(std::move(at))), over);
+  });
+  return {Compute(c.name(), shape, [&](const Vars& axes) {
+    Expr less = tir::Cast(kInt, c.Scalar(2)) * tir::Cast(kInt, count);
+    Expr sum = sums.At(Indices(axes)) - less;
+    Expr scale = c.Scalar(1) / (c.Scalar(3) * tir::Cast(kFloat, count));
+    return Quantized(c.dtype(4), Converted(kFloat, sum) * scale, c.Scalar(4));
+  })};
+}
+
 }  // namespace
 
-void RegisterQuantizedConv() {
+void RegisterIntegerArithmetic() {
   RegisterOp({.name = "quantized_conv",
               .summary = "convolution of quantized [batch, spatial..., channels] by weights "
-                         "[kernel..., channels / group, outputs]: sums * scale + shift, rounded, "
-                         "plus zero_point, within the range of its type",
-              .inputs = {"x", "weights", "scale", "shift?", "zero_point", "border?"},
+                         "[kernel..., channels / group, outputs]: (sums + offset) * scale + shift, "
+                         "rounded, plus zero_point, within the range of its type",
+              .inputs = {"x", "weights", "scale", "offset?", "shift?", "zero_point", "border?"},
               .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}}),
               .compute = QuantizedConv,
+              .is_exact = true});
+  RegisterOp({.name = "quantized_add",
+              .summary = "the sum of two quantized tensors, quantized",
+              .inputs = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "scale",
+                         "zero_point"},
+              .compute = QuantizedAdd,
+              .is_exact = true});
+  RegisterOp({.name = "quantized_mean",
+              .summary =
+                  "the mean of quantized [batch, spatial..., channels] over the spatial axes, "
+                  "quantized",
+              .inputs = {"x", "x_scale", "x_zero_point", "scale", "zero_point"},
+              .compute = QuantizedMean,
               .is_exact = true});
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
 #include "tern/graph/builder.h"
@@ -14,6 +15,12 @@ namespace {
 const DataType kFloat = DataType::Float(32);
 const DataType kInt = DataType::Int(32);
 
+// Scales of biases are products of others, rounded.
+constexpr double kScaleError = 1e-4;
+
+bool IsByte(const Value& value) {
+  return value->type.dtype.is_integer() && value->type.dtype.bits() == 8;
+}
 bool IsOne(const Value& value) { return ir::IsConst(NumElements(value->type.shape), 1); }
 
 // The one number of a tensor, where it is known.
@@ -60,14 +67,15 @@ struct Quantized {
   bool is_whole() const { return IsOne(scale) && (!zero || IsOne(zero)); }
 };
 
-// A product of a quantized tensor and constant weights, with all that happens up to where it is
-// quantized again. Values are those of the old graph.
-struct Product {
-  Node node;   // the convolution or matmul
-  Node clamp;  // relu or clip behind it, or null
-  Quantized x, weights;
-  Value bias;         // of float, or of int32 in steps of the sums; may be null
-  Value scale, zero;  // of the result
+// Arithmetic of quantized tensors, with all that happens up to where the result is quantized again:
+// a product of a tensor and constant weights, a sum of two, or a mean. Values are those of the old
+// graph.
+struct Arithmetic {
+  Node node;             // the convolution, matmul, add or pooling
+  Node clamp;            // relu or clip behind it, or null
+  Quantized x, weights;  // weights: the other summand of a sum
+  Value bias;            // of float, or of int32 in steps of the sums; may be null
+  Value scale, zero;     // of the result
   bool is_conv = true, transposed = false;  // weights are [outputs, channels], or the other way
   int64_t offset = 0;                       // that weights as uint8 are less to be int8
 };
@@ -87,7 +95,12 @@ class Rewrites : public Rewriter {
  protected:
   std::vector<Value> Rewrite(Builder& builder, const Node& node,
                              const std::vector<Value>& inputs) override {
-    if (std::optional<Product> product = Match(node)) return {Multiplied(builder, node, *product)};
+    if (std::optional<Arithmetic> found = Match(node)) {
+      const std::string& name = found->node->op->name;
+      if (name == "add") return {Added(builder, node, *found)};
+      if (name == "global_average_pool") return {Averaged(builder, node, *found)};
+      return {Multiplied(builder, node, *found)};
+    }
     if (Value moved = MovedLast(builder, node, inputs)) return {moved};
     return builder.Copy(node, inputs);
   }
@@ -112,22 +125,23 @@ class Rewrites : public Rewriter {
     return {node->inputs[0], node->inputs[1], InputOf(node, 2), AxisOf(node, 1, value)};
   }
 
-  // The product that a node quantizes, or is.
-  std::optional<Product> Match(const Node& node) const {
-    if (node->outputs.size() != 1 || node->outputs[0]->type.dtype.bits() != 8) return {};
-    Product product;
+  // What a node quantizes, or is.
+  std::optional<Arithmetic> Match(const Node& node) const {
+    if (node->outputs.size() != 1 || !IsByte(node->outputs[0])) return {};
+    Arithmetic product;
     if (node->op->name == "quantize_linear") {
-      if (node->attrs.contains("narrow") || IntOr(node, "block_size", 0) != 0 || !InputOf(node, 2))
+      if (node->attrs.contains("narrow") || node->attrs.contains("precision") ||
+          IntOr(node, "block_size", 0) != 0 || !InputOf(node, 2))
         return {};
       product.scale = node->inputs[1];
       product.zero = node->inputs[2];
       Value value = node->inputs[0];
       if (product.clamp = SoleMaker(value, {"relu", "clip"}); product.clamp)
         value = product.clamp->inputs[0];
-      product.node = SoleMaker(value, {"conv", "matmul", "gemm"});
+      product.node = SoleMaker(value, {"conv", "matmul", "gemm", "add", "global_average_pool"});
       if (!product.node || !HasKnownLimits(product.clamp)) return {};
       product.x = BehindDequantize(product.node->inputs[0]);
-      product.weights = BehindDequantize(product.node->inputs[1]);
+      if (Value other = InputOf(product.node, 1)) product.weights = BehindDequantize(other);
       product.bias = InputOf(product.node, 2);
       product.is_conv = product.node->op->name == "conv";
     } else if (node->op->name == "qlinear_conv" || node->op->name == "qlinear_matmul") {
@@ -142,16 +156,27 @@ class Rewrites : public Rewriter {
     } else {
       return {};
     }
-    return Fits(&product) ? std::optional<Product>(product) : std::nullopt;
+    const std::string& name = product.node->op->name;
+    if (!IsKnown(product.x) || !NumberOf(product.zero) || NumberOf(product.scale).value_or(0) <= 0)
+      return {};
+    bool fits = true;
+    if (name == "add")
+      fits = IsKnown(product.weights);
+    else if (name != "global_average_pool")
+      fits = HasFactors(&product);
+    return fits ? std::optional<Arithmetic>(product) : std::nullopt;
   }
 
-  // Whether it is arithmetic of 8-bit integers by known numbers.
-  bool Fits(Product* product) const {
-    Quantized &x = product->x, &weights = product->weights;
-    if (!x || !weights || !x.is_whole() || x.value->type.dtype.bits() != 8) return false;
-    if (!NumberOf(x.scale) || (x.zero && !NumberOf(x.zero))) return false;
-    std::optional<double> scale = NumberOf(product->scale);
-    if (!scale || *scale <= 0 || !NumberOf(product->zero)) return false;
+  // With one known scale and zero point.
+  static bool IsKnown(const Quantized& x) {
+    return x && x.is_whole() && IsByte(x.value) && NumberOf(x.scale) &&
+           (!x.zero || NumberOf(x.zero));
+  }
+
+  // Whether weights and bias are constants as products of integers need them.
+  bool HasFactors(Arithmetic* product) const {
+    const Quantized &x = product->x, &weights = product->weights;
+    if (!weights) return false;
     const Node& node = product->node;
     size_t rank = x.value->type.rank(), own = weights.value->type.rank();
     if (product->is_conv) {
@@ -166,8 +191,7 @@ class Rewrites : public Rewriter {
           return false;
       if (IntOr(node, "transA", 0) != 0) return false;
     }
-    if (!weights.value->constant || weights.value->type.dtype.bits() != 8 ||
-        !weights.scale->constant)
+    if (!weights.value->constant || !IsByte(weights.value) || !weights.scale->constant)
       return false;
     int64_t outputs = product->transposed ? 0 : 1;
     if (!IsOne(weights.scale) && weights.axis != outputs) return false;
@@ -192,13 +216,64 @@ class Rewrites : public Rewriter {
     return true;
   }
 
+  // The bias as integers in steps of the sums, where it is of such, or dequantized from them; else
+  // null.
+  Value SumsBias(const Arithmetic& product) const {
+    if (product.bias->constant) return product.bias->type.dtype == kInt ? product.bias : Value();
+    Quantized bias = BehindDequantize(product.bias);
+    if (bias.value->type.dtype != kInt || (bias.zero && !IsAll(bias.zero, 0))) return {};
+    auto at = [](const Value& value, int64_t i) {
+      const ir::Constant& constant = value->constant;
+      bool one = constant->is_splat || constant->num_elements() == 1;
+      Expr element = ir::LoadElement(constant->dtype, constant->data(), one ? 0 : i);
+      return element.As<ir::FloatImmNode>()->value;
+    };
+    double x = *NumberOf(product.x.scale);
+    const ir::Constant &scales = bias.scale->constant, &factors = product.weights.scale->constant;
+    int64_t count = std::max(scales->num_elements(), factors->num_elements());
+    for (int64_t i = 0; i < count; ++i) {
+      double sums = x * at(product.weights.scale, i);
+      if (std::abs(at(bias.scale, i) - sums) > kScaleError * sums) return {};
+    }
+    return bias.value;
+  }
+
   // ---- What it becomes
+
+  Value ZeroOf(Builder& builder, const Quantized& x) {
+    return x.zero ? Map(x.zero) : builder.Scalar(x.value->type.dtype, 0, "zero");
+  }
+  static Builder::Options Names(const Node& node, const Arithmetic& what) {
+    return {what.node->label, {node->outputs[0]->name}, node->span};
+  }
+
+  Value Added(Builder& builder, const Node& node, const Arithmetic& sum) {
+    Value a = Map(sum.x.value), b = Map(sum.weights.value);
+    bool last = last_.contains(a.get()) && last_.contains(b.get());
+    Value result =
+        builder.Add("quantized_add",
+                    {last ? last_.at(a.get()) : a, Map(sum.x.scale), ZeroOf(builder, sum.x),
+                     last ? last_.at(b.get()) : b, Map(sum.weights.scale),
+                     ZeroOf(builder, sum.weights), Map(sum.scale), Map(sum.zero)},
+                    {}, Names(node, sum));
+    result = Clamped(builder, sum, result);
+    return last ? ChannelsSecond(builder, result) : result;
+  }
+
+  Value Averaged(Builder& builder, const Node& node, const Arithmetic& mean) {
+    Value x = ChannelsLast(builder, Map(mean.x.value));
+    Value result = builder.Add(
+        "quantized_mean",
+        {x, Map(mean.x.scale), ZeroOf(builder, mean.x), Map(mean.scale), Map(mean.zero)}, {},
+        Names(node, mean));
+    return ChannelsSecond(builder, Clamped(builder, mean, result));
+  }
 
   Value Cast(Builder& builder, const Value& value, DataType dtype) {
     return builder.Add("cast", {value}, {{"to", ffi::Any(dtype.str())}});
   }
 
-  Value Multiplied(Builder& builder, const Node& node, const Product& product) {
+  Value Multiplied(Builder& builder, const Node& node, const Arithmetic& product) {
     size_t rank = product.x.value->type.rank();
     Value x = Map(product.x.value), weights = Weights(builder, product, rank);
     if (product.is_conv) x = ChannelsLast(builder, x);
@@ -209,17 +284,22 @@ class Rewrites : public Rewriter {
     if (product.is_conv)
       for (const auto& [name, value] : product.node->attrs)
         if (name != "dtype") attrs[name] = value;
+    Value offset = product.bias ? SumsBias(product) : Value(), shift;
+    if (offset) offset = Flat(builder, Map(offset));
+    if (product.bias && !offset)
+      shift = builder.Add("div", {Flat(builder, Map(product.bias)), step});
+    if (Value more = BorderSums(builder, product, weights))
+      offset = offset ? builder.Add("sub", {offset, more}) : builder.Add("neg", {more});
     Value border = product.x.zero ? Map(product.x.zero) : Value();
-    Value result = builder.Add("quantized_conv",
-                               {x, weights, scale, Shift(builder, product, weights, scale, step),
-                                Map(product.zero), border},
-                               attrs, {product.node->label, {node->outputs[0]->name}, node->span});
+    Value result =
+        builder.Add("quantized_conv", {x, weights, scale, offset, shift, Map(product.zero), border},
+                    attrs, Names(node, product));
     result = Clamped(builder, product, result);
     return product.is_conv ? ChannelsSecond(builder, result) : result;
   }
 
   // As [kernel..., channels, outputs] of int8.
-  Value Weights(Builder& builder, const Product& product, size_t rank) {
+  Value Weights(Builder& builder, const Arithmetic& product, size_t rank) {
     Value weights = Map(product.weights.value);
     if (product.offset != 0) {
       Value offset = builder.Scalar(kInt, static_cast<double>(product.offset), "offset");
@@ -232,7 +312,8 @@ class Rewrites : public Rewriter {
       for (size_t i = 2; i < own; ++i) perm.emplace_back(static_cast<int64_t>(i));
       perm.emplace_back(1);
       perm.emplace_back(0);
-      weights = builder.Add("transpose", {weights}, {{"perm", ffi::Any(ffi::MakeArray(std::move(perm)))}});
+      weights = builder.Add("transpose", {weights},
+                            {{"perm", ffi::Any(ffi::MakeArray(std::move(perm)))}});
     }
     if (weights->type.rank() == rank) return weights;
     std::vector<int64_t> ahead(rank - weights->type.rank());
@@ -240,30 +321,24 @@ class Rewrites : public Rewriter {
     return builder.Add("unsqueeze", {weights, builder.Ints(ahead, "axes")});
   }
 
-  // In steps of the result: the bias, less what the zero point of x adds to each sum.
-  Value Shift(Builder& builder, const Product& product, const Value& weights, const Value& scale,
-              const Value& step) {
-    Value shift;
-    if (product.bias) {
-      Value flat = builder.Add("reshape", {Map(product.bias), builder.Ints({-1}, "shape")});
-      shift = flat->type.dtype == kInt ? builder.Add("mul", {Cast(builder, flat, kFloat), scale})
-                                       : builder.Add("div", {flat, step});
-    }
-    if (!product.x.zero || NumberOf(product.x.zero) == 0.0) return shift;
+  static Value Flat(Builder& builder, const Value& value) {
+    return builder.Add("reshape", {value, builder.Ints({-1}, "shape")});
+  }
+
+  // What the zero point of x adds to the sums; null for nothing.
+  Value BorderSums(Builder& builder, const Arithmetic& product, const Value& weights) {
+    if (!product.x.zero || NumberOf(product.x.zero) == 0.0) return {};
     std::vector<int64_t> axes(weights->type.rank() - 1);
     std::iota(axes.begin(), axes.end(), 0);
     Value sums =
         builder.Add("reduce_sum", {Cast(builder, weights, kInt), builder.Ints(axes, "axes")},
                     {{"keepdims", ffi::Any(0)}});
-    Value zero = Cast(builder, Map(product.x.zero), kInt);
-    Value more =
-        builder.Add("mul", {Cast(builder, builder.Add("mul", {sums, zero}), kFloat), scale});
-    return shift ? builder.Add("sub", {shift, more}) : builder.Add("neg", {more});
+    return builder.Add("mul", {sums, Cast(builder, Map(product.x.zero), kInt)});
   }
 
   // Rounding keeps the order, so limits are limits of what is rounded too. Those that the type has
   // anyway go.
-  Value Clamped(Builder& builder, const Product& product, const Value& value) {
+  Value Clamped(Builder& builder, const Arithmetic& product, const Value& value) {
     if (!product.clamp) return value;
     DataType dtype = value->type.dtype;
     auto quantized = [&](const Value& limit) {
@@ -365,7 +440,7 @@ class Rewrites : public Rewriter {
 
 }  // namespace
 
-Function IntegerProducts(const Function& function) {
+Function IntegerArithmetic(const Function& function) {
   return RemoveDeadNodes(Rewrites(function).Run(function));
 }
 
