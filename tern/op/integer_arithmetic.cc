@@ -13,6 +13,13 @@ namespace {
 const DataType kFloat = DataType::Float(32);
 const DataType kInt = DataType::Int(32);
 
+// The one element of an input. Loaded, not a known number, so that layers of one shape share a
+// kernel.
+Expr Only(const Call& c, size_t input) {
+  const Tensor& tensor = c.tensor(input);
+  return tensor.At(Exprs(tensor.rank(), Expr(0)));
+}
+
 // Inputs of quantized_conv.
 enum Input : size_t { kX, kWeights, kScale, kOffset, kShift, kZeroPoint, kBorder };
 
@@ -82,7 +89,7 @@ Tensors QuantizedConv(Call& c) {
     if (tensor.dtype() != dtype)
       TERN_THROW(TypeError) << c.op().inputs[input] << " is of " << dtype.str() << ", not "
                             << tensor.dtype().str();
-    if (ir::IsConst(graph::NumElements(tensor.shape()), 1)) return c.Scalar(input);
+    if (ir::IsConst(graph::NumElements(tensor.shape()), 1)) return Only(c, input);
     TERN_CHECK(tensor.rank() == 1)
         << "there is one " << c.op().inputs[input] << " for all, or one for each output, not "
         << graph::ShapeText(tensor.shape());
@@ -95,27 +102,28 @@ Tensors QuantizedConv(Call& c) {
     if (c.has(kOffset)) sum = sum + of_output(kOffset, axes);
     Expr value = Converted(kFloat, sum) * of_output(kScale, axes);
     if (c.has(kShift)) value = value + of_output(kShift, axes);
-    return Quantized(c.dtype(kZeroPoint), value, c.Scalar(kZeroPoint));
+    return Quantized(c.dtype(kZeroPoint), value, Only(c, kZeroPoint));
   })};
 }
 
-// Two tensors that are broadcast, each with its scale and zero point.
+// Two tensors that are broadcast, each with its zero point and a factor: its scale over that of the
+// result.
 Tensors QuantizedAdd(Call& c) {
-  CheckBytes(c, {0, 2, 3, 5, 7});
+  CheckBytes(c, {0, 2, 3, 5, 6});
   Exprs shape = c.BroadcastShapes({c.shape(0), c.shape(3)});
   return {Compute(c.name(), shape, [&](const Vars& axes) {
     auto part = [&](size_t i) {
       Expr element = graph::BroadcastLoad(c.tensor(i), Indices(axes), shape);
-      Expr difference = tir::Cast(kInt, element) - tir::Cast(kInt, c.Scalar(i + 2));
-      return Converted(kFloat, difference) * (c.Scalar(i + 1) / c.Scalar(6));
+      Expr difference = tir::Cast(kInt, element) - tir::Cast(kInt, Only(c, i + 2));
+      return Converted(kFloat, difference) * Only(c, i + 1);
     };
-    return Quantized(c.dtype(7), part(0) + part(3), c.Scalar(7));
+    return Quantized(c.dtype(6), part(0) + part(3), Only(c, 6));
   })};
 }
 
 // Sums of integers are exact: a mean that is half of a step is rounded as such.
 Tensors QuantizedMean(Call& c) {
-  CheckBytes(c, {0, 2, 4});
+  CheckBytes(c, {0, 2, 3});
   const Tensor& x = c.tensor(0);
   TERN_CHECK(x.rank() >= 3) << "the input is [batch, spatial..., channels], not "
                             << graph::ShapeText(x.shape());
@@ -131,10 +139,10 @@ Tensors QuantizedMean(Call& c) {
     return tir::Sum(tir::Cast(kInt, x.At(std::move(at))), over);
   });
   return {Compute(c.name(), shape, [&](const Vars& axes) {
-    Expr less = tir::Cast(kInt, c.Scalar(2)) * tir::Cast(kInt, count);
+    Expr less = tir::Cast(kInt, Only(c, 2)) * tir::Cast(kInt, count);
     Expr sum = sums.At(Indices(axes)) - less;
-    Expr scale = c.Scalar(1) / (c.Scalar(3) * tir::Cast(kFloat, count));
-    return Quantized(c.dtype(4), Converted(kFloat, sum) * scale, c.Scalar(4));
+    Expr mean = Converted(kFloat, sum) * (Only(c, 1) / tir::Cast(kFloat, count));
+    return Quantized(c.dtype(3), mean, Only(c, 3));
   })};
 }
 
@@ -149,17 +157,18 @@ void RegisterIntegerArithmetic() {
               .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}}),
               .compute = QuantizedConv,
               .is_exact = true});
-  RegisterOp({.name = "quantized_add",
-              .summary = "the sum of two quantized tensors, quantized",
-              .inputs = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "scale",
-                         "zero_point"},
-              .compute = QuantizedAdd,
-              .is_exact = true});
+  RegisterOp(
+      {.name = "quantized_add",
+       .summary = "(a - a_zero_point) * a_factor + (b - b_zero_point) * b_factor, rounded, "
+                  "plus zero_point, within the range of its type",
+       .inputs = {"a", "a_factor", "a_zero_point", "b", "b_factor", "b_zero_point", "zero_point"},
+       .compute = QuantizedAdd,
+       .is_exact = true});
   RegisterOp({.name = "quantized_mean",
               .summary =
                   "the mean of quantized [batch, spatial..., channels] over the spatial axes, "
                   "quantized",
-              .inputs = {"x", "x_scale", "x_zero_point", "scale", "zero_point"},
+              .inputs = {"x", "factor", "x_zero_point", "zero_point"},
               .compute = QuantizedMean,
               .is_exact = true});
 }

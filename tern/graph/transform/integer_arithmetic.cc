@@ -18,6 +18,9 @@ const DataType kInt = DataType::Int(32);
 // Scales of biases are products of others, rounded.
 constexpr double kScaleError = 1e-4;
 
+// Behind names of values with channels last.
+constexpr const char* kLast = "_last";
+
 bool IsByte(const Value& value) {
   return value->type.dtype.is_integer() && value->type.dtype.bits() == 8;
 }
@@ -108,21 +111,35 @@ class Rewrites : public Rewriter {
  private:
   // ---- What is looked for
 
+  // The value that it is, behind identities and casts to its own type.
+  Value Source(Value value) const {
+    for (auto it = makers_.end(); value; value = it->second->inputs[0]) {
+      it = makers_.find(value.get());
+      if (it == makers_.end()) break;
+      const std::string& name = it->second->op->name;
+      bool same = it->second->outputs[0]->type.dtype == it->second->inputs[0]->type.dtype;
+      if (name != "identity" && !(name == "cast" && same)) break;
+    }
+    return value;
+  }
+
   Node Maker(const Value& value, std::initializer_list<const char*> ops) const {
-    auto it = value ? makers_.find(value.get()) : makers_.end();
+    auto it = value ? makers_.find(Source(value).get()) : makers_.end();
     if (it == makers_.end()) return {};
     const std::string& name = it->second->op->name;
     return std::find(ops.begin(), ops.end(), name) == ops.end() ? Node() : it->second;
   }
   // The same, where nobody else reads the value.
   Node SoleMaker(const Value& value, std::initializer_list<const char*> ops) const {
-    return uses_.at(value.get()) == 1 ? Maker(value, ops) : Node();
+    return uses_.at(value.get()) == 1 && uses_.at(Source(value).get()) == 1 ? Maker(value, ops)
+                                                                            : Node();
   }
 
   Quantized BehindDequantize(const Value& value) const {
     Node node = Maker(value, {"dequantize_linear"});
     if (!node || value->type.dtype != kFloat || IntOr(node, "block_size", 0) != 0) return {};
-    return {node->inputs[0], node->inputs[1], InputOf(node, 2), AxisOf(node, 1, value)};
+    return {Source(node->inputs[0]), Source(node->inputs[1]), Source(InputOf(node, 2)),
+            AxisOf(node, 1, value)};
   }
 
   // What a node quantizes, or is.
@@ -133,8 +150,8 @@ class Rewrites : public Rewriter {
       if (node->attrs.contains("narrow") || node->attrs.contains("precision") ||
           IntOr(node, "block_size", 0) != 0 || !InputOf(node, 2))
         return {};
-      product.scale = node->inputs[1];
-      product.zero = node->inputs[2];
+      product.scale = Source(node->inputs[1]);
+      product.zero = Source(node->inputs[2]);
       Value value = node->inputs[0];
       if (product.clamp = SoleMaker(value, {"relu", "clip"}); product.clamp)
         value = product.clamp->inputs[0];
@@ -142,17 +159,17 @@ class Rewrites : public Rewriter {
       if (!product.node || !HasKnownLimits(product.clamp)) return {};
       product.x = BehindDequantize(product.node->inputs[0]);
       if (Value other = InputOf(product.node, 1)) product.weights = BehindDequantize(other);
-      product.bias = InputOf(product.node, 2);
+      product.bias = Source(InputOf(product.node, 2));
       product.is_conv = product.node->op->name == "conv";
     } else if (node->op->name == "qlinear_conv" || node->op->name == "qlinear_matmul") {
       product.node = node;
-      product.bias = InputOf(node, 8);
+      product.bias = Source(InputOf(node, 8));
       product.is_conv = node->op->name == "qlinear_conv";
-      product.x = {node->inputs[0], node->inputs[1], node->inputs[2]};
-      product.weights = {node->inputs[3], node->inputs[4], node->inputs[5],
+      product.x = {Source(node->inputs[0]), Source(node->inputs[1]), Source(node->inputs[2])};
+      product.weights = {Source(node->inputs[3]), Source(node->inputs[4]), Source(node->inputs[5]),
                          product.is_conv ? 0 : 1};
-      product.scale = node->inputs[6];
-      product.zero = node->inputs[7];
+      product.scale = Source(node->inputs[6]);
+      product.zero = Source(node->inputs[7]);
     } else {
       return {};
     }
@@ -243,30 +260,41 @@ class Rewrites : public Rewriter {
   Value ZeroOf(Builder& builder, const Quantized& x) {
     return x.zero ? Map(x.zero) : builder.Scalar(x.value->type.dtype, 0, "zero");
   }
-  static Builder::Options Names(const Node& node, const Arithmetic& what) {
-    return {what.node->label, {node->outputs[0]->name}, node->span};
+  // The result of the operator, within its limits, as the old graph has it: the last of these has
+  // the name of what the node gives.
+  Value Finish(Builder& builder, const Node& node, const Arithmetic& what, const char* op,
+               const std::vector<Value>& inputs, bool last, const ir::Attrs& attrs = {}) {
+    auto options = [&](bool is_end) {
+      const std::string& name = node->outputs[0]->name;
+      return Builder::Options{what.node->label, {is_end ? name : name + kLast}, node->span};
+    };
+    Limits limits = LimitsOf(builder, what);
+    bool clamps = limits.low || limits.high;
+    Value result = builder.Add(op, inputs, attrs, options(!last && !clamps));
+    if (clamps) result = builder.Add("clip", {result, limits.low, limits.high}, {}, options(!last));
+    return last ? ChannelsSecond(builder, node, result) : result;
+  }
+
+  // A scale over that of the result.
+  Value Factor(Builder& builder, const Quantized& x, const Arithmetic& what) {
+    return builder.Add("div", {Map(x.scale), Map(what.scale)});
   }
 
   Value Added(Builder& builder, const Node& node, const Arithmetic& sum) {
     Value a = Map(sum.x.value), b = Map(sum.weights.value);
     bool last = last_.contains(a.get()) && last_.contains(b.get());
-    Value result =
-        builder.Add("quantized_add",
-                    {last ? last_.at(a.get()) : a, Map(sum.x.scale), ZeroOf(builder, sum.x),
-                     last ? last_.at(b.get()) : b, Map(sum.weights.scale),
-                     ZeroOf(builder, sum.weights), Map(sum.scale), Map(sum.zero)},
-                    {}, Names(node, sum));
-    result = Clamped(builder, sum, result);
-    return last ? ChannelsSecond(builder, result) : result;
+    return Finish(builder, node, sum, "quantized_add",
+                  {last ? last_.at(a.get()) : a, Factor(builder, sum.x, sum),
+                   ZeroOf(builder, sum.x), last ? last_.at(b.get()) : b,
+                   Factor(builder, sum.weights, sum), ZeroOf(builder, sum.weights), Map(sum.zero)},
+                  last);
   }
 
   Value Averaged(Builder& builder, const Node& node, const Arithmetic& mean) {
     Value x = ChannelsLast(builder, Map(mean.x.value));
-    Value result = builder.Add(
-        "quantized_mean",
-        {x, Map(mean.x.scale), ZeroOf(builder, mean.x), Map(mean.scale), Map(mean.zero)}, {},
-        Names(node, mean));
-    return ChannelsSecond(builder, Clamped(builder, mean, result));
+    return Finish(builder, node, mean, "quantized_mean",
+                  {x, Factor(builder, mean.x, mean), ZeroOf(builder, mean.x), Map(mean.zero)},
+                  /*last=*/true);
   }
 
   Value Cast(Builder& builder, const Value& value, DataType dtype) {
@@ -291,11 +319,9 @@ class Rewrites : public Rewriter {
     if (Value more = BorderSums(builder, product, weights))
       offset = offset ? builder.Add("sub", {offset, more}) : builder.Add("neg", {more});
     Value border = product.x.zero ? Map(product.x.zero) : Value();
-    Value result =
-        builder.Add("quantized_conv", {x, weights, scale, offset, shift, Map(product.zero), border},
-                    attrs, Names(node, product));
-    result = Clamped(builder, product, result);
-    return product.is_conv ? ChannelsSecond(builder, result) : result;
+    return Finish(builder, node, product, "quantized_conv",
+                  {x, weights, scale, offset, shift, Map(product.zero), border}, product.is_conv,
+                  attrs);
   }
 
   // As [kernel..., channels, outputs] of int8.
@@ -336,23 +362,25 @@ class Rewrites : public Rewriter {
     return builder.Add("mul", {sums, Cast(builder, Map(product.x.zero), kInt)});
   }
 
+  struct Limits {
+    Value low, high;
+  };
   // Rounding keeps the order, so limits are limits of what is rounded too. Those that the type has
-  // anyway go.
-  Value Clamped(Builder& builder, const Arithmetic& product, const Value& value) {
-    if (!product.clamp) return value;
-    DataType dtype = value->type.dtype;
-    auto quantized = [&](const Value& limit) {
-      return builder.Add("quantize_linear", {limit, Map(product.scale), Map(product.zero)});
-    };
-    bool is_relu = product.clamp->op->name == "relu";
-    Value low = is_relu ? builder.Scalar(kFloat, 0, "zero") : Limit(product.clamp, 1),
-          high = is_relu ? Value() : Limit(product.clamp, 2);
-    double scale = *NumberOf(product.scale), zero = *NumberOf(product.zero);
-    double least = dtype.is_int() ? -128 : 0, most = least + 255;
-    if (low && *NumberOf(low) / scale + zero < least + 0.5) low = {};
-    if (high && *NumberOf(high) / scale + zero > most - 0.5) high = {};
-    if (!low && !high) return value;
-    return builder.Add("clip", {value, low ? quantized(low) : low, high ? quantized(high) : high});
+  // anyway are none.
+  Limits LimitsOf(Builder& builder, const Arithmetic& what) {
+    if (!what.clamp) return {};
+    bool is_relu = what.clamp->op->name == "relu";
+    Limits limits;
+    limits.low = is_relu ? builder.Scalar(kFloat, 0, "zero") : Limit(what.clamp, 1);
+    if (!is_relu) limits.high = Limit(what.clamp, 2);
+    double scale = *NumberOf(what.scale), zero = *NumberOf(what.zero);
+    double least = what.zero->type.dtype.is_int() ? -128 : 0, most = least + 255;
+    if (limits.low && *NumberOf(limits.low) / scale + zero < least + 0.5) limits.low = {};
+    if (limits.high && *NumberOf(limits.high) / scale + zero > most - 0.5) limits.high = {};
+    for (Value* limit : {&limits.low, &limits.high})
+      if (*limit)
+        *limit = builder.Add("quantize_linear", {*limit, Map(what.scale), Map(what.zero)});
+    return limits;
   }
   Value Limit(const Node& clamp, size_t i) {
     Value limit = InputOf(clamp, i);
@@ -361,24 +389,26 @@ class Rewrites : public Rewriter {
 
   // ---- Layouts
 
-  static Value Permuted(Builder& builder, const Value& value, bool last) {
+  static Value Permuted(Builder& builder, const Value& value, bool last, const std::string& name) {
     auto rank = static_cast<int64_t>(value->type.rank());
     std::vector<ffi::Any> perm;
     perm.emplace_back(0);
     if (!last) perm.emplace_back(rank - 1);
     for (int64_t i = last ? 2 : 1; i < (last ? rank : rank - 1); ++i) perm.emplace_back(i);
     if (last) perm.emplace_back(1);
-    return builder.Add("transpose", {value}, {{"perm", ffi::Any(ffi::MakeArray(std::move(perm)))}});
+    return builder.Add("transpose", {value}, {{"perm", ffi::Any(ffi::MakeArray(std::move(perm)))}},
+                       {"", {name}, value->span});
   }
 
   // A value of the new graph with channels last.
   Value ChannelsLast(Builder& builder, const Value& value) {
     auto known = last_.find(value.get());
-    return known != last_.end() ? known->second : Permuted(builder, value, true);
+    return known != last_.end() ? known->second
+                                : Permuted(builder, value, true, value->name + kLast);
   }
   // The value as the old graph has it, for those that read it so; otherwise it goes.
-  Value ChannelsSecond(Builder& builder, const Value& value) {
-    Value second = Permuted(builder, value, false);
+  Value ChannelsSecond(Builder& builder, const Node& node, const Value& value) {
+    Value second = Permuted(builder, value, false, node->outputs[0]->name);
     last_[second.get()] = value;
     return second;
   }
@@ -415,18 +445,18 @@ class Rewrites : public Rewriter {
       return {};
     }
     std::vector<Value> outputs =
-        builder.Add(*op, moved, attrs, {node->label, {node->outputs[0]->name}, node->span});
-    return ChannelsSecond(builder, outputs[0]);
+        builder.Add(*op, moved, attrs, {node->label, {node->outputs[0]->name + kLast}, node->span});
+    return ChannelsSecond(builder, node, outputs[0]);
   }
 
-  // Element by element, of tensors with channels last and of scalars.
+  // Element by element, of tensors with channels last, which may be broadcast, and of scalars.
   bool IsElementwise(const Node& node, const std::vector<Value>& inputs) const {
     for (const Value& input : inputs) {
       if (!input || IsOne(input)) continue;
       const TensorType &a = input->type, &b = node->outputs[0]->type;
-      if (!last_.contains(input.get()) || a.rank() != b.rank() ||
-          !std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), SameExtent))
-        return false;
+      if (!last_.contains(input.get()) || a.rank() != b.rank()) return false;
+      for (size_t i = 0; i < a.rank(); ++i)
+        if (!ir::IsConst(a.shape[i], 1) && !SameExtent(a.shape[i], b.shape[i])) return false;
     }
     NodeFacts facts = FactsOf(node);
     return facts.elementwise && facts.views.empty();

@@ -184,11 +184,11 @@ Function SimplifyGraph(const Function& function) {
 }
 
 std::vector<std::string> GraphPasses(const GraphPassOptions& options) {
-  std::vector<std::string> passes = {"simplify_graph"};
+  std::vector<std::string> passes;
   // Before weights are folded to floats.
-  if (options.integer_arithmetic)
-    passes.insert(passes.end(), {"integer_arithmetic", "simplify_graph"});
-  passes.insert(passes.end(), {"fold_batch_norm", "fold_constant_nodes", "simplify_graph"});
+  if (options.integer_arithmetic) passes.emplace_back("integer_arithmetic");
+  passes.insert(passes.end(),
+                {"simplify_graph", "fold_batch_norm", "fold_constant_nodes", "simplify_graph"});
   const std::string& precision = options.precision;
   if (!precision.empty()) passes.push_back("lower_precision{to=" + precision + "}");
   for (const std::string& library : options.offload)
