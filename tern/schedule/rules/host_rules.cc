@@ -12,8 +12,6 @@
 
 namespace tern::schedule {
 
-void RegisterHostDepthwiseRule();
-
 using namespace tern::tir;
 
 namespace {
