@@ -137,7 +137,7 @@ std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const ch
     return result;
   }
   compile.pack_weights = targets.size() == 1 && FlagOf(options, "prepack", true);
-  ir::IRModule graph = OptimizeGraph(source.module, compile);
+  ir::IRModule graph = OptimizeGraph(source.module, targets, compile);
   for (const Target& target : targets)
     result->models.push_back(CompileModel(graph, target, compile));
   return result;
@@ -212,7 +212,7 @@ std::string Explain(const TernSource& source, const std::string& name, const cha
   TERN_CHECK(kernel.empty() || source.is_model()) << "options.kernel: " << name << " is no model";
   if (!source.is_model()) return ExplainKernels(source.module, target);
   ModelOptions model_options = ModelOptionsFrom(options);
-  ir::IRModule graph = OptimizeGraph(source.module, model_options);
+  ir::IRModule graph = OptimizeGraph(source.module, {target}, model_options);
   ModelReport report = ReportModel(LowerModel(graph, target, model_options), target);
   if (!kernel.empty()) return KernelText(report, kernel);
   ReportHead head{name, target->str()};

@@ -10,6 +10,7 @@
 #include "tern/graph/versions.h"
 #include "tern/pack_weights.h"
 #include "tern/runtime/tensor.h"
+#include "tern/schedule/rules/dot_matmul.h"
 #include "tern/share_prepacked.h"
 #include "tern/tir/text.h"
 
@@ -202,13 +203,18 @@ void AddAot(const target::Target& target, const ModelOptions& options, Prepacked
 
 }  // namespace
 
-ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& options) {
+ir::IRModule OptimizeGraph(const ir::IRModule& module, const std::vector<target::Target>& targets,
+                           const ModelOptions& options) {
   Initialize();
   auto found = module->functions.find("main");
   TERN_CHECK(found != module->functions.end() && graph::AsGraph(found->second))
       << "the module has no graph of the name main";
-  ir::IRModule result =
-      ir::RunPasses(module, graph::GraphPasses(options.precision, options.offload), options);
+  // Rounded to the same integers as of floats, but for what is within an error of half of one.
+  bool integers = !options.strict_math && !targets.empty() &&
+                  std::all_of(targets.begin(), targets.end(), schedule::HasDotMatmul);
+  std::vector<std::string> passes =
+      graph::GraphPasses({integers, options.precision, options.offload});
+  ir::IRModule result = ir::RunPasses(module, passes, options);
   bool has_versions = result->functions.size() > 1;
   return has_versions ? graph::ShareConstants(result) : result;
 }
@@ -250,8 +256,8 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
 
 CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
                            const ModelOptions& options) {
-  return CompileLowered(LowerModel(OptimizeGraph(module, options), target, options), target,
-                        options);
+  return CompileLowered(LowerModel(OptimizeGraph(module, {target}, options), target, options),
+                        target, options);
 }
 
 std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model, int32_t device_id) {

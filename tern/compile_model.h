@@ -47,8 +47,10 @@ struct CompiledModel {
   std::optional<Aot> aot = {};
 };
 
-// The module after the graph passes (graph::GraphPasses). Throws where it has no graph `main`.
-ir::IRModule OptimizeGraph(const ir::IRModule& module, const ModelOptions& options = {});
+// The module after the graph passes (graph::GraphPasses), for all of these targets. Throws where it
+// has no graph `main`.
+ir::IRModule OptimizeGraph(const ir::IRModule& module, const std::vector<target::Target>& targets,
+                           const ModelOptions& options = {});
 // The kernels and the program of the graph `main` of such a module.
 graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target& target,
                                const ModelOptions& options = {});

@@ -419,6 +419,7 @@ void RegisterOps() {
   RegisterIndexingOps();
   RegisterNormalizationOps();
   RegisterQuantizationOps();
+  RegisterIntegerArithmetic();
   RegisterAlgebraOps();
   RegisterSignalOps();
   RegisterImageOps();

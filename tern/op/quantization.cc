@@ -322,6 +322,72 @@ Tensors QLinearConv(Call& c) {
 
 // ---- Weights of few bits
 
+// Rows of A for which reading B is all that takes time: it is unpacked for each of them.
+constexpr int64_t kFewRows = 4;
+bool IsFewRows(const Exprs& shape) {
+  std::optional<int64_t> rows =
+      ir::AsConstInt(Simplified(graph::NumElements(shape, 0, shape.size() - 1)));
+  return rows && *rows <= kFewRows;
+}
+
+// MatMulNBits of few rows, with the code of 0 in the middle. A byte has `each` weights:
+//   y[n] = sum over bytes k of (sum over h of a[k, h] * code[n, k, h] - middle * sum of a[k, ..])
+//                              * scale[n, block of k]
+// A is taken apart before, so that vectors run along the bytes of B as they are in memory.
+Tensor FewRowsByBits(const Call& c, const Exprs& shape) {
+  const Tensor &a = c.tensor(0), &packed = c.tensor(1), &scales = c.tensor(2);
+  int64_t depth = c.Int("K"), columns = c.Int("N"), bits = c.Int("bits"),
+          block = c.Int("block_size"), each = 8 / bits, bytes = block / each;
+  int64_t blocks = (depth + block - 1) / block;
+  Expr all(blocks * bytes), middle = tir::Const(kFloat, static_cast<double>(1 << (bits - 1)));
+  auto at_byte = [&](const Vars& axes, size_t from) {
+    return Exprs(axes.begin() + static_cast<std::ptrdiff_t>(from), axes.end());
+  };
+  Exprs parts_shape{each};
+  parts_shape.insert(parts_shape.end(), shape.begin(), shape.end());
+  parts_shape.back() = all;
+  Tensor parts = Compute(c.name("parts"), parts_shape, [&](const Vars& axes) {
+    Expr k = axes.back() * Expr(each) + axes[0];
+    Exprs in_a = WithIndex(at_byte(axes, 1), shape.size() - 1, k);
+    Expr element = Converted(kFloat, a.At(in_a));
+    return depth == blocks * block ? element : Select(k < Expr(depth), element, Number(element, 0));
+  });
+  Exprs center_shape = shape;
+  center_shape.back() = all;
+  Tensor center = Compute(c.name("center"), center_shape, [&](const Vars& axes) {
+    Exprs at{0};
+    at.insert(at.end(), axes.begin(), axes.end());
+    Expr sum = parts.At(at);
+    for (int64_t h = 1; h < each; ++h) sum = sum + parts.At(WithIndex(at, 0, h));
+    return Number(sum, 0) - middle * sum;
+  });
+  Tensor sums = Compute(c.name("sums"), shape, [&](const Vars& axes) {
+    ReduceAxis k("k", blocks * bytes);
+    Expr number = ir::FloorDiv(k, bytes), n = axes.back();
+    Expr flat = n * all + k;
+    Exprs in_packed = packed.rank() == 2 ? Exprs{n, k} : UnflatIndex(flat, packed.shape());
+    Expr byte = tir::Cast(kInt, packed.At(in_packed));
+    Expr sum = center.At(WithIndex(Indices(axes), axes.size() - 1, k));
+    for (int64_t h = 0; h < each; ++h) {
+      Expr code = byte;
+      if (h > 0) code = tir::Call("shift_right", {code, tir::Const(kInt, h * bits)});
+      if (h + 1 < each) code = tir::Call("bit_and", {code, tir::Const(kInt, (1 << bits) - 1)});
+      Exprs in_parts{h};
+      for (const Expr& index : WithIndex(Indices(axes), axes.size() - 1, k))
+        in_parts.push_back(index);
+      sum = sum + parts.At(in_parts) * tir::Cast(kFloat, code);
+    }
+    Expr in_scales = n * Expr(blocks) + number;
+    Expr scale = scales.At(UnflatIndex(in_scales, scales.shape()));
+    return tir::Sum(sum * Converted(kFloat, scale), {k});
+  });
+  return Compute(c.name(), shape, [&](const Vars& axes) {
+    Expr sum = sums.At(Indices(axes));
+    if (c.has(5)) sum = sum + Converted(kFloat, c.tensor(5).At({axes.back()}));
+    return Converted(a.dtype(), sum);
+  });
+}
+
 // B is packed along K in blocks, each with a scale and a zero point: [N, blocks, bytes].
 Tensors MatMulNBits(Call& c) {
   const Tensor &a = c.tensor(0), &packed = c.tensor(1), &scales = c.tensor(2);
@@ -356,6 +422,7 @@ Tensors MatMulNBits(Call& c) {
   }
   Exprs shape = a.shape();
   shape.back() = columns;
+  if (!c.has(3) && IsFewRows(a.shape())) return {FewRowsByBits(c, shape)};
   Tensor sums = Compute(c.has(5) ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {
     ReduceAxis k("k", depth);
     Expr n = axes.back(), number = ir::FloorDiv(k, block), inner = ir::FloorMod(k, block);

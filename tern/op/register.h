@@ -19,6 +19,7 @@ void RegisterPoolingOps();
 void RegisterIndexingOps();
 void RegisterNormalizationOps();
 void RegisterQuantizationOps();
+void RegisterIntegerArithmetic();
 void RegisterAlgebraOps();
 void RegisterSignalOps();
 void RegisterImageOps();

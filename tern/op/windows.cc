@@ -13,7 +13,7 @@ std::string AutoPad(const Call& c) {
   return automatic;
 }
 
-Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode) {
+Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode, size_t first) {
   size_t dims = kernel.size();
   Windows w{kernel, IntsOr(c, "strides", dims, 1), IntsOr(c, "dilations", dims, 1), {}, {}, {}};
   std::vector<int64_t> pads = IntsOr(c, "pads", 2 * dims, 0);
@@ -21,7 +21,7 @@ Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_m
   for (size_t i = 0; i < dims; ++i) {
     TERN_CHECK(kernel[i] > 0 && w.strides[i] > 0 && w.dilations[i] > 0)
         << "extents, strides and dilations of windows are positive";
-    Expr in = c.shape(0)[i + 2], before = pads[i], out;
+    Expr in = c.shape(0)[i + first], before = pads[i], out;
     int64_t reach = (kernel[i] - 1) * w.dilations[i] + 1;
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
       out = ir::CeilDiv(in, w.strides[i]);
@@ -39,7 +39,7 @@ Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_m
     out = Simplified(out);
     if (std::optional<int64_t> extent = ir::AsConstInt(out); extent && *extent < 0)
       TERN_THROW(ValueError) << "windows of " << reach << " do not fit into an extent of "
-                             << tir::Print(in) << " along axis " << i + 2;
+                             << tir::Print(in) << " along axis " << i + first;
     w.in.push_back(in);
     w.before.push_back(before);
     w.out.push_back(out);
@@ -67,9 +67,9 @@ std::vector<ReduceAxis> KernelAxes(const Windows& w) {
   return axes;
 }
 
-Exprs Places(const Windows& w, const Vars& axes, const Exprs& kernel) {
+Exprs Places(const Windows& w, const Vars& axes, const Exprs& kernel, size_t first) {
   Exprs places;
-  for (size_t i = 0; i < w.size(); ++i) places.push_back(w.At(i, axes[i + 2], kernel[i]));
+  for (size_t i = 0; i < w.size(); ++i) places.push_back(w.At(i, axes[i + first], kernel[i]));
   return places;
 }
 

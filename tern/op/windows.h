@@ -32,8 +32,10 @@ struct Windows {
 // Throws where it is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER.
 std::string AutoPad(const Call& c);
 
-// By the attributes of the call; `kernel` has an extent for each spatial axis.
-Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode);
+// By the attributes of the call; `kernel` has an extent for each spatial axis, of which `first` is
+// the first of the input.
+Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode,
+                  size_t first = 2);
 
 // The element of the input there, by `load(indices)`; `border` outside of it.
 Expr LoadInside(const Load& load, const Exprs& ahead, const Windows& w, const Exprs& places,
@@ -41,8 +43,8 @@ Expr LoadInside(const Load& load, const Exprs& ahead, const Windows& w, const Ex
 
 // Axes of a reduction over a window.
 std::vector<ReduceAxis> KernelAxes(const Windows& w);
-// Where element `kernel` of the window of output `axes` is.
-Exprs Places(const Windows& w, const Vars& axes, const Exprs& kernel);
+// Where element `kernel` of the window of output `axes` is; `first` is the first spatial one.
+Exprs Places(const Windows& w, const Vars& axes, const Exprs& kernel, size_t first = 2);
 // Of the results: batch, channels, and one extent for each window.
 Exprs WindowedShape(const Expr& batch, const Expr& channels, const Windows& w);
 

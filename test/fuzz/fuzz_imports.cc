@@ -143,7 +143,7 @@ Outcome Import(const std::string& bytes) {
     outcome = Outcome::kRead;
     ir::IRModule module = frontend::onnx::Import(model);
     outcome = Outcome::kImported;
-    OptimizeGraph(module);
+    OptimizeGraph(module, {});
   } catch (const Error& error) {
     if (error.kind() == "InternalError") throw;
   }

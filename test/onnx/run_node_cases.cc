@@ -20,6 +20,7 @@
 #include "tern/runtime/vm/session.h"
 #include "tern/tir/function.h"
 #include "test/onnx/node_cases.h"
+#include "test/onnx/rule_table.h"
 
 namespace tern::test {
 namespace {
@@ -32,6 +33,8 @@ constexpr int kSkipped = 77;
 struct Options {
   std::string folder, target = "llvm", filter;
   std::vector<std::string> gaps;  // files
+  std::string rules;              // a file of rules that are compared, instead
+  std::vector<std::string> more;  // folders, for rules
   bool verbose = false, progress = false, default_schedules = true;
   int batch = 400;  // cases
   int part = 1;     // one of so many, chosen by the seed
@@ -298,6 +301,9 @@ int main(int argc, char** argv) {
   app.add_option("-t,--target", options.target, "what is compiled for");
   app.add_option("--known-gaps", options.gaps,
                  "a file of lines PATTERN: REASON; may be given several times");
+  app.add_option("--rules", options.rules,
+                 "run nothing: compare the schedule rules of operators with this file");
+  app.add_option("--and", options.more, "with --rules: another folder");
   app.add_option("--filter", options.filter, "the cases that match this pattern alone");
   app.add_option("--batch", options.batch, "cases that are compiled together");
   app.add_flag("!--no-default-schedules", options.default_schedules, "loops as they are written");
@@ -315,6 +321,13 @@ int main(int argc, char** argv) {
     return tern::test::kSkipped;
   }
   try {
+    if (!options.rules.empty()) {
+      tern::Initialize();
+      std::vector<std::string> folders = {options.folder};
+      folders.insert(folders.end(), options.more.begin(), options.more.end());
+      auto target = tern::target::Target::Parse(options.target);
+      return tern::test::CompareRules(folders, target, options.rules) == 0 ? 0 : 1;
+    }
     return tern::test::Suite(std::move(options)).Run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

@@ -154,7 +154,7 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
   model_options.precision = options.precision;
   model_options.offload = options.offload;
   SetAotOptions(options, targets, &model_options);
-  ir::IRModule simple = OptimizeGraph(module, model_options);
+  ir::IRModule simple = OptimizeGraph(module, targets, model_options);
   std::vector<CompiledModel> models;
   std::set<std::string> notes;
   {

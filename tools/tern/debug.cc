@@ -95,7 +95,7 @@ class Debugger {
                                 << "file with the interpreter, use tern run --check interp";
     target_ = ParseTarget(options_.target, options_.host);
     ModelOptions fast;
-    graph_ = graph::AsGraph(OptimizeGraph(module, fast)->functions.at("main"));
+    graph_ = graph::AsGraph(OptimizeGraph(module, {target_}, fast)->functions.at("main"));
     Compare(fast);
     return PrintResult();
   }

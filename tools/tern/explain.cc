@@ -24,7 +24,7 @@ void Explain(const ExplainOptions& options) {
   model_options.strict_math = options.strict_math;
   model_options.precision = options.precision;
   model_options.offload = options.offload;
-  ir::IRModule graph = OptimizeGraph(module, model_options);
+  ir::IRModule graph = OptimizeGraph(module, {target}, model_options);
   graph::LoweredModel lowered = LowerModel(graph, target, model_options);
   ModelReport report = ReportModel(lowered, target);
   if (!options.kernel.empty()) {

@@ -33,6 +33,18 @@ Values QuickGelu(NodeContext& n) {
 
 // ---- Matmul and convolution
 
+// Rows of packed weights as rows of bytes, so that what runs along them runs along memory.
+Values MatMulNBits(NodeContext& n) {
+  std::vector<Value> inputs = n.inputs();
+  int64_t columns = n.Int("N", 0);
+  if (inputs.size() > 2 && inputs[1] && inputs[2] && inputs[1]->type.rank() == 3 &&
+      ir::IsConst(inputs[1]->type.shape[0], columns)) {
+    inputs[1] = n.Part("reshape", {inputs[1], n.builder().Ints({columns, -1}, "shape")});
+    inputs[2] = n.Part("reshape", {inputs[2], n.builder().Ints({-1}, "shape")});
+  }
+  return n.Emit("matmul_nbits", inputs, n.AttrsFor(graph::GetOp("matmul_nbits")));
+}
+
 Value Transposed(NodeContext& n, const Value& x) {
   auto rank = static_cast<int64_t>(x->type.rank());
   TERN_CHECK(rank >= 2) << "a vector has no transpose";
@@ -509,7 +521,7 @@ const ConverterTable& MicrosoftTable() {
       {"Gelu", {"gelu"}},
       {"GroupQueryAttention", {.convert = GroupQueryAttention}},
       {"MatMulIntegerToFloat", {.convert = MatMulIntegerToFloat}},
-      {"MatMulNBits", {"matmul_nbits"}},
+      {"MatMulNBits", {.convert = MatMulNBits}},
       {"MultiHeadAttention", {.convert = MultiHeadAttention}},
       {"QAttention", {.convert = QAttention}},
       {"QGemm", {.convert = QGemm}},

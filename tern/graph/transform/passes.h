@@ -28,6 +28,20 @@ Function SimplifyGraph(const Function& function);
 //   y: float32[1, 8, 4, 4] = conv(x, W_folded, bias_folded)    # both computed from constants
 Function FoldBatchNorm(const Function& function);
 
+// Convolutions and matmuls of quantized tensors by constant weights, sums of two and means, up to
+// where the result is quantized again, are computed on integers. Inputs and results of convolutions
+// have channels last, and so has what is computed of these by elements. Weights are integers from
+// -128 on: int8 with zero point 0, or uint8 with 128. Before:
+//   a: float32[1, 8, 4, 4] = dequantize_linear(x, x_scale, x_zero)
+//   w: float32[8, 8, 1, 1] = dequantize_linear(W, W_scale)
+//   c: float32[1, 8, 4, 4] = conv(a, w)
+//   y: uint8[1, 8, 4, 4] = quantize_linear(c, y_scale, y_zero)
+// After:
+//   x_last: uint8[1, 4, 4, 8] = transpose(x) {perm = [0, 2, 3, 1]}
+//   y_last: uint8[1, 4, 4, 8] = quantized_conv(x_last, W_last, scale, offset, _, y_zero, x_zero)
+//   y: uint8[1, 8, 4, 4] = transpose(y_last) {perm = [0, 3, 1, 2]}
+Function IntegerArithmetic(const Function& function);
+
 // Nodes that read constants alone are computed now, by compiled code: one module for all of them,
 // for the baseline of the build machine's architecture, without reassociation or contraction, so
 // that the bits are the same everywhere.
@@ -56,10 +70,13 @@ Function LowerPrecision(const Function& function, Precision precision);
 // The nodes without which a result of the graph is computed too are gone.
 Function RemoveDeadNodes(const Function& function);
 
-// The order in which a compiler runs them. `precision` is that of LowerPrecision, or ""; `offload`
-// are the libraries that claim nodes (offload.h), the first of them first.
-std::vector<std::string> GraphPasses(const std::string& precision = "",
-                                     const std::vector<std::string>& offload = {});
+// The order in which a compiler runs them.
+struct GraphPassOptions {
+  bool integer_arithmetic = false;
+  std::string precision;             // of LowerPrecision, or ""
+  std::vector<std::string> offload;  // libraries that claim nodes (offload.h), the first one first
+};
+std::vector<std::string> GraphPasses(const GraphPassOptions& options);
 void RegisterGraphPasses();
 
 }  // namespace tern::graph

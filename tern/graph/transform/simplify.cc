@@ -183,14 +183,18 @@ Function SimplifyGraph(const Function& function) {
   return RemoveDeadNodes(EqualNodes().Run(Simplifier().Run(RemoveDeadNodes(function))));
 }
 
-std::vector<std::string> GraphPasses(const std::string& precision,
-                                     const std::vector<std::string>& offload) {
-  std::vector<std::string> passes = {"simplify_graph", "fold_batch_norm", "fold_constant_nodes",
-                                     "simplify_graph"};
+std::vector<std::string> GraphPasses(const GraphPassOptions& options) {
+  std::vector<std::string> passes;
+  // Before weights are folded to floats.
+  if (options.integer_arithmetic) passes.emplace_back("integer_arithmetic");
+  passes.insert(passes.end(),
+                {"simplify_graph", "fold_batch_norm", "fold_constant_nodes", "simplify_graph"});
+  const std::string& precision = options.precision;
   if (!precision.empty()) passes.push_back("lower_precision{to=" + precision + "}");
-  for (const std::string& library : offload) passes.push_back("offload{to=" + library + "}");
+  for (const std::string& library : options.offload)
+    passes.push_back("offload{to=" + library + "}");
   // Casts and transposes of weights leave regions, are computed, and are constants.
-  if (!precision.empty() || !offload.empty())
+  if (!precision.empty() || !options.offload.empty())
     passes.insert(passes.end(), {"simplify_graph", "fold_constant_nodes", "simplify_graph"});
   return passes;
 }
@@ -201,6 +205,10 @@ void RegisterGraphPasses() {
   ir::RegisterPass(GraphPass("fold_batch_norm",
                              "batch normalizations are factors and summands, or parts of weights",
                              FoldBatchNorm));
+  ir::RegisterPass(
+      GraphPass("integer_arithmetic",
+                "quantized convolutions, matmuls, sums and means are of integers, channels last",
+                IntegerArithmetic));
   ir::RegisterPass(
       {"lower_precision",
        "convolutions and matmuls read narrow floats, and so does what their range is enough for",

@@ -422,6 +422,12 @@ std::vector<std::string> DotMatmulRules() {
   return names;
 }
 
+bool HasDotMatmul(const target::Target& target) {
+  std::vector<const Rule*> rules = RulesFor(BlockKind::kMatmul, TargetInfo::Of(target));
+  return std::any_of(rules.begin(), rules.end(),
+                     [](const Rule* rule) { return Contains(Registered(), rule->name); });
+}
+
 void RegisterDotMatmul(const DotInstructions& instructions) {
   Registered().push_back(instructions.rule);
   RegisterRule(

@@ -68,6 +68,8 @@ struct DotInstructions {
 void RegisterDotMatmul(const DotInstructions& instructions);
 // Their names, in the order in which they are asked.
 std::vector<std::string> DotMatmulRules();
+// Whether one of them is for the target.
+bool HasDotMatmul(const target::Target& target);
 
 }  // namespace tern::schedule
 

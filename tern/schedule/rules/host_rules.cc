@@ -265,6 +265,7 @@ void RegisterHostRules() {
   RegisterHostReductionRules();
   RegisterHostSkinnyMatmulRules();
   RegisterHostDotProductRules();
+  RegisterHostDepthwiseRule();
   RegisterHostImplicitDotRules();
   RegisterHostWindowRules();
   RegisterHostWinogradRules();

@@ -19,6 +19,24 @@ bool LastIsContiguous(const Buffer& buffer) {
   return buffer->strides.empty() || ir::IsConst(buffer->strides.back(), 1);
 }
 
+// Lanes of the widest machine, of float32.
+constexpr int64_t kMostFloats = 16;
+
+// Whether an index is the same for so many neighbours: the axis over a multiple of them.
+bool IsSameFor(const Expr& index, const VarNode* axis, int64_t neighbours) {
+  bool same = true;
+  int quotients = 0, uses = 0;
+  ir::ForEachExpr(index, [&](const Expr& part) {
+    uses += part.get() == axis;
+    const auto* quotient = part.As<ir::FloorDivNode>();
+    if (!quotient || quotient->a.get() != axis) return;
+    ++quotients;
+    std::optional<int64_t> by = ir::AsConstInt(quotient->b);
+    same &= by && *by % neighbours == 0;
+  });
+  return same && quotients == uses;
+}
+
 bool IsNeighbour(const BlockAccess& access, const VarNode* axis) {
   if (access.indices.empty()) return true;
   for (size_t d = 0; d + 1 < access.indices.size(); ++d)
@@ -170,7 +188,10 @@ std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
     bool reads = false, fits = true;
     for (const BlockAccess& access : block.accesses) {
       if (access.buffer.same(result)) continue;
-      fits &= IsNeighbour(access, axis.var.node());
+      fits &= IsNeighbour(access, axis.var.node()) ||
+              std::all_of(access.indices.begin(), access.indices.end(), [&](const Expr& index) {
+                return IsSameFor(index, axis.var.node(), kMostFloats);
+              });
       reads |= !access.indices.empty() && ir::UsesVar(access.indices.back(), axis.var.node());
     }
     if (fits && reads) return a;
