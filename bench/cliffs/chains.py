@@ -15,7 +15,7 @@ UNARY = {
     "leaky": ("select({x} > 0, {x}, {x} * 0.1)", "F.leaky_relu({x}, 0.1)", "np.where({x} > 0, {x}, {x} * np.float32(0.1))"),
     "hardswish": ("{x} * min(max({x} + 3, 0), 6) / 6", "F.hardswish({x})", "{x} * np.clip({x} + 3, 0, 6) / 6"),
     "root": ("sqrt(abs({x}) + 1)", "torch.sqrt(torch.abs({x}) + 1)", "np.sqrt(np.abs({x}) + 1)"),
-    "softplus": ("log1p(exp(min({x}, 20)))", "F.softplus({x})", "np.log1p(np.exp({x}))"),
+    "softplus": ("max({x}, 0) + log1p(exp(-abs({x})))", "F.softplus({x})", "np.maximum({x}, 0) + np.log1p(np.exp(-np.abs({x})))"),
     "scale": ("{x} * 0.125", "{x} * 0.125", "{x} * np.float32(0.125)"),
 }
 # The same of two.

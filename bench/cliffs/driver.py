@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The cliff bench: workloads that a seed draws from families, Tern beside torch and numpy. Prints a histogram of the ratios, their geometric
+"""The cliff bench: workloads that a seed draws from families, Tern beside torch, ONNX Runtime and numpy. Prints a histogram of the ratios, their geometric
 mean, and the worst, with what the schedule rules say of them.
 
     ./dev bench cliffs --seed 1 --count 150                       # here, on the CPU
@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 import generate
+import onnx_model
 import report
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cpu"))
@@ -64,6 +65,17 @@ def compile_one(workload, options, target, folder, compiler):
     return workload.to_json() | {"function": workload.family, "key": key} | entry
 
 
+def write_model(workload, folder):
+    """Its ONNX model; adds why there is none."""
+    try:
+        model = onnx_model.build(workload)
+    except onnx_model.Unsupported as error:
+        return workload | {"no_onnx": f"ONNX has no such operator: {error}"}
+    with open(os.path.join(folder, "models", workload["name"] + ".onnx"), "wb") as file:
+        file.write(model)
+    return workload | {"no_onnx": ""}
+
+
 def identity(tern):
     """Of a compiler: its files as they are."""
     library = os.path.join(os.path.dirname(tern), "..", "lib", "libtern_compiler.so")
@@ -71,15 +83,17 @@ def identity(tern):
 
 
 def prepare(options, folder):
-    """The folder: workloads.json, kernels/, programs/, lib/ and what runs them."""
+    """The folder: workloads.json, kernels/, programs/, models/, lib/ and what runs them."""
     shutil.rmtree(os.path.join(folder, "kernels"), ignore_errors=True)
-    for part in ("kernels", "programs", "lib"):
+    for part in ("kernels", "programs", "models", "lib"):
         os.makedirs(os.path.join(folder, part), exist_ok=True)
     os.makedirs(options.cache, exist_ok=True)
     chosen = generate.workloads(options, options.device)
     target, compiler = options.target or TARGETS[options.device], identity(options.tern)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         made = list(pool.map(lambda workload: compile_one(workload, options, target, folder, compiler), chosen))
+    if options.device == "cpu":
+        made = [write_model(workload, folder) for workload in made]
     for name in ["libtern_runtime.so"] + ([] if options.device == "cpu" else [f"libtern_runtime_{options.device}.so"]):
         shutil.copy(os.path.join(options.runtime, "lib", name), os.path.join(folder, "lib", name))
         if options.device != "cpu":
@@ -102,7 +116,7 @@ def find_python(options):
     if options.python:
         return options.python
     venv = os.path.join(options.output, "venv")
-    reason = packages.install(venv, ["torch"]).get("torch")
+    reason = packages.install(venv, ["torch", "onnxruntime"]).get("torch")
     if reason:
         sys.exit(f"skipped: there is no torch to measure beside: {reason} (--python FILE names an interpreter that has it)")
     return packages.python(venv)

@@ -57,7 +57,7 @@ def transpose(draw, dtype):
     x, out = Tensor("X", dtype, shape), Tensor("Y", dtype, tuple(shape[axis] for axis in order))
     at = [f"vi{order.index(axis)}" for axis in range(len(shape))]
     body = block("transpose", axes_of(out.shape), f"Y[{', '.join(indices(shape))}] = X[{', '.join(at)}]")
-    return function("injective", [x], [out], body, torch=f"X.permute{tuple(order)}.contiguous()", numpy=f"np.ascontiguousarray(X.transpose{tuple(order)})",
+    return function("injective", [x], [out], body, torch=f"X.permute{tuple(order)}.clone(memory_format=torch.contiguous_format)", numpy=f"X.transpose{tuple(order)}.copy()",
                     numpy_is_peer=True, note=f"transpose {order}")
 
 
@@ -89,13 +89,13 @@ def cut(draw, dtype):
     at = indices(shape)
     if draw.chance(0.3):
         place, length, torch = f"{int(extent) - 1} - {at[axis]}", int(extent), f"torch.flip(X, [{axis}])"
-        numpy, note = f"np.ascontiguousarray(np.flip(X, {axis}))", f"flip of {axis}"
+        numpy, note = f"np.flip(X, {axis}).copy()", f"flip of {axis}"
     else:
         step, start = draw.choice(1, 2, 3), draw.choice(0, 1, 5)
         length = (int(extent) - start + step - 1) // step
         place = f"{at[axis]} * {step} + {start}"
         where = ", ".join(f"{start}::{step}" if number == axis else ":" for number in range(rank))
-        torch, numpy, note = f"X[{where}].clone(memory_format=torch.contiguous_format)", f"np.ascontiguousarray(X[{where}])", f"slice of {axis}, step {step}"
+        torch, numpy, note = f"X[{where}].clone(memory_format=torch.contiguous_format)", f"X[{where}].copy()", f"slice of {axis}, step {step}"
     out = Tensor("Y", dtype, tuple(draw.static(length) if number == axis else other for number, other in enumerate(shape)))
     read = ", ".join(place if number == axis else index for number, index in enumerate(at))
     body = block("cut", axes_of(out.shape), f"Y[{', '.join(at)}] = X[{read}]")
@@ -112,7 +112,7 @@ def regroup(draw, dtype):
     out = Tensor("Y", dtype, (n, draw.static(channels), draw.static(height * factor), draw.static(width * factor)))
     channel = f"vi1 * {factor * factor} + vi2 % {factor} * {factor} + vi3 % {factor}"
     body = block("shuffle", axes_of(out.shape), f"Y[vi0, vi1, vi2, vi3] = X[vi0, {channel}, vi2 // {factor}, vi3 // {factor}]")
-    numpy = (f"np.ascontiguousarray(X.reshape(-1, {channels}, {factor}, {factor}, {int(height)}, {int(width)}).transpose(0, 1, 4, 2, 5, 3))"
+    numpy = (f"X.reshape(-1, {channels}, {factor}, {factor}, {int(height)}, {int(width)}).transpose(0, 1, 4, 2, 5, 3).copy()"
              f".reshape(-1, {channels}, {height * factor}, {width * factor})")
     return function("injective", [x], [out], body, torch=f"F.pixel_shuffle(X, {factor})", numpy=numpy, numpy_is_peer=True, note=f"pixel shuffle {factor}")
 

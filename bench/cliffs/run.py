@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs compiled workloads beside torch and numpy, in turn, and appends a line of JSON for each to a file. What stands there already is not
-run again, unless it was compiled anew, so a part that was stopped goes on where it was. Needs python3 with torch, and for a device its driver.
+"""Runs compiled workloads beside torch, ONNX Runtime and numpy, in turn, and appends a line of JSON for each to a file. What stands there already is not
+run again, unless it was compiled anew, so a part that was stopped goes on where it was. Needs python3 with torch, for
+a device its driver, and on the CPU onnxruntime if it is to be a peer.
 
     run.py FOLDER [--device cuda] [--part 1/3] [--limit 480] [--compiled 40]
 
@@ -21,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROUNDS, FEWEST, MOST = 5, 3, 15
 ONE_THREAD = "@1"  # behind the name of a peer
 SECONDS = 0.02  # of each in a round
+ONNX_TYPES = {"float32": 1, "int8": 3, "int32": 6, "int64": 7, "float16": 10, "bfloat16": 16}
 SILENCE = 90  # seconds without a result, after which a workload has failed
 CACHE_BYTES = 200 << 20  # written between rounds, so that inputs come from memory where they would
 
@@ -144,12 +146,13 @@ class Bench:
         import torch.nn.functional as functional
 
         self.torch, self.options = torch, options
-        self.numpy, self.helpers = None, {}
+        self.numpy, self.helpers, self.onnxruntime = None, {}, None
         if options.device == "cpu":
             torch.set_num_threads(options.threads)
             import numpy
             import numpy_reference
 
+            self.onnxruntime = self.import_onnxruntime()
             self.numpy, self.helpers = numpy, {name: value for name, value in vars(numpy_reference).items() if not name.startswith("_")}
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         self.space = {"torch": torch, "F": functional}
@@ -186,7 +189,44 @@ class Bench:
         space = {"np": self.numpy} | self.helpers | arrays
         return lambda: eval(code, space)  # pylint: disable=eval-used
 
-    def peers(self, workload, inputs, reasons):
+    def import_onnxruntime(self):
+        try:
+            import onnxruntime
+        except ImportError:
+            return None
+        onnxruntime.set_default_logger_severity(4)
+        return onnxruntime
+
+    def onnxruntime_call(self, workload, inputs, expected):
+        """Into tensors of its own, which are compared with what is expected: another result is no peer's."""
+        if not self.onnxruntime:
+            raise RuntimeError("there is no onnxruntime")
+        if workload["no_onnx"]:
+            raise RuntimeError(workload["no_onnx"])
+        options = self.onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = self.options.threads, 1
+        # Its threads wait for work by spinning; behind the end of a run others need the cores.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        path = os.path.join(self.options.folder, "models", workload["name"] + ".onnx")
+        session = self.onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        outputs = [self.torch.zeros(spec["shape"], dtype=getattr(self.torch, spec["dtype"])) for spec in workload["outputs"]]
+        binding = session.io_binding()
+        for spec, tensor in zip(workload["inputs"], inputs.values()):
+            binding.bind_input(spec["name"], "cpu", 0, ONNX_TYPES[spec["dtype"]], spec["shape"], tensor.data_ptr())
+        for spec, tensor in zip(workload["outputs"], outputs):
+            binding.bind_output("out." + spec["name"], "cpu", 0, ONNX_TYPES[spec["dtype"]], spec["shape"], tensor.data_ptr())
+        session.run_with_iobinding(binding)
+        error = max(errors(self.torch, actual, wanted) for actual, wanted in zip(outputs, expected))
+        if not error <= max(4 * workload["tolerance"], 1e-3):
+            raise RuntimeError(f"off by {error:.3g} of the largest element")
+
+        def call():
+            session.run_with_iobinding(binding)
+            return outputs  # whose memory is bound
+
+        return call
+
+    def peers(self, workload, inputs, expected, reasons):
         """Name -> call, of those that work."""
         found = {}
         for number, text in enumerate(workload["torch"]):
@@ -196,6 +236,11 @@ class Bench:
             found["torch" + ONE_THREAD] = self.expression(workload["torch"][-1], inputs)
         if self.numpy and workload["numpy_is_peer"] and not any(spec["dtype"] == "bfloat16" for spec in workload["inputs"]):
             found["numpy"] = self.numpy_call(workload, inputs)
+        if self.options.device == "cpu":
+            try:
+                found["onnxruntime"] = self.onnxruntime_call(workload, inputs, expected)
+            except Exception as error:  # pylint: disable=broad-except
+                reasons["onnxruntime"] = short(error)
         if self.options.compiled:
             source = f"def f({', '.join(inputs)}): return {workload['torch'][0]}"
             space = dict(self.space)
@@ -227,11 +272,11 @@ class Bench:
         result["first_call"] = time.perf_counter() - begin
         expected = self.reference(workload, inputs)
         result["error"] = max(errors(torch, actual, wanted.to(actual.device)) for actual, wanted in zip(outputs, expected))
-        del expected
         if not result["error"] <= workload["tolerance"]:
             result["status"] = "wrong"
             result["reasons"]["tern"] = f"off by {result['error']:.3g} of the largest element; {workload['tolerance']:g} is allowed"
-        calls |= self.peers(workload, inputs, result["reasons"])
+        calls |= self.peers(workload, inputs, expected, result["reasons"])
+        del expected
         self.rounds(calls, result["times"])
         self.runtime.release(self.module, self.function)
         return result

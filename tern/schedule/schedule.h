@@ -182,6 +182,10 @@ class Schedule {
   // Returns the names of buffers and blocks: the weights by phases, and the result by phases, which
   // is interleaved: those given, or block_weights, block_phases.
   Names Polyphase(const std::string& block, Names names = {});
+  // A block that reads one element or another by the side of a border that its place is on, as
+  // concatenation and padding do, becomes two, each of one side, in loops of their own. Returns the
+  // name of the second: that given, or block_1.
+  std::string SplitCases(const std::string& block, std::string second = "");
 
   // ---- Scans (split_scan.cc)
 

@@ -193,6 +193,7 @@ const std::map<std::string, Primitive>& Primitives() {
       {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
       {"split", {2, kAny, kAny, ApplySplit}},
       {"split_updates", {1, 1, kAny, [](S s, T t) { s->SplitUpdates(t.args[0], t.results); }}},
+      {"split_cases", {1, 1, 1, [](S s, T t) { s->SplitCases(t.args[0], First(t.results)); }}},
       {"split_scan",
        {3, 4, 4,
         [](S s, T t) {

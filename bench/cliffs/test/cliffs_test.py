@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import driver  # pylint: disable=wrong-import-position
 import generate  # pylint: disable=wrong-import-position
+import onnx_model  # pylint: disable=wrong-import-position
 import report  # pylint: disable=wrong-import-position
 import run  # pylint: disable=wrong-import-position
 import sweep  # pylint: disable=wrong-import-position
@@ -32,6 +33,10 @@ try:
     import numpy_reference
 except ImportError:
     numpy = None
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
 
 
 def save_indices(path, shape, fill):
@@ -133,6 +138,48 @@ class FamiliesTest(unittest.TestCase):
         self.assertTrue(all(1 <= size <= 8192 for size in sizes))
         self.assertGreater(sum(size < 90 for size in sizes), 800)
         self.assertGreater(sum(size % 8 != 0 for size in sizes), 600)
+
+
+class ModelsTest(unittest.TestCase):
+    def test_every_family_has_a_model(self):
+        families = set()
+        for workload in generate.draw_workloads("9", 200, "tiny")[::2]:
+            with self.subTest(workload.name, note=workload.note):
+                try:
+                    model = onnx_model.build(workload.to_json())
+                except onnx_model.Unsupported as error:
+                    self.assertIn("cummax", str(error))
+                    continue
+                families.add(workload.family)
+                if numpy and onnxruntime and not any(tensor.dtype == "bfloat16" for tensor in workload.inputs):
+                    self.compare(workload, model)
+        self.assertEqual(families, {one.family for one in generate.draw_workloads("9", 200, "tiny")})
+        if not (numpy and onnxruntime):
+            self.skipTest("models are made; to run them this Python needs onnxruntime and numpy")
+
+    def compare(self, workload, model):
+        source, arrays = numpy.random.default_rng(1), {}
+        for tensor in workload.inputs:
+            kind, _, limit = tensor.fill.partition(":")
+            made = (source.integers(0, int(limit), tensor.shape) if kind == "below" else source.permutation(int(limit)) if kind == "unique"
+                    else source.integers(-128, 128, tensor.shape) if tensor.dtype.startswith("int") else source.random(tensor.shape))
+            arrays[tensor.name] = made.astype(tensor.dtype)
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        try:
+            actual = session.run(None, arrays)[0]
+        except Exception as error:  # pylint: disable=broad-except
+            self.fail(f"{error}: {workload.torch}")
+        wide = {name: array.astype("float32") if array.dtype == "float16" else array for name, array in arrays.items()}
+        expected = eval(workload.numpy, {"np": numpy} | vars(numpy_reference) | wide)  # pylint: disable=eval-used
+        self.assertEqual(actual.shape, expected.shape, workload.torch)
+        error = numpy.abs(actual.astype("float64") - expected).max() / max(numpy.abs(expected).max(), 1e-30)
+        self.assertLessEqual(error, max(4 * workload.tolerance, 1e-3), workload.torch)
+
+    def test_what_onnx_lacks_is_named(self):
+        workload = generate.draw_workloads("1", 1, "tiny")[0].to_json()
+        for text, name in (("torch.cummax(A, 0).values", "torch.cummax"), ("A.frobnicate()", "Tensor.frobnicate"), ("torch.relu(A, A)", "2 were given")):
+            with self.assertRaisesRegex(onnx_model.Unsupported, name):
+                onnx_model.build(workload | {"torch": [text], "inputs": [{"name": "A", "dtype": "float32", "shape": [2]}]})
 
 
 class MachineryTest(unittest.TestCase):

@@ -25,9 +25,25 @@ bool ReadsMemory(const Expr& expr) {
   return reads;
 }
 
+// Whether every load of an expression is inside of its tensor, under any condition.
+bool StaysInside(const Expr& expr, const arith::Analyzer& analyzer) {
+  bool inside = true;
+  ir::ForEachExpr(expr, [&](const Expr& e) {
+    const auto* load = e.As<ir::BufferLoadNode>();
+    for (size_t d = 0; load && inside && d < load->indices.size(); ++d) {
+      const Expr& index = load->indices[d];
+      inside = d < load->buffer->shape.size() && arith::IsIndexType(index.dtype()) &&
+               analyzer.CanProve(index >= ir::MakeConst(index.dtype(), 0)) &&
+               analyzer.CanProve(index < load->buffer->shape[d]);
+    }
+  });
+  return inside;
+}
+
 // What a body consists of. Only stores, definitions and conditions are followed.
 struct BodyScan : StmtVisitor {
   using StmtVisitor::VisitNode;
+  explicit BodyScan(const arith::Analyzer& analyzer) : analyzer(analyzer) {}
   void VisitNode(const LetStmtNode* node) override {
     ++lets;
     VisitChildren(node);
@@ -48,7 +64,7 @@ struct BodyScan : StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const ir::SelectNode* node) override {
-    if (ReadsMemory(node->true_value) || ReadsMemory(node->false_value))
+    if (!StaysInside(node->true_value, analyzer) || !StaysInside(node->false_value, analyzer))
       conditions.push_back(node->condition);
     VisitChildren(node);
   }
@@ -61,9 +77,10 @@ struct BodyScan : StmtVisitor {
     StmtVisitor::Visit(expr);
   }
   using StmtVisitor::Visit;
+  const arith::Analyzer& analyzer;
   int lets = 0;
   bool others = false, branches = false;
-  std::vector<Expr> conditions;  // of accesses in selects
+  std::vector<Expr> conditions;  // of accesses in selects that may be outside otherwise
   int64_t operations = 0;
 };
 
@@ -83,14 +100,14 @@ class Describer {
       const auto* loop = iter.binding.As<VarNode>();
       info_.axes.push_back(
           {iter.var, iter.extent, iter.kind, RoleOf(iter.kind), loop ? loop->name : ""});
+      analyzer_.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
     }
   }
 
   BlockInfo Run() {
-    BodyScan scan;
+    BodyScan scan(analyzer_);
     scan.Visit(block_->body);
     info_.operations = scan.operations;
-    info_.conditional = scan.branches || !scan.conditions.empty();
     bool followed = scan.lets <= kMaxLets;
     body_ = followed ? LetInliner().Mutate(block_->body) : block_->body;
     FindDecidingAxes(scan, followed);
@@ -115,11 +132,10 @@ class Describer {
     }
   }
 
-  void FindDecidingAxes(BodyScan scan, bool followed) {
-    if (scan.lets > 0 && followed) {
-      scan = {};
-      scan.Visit(body_);
-    }
+  void FindDecidingAxes(const BodyScan& written, bool followed) {
+    BodyScan scan(analyzer_);
+    scan.Visit(followed ? body_ : block_->body);
+    info_.conditional = written.branches || !scan.conditions.empty();
     for (size_t a = 0; a < info_.axes.size(); ++a)
       info_.axes[a].decides =
           scan.branches || (!followed && !scan.conditions.empty()) ||
@@ -328,6 +344,7 @@ class Describer {
 
   const BlockNode* block_;
   Stmt body_;
+  arith::Analyzer analyzer_;  // knows the axes
   BlockInfo info_;
 };
 

@@ -14,6 +14,7 @@
 #include "tern/schedule/rules/polyphase.h"
 #include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
+#include "tern/schedule/rules/split_borders.h"
 #include "tern/schedule/rules/split_updates.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/schedule_steps.h"
@@ -186,6 +187,7 @@ PrimFunc ScheduleBlocks(const PrimFunc& function, const TargetInfo& target,
   SplitPhases(&schedule, results);
   SplitUpdates(&schedule, target, results);
   InlineProducers(&schedule, target, results);
+  SplitBorders(&schedule, target, results);
   ApplyToBlocks(&schedule, target, asked, results);
   PrimFunc scheduled = schedule.trace().steps.empty() ? function : schedule.function();
   if (!target.is_device) return scheduled;

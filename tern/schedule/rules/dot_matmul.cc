@@ -22,6 +22,8 @@ constexpr int64_t kLeastUses = 4;
 // M, N and K padded to whole tiles may be so many times the work.
 constexpr int64_t kMostPadding = 4;
 constexpr int64_t kAccumulatorBytes = 4;
+// Matrices of a batch that are packed by the threads that multiply them.
+constexpr int64_t kLeastBatch = 16;
 // Words of each column, and bytes of each row, that are packed at a time: whole cache lines, and
 // not more of them than L1 has room for.
 constexpr int64_t kPackedWords = 16, kLineBytes = 64;
@@ -174,8 +176,8 @@ class DotMatmul {
     const std::string& reader = gemm_.epilogue;
     std::string sums = MakeLocal(reader);
     SplitLoops();
-    for (const std::string& copy : {right, left})
-      if (!copy.empty() && !IsApart(copy)) schedule_.ComputeAt(copy, At(Name("jb")));
+    Place(right, gemm_.b);
+    if (!left.empty()) Place(left, gemm_.a);
     for (const std::string& pad : pads) CopyPadded(pad);
     Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
     if (!sums.empty() && !reader.empty()) read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
@@ -201,9 +203,20 @@ class DotMatmul {
   }
 
   // What is made of constants alone is made before any call, all of it, where it is in no loop. Of
-  // several threads each would make again what others have made, which costs as much as products.
+  // several threads each would make again what others have made, which costs as much as products;
+  // matrices of a batch are each of one thread, where there are enough for all.
   bool IsApart(const std::string& copy) const {
-    return target_.threads != 1 || IsConstant(schedule_, copy);
+    return !Contains(in_batch_, copy) && (target_.threads != 1 || IsConstant(schedule_, copy));
+  }
+  void Place(const std::string& copy, const GemmOperand& operand) {
+    const Names& batch = gemm_.loops.batch;
+    if (target_.threads != 1 && !batch.empty() && !gemm_.dynamic_batch &&
+        gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2 &&
+        !IsConstant(schedule_, copy) &&
+        Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(batch.back())); }))
+      in_batch_.push_back(copy);
+    else if (!IsApart(copy))
+      schedule_.ComputeAt(copy, At(Name("jb")));
   }
   void ParallelizeCopy(const std::string& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
@@ -255,7 +268,7 @@ class DotMatmul {
   }
 
   void CopyPadded(const std::string& pad) {
-    if (!IsApart(pad)) schedule_.ComputeAt(pad, At(Name("jb")));
+    Place(pad, pad == gemm_.a.name ? gemm_.a : gemm_.b);
     const BlockNode* block = FindBlockNamed(schedule_, pad);
     VectorizeCopy(pad, NestOf(schedule_.tree(), block).loops.back()->var.name());
   }
@@ -379,6 +392,7 @@ class DotMatmul {
 
   Schedule& schedule_;
   std::string block_, sums_;
+  Names in_batch_;  // copies that are made for each matrix of the batch
   const Gemm& gemm_;
   const P& plan_;
   const DotTypes& types_;

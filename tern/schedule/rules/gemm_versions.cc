@@ -21,10 +21,14 @@ struct Side {
 };
 // The tiles of a device are large.
 std::vector<Side> OfDevices() { return {{AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}}; }
-// On a host, very few columns are dot products; B is not packed for few rows; threads share the
-// rows where there are few columns.
+// On a host, very few columns are dot products; B is not packed for few rows, of which one is a
+// GEMV; threads share the rows where there are few columns.
 std::vector<Side> OfHosts() {
-  return {{AxisRole::kN, 7, 4}, {AxisRole::kM, 3, 3}, {AxisRole::kN, 64, 16}};
+  return {{AxisRole::kN, 7, 4},
+          {AxisRole::kM, 1, 1},
+          {AxisRole::kM, 3, 3},
+          {AxisRole::kM, 16, 12},
+          {AxisRole::kN, 64, 16}};
 }
 // So many results of sums of so many steps are too few tiles for a device, unless K is split.
 constexpr int64_t kFewResults = 512 * 512, kLongSum = 1024, kLikelySide = 256, kLikelyLong = 4096;

@@ -35,13 +35,14 @@ constexpr int64_t kMostShort = 7;
 constexpr double kSumCycles = 20;
 // Cycles of an element of A with a vector of N, and to pack an element of K-contiguous B.
 constexpr double kElementCycles = 0.5, kPackCycles = 1;
+// Cycles of an element of a window with a vector of N: it may be outside of the image.
+constexpr double kWindowCycles = 1;
 
-// Whether as many dot products of so many steps take less time than vectors along N, or, where M is
-// the short side, than packing B.
-bool Pays(int64_t length, bool short_n, int64_t steps, int64_t lanes) {
+// Whether as many dot products of so many steps take less time than so many cycles for each step.
+bool Pays(int64_t length, int64_t steps, int64_t lanes, double cycles) {
   auto k = static_cast<double>(steps);
   double dots = (k / static_cast<double>(lanes) + kSumCycles) * static_cast<double>(length);
-  return dots < k * (short_n ? kElementCycles : kPackCycles);
+  return dots < k * cycles;
 }
 
 // The operand of the short side, K-contiguous and of the type of the accumulators.
@@ -75,8 +76,8 @@ void PixelDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   if (outputs > kMostShort || !features) Refuse("N is not 1 to " + std::to_string(kMostShort));
   std::optional<int64_t> extent =
       channels ? ir::AsConstInt(block.axes[*channels].extent) : std::nullopt;
-  if (!extent || *extent < 2 * lanes) Refuse("there are fewer channels than two vectors");
-  if (!Pays(outputs, true, *extent * taps, lanes))
+  if (!extent || *extent < lanes) Refuse("there are fewer channels than a vector");
+  if (!Pays(outputs, *extent * taps, lanes, kWindowCycles))
     Refuse("there are so few channels that vectors along N cost less");
   std::optional<GemmOperand> weights;
   for (const BlockAccess& access : block.accesses) {
@@ -117,7 +118,8 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   if (!wide.k_contiguous()) Refuse(wide.name + " is not K-contiguous");
   if (IsConstant(*schedule, wide.name)) Refuse(wide.name + " is constant, and can be prepacked");
   if (gemm.k < 2 * lanes) Refuse("K is shorter than two vectors");
-  if (!Pays(length, short_n, gemm.k, lanes)) Refuse("K is so short that vectors along N cost less");
+  if (!Pays(length, gemm.k, lanes, short_n ? kElementCycles : kPackCycles))
+    Refuse("K is so short that vectors along N cost less");
   CopyShort(schedule, block, narrow, gemm.c->dtype, target);
   Schedule::Names order = gemm.loops.batch;
   order.push_back(short_n ? gemm.loops.m : gemm.loops.n);
@@ -127,9 +129,39 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
 }
 
+// turned_matmul: as few columns, of an A whose rows are contiguous.
+//
+//   turned[n, m] += A[k, m] * B[k, n]      a GEMM of few rows, by the other rules
+//   C[m, n] = turned[n, m]
+//
+// Vectors along N would have few lanes. Declines where A is K-contiguous (dot products), or M is no
+// longer than two vectors.
+void TurnedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  GuessSizes(&gemm, target);
+  int64_t lanes = target.vector_bytes / gemm.c->dtype.bytes();
+  if (gemm.n > kMostShort || gemm.n == 0 || gemm.dynamic_n)
+    Refuse("N is not 1 to " + std::to_string(kMostShort));
+  if (gemm.a.own_dim + 1 != gemm.a.rank) Refuse(gemm.a.name + " is not M-contiguous");
+  if (gemm.m <= 2 * lanes) Refuse("M is no longer than two vectors");
+  size_t rank = gemm.c->shape.size();
+  std::string copy = schedule->CacheWrite(block.name, gemm.c->name, StorageScope::kGlobal,
+                                          FreshBlockName(*schedule, block.name + "_turned"));
+  schedule->TransformLayout(copy, PackedLayout(rank, gemm.c_m_dim, rank - 1, "k, x"));
+  schedule->Reorder(Around(block.name, {gemm.loops.n, gemm.loops.m}));
+  for (const std::string& name : {block.name, copy})
+    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, name)), target);
+}
+
 }  // namespace
 
 void RegisterHostDotProductRules() {
+  RegisterRule({.name = "turned_matmul",
+                .description = "N below 8, A M-contiguous: the transposed result has few rows",
+                .kinds = {BlockKind::kMatmul},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 31,
+                .apply = TurnedMatmul});
   RegisterRule({.name = "dot_product_matmul",
                 .description = "M or N below 8: a dot product along K for each output",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},

@@ -30,6 +30,10 @@ namespace {
 
 using Names = Schedule::Names;
 
+// Columns of an image that are worth a matrix of their own, as implicit_gemm has it, and so few
+// steps of K that its vector stores count for more than dot products.
+constexpr int64_t kLeastColumns = 64, kFewSteps = 16;
+
 // The operands that a block reads beside its result.
 std::vector<const BlockAccess*> OperandsOf(const BlockInfo& block) {
   std::vector<const BlockAccess*> operands;
@@ -52,6 +56,15 @@ void WidenToOther(Schedule* schedule, const std::string& block, const Gemm& gemm
   }
 }
 
+// Of K, as far as they are static.
+int64_t StepsOf(const BlockInfo& block) {
+  int64_t steps = 1;
+  for (const BlockAxis& axis : block.axes)
+    if (axis.kind == IterKind::kReduce)
+      steps *= ir::AsConstInt(axis.extent).value_or(kFewSteps + 1);
+  return steps;
+}
+
 void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::vector<const BlockAccess*> operands = OperandsOf(block);
   if (operands.size() != 2 ||
@@ -60,6 +73,9 @@ void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
       }))
     Refuse("it is no product of two operands of integers or bfloat16");
   if (MatchGemm(*schedule, block, Sizes::kDynamic)) Refuse("it is a GEMM as it is");
+  if (ColumnsApart apart = FindColumnsApart(block);
+      !apart.axes.empty() && apart.contiguous >= kLeastColumns && StepsOf(block) <= kFewSteps)
+    Refuse("K is so short that storing to images that are apart costs more than the products");
   MakeChannelsInnermost(schedule, block);
   Names made = schedule->Im2col(block.name, SharedAxes(block));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);

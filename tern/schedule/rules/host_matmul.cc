@@ -34,8 +34,11 @@ namespace {
 
 using Names = Schedule::Names;
 
-// B is packed at each call where so many M tiles read it.
-constexpr int64_t kPackUses = 4;
+// B is packed at each call where so many M tiles read it; where each row of it is in another page,
+// and comes from memory, the fewer.
+constexpr int64_t kPackUses = 4, kPackUsesOfPages = 2, kPageBytes = 4096;
+// Columns of a sum of products that are padded to a vector where there is no other one.
+constexpr int64_t kLeastColumns = 2;
 // Cycles to pack a vector of B.
 constexpr double kPackCycles = 2;
 // Cycles to pack an element of B, or to store one of the result, where it has no neighbours.
@@ -189,7 +192,9 @@ std::optional<P> PlanOfTile(const Problem& problem, const RegisterTile& tile,
   bool pads = gemm.dynamic_n || gemm.n != n;
   bool must_pack = problem.b_layout == Layout::kGathered || gemm.b.k_contiguous() ||
                    (pads && !(target.masked_vectors && gemm.m <= tile.m));
-  bool packs = must_pack || (m / tile.m >= kPackUses && !in_l1);
+  bool pages = problem.b_layout == Layout::kAsIndexed && problem.b_bytes() > target.l2_bytes &&
+               gemm.n * gemm.b.bytes() >= kPageBytes;
+  bool packs = must_pack || (m / tile.m >= (pages ? kPackUsesOfPages : kPackUses) && !in_l1);
   plan.pack_b = want.Or(&P::pack_b, problem.constant_b ? kPrepacked : packs ? kPacked : kInPlace);
   bool streams = plan.pack_b == kPrepacked && problem.b_bytes() > target.l2_bytes &&
                  !gemm.dynamic_k && gemm.k % kPrepackedStreams == 0;
@@ -239,11 +244,12 @@ std::vector<P> EnumeratePlans(const Problem& problem, const TargetInfo& target,
 
 class HostMatmul {
  public:
-  // `masks`: the last vectors along N are masked.
-  HostMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
-             const TargetInfo& target, bool masks)
+  // `left`: the block that converts A, or ""; `masks`: the last vectors along N are masked.
+  HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
+             const Gemm& gemm, const P& plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),
         block_(block),
+        left_(left),
         gemm_(gemm),
         plan_(plan),
         target_(target),
@@ -263,6 +269,7 @@ class HostMatmul {
     SplitLoops();
     if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
     if (!rows.empty()) schedule_.ComputeAt(rows, At(Name("jb")));
+    if (!left_.empty()) ConvertLeft();
     Names out;
     if (!reader.empty())
       out = schedule_.ReverseComputeAt(reader, At(Name(plan_.n_outer ? "io" : "jo")));
@@ -327,6 +334,24 @@ class HostMatmul {
     order.push_back(SplitsK() ? At(Name("li")) : At(gemm_.loops.k));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
     schedule_.Reorder(order);
+  }
+
+  // A is converted by blocks of rows, which stay in L2, where no other block of columns needs them;
+  // else all of a matrix of the batch; else all of it, in parallel.
+  void ConvertLeft() {
+    std::string loop;
+    if (plan_.block_k == 0 && gemm_.n <= plan_.block_n && !gemm_.dynamic_n)
+      loop = Name(plan_.block_m ? "ib" : "io");
+    else if (!gemm_.loops.batch.empty())
+      loop = gemm_.loops.batch.back();
+    if (!loop.empty() && Try(&schedule_, [&](Schedule* attempt) {
+          Names made = attempt->ComputeAt(left_, At(loop));
+          if (made.empty()) return;
+          Lanes split = SplitLanes(attempt, left_, made.back(), plan_.vector, TailStrategy::kMask);
+          attempt->Vectorize(LoopOf(left_, split.inner));
+        }))
+      return;
+    ApplyRules(&schedule_, DescribeBlock(FindBlockNamed(schedule_, left_)), target_);
   }
 
   void ParallelizePacking(Schedule* schedule, const std::string& copy) const {
@@ -439,7 +464,7 @@ class HostMatmul {
   }
 
   Schedule& schedule_;
-  std::string block_;
+  std::string block_, left_;
   const Gemm& gemm_;
   const P& plan_;
   const TargetInfo& target_;
@@ -457,9 +482,8 @@ bool IsPlain(const Gemm& gemm) {
   return gemm.a.dtype == dtype && gemm.b.dtype == dtype;
 }
 
-// Operands are converted once: A before, B while it is packed.
-Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
-                   const TargetInfo& target, Columns columns) {
+// Operands are converted once: A before it is used (ConvertLeft), B while it is packed.
+Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, Columns columns) {
   DataType dtype = gemm.c->dtype;
   for (const GemmOperand& operand : {gemm.a, gemm.b}) {
     if (operand.dtype == dtype) continue;
@@ -467,7 +491,6 @@ Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
         schedule->CacheRead(block.name, operand.name, StorageScope::kGlobal,
                             FreshBlockName(*schedule, block.name + "_" + operand.name));
     schedule->SetDtype(copy, dtype);
-    if (operand.is_a) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
   }
   return RequireGemm(*schedule, block.name, Sizes::kDynamic, columns);
 }
@@ -497,7 +520,7 @@ Problem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo
       Refuse("operands would be converted for M = " + std::to_string(gemm.m) +
              " rows; that pays from " + std::to_string(kPackUses) + " on");
   } else if (!IsPlain(gemm)) {
-    gemm = WidenOperands(schedule, block, gemm, target, columns);
+    gemm = WidenOperands(schedule, block, gemm, columns);
     GuessSizes(&gemm, target);
     if (!IsPlain(gemm)) Refuse("an operand could not be converted to the type of the result");
     problem.b_layout = Layout::kGathered;
@@ -513,11 +536,22 @@ std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const Tar
   return EnumeratePlans(MakeProblem(schedule, block, target, Layout::kAsIndexed), target, want);
 }
 
+// The copy that WidenOperands made of A; "" where it made none.
+std::string FindConversion(const Schedule& schedule, const std::string& block, const Gemm& gemm) {
+  const std::vector<const BlockNode*>& found = schedule.tree().BlocksNamed(gemm.a.name);
+  if (found.empty() || !gemm.a.name.starts_with(block + "_")) return "";
+  BlockInfo copy = DescribeBlock(found[0]);
+  bool converts = copy.kind == BlockKind::kElementwise && copy.accesses.size() == 2 &&
+                  copy.accesses[0].buffer->dtype != copy.accesses[1].buffer->dtype;
+  return converts ? gemm.a.name : "";
+}
+
 void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
                  const P& plan) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
   Columns columns = plan.columns();
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic, columns);
+  std::string left = FindConversion(*schedule, block.name, gemm);
   // LLVM vectorizes the static tail of a copy.
   bool masks =
       target.masked_vectors && (gemm.dynamic_n || (!plan.pack_b && gemm.n % plan.tile_n != 0));
@@ -532,7 +566,7 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
     if (gemm.b.name != b && !plan.pack_b) schedule->ComputeInline(gemm.b.name);
   }
   GuessSizes(&gemm, target);
-  HostMatmul(schedule, block.name, gemm, plan, target, masks).Run();
+  HostMatmul(schedule, block.name, left, gemm, plan, target, masks).Run();
 }
 
 // Whether what a block copies, [K, N], has N contiguous.
@@ -554,56 +588,6 @@ Names ImplicitOperands(const std::string& block) {
   return {block + "_a", block + "_b", block + "_c"};
 }
 
-// N axes that do not lie side by side with the others in B, as the images of NCHW do not: with
-// those as batch axes N is contiguous. None where the others are not contiguous either.
-struct ColumnsApart {
-  Names axes;
-  int64_t contiguous = 1;  // extent of the others
-};
-ColumnsApart FindColumnsApart(const BlockInfo& block) {
-  const BlockAccess& result = block.accesses[0];
-  std::vector<const BlockAccess*> operands;
-  for (const BlockAccess& access : block.accesses)
-    if (!access.buffer.same(result.buffer)) operands.push_back(&access);
-  if (operands.size() != 2 || result.indices.empty()) return {};
-  const BlockAccess *a = operands[0], *b = operands[1];
-  const Expr& last = result.indices.back();
-  auto uses = [](const BlockAccess& access, const Var& var) {
-    return std::any_of(access.indices.begin(), access.indices.end(),
-                       [&](const Expr& index) { return ir::UsesVar(index, var.node()); });
-  };
-  auto n = std::find_if(block.axes.begin(), block.axes.end(),
-                        [&](const BlockAxis& axis) { return axis.var.get() == last.get(); });
-  if (n == block.axes.end()) return {};
-  if (uses(*a, n->var)) std::swap(a, b);
-  arith::Analyzer analyzer;
-  for (const BlockAxis& axis : block.axes)
-    analyzer.BindRange(axis.var, ir::MakeConst(axis.var.dtype(), 0), axis.extent);
-  Expr place = analyzer.Simplify(FlatIndex(b->buffer, b->indices));
-  struct Column {
-    const BlockAxis* axis;
-    int64_t stride, extent;
-  };
-  std::vector<Column> columns;
-  for (const BlockAxis& axis : block.axes) {
-    if (axis.kind != IterKind::kSpatial || !uses(*b, axis.var) || uses(*a, axis.var)) continue;
-    auto linear = arith::AsLinear(place, axis.var.node());
-    std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
-    if (!linear || !extent) return {};
-    columns.push_back({&axis, linear->coefficient, *extent});
-  }
-  std::sort(columns.begin(), columns.end(),
-            [](const Column& x, const Column& y) { return x.stride < y.stride; });
-  ColumnsApart apart;
-  for (const Column& column : columns) {
-    if (apart.axes.empty() && column.stride == apart.contiguous)
-      apart.contiguous *= column.extent;
-    else
-      apart.axes.push_back(column.axis->var.name());
-  }
-  return apart.axes.size() < columns.size() ? apart : ColumnsApart{};
-}
-
 // Whether what is summed over is contiguous in an operand, as channels of NHWC are.
 bool HasContiguousChannels(const BlockInfo& block) {
   return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
@@ -618,6 +602,7 @@ bool HasContiguousChannels(const BlockInfo& block) {
 Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      Columns columns) {
   bool batch = columns == Columns::kLastOfC;
+  bool has_vectors = FindVectorAxis(block) || FindReducedVectorAxis(block);
   ColumnsApart apart = FindColumnsApart(block);
   if (HasContiguousChannels(block)) MakeChannelsInnermost(schedule, block);
   Names in_batch = SharedAxes(block);
@@ -631,12 +616,13 @@ Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInf
   PutContiguousLast(schedule, made[swapped ? 0 : 1]);
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
   Problem problem = MakeProblem(schedule, gemm, target, layout, columns);
-  // Depthwise convolutions and other sums of products with few rows or columns.
-  if (block.kind == BlockKind::kReduction &&
-      (problem.gemm.m < kPackUses || problem.gemm.n < problem.lanes))
+  // Depthwise convolutions and other sums of products with few rows, or with so few columns that
+  // vectors along other axes are better, where there are any.
+  bool narrow = problem.gemm.n < problem.lanes && (problem.gemm.n < kLeastColumns || has_vectors);
+  if (block.kind == BlockKind::kReduction && (problem.gemm.m < kPackUses || narrow))
     Refuse("M is " + std::to_string(problem.gemm.m) + " and N " + std::to_string(problem.gemm.n) +
-           "; expected " + std::to_string(kPackUses) + " and " + std::to_string(problem.lanes) +
-           " or more");
+           "; expected " + std::to_string(kPackUses) + " and " +
+           std::to_string(has_vectors ? problem.lanes : kLeastColumns) + " or more");
   problem.scattered = !batch && !apart.axes.empty() && apart.contiguous % problem.lanes != 0;
   return problem;
 }

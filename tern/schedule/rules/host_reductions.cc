@@ -12,8 +12,9 @@
 // Four accumulators: an addition has about four cycles of latency. Two where the extent is dynamic,
 // so that the tail, which is not vectorized, is short. Of several reduced axes the outer ones
 // become rows, whose results are reduced last; without rows, a reduction of 2 * 16384 elements or
-// more is split in parts of 16384, which run in parallel. Declines where the reduced axis is not
-// the contiguous one, or is shorter than two vectors.
+// more is split in parts of 16384, which run in parallel. An axis shorter than two vectors inside
+// of other reduced ones is reduced last: its elements are columns, which vectorize_outputs takes.
+// Declines where the reduced axis is not the contiguous one, or is shorter than two vectors.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>
@@ -226,9 +227,46 @@ void ReduceByParts(Schedule* schedule, const BlockInfo& block, const Steps& step
     });
 }
 
+// The contiguous axis where it is a short one beside other reduced ones; its loop, or "".
+std::string ShortLoop(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  std::optional<size_t> axis = FindReducedVectorAxis(block);
+  std::optional<LoopsByKind> loops = SortLoops(schedule, block);
+  if (!axis || !loops || loops->reduce.size() < 2) return "";
+  std::optional<int64_t> extent = ir::AsConstInt(block.axes[*axis].extent);
+  int64_t lanes = LanesFor(block, *axis, target, 1);
+  return extent && lanes > 0 && *extent < 2 * lanes ? block.axes[*axis].loop : "";
+}
+
+// The elements along the loop are columns: one vector, that the other steps are combined in.
+void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string& loop,
+                   const TargetInfo& target) {
+  int64_t work = WorkOf(*schedule, block.name);
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  Names order = loops.spatial;
+  std::erase(loops.reduce, loop);
+  order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
+  order.push_back(loop);
+  schedule->Reorder(Around(block.name, order));
+  VectorReduction columns;
+  columns.block = block.name;
+  columns.last = loop;
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == loop) columns.width = *ir::AsConstInt(axis.extent);
+  columns.vectors = 1;
+  columns.parts = schedule->Rfactor(LoopOf(block.name, loop),
+                                    FreshBlockName(*schedule, block.name + "_columns"));
+  schedule->SetScope(columns.parts, StorageScope::kLocal);
+  if (!loops.spatial.empty())
+    ComputeInRows(schedule, {columns.parts}, Around(block.name, loops.spatial));
+  Vectorize(schedule, columns);
+  ParallelizeOuter(schedule, block.name, work, target);
+}
+
 }  // namespace
 
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (std::string loop = ShortLoop(*schedule, block, target); !loop.empty())
+    return ReduceColumns(schedule, block, loop, target);
   Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
   Names reduced = SortLoops(*schedule, block)->reduce;

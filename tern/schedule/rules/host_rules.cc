@@ -9,6 +9,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/host_reductions.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/tensor_intrinsic.h"
 
 namespace tern::schedule {
 
@@ -35,6 +36,7 @@ int64_t RequireLanes(const BlockInfo& block, size_t axis, const TargetInfo& targ
 //   for outer spatial loops, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } }
 //
 // j is the axis that is contiguous in all accesses. The last vector of a dynamic extent is masked.
+// A dynamic j by itself runs in parallel by parts of kParallelOperations: one part has no threads.
 // Declines where no axis is contiguous.
 void VectorizeElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   LoopsByKind loops = RequireLoops(*schedule, block);
@@ -43,66 +45,142 @@ void VectorizeElements(Schedule* schedule, const BlockInfo& block, const TargetI
   int64_t lanes = RequireLanes(block, axis, target, 2);
   int64_t work = WorkOf(*schedule, block.name);
   MakeInnermost(schedule, block.name, loop, &loops.spatial);
+  if (loops.spatial.size() == 1 && !ir::AsConstInt(block.axes[axis].extent) &&
+      target.threads != 1) {
+    int64_t vectors =
+        std::max<int64_t>(kParallelOperations / std::max<int64_t>(block.operations, 1) / lanes, 1);
+    Schedule::Names parts;
+    for (const char* part : {"_p", "_o", "_i"})
+      parts.push_back(FreshLoopName(*schedule, loop + part));
+    schedule->Split(LoopOf(block.name, loop), {vectors, lanes}, parts,
+                    VectorTail(block.axes[axis].extent));
+    schedule->Vectorize(LoopOf(block.name, parts[2]));
+    return schedule->Parallel(LoopOf(block.name, parts[0]));
+  }
   Lanes split = SplitLanes(schedule, block.name, loop, lanes, VectorTail(block.axes[axis].extent));
   schedule->Vectorize(LoopOf(block.name, split.inner));
   ParallelizeOuter(schedule, block.name, work, target);
 }
 
-// The loops of the axes along which what is read, and what is written, is contiguous: two others.
+// The axes along which what is read, and what is written, is contiguous: two others.
 struct Transposition {
-  std::string read, written;
+  size_t read = 0, written = 0;
+  DataType dtype;
 };
 std::optional<Transposition> TranspositionOf(const Schedule& schedule, const BlockInfo& block) {
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
   if (!loops || !loops->reduce.empty() || block.conditional || block.accesses.size() != 2)
     return {};
   Transposition result;
+  result.dtype = block.accesses[0].buffer->dtype;
   for (const BlockAccess& access : block.accesses) {
     if (!access.by_axes || access.axes.size() != block.axes.size() ||
-        access.buffer->dtype != DataType::Float(32))
+        access.buffer->dtype != result.dtype || block.axes[access.axes.back()].loop.empty())
       return {};
-    (access.store ? result.written : result.read) = block.axes[access.axes.back()].loop;
+    (access.store ? result.written : result.read) = access.axes.back();
   }
   if (result.read == result.written) return {};
   return result;
 }
 
-// transpose_in_registers: float32 copies whose contiguous axes differ.
+// "f32_transpose_16"
+std::string TransposeIntrinsic(DataType dtype, int64_t lanes) {
+  std::string kind = dtype.is_bfloat16() ? "bf"
+                     : dtype.is_float()  ? "f"
+                     : dtype.is_uint()   ? "u"
+                                         : "i";
+  return kind + std::to_string(dtype.bits()) + "_transpose_" + std::to_string(lanes);
+}
+
+// The side of tiles with the least work: that of the elements in tiles, of which a vector is moved
+// at a time, and of those in none. 0: there is no tile.
+int64_t TransposedTile(const Transposition& axes, const BlockInfo& block,
+                       const TargetInfo& target) {
+  constexpr double kVectorCycles = 3, kElementCycles = 1.5;
+  auto extent = [&](size_t axis) {
+    return ir::AsConstInt(block.axes[axis].extent).value_or(kUnknownExtent);
+  };
+  int64_t rows = extent(axes.read), columns = extent(axes.written), best = 0;
+  auto least = kElementCycles * static_cast<double>(rows * columns);
+  for (int64_t tile : {16, 8, 4}) {
+    if (tile * axes.dtype.bytes() > target.vector_bytes ||
+        !FindTensorIntrinsic(TransposeIntrinsic(axes.dtype, tile)))
+      continue;
+    int64_t inside = rows / tile * tile * (columns / tile * tile);
+    double cycles = kVectorCycles * static_cast<double>(inside) / static_cast<double>(tile) +
+                    kElementCycles * static_cast<double>(rows * columns - inside);
+    if (cycles >= least) continue;
+    least = cycles;
+    best = tile;
+  }
+  return best;
+}
+
+// The loop of an axis, as far as it fills tiles; the iterations behind are a block of their own,
+// along whose contiguous memory the other axis runs outside.
+std::string CutOffTail(Schedule* schedule, const std::string& block, const BlockAxis& axis,
+                       int64_t tile, const TargetInfo& target) {
+  if (Divides(tile, axis.extent)) return axis.loop;
+  Schedule::Names order = {axis.loop};
+  for (const ForNode* loop : NestOf(schedule->tree(), FindBlockNamed(*schedule, block)).loops)
+    if (loop->var.name() != axis.loop) order.push_back(loop->var.name());
+  schedule->Reorder(Around(block, order));
+  Schedule::Names parts = {FreshLoopName(*schedule, axis.loop + "_f"),
+                           FreshLoopName(*schedule, axis.loop + "_r")};
+  std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
+  schedule->LoopPartition(
+      LoopOf(block, axis.loop),
+      extent ? Expr(*extent / tile * tile) : ir::FloorDiv(axis.extent, Expr(tile)) * Expr(tile),
+      parts);
+  for (const ForNode* loop : LoopsIn(schedule->function()->body)) {
+    if (loop->var.name() != parts[1]) continue;
+    std::string rest = BlocksIn(loop->body)[0]->name;
+    order.erase(order.begin());
+    order.push_back(parts[1]);
+    schedule->Reorder(Around(rest, order));
+    ParallelizeOuter(schedule, rest, WorkOf(*schedule, rest), target);
+    break;
+  }
+  return parts[0];
+}
+
+// transpose_in_registers: copies whose contiguous axes differ.
 //
-//   for r_o, c_o over 64 x 64 tiles (for L1), parallel {
+//   for r_o, c_o over up to 64 x 64 elements, parallel {
 //     for r_t, c_t over lanes x lanes tiles { f32_transpose_lanes }   # loads, shuffles, stores
 //   }
+//   for the rows, and the columns, that fill no tile { ... }
 //
-// Declines where it is no plain float32 copy, or an extent is no static multiple of a vector.
+// Declines where it is no plain copy, or an extent is shorter than a tile.
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  constexpr int64_t kTile = 64;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
-  int64_t lanes = target.vector_bytes / 4;
   if (!axes)
     Refuse(
-        "it is no copy of float32 that is contiguous along one axis where it is read "
-        "and along another where it is written");
-  if (lanes < 4) Refuse("a vector has fewer than 4 floats");
+        "it is no copy that is contiguous along one axis where it is read and along another where "
+        "it is written");
+  int64_t tile = TransposedTile(*axes, block, target);
+  if (tile == 0)
+    Refuse("there are no tiles of such vectors, or they are larger than what is copied");
   int64_t work = WorkOf(*schedule, block.name);
-  Schedule::Names order;
-  for (const BlockAxis& axis : block.axes)
-    if (axis.loop != axes->read && axis.loop != axes->written) order.push_back(axis.loop);
-  Schedule::Names rows, columns;
-  for (const BlockAxis& axis : block.axes) {
-    if (axis.loop != axes->read && axis.loop != axes->written) continue;
-    if (!Divides(lanes, axis.extent))
-      Refuse("axis " + axis.var.name() + " is no static multiple of a vector of " +
-             std::to_string(lanes));
-    Schedule::Names& names = axis.loop == axes->read ? rows : columns;
+  Schedule::Names order, tiles[2];
+  for (size_t axis : {axes->read, axes->written}) {
+    std::string loop = CutOffTail(schedule, block.name, block.axes[axis], tile, target);
+    Schedule::Names& names = tiles[axis == axes->read ? 0 : 1];
     for (const char* part : {"_o", "_t", "_i"})
-      names.push_back(FreshLoopName(*schedule, axis.loop + part));
-    schedule->Split(LoopOf(block.name, axis.loop),
-                    {Divides(kTile, axis.extent) ? kTile / lanes : 1, lanes}, names);
+      names.push_back(FreshLoopName(*schedule, block.axes[axis].loop + part));
+    // For L1.
+    int64_t count = ir::AsConstInt(block.axes[axis].extent).value_or(tile) / tile, together = 4;
+    while (count % together != 0 || together * tile > 64) together /= 2;
+    schedule->Split(LoopOf(block.name, loop), {together, tile}, names);
   }
-  for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {rows[i], columns[i]});
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
+  for (const ForNode* loop : nest.loops)
+    if (!Contains(tiles[0], loop->var.name()) && !Contains(tiles[1], loop->var.name()))
+      order.push_back(loop->var.name());
+  for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {tiles[0][i], tiles[1][i]});
   schedule->Reorder(Around(block.name, order));
   ParallelizeOuter(schedule, block.name, work, target);
-  schedule->Tensorize(LoopOf(block.name, rows[2]), "f32_transpose_" + std::to_string(lanes));
+  schedule->Tensorize(LoopOf(block.name, tiles[0][2]), TransposeIntrinsic(axes->dtype, tile));
 }
 
 // ---- Reductions
@@ -145,7 +223,8 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
     if (!split.outer.empty()) outer.push_back(split.outer);
     inner.push_back(split.inner);
   }
-  Lanes split = SplitLanes(schedule, block.name, column, lanes);
+  Lanes split =
+      SplitLanes(schedule, block.name, column, lanes, VectorTail(block.axes[axis].extent));
   // Where the whole extent is one vector, results have no loop of their own to be kept in.
   bool has_outer = !split.outer.empty() || !outer.empty();
   if (!split.outer.empty()) outer.push_back(split.outer);
@@ -290,7 +369,7 @@ void RegisterHostRules() {
                 .priority = 10,
                 .apply = VectorizeColumns});
   RegisterRule({.name = "transpose_in_registers",
-                .description = "float32 tiles transposed by shuffles in registers",
+                .description = "tiles transposed by shuffles in registers",
                 .kinds = {K::kInjective},
                 .fits = IsHostWithVectors,
                 .priority = 20,

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {
@@ -92,6 +94,50 @@ void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInf
     schedule->Reorder(Around(operand, order));
   }
   ParallelizeOuter(schedule, operand, work, target);
+}
+
+ColumnsApart FindColumnsApart(const BlockInfo& block) {
+  const BlockAccess& result = block.accesses[0];
+  std::vector<const BlockAccess*> operands;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.buffer.same(result.buffer)) operands.push_back(&access);
+  if (operands.size() != 2 || result.indices.empty()) return {};
+  const BlockAccess *a = operands[0], *b = operands[1];
+  const Expr& last = result.indices.back();
+  auto uses = [](const BlockAccess& access, const Var& var) {
+    return std::any_of(access.indices.begin(), access.indices.end(),
+                       [&](const Expr& index) { return ir::UsesVar(index, var.node()); });
+  };
+  auto n = std::find_if(block.axes.begin(), block.axes.end(),
+                        [&](const BlockAxis& axis) { return axis.var.get() == last.get(); });
+  if (n == block.axes.end()) return {};
+  if (uses(*a, n->var)) std::swap(a, b);
+  arith::Analyzer analyzer;
+  for (const BlockAxis& axis : block.axes)
+    analyzer.BindRange(axis.var, ir::MakeConst(axis.var.dtype(), 0), axis.extent);
+  Expr place = analyzer.Simplify(FlatIndex(b->buffer, b->indices));
+  struct Column {
+    const BlockAxis* axis;
+    int64_t stride, extent;
+  };
+  std::vector<Column> columns;
+  for (const BlockAxis& axis : block.axes) {
+    if (axis.kind != IterKind::kSpatial || !uses(*b, axis.var) || uses(*a, axis.var)) continue;
+    auto linear = arith::AsLinear(place, axis.var.node());
+    std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
+    if (!linear || !extent) return {};
+    columns.push_back({&axis, linear->coefficient, *extent});
+  }
+  std::sort(columns.begin(), columns.end(),
+            [](const Column& x, const Column& y) { return x.stride < y.stride; });
+  ColumnsApart apart;
+  for (const Column& column : columns) {
+    if (apart.axes.empty() && column.stride == apart.contiguous)
+      apart.contiguous *= column.extent;
+    else
+      apart.axes.push_back(column.axis->var.name());
+  }
+  return apart.axes.size() < columns.size() ? apart : ColumnsApart{};
 }
 
 }  // namespace tern::schedule

@@ -18,6 +18,14 @@ int64_t InnermostFused(const Schedule& schedule, const std::string& operand, siz
 // Schedules the copy to an operand: rows along the axis that is contiguous in memory, in parallel.
 void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target);
 
+// N axes that do not lie side by side with the others in B, as the images of NCHW do not: with
+// those as batch axes N is contiguous. None where the others are not contiguous either.
+struct ColumnsApart {
+  Schedule::Names axes;
+  int64_t contiguous = 1;  // extent of the others
+};
+ColumnsApart FindColumnsApart(const BlockInfo& block);
+
 }  // namespace tern::schedule
 
 #endif  // TERN_SCHEDULE_RULES_IM2COL_LOOPS_H_

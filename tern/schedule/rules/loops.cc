@@ -45,9 +45,21 @@ bool IsNeighbour(const BlockAccess& access, const VarNode* axis) {
   if (!ir::UsesVar(last, axis)) return !access.store;
   if (!LastIsContiguous(access.buffer)) return false;
   if (last.get() == axis) return true;
-  if (access.store || !arith::IsIndexType(last.dtype()) || !arith::IsFixed(last)) return false;
+  if (!arith::IsIndexType(last.dtype()) || !arith::IsFixed(last)) return false;
   auto linear = arith::AsLinear(last, axis);
   return linear && linear->coefficient == 1;
+}
+
+// Whether an index is an axis of the block and a shift that is the same for all its instances.
+bool IsShiftedAxis(const Expr& index, const BlockInfo& block, size_t axis) {
+  const VarNode* var = block.axes[axis].var.node();
+  if (index.get() == var) return true;
+  if (!arith::IsIndexType(index.dtype()) || !arith::IsFixed(index)) return false;
+  auto linear = arith::AsLinear(index, var);
+  return linear && linear->coefficient == 1 &&
+         std::none_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& other) {
+           return ir::UsesVar(linear->rest, other.var.node());
+         });
 }
 
 int64_t ExtentOr(const Expr& extent, int64_t otherwise) {
@@ -168,7 +180,7 @@ std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
   if (result.indices.empty()) return {};
   for (size_t a = 0; a < block.axes.size(); ++a) {
     const BlockAxis& axis = block.axes[a];
-    if (axis.var.get() != result.indices.back().get()) continue;
+    if (!IsShiftedAxis(result.indices.back(), block, a)) continue;
     bool fits =
         axis.kind == IterKind::kSpatial && !axis.loop.empty() && !axis.decides &&
         std::all_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {

@@ -37,9 +37,9 @@ void RegisterOuterProduct(int rows, int lanes) {
 
 // Y = X^T, of so many rows and columns. In each step pairs of rows exchange halves of ever larger
 // parts.
-void RegisterTranspose(int lanes) {
-  std::string n = std::to_string(lanes);
-  std::string params = "(Y: float32[" + n + ", " + n + "], X: float32[" + n + ", " + n + "]) {\n";
+void RegisterTranspose(const std::string& type, const std::string& name, int lanes) {
+  std::string n = std::to_string(lanes), tile = type + "[" + n + ", " + n + "]";
+  std::string params = "(Y: " + tile + ", X: " + tile + ") {\n";
   auto row = [&](const char* buffer, int i) {
     return std::string(buffer) + "[" + std::to_string(i) + ", ramp(0, 1, " + n + ")]";
   };
@@ -69,9 +69,9 @@ void RegisterTranspose(int lanes) {
   }
   for (int i = 0; i < lanes; ++i) body += row("Y", i) + " = " + rows[i] + "\n";
   schedule::RegisterTensorIntrinsic(
-      "f32_transpose_" + n, "func description" + params + "for i in 0.." + n + ", j in 0.." + n +
-                                " {\nY[i, j] = X[j, i]\n}\n}\n" + "func implementation" + params +
-                                body + "}\n");
+      name + "_transpose_" + n, "func description" + params + "for i in 0.." + n + ", j in 0.." +
+                                    n + " {\nY[i, j] = X[j, i]\n}\n}\n" + "func implementation" +
+                                    params + body + "}\n");
 }
 
 // C[j] += the sum over four k of A[k] * B[j * 4 + k], products of bytes, for `rows` j.
@@ -95,7 +95,13 @@ void RegisterDot(const std::string& name, int rows, const std::string& a_type,
 void RegisterVectorIntrinsics() {
   for (int lanes : {4, 8, 16}) RegisterAxpy(lanes);
   for (int lanes : {4, 8, 16}) RegisterOuterProduct(4, lanes);
-  for (int lanes : {4, 8, 16}) RegisterTranspose(lanes);
+  for (int lanes : {4, 8, 16}) RegisterTranspose("float32", "f32", lanes);
+  for (int lanes : {8, 16}) {
+    RegisterTranspose("int32", "i32", lanes);
+    RegisterTranspose("float16", "f16", lanes);
+    RegisterTranspose("bfloat16", "bf16", lanes);
+    RegisterTranspose("int8", "i8", lanes);
+  }
 }
 
 void RegisterDotIntrinsics() {
