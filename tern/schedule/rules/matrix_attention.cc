@@ -392,7 +392,8 @@ class MatrixAttention {
     of.AlignRows(buffer, operand.rank, operand.bytes(), operand.k_contiguous() ? steps : own);
   }
 
-  // A warp has its rows: of elements lanes along the keys, of others a lane for each.
+  // A warp has its rows. Lanes are along the keys of elements, and of reductions, which they share;
+  // of what is once in a row, a lane is a row.
   void ShareRows(const std::string& name, bool reduces) {
     std::string rows = name + "_ii", keys = name + "_ji";
     if (!reduces) return ShareElements(name, rows, keys);
@@ -400,12 +401,18 @@ class MatrixAttention {
       std::string block = name + suffix;
       if (!Exists(block)) continue;
       Names parts = schedule_.Split(LoopOf(block, rows), {tile()}, {block + "_y", block + "_r"});
+      if (block == name && plan_.tile_n % machine_.lanes == 0) {
+        schedule_.Split(LoopOf(block, keys), {machine_.lanes}, {block + "_jz", block + "_jx"});
+        Bind(block, parts[0], "y");
+        Bind(block, block + "_jx", "x");
+        for (const char* loop : {"_r", "_jz"}) schedule_.Unroll(LoopOf(block, block + loop));
+        continue;
+      }
       Names lanes = schedule_.Split(LoopOf(block, parts[1]), {machine_.lanes},
                                     {block + "_q", block + "_x"}, TailStrategy::kGuard);
       Bind(block, parts[0], "y");
       Bind(block, lanes[1], "x");
     }
-    schedule_.Unroll(LoopOf(name, keys));
   }
   void ShareElements(const std::string& name, const std::string& rows, const std::string& keys) {
     int64_t vector = std::max<int64_t>(1, plan_.tile_n / machine_.lanes);
