@@ -175,10 +175,11 @@ void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t
       if (padded.same(extent)) continue;
       inside = And(inside, iter.var < extent);
       if (iter.kind == IterKind::kReduce) continue;
-      auto at = std::find_if(store->indices.begin(), store->indices.end(),
-                             [&](const Expr& index) { return index.same(iter.var); });
+      auto uses = [&](const Expr& index) { return ir::UsesVar(index, iter.var.node()); };
+      auto at = std::find_if(store->indices.begin(), store->indices.end(), uses);
       size_t d = static_cast<size_t>(at - store->indices.begin());
-      if (at == store->indices.end() || !ir::StructuralEqual(shape[d], extent))
+      if (std::count_if(at, store->indices.end(), uses) != 1 || !at->same(iter.var) ||
+          !ir::StructuralEqual(shape[d], extent))
         Refuse(named + " does not store at axis " + iter.var.name() + ", along all of " +
                old->name);
       shape[d] = padded;

@@ -379,7 +379,9 @@ class MatrixAttention {
     for (size_t i = 0; i < batch.size(); ++i)
       schedule_.Bind(LoopOf(parts_.last, batch[i]),
                      i + 1 == batch.size() ? "blockIdx.y" : "blockIdx.z");
-    schedule_.Bind(last.At("ib"), "blockIdx.x");
+    // One tile of queries needs no index, unless there is no other.
+    bool is_one = !values_.dynamic_m && values_.m <= plan_.tile_m;
+    if (!is_one || batch.empty()) schedule_.Bind(last.At("ib"), "blockIdx.x");
   }
 
   static void Align(MatrixSteps& steps, const std::string& buffer, size_t rank, int64_t bytes,
