@@ -314,6 +314,8 @@ class Roller {
     if (const auto* product = value.As<ir::MulNode>())
       return FollowExponent(HasResult(product->a) ? product->a : product->b, factors);
     if (const auto* quotient = value.As<ir::DivNode>()) return FollowExponent(quotient->a, factors);
+    if (const auto* cast = value.As<ir::CastNode>())
+      return value.dtype().is_float() && FollowExponent(cast->value, factors);
     const auto* difference = value.As<ir::SubNode>();
     if (!difference || HasResult(difference->a)) return false;
     factors->difference = value;
@@ -398,13 +400,14 @@ class Roller {
   }
 
   void MakeBuffers() {
-    auto make = [&](const char* suffix) {
-      return BufferNode::Make(leader_->name() + suffix, leader_->result->dtype,
-                              leader_->result->shape);
+    DataType dtype = leader_->result->dtype;
+    auto make = [&](const char* suffix, DataType of) {
+      return BufferNode::Make(leader_->name() + suffix, of, leader_->result->shape);
     };
-    before_ = make("_before");
-    change_ = make("_change");
-    if (IsMinusInfinity(Start())) now_ = make("_now");
+    before_ = make("_before", dtype);
+    // Sums are multiplied by every one of them, one after the other.
+    change_ = make("_change", dtype.bits() < 32 ? DataType::Float(32) : dtype);
+    if (IsMinusInfinity(Start())) now_ = make("_now", dtype);
   }
 
   // exp((m_before - m) * c)
