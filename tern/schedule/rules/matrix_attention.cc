@@ -33,10 +33,11 @@ namespace {
 
 using Names = Schedule::Names;
 
-// Cycles of a multiprocessor, for the cost model: FMAs and bytes copied in one, and what a step
-// waits for its barriers.
-constexpr double kFmaPerCycle = 1024, kBytesPerCycle = 32, kStepLatency = 3000,
-                 kElementCycles = 0.25;
+// Cycles of a multiprocessor, for the cost model: FMAs and bytes copied in one; what a step and an
+// element between the products take, and how long a thread block waits in a step for memory and at
+// barriers, while others compute.
+constexpr double kFmaPerCycle = 1024, kBytesPerCycle = 32, kStepCycles = 1500, kElementCycles = 1.1,
+                 kStepLatency = 9000;
 // What the thread blocks of a multiprocessor share.
 constexpr int64_t kResidentThreads = 2048;
 constexpr int64_t kMostResident = 4;
@@ -141,6 +142,9 @@ RowBlock RowsOf(const Schedule& schedule, const std::string& name, size_t rows) 
 }
 
 int64_t RoundTo(int64_t size, int64_t multiple) { return CeilDiv(size, multiple) * multiple; }
+
+// Of the blocks that roll makes for a reduction of rows.
+constexpr const char* kRowSuffixes[] = {"_init", "_before", "_now", "_change", "_scale", "_divide"};
 
 class MatrixAttention {
  public:
@@ -358,15 +362,30 @@ class MatrixAttention {
                                LoopOf(nests[i].block, nests[i].outer[level]));
   }
 
-  // Results of rows, and what roll keeps of them.
+  // Blocks that touch a buffer, but for some.
+  Names ReadersOf(const Buffer& buffer, const Names& others) const {
+    Names readers;
+    for (const BlockNode* block : BlocksIn(schedule_.function()->body))
+      if (!Contains(others, block->name) && Touches(AsStmt(block), buffer))
+        readers.push_back(block->name);
+    return readers;
+  }
+
+  // Results of rows, and what roll keeps of them: in registers, where a row's lane alone needs it.
   void ShareRowBuffers(const std::vector<RowBlock>& between) {
     for (size_t i = 0; i < between.size(); ++i) {
       if (!between[i].reduces) continue;
-      schedule_.SetScope(between[i].result->name, StorageScope::kShared);
-      for (const char* suffix : {"_before", "_now", "_change"})
-        if (std::string name = parts_.between[i] + suffix;
-            !schedule_.tree().AllocationsNamed(name).empty())
-          schedule_.SetScope(name, StorageScope::kShared);
+      const std::string& name = parts_.between[i];
+      Names own = {name};
+      for (const char* suffix : kRowSuffixes) own.push_back(name + suffix);
+      Names buffers = {between[i].result->name};
+      for (const char* suffix : {"_before", "_now", "_change"}) buffers.push_back(name + suffix);
+      for (const std::string& buffer : buffers) {
+        const AllocateNode* allocation = FindAllocation(schedule_.function()->body, buffer);
+        if (!allocation) continue;
+        bool is_own = ReadersOf(allocation->buffer, own).empty();
+        schedule_.SetScope(buffer, is_own ? StorageScope::kLocal : StorageScope::kShared);
+      }
     }
   }
 
@@ -394,27 +413,21 @@ class MatrixAttention {
     of.AlignRows(buffer, operand.rank, operand.bytes(), operand.k_contiguous() ? steps : own);
   }
 
-  // A warp has its rows. Lanes are along the keys of elements, and of reductions, which they share;
-  // of what is once in a row, a lane is a row.
+  // A warp has its rows: of elements lanes along the keys, of others a lane for each.
   void ShareRows(const std::string& name, bool reduces) {
     std::string rows = name + "_ii", keys = name + "_ji";
     if (!reduces) return ShareElements(name, rows, keys);
-    for (const char* suffix : {"", "_init", "_before", "_now", "_change", "_scale", "_divide"}) {
-      std::string block = name + suffix;
-      if (!Exists(block)) continue;
-      Names parts = schedule_.Split(LoopOf(block, rows), {tile()}, {block + "_y", block + "_r"});
-      if (block == name && plan_.tile_n % machine_.lanes == 0) {
-        schedule_.Split(LoopOf(block, keys), {machine_.lanes}, {block + "_jz", block + "_jx"});
-        Bind(block, parts[0], "y");
-        Bind(block, block + "_jx", "x");
-        for (const char* loop : {"_r", "_jz"}) schedule_.Unroll(LoopOf(block, block + loop));
-        continue;
-      }
-      Names lanes = schedule_.Split(LoopOf(block, parts[1]), {machine_.lanes},
-                                    {block + "_q", block + "_x"}, TailStrategy::kGuard);
-      Bind(block, parts[0], "y");
-      Bind(block, lanes[1], "x");
-    }
+    ShareRow(name, rows);
+    for (const char* suffix : kRowSuffixes)
+      if (Exists(name + suffix)) ShareRow(name + suffix, rows);
+    schedule_.Unroll(LoopOf(name, keys));
+  }
+  void ShareRow(const std::string& block, const std::string& rows) {
+    Names parts = schedule_.Split(LoopOf(block, rows), {tile()}, {block + "_y", block + "_r"});
+    Names lanes = schedule_.Split(LoopOf(block, parts[1]), {machine_.lanes},
+                                  {block + "_q", block + "_x"}, TailStrategy::kGuard);
+    Bind(block, parts[0], "y");
+    Bind(block, lanes[1], "x");
   }
   void ShareElements(const std::string& name, const std::string& rows, const std::string& keys) {
     int64_t vector = std::max<int64_t>(1, plan_.tile_n / machine_.lanes);
@@ -453,7 +466,7 @@ class MatrixAttention {
   Names padded_;  // operands that pad_einsum copies
 };
 
-// Of a thread block.
+// Of a thread block, at most.
 int64_t SharedBytes(const Schedule& schedule, const Parts& parts, const Gemm& scores,
                     const Gemm& values, const P& plan, int64_t tile) {
   auto rows = [](int64_t count, int64_t row, int64_t bytes) {
@@ -473,7 +486,7 @@ int64_t SharedBytes(const Schedule& schedule, const Parts& parts, const Gemm& sc
 }
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                     const MatrixInstructions& machine) {
+                     const MatrixInstructions& machine, const Wanted<P>& want) {
   Parts parts = PartsOf(*schedule, block);
   Gemm scores = ProductOf(*schedule, parts.first, target),
        values = ProductOf(*schedule, parts.last, target);
@@ -481,15 +494,18 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
     Refuse("the operands of the two products are of different types");
   if (!HasFlag(schedule->function(), attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  if (values.a.own_dim > values.a.k_dim || scores.dynamic_k || values.dynamic_n)
-    Refuse("the size of a head is dynamic");
+  if (scores.dynamic_k || values.dynamic_n) Refuse("the size of a head is dynamic");
   if (!values.dynamic_m && values.m == 1) Refuse("there is a single query");
   if (!values.dynamic_batch && values.batch > target.most_grid_blocks)
     Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " heads, not " +
            std::to_string(values.batch));
   std::vector<P> plans;
-  for (int64_t rows : {8, 4, 2, 1})
-    for (int64_t keys : {64, 32}) {
+  bool has_long = false;
+  // Short tiles of keys wait more often, and 8 warps for each other: only where they are asked for,
+  // or nothing else fits.
+  for (int64_t keys : {64, 32})
+    for (int64_t rows : {8, 4, 2, 1}) {
+      if (!want.is_asked() && (rows == 8 || (keys == 32 && has_long))) continue;
       P plan;
       plan.tile_m = rows * machine.tile;
       plan.tile_n = keys;
@@ -502,12 +518,13 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
            steps = static_cast<double>(CeilDiv(values.k, plan.tile_n)),
            heads = static_cast<double>(scores.k + values.n),
            elements = static_cast<double>(plan.tile_m * plan.tile_n);
-      double work = elements * heads / kFmaPerCycle + elements * kElementCycles +
+      double work = kStepCycles + elements * heads / kFmaPerCycle + elements * kElementCycles +
                     static_cast<double>(plan.tile_n * scores.a.bytes()) * heads / kBytesPerCycle;
       double busy = std::ceil(blocks / static_cast<double>(target.busy_blocks));
       double waves = std::ceil(busy / static_cast<double>(resident));
       plan.cycles = steps * std::max(busy * work, waves * (work + kStepLatency));
       plans.push_back(plan);
+      has_long |= keys == 64;
     }
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
@@ -524,8 +541,8 @@ void RegisterMatrixAttention(const MatrixInstructions& instructions) {
        .priority = 100,
        .planned = Planned<P>(
            [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          const Wanted<P>&) {
-             return Plans(schedule, block, target, instructions);
+                          const Wanted<P>& want) {
+             return Plans(schedule, block, target, instructions, want);
            },
            [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                           const P& plan) {
