@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// pad_einsum and pad_block: axes that are longer than what is computed, so that tiles are whole.
 #include <algorithm>
 
+#include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 
@@ -33,18 +36,48 @@ struct Padded {
   bool changes = false;
 };
 
+bool IsPadded(const std::pair<Expr, Expr>& extents) { return !extents.second.same(extents.first); }
+
+// The dimensions at other indices, of axes that are not padded, stay as they are: heads that share
+// an operand, as K[h // 4, j, l].
 Padded Pad(const Buffer& buffer, const std::vector<Expr>& indices, const Extents& extents) {
   Padded result{buffer, {}, indices};
   std::vector<Expr> shape;
   for (const Expr& index : indices) {
     auto it = extents.find(index.As<VarNode>());
-    if (it == extents.end())
-      Refuse(buffer->name + " is accessed at an index that is no axis of the block");
-    shape.push_back(it->second.second);
-    result.changes |= !it->second.second.same(it->second.first);
+    bool is_axis = it != extents.end();
+    for (const auto& [axis, both] : extents)
+      if (!is_axis && IsPadded(both) && ir::UsesVar(index, axis))
+        Refuse(buffer->name + " is accessed at an index that is no axis of the block");
+    shape.push_back(is_axis ? it->second.second : buffer->shape[shape.size()]);
+    result.changes |= is_axis && IsPadded(it->second);
   }
   result.padded = BufferNode::Make(buffer->name + "_pad", buffer->dtype, shape);
   return result;
+}
+
+// Whether the block that writes a buffer makes it as long as it would be padded, with zeros beyond
+// the extents (pad_block).
+bool HasZerosBeyond(const Stmt& body, const Padded& pad, const Extents& extents) {
+  for (const BlockNode* block : BlocksIn(body)) {
+    const auto* store = block->body.As<BufferStoreNode>();
+    if (!store || !store->buffer.same(pad.whole)) continue;
+    const auto* select = store->value.As<ir::SelectNode>();
+    const auto* zero = select ? select->false_value.As<ir::FloatImmNode>() : nullptr;
+    if (!select || !(zero ? zero->value == 0 : ir::IsConst(select->false_value, 0))) return false;
+    std::vector<Expr> inside = Conjuncts(select->condition);
+    for (size_t d = 0; d < pad.indices.size(); ++d) {
+      auto it = extents.find(pad.indices[d].As<VarNode>());
+      if (!ir::StructuralEqual(pad.whole->shape[d], pad.padded->shape[d])) return false;
+      if (it == extents.end() || !IsPadded(it->second)) continue;
+      Expr wanted = store->indices[d] < it->second.first;
+      if (std::none_of(inside.begin(), inside.end(),
+                       [&](const Expr& one) { return ir::StructuralEqual(one, wanted); }))
+        return false;
+    }
+    return true;
+  }
+  return false;
 }
 
 // Elements of one copied to the other: into the padded one with zeros around, or out of it.
@@ -54,7 +87,9 @@ Stmt CopyPadded(const Padded& pad, const Extents& extents, bool in) {
   std::vector<Expr> at;
   Expr inside;
   for (size_t d = 0; d < pad.indices.size(); ++d) {
-    const auto& [extent, padded] = extents.at(pad.indices[d].As<VarNode>());
+    auto it = extents.find(pad.indices[d].As<VarNode>());
+    auto [extent, padded] =
+        it != extents.end() ? it->second : std::pair(pad.whole->shape[d], pad.whole->shape[d]);
     loops.vars.emplace_back(pad.padded->name + "_" + std::to_string(d));
     loops.extents.push_back(in ? padded : extent);
     Var axis("v" + std::to_string(d));
@@ -69,7 +104,99 @@ Stmt CopyPadded(const Padded& pad, const Extents& extents, bool in) {
       BlockNode::Make(pad.padded->name, iters, {}, BufferStoreNode::Make(to, at, value)));
 }
 
+// Extends the axes of a block to multiples of the factors.
+Extents PadAxes(BlockNode* block, const std::vector<int64_t>& factors) {
+  if (factors.size() != block->iters.size())
+    Refuse("block " + block->name + " has " + std::to_string(block->iters.size()) +
+           " axes, each of which has a factor; got " + std::to_string(factors.size()));
+  arith::Analyzer analyzer;
+  Extents extents;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    BlockIter& iter = block->iters[i];
+    CheckFactor("the factor of axis " + iter.var.name(), factors[i]);
+    CheckRoundsUp(iter.extent, factors[i]);
+    if (!iter.binding.As<VarNode>() || iter.var.dtype() != DataType::Int(64))
+      Refuse("axis " + iter.var.name() + " is not bound to a loop of its own; pad it first");
+    Expr factor(factors[i]);
+    bool whole = analyzer.CanProve(ir::FloorMod(iter.extent, factor) == Expr(0));
+    Expr padded =
+        whole ? iter.extent : analyzer.Simplify(ir::CeilDiv(iter.extent, factor) * factor);
+    extents[iter.var.node()] = {iter.extent, padded};
+    iter.extent = padded;
+  }
+  return extents;
+}
+
+// A block in its loops, which are as long as its axes.
+Stmt InLoops(const Nest& nest, const ffi::Ref<BlockNode>& block) {
+  Stmt stmt(block);
+  for (size_t i = nest.loops.size(); i-- > 0;) {
+    Expr extent = nest.loops[i]->extent;
+    for (const BlockIter& iter : block->iters)
+      if (iter.binding.same(nest.loops[i]->var)) extent = iter.extent;
+    stmt = nest.loops[i]->With(nest.loops[i]->min, extent, stmt);
+  }
+  return stmt;
+}
+
+// The store of a block without its lets.
+const BufferStoreNode* PlainStore(Stmt* body) {
+  for (const auto* let = body->As<LetStmtNode>(); let; let = body->As<LetStmtNode>())
+    *body = Substitute(let->body, {{let->var.node(), let->value}});
+  return body->As<BufferStoreNode>();
+}
+
 }  // namespace
+
+void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t>& factors) {
+  Names args = {block_name};
+  for (int64_t factor : factors) args.push_back(std::to_string(factor));
+  Do("pad_block", args, [&]() -> Names {
+    const BlockNode* block = FindBlock(block_name);
+    std::string named = "block " + block_name;
+    Nest nest = NestOf(tree(), block);
+    if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
+      Refuse(named + " does not run over all of its axes; pad it first");
+    std::optional<ReductionUpdate> update = PlainUpdate(block);
+    Stmt body = block->body;
+    const BufferStoreNode* store = update ? update->store : PlainStore(&body);
+    if (!store || update.has_value() != (block->init.get() != nullptr) ||
+        (!update && Touches(EvaluateNode::Make(store->value), store->buffer)))
+      Refuse(named + " is neither one store nor a reduction with an init, by one operator");
+    const Buffer old = SoleResult(block);
+    FindTemporary(old->name);
+    if (!old->strides.empty()) Refuse(old->name + " has strides; pad it before");
+    auto copy = CopyBlock(block);
+    Extents extents = PadAxes(copy.get(), factors);
+    std::vector<Expr> shape = old->shape;
+    Expr inside;
+    for (const BlockIter& iter : block->iters) {
+      const auto& [extent, padded] = extents.at(iter.var.node());
+      if (padded.same(extent)) continue;
+      inside = And(inside, iter.var < extent);
+      if (iter.kind == IterKind::kReduce) continue;
+      auto uses = [&](const Expr& index) { return ir::UsesVar(index, iter.var.node()); };
+      auto at = std::find_if(store->indices.begin(), store->indices.end(), uses);
+      size_t d = static_cast<size_t>(at - store->indices.begin());
+      if (std::count_if(at, store->indices.end(), uses) != 1 || !at->same(iter.var) ||
+          !ir::StructuralEqual(shape[d], extent))
+        Refuse(named + " does not store at axis " + iter.var.name() + ", along all of " +
+               old->name);
+      shape[d] = padded;
+    }
+    if (!inside) return {};
+    Expr value = update ? update->value : store->value,
+         none = update ? IdentityOf(update->op, value.dtype()) : ir::MakeConst(value.dtype(), 0);
+    value = ir::SelectNode::Make(inside, value, none);
+    if (update)
+      value = CombineValues(update->op, ir::BufferLoadNode::Make(old, store->indices), value);
+    copy->body = BufferStoreNode::Make(old, store->indices, value);
+    ReplaceStmt(nest.top().get(), InLoops(nest, copy));
+    SetBody(ReplaceBuffer(function_->body, old,
+                          BufferNode::Make(old->name, old->dtype, shape, {}, old->scope)));
+    return {};
+  });
+}
 
 void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_t>& factors) {
   Names args = {block_name};
@@ -77,9 +204,6 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
   Do("pad_einsum", args, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
     Nest nest = NestOf(tree(), block);
-    if (factors.size() != block->iters.size())
-      Refuse("block " + block_name + " has " + std::to_string(block->iters.size()) +
-             " axes, each of which has a factor; got " + std::to_string(factors.size()));
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     bool plain = update && update->lets.empty() && block->init.get();
     if (!plain || update->op != ExprKind::kAdd)
@@ -87,36 +211,25 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse("block " + block_name + " does not run over all of its axes; pad it first");
     SoleResult(block);
-    Extents extents;
-    arith::Analyzer analyzer;
     std::vector<const ir::BufferLoadNode*> loads;
     CollectFactors(update->value, &loads);
     auto copy = CopyBlock(block);
-    for (size_t i = 0; i < factors.size(); ++i) {
-      BlockIter& iter = copy->iters[i];
-      CheckFactor("the factor of axis " + iter.var.name(), factors[i]);
-      CheckRoundsUp(iter.extent, factors[i]);
-      if (!iter.binding.As<VarNode>() || iter.var.dtype() != DataType::Int(64))
-        Refuse("axis " + iter.var.name() + " is not bound to a loop of its own; pad it first");
-      Expr factor(factors[i]);
-      bool whole = analyzer.CanProve(ir::FloorMod(iter.extent, factor) == Expr(0));
-      Expr padded =
-          whole ? iter.extent : analyzer.Simplify(ir::CeilDiv(iter.extent, factor) * factor);
-      extents[iter.var.node()] = {iter.extent, padded};
-      // Zeros that are multiplied with what another factor has beyond its end.
+    Extents extents = PadAxes(copy.get(), factors);
+    // Zeros that are multiplied with what another factor has beyond its end.
+    for (const BlockIter& iter : block->iters)
       for (const auto* load : loads) {
         bool uses = std::any_of(load->indices.begin(), load->indices.end(),
                                 [&](const Expr& index) { return index.same(iter.var); });
-        if (iter.kind == IterKind::kReduce && !whole && !uses)
+        if (iter.kind == IterKind::kReduce && IsPadded(extents.at(iter.var.node())) && !uses)
           Refuse("axis " + iter.var.name() + " is summed, and " + load->buffer->name +
                  " does not have it");
       }
-      iter.extent = padded;
-    }
     std::vector<Padded> pads;
     for (const auto* load : loads) pads.push_back(Pad(load->buffer, load->indices, extents));
     pads.push_back(Pad(update->store->buffer, update->store->indices, extents));
-    std::erase_if(pads, [](const Padded& pad) { return !pad.changes; });
+    std::erase_if(pads, [&](const Padded& pad) {
+      return !pad.changes || HasZerosBeyond(function_->body, pad, extents);
+    });
     for (size_t i = 0; i < pads.size(); ++i) {
       CheckNewBuffer(pads[i].padded->name);
       CheckNewBlock(pads[i].padded->name);
@@ -124,13 +237,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
         if (pads[k].whole.same(pads[i].whole))
           Refuse(pads[i].whole->name + " is accessed in two ways");
     }
-    Stmt main = Stmt(copy);
-    for (size_t i = nest.loops.size(); i-- > 0;) {
-      Expr extent = nest.loops[i]->extent;
-      for (const BlockIter& iter : copy->iters)
-        if (iter.binding.same(nest.loops[i]->var)) extent = iter.extent;
-      main = nest.loops[i]->With(nest.loops[i]->min, extent, main);
-    }
+    Stmt main = InLoops(nest, copy);
     std::vector<Stmt> row, after;
     for (const Padded& pad : pads) {
       main = ReplaceBuffer(main, pad.whole, pad.padded);

@@ -23,7 +23,8 @@
 // so that f(x, m') = f(x, m) * exp((m - m') * c), a factor that no step has a part in. While m is
 // -inf, its start, nothing has been summed up: x is the value of which m is the largest, so that
 // exp((x - m_now) * c) is 0. A quotient f(x, m) / t, where t is another sum of the kind, is taken
-// out of the sum, and done behind the loop.
+// out of the sum, and done behind the loop. Both may have the same condition: the largest of
+// select(c, x, -inf), and the sum of select(c, f(x, m), 0).
 #include <algorithm>
 #include <cmath>
 
@@ -270,8 +271,9 @@ class Roller {
 
   // What a value is a product of, as far as it depends on results.
   struct Factors {
-    Expr power, difference;  // exp((x - m) * c), and the x - m in it
-    Expr m, divisor;         // loads
+    Expr power, difference;   // exp((x - m) * c), and the x - m in it
+    Expr m, divisor;          // loads
+    std::vector<Expr> where;  // conditions without which the value is 0
   };
   Factors FactorsOf(const Member& member, const Expr& value) const {
     Factors factors;
@@ -297,6 +299,7 @@ class Roller {
     }
     if (const auto* select = value.As<ir::SelectNode>()) {
       bool none_else = IsZero(select->true_value) || IsZero(select->false_value);
+      if (IsZero(select->false_value)) factors->where.push_back(select->condition);
       return none_else && !HasResult(select->condition) && Follow(select->true_value, factors) &&
              Follow(select->false_value, factors);
     }
@@ -311,6 +314,8 @@ class Roller {
     if (const auto* product = value.As<ir::MulNode>())
       return FollowExponent(HasResult(product->a) ? product->a : product->b, factors);
     if (const auto* quotient = value.As<ir::DivNode>()) return FollowExponent(quotient->a, factors);
+    if (const auto* cast = value.As<ir::CastNode>())
+      return value.dtype().is_float() && FollowExponent(cast->value, factors);
     const auto* difference = value.As<ir::SubNode>();
     if (!difference || HasResult(difference->a)) return false;
     factors->difference = value;
@@ -360,8 +365,20 @@ class Roller {
       axes[axis] = IndicesOf(factors.m)[d];
     }
     axes[leader_->step->var.node()] = member.step->var;
-    Expr x = factors.difference.As<ir::SubNode>()->a;
-    if (!ir::StructuralEqual(Bare(x), Bare(ir::Substitute(leader_->update->value, axes))))
+    Expr x = factors.difference.As<ir::SubNode>()->a,
+         largest = Bare(ir::Substitute(leader_->update->value, axes));
+    // Where m leaves out a value, and the sum does too, it does not matter what x is there.
+    auto is_known = [&](const ir::SelectNode* select) {
+      return IsMinusInfinity(select->false_value) &&
+             std::any_of(factors.where.begin(), factors.where.end(), [&](const Expr& condition) {
+               return ir::StructuralEqual(condition, select->condition);
+             });
+    };
+    for (const auto* select = largest.As<ir::SelectNode>();
+         select && !ir::StructuralEqual(Bare(x), largest) && is_known(select);
+         select = largest.As<ir::SelectNode>())
+      largest = Bare(select->true_value);
+    if (!ir::StructuralEqual(Bare(x), largest))
       Refuse("block " + member.name() + " has an exponential of another value than block " +
              leader_->name() + " reduces");
   }
@@ -383,13 +400,14 @@ class Roller {
   }
 
   void MakeBuffers() {
-    auto make = [&](const char* suffix) {
-      return BufferNode::Make(leader_->name() + suffix, leader_->result->dtype,
-                              leader_->result->shape);
+    DataType dtype = leader_->result->dtype;
+    auto make = [&](const char* suffix, DataType of) {
+      return BufferNode::Make(leader_->name() + suffix, of, leader_->result->shape);
     };
-    before_ = make("_before");
-    change_ = make("_change");
-    if (IsMinusInfinity(Start())) now_ = make("_now");
+    before_ = make("_before", dtype);
+    // Sums are multiplied by every one of them, one after the other.
+    change_ = make("_change", dtype.bits() < 32 ? DataType::Float(32) : dtype);
+    if (IsMinusInfinity(Start())) now_ = make("_now", dtype);
   }
 
   // exp((m_before - m) * c)

@@ -157,6 +157,9 @@ class Schedule {
   // The axes of a sum of products are extended to multiples of the factors, with zeros; inputs are
   // copied before, results afterwards.
   void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);
+  // The axes of another block, one store or a reduction, are extended in the same way, and so is
+  // the buffer that it computes: what is beyond is 0, and beyond a reduced axis adds nothing.
+  void PadBlock(const std::string& block, const std::vector<int64_t>& factors);
 
   // A convolution, or another sum of products whose axes are not all indices, becomes a product of
   // matrices: the windows, one in a row, times the weights. Returns the names of the blocks and

@@ -140,6 +140,10 @@ class Matcher {
       return MatchEitherWay(product, program.As<ir::MulNode>());
     if (const auto* most = described.As<ir::MaxNode>())
       return MatchEitherWay(most, program.As<ir::MaxNode>());
+    if (const auto* quotient = described.As<ir::DivNode>()) {
+      const auto* other = program.As<ir::DivNode>();
+      return MatchExpr(quotient->a, other->a) && MatchExpr(quotient->b, other->b);
+    }
     return ir::StructuralEqual(ir::Substitute(described, vars_), program);
   }
 

@@ -171,6 +171,7 @@ const std::map<std::string, Primitive>& Primitives() {
         [](S s, T t) { s->Im2col(t.args[0], {t.args.begin() + 1, t.args.end()}, t.results); }}},
       {"compute_inline", {1, 1, 0, [](S s, T t) { s->ComputeInline(t.args[0]); }}},
       {"fuse_siblings", {2, 2, 0, [](S s, T t) { s->FuseSiblings(t.args[0], t.args[1]); }}},
+      {"pad_block", {2, kAny, 0, [](S s, T t) { s->PadBlock(t.args[0], Numbers(t.args, 1)); }}},
       {"pad_einsum", {2, kAny, 0, [](S s, T t) { s->PadEinsum(t.args[0], Numbers(t.args, 1)); }}},
       {"polyphase", {1, 1, 2, [](S s, T t) { s->Polyphase(t.args[0], t.results); }}},
       {"parallel", {1, 1, 0, [](S s, T t) { s->Parallel(t.args[0]); }}},

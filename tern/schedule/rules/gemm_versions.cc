@@ -5,8 +5,10 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/ir/visitor.h"
+#include "tern/schedule/nest.h"
 #include "tern/schedule/rules/block_kind.h"
 #include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/row_chains.h"
 
 namespace tern::schedule {
 
@@ -97,6 +99,23 @@ bool HasConstants(const Schedule& schedule, const std::vector<BlockInfo>& blocks
   });
 }
 
+// Every block; products whose heads share an operand, which devices take as GEMMs, are GEMMs too.
+std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo& target) {
+  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  std::vector<const BlockNode*> nodes = BlocksIn(function->body);
+  for (size_t i = 0; target.is_device && i < blocks.size(); ++i) {
+    if (blocks[i].kind != BlockKind::kReduction) continue;
+    std::optional<RowProduct> product = MatchRowProduct(nodes[i], blocks[i]);
+    if (!product) continue;
+    blocks[i].kind = BlockKind::kMatmul;
+    for (size_t axis : product->batch) blocks[i].axes[axis].role = AxisRole::kBatch;
+    blocks[i].axes[product->m].role = AxisRole::kM;
+    blocks[i].axes[product->n].role = AxisRole::kN;
+    blocks[i].axes[product->k].role = AxisRole::kK;
+  }
+  return blocks;
+}
+
 }  // namespace
 
 std::set<const VarNode*> CallersVars(const PrimFunc& function) {
@@ -113,7 +132,7 @@ std::set<const VarNode*> CallersVars(const PrimFunc& function) {
 
 std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory() && !target.is_host_with_vectors()) return {};
-  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  std::vector<BlockInfo> blocks = DescribeGemms(function, target);
   if (!target.is_device && HasConstants(Schedule(function), blocks)) return {};
   std::set<const VarNode*> known = CallersVars(function);
   std::vector<GemmVersion> versions;

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <optional>
 
-#include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
-#include "tern/schedule/rules/device_gemm.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/operand_copies.h"
 #include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 namespace {
 
-constexpr int64_t kCopyBytes = 16;  // at once
 constexpr int64_t kAccumulatorBytes = 4;
 
 // What a multiprocessor has to have under way to keep memory busy. Small tiles need more stages.
@@ -38,27 +36,6 @@ struct TensorCorePlan : DeviceGemmPlan {
 };
 using P = TensorCorePlan;
 
-// Whether the target has the type, and not its bits alone.
-bool Stores(const TargetInfo& target, DataType dtype) {
-  const auto& stores = target.target->kind->stores;
-  return !dtype.is_narrow_float() || (stores && stores(target.target, dtype));
-}
-
-// Whether an operand lies transposed in memory: A as [K, M], B as [N, K].
-bool IsTransposed(const GemmOperand& operand) { return operand.is_a != operand.k_contiguous(); }
-
-// The name of the type of A and B in the intrinsics. Refuses what the machine does not multiply.
-std::string TypeOf(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine) {
-  DataType dtype = gemm.a.dtype;
-  auto type = std::find_if(machine.types.begin(), machine.types.end(),
-                           [&](const auto& known) { return known.first == dtype; });
-  if (type == machine.types.end() || gemm.b.dtype != dtype || !Stores(target, dtype) ||
-      gemm.c->dtype != DataType::Float(32))
-    Refuse("the machine does not multiply " + dtype.str() + " by " + gemm.b.dtype.str() +
-           " with accumulators of " + gemm.c->dtype.str());
-  return type->second;
-}
-
 // Fragments are of the last two dimensions; those before are of the batch.
 void CheckDims(const Gemm& gemm, const TargetInfo& target) {
   auto is_last = [](size_t rank, size_t dim, size_t other) {
@@ -73,14 +50,11 @@ void CheckDims(const Gemm& gemm, const TargetInfo& target) {
            std::to_string(gemm.batch));
 }
 
-// Rows of shared memory start on different banks.
-int64_t Padded(int64_t elements, int64_t bytes) { return elements + kCopyBytes / bytes; }
-
 int64_t StageBytes(const Gemm& gemm, const P& plan) {
   auto bytes = [&](const GemmOperand& operand, int64_t extent) {
     bool k_contiguous = operand.k_contiguous();
     int64_t rows = k_contiguous ? extent : plan.tile_k, row = k_contiguous ? plan.tile_k : extent;
-    return rows * Padded(row, operand.bytes()) * operand.bytes();
+    return rows * PaddedRow(row, operand.bytes()) * operand.bytes();
   };
   return bytes(gemm.a, plan.tile_m) + bytes(gemm.b, plan.tile_n);
 }
@@ -158,19 +132,17 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
   return plans;
 }
 
-class MatrixScheduler : public DeviceGemmScheduler {
+class MatrixScheduler : public MatrixSteps {
  public:
   MatrixScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
                   const std::string& type, const P& plan, const MatrixInstructions& machine,
                   bool shares_sums)
-      : DeviceGemmScheduler(schedule, block, gemm, plan,
-                            {{"threadIdx.z", plan.warps_m},
-                             {"threadIdx.y", plan.warps_n},
-                             {"threadIdx.x", machine.lanes}},
-                            std::min(kCopyBytes, machine.copy_lanes * gemm.a.bytes())),
-        type_(type),
+      : MatrixSteps(schedule, block, gemm, type, plan,
+                    {{"threadIdx.z", plan.warps_m},
+                     {"threadIdx.y", plan.warps_n},
+                     {"threadIdx.x", machine.lanes}},
+                    machine),
         plan_(plan),
-        machine_(machine),
         shares_sums_(shares_sums) {}
 
   void Run() {
@@ -191,13 +163,15 @@ class MatrixScheduler : public DeviceGemmScheduler {
     Names right_copy = schedule_.ComputeAt(right.shared, At("lo"), Own("bs", "k", "j"));
     Names left_copy = schedule_.ComputeAt(left.shared, At("lo"), Own("as", "i", "k"));
     SetLayout(sums_buffer_, gemm_.c->shape.size(), Fragment::kSum, false);
-    SetLayout(left.fragment, gemm_.a.rank, Fragment::kLeft, IsTransposed(gemm_.a));
-    SetLayout(right.fragment, gemm_.b.rank, Fragment::kRight, IsTransposed(gemm_.b));
-    Align(left.shared, gemm_.a, IsTransposed(gemm_.a) ? plan_.tile_m : plan_.tile_k);
-    Align(right.shared, gemm_.b, IsTransposed(gemm_.b) ? plan_.tile_k : plan_.tile_n);
+    SetLayout(left.fragment, gemm_.a);
+    SetLayout(right.fragment, gemm_.b);
+    AlignRows(left.shared, gemm_.a.rank, gemm_.a.bytes(),
+              IsTransposed(gemm_.a) ? plan_.tile_m : plan_.tile_k);
+    AlignRows(right.shared, gemm_.b.rank, gemm_.b.bytes(),
+              IsTransposed(gemm_.b) ? plan_.tile_k : plan_.tile_n);
     ShareAmongThreads(left.shared, left_copy, "as");
     ShareAmongThreads(right.shared, right_copy, "bs");
-    Multiply();
+    MultiplyTiles();
     LoadTiles(left.fragment, left_fragment, "af", gemm_.a);
     LoadTiles(right.fragment, right_fragment, "bf", gemm_.b);
     Store(sums);
@@ -210,11 +184,6 @@ class MatrixScheduler : public DeviceGemmScheduler {
     std::string shared, fragment;  // blocks and buffers
   };
 
-  std::string Intrinsic(const std::string& what) const { return machine_.prefix + "_" + what; }
-  Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
-    return {Name(prefix + a), Name(prefix + b)};
-  }
-
   void Tile() {
     int64_t rows = plan_.tile_m / plan_.warps_m / machine_.tile,
             columns = plan_.tile_n / plan_.warps_n / machine_.tile;
@@ -225,15 +194,6 @@ class MatrixScheduler : public DeviceGemmScheduler {
     schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k / machine_.tile, machine_.tile},
                     {Name("lo"), Name("lk"), Name("li")});
     OrderLoops({"iw", "jw", "lk", "it", "jt", "ii", "ji", "li"});
-  }
-
-  // The layout of a fragment in the last two dimensions of a buffer.
-  void SetLayout(const std::string& buffer, size_t rank, Fragment fragment, bool transposed) {
-    std::string layout = machine_.layout(fragment, transposed), batch;
-    for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
-    layout.insert(layout.find("-> (") + 4, batch);
-    layout.insert(1, batch);
-    schedule_.TransformLayout(buffer, IndexMap::Parse(layout));
   }
 
   // The accumulators are a fragment; returns the block that takes them to memory. A result that one
@@ -253,41 +213,15 @@ class MatrixScheduler : public DeviceGemmScheduler {
 
   Stage Load(const GemmOperand& operand) {
     std::string shared = CopyToShared(operand);
-    return {shared, schedule_.CacheRead(block_, shared,
-                                        operand.is_a ? tir::StorageScope::kFragmentA
-                                                     : tir::StorageScope::kFragmentB,
-                                        Name(operand.is_a ? "af" : "bf"))};
+    return {shared, ReadFragment(operand, shared)};
   }
 
-  void Align(const std::string& block, const GemmOperand& operand, int64_t row) {
-    constexpr int64_t kBanks = 128;  // bytes
-    int64_t line = kBanks / operand.bytes();
-    schedule_.StorageAlign(block, static_cast<int64_t>(operand.rank) - 2, line,
-                           Padded(row, operand.bytes()) % line);
-  }
-
-  void Multiply() {
+  void MultiplyTiles() {
     for (const std::string& block : {Name("init"), block_})
       for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
     schedule_.Unroll(At("lk"));
     schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
-    schedule_.Tensorize(At("ii"), Intrinsic(type_));
-  }
-
-  // One dimension of what a warp loads is a tile, the other one several.
-  void LoadTiles(const std::string& block, const Names& loops, const std::string& prefix,
-                 const GemmOperand& operand) {
-    bool tiles_first = operand.k_contiguous();
-    const std::string& split = loops[tiles_first ? 0 : 1];
-    Names parts = schedule_.Split(block + "." + split, {machine_.tile},
-                                  {Name(prefix + "t"), Name(prefix + "r")});
-    std::string outer = block + "." + parts[0], inner = block + "." + parts[1],
-                other = block + "." + loops[tiles_first ? 1 : 0];
-    Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
-    schedule_.Reorder(order);
-    schedule_.Unroll(outer);
-    schedule_.Tensorize(order[1], Intrinsic("load_") + (operand.is_a ? "a" : "b") +
-                                      (IsTransposed(operand) ? "t_" : "_") + type_);
+    schedule_.Tensorize(At("ii"), Multiply());
   }
 
   void Store(const std::string& block) {
@@ -313,9 +247,8 @@ class MatrixScheduler : public DeviceGemmScheduler {
     return "f32";
   }
 
-  std::string sums_buffer_, type_;
+  std::string sums_buffer_;
   const P& plan_;
-  const MatrixInstructions& machine_;
   bool shares_sums_;
 };
 
@@ -323,7 +256,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
                      const MatrixInstructions& machine, const Wanted<P>& want) {
   PutChannelsLast(schedule, block.name, target);
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
-  TypeOf(gemm, target, machine);
+  MatrixTypeOf(gemm, target, machine);
   CheckDims(gemm, target);
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
@@ -336,7 +269,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const MatrixInstructions& machine, const P& plan) {
   GemmPart part = SplitK(schedule, block.name, plan, target);
   bool shares_sums = SharesAccumulators(*schedule, machine, part.gemm, plan);
-  std::string type = TypeOf(part.gemm, target, machine);
+  std::string type = MatrixTypeOf(part.gemm, target, machine);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
   // What several blocks read is padded, and stored as it is.
@@ -347,6 +280,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
 }  // namespace
 
 void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
+  if (!instructions.attention.empty()) RegisterMatrixAttention(instructions);
   RegisterRule(
       {.name = instructions.rule,
        .description = instructions.description,

@@ -34,6 +34,9 @@ struct MatrixTiles {
 
 struct MatrixInstructions {
   std::string rule, description;  // of the rule
+  // Of the rule for attention (matrix_attention.cc); "": there is none, for want of
+  //   PREFIX_scale, PREFIX_divide          acc = acc * S[i], acc = acc / S[i], S a number for a row
+  std::string attention = {};
   // For each of the types T there are the tensor intrinsics
   //   PREFIX_load_a_T, PREFIX_load_b_T     a tile of shared memory becomes a fragment
   //   PREFIX_load_at_T, PREFIX_load_bt_T   the same, of memory that has the operand's transpose
@@ -63,8 +66,9 @@ struct MatrixInstructions {
       {16, 128, 1, 4},  {16, 64, 1, 4},  {16, 32, 1, 2},  {128, 16, 4, 1}, {64, 16, 4, 1}};
 };
 
-// Registers the rule of such instructions.
+// Registers the rules of such instructions.
 void RegisterMatrixMatmul(const MatrixInstructions& instructions);
+void RegisterMatrixAttention(const MatrixInstructions& instructions);  // by the other one
 
 }  // namespace tern::schedule
 

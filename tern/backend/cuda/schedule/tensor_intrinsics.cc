@@ -81,10 +81,13 @@ void RegisterIntrinsics() {
     RegisterStore("mma_store" + suffix, dtype);
   }
   RegisterStore("mma_store_f32", "float32");
-  Register("mma_scale", "C: float32[32, 8], S: float32[16]",
-           fmt::format("for i in 0..16, j in 0..16 {{\nC{0} = C{0} * S[i]\n}}\n", At("i", "j")),
-           "for r in 0..8 unrolled {\n"
-           "C[lane, r] = C[lane, r] * S[lane // 4 + r // 2 % 2 * 8]\n}\n");
+  for (const auto& [name, op] : {std::pair{"mma_scale", "*"}, {"mma_divide", "/"}})
+    Register(
+        name, "C: float32[32, 8], S: float32[16]",
+        fmt::format("for i in 0..16, j in 0..16 {{\nC{0} = C{0} {1} S[i]\n}}\n", At("i", "j"), op),
+        fmt::format("for r in 0..8 unrolled {{\n"
+                    "C[lane, r] = C[lane, r] {} S[lane // 4 + r // 2 % 2 * 8]\n}}\n",
+                    op));
   Register("mma_fill", "C: float32[32, 8]",
            fmt::format("for i in 0..16, j in 0..16 {{\nC{} = 0.0\n}}\n", At("i", "j")),
            "for r in 0..8 unrolled {\nC[lane, r] = 0.0\n}\n");
@@ -108,6 +111,7 @@ void RegisterTensorCores(bool (*has_instructions)(const target::Target&)) {
   schedule::RegisterMatrixMatmul(
       {.rule = "tensor_core_matmul",
        .description = "float16 and bfloat16 on tensor cores (mma), cp.async into shared memory",
+       .attention = "tensor_core_attention",
        .prefix = "mma",
        .lanes = 32,
        .async_copies = true,

@@ -30,6 +30,13 @@ class Intrinsics {
     Define("_fill", fmt::format("C: float32{}", shape()),
            fmt::format("for i in 0..16, j in 0..16 {{\nC{} = 0.0\n}}\n", At("i", "j")),
            fmt::format("for e in 0..{} unrolled {{\nC[lane, e] = 0.0\n}}\n", elements_));
+    for (const auto& [name, op] : {std::pair{"_scale", "*"}, {"_divide", "/"}})
+      Define(name, fmt::format("C: float32{}, S: float32[16]", shape()),
+             fmt::format("for i in 0..16, j in 0..16 {{\nC{0} = C{0} {1} S[i]\n}}\n", At("i", "j"),
+                         op),
+             fmt::format("for e in 0..{0} unrolled {{\n"
+                         "C[lane, e] = C[lane, e] {1} S[lane // 16 * {0} + e]\n}}\n",
+                         elements_, op));
   }
 
  private:
@@ -104,6 +111,7 @@ void RegisterRule(const std::string& prefix, MatrixCores cores, int lanes,
   schedule::RegisterMatrixMatmul(
       {.rule = prefix + "_matmul",
        .description = "float16 and bfloat16 on matrix cores, A and B in shared memory",
+       .attention = prefix + "_attention",
        .prefix = prefix,
        .lanes = lanes,
        .layout = layout,

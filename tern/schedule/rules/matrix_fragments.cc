@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/matrix_fragments.h"
+
+#include <algorithm>
+
+#include "tern/schedule/index_map.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/loops.h"
+
+namespace tern::schedule {
+namespace {
+
+// Whether the target has the type, and not its bits alone.
+bool Stores(const TargetInfo& target, DataType dtype) {
+  const auto& stores = target.target->kind->stores;
+  return !dtype.is_narrow_float() || (stores && stores(target.target, dtype));
+}
+
+}  // namespace
+
+bool IsTransposed(const GemmOperand& operand) { return operand.is_a != operand.k_contiguous(); }
+
+int64_t PaddedRow(int64_t elements, int64_t bytes) { return elements + kCopyBytes / bytes; }
+
+std::string MatrixTypeOf(const Gemm& gemm, const TargetInfo& target,
+                         const MatrixInstructions& machine) {
+  DataType dtype = gemm.a.dtype;
+  auto type = std::find_if(machine.types.begin(), machine.types.end(),
+                           [&](const auto& known) { return known.first == dtype; });
+  if (type == machine.types.end() || gemm.b.dtype != dtype || !Stores(target, dtype) ||
+      gemm.c->dtype != DataType::Float(32))
+    Refuse("the machine does not multiply " + dtype.str() + " by " + gemm.b.dtype.str() +
+           " with accumulators of " + gemm.c->dtype.str());
+  return type->second;
+}
+
+std::string MatrixSteps::ReadFragment(const GemmOperand& operand, const std::string& shared) {
+  return schedule_.CacheRead(
+      block_, shared, operand.is_a ? tir::StorageScope::kFragmentA : tir::StorageScope::kFragmentB,
+      Name(operand.is_a ? "af" : "bf"));
+}
+
+void MatrixSteps::SetLayout(const std::string& buffer, size_t rank, Fragment fragment,
+                            bool transposed) {
+  std::string layout = machine_.layout(fragment, transposed), batch;
+  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+  layout.insert(layout.find("-> (") + 4, batch);
+  layout.insert(1, batch);
+  schedule_.TransformLayout(buffer, IndexMap::Parse(layout));
+}
+
+void MatrixSteps::AlignRows(const std::string& buffer, size_t rank, int64_t bytes, int64_t row) {
+  constexpr int64_t kBanks = 128;  // bytes
+  int64_t line = kBanks / bytes;
+  schedule_.StorageAlign(buffer, static_cast<int64_t>(rank) - 2, line,
+                         PaddedRow(row, bytes) % line);
+}
+
+void MatrixSteps::LoadTiles(const std::string& block, const Names& loops, const std::string& prefix,
+                            const GemmOperand& operand) {
+  bool tiles_first = operand.k_contiguous();
+  const std::string& split = loops[tiles_first ? 0 : 1];
+  Names parts = schedule_.Split(block + "." + split, {machine_.tile},
+                                {Name(prefix + "t"), Name(prefix + "r")});
+  std::string outer = block + "." + parts[0], inner = block + "." + parts[1],
+              other = block + "." + loops[tiles_first ? 1 : 0];
+  Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
+  schedule_.Reorder(order);
+  schedule_.Unroll(outer);
+  schedule_.Tensorize(order[1], Intrinsic("load_") + (operand.is_a ? "a" : "b") +
+                                    (IsTransposed(operand) ? "t_" : "_") + type_);
+}
+
+}  // namespace tern::schedule
