@@ -8,6 +8,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/aligned_sizes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
@@ -256,9 +257,9 @@ std::string Explanation::str(const std::string& function) const {
 PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   Explanation own;
   Explanation& told = explanation ? *explanation : own;
-  told.left_alone = WhyNot(given);
+  PrimFunc function = NamePlainLoops(given);
+  told.left_alone = WhyNot(function);
   if (!told.left_alone.empty()) return given;
-  PrimFunc function = given;
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
