@@ -129,9 +129,19 @@ void UpdateInCopies(Schedule* schedule, const std::string& name, const Updates& 
   BindElements(schedule, copy + "_merge", threads);
 }
 
+// Refuses where the target has no such operation.
+void RequireAtomic(const CommutingUpdate& update, const TargetInfo& target) {
+  const auto& takes = target.target->kind->takes_call;
+  Stmt stmt = update.AsAtomic(update.buffer, update.indices, update.value);
+  const auto* call = stmt.As<EvaluateNode>()->value.As<ir::CallNode>();
+  if (takes && !takes(call))
+    Refuse("the target has no " + call->name + " of " + update.buffer->dtype.str());
+}
+
 void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Updates updates = Match(*schedule, block);
   const std::string& name = block.name;
+  RequireAtomic(*FindCommutingUpdate(FindBlockNamed(*schedule, name)->body), target);
   schedule->AtomicUpdate(name);
   Arrange(schedule, name, updates);
   int64_t threads = std::min(kBlockThreads, target.max_threads);
@@ -167,24 +177,22 @@ void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
                       FreshBlockName(*schedule, name + "_copy"));
 }
 
-const std::vector<BlockKind> kKinds = {BlockKind::kScatter, BlockKind::kReduction, BlockKind::kScan,
-                                       BlockKind::kOpaque};
-
 }  // namespace
 
 void RegisterAtomicUpdateRules() {
-  RegisterRule({.name = "atomic_updates",
-                .description = "atomic updates of a result, small ones in shared memory first",
-                .kinds = kKinds,
-                .fits = IsDevice,
-                .priority = 4,
-                .apply = UpdateOnDevice});
+  RegisterRule(
+      {.name = "atomic_updates",
+       .description = "atomic updates of a result, small ones in shared memory first",
+       .kinds = {BlockKind::kScatter, BlockKind::kReduction, BlockKind::kScan, BlockKind::kOpaque},
+       .fits = IsDevice,
+       .priority = 4,
+       .apply = UpdateOnDevice});
 }
 
 void RegisterPrivateCopyRules() {
   RegisterRule({.name = "private_copies",
                 .description = "parts of the updates on copies of the result, one per thread",
-                .kinds = kKinds,
+                .kinds = {BlockKind::kScatter, BlockKind::kScan},
                 .fits = [](const TargetInfo& target) { return !target.is_device; },
                 .priority = 4,
                 .apply = UpdateOnHost});
