@@ -46,6 +46,7 @@ class PrivateCopy {
       (inside ? inner_ : outer_).push_back(other);
       inside |= other == loop;
     }
+    FindThreads();
     std::vector<Expr> shape;
     for (size_t d = 0; d < update.indices.size(); ++d) {
       if (IsFixed(update.indices[d])) continue;
@@ -78,6 +79,17 @@ class PrivateCopy {
   }
 
  private:
+  // Every thread of a block runs all of it, but for what is in thread loops.
+  void FindThreads() {
+    for (const ForNode* inner : inner_) {
+      if (inner->for_kind != ForKind::kThread) continue;
+      if (threads_ || inner->thread != "threadIdx.x" || inner->var.dtype() != DataType::Int(64))
+        Refuse("loop " + inner->var.name() + " is bound to " + inner->thread +
+               "; one loop bound to threadIdx.x can share a copy");
+      threads_ = inner;
+    }
+  }
+
   // An index that all of an iteration have: an axis that no loop inside is bound to.
   const BlockIter* FixedAxis(const Expr& index) const {
     for (const BlockIter& iter : nest_.block->iters)
@@ -86,29 +98,64 @@ class PrivateCopy {
   }
   bool IsFixed(const Expr& index) const { return FixedAxis(index) != nullptr; }
 
-  // A block over all elements of the copy.
+  // A block over all elements of the copy: where threads share it, by these.
   struct Elements {
     FreshLoops loops;
     std::vector<BlockIter> iters;
     std::vector<Expr> at;
+    Expr predicate;  // null: all
   };
   Elements All(const std::string& name) const {
     Elements all;
-    for (const Expr& extent : copy_->shape) {
-      std::string number = std::to_string(all.at.size());
-      Var loop(name + "_" + number), axis("v" + number);
-      all.loops.vars.push_back(loop);
-      all.loops.extents.push_back(extent);
-      all.iters.push_back({extent, loop, axis, IterKind::kSpatial});
+    std::vector<Expr> places;
+    if (!threads_) {
+      for (const Expr& extent : copy_->shape)
+        places.emplace_back(AddLoop(&all, name, std::to_string(places.size()), extent));
+    } else {
+      Expr count = ir::MakeConst(DataType::Int(64), 1);
+      for (const Expr& extent : copy_->shape) count = count * extent;
+      count = arith::Analyzer().Simplify(count);
+      Expr part = AddLoop(&all, name, "o",
+                          arith::Analyzer().Simplify(ir::CeilDiv(count, threads_->extent)));
+      Expr place = part * threads_->extent + AddLoop(&all, name, "t", threads_->extent);
+      if (!ir::IsConst(arith::Analyzer().Simplify(ir::FloorMod(count, threads_->extent)), 0))
+        all.predicate = place < count;
+      for (size_t d = copy_->shape.size(); d-- > 0;) {
+        places.insert(places.begin(), d == 0 ? place : ir::FloorMod(place, copy_->shape[d]));
+        place = ir::FloorDiv(place, copy_->shape[d]);
+      }
+    }
+    for (size_t d = 0; d < copy_->shape.size(); ++d) {
+      Var axis("v" + std::to_string(d));
+      all.iters.push_back({copy_->shape[d], places[d], axis, IterKind::kSpatial});
       all.at.emplace_back(axis);
     }
     return all;
+  }
+  static Expr AddLoop(Elements* all, const std::string& name, const std::string& suffix,
+                      const Expr& extent) {
+    all->loops.vars.emplace_back(name + "_" + suffix);
+    all->loops.extents.push_back(extent);
+    return all->loops.vars.back();
+  }
+  Stmt Finish(const Elements& all, const std::string& name, const Stmt& body) const {
+    Stmt made = BlockNode::Make(name, all.iters, {}, body, loop_->span);
+    auto block = ffi::Make<BlockNode>(*made.As<BlockNode>());
+    block->predicate = all.predicate;
+    Stmt stmt = Stmt(block);
+    for (size_t i = all.loops.vars.size(); i-- > 0;) {
+      bool thread = threads_ && i == 1;
+      stmt = ForNode::Make(all.loops.vars[i], ir::MakeConst(DataType::Int(64), 0),
+                           all.loops.extents[i], thread ? ForKind::kThread : ForKind::kSerial, stmt,
+                           thread ? threads_->thread : "", loop_->span);
+    }
+    return stmt;
   }
 
   Stmt Begin() const {
     Elements all = All(name_);
     Stmt store = BufferStoreNode::Make(copy_, all.at, update_.Identity(), loop_->span);
-    return all.loops.Around(BlockNode::Make(name_, all.iters, {}, store, loop_->span));
+    return Finish(all, name_, store);
   }
 
   // What was not updated is left out.
@@ -124,13 +171,14 @@ class PrivateCopy {
     size_t next = 0;
     for (const Expr& index : update_.indices) {
       const BlockIter* fixed = FixedAxis(index);
-      at.push_back(fixed ? ir::Substitute(fixed->binding, axes) : all.at[next++]);
+      at.push_back(fixed ? arith::Analyzer().Simplify(ir::Substitute(fixed->binding, axes))
+                         : all.at[next++]);
     }
     Expr value = ir::BufferLoadNode::Make(copy_, all.at);
     Stmt add = IfThenElseNode::Make(ir::NENode::Make(value, update_.Identity()),
                                     update_.AsAtomic(update_.buffer, at, value), {}, loop_->span);
     for (BlockIter& iter : all.iters) iter.binding = arith::Analyzer().Simplify(iter.binding);
-    return all.loops.Around(BlockNode::Make(name_ + "_merge", all.iters, {}, add, loop_->span));
+    return Finish(all, name_ + "_merge", add);
   }
 
   const Nest& nest_;
@@ -139,6 +187,7 @@ class PrivateCopy {
   std::string name_;
   std::vector<const ForNode*> outer_, inner_;  // the loop is one of the outer ones
   std::vector<size_t> dims_;                   // of the result that the copy has
+  const ForNode* threads_ = nullptr;           // that share the copy; null: it is one thread's
   Buffer copy_;
 };
 

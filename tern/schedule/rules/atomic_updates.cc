@@ -101,15 +101,6 @@ void Arrange(Schedule* schedule, const std::string& name, const Updates& updates
   if (order.size() > 1) schedule->Reorder(Around(name, order));
 }
 
-// The loops of a block over a copy, by the threads of a block.
-void BindElements(Schedule* schedule, const std::string& name, int64_t threads) {
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
-  Names loops;
-  for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
-  Lanes split = SplitLanes(schedule, name, FuseLoops(schedule, name, loops), threads);
-  schedule->Bind(LoopOf(name, split.inner), kThreadX);
-}
-
 void UpdateInCopies(Schedule* schedule, const std::string& name, const Updates& updates,
                     int64_t threads) {
   Names rows = updates.rows;
@@ -123,10 +114,8 @@ void UpdateInCopies(Schedule* schedule, const std::string& name, const Updates& 
   std::string group = FuseLoops(schedule, name, rows);
   schedule->Bind(LoopOf(name, group), kBlockX);
   schedule->Bind(LoopOf(name, names[2]), kThreadX);
-  std::string copy = schedule->Privatize(name, LoopOf(name, group), StorageScope::kShared,
-                                         FreshBlockName(*schedule, name + "_copy"));
-  BindElements(schedule, copy, threads);
-  BindElements(schedule, copy + "_merge", threads);
+  schedule->Privatize(name, LoopOf(name, group), StorageScope::kShared,
+                      FreshBlockName(*schedule, name + "_copy"));
 }
 
 // Refuses where the target has no such operation.

@@ -13,6 +13,7 @@ count --dim n=20011
 kinds --dim n=331
 rows --dim n=257
 columns --dim n=301 --dim m=37
+ordered --dim n=0 --dim m=5
 ordered --dim n=301 --dim m=5
 total --dim n=1003
 inclusive --dim n=1

@@ -65,21 +65,21 @@ void KernelWriter::EmitAtomic(const ir::CallNode* call) {
     Id seen = builder_.LocalVariable(word);
     Id first = builder_.Emit({Op::kAtomicLoad, word, {pointer, scope, relaxed}});
     builder_.EmitVoid(Op::kStore, {seen, first});
-    Id header = builder_.NewId(), body = builder_.NewId(), step = builder_.NewId(),
-       after = builder_.NewId();
+    Id header = builder_.NewId(), test = builder_.NewId(), body = builder_.NewId(),
+       step = builder_.NewId(), after = builder_.NewId();
     FallInto(header);
     builder_.EmitVoid(Op::kLoopMerge, {after, step, kNoFlags});
-    FallInto(body);
+    FallInto(test);
     old = builder_.Emit({Op::kLoad, word, {seen}});
     Id sum = FloatBinary(BinaryFor(atomic.kind), dtype, Reinterpret(old, bits, dtype), operands[0]);
-    Id found =
-        builder_.Emit({Op::kAtomicCompareExchange,
-                       word,
-                       {pointer, scope, relaxed, relaxed, Reinterpret(sum, dtype, bits), old}});
+    Id next = Reinterpret(sum, dtype, bits);
+    Id found = builder_.Emit(
+        {Op::kAtomicCompareExchange, word, {pointer, scope, relaxed, relaxed, next, old}});
     builder_.EmitVoid(Op::kStore, {seen, found});
-    Id done = builder_.Emit({Op::kIEqual, builder_.Bool(), {found, old}});
-    builder_.EmitVoid(Op::kBranchConditional, {done, after, step});
-    builder_.BeginBlock(step);
+    Id again = builder_.Emit({Op::kINotEqual, builder_.Bool(), {found, old}});
+    builder_.EmitVoid(Op::kBranchConditional, {again, body, after});
+    builder_.BeginBlock(body);
+    FallInto(step);
     builder_.EmitVoid(Op::kBranch, {header});
     builder_.BeginBlock(after);
     old = builder_.Emit({Op::kLoad, word, {seen}});
