@@ -135,8 +135,7 @@ void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo
   Arrange(schedule, name, updates);
   int64_t threads = std::min(kBlockThreads, target.max_threads);
   bool often = updates.count == 0 || updates.count >= kUpdatesOfElement * updates.elements;
-  if (target.has_shared_memory() && updates.elements > 0 && often)
-    return UpdateInCopies(schedule, name, updates, threads);
+  if (updates.elements > 0 && often) return UpdateInCopies(schedule, name, updates, threads);
   Names all = updates.rows;
   all.insert(all.end(), updates.others.begin(), updates.others.end());
   SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), threads);
@@ -173,7 +172,7 @@ void RegisterAtomicUpdateRules() {
       {.name = "atomic_updates",
        .description = "atomic updates of a result, small ones in shared memory first",
        .kinds = {BlockKind::kScatter, BlockKind::kReduction, BlockKind::kScan, BlockKind::kOpaque},
-       .fits = IsDevice,
+       .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
        .priority = 4,
        .apply = UpdateOnDevice});
 }
