@@ -2,6 +2,7 @@
 #include "tern/schedule/schedule.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
@@ -255,9 +256,11 @@ namespace {
 // With blocks for plain loops, where a step calls one of them by its name.
 PrimFunc WithNamedLoops(const PrimFunc& function, const ScheduleStepsNode& steps) {
   PrimFunc named = NamePlainLoops(function);
+  std::set<std::string> own;
+  for (const BlockNode* block : BlocksIn(function->body)) own.insert(block->name);
   for (const BlockNode* block : BlocksIn(named->body))
     for (const ScheduleStep& step : steps.steps)
-      if (step.text.find(block->name) != std::string::npos) return named;
+      if (!own.count(block->name) && step.text.find(block->name) != std::string::npos) return named;
   return function;
 }
 
