@@ -7,13 +7,17 @@ WORKLOADS = {
     "histogram": {"args": [("A", "uint8", [1 << 24], "bytes"), ("H", "int32", [256], "out")], "sizes": [1 << 24]},
     "histogram_atomic": {"args": [("A", "uint8", [1 << 24], "bytes"), ("H", "int32", [256], "out")], "sizes": [1 << 24], "peer": "histogram", "devices": ["cuda"]},
     "scatter_add": {"args": [("X", "float32", [65536, 128], "floats"), ("index", "uint8", [65536], "bytes"), ("Y", "float32", [256, 128], "out")],
-                    "sizes": [65536, 128]},
+                    "sizes": [65536, 128], "tolerance": 1e-3},
     "scatter_add_atomic": {"args": [("X", "float32", [65536, 128], "floats"), ("index", "uint8", [65536], "bytes"), ("Y", "float32", [256, 128], "out")],
                            "sizes": [65536, 128], "peer": "scatter_add", "devices": ["cuda"], "tolerance": 1e-3},
     "prefix_sum": {"args": [("X", "int32", [1 << 23], "below:100"), ("Y", "int32", [1 << 23], "out")], "sizes": [1 << 23]},
     "top_k": {"args": [("X", "float32", [256, 65536], "floats"), ("values", "float32", [256, 8], "out"), ("indices", "int32", [256, 8], "out")],
               "sizes": [256, 65536]},
-    "radix_sort": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22]},
+    "top_k_threads": {"args": [("X", "float32", [256, 65536], "floats"), ("values", "float32", [256, 8], "out"), ("indices", "int32", [256, 8], "out")],
+                      "sizes": [256, 65536], "peer": "top_k", "devices": ["cuda"]},
+    "radix_sort": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22], "devices": ["cpu"]},
+    "radix_sort_threads": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22], "peer": "radix_sort",
+                           "devices": ["cuda"]},
     "threefry": {"args": [("key", "uint32", [2], "bytes"), ("Y", "uint32", [2, 1 << 22], "out")], "sizes": [1 << 22]},
     "spmv": {"args": [("begin", "int32", [ROWS + 1], f"csr:{PER_ROW}"), ("column", "int32", [ROWS * PER_ROW], f"below:{ROWS}"),
                       ("value", "float32", [ROWS * PER_ROW], "floats"), ("x", "float32", [ROWS], "floats"), ("y", "float32", [ROWS], "out")], "sizes": [ROWS]},
@@ -47,13 +51,14 @@ def torch_peers(torch):
             t["matrix"] = torch.sparse_csr_tensor(t["begin"], t["column"], t["value"], size=(len(t["y"]), len(t["x"])))
         return t["matrix"] @ t["x"]
 
+    top_k = lambda t: torch.topk(t["X"], 8).values
+    radix_sort = lambda t: torch.sort(t["X"].view(torch.int32)).values
     histogram = lambda t: torch.bincount(t["A"], minlength=256)
     scatter = lambda t: torch.zeros_like(t["Y"]).index_add_(0, t["index"].int(), t["X"])
     return {
         "histogram": histogram, "histogram_atomic": histogram, "scatter_add": scatter, "scatter_add_atomic": scatter,
         "prefix_sum": lambda t: torch.cumsum(t["X"], 0, dtype=torch.int32),
-        "top_k": lambda t: torch.topk(t["X"], 8).values,
-        "radix_sort": lambda t: torch.sort(t["X"].view(torch.int32)).values,
+        "top_k": top_k, "top_k_threads": top_k, "radix_sort_threads": radix_sort,
         "spmv": spmv, "jacobi": jacobi,
         "attention": lambda t: functional.scaled_dot_product_attention(t["Q"][None], t["K"][None], t["V"][None], scale=0.125)[0],
     }

@@ -124,8 +124,8 @@ struct Nested {
   }
 };
 
-// Independent are the outermost loops along spatial axes of one block, and those whose iterations
-// write elements of their own. The one along contiguous elements comes last.
+// Independent are the outermost loops along spatial axes of one block, those whose iterations write
+// elements of their own, and those that are parallel. The one along contiguous elements comes last.
 Nested FindNested(const Stmt& stmt, bool distinct) {
   Nested result;
   std::vector<const ForNode*> chain;
@@ -137,16 +137,19 @@ Nested FindNested(const Stmt& stmt, bool distinct) {
   if (chain.empty()) return result;
   const auto* block = result.body.As<BlockNode>();
   Uses uses(stmt);
-  bool outermost = true;
+  bool outermost = true, together = true;
   for (const ForNode* loop : chain) {
     bool fixed = std::none_of(chain.begin(), chain.end(), [&](const ForNode* outer) {
       return ir::UsesVar(loop->extent, outer->var.node()) ||
              ir::UsesVar(loop->min, outer->var.node());
     });
-    bool takes =
-        loop->for_kind == ForKind::kSerial && fixed && loop->var.dtype() == DataType::Int(64);
+    // Of one iteration of the loops around it, a parallel loop's are independent.
+    bool parallel = loop->for_kind == ForKind::kParallel && together;
+    bool takes = (loop->for_kind == ForKind::kSerial || parallel) && fixed &&
+                 loop->var.dtype() == DataType::Int(64);
     outermost &= takes && block && IsSpatial(block, loop->var.node());
-    bool apart = takes && !outermost && distinct && uses.AreApart(loop->var.node());
+    bool apart = takes && !outermost && (parallel || (distinct && uses.AreApart(loop->var.node())));
+    together &= outermost || apart;
     (outermost || apart ? result.spread : result.others).push_back(loop);
   }
   std::stable_partition(result.spread.begin(), result.spread.end(),
@@ -324,8 +327,9 @@ class Binder {
       return std::all_of(seq->stmts.begin(), seq->stmts.end(),
                          [&](const Stmt& item) { return HasThreads(item); });
     const auto* loop = stmt.As<ForNode>();
-    if (!loop || loop->for_kind != ForKind::kSerial || ScanOf(loop->extent).touches_memory ||
-        ScanOf(loop->min).touches_memory)
+    bool plain =
+        loop && (loop->for_kind == ForKind::kSerial || loop->for_kind == ForKind::kParallel);
+    if (!plain || ScanOf(loop->extent).touches_memory || ScanOf(loop->min).touches_memory)
       return false;
     Nested nest = FindNested(stmt, distinct_);
     if (nest.spread.empty()) return HasThreads(loop->body);

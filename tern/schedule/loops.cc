@@ -10,6 +10,7 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/reduction_update.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
 #include "tern/tir/transform/pipeline_loops.h"
@@ -513,6 +514,36 @@ void Schedule::Vectorize(const std::string& loop) {
   });
 }
 
+namespace {
+
+// Refuses where an atomic operation of the launch is in no loop along the axis: every thread would
+// do it.
+void CheckAtomics(const Stmt& launch, const ForNode* loop, const std::string& axis) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      bool inside = node == loop || (node->for_kind == ForKind::kThread && node->thread == axis);
+      if (!inside) VisitChildren(node);
+    }
+    void VisitNode(const BlockNode* node) override {
+      block = node->name;
+      VisitChildren(node);
+    }
+    void VisitNode(const ir::CallNode* node) override {
+      if (IsAtomic(node->name))
+        Refuse("every thread along " + axis + " would do the " + node->name + " of block " + block);
+      VisitChildren(node);
+    }
+    const ForNode* loop;
+    std::string axis, block;
+  } finder;
+  finder.loop = loop;
+  finder.axis = axis;
+  finder.Visit(launch);
+}
+
+}  // namespace
+
 void Schedule::Bind(const std::string& loop, const std::string& axis) {
   Do("bind", {loop, axis}, [&]() -> Names {
     const ForNode* node = FindLoop(loop);
@@ -521,6 +552,11 @@ void Schedule::Bind(const std::string& loop, const std::string& axis) {
     if (std::find(axes.begin(), axes.end(), axis) == axes.end())
       Refuse("there is no axis " + axis + "; the axes are " + ffi::Join(axes));
     if (!ir::IsConst(node->min, 0)) Refuse(Called(node) + " does not start at 0; split it first");
+    for (const ForNode* outer : LoopsAround(PathTo(tree(), node)))
+      if (outer == node || outer->for_kind == ForKind::kThread) {
+        CheckAtomics(AsStmt(outer), node, axis);
+        break;
+      }
     SetKind(node, ForKind::kThread, axis);
     return {};
   });

@@ -2,10 +2,12 @@
 #include "tern/schedule/schedule.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/plain_loops.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
@@ -249,6 +251,21 @@ void Schedule::CheckMayReassociate(const BlockNode* block, const std::string& wh
 
 bool HasSchedule(const PrimFunc& function) { return ChosenSchedule(function).get() != nullptr; }
 
+namespace {
+
+// With blocks for plain loops, where a step calls one of them by its name.
+PrimFunc WithNamedLoops(const PrimFunc& function, const ScheduleStepsNode& steps) {
+  PrimFunc named = NamePlainLoops(function);
+  std::set<std::string> own;
+  for (const BlockNode* block : BlocksIn(function->body)) own.insert(block->name);
+  for (const BlockNode* block : BlocksIn(named->body))
+    for (const ScheduleStep& step : steps.steps)
+      if (!own.count(block->name) && step.text.find(block->name) != std::string::npos) return named;
+  return function;
+}
+
+}  // namespace
+
 Schedule ScheduleOf(const PrimFunc& function) {
   if (!function->attrs.count(attr::kSchedule)) return Schedule(function);
   auto bare = ffi::Make<PrimFuncNode>(*function);
@@ -256,7 +273,7 @@ Schedule ScheduleOf(const PrimFunc& function) {
   bare->attrs.erase(attr::kScheduleFor);
   ScheduleSteps chosen = ChosenSchedule(function);
   if (!chosen) return Schedule(PrimFunc(bare));
-  Schedule schedule{PrimFunc(bare)};
+  Schedule schedule{WithNamedLoops(PrimFunc(bare), *chosen)};
   std::string name = function->name + (function->span ? " at " + function->span.str() : "");
   WithContext("applying the schedule of " + name, [&] {
     for (const ScheduleStep& step : chosen->steps) {

@@ -190,6 +190,19 @@ class Schedule {
   // name of the second: that given, or block_1.
   std::string SplitCases(const std::string& block, std::string second = "");
 
+  // ---- Updates that meet (atomic_updates.cc)
+
+  // The one update of a block, A[i] = A[i] op x, becomes an atomic operation: its instances may run
+  // in any order, and at the same time.
+  void AtomicUpdate(const std::string& block);
+  // A block of atomic updates does them on a copy of the result, which each iteration of a loop
+  // around has of its own, and adds to the result at its end. The copy is of the part that an
+  // iteration may reach. In memory of one thread its updates are plain ones. Returns the name of
+  // the copy, and of the block that it begins with: that given, or block_copy; the block that adds
+  // it is called that with _merge behind.
+  std::string Privatize(const std::string& block, const std::string& loop, tir::StorageScope scope,
+                        std::string name = "");
+
   // ---- Scans (split_scan.cc)
 
   // A scan runs in parts of `factor` steps, in place of a loop around it: the totals of the parts,

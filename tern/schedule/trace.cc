@@ -147,6 +147,7 @@ const std::map<std::string, Primitive>& Primitives() {
   using S = Schedule*;
   using T = const Step&;
   static const std::map<std::string, Primitive> primitives = {
+      {"atomic_update", {1, 1, 0, [](S s, T t) { s->AtomicUpdate(t.args[0]); }}},
       {"bind", {2, 2, 0, [](S s, T t) { s->Bind(t.args[0], t.args[1]); }}},
       {"blockize", {1, 1, 1, [](S s, T t) { s->Blockize(t.args[0], First(t.results)); }}},
       {"break_ties", {1, 1, 0, [](S s, T t) { s->BreakTies(t.args[0]); }}},
@@ -191,6 +192,11 @@ const std::map<std::string, Primitive>& Primitives() {
       {"reverse_compute_inline", {1, 1, 0, [](S s, T t) { s->ReverseComputeInline(t.args[0]); }}},
       {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
       {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], ScopeNamed(t.args[1])); }}},
+      {"privatize",
+       {3, 3, 1,
+        [](S s, T t) {
+          s->Privatize(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+        }}},
       {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
       {"split", {2, kAny, kAny, ApplySplit}},
       {"split_updates", {1, 1, kAny, [](S s, T t) { s->SplitUpdates(t.args[0], t.results); }}},

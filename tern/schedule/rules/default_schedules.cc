@@ -8,12 +8,14 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/aligned_sizes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/polyphase.h"
 #include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
+#include "tern/schedule/rules/sort_updates.h"
 #include "tern/schedule/rules/split_borders.h"
 #include "tern/schedule/rules/split_updates.h"
 #include "tern/tir/copy_with_fresh_defs.h"
@@ -180,6 +182,27 @@ void NoteSingleThreads(const PrimFunc& bound, std::vector<RuleResult>* results) 
           "independent";
 }
 
+// A loop that one thread of the device runs, in a function that the rules leave alone; "" for none.
+std::string LoopOfOneThread(const PrimFunc& function) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      bool thread = node->for_kind == ForKind::kThread;
+      bool several = thread && !ir::IsConst(node->extent, 1);
+      if (!thread && launched && threads == 0 && found.empty()) found = node->var.name();
+      launched += thread;
+      threads += several;
+      VisitChildren(node);
+      threads -= several;
+      launched -= thread;
+    }
+    int launched = 0, threads = 0;
+    std::string found;
+  } finder;
+  if (function->attrs.count(attr::kTarget) > 0) finder.Visit(BindThreads(function)->body);
+  return finder.found;
+}
+
 // The function with the schedules that the rules choose, and threads for all that they leave.
 PrimFunc ScheduleBlocks(const PrimFunc& function, const TargetInfo& target,
                         std::vector<Asked>* asked, std::vector<RuleResult>* results) {
@@ -260,11 +283,16 @@ std::string Explanation::str(const std::string& function) const {
 PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   Explanation own;
   Explanation& told = explanation ? *explanation : own;
-  told.left_alone = WhyNot(given);
-  if (!told.left_alone.empty()) return given;
-  PrimFunc function = given;
+  PrimFunc function = NamePlainLoops(given);
+  told.left_alone = WhyNot(function);
+  if (!told.left_alone.empty()) {
+    std::string loop = explanation && !HasSchedule(given) ? LoopOfOneThread(given) : "";
+    if (!loop.empty()) told.left_alone += "; one thread of the device runs loop " + loop;
+    return given;
+  }
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
+  if (target.has_shared_memory()) function = SortUpdates(function);
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)

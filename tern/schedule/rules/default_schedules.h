@@ -20,6 +20,8 @@ void RegisterHostImplicitDotRules();   // by RegisterHostRules
 void RegisterHostWindowRules();        // by RegisterHostRules
 void RegisterHostWinogradRules();      // by RegisterHostRules
 void RegisterHostAttentionRules();     // by RegisterHostRules
+void RegisterHostScanRules();          // by RegisterHostRules
+void RegisterPrivateCopyRules();       // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
 void RegisterDeviceRowRules();          // by RegisterDeviceRules
@@ -28,6 +30,7 @@ void RegisterDeviceScanRules();         // by RegisterDeviceRules
 void RegisterDeviceStagedRowRules();    // by RegisterDeviceRules
 void RegisterDeviceTransposeRules();    // by RegisterDeviceRules
 void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules
+void RegisterAtomicUpdateRules();       // by RegisterDeviceRules
 
 // What the rules did to a function.
 struct Explanation {

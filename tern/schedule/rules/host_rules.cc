@@ -349,6 +349,8 @@ void RegisterHostRules() {
   RegisterHostWindowRules();
   RegisterHostWinogradRules();
   RegisterHostAttentionRules();
+  RegisterHostScanRules();
+  RegisterPrivateCopyRules();
   using K = BlockKind;
   RegisterRule({.name = "fuse_rows",
                 .description = "row fusion: all blocks of a row in one loop, parallel over rows",

@@ -11,6 +11,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/print_call.h"
@@ -125,8 +126,9 @@ class LimitVerifier : public StmtVisitor {
     if (!IsWarpMatrixOperation(node)) VisitChildren(node);
   }
 
-  // How many lanes an operation is for that comes for several.
+  // How many lanes an operation is for that comes for several; of an atomic one the type.
   static std::string WarpOf(const ir::CallNode* node) {
+    if (IsAtomic(node->name)) return " of " + AtomicOf(node).dtype().str();
     if (node->name != intrinsic::kWarpMatrixMultiplyTile) return "";
     return " of " + node->dtype.str() + ", for warps of " +
            std::to_string(256 / node->dtype.lanes()) + " lanes";

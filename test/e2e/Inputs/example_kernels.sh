@@ -17,6 +17,8 @@ prefix_sum --dim n=1003
 prefix_sum_exclusive --dim n=1003
 top_k --dim n=3 --dim m=101
 radix_sort --dim n=301
+top_k_threads --dim n=2 --dim m=1001
+radix_sort_threads --dim n=301
 threefry --dim n=37
 smith_waterman --dim pairs=3 --dim n=9
 jacobi --dim n=11 --dim m=37 --dim steps=2

@@ -7,6 +7,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/print_call.h"
@@ -117,7 +118,10 @@ void RegisterCodegen() {
   kind.takes_vector = TakesVector;
   kind.scopes.push_back(ir::StorageScope::kSharedDynamic);
   kind.final_passes = {"narrow_indices"};
-  kind.takes_call = [](const ir::CallNode* call) { return call->name != tir::intrinsic::kPrint; };
+  kind.takes_call = [](const ir::CallNode* call) {
+    if (tir::IsAtomic(call->name)) return tir::AtomicOf(call).dtype().bits() == 32;
+    return call->name != tir::intrinsic::kPrint;
+  };
   kind.stores = StoresFloat;
   kind.tags = Tags();
   for (const char* cases :

@@ -44,6 +44,9 @@ struct AccessScan : tir::StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     orders_global |= node->name == tir::intrinsic::kBarrier && OrdersGlobal(node);
+    // Atomic operations are on words.
+    if (tir::IsAtomic(node->name))
+      types[tir::AtomicOf(node).element->buffer->data.node()].push_back(DataType::UInt(32));
     VisitChildren(node);
   }
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> types;
@@ -276,8 +279,7 @@ void KernelWriter::EmitNode(const tir::AssertNode* node) {
 void KernelWriter::EmitNode(const tir::EvaluateNode* node) {
   const auto* call = node->value.As<ir::CallNode>();
   if (call && call->name == tir::intrinsic::kBarrier) return EmitBarrier(call);
-  TERN_CHECK(!call || !tir::IsAtomic(call->name))
-      << ir::At(call->span) << call->name << " is not written as SPIR-V yet";
+  if (call && tir::IsAtomic(call->name)) return EmitAtomic(call);
   Emit(node->value);
 }
 

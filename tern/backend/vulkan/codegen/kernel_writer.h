@@ -91,6 +91,7 @@ class KernelWriter {
   // The loop over blocks, where its blocks may lie in rows.
   bool LiesInRows(const tir::ForNode* node) const;
   void EmitBarrier(const ir::CallNode* node);
+  void EmitAtomic(const ir::CallNode* call);  // kernel_writer_atomics.cc
 
   // Branches to the block that follows, and begins it.
   void FallInto(Id label);

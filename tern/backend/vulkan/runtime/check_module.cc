@@ -598,6 +598,23 @@ class Checker {
         return RequireConstant(it, it.ids[2],
                                {kOrdered | spirv::kWorkgroupMemory,
                                 kOrdered | spirv::kWorkgroupMemory | spirv::kUniformMemory});
+      case Op::kAtomicLoad:
+        RequireScope(it, it.ids[1], {spirv::Scope::kDevice, spirv::Scope::kWorkgroup});
+        RequireConstant(it, it.ids[2], {0});
+        return needs(IsInt(*result) && Pointee(type(0)) == it.type &&
+                     type(0).numbers[0] != Number(StorageClass::kInput));
+      case Op::kAtomicCompareExchange:
+        RequireScope(it, it.ids[1], {spirv::Scope::kDevice, spirv::Scope::kWorkgroup});
+        for (size_t i : {2, 3}) RequireConstant(it, it.ids[i], {0});
+        return needs(IsInt(*result) && Pointee(type(0)) == it.type && is_type(4, it.type) &&
+                     is_type(5, it.type) && type(0).numbers[0] != Number(StorageClass::kInput));
+      case Op::kAtomicExchange:
+      case Op::kAtomicIAdd:
+      case Op::kAtomicSMin:
+      case Op::kAtomicUMin:
+      case Op::kAtomicSMax:
+      case Op::kAtomicUMax:
+      case Op::kAtomicXor:
       case Op::kAtomicAnd:
       case Op::kAtomicOr:
         RequireScope(it, it.ids[1], {spirv::Scope::kDevice, spirv::Scope::kWorkgroup});

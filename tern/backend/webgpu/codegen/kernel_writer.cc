@@ -46,7 +46,16 @@ struct AccessScan : tir::StmtVisitor {
     stores[node->buffer->data.node()].push_back(node->buffer->dtype);
     VisitChildren(node);
   }
+  void VisitNode(const ir::CallNode* node) override {
+    if (tir::IsAtomic(node->name)) {
+      tir::Atomic atomic = tir::AtomicOf(node);
+      updated.insert(atomic.element->buffer->data.node());
+      if (atomic.old) stores[atomic.old->buffer->data.node()].push_back(atomic.old->buffer->dtype);
+    }
+    VisitChildren(node);
+  }
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> types, stores;
+  std::unordered_set<const ir::VarNode*> updated;
   std::unordered_set<const ir::VarNode*> operands;
 };
 
@@ -89,6 +98,7 @@ std::string KernelWriter::Write() {
   accesses.Visit(function_->body);
   accesses_ = std::move(accesses.types);
   stores_ = std::move(accesses.stores);
+  updated_ = std::move(accesses.updated);
   float_operands_ = std::move(accesses.operands);
   BarrierScan barriers;
   barriers.Visit(function_->body);
@@ -300,8 +310,7 @@ void KernelWriter::EmitNode(const tir::AssertNode* node) {
 void KernelWriter::EmitNode(const tir::EvaluateNode* node) {
   const auto* call = node->value.As<ir::CallNode>();
   if (call && call->name == tir::intrinsic::kBarrier) return EmitBarrier(call);
-  TERN_CHECK(!call || !tir::IsAtomic(call->name))
-      << ir::At(call->span) << call->name << " is not written as WGSL yet";
+  if (call && tir::IsAtomic(call->name)) return EmitAtomic(call);
   if (codegen::HasEffect(node->value)) Line("_ = " + Emit(node->value).text + ";");
 }
 

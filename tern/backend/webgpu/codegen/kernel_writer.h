@@ -18,6 +18,7 @@
 #include "tern/codegen/usage.h"
 #include "tern/runtime/device_artifact.h"
 #include "tern/target/target.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/function.h"
 
 namespace tern::backend::webgpu {
@@ -53,7 +54,7 @@ class KernelWriter {
     std::string name;
     Space space = Space::kFunction;
     DataType unit;
-    bool is_atomic = false;  // threads write parts of one word
+    bool is_atomic = false;  // threads write parts of one word, or update words
   };
 
   // ---- The function ----
@@ -84,6 +85,9 @@ class KernelWriter {
   // The loop over blocks, where its blocks may lie in rows.
   bool LiesInRows(const tir::ForNode* node) const;
   void EmitBarrier(const ir::CallNode* node);
+  // In kernel_writer_atomics.cc.
+  void EmitAtomic(const ir::CallNode* call);
+  Value Combined(tir::AtomicKind kind, DataType dtype, const Value& a, const Value& b);
   // One line at the current depth.
   void Line(const std::string& text);
   // What `body` writes, in a scope of its own.
@@ -213,6 +217,7 @@ class KernelWriter {
   std::unordered_map<const ir::VarNode*, Memory> memory_;  // by address
   // Types by which the memory at an address is accessed, and is stored to.
   std::unordered_map<const ir::VarNode*, std::vector<DataType>> accesses_, stores_;
+  std::unordered_set<const ir::VarNode*> updated_;  // addresses of elements of atomic operations
   std::unordered_set<const ir::VarNode*> uniform_;  // variables
   std::unordered_set<const ir::VarNode*>
       float_operands_;                                    // variables that sums and products are of

@@ -25,14 +25,16 @@ DataType UnitFor(DataType dtype) {
 DataType KernelWriter::UnitOf(const ir::VarNode* address) const {
   const std::vector<DataType>& types = accesses_.at(address);
   DataType unit = UnitFor(types[0]);
+  if (updated_.contains(address)) return DataType::UInt(kWordBits);
   bool is_same = std::all_of(types.begin(), types.end(),
                              [&](DataType dtype) { return UnitFor(dtype) == unit; });
   return is_same ? unit : DataType::UInt(kWordBits);
 }
 
-// Of memory that threads share, where a store changes a part of a word.
+// Of memory that threads share, where a store changes a part of a word, or atomic operations do.
 bool KernelWriter::NeedsAtomics(const ir::VarNode* address, DataType unit, Space space) const {
   auto stores = stores_.find(address);
+  if (space != Space::kFunction && updated_.contains(address)) return true;
   if (space == Space::kFunction || stores == stores_.end()) return false;
   return std::any_of(stores->second.begin(), stores->second.end(),
                      [&](DataType dtype) { return dtype.bits() < unit.bits(); });

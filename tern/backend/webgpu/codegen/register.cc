@@ -6,6 +6,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/print_call.h"
 
@@ -69,7 +70,10 @@ void RegisterCodegen() {
   kind.device_type = kDeviceTypeWebGpu;
   kind.vectors = false;
   kind.final_passes = {"narrow_indices"};
-  kind.takes_call = [](const ir::CallNode* call) { return call->name != tir::intrinsic::kPrint; };
+  kind.takes_call = [](const ir::CallNode* call) {
+    if (tir::IsAtomic(call->name)) return tir::AtomicOf(call).dtype().bits() == 32;
+    return call->name != tir::intrinsic::kPrint;
+  };
   kind.stores = [](const target::Target& target, DataType dtype) {
     return dtype == DataType::Float(16) && target->attrs.at("float16").As<bool>();
   };
@@ -77,9 +81,8 @@ void RegisterCodegen() {
        {"*/float64/*", "convert/*", "many_scalars/*", "narrow_floats/*", "reinterpret/*"})
     kind.known_gaps.push_back({cases, "WGSL has no float64"});
   kind.known_gaps.push_back({"many_tensors/*", "it has more tensors than WebGPU has bindings"});
-  for (const char* cases : {"atomics/*", "atomics_float/float32/*", "kernels/histogram_atomic/*",
-                            "kernels/scatter_add_atomic/*"})
-    kind.known_gaps.push_back({cases, "atomic operations are not written as WGSL yet"});
+  for (const char* cases : {"atomics/int64/*", "atomics/uint64/*"})
+    kind.known_gaps.push_back({cases, "WGSL has atomic operations of 32 bits alone"});
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("webgpu", {"sqrt", "floor", "ceil", "trunc", "round", "abs"},

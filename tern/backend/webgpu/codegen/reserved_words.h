@@ -36,7 +36,9 @@ inline constexpr const char* kReservedWords =
 // What shaders of Tern use by name, and the entry point.
 inline constexpr const char* kPredeclared =
     "main bool i32 u32 f32 f16 vec2 vec3 vec4 array atomic ptr function private workgroup storage "
-    "uniform read write read_write abs all any atomicAnd atomicLoad atomicOr atomicStore bitcast "
+    "uniform read write read_write abs all any atomicAdd atomicAnd "
+    "atomicCompareExchangeWeak atomicExchange atomicLoad atomicMax atomicMin atomicOr atomicStore "
+    "atomicXor bitcast "
     "ceil "
     "countLeadingZeros countOneBits extractBits floor insertBits max min round select sqrt "
     "storageBarrier trunc workgroupBarrier workgroupUniformLoad";

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Updates that may meet: H[index[i]] += x, and other operators (+ - min max & | ^). Integers, or
+// floats with `reassociate`: the order is that in which threads come.
+//
+// atomic_updates, on devices, where the result is small:
+//
+//   for rows, i / (T * steps)          blockIdx.x; rows: axes that index the result by themselves
+//     copy = identity                  shared memory, threadIdx.x
+//     for steps, T                     threadIdx.x: coalesced
+//       atomic: copy[index[i]] += x
+//     atomic: H[row] += copy           threadIdx.x, what was updated
+//
+// and elsewhere a thread for each update, the contiguous axis of the result innermost:
+//
+//   for i, j / T (blockIdx.x), T (threadIdx.x)   atomic: H[index[i], j] += x
+//
+// private_copies, on hosts, of integers: each thread has a copy of the whole result on its stack.
+//
+//   for i / part, parallel             up to 16 parts of 16,384 updates or more
+//     copy = identity
+//     for part                         copy[index[i]] += x
+//     atomic: H += copy
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_threads.h"
+#include "tern/tir/analysis/commuting_update.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+// A copy is no larger than that; each of its elements is updated so often, on average.
+constexpr int64_t kMostCopyBytes = 1 << 14, kUpdatesOfElement = 8;
+// Updates of a thread, so that copies are few.
+constexpr int64_t kLeastSteps = 32;
+// Of a host: parts, and updates of one.
+constexpr int64_t kMostParts = 16, kLeastPart = 1 << 14;
+
+struct Updates {
+  Names rows, others;       // loops; the first index the result by themselves
+  int64_t elements = 1;     // of the result that the others reach; 0: not known
+  int64_t count = 1;        // of updates of these; 0: not known
+  bool contiguous = false;  // the last of the others is along neighbours in the result
+};
+
+// Refuses where it is no update, or one that does not meet another.
+Updates Match(const Schedule& schedule, const BlockInfo& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  std::optional<CommutingUpdate> update = FindCommutingUpdate(node->body);
+  if (!update || update->is_atomic() || node->init)
+    Refuse("it is no update A[i] = A[i] op x, with op one of +, -, min, max, &, | and ^");
+  if (std::string why = update->WhyNotAtomic(); !why.empty()) Refuse(why);
+  if (update->buffer->dtype.is_float()) RequireReassociate(schedule);
+  Nest nest = NestOf(schedule.tree(), node);
+  if (!nest.around.empty())
+    Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + block.name);
+  Updates updates;
+  std::string last;
+  bool meet = false, own = false;
+  std::vector<bool> by_row(update->indices.size());
+  for (const ForNode* loop : nest.loops) {
+    auto axis = std::find_if(block.axes.begin(), block.axes.end(),
+                             [&](const BlockAxis& a) { return a.loop == loop->var.name(); });
+    if (axis == block.axes.end())
+      Refuse("loop " + loop->var.name() + " is not the own loop of an axis");
+    const std::vector<Expr>& indices = update->indices;
+    auto index = std::find_if(indices.begin(), indices.end(),
+                              [&](const Expr& e) { return e.get() == axis->var.get(); });
+    meet |= index == indices.end();
+    own |= index != indices.end();
+    bool is_last = index != indices.end() && index + 1 == indices.end();
+    if (is_last) last = axis->loop;
+    bool row = index != indices.end() && !is_last;
+    if (row) by_row[static_cast<size_t>(index - indices.begin())] = true;
+    if (!row && !is_last) updates.others.push_back(axis->loop);
+    if (row) updates.rows.push_back(axis->loop);
+    if (!row) updates.count *= ConstExtent(*axis);
+  }
+  if (!meet) Refuse("no two of its instances update one element");
+  if (own && block.kind == BlockKind::kReduction)
+    Refuse("results are as many as threads, or the order of one's steps does not matter");
+  updates.contiguous = !last.empty();
+  if (updates.contiguous) updates.others.push_back(last);
+  for (size_t d = 0; d < update->indices.size(); ++d)
+    if (!by_row[d]) updates.elements *= ir::AsConstInt(update->buffer->shape[d]).value_or(0);
+  if (updates.elements * update->buffer->dtype.bytes() > kMostCopyBytes) updates.elements = 0;
+  return updates;
+}
+
+// The loops in the order of rows and others.
+void Arrange(Schedule* schedule, const std::string& name, const Updates& updates) {
+  Names order = updates.rows;
+  order.insert(order.end(), updates.others.begin(), updates.others.end());
+  if (order.size() > 1) schedule->Reorder(Around(name, order));
+}
+
+void UpdateInCopies(Schedule* schedule, const std::string& name, const Updates& updates,
+                    int64_t threads) {
+  Names rows = updates.rows;
+  std::string inner = FuseLoops(schedule, name, updates.others);
+  int64_t steps = std::max(kLeastSteps, updates.elements * kUpdatesOfElement / threads);
+  Names names;
+  for (const char* suffix : {"_o", "_s", "_t"})
+    names.push_back(FreshLoopName(*schedule, inner + suffix));
+  schedule->Split(LoopOf(name, inner), {steps, threads}, names, TailStrategy::kGuard);
+  rows.push_back(names[0]);
+  std::string group = FuseLoops(schedule, name, rows);
+  schedule->Bind(LoopOf(name, group), kBlockX);
+  schedule->Bind(LoopOf(name, names[2]), kThreadX);
+  schedule->Privatize(name, LoopOf(name, group), StorageScope::kShared,
+                      FreshBlockName(*schedule, name + "_copy"));
+}
+
+// Refuses where the target has no such operation.
+void RequireAtomic(const CommutingUpdate& update, const TargetInfo& target) {
+  const auto& takes = target.target->kind->takes_call;
+  Stmt stmt = update.AsAtomic(update.buffer, update.indices, update.value);
+  const auto* call = stmt.As<EvaluateNode>()->value.As<ir::CallNode>();
+  if (takes && !takes(call))
+    Refuse("the target has no " + call->name + " of " + update.buffer->dtype.str());
+}
+
+void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Updates updates = Match(*schedule, block);
+  const std::string& name = block.name;
+  RequireAtomic(*FindCommutingUpdate(FindBlockNamed(*schedule, name)->body), target);
+  schedule->AtomicUpdate(name);
+  Arrange(schedule, name, updates);
+  int64_t threads = std::min(kBlockThreads, target.max_threads);
+  bool often = updates.count == 0 || updates.count >= kUpdatesOfElement * updates.elements;
+  if (updates.elements > 0 && often) return UpdateInCopies(schedule, name, updates, threads);
+  Names all = updates.rows;
+  all.insert(all.end(), updates.others.begin(), updates.others.end());
+  SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), threads);
+}
+
+void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (target.threads == 1) Refuse("there is one thread");
+  Updates updates = Match(*schedule, block);
+  const std::string& name = block.name;
+  const BlockNode* node = FindBlockNamed(*schedule, name);
+  if (FindCommutingUpdate(node->body)->buffer->dtype.is_float())
+    Refuse("floats would be summed in the order in which threads come");
+  if (!updates.rows.empty()) Refuse("there are rows, which are a thread's each");
+  if (updates.elements == 0) Refuse("the result is too large for copies, or of dynamic size");
+  if (updates.count > 0 && updates.count < 2 * kLeastPart) Refuse("there are too few updates");
+  schedule->AtomicUpdate(name);
+  Arrange(schedule, name, updates);
+  std::string loop = FuseLoops(schedule, name, updates.others);
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+  Expr extent = nest.loops[0]->extent;
+  Expr part = ir::MaxNode::Make(ir::CeilDiv(extent, ir::MakeConst(extent.dtype(), kMostParts)),
+                                ir::MakeConst(extent.dtype(), kLeastPart));
+  Names names = {FreshLoopName(*schedule, loop + "_p"), FreshLoopName(*schedule, loop + "_i")};
+  schedule->Split(LoopOf(name, loop), {arith::Analyzer().Simplify(part)}, names);
+  schedule->Parallel(LoopOf(name, names[0]));
+  schedule->Privatize(name, LoopOf(name, names[0]), StorageScope::kLocal,
+                      FreshBlockName(*schedule, name + "_copy"));
+}
+
+}  // namespace
+
+void RegisterAtomicUpdateRules() {
+  RegisterRule(
+      {.name = "atomic_updates",
+       .description = "atomic updates of a result, small ones in shared memory first",
+       .kinds = {BlockKind::kScatter, BlockKind::kReduction, BlockKind::kScan, BlockKind::kOpaque},
+       .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
+       .priority = 4,
+       .apply = UpdateOnDevice});
+}
+
+void RegisterPrivateCopyRules() {
+  RegisterRule({.name = "private_copies",
+                .description = "parts of the updates on copies of the result, one per thread",
+                .kinds = {BlockKind::kScatter, BlockKind::kScan},
+                .fits = [](const TargetInfo& target) { return !target.is_device; },
+                .priority = 4,
+                .apply = UpdateOnHost});
+}
+
+}  // namespace tern::schedule

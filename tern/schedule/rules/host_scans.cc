@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// parallel_scan: one long scan, by an operator that may be combined in parts (integers, or
+// `reassociate`), on several threads:
+//
+//   for p, parallel: totals[p] = X[p * 16384] op ..      # vector accumulators
+//   for p: carries[p] = carries[p - 1] op totals[p - 1]
+//   for p, parallel: for r in 16384: Y[p, r] = X[p, r] op (Y[p, r - 1], or carries[p])
+//
+// Declines scans of rows, which are threads' each (parallel_loops), and short ones.
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/host_reductions.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/tir/analysis/scan_update.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// Elements of a part: 64 KiB of int32, which are still in L2 when a thread comes back to them.
+constexpr int64_t kPart = 1 << 14;
+
+void ScanParts(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (target.threads == 1) Refuse("there is one thread");
+  const std::string& name = block.name;
+  const BlockNode* node = FindBlockNamed(*schedule, name);
+  std::optional<ScanUpdate> update = FindScanUpdate(node);
+  if (!update)
+    Refuse("it is no scan by +, *, min, max, && or ||: Y[v] = x op select(v > 0, Y[v - 1], start)");
+  Nest nest = NestOf(schedule->tree(), node);
+  if (!nest.around.empty() || nest.loops.size() != 1)
+    Refuse("there is more than the one loop of the scan");
+  std::optional<int64_t> length = ir::AsConstInt(nest.loops[0]->extent);
+  if (length && *length < 4 * kPart) Refuse("there are too few steps");
+  std::string loop = nest.loops[0]->var.name();
+  Schedule::Names made = schedule->SplitScan(
+      name, LoopOf(name, loop), kPart,
+      {FreshBlockName(*schedule, name + "_totals"), FreshBlockName(*schedule, name + "_carries")});
+  bool vectors = Try(schedule, [&](Schedule* attempt) {
+    ReduceRows(attempt, DescribeBlock(FindBlockNamed(*attempt, made[0])), target);
+  });
+  for (const std::string& parts : {made[0], name}) {
+    if (parts != name && vectors) continue;
+    Nest parted = NestOf(schedule->tree(), FindBlockNamed(*schedule, parts));
+    schedule->Parallel(LoopOf(parts, parted.loops[0]->var.name()));
+  }
+}
+
+}  // namespace
+
+void RegisterHostScanRules() {
+  RegisterRule({.name = "parallel_scan",
+                .description = "parts of one long scan on several threads, from the totals before",
+                .kinds = {BlockKind::kScan},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 10,
+                .apply = ScanParts});
+}
+
+}  // namespace tern::schedule
