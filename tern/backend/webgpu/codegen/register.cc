@@ -77,8 +77,8 @@ void RegisterCodegen() {
        {"*/float64/*", "convert/*", "many_scalars/*", "narrow_floats/*", "reinterpret/*"})
     kind.known_gaps.push_back({cases, "WGSL has no float64"});
   kind.known_gaps.push_back({"many_tensors/*", "it has more tensors than WebGPU has bindings"});
-  for (const char* cases : {"atomics/*", "atomics_float/float32/*", "kernels/histogram_atomic/*",
-                            "kernels/scatter_add_atomic/*"})
+  for (const char* cases : {"asserts/*", "atomics/*", "atomics_float/float32/*",
+                            "kernels/histogram_atomic/*", "kernels/scatter_add_atomic/*"})
     kind.known_gaps.push_back({cases, "atomic operations are not written as WGSL yet"});
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
