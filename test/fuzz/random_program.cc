@@ -107,6 +107,11 @@ class ProgramGenerator {
       add(ir::BufferNode::Make("S" + symbol.name(), random_.Pick(AllTypes()), {symbol}));
     for (int64_t i = 0, count = random_.Below(3); i < count; ++i)
       add(MakeTensor("A" + std::to_string(i)));
+    if (random_.OneIn(6)) {
+      program_.has_packed_elements = true;
+      add(ir::BufferNode::Make("Q", random_.OneIn(2) ? DataType::Int(4) : DataType::UInt(4),
+                               {MakeExtent(), MakeExtent()}));
+    }
     for (int64_t i = 0, count = random_.Between(1, 2); i < count; ++i) {
       outputs_.push_back(MakeTensor("C" + std::to_string(i)));
       add(outputs_.back());
