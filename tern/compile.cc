@@ -124,6 +124,7 @@ const std::vector<PipelinePhase>& Pipeline() {
       {"loops",
        {// Before anything relies on accesses being where they should.
         {"inject_bounds_checks", [](const PipelineFacts& f) { return f.options.bounds_checks; }},
+        {"lower_packed_elements"},
         {"place_allocations"},
         {"compact_allocations"},
         {"canonicalize_loops"},

@@ -252,7 +252,7 @@ TEST_F(CompileTest, PhasesAreInOrder) {
   options.bounds_checks = true;
   options.default_schedules = false;
   EXPECT_EQ(passes_of(host, "loops", options)[0], "inject_bounds_checks");
-  EXPECT_EQ(passes_of(host, "loops")[0], "place_allocations");
+  EXPECT_EQ(passes_of(host, "loops")[0], "lower_packed_elements");
   EXPECT_EQ(passes_of(host, "schedule", options)[0], "apply_schedules");
   EXPECT_EQ(passes_of(target::Target::Parse("c -api=plain"), "calls").back(), "make_plain_api");
   EXPECT_EQ(LoweringPasses(target::Target::Parse("interp")), std::vector<std::string>{"verify"});

@@ -40,9 +40,11 @@ DataType BinaryType(ExprKind kind, DataType a, DataType b) {
             : kind == ExprKind::kDiv  ? a.is_float()
             : IsComparison(kind)      ? comparable
                                       : a.is_integer() || a.is_float();
-  if (!ok) {
+  if (!ok || a.is_packed()) {
     const char* hint =
-        kind == ExprKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv" : "";
+        a.is_packed() ? "; values of less than a byte are moved and cast, as in int8(x)"
+        : kind == ExprKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv"
+                                                   : "";
     TERN_THROW(TypeError) << ExprKindName(kind) << " does not take " << a.str() << hint;
   }
   return IsComparison(kind) ? DataType::Bool(a.lanes()) : a;
@@ -145,7 +147,7 @@ Expr CastNode::Make(DataType dtype, Expr value, Span span) {
   DataType from = value.dtype();
   if (from == dtype) return value;
   if (from.lanes() != dtype.lanes() || from.is_handle() || dtype.is_handle() || from.is_void() ||
-      dtype.is_void() || from.is_packed() || dtype.is_packed())
+      dtype.is_void())
     TERN_THROW(TypeError) << "cannot convert " << from.str() << " to " << dtype.str();
   auto node = ffi::Make<CastNode>();
   node->dtype = dtype;
@@ -169,7 +171,7 @@ Expr RampNode::Make(Expr base, Expr stride, int64_t lanes, Span span) {
 }
 
 Expr BroadcastNode::Make(Expr value, int64_t lanes, Span span) {
-  if (!value.dtype().is_scalar() || value.dtype().is_handle())
+  if (!value.dtype().is_scalar() || value.dtype().is_handle() || value.dtype().is_packed())
     TERN_THROW(TypeError) << "broadcast takes a scalar, got " << value.dtype().str();
   CheckLanes("broadcast", lanes);
   auto node = ffi::Make<BroadcastNode>();
@@ -221,6 +223,10 @@ Expr CallNode::Make(std::string name, std::vector<Expr> args, DataType dtype, Sp
   const Intrinsic* intrinsic = FindIntrinsic(name);
   if (!intrinsic)
     TERN_THROW(TypeError) << "unknown function " << name << ffi::DidYouMean(name, IntrinsicNames());
+  for (const Expr& arg : args)
+    if (arg.dtype().is_packed() && name != kIfThenElse)
+      TERN_THROW(TypeError) << name << " does not take " << arg.dtype().str()
+                            << "; values of less than a byte are moved and cast, as in int8(x)";
   auto node = ffi::Make<CallNode>();
   node->dtype = intrinsic->infer(args, dtype);
   node->name = std::move(name);
@@ -254,7 +260,12 @@ DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
                             << "; expected an integer"
                             << (dtype.is_scalar() ? "" : " (a vector only in the last place)");
   }
-  return buffer->dtype.with_lanes(indices.empty() ? 1 : indices.back().dtype().lanes());
+  int lanes = indices.empty() ? 1 : indices.back().dtype().lanes();
+  if (buffer->dtype.is_packed() && lanes != 1)
+    TERN_THROW(TypeError) << "elements of " << buffer->dtype.str()
+                          << " are accessed one at a time, but the index of " << buffer->name
+                          << " is a vector";
+  return buffer->dtype.with_lanes(lanes);
 }
 
 void CheckPredicate(const Buffer& buffer, DataType access, const Expr& predicate) {

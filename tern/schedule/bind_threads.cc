@@ -9,6 +9,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/analysis/packed_elements.h"
 #include "tern/tir/module_calls.h"
 #include "tern/tir/visitor.h"
 
@@ -287,7 +288,8 @@ Stmt Spread(const Nested& nest, int64_t most_threads) {
 // memory is the device's, with all that it reaches.
 class Binder {
  public:
-  Binder(int64_t num_threads, bool distinct) : num_threads_(num_threads), distinct_(distinct) {}
+  Binder(int64_t num_threads, const PrimFunc& function)
+      : num_threads_(num_threads), distinct_(TensorsAreDistinct(function)), packed_(function) {}
 
   Stmt Bind(const Stmt& stmt) const {
     if (const auto* let = stmt.As<LetStmtNode>(); let && !ScanOf(let->value).touches_memory)
@@ -307,8 +309,8 @@ class Binder {
     if (!scan.touches_memory || scan.binds_threads) return stmt;
     Nested nest = FindNested(stmt, distinct_);
     if (Stmt owned = distinct_ ? ScatterOwners(nest).Make(stmt) : Stmt())
-      return Spread(FindNested(owned, distinct_), num_threads_);
-    if (!nest.spread.empty()) return Spread(nest, num_threads_);
+      return SpreadOver(FindNested(owned, distinct_), stmt);
+    if (!nest.spread.empty()) return SpreadOver(nest, stmt);
     // In order, one launch after the other, where each has work for threads.
     if (const auto* loop = stmt.As<ForNode>(); loop && HasThreads(loop->body))
       return loop->With(loop->min, loop->extent, Bind(loop->body));
@@ -318,6 +320,18 @@ class Binder {
  private:
   // Fewer iterations are done before another kernel starts.
   static constexpr int64_t kLeastIterations = 256;
+
+  // Over threads, where none of them stores into a byte of another's.
+  Stmt SpreadOver(const Nested& nest, const Stmt& stmt) const {
+    Stmt spread = Spread(nest, num_threads_);
+    return SharesBytes(spread) ? OneThread(stmt) : spread;
+  }
+  bool SharesBytes(const Stmt& spread) const {
+    std::vector<const ForNode*> loops = LoopsIn(spread);
+    return std::any_of(loops.begin(), loops.end(), [this](const ForNode* loop) {
+      return loop->for_kind == ForKind::kThread && packed_.FindSharedByte(loop);
+    });
+  }
 
   // Whether most of it would be spread over threads.
   bool HasThreads(const Stmt& stmt) const {
@@ -333,12 +347,14 @@ class Binder {
       return false;
     Nested nest = FindNested(stmt, distinct_);
     if (nest.spread.empty()) return HasThreads(loop->body);
+    if (SharesBytes(Spread(nest, num_threads_))) return false;
     int64_t count = nest.Count();
     return count == 0 || count >= kLeastIterations;
   }
 
   int64_t num_threads_;
   bool distinct_;
+  PackedElements packed_;
 };
 
 }  // namespace
@@ -352,7 +368,7 @@ PrimFunc BindOtherThreads(const PrimFunc& function) {
   if (it == function->attrs.end()) return function;
   target::Target target = it->second.As<target::Target>();
   if (!target->is_device()) return function;
-  Binder binder(target->GetInt("max_threads"), TensorsAreDistinct(function));
+  Binder binder(target->GetInt("max_threads"), function);
   return function.WithBody(binder.Bind(function->body));
 }
 

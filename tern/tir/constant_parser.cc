@@ -114,14 +114,12 @@ ConstantItem ParseConstant(ExprParser& parser, SourceFiles* files) {
     return item;
   }
   parser.Expect(":");
-  // Also types that kernels cannot compute with: tensors can hold them.
   DataType dtype = DataType::Parse(parser.Peek().text).value_or(DataType::Void());
   if (!dtype.is_scalar() || dtype.is_handle()) parser.Unexpected("a type of numbers, or bool");
-  Span type_at = parser.Next().span;
+  parser.Next();
   if (parser.Is("[")) {
     item.tensor = ParseTensor(parser, files, item.name, dtype, item.span);
   } else {
-    parser.CheckComputable(dtype, type_at);
     item.scalar = ParseScalar(parser, item.name, dtype, item.span);
   }
   return item;

@@ -130,11 +130,6 @@ const Buffer& ExprParser::LookupBuffer(const Token& token) {
   return symbol.buffer;
 }
 
-void ExprParser::CheckComputable(DataType dtype, const Span& span) {
-  if (dtype.is_packed())
-    Fail(span, "tensors can hold " + dtype.str() + ", but kernels cannot compute with it");
-}
-
 std::optional<DataType> ExprParser::FindType(const Token& token) const {
   if (auto it = types_.find(token.text); it != types_.end()) return it->second;
   return DataType::Parse(token.text);
@@ -142,12 +137,11 @@ std::optional<DataType> ExprParser::FindType(const Token& token) const {
 
 DataType ExprParser::ParseDType() {
   std::optional<DataType> dtype = FindType(Peek());
-  if (dtype) CheckComputable(*dtype, Peek().span);
   if (const Symbol* symbol = dtype ? nullptr : FindSymbol(Peek().text); symbol && symbol->value)
     Fail(Peek().span, "expected a type, but " + Peek().text + " is a number");
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Fail(Peek().span,
-         "expected a type (bool, int8..int64, uint8..uint64, float8_e4m3fn, float8_e5m2, float16, "
+         "expected a type (bool, int4..int64, uint4..uint64, float8_e4m3fn, float8_e5m2, float16, "
          "bfloat16, float32, float64, handle), found " +
              Spell(Peek()) +
              ffi::DidYouMean(Peek().text,
@@ -480,7 +474,6 @@ ExprParser::Value ExprParser::ParseTableAccess(const Token& name, const ir::Cons
 
 ExprParser::Value ExprParser::ParseCall(const Token& name) {
   std::optional<DataType> conversion = FindType(name);
-  if (conversion) CheckComputable(*conversion, name.span);
   DataType dtype = DataType::Void();
   if (name.text == "shuffle") return ParseShuffle(name);
   bool typed = Accept("<");

@@ -150,7 +150,6 @@ class ExprParser {
   std::optional<DataType> FindType(const Token& token) const;
   DataType ParseDType();
   // Fails on types that only tensors have.
-  void CheckComputable(DataType dtype, const Span& span);
   Value ParseExpr();
   // Expressions with commas between, up to and with `close`.
   std::vector<Expr> ParseExprs(std::string_view close);

@@ -47,9 +47,6 @@ Expr TableLookup(const ir::Constant& table, const std::vector<Expr>& indices,
   if (indices.size() != shape.size())
     TERN_THROW(TypeError) << table->name << " has rank " << shape.size() << ", but "
                           << indices.size() << " indices are given";
-  if (table->dtype.is_packed())
-    TERN_THROW(TypeError) << "tensors can hold " << table->dtype.str()
-                          << ", but kernels cannot compute with it";
   int64_t count = table->num_elements();
   TERN_CHECK(count > 0) << "constant " << table->name << " has no elements";
   TERN_CHECK(count <= kMostElements)

@@ -48,6 +48,18 @@ double ContentLimit(DataType dtype) {
   return dtype.is_float() ? 16 : 1000;
 }
 
+namespace {
+
+// Elements of 4 bits are computed with in a byte.
+Value LoadedFrom(const Buffer& buffer, const std::vector<Expr>& indices) {
+  Expr load = BufferLoadNode::Make(buffer, indices);
+  DataType dtype = buffer->dtype;
+  if (!dtype.is_packed()) return {load, ContentLimit(dtype)};
+  return {CastNode::Make({dtype.code(), 8}, load), dtype.is_int() ? 8.0 : 15.0};
+}
+
+}  // namespace
+
 Value Fit(Value value, double limit, Random* random) {
   if (value.bound <= limit) return value;
   DataType dtype = value.expr.dtype();
@@ -100,7 +112,7 @@ Value ExprGenerator::Guarded(DataType dtype, int depth) {
     size_t d = static_cast<size_t>(random_->Below(static_cast<int64_t>(indices.size())));
     indices[d] = x;
     condition = x >= 0 && x < buffer->shape[d];
-    risky = {BufferLoadNode::Make(buffer, indices), ContentLimit(buffer->dtype)};
+    risky = LoadedFrom(buffer, indices);
   } else {
     Value dividend = Fit(Make(DataType::Int(64), depth - 1), 1e6, random_);
     condition = x != 0;
@@ -141,7 +153,7 @@ Value ExprGenerator::Constant(DataType dtype) {
 
 Value ExprGenerator::Load(const Readable& from, int depth) {
   std::vector<Expr> indices = from.anywhere ? Indices(from.buffer, depth) : from.only_at;
-  return {BufferLoadNode::Make(from.buffer, indices), ContentLimit(from.buffer->dtype)};
+  return LoadedFrom(from.buffer, indices);
 }
 
 std::vector<Expr> ExprGenerator::Indices(const Buffer& buffer, int depth) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/fuzz/random_program.h"
 
+#include "tern/ir/pass.h"
+#include "tern/tir/atomics.h"
 #include "tern/tir/function.h"
+#include "tern/tir/intrinsics.h"
+#include "test/fuzz/annotate_pipelines.h"
 #include "test/fuzz/loosen_allocations.h"
 #include "test/fuzz/random_expr.h"
 #include "test/fuzz/random_vector.h"
@@ -28,17 +32,37 @@ class ProgramGenerator {
 
   RandomProgram Make() {
     binds_threads_ = random_.OneIn(3);
+    has_asserts_ = random_.OneIn(5);
     MakeSymbols();
     std::vector<Param> params = MakeParams();
     std::vector<Stmt> stages;
     for (int64_t i = random_.Between(1, 3); i > 0; --i) stages.push_back(MakeStage());
     Stmt body = SeqNode::Make(std::move(stages));
+    for (const Buffer& buffer : shared_by_launches_) body = AllocateNode::Make(buffer, body);
     if (random_.OneIn(2)) body = LoosenAllocations(body, &random_);
-    program_.module = ir::IRModule::Make({PrimFunc::Make("f", std::move(params), body)});
+    ir::Attrs attrs;
+    if (has_warps_) attrs["warp_size"] = kWarpSize;
+    if (has_asserts_) program_.optional_features.emplace_back("assert");
+    PrimFunc function = PrimFunc::Make("f", std::move(params), body, attrs);
+    if (random_.OneIn(3)) function = WithPipeline(function);
+    program_.module = ir::IRModule::Make({function});
     return std::move(program_);
   }
 
  private:
+  static constexpr int64_t kWarpSize = 32;
+
+  // The function with a loop that is pipelined, where one can be.
+  PrimFunc WithPipeline(const PrimFunc& function) {
+    PrimFunc pipelined = function.WithBody(AnnotatePipelines(function->body, &random_));
+    try {
+      ir::RunPasses(ir::IRModule::Make({pipelined}), {"pipeline_loops"});
+      return pipelined;
+    } catch (const Error&) {
+      return function;
+    }
+  }
+
   // ---- parameters
 
   void MakeSymbols() {
@@ -83,6 +107,11 @@ class ProgramGenerator {
       add(ir::BufferNode::Make("S" + symbol.name(), random_.Pick(AllTypes()), {symbol}));
     for (int64_t i = 0, count = random_.Below(3); i < count; ++i)
       add(MakeTensor("A" + std::to_string(i)));
+    if (random_.OneIn(6)) {
+      program_.has_packed_elements = true;
+      add(ir::BufferNode::Make("Q", random_.OneIn(2) ? DataType::Int(4) : DataType::UInt(4),
+                               {MakeExtent(), MakeExtent()}));
+    }
     for (int64_t i = 0, count = random_.Between(1, 2); i < count; ++i) {
       outputs_.push_back(MakeTensor("C" + std::to_string(i)));
       add(outputs_.back());
@@ -131,6 +160,8 @@ class ProgramGenerator {
     std::swap(saved_writable, writable_);
     std::vector<Readable> saved_buffers = exprs_.buffers;
     Stmt stage = Scoped([&] {
+      if (binds_threads_ && random_.OneIn(3)) return MakeCooperativeStage();
+      if (random_.OneIn(5)) return MakeAtomicStage();
       switch (random_.Below(5)) {
         case 0:
           return MakeSerialStage();
@@ -204,6 +235,105 @@ class ProgramGenerator {
       body = MakeBody(1);
     }
     return Threads(loops, BlockNode::Make("b" + std::to_string(names_++), iters, init, body));
+  }
+
+  // Threads of a block that exchange values in shared memory, with barriers between, and in warps.
+  // Each writes an element of an output, where there is one for it.
+  Stmt MakeCooperativeStage() {
+    int64_t groups = random_.Between(1, 3), threads = random_.Between(2, 40);
+    Buffer output = random_.Pick(outputs_);
+    std::erase_if(exprs_.buffers,
+                  [&](const Readable& readable) { return readable.buffer.same(output); });
+    Var group = NewVar("g"), thread = NewVar("t");
+    exprs_.vars.push_back({{group, 3}, Expr(groups)});
+    exprs_.vars.push_back({{thread, 40}, Expr(threads)});
+    DataType dtype = random_.Pick(AllTypes());
+    Buffer shared = ir::BufferNode::Make("h" + std::to_string(names_++), dtype, {Expr(threads)}, {},
+                                         StorageScope::kShared);
+    Writable own = {shared, {thread}, false};
+    Stmt barrier = EvaluateNode::Make(MakeBarrier(BarrierKind::kShared));
+    std::vector<Stmt> stmts = {MakeStoreOf(own, exprs_.Make(dtype, 2)), barrier};
+    exprs_.buffers.push_back({shared, {}, true});
+    for (int64_t i = random_.Between(1, 2); i > 0; --i) stmts.push_back(MakeExchange(own, barrier));
+    Expr rest = Expr(group) * Expr(threads) + thread, count = 1;
+    Expr number = rest;
+    std::vector<Expr> element(output->shape.size());
+    for (size_t d = element.size(); d-- > 0;) {
+      element[d] = d == 0 ? rest : FloorMod(rest, output->shape[d]);
+      rest = FloorDiv(rest, output->shape[d]);
+      count = count * output->shape[d];
+    }
+    Stmt store = MakeStoreOf({output, element, false}, exprs_.Make(output->dtype, 3));
+    stmts.push_back(IfThenElseNode::Make(number < count, store));
+    Stmt body = ForNode::Make(thread, 0, threads, ForKind::kThread, SeqNode::Make(std::move(stmts)),
+                              "threadIdx.x");
+    return ForNode::Make(group, 0, groups, ForKind::kThread, AllocateNode::Make(shared, body),
+                         "blockIdx.x");
+  }
+
+  // All threads read what others wrote, and then write their own.
+  Stmt MakeExchange(const Writable& own, const Stmt& barrier) {
+    return Scoped([&] {
+      DataType dtype = own.buffer->dtype;
+      Value value = Fit(exprs_.Make(dtype, 3), ContentLimit(dtype), &random_);
+      Var before = NewVar("y", dtype), moved = NewVar("w", dtype);
+      exprs_.vars.push_back({{before, value.bound}, {}});
+      bool exchanges = random_.OneIn(3);
+      if (exchanges) exprs_.vars.push_back({{moved, value.bound}, {}});
+      // While all write, each reads its own alone.
+      exprs_.buffers.back() = {own.buffer, own.only_at, false};
+      Stmt body = SeqNode::Make({barrier, MakeStoreOf(own, exprs_.Make(dtype, 2)), barrier});
+      exprs_.buffers.back() = {own.buffer, {}, true};
+      if (exchanges) body = LetStmtNode::Make(moved, MakeWarpOperation(before), body);
+      return LetStmtNode::Make(before, value.expr, body);
+    });
+  }
+
+  // Of the lanes' values of `x`, a value of its type.
+  Expr MakeWarpOperation(const Var& x) {
+    if (!has_warps_) program_.optional_features.emplace_back("warp");
+    has_warps_ = true;
+    DataType dtype = x.dtype();
+    auto lane = [](int64_t number) { return ir::IntImmNode::Make(DataType::Int(32), number); };
+    if (dtype.is_bool() && random_.OneIn(2))
+      return ir::CallNode::Make(random_.OneIn(2) ? intrinsic::kWarpAny : intrinsic::kWarpAll, {x});
+    switch (random_.Below(4)) {
+      case 0:
+        return ir::CallNode::Make(intrinsic::kWarpShuffle, {x, lane(0)});
+      case 1:
+        return ir::CallNode::Make(intrinsic::kWarpShuffleUp, {x, lane(random_.Between(0, 31))});
+      case 2:
+        return ir::CallNode::Make(intrinsic::kWarpShuffleDown, {x, lane(random_.Between(0, 31))});
+      default:
+        return ir::CallNode::Make(intrinsic::kWarpShuffleXor, {x, lane(random_.Between(0, 31))});
+    }
+  }
+
+  // Counters that are set, updated at once in any order, and read.
+  Stmt MakeAtomicStage() {
+    program_.optional_features.emplace_back("atomic");
+    DataType dtype = random_.Pick(std::vector<DataType>{DataType::Int(32), DataType::UInt(32),
+                                                        DataType::Int(64), DataType::UInt(64)});
+    const char* operation = random_.Pick(std::vector<const char*>{
+        "atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor"});
+    int64_t size = random_.Between(1, 5);
+    Buffer counters = ir::BufferNode::Make("h" + std::to_string(names_++), dtype, {Expr(size)}, {});
+    Stmt clear = Scoped([&] {
+      Loop loop = NewLoop(size);
+      return Threads({loop}, BufferStoreNode::Make(counters, {loop.value},
+                                                   ir::MakeConst(dtype, random_.Below(8))));
+    });
+    Stmt update = Scoped([&] {
+      std::vector<Loop> loops;
+      for (int64_t i = random_.Between(1, 2); i > 0; --i) loops.push_back(NewLoop(MakeExtent()));
+      Expr element = ir::BufferLoadNode::Make(counters, {exprs_.Index(size, 2)});
+      // So small that all of them together stay below what a buffer holds.
+      Expr value = Fit(exprs_.Make(dtype, 2), 7, &random_).expr;
+      return Threads(loops, EvaluateNode::Make(MakeAtomic(operation, {element, value}, {})));
+    });
+    exprs_.buffers.push_back({counters, {}, true});
+    shared_by_launches_.push_back(counters);
+    return SeqNode::Make({clear, update, MakeElementStage()});
   }
 
   void OwnElement(const Buffer& output, const std::vector<Expr>& element) {
@@ -310,6 +440,7 @@ class ProgramGenerator {
   }
 
   Stmt MakeStmt(int depth) {
+    if (has_asserts_ && random_.OneIn(5)) return MakeAssert();
     if (depth <= 0) return MakeStore();
     switch (random_.Below(11)) {
       case 10:
@@ -332,6 +463,14 @@ class ProgramGenerator {
       default:
         return MakeStore();
     }
+  }
+
+  // Of what holds, though code cannot know.
+  Stmt MakeAssert() {
+    DataType dtype = random_.OneIn(2) ? DataType::Int(32) : DataType::Int(64);
+    Value value = Fit(exprs_.Make(dtype, 2), 1000, &random_);
+    Expr holds = ir::LENode::Make(value.expr, ir::MakeConst(dtype, 1000));
+    return AssertNode::Make(holds, "ValueError", {ir::StringImmNode::Make("got "), value.expr});
   }
 
   Stmt MakeStore() {
@@ -448,9 +587,9 @@ class ProgramGenerator {
   Random random_;
   ExprGenerator exprs_;
   RandomProgram program_;
-  bool binds_threads_ = false;
+  bool binds_threads_ = false, has_asserts_ = false, has_warps_ = false;
   std::vector<Var> symbols_, zeros_;  // extents, and those that are 0
-  std::vector<Buffer> outputs_;
+  std::vector<Buffer> outputs_, shared_by_launches_;
   std::vector<Writable> writable_;
   int names_ = 0;
 };

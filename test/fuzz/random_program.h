@@ -6,6 +6,8 @@
 #define TEST_FUZZ_RANDOM_PROGRAM_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "tern/ir/module.h"
 #include "tern/runtime/runner.h"
@@ -16,6 +18,10 @@ struct RandomProgram {
   ir::IRModule module;            // one function, "f"
   runtime::RunOptions arguments;  // the extents, the scalars, the seed of the tensors
   bool rounds_floats = true;
+  // Passes behind lower_packed_elements take none of its elements.
+  bool has_packed_elements = false;
+  // Words that a target's refusal has of what the program uses and not all targets have.
+  std::vector<std::string> optional_features = {};
 };
 
 struct ProgramOptions {

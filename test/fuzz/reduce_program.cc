@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/fuzz/reduce_program.h"
 
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 #include "test/fuzz/random_program.h"
 
@@ -85,6 +86,10 @@ class Edit : public StmtMutator {
  private:
   using StmtMutator::MutateNode;
 
+  // An address is that of an element.
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    return node->name == intrinsic::kAddressOf ? self : MutateChildren(node, self);
+  }
   // Joins sequences again.
   Stmt MutateNode(const SeqNode* node, const Stmt&) override {
     std::vector<Stmt> stmts;

@@ -18,6 +18,7 @@
 #include "tern/schedule/rules/sort_updates.h"
 #include "tern/schedule/rules/split_borders.h"
 #include "tern/schedule/rules/split_updates.h"
+#include "tern/tir/analysis/packed_elements.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
@@ -90,6 +91,7 @@ std::string WhyNot(const PrimFunc& function) {
   if (function->attrs.count(attr::kTarget) == 0) return "it has no target";
   if (HasSchedule(function) && !AsksForPlans(function)) return "it has a schedule of its own";
   if (HasFlag(function, attr::kMayAlias)) return "its tensors may overlap";
+  if (HasPackedElements(function)) return "it has elements of less than a byte";
   for (const ForNode* loop : LoopsIn(function->body)) {
     if (loop->for_kind != ForKind::kSerial)
       return "loop " + loop->var.name() + " is " + ForKindName(loop->for_kind) + " already";

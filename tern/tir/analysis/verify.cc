@@ -30,7 +30,12 @@ class Verifier : public StmtVisitor {
 
   void Check(const PrimFunc& function) {
     for (const Param& param : function->params)
-      if (!param.is_tensor()) VisitDef(param.var);
+      if (!param.is_tensor()) {
+        if (param.var.dtype().is_packed())
+          Report(param.var.span(), "parameter " + param.name() + " is " + param.var.dtype().str() +
+                                       "; only tensors can hold that");
+        VisitDef(param.var);
+      }
     for (const Param& param : function->params)
       if (param.is_tensor()) DefineExtents(param.buffer);
     for (const Param& param : function->params)
@@ -132,9 +137,6 @@ class Verifier : public StmtVisitor {
       if (extent.dtype() != DataType::Int(64))
         Report(buffer->span,
                "an extent of " + buffer->name + " is " + extent.dtype().str() + "; expected int64");
-    if (buffer->dtype.is_packed())
-      Report(buffer->span, "buffer " + buffer->name + " is of " + buffer->dtype.str() +
-                               ", which kernels cannot compute with");
     if (buffer->offset.get() && buffer->offset.dtype() != DataType::Int(64))
       Report(buffer->span, "the offset of " + buffer->name + " is " + buffer->offset.dtype().str() +
                                "; expected int64");

@@ -167,11 +167,14 @@ void Machine::BindTensor(const std::string& function, size_t i, const Param& par
   for (size_t d = 0; d < shape.size(); ++d)
     (strides[d] < 0 ? first : last) += (shape[d] - 1) * strides[d];
   char* data = static_cast<char*>(tensor->view().data) + tensor->view().byte_offset;
-  int64_t bytes = buffer->dtype.bytes();
+  int64_t bytes = ElementBytes(buffer->dtype);
+  auto byte_of = [&](int64_t element) {
+    return buffer->dtype.is_packed() ? element >> 1 : element * bytes;
+  };
   if (tensor->num_elements() == 0)
     AddArgumentPiece(data, 0);
   else
-    AddArgumentPiece(data + first * bytes, (last - first + 1) * bytes);
+    AddArgumentPiece(data + byte_of(first), byte_of(last) - byte_of(first) + bytes);
   frame_->vars[buffer->data.node()] = Value::Handle(data);
   Define(buffer);
 }
@@ -231,7 +234,11 @@ void Machine::Define(const BufferNode* buffer) {
   View view = MakeView(buffer);
   view.data = static_cast<char*>(frame_->vars.at(buffer->data.node()).p());
   view.piece = FindPiece(view.data);
-  if (buffer->offset) view.data += EvalInt(buffer->offset) * buffer->dtype.bytes();
+  view.is_packed = buffer->dtype.is_packed() && !(view.piece && view.piece->owned);
+  if (view.is_packed && buffer->offset.get())
+    view.first = EvalInt(buffer->offset);
+  else if (buffer->offset)
+    view.data += EvalInt(buffer->offset) * ElementBytes(buffer->dtype);
   if (buffer->alignment && reinterpret_cast<uintptr_t>(view.data) % buffer->alignment != 0)
     TERN_THROW(ValueError) << ir::At(buffer->span) << buffer->name << " is declared as aligned to "
                            << buffer->alignment << " bytes, but its address is not";
@@ -247,7 +254,7 @@ std::unique_ptr<Machine::Piece> Machine::Allocate(const AllocateNode* node, uint
     size = view.shape[d] == 0        ? 0
            : buffer->strides.empty() ? Multiply(buffer, size, view.shape[d])
                                      : size + Multiply(buffer, view.shape[d] - 1, view.strides[d]);
-  size = Multiply(buffer, size, buffer->dtype.bytes());
+  size = Multiply(buffer, size, ElementBytes(buffer->dtype));
   try {
     return NewPiece(size, buffer->alignment, depth, OwnerOf(buffer->scope));
   } catch (const std::bad_alloc&) {
@@ -352,11 +359,16 @@ void Machine::CheckRegions(const AccessSite& site, int lane) {
                            << verb;
 }
 
-char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t offset) {
+ElementPlace Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t offset) {
   if (frame_->regions) CheckRegions(site, lane);
-  int64_t bytes = site.buffer->dtype.bytes();
+  int64_t bytes = ElementBytes(site.buffer->dtype);
+  int half = -1;
+  if (view.is_packed) {
+    half = static_cast<int>((view.first + offset) & 1);
+    offset = (view.first + offset) >> 1;
+  }
   Piece* piece = view.piece;
-  if (!piece) return view.data + offset * bytes;
+  if (!piece) return {view.data + offset * bytes, half};
   // A buffer can be a larger view than the memory under it.
   int64_t size = static_cast<int64_t>(piece->shadow.size()), start = view.data - piece->data;
   if (offset < -(start / bytes) || offset > (size - start) / bytes - 1)
@@ -371,23 +383,24 @@ char* Machine::Touch(const AccessSite& site, const View& view, int lane, int64_t
                              << " is read, but nothing was written to it"
                              << (piece->owner == ScopeOwner::kBlock ? "; is a barrier missing?"
                                                                     : "");
-  if (!site.is_atomic) CheckIndependence(site, lane, piece, place);
+  if (!site.is_atomic) CheckIndependence(site, lane, piece, place, half);
   bool reduced = accumulators_ && accumulators_->count(site.buffer->data.node());
   if (depth_ > piece->depth && !reduced) {
     MemoryAccess now = {{task_, EpochOf(*piece)}, &site.span, site.is_write, site.is_atomic};
     if (const MemoryAccess* earlier = piece->shadow.Record(tasks_, place, bytes, now))
       ReportRace(site, lane, now, *earlier, piece->owner);
   }
-  return piece->data + place;
+  return {piece->data + place, half};
 }
 
-void Machine::CheckIndependence(const AccessSite& site, int lane, Piece* piece, size_t place) {
+void Machine::CheckIndependence(const AccessSite& site, int lane, Piece* piece, size_t place,
+                                int half) {
   InstanceId now = frame_->instance;
   if (piece->writers.empty()) {
     if (!now || !site.is_write) return;
-    piece->writers.resize(piece->shadow.size());
+    piece->writers.resize(piece->shadow.size() * 2);
   }
-  InstanceId& writer = piece->writers[place];
+  InstanceId& writer = piece->writers[place * 2 + (half == 1)];
   InstanceId earlier = site.is_write ? std::exchange(writer, now) : writer;
   // Memory of the function may serve one instance after another.
   if (site.is_write && piece->owned) return;
@@ -431,7 +444,7 @@ void Machine::Run(const Stmt& stmt) {
 void Machine::RunNode(const BufferStoreNode* node) {
   Value value = Eval(node->value);
   ForEachLane({node->buffer, node->indices, node->span, true, node->predicate},
-              [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, value[lane]); });
+              [&](int lane, ElementPlace at) { StoreLane(node->buffer->dtype, at, value[lane]); });
 }
 
 void Machine::RunNode(const LetStmtNode* node) {

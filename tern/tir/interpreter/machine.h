@@ -36,13 +36,15 @@ class Machine {
     uint32_t depth;  // of the task it belongs to; only deeper ones can race in it
     ScopeOwner owner;
     std::unique_ptr<char[]> owned;    // null: the caller's
-    std::vector<InstanceId> writers;  // of each byte; empty: no block wrote to it
+    std::vector<InstanceId> writers;  // of each half of a byte; empty: no block wrote to it
   };
   // A buffer as it stands at run time: extents and strides are numbers.
   struct View {
     char* data = nullptr;
     std::vector<int64_t> shape, strides;
     Piece* piece = nullptr;  // null: memory that the caller passed as a bare pointer
+    bool is_packed = false;  // two elements to a byte
+    int64_t first = 0;       // where it is packed, the element at which it begins
   };
   // A region as it stands at run time.
   struct Box {
@@ -99,13 +101,13 @@ class Machine {
   void AddIndex(const AccessSite& site, const View& view, size_t dimension, int64_t index,
                 int64_t* offset) const;
   // Checks and records the access to the element at `offset`; returns its address.
-  char* Touch(const AccessSite& site, const View& view, int lane, int64_t offset);
+  ElementPlace Touch(const AccessSite& site, const View& view, int lane, int64_t offset);
   [[noreturn]] void ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
                                const MemoryAccess& earlier, ScopeOwner owner);
   uint32_t EpochOf(const Piece& piece) const;
   // Throws where the instance that runs depends on another one of its block, though they differ in
   // a spatial axis; notes who writes.
-  void CheckIndependence(const AccessSite& site, int lane, Piece* piece, size_t place);
+  void CheckIndependence(const AccessSite& site, int lane, Piece* piece, size_t place, int half);
   // Throws where the block that runs does not say that it touches the element.
   void CheckRegions(const AccessSite& site, int lane);
   std::vector<int64_t> EvalIndices(const AccessSite& site, int lane);

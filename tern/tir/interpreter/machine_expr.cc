@@ -118,7 +118,7 @@ Value Machine::EvalNode(const ir::LetNode* node) {
 Value Machine::EvalNode(const ir::BufferLoadNode* node) {
   Value out(node->dtype);
   ForEachLane({node->buffer, node->indices, node->span, false, node->predicate},
-              [&](int lane, char* memory) { out[lane] = LoadLane(node->buffer->dtype, memory); });
+              [&](int lane, ElementPlace at) { out[lane] = LoadLane(node->buffer->dtype, at); });
   return out;
 }
 
@@ -211,14 +211,14 @@ Value Machine::RunAtomic(const ir::CallNode* node) {
   AccessSite site = {atomic.element->buffer, atomic.element->indices, atomic.element->span, true};
   site.is_atomic = true;
   AtPlaceOf(node, [&] {
-    ForEachLane(site, [&](int, char* place) {
+    ForEachLane(site, [&](int, ElementPlace place) {
       old[0] = LoadLane(dtype, place);
       StoreLane(dtype, place, update(old[0]));
     });
   });
   if (atomic.old)
     ForEachLane({atomic.old->buffer, atomic.old->indices, atomic.old->span, true},
-                [&](int, char* place) { StoreLane(dtype, place, old[0]); });
+                [&](int, ElementPlace place) { StoreLane(dtype, place, old[0]); });
   return Value(DataType::Void());
 }
 

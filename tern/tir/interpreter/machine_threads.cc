@@ -207,7 +207,7 @@ void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
     Enter(group[i]);
     ForEachLane(
         {node->buffer, node->indices, node->span, true, node->predicate},
-        [&](int lane, char* memory) { StoreLane(node->buffer->dtype, memory, values[i][lane]); });
+        [&](int lane, ElementPlace at) { StoreLane(node->buffer->dtype, at, values[i][lane]); });
   }
 }
 

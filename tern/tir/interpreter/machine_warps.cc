@@ -34,13 +34,23 @@ void Machine::Exchange(const Expr& expr, const Group& group) {
       VisitChildren(node);
       if (IsWarpOperation(node)) machine->ExchangeCall(node, group);
     }
+    // What no warp operation needs may stand where it is not evaluated.
     void VisitNode(const ir::LetNode* node) override {
+      if (!HasWarpOperation(node->value) && !HasWarpOperation(node->body)) return;
       Visit(node->value);
       for (Thread* thread : group) {
         machine->Enter(thread);
         machine->frame_->vars[node->var.node()] = machine->Eval(node->value);
       }
       Visit(node->body);
+    }
+    static bool HasWarpOperation(const Expr& expr) {
+      bool found = false;
+      ir::ForEachExpr(expr, [&](const Expr& e) {
+        const auto* call = e.As<ir::CallNode>();
+        found |= call && IsWarpOperation(call);
+      });
+      return found;
     }
     Machine* machine;
     const Group& group;

@@ -179,26 +179,39 @@ Lane LoadLane(DataType dtype, const void* memory) {
       std::memcpy(&single, memory, 4);
       out.f = single;
     } else {
-      std::memcpy(&narrow, memory, dtype.element().bytes());
+      std::memcpy(&narrow, memory, static_cast<size_t>(ElementBytes(dtype)));
       out.f = WidenFloat(dtype, narrow);
     }
     return out;
   }
-  std::memcpy(&out, memory, dtype.element().bytes());
+  std::memcpy(&out, memory, static_cast<size_t>(ElementBytes(dtype)));
   if (!dtype.is_handle()) out.i = WrapInt(dtype, out.i);
   return out;
 }
 
 void StoreLane(DataType dtype, void* memory, Lane value) {
   if (!dtype.is_float() || dtype.bits() == 64) {
-    std::memcpy(memory, &value, dtype.element().bytes());
+    std::memcpy(memory, &value, static_cast<size_t>(ElementBytes(dtype)));
   } else if (dtype.bits() == 32) {
     float single = static_cast<float>(value.f);
     std::memcpy(memory, &single, 4);
   } else {
     uint16_t narrow = NarrowFloat(dtype, static_cast<float>(value.f));
-    std::memcpy(memory, &narrow, dtype.element().bytes());
+    std::memcpy(memory, &narrow, static_cast<size_t>(ElementBytes(dtype)));
   }
+}
+
+Lane LoadLane(DataType dtype, ElementPlace place) {
+  if (place.half < 0) return LoadLane(dtype, place.data);
+  auto bits = static_cast<uint8_t>(static_cast<uint8_t>(*place.data) >> (place.half * 4) & 15);
+  return LoadLane(dtype, &bits);
+}
+
+void StoreLane(DataType dtype, ElementPlace place, Lane value) {
+  if (place.half < 0) return StoreLane(dtype, place.data, value);
+  uint8_t bits = 0, other = static_cast<uint8_t>(*place.data) & (0xf0 >> (place.half * 4));
+  StoreLane(dtype, &bits, value);
+  *place.data = static_cast<char>(other | (bits & 15) << (place.half * 4));
 }
 
 }  // namespace tern::tir

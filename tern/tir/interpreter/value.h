@@ -62,9 +62,22 @@ struct Value {
 Lane BinaryLane(ir::ExprKind kind, DataType dtype, Lane a, Lane b);
 Lane CastLane(DataType from, DataType to, Lane value);
 
+// What an element takes that shares its bytes with no other.
+constexpr int64_t ElementBytes(DataType dtype) {
+  return dtype.is_packed() ? 1 : dtype.element().bytes();
+}
+
 // To and from memory.
 Lane LoadLane(DataType dtype, const void* memory);
 void StoreLane(DataType dtype, void* memory, Lane value);
+
+// Where an element is: its bytes, or one half of a byte.
+struct ElementPlace {
+  char* data;
+  int half = -1;  // 0: the low one, 1: the high one
+};
+Lane LoadLane(DataType dtype, ElementPlace place);
+void StoreLane(DataType dtype, ElementPlace place, Lane value);
 
 }  // namespace tern::tir
 

@@ -293,8 +293,9 @@ class KernelWalker : public StmtMutator {
         for (size_t i = d + 1; i < indices.size(); ++i) step = step * shaped->shape[i];
       offset = offset + index * step;
     }
-    access.first_byte = arith::Analyzer().Simplify(offset * Expr(buffer->dtype.bytes()));
-    access.bytes = buffer->dtype.bytes();
+    // Memory of the block has a byte for each element at least.
+    access.bytes = std::max(buffer->dtype.bytes(), 1);
+    access.first_byte = arith::Analyzer().Simplify(offset * Expr(access.bytes));
     if (!is_view) access.buffer = buffer.get();
   }
 

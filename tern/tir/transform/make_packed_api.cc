@@ -345,7 +345,8 @@ class Packer {
     offsets_.bytes.emplace(param.var.node(), bytes);
     offsets_.elements.emplace(
         param.var.node(),
-        ir::TruncDivNode::Make(bytes, Expr(static_cast<int64_t>(param.buffer->dtype.bytes()))));
+        ir::TruncDivNode::Make(
+            bytes, Expr(static_cast<int64_t>(std::max(param.buffer->dtype.bytes(), 1)))));
   }
 
   // As declared; on a device to its elements at least.

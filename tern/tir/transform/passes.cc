@@ -23,6 +23,7 @@
 #include "tern/tir/transform/lower_floor_division.h"
 #include "tern/tir/transform/lower_intrinsics.h"
 #include "tern/tir/transform/lower_kernel_asserts.h"
+#include "tern/tir/transform/lower_packed_elements.h"
 #include "tern/tir/transform/lower_thread_reductions.h"
 #include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/lower_warp_memory.h"
@@ -100,6 +101,8 @@ void RegisterPasses() {
                LowerIntrinsics);
   per_function("lower_kernel_asserts", "asserts of kernels leave what the host raises afterwards",
                LowerKernelAsserts);
+  per_function("lower_packed_elements", "access elements of 4 bits by their bytes",
+               LowerPackedElements);
   per_function("lower_thread_reductions",
                "lower reductions across threads to shuffles and shared memory",
                LowerThreadReductions);

@@ -80,7 +80,8 @@ std::string CodeGenCHost::ValueType(DataType dtype) {
 }
 
 std::string CodeGenCHost::StorageType(DataType dtype) {
-  if (dtype.is_bool()) return "uint8_t";
+  // Of packed elements, the bytes.
+  if (dtype.is_bool() || dtype.is_packed()) return "uint8_t";
   return ValueType(dtype);
 }
 
