@@ -336,8 +336,8 @@ bool IsFewRows(const Exprs& shape) {
 // A is taken apart before, so that vectors run along the bytes of B as they are in memory.
 Tensor FewRowsByBits(const Call& c, const Exprs& shape) {
   const Tensor &a = c.tensor(0), &packed = c.tensor(1), &scales = c.tensor(2);
-  int64_t depth = c.Int("K"), columns = c.Int("N"), bits = c.Int("bits"),
-          block = c.Int("block_size"), each = 8 / bits, bytes = block / each;
+  int64_t depth = c.Int("K"), bits = c.Int("bits"), block = c.Int("block_size"), each = 8 / bits,
+          bytes = block / each;
   int64_t blocks = (depth + block - 1) / block;
   Expr all(blocks * bytes), middle = tir::Const(kFloat, static_cast<double>(1 << (bits - 1)));
   auto at_byte = [&](const Vars& axes, size_t from) {

@@ -15,9 +15,9 @@ namespace tern::schedule {
 // Each top-level statement that touches memory becomes a launch. Loops whose iterations are
 // independent are fused and spread over thread blocks: the outermost ones along spatial axes,
 // parallel ones, and any that indexes all that is written, in a nest of several blocks or under a
-// scan too. The last is along contiguous elements. A serial loop around such nests stays the host's, with a launch for
-// each iteration; any other statement runs on one thread. Host functions, and functions that bind
-// threads themselves, stay.
+// scan too. The last is along contiguous elements. A serial loop around such nests stays the
+// host's, with a launch for each iteration; any other statement runs on one thread. Host functions,
+// and functions that bind threads themselves, stay.
 tir::PrimFunc BindThreads(const tir::PrimFunc& function);
 // The same for the statements of a function for a device that do not bind threads, where others do.
 tir::PrimFunc BindOtherThreads(const tir::PrimFunc& function);
