@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unordered_map>
 
 #include "tern/graph/builder.h"
+#include "tern/graph/transform/links.h"
 #include "tern/graph/transform/passes.h"
 
 namespace tern::graph {
@@ -9,15 +9,7 @@ namespace {
 
 class Folder : public Rewriter {
  public:
-  explicit Folder(const Function& function) {
-    ForEachNode(function, [&](const Node& node) {
-      for (const Value& input : node->inputs) ++uses_[input.get()];
-      for (const Value& output : node->outputs) makers_[output.get()] = node;
-      for (const ir::BaseFunc& region : node->regions)
-        for (const Value& result : AsGraph(region)->results) ++uses_[result.get()];
-    });
-    for (const Value& result : function->results) ++uses_[result.get()];
-  }
+  explicit Folder(const Function& function) : links_(function) {}
 
  protected:
   std::vector<Value> Rewrite(Builder& builder, const Node& node,
@@ -46,10 +38,10 @@ class Folder : public Rewriter {
 
   // The convolution before, where nobody else reads it and its weights are constants.
   Node FoldableConv(const Node& node) const {
-    auto it = makers_.find(node->inputs[0].get());
-    if (it == makers_.end() || it->second->op->name != "conv") return {};
+    auto it = links_.makers.find(node->inputs[0].get());
+    if (it == links_.makers.end() || it->second->op->name != "conv") return {};
     const Node& conv = it->second;
-    if (uses_.at(node->inputs[0].get()) != 1 || !conv->inputs[1]->constant) return {};
+    if (links_.uses.at(node->inputs[0].get()) != 1 || !conv->inputs[1]->constant) return {};
     if (conv->inputs.size() > 2 && conv->inputs[2] && !conv->inputs[2]->constant) return {};
     return conv;
   }
@@ -78,8 +70,7 @@ class Folder : public Rewriter {
     return PerChannel(builder, vector, rank + 1);
   }
 
-  std::unordered_map<const ValueNode*, int> uses_;
-  std::unordered_map<const ValueNode*, Node> makers_;
+  Links links_;
 };
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <unordered_map>
 
 #include "tern/graph/builder.h"
 #include "tern/graph/node_facts.h"
+#include "tern/graph/transform/links.h"
 #include "tern/graph/transform/passes.h"
 
 namespace tern::graph {
@@ -85,15 +85,7 @@ struct Arithmetic {
 
 class Rewrites : public Rewriter {
  public:
-  explicit Rewrites(const Function& function) {
-    ForEachNode(function, [&](const Node& node) {
-      for (const Value& input : node->inputs) ++uses_[input.get()];
-      for (const Value& output : node->outputs) makers_[output.get()] = node;
-      for (const ir::BaseFunc& region : node->regions)
-        for (const Value& result : AsGraph(region)->results) ++uses_[result.get()];
-    });
-    for (const Value& result : function->results) ++uses_[result.get()];
-  }
+  explicit Rewrites(const Function& function) : links_(function) {}
 
  protected:
   std::vector<Value> Rewrite(Builder& builder, const Node& node,
@@ -113,9 +105,9 @@ class Rewrites : public Rewriter {
 
   // The value that it is, behind identities and casts to its own type.
   Value Source(Value value) const {
-    for (auto it = makers_.end(); value; value = it->second->inputs[0]) {
-      it = makers_.find(value.get());
-      if (it == makers_.end()) break;
+    for (auto it = links_.makers.end(); value; value = it->second->inputs[0]) {
+      it = links_.makers.find(value.get());
+      if (it == links_.makers.end()) break;
       const std::string& name = it->second->op->name;
       bool same = it->second->outputs[0]->type.dtype == it->second->inputs[0]->type.dtype;
       if (name != "identity" && !(name == "cast" && same)) break;
@@ -124,15 +116,16 @@ class Rewrites : public Rewriter {
   }
 
   Node Maker(const Value& value, std::initializer_list<const char*> ops) const {
-    auto it = value ? makers_.find(Source(value).get()) : makers_.end();
-    if (it == makers_.end()) return {};
+    auto it = value ? links_.makers.find(Source(value).get()) : links_.makers.end();
+    if (it == links_.makers.end()) return {};
     const std::string& name = it->second->op->name;
     return std::find(ops.begin(), ops.end(), name) == ops.end() ? Node() : it->second;
   }
   // The same, where nobody else reads the value.
   Node SoleMaker(const Value& value, std::initializer_list<const char*> ops) const {
-    return uses_.at(value.get()) == 1 && uses_.at(Source(value).get()) == 1 ? Maker(value, ops)
-                                                                            : Node();
+    return links_.uses.at(value.get()) == 1 && links_.uses.at(Source(value).get()) == 1
+               ? Maker(value, ops)
+               : Node();
   }
 
   Quantized BehindDequantize(const Value& value) const {
@@ -462,8 +455,7 @@ class Rewrites : public Rewriter {
     return facts.elementwise && facts.views.empty();
   }
 
-  std::unordered_map<const ValueNode*, int> uses_;
-  std::unordered_map<const ValueNode*, Node> makers_;
+  Links links_;
   // In the new graph: the same values with channels last.
   std::unordered_map<const ValueNode*, Value> last_;
 };

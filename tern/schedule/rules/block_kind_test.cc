@@ -164,14 +164,15 @@ TEST(BlockKind, BlocksOverTheSameRowsAreOne) {
             parts + "last injective: spatial vi, spatial vj");
 }
 
+BlockInfo Describe(const std::string& body) {
+  tir::PrimFunc function = tir::AsPrimFunc(
+      tir::ParseModule("test.tir", Program({"s s", body.c_str(), ""}))->functions.begin()->second);
+  return DescribeBlocks(function).at(0);
+}
+
 TEST(BlockKind, LoopsAndOperationsAreKnown) {
   Initialize();
-  tir::PrimFunc function = tir::AsPrimFunc(
-      tir::ParseModule(
-          "test.tir", Program({"s s", "C[v0, v1] = select(v0 > 3, A[v0, v1], 0) + exp(V[v1])", ""}))
-          ->functions.begin()
-          ->second);
-  BlockInfo block = DescribeBlocks(function).at(0);
+  BlockInfo block = Describe("C[v0, v1] = select(v0 > 3, A[v0 - 4, v1], 0) + exp(V[v1])");
   EXPECT_EQ(block.axes[1].loop, "i1");
   EXPECT_TRUE(block.conditional);
   EXPECT_TRUE(block.axes[0].decides);
@@ -180,6 +181,13 @@ TEST(BlockKind, LoopsAndOperationsAreKnown) {
   ASSERT_EQ(block.accesses.size(), 3u);
   EXPECT_TRUE(block.accesses[0].store);
   EXPECT_EQ(block.accesses[2].axes, std::vector<size_t>{1});
+}
+
+TEST(BlockKind, LoadsThatAreInsideInAnyCaseAreNoCondition) {
+  Initialize();
+  BlockInfo block = Describe("C[v0, v1] = select(v0 > 3, A[v0, v1], 0) + exp(V[v1])");
+  EXPECT_FALSE(block.conditional);
+  EXPECT_FALSE(block.axes[0].decides);
 }
 
 }  // namespace

@@ -173,7 +173,10 @@ Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetIn
     (is_inner ? result.inner : result.outer).push_back(order[i]);
     (is_inner ? result.inner_steps : result.outer_steps) *= ExtentOfLoop(block, order[i]);
   }
-  if (result.is_row && !block.conditional && target.vector_bytes > 0) {
+  // Lanes combine sums and the like, not a value and its place.
+  auto stores = std::count_if(block.accesses.begin(), block.accesses.end(),
+                              [](const BlockAccess& access) { return access.store; });
+  if (result.is_row && !block.conditional && stores == 1 && target.vector_bytes > 0) {
     int64_t most = MostLanes(block, result.contiguous, target);
     if (result.is_flat)
       result.lanes = most;
