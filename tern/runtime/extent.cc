@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/extent.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "tern/ffi/error.h"
@@ -97,6 +98,15 @@ class Evaluator {
     return want_remainder ? remainder : quotient;
   }
 
+  // Behind "max(" or "min(".
+  int64_t Extreme(bool largest, int depth) {
+    int64_t left = Sum(depth);
+    if (!Accept(",")) Fail("expected ','");
+    int64_t right = Sum(depth);
+    if (!Accept(")")) Fail("expected ')'");
+    return largest ? std::max(left, right) : std::min(left, right);
+  }
+
   int64_t Term(int depth) {
     if (depth == kMaxDepth) Fail("nested too deeply");
     if (Accept("(")) {
@@ -111,6 +121,8 @@ class Evaluator {
       std::string symbol(text_.substr(at_, end - at_));
       at_ = end;
       auto it = values_.find(symbol);
+      if (it == values_.end() && (symbol == "min" || symbol == "max") && Accept("("))
+        return Extreme(symbol == "max", depth + 1);
       if (it == values_.end()) Fail(symbol + " has no value");
       return it->second;
     }
@@ -140,8 +152,10 @@ std::vector<std::string> SymbolsOf(std::string_view text) {
       ++at;
       continue;
     }
-    size_t end = SymbolEnd(text, at);
-    symbols.emplace_back(text.substr(at, end - at));
+    size_t end = SymbolEnd(text, at), next = text.find_first_not_of(' ', end);
+    // What a parenthesis follows is min or max.
+    if (next == std::string_view::npos || text[next] != '(')
+      symbols.emplace_back(text.substr(at, end - at));
     at = end;
   }
   return symbols;

@@ -16,8 +16,8 @@ namespace tern::runtime {
 bool IsSymbol(std::string_view text);
 // The symbols in the text, in order of appearance.
 std::vector<std::string> SymbolsOf(std::string_view text);
-// Integers, symbols, + - * // %, a minus sign and parentheses; // and % round down. Throws on other
-// text, on a symbol without a value, on division by zero and on overflow.
+// Integers, symbols, + - * // %, a minus sign, parentheses, min(a, b) and max(a, b); // and % round
+// down. Throws on other text, on a symbol without a value, on division by zero and on overflow.
 int64_t EvaluateExtent(std::string_view text, const std::map<std::string, int64_t>& values);
 
 }  // namespace tern::runtime

@@ -23,6 +23,8 @@ TEST(Extent, Evaluates) {
   EXPECT_EQ(Evaluate("-n % 4"), 1);
   EXPECT_EQ(Evaluate("n // m_2"), -3);
   EXPECT_EQ(Evaluate("n // -1"), -7);
+  EXPECT_EQ(Evaluate("max(n * 36, 0) + min(m_2, max(n, 9))"), 249);
+  EXPECT_EQ(EvaluateExtent("max * 2", {{"max", 4}}), 8);
 }
 
 TEST(Extent, SaysWhatIsWrong) {
@@ -30,6 +32,8 @@ TEST(Extent, SaysWhatIsWrong) {
   EXPECT_EQ(Error("n //"), "extent \"n //\": expected a number, a symbol or '('");
   EXPECT_EQ(Error("n / 2"), "extent \"n / 2\": expected an operator: + - * // %");
   EXPECT_EQ(Error("n // 0"), "extent \"n // 0\": division by zero");
+  EXPECT_EQ(Error("max(n)"), "extent \"max(n)\": expected ','");
+  EXPECT_EQ(Error("min(n, 2"), "extent \"min(n, 2\": expected ')'");
   EXPECT_EQ(Error("(n"), "extent \"(n\": expected ')'");
   EXPECT_EQ(Error("9223372036854775807 + 1"),
             "extent \"9223372036854775807 + 1\": the value does not fit in 64 bits");
@@ -46,6 +50,7 @@ TEST(Extent, Symbols) {
   EXPECT_FALSE(IsSymbol("1"));
   EXPECT_FALSE(IsSymbol(""));
   EXPECT_EQ(SymbolsOf("n * (m + 2) // n"), (std::vector<std::string>{"n", "m", "n"}));
+  EXPECT_EQ(SymbolsOf("max(n, min (m, max))"), (std::vector<std::string>{"n", "m", "max"}));
 }
 
 }  // namespace
