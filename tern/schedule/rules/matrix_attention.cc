@@ -447,7 +447,7 @@ class MatrixAttention {
   // Fragments of sums to shared memory.
   void Store(const MatrixSteps& of, const std::string& block) {
     Names loops = LoopsOfAxes(schedule_, block);
-    std::string rows = loops[loops.size() - 2], columns = loops.back();
+    const std::string &rows = loops[loops.size() - 2], &columns = loops.back();
     Names i = schedule_.Split(LoopOf(block, rows), {tile()}, {of.Name("cy"), of.Name("cr")}),
           j = schedule_.Split(LoopOf(block, columns), {tile()}, {of.Name("ct"), of.Name("cv")});
     schedule_.Reorder(Around(block, {i[0], j[0], i[1], j[1]}));
