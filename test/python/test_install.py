@@ -121,7 +121,7 @@ except tern.CompilerNotInstalled as error:
         (self.folder / "person.cc").write_text(CPP_PROGRAM)
         prefix = self.folder / "prefix"
         run("cmake", "--install", BUILD, "--prefix", prefix, "--component", "Runtime")
-        run("cmake", "-S", self.folder, "-B", self.folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+        run("cmake", "-G", "Ninja", "-S", self.folder, "-B", self.folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
         run("cmake", "--build", self.folder / "build")
         self.assertIn("scores of 10", run(self.folder / "build" / "person", self.folder / "mnist.so"))
 
