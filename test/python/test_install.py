@@ -40,7 +40,7 @@ int main(int, char** argv) {
 
 def run(*command, **options):
     """Runs a command; where it fails, its output is the message."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "TERN_TEST"))}
     done = subprocess.run(
         [str(part) for part in command],
         stdout=subprocess.PIPE,
