@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps for updates that may meet: histograms, scatters that add.
+// The steps for updates that may collide: histograms, scatters that add.
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/commuting_update.h"

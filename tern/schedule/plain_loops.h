@@ -7,8 +7,8 @@
 namespace tern::schedule {
 
 // Blocks for serial loops that are written without one, where what they do is known and may be
-// done in another order (integers, or `reassociate`): updates that may meet, and scans. Rules and
-// schedules then take them as they take blocks. An update of H is called H_update, a scan to Y
+// done in another order (integers, or `reassociate`): updates that may collide, and scans. Rules
+// and schedules then take them as they take blocks. An update of H is called H_update, a scan to Y
 // Y_scan.
 //
 // Before:  for i in 0..n { H[int64(A[i])] += 1 }

@@ -190,7 +190,7 @@ class Schedule {
   // name of the second: that given, or block_1.
   std::string SplitCases(const std::string& block, std::string second = "");
 
-  // ---- Updates that meet (atomic_updates.cc)
+  // ---- Updates that collide (atomic_updates.cc)
 
   // The one update of a block, A[i] = A[i] op x, becomes an atomic operation: its instances may run
   // in any order, and at the same time.

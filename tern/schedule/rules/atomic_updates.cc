@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates that may meet: H[index[i]] += x, and other operators (+ - min max & | ^). Integers, or
+// Updates that may collide: H[index[i]] += x, and other operators (+ - min max & | ^). Integers, or
 // floats with `reassociate`: the order is that in which threads come.
 //
 // atomic_updates, on devices, where the result is small:
@@ -50,7 +50,7 @@ struct Updates {
   bool contiguous = false;  // the last of the others is along neighbours in the result
 };
 
-// Refuses where it is no update, or one that does not meet another.
+// Refuses where it is no update, or one that collides with no other.
 Updates Match(const Schedule& schedule, const BlockInfo& block) {
   const BlockNode* node = FindBlockNamed(schedule, block.name);
   std::optional<CommutingUpdate> update = FindCommutingUpdate(node->body);

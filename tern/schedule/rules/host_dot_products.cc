@@ -129,14 +129,14 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
 }
 
-// turned_matmul: as few columns, of an A whose rows are contiguous.
+// transposed_matmul: N up to 7, and an A that is M-contiguous.
 //
-//   turned[n, m] += A[k, m] * B[k, n]      a GEMM of few rows, by the other rules
-//   C[m, n] = turned[n, m]
+//   transposed[n, m] += A[k, m] * B[k, n]      a GEMM of few rows, by the other rules
+//   C[m, n] = transposed[n, m]
 //
 // Vectors along N would have few lanes. Declines where A is K-contiguous (dot products), or M is no
 // longer than two vectors.
-void TurnedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void TransposedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
   GuessSizes(&gemm, target);
   int64_t lanes = target.vector_bytes / gemm.c->dtype.bytes();
@@ -146,7 +146,7 @@ void TurnedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   if (gemm.m <= 2 * lanes) Refuse("M is no longer than two vectors");
   size_t rank = gemm.c->shape.size();
   std::string copy = schedule->CacheWrite(block.name, gemm.c->name, StorageScope::kGlobal,
-                                          FreshBlockName(*schedule, block.name + "_turned"));
+                                          FreshBlockName(*schedule, block.name + "_transposed"));
   schedule->TransformLayout(copy, PackedLayout(rank, gemm.c_m_dim, rank - 1, "k, x"));
   schedule->Reorder(Around(block.name, {gemm.loops.n, gemm.loops.m}));
   for (const std::string& name : {block.name, copy})
@@ -156,12 +156,12 @@ void TurnedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
 }  // namespace
 
 void RegisterHostDotProductRules() {
-  RegisterRule({.name = "turned_matmul",
+  RegisterRule({.name = "transposed_matmul",
                 .description = "N below 8, A M-contiguous: the transposed result has few rows",
                 .kinds = {BlockKind::kMatmul},
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 31,
-                .apply = TurnedMatmul});
+                .apply = TransposedMatmul});
   RegisterRule({.name = "dot_product_matmul",
                 .description = "M or N below 8: a dot product along K for each output",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},

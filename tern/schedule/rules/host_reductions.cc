@@ -12,9 +12,10 @@
 // Four accumulators: an addition has about four cycles of latency. Two where the extent is dynamic,
 // so that the tail, which is not vectorized, is short. Of several reduced axes the outer ones
 // become rows, whose results are reduced last; without rows, a reduction of 2 * 16384 elements or
-// more is split in parts of 16384, which run in parallel. An axis shorter than two vectors inside
-// of other reduced ones is reduced last: its elements are columns, which vectorize_outputs takes.
-// Declines where the reduced axis is not the contiguous one, or is shorter than two vectors.
+// more is split in parts of 16384, which run in parallel. A contiguous axis
+// shorter than two vectors beside other reduced ones is the lanes of one accumulator, reduced last.
+// Declines where the reduced axis is not the contiguous one, or is alone and shorter than two
+// vectors.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 namespace tern::schedule {
 
-// Updates of floats that may meet, in the order written, for devices: they are sorted by the
+// Updates of floats that may collide, in the order written, for devices: they are sorted by the
 // element that they update, stably, and each element is a thread's.
 //
 // Before:  for i in 0..n, j in 0..m { block b { Y[index[i], j] = Y[index[i], j] + X[i, j] } }
