@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "tern/schedule/rules/loops.h"
 #include "tern/tir/analysis/preparation.h"
 
 namespace tern::schedule {
@@ -95,17 +96,11 @@ void InlineProducers(Schedule* schedule, const TargetInfo& target,
     for (const BlockInfo& block : blocks) {
       if (refused.count(block.name) || !ShouldInline(block, blocks, target)) continue;
       if (IsDoneAhead(block, blocks, preparation)) continue;
-      try {
-        schedule->ComputeInline(block.name);
-      } catch (const Error& error) {
-        if (error.kind() != "ScheduleError") throw;
-        refused.insert(block.name);
-        continue;
-      }
-      results->push_back(
-          {block.name, block.str(), "inline_producers", {{schedule->trace().steps.back()}}, {}});
-      changed = true;
-      break;  // what is known of the others is of before
+      changed = TryBefore(
+          schedule, block, "inline_producers",
+          [&](Schedule* attempt) { attempt->ComputeInline(block.name); }, results);
+      if (changed) break;  // what is known of the others is of before
+      refused.insert(block.name);
     }
   }
 }

@@ -343,4 +343,13 @@ bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps) {
   return true;
 }
 
+bool TryBefore(Schedule* schedule, const BlockInfo& block, const std::string& rule,
+               const std::function<void(Schedule*)>& steps, std::vector<RuleResult>* results) {
+  auto begin = static_cast<std::ptrdiff_t>(schedule->trace().steps.size());
+  if (!Try(schedule, steps)) return false;
+  const std::vector<Step>& made = schedule->trace().steps;
+  results->push_back({block.name, block.str(), rule, {{made.begin() + begin, made.end()}}, {}});
+  return true;
+}
+
 }  // namespace tern::schedule

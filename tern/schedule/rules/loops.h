@@ -87,6 +87,9 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
 
 // Does steps that may be refused, and then leaves the schedule as it was. Whether they were done.
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps);
+// The same of what is done to a block before the rules are asked: it is told with these results.
+bool TryBefore(Schedule* schedule, const BlockInfo& block, const std::string& rule,
+               const std::function<void(Schedule*)>& steps, std::vector<RuleResult>* results);
 
 }  // namespace tern::schedule
 

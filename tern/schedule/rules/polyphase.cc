@@ -8,9 +8,9 @@ namespace tern::schedule {
 void SplitPhases(Schedule* schedule, std::vector<RuleResult>* results) {
   for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
     if (block.kind != BlockKind::kReduction || !block.conditional) continue;
-    if (Try(schedule, [&](Schedule* attempt) { attempt->Polyphase(block.name); }))
-      results->push_back(
-          {block.name, block.str(), "polyphase", {{schedule->trace().steps.back()}}, {}});
+    TryBefore(
+        schedule, block, "polyphase", [&](Schedule* attempt) { attempt->Polyphase(block.name); },
+        results);
   }
 }
 

@@ -35,21 +35,19 @@ void SplitBorders(Schedule* schedule, const TargetInfo& target, std::vector<Rule
     if (!IsCopy(block.kind) || !block.conditional || block.accesses.empty() ||
         !block.accesses[0].store || IsReadElsewhere(schedule->function(), block))
       continue;
-    Schedule::Names parts = {block.name};
-    size_t begin = schedule->trace().steps.size();
-    for (size_t i = 0; i < parts.size() && parts.size() < kMostParts;) {
-      bool done = Try(schedule, [&](Schedule* attempt) {
-        std::string name =
-            FreshBlockName(*attempt, block.name + "_" + std::to_string(parts.size()));
-        parts.push_back(attempt->SplitCases(parts[i], name));
-      });
-      if (!done) ++i;
-    }
-    const std::vector<Step>& steps = schedule->trace().steps;
-    if (steps.size() == begin) continue;
-    RuleResult result{block.name, block.str(), "split_borders", {}, {}};
-    result.steps.steps.assign(steps.begin() + static_cast<int64_t>(begin), steps.end());
-    results->push_back(std::move(result));
+    auto cut = [&](Schedule* whole) {
+      Schedule::Names parts = {block.name};
+      for (size_t i = 0; i < parts.size() && parts.size() < kMostParts;) {
+        bool done = Try(whole, [&](Schedule* attempt) {
+          std::string name =
+              FreshBlockName(*attempt, block.name + "_" + std::to_string(parts.size()));
+          parts.push_back(attempt->SplitCases(parts[i], name));
+        });
+        if (!done) ++i;
+      }
+      if (parts.size() == 1) Refuse("block " + block.name + " has no borders");
+    };
+    TryBefore(schedule, block, "split_borders", cut, results);
   }
 }
 

@@ -9,9 +9,9 @@ void SplitUpdates(Schedule* schedule, const TargetInfo& target, std::vector<Rule
   if (!target.is_device) return;
   for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
     if (block.kind != BlockKind::kReduction) continue;
-    if (Try(schedule, [&](Schedule* attempt) { attempt->SplitUpdates(block.name); }))
-      results->push_back(
-          {block.name, block.str(), "split_updates", {{schedule->trace().steps.back()}}, {}});
+    TryBefore(
+        schedule, block, "split_updates",
+        [&](Schedule* attempt) { attempt->SplitUpdates(block.name); }, results);
   }
 }
 
