@@ -85,30 +85,26 @@ def families(data, ratios):
         print(f"{family:24} {len(values):5} {geomean(values):8.3f} {min(values):8.4f} {sum(value < 0.6 for value in values):9}")
 
 
-def dynamic_beside_static(results):
+def dynamic_pairs(results):
+    """Time of a dynamic variant over that of its static one, and the name of the first."""
     pairs = []
     for name, result in results.items():
         other = results.get(name.removesuffix("dynamic") + "static") if name.endswith(".dynamic") else None
         if other and result["status"] == other["status"] == "ok":
             pairs.append((result["times"]["tern"] / other["times"]["tern"], name))
-    if pairs:
-        within = sum(value <= 1.3 for value, _ in pairs) / len(pairs)
-        worst = ", ".join(f"{name} {value:.1f}x" for value, name in sorted(pairs, reverse=True)[:5])
-        print(f"\ndynamic over static time, of {len(pairs)} pairs: geomean {geomean([value for value, _ in pairs]):.3f}, {within:.1%} <= 1.3; most: {worst}")
+    return pairs
 
 
-def sweeps(results):
-    """The same by size, of each kernel that was swept."""
-    lines = {}
-    for name, result in results.items():
-        if name.startswith("sweep.") and name.endswith(".dynamic"):
+def dynamic_beside_static(pairs):
+    within = sum(value <= 1.3 for value, _ in pairs) / len(pairs)
+    worst = ", ".join(f"{name} {value:.1f}x" for value, name in sorted(pairs, reverse=True)[:5])
+    print(f"\ndynamic over static time, of {len(pairs)} pairs: geomean {geomean([value for value, _ in pairs]):.3f}, {within:.1%} <= 1.3; most: {worst}")
+    sweeps = {}
+    for value, name in pairs:
+        if name.startswith("sweep."):
             _, kernel, size, _ = name.split(".")
-            static = results.get(name.removesuffix("dynamic") + "static")
-            if static and result["status"] == static["status"] == "ok":
-                lines.setdefault(kernel, []).append(f"{int(size)}: {result['times']['tern'] / static['times']['tern']:.2f}")
-    if lines:
-        print("\ndynamic over static time, by size:")
-    for kernel, sizes in lines.items():
+            sweeps.setdefault(kernel, []).append(f"{int(size)}: {value:.2f}")
+    for kernel, sizes in sweeps.items():
         print(f"  {kernel:24} {'  '.join(sizes)}")
 
 
@@ -140,8 +136,9 @@ def print_folder(folder, files=()):
             summary(kind, [value for name, value in drawn.items() if name.endswith("." + kind)])
     summary("torch.compile", [value for value in (ratio(result, ["compiled"]) for result in results.values()) if value is not None])
     families(data, ratios)
-    dynamic_beside_static(results)
-    sweeps(results)
+    pairs = dynamic_pairs(results)
+    if pairs:
+        dynamic_beside_static(pairs)
     print(f"\nthe worst {WORST}:")
     for name, value in sorted(ratios.items(), key=lambda item: item[1])[:WORST]:
         peer = best_peer(results[name])
