@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// With it, some C libraries take a jump to another stack for an error.
+#undef _FORTIFY_SOURCE
 #include "tern/runtime/test_standin/fibers.h"
 
 #include <sys/mman.h>
@@ -21,17 +23,19 @@ Fiber::Fiber() {
 Fiber::~Fiber() { munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes); }
 
 void Fiber::Enter(void (*body)()) {
-  if (!is_started_) {
-    getcontext(&context_);
-    context_.uc_stack.ss_sp = stack_;
-    context_.uc_stack.ss_size = kStackBytes;
-    context_.uc_link = nullptr;
-    makecontext(&context_, body, 0);
-    is_started_ = true;
-  }
-  swapcontext(&caller_, &context_);
+  if (_setjmp(caller_) != 0) return;  // it has left
+  if (is_started_) _longjmp(fiber_, 1);
+  is_started_ = true;
+  getcontext(&start_);
+  start_.uc_stack.ss_sp = stack_;
+  start_.uc_stack.ss_size = kStackBytes;
+  start_.uc_link = nullptr;
+  makecontext(&start_, body, 0);
+  setcontext(&start_);
 }
 
-void Fiber::Leave() { swapcontext(&context_, &caller_); }
+void Fiber::Leave() {
+  if (_setjmp(fiber_) == 0) _longjmp(caller_, 1);
+}
 
 }  // namespace tern::standin

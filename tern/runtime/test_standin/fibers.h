@@ -2,6 +2,7 @@
 #ifndef TERN_RUNTIME_TEST_STANDIN_FIBERS_H_
 #define TERN_RUNTIME_TEST_STANDIN_FIBERS_H_
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -32,7 +33,9 @@ class Fiber {
  private:
   char* stack_;
   bool is_started_ = false;
-  ucontext_t context_{}, caller_{};
+  ucontext_t start_{};
+  // Where both go on. swapcontext would do, with a system call for signals each time.
+  jmp_buf fiber_, caller_;
 };
 
 }  // namespace tern::standin
