@@ -20,7 +20,8 @@ LAYERS = {
     "codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "runtime"],
     "backend/*/schedule": ["ffi", "ir", "arith", "target", "tir", "schedule"],
     "backend/*/codegen": ["ffi", "ir", "arith", "target", "tir", "tir/interpreter", "schedule", "codegen", "runtime",
-                          "backend/*/schedule", "backend/*/common"],
+                          "backend/*/schedule", "backend/*/common", "backend/*/op"],
+    "backend/*/op": ["ffi", "ir", "tir", "graph"],  # operators of a device's libraries, which models are offloaded to
     "backend/*/common": ["ffi"],  # for the code generator and the plugin, under the plugin's rules
     "backend/*/runtime": ["ffi", "runtime", "backend/*/common"],
     "backend/*/test": None,

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models on devices beside the same models on the host: which run, and are their outputs the same?
+"""Models on devices beside the same models on the host: which run, and are their outputs the same? Needs numpy.
 
     devices.py -t opencl -t "cuda -arch=sm_90" MODEL.onnx ... [--shape MODEL:INPUT=1,512] [--dim MODEL:NAME=7]
+    devices.py -t opencl -t vulkan MODEL.onnx ... --results FILE.json      # what is in the file already is not run again
+    devices.py --results FILE.json --table                                 # as a table
 
 By `tern run --check host`: inputs are random, and the same for both; an error is relative to the range of its output. Models light_* get
-random weights. Drivers that are stood in for are found through
-LD_LIBRARY_PATH (docs/conformance.md). Times are of one run behind one that loads the kernels.
+random weights. Drivers that are stood in for are found through LD_LIBRARY_PATH (docs/conformance.md). Extents that are not known, or that would take
+stand-ins hours, are those of EXTENTS unless they are given. Times are of one run behind one that loads the kernels.
 """
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -17,14 +20,29 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import numpy as np  # noqa: E402
 import randomize  # noqa: E402
+
+# Of models with extents of the caller's, by kind of target; "" is all the others.
+EXTENTS = {
+    "bert_mlm_tiny": {"": ["--dim", "batch=1", "--dim", "tokens=16"], "cuda": ["--dim", "batch=1", "--dim", "tokens=4"],
+                      "rocm": ["--dim", "batch=1", "--dim", "tokens=1"], "metal": ["--dim", "batch=1", "--dim", "tokens=1"]},
+    "gpt2_past_shrunk": {"": ["--dim", "batch_size=1", "--dim", "seq_len=7"]},
+    "mobilenetv2_qdq_int8": {"": ["--dim", "batch=1"]},
+    "ppocr_cls": {"": ["--input-shape", "x=1,3,48,96"], "cuda": ["--input-shape", "x=1,3,16,16"], "rocm": ["--input-shape", "x=1,3,16,16"],
+                  "metal": ["--input-shape", "x=1,3,16,16"]},
+    "silero_vad_v5": {"": ["--input-shape", "input=1,512", "--input-shape", "state=2,1,128"]},
+    "squeezenet": {"": ["--input-shape", "data=1,3,227,227"]},
+}
+# Inputs whose values decide what is run.
+VALUES = {"silero_vad_v5": {"sr": np.array(16000, dtype=np.int64)}}
 
 
 def run(command, seconds):
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"not over after {seconds} s") from None
+        raise RuntimeError(f"not over after {seconds:g} s") from None
     if result.returncode:
         raise RuntimeError((result.stderr or result.stdout).strip() or f"exit status {result.returncode}")
     return result.stdout
@@ -34,42 +52,84 @@ def of_model(options, stem):
     return [option.split(":", 1)[1] for option in options if option.split(":", 1)[0] == stem]
 
 
+def extents(arguments, stem, kind):
+    given = [word for text in of_model(arguments.shape, stem) for word in ("--input-shape", text)]
+    given += [word for text in of_model(arguments.dim, stem) for word in ("--dim", text)]
+    known = EXTENTS.get(stem, {})
+    return given or known.get(kind, known.get("", []))
+
+
+def check(arguments, path, target, folder):
+    """What came of one model on one target."""
+    model = path
+    if path.stem.startswith("light_"):
+        model = folder / "model.onnx"
+        if not model.exists():
+            randomize.randomize(1, path, model)
+    given = extents(arguments, path.stem, target.split()[0])
+    for name, value in VALUES.get(path.stem, {}).items():
+        np.save(folder / f"{name}.npy", value)
+        given = [*given, "--input", f"{name}={folder}/{name}.npy"]
+    start = time.time()
+    result = {"extents": " ".join(word for word in extents(arguments, path.stem, target.split()[0]) if not word.startswith("--"))}
+    try:
+        text = run([arguments.tern, "run", model, "-t", target, *given, "--check", "host", "--repeat", str(arguments.repeat)], arguments.seconds)
+    except RuntimeError as failure:
+        return result | {"failed": " | ".join(str(failure).splitlines())[:400]}
+    errors = [float(error) for error in re.findall(r"largest error ([\d.e+-]+|nan|inf) of the range", text)]
+    return result | {"error": max(errors, default=0.0), "run": re.search(r"\w+:\d+ +([\d.e+-]+ \S+)", text).group(1), "seconds": time.time() - start}
+
+
+def described(result):
+    if "failed" in result:
+        return "failed: " + result["failed"]
+    return f"right, error {result['error']:8.1e}, {result['run']:>8} a run, {result['seconds']:6.1f} s in all"
+
+
+def print_table(results):
+    """Largest errors of those that are right, by model and target."""
+    targets = list(dict.fromkeys(target for model in results.values() for target in model))
+    print("| model | " + " | ".join(target.split()[0] for target in targets) + " |")
+    print("|---" * (len(targets) + 1) + "|")
+    for name, model in sorted(results.items()):
+        usual = next((one["extents"] for one in model.values() if one["extents"]), "")
+        cells = []
+        for target in targets:
+            one = model.get(target, {"failed": ""})
+            other = f" ({one['extents']})" if one.get("extents", usual) != usual else ""
+            cells.append("" if "failed" in one else f"{one['error']:.1e}{other}")
+        if any(cells):
+            print(f"| {name}{', ' + usual if usual else ''} | " + " | ".join(cells) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path)
+    parser.add_argument("models", nargs="*", type=pathlib.Path)
     parser.add_argument("--tern", default="build/release/bin/tern")
-    parser.add_argument("-t", "--target", action="append", required=True)
+    parser.add_argument("-t", "--target", action="append", default=[])
     parser.add_argument("--shape", action="append", default=[], help="MODEL:INPUT=1,512")
     parser.add_argument("--dim", action="append", default=[], help="MODEL:NAME=7")
     parser.add_argument("--seconds", type=float, default=600, help="that a model may take")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--results", type=pathlib.Path, help="a JSON file that keeps what was found; those that failed are tried again")
+    parser.add_argument("--table", action="store_true", help="print what --results has, and run nothing")
     arguments = parser.parse_args()
+    results = json.loads(arguments.results.read_text()) if arguments.results and arguments.results.exists() else {}
+    if arguments.table:
+        return print_table(results)
     wrong = 0
     for path in arguments.models:
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            model = folder / "model.onnx"
-            if path.stem.startswith("light_"):
-                randomize.randomize(1, path, model)
-            else:
-                model = path
-            given = [word for text in of_model(arguments.shape, path.stem) for word in ("--input-shape", text)]
-            given += [word for text in of_model(arguments.dim, path.stem) for word in ("--dim", text)]
+        with tempfile.TemporaryDirectory() as folder:
             for target in arguments.target:
-                start = time.time()
-                try:
-                    text = run([arguments.tern, "run", model, "-t", target, *given, "--check", "host", "--repeat",
-                                str(arguments.repeat)], arguments.seconds)
-                except RuntimeError as failure:
-                    print(f"{path.stem:24} {target:24} failed: {' | '.join(str(failure).splitlines())[:400]}", flush=True)
-                    wrong += 1
-                    continue
-                errors = [float(error) for error in re.findall(r"largest error ([\d.e+-]+|nan|inf) of the range", text)]
-                milliseconds = re.search(r"\w+:\d+ +([\d.e+-]+ \S+)", text)
-                print(f"{path.stem:24} {target:24} right, error {max(errors, default=0):8.1e}, {milliseconds.group(1):>8} a run, "
-                      f"{time.time() - start:6.1f} s in all", flush=True)
-    sys.exit(1 if wrong else 0)
+                known = results.setdefault(path.stem, {})
+                if "failed" in known.get(target, {"failed": ""}):
+                    known[target] = check(arguments, path, target, pathlib.Path(folder))
+                    if arguments.results:
+                        arguments.results.write_text(json.dumps(results, indent=1))
+                print(f"{path.stem:24} {target:24} {described(known[target])}", flush=True)
+                wrong += "failed" in known[target]
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -48,19 +48,22 @@ def text_of(message, number):
     return b"".join(bytes(value) for value in all_of(message, number)[-1:]).decode()
 
 
-def int64s_of(tensor):
-    raw = all_of(tensor, 9)
-    if raw:
-        return list(struct.unpack(f"<{len(raw[0]) // 8}q", raw[0]))
+def int64s_in(message, number):
+    """The numbers of a repeated field, packed or not."""
     values = []
-    for _, kind, value in (field for field in fields(tensor) if field[0] == 7):
+    for _, kind, value in (field for field in fields(message) if field[0] == number):
         at = 0
         if kind == 0:
             values.append(value)
         while kind == 2 and at < len(value):
-            number, at = read_varint(value, at)
-            values.append(number)
+            one, at = read_varint(value, at)
+            values.append(one)
     return values
+
+
+def int64s_of(tensor):
+    raw = all_of(tensor, 9)
+    return list(struct.unpack(f"<{len(raw[0]) // 8}q", raw[0])) if raw else int64s_in(tensor, 7)
 
 
 def name_of(node, number):
@@ -109,26 +112,40 @@ def range_of(shape, name, uses):
     return (-limit, limit)
 
 
+def fills(model):
+    """(node, name, shape) of each node that makes a constant fill; shape and name are None of the others."""
+    graph = all_of(model, 7)[0]
+    shapes = {text_of(tensor, 8): tensor for tensor in all_of(graph, 5)}
+    for node in all_of(graph, 1):
+        is_fill = text_of(node, 4) == "ConstantOfShape" and name_of(node, 1) in shapes
+        yield (node, name_of(node, 2), int64s_of(shapes[name_of(node, 1)])) if is_fill else (node, None, None)
+
+
+def weights(seed, source):
+    """(name, array) of each weight that randomize() makes."""
+    model = memoryview(source.read_bytes())
+    uses = Uses(all_of(model, 7)[0])
+    for _, name, shape in fills(model):
+        if name:
+            yield name, uniform(seed, name, shape, *range_of(shape, name, uses))
+
+
 def randomize(seed, source, target):
     """Returns how many weights it made."""
     model = memoryview(source.read_bytes())
     graph = all_of(model, 7)[0]
-    shapes = {text_of(tensor, 8): tensor for tensor in all_of(graph, 5)}
-    uses = Uses(graph)
-    nodes, weights, used = [], [], set()
-    for node in all_of(graph, 1):
-        name, shape_name = name_of(node, 2), name_of(node, 1)
-        if text_of(node, 4) != "ConstantOfShape" or shape_name not in shapes:
+    made = dict(weights(seed, source))
+    nodes, used = [], set()
+    for node, name, _ in fills(model):
+        if name:
+            used.add(name_of(node, 1))
+        else:
             nodes.append(onnx.data(1, bytes(node)))
-            continue
-        shape = int64s_of(shapes[shape_name])
-        used.add(shape_name)
-        values = uniform(seed, name, shape, *range_of(shape, name, uses))
-        weights.append(onnx.data(5, onnx.tensor(name, "float", shape, values.tobytes())))
+    tensors = [onnx.data(5, onnx.tensor(name, "float", array.shape, array.tobytes())) for name, array in made.items()]
     rest = [written(*field) for field in fields(graph) if field[0] != 1 and
             not (field[0] == 5 and text_of(field[2], 8) in used) and not (field[0] == 11 and text_of(field[2], 1) in used)]
     # In files before IR version 4 weights are inputs too, but need not be: newer readers take both.
     head = [onnx.integer(1, max(value, 4)) if number == 1 else written(number, kind, value)
             for number, kind, value in fields(model) if number != 7]
-    target.write_bytes(b"".join(head) + onnx.data(7, b"".join(nodes + weights + rest)))
-    return len(weights)
+    target.write_bytes(b"".join(head) + onnx.data(7, b"".join(nodes + tensors + rest)))
+    return len(made)

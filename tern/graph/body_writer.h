@@ -23,6 +23,8 @@ class KernelTable {
  public:
   // Its name: `prefix` and a hash.
   std::string Add(const tir::PrimFunc& function, const std::string& prefix);
+  // A kernel that is given as code, by the name that it has; the same one may come again.
+  void AddGiven(const ir::BaseFunc& kernel);
   const std::vector<ir::BaseFunc>& functions() const { return functions_; }
 
  private:

@@ -85,6 +85,10 @@ std::string KernelTable::Add(const tir::PrimFunc& function, const std::string& p
   return name;
 }
 
+void KernelTable::AddGiven(const ir::BaseFunc& kernel) {
+  if (names_.insert(kernel->name).second) functions_.push_back(kernel);
+}
+
 // ---- The model
 
 void BodyWriter::WriteMain(const std::vector<Function>& versions) {
@@ -569,6 +573,7 @@ void BodyWriter::FindLastUses(const std::vector<GroupFunction>& functions) {
 
 void BodyWriter::Call(const Group& group, const GroupFunction& lowered) {
   std::string name = state_.kernels.Add(lowered.function, PrefixOf(group));
+  for (const ir::BaseFunc& kernel : lowered.kernels) state_.kernels.AddGiven(kernel);
   for (const Value& output : lowered.outputs) AllocateRoot(output);
   Instruction call{.op = vm::Opcode::kCall, .index = state_.model.program.Kernel(name)};
   size_t param = 0;

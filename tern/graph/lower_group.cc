@@ -108,9 +108,10 @@ class GroupLowering {
 GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& options) {
   const Node& node = nodes[0];
   if (node->op->program.empty()) return GroupLowering(nodes, options).Run();
-  GroupFunction result{MakeProgram(node).function, node->inputs, node->outputs, {}, {}};
-  // A serial program, with memory of its own.
-  if (options.target && options.target->is_device())
+  ProgramFunction program = MakeProgram(node);
+  GroupFunction result{program.function, node->inputs, node->outputs, {}, {}, program.kernels};
+  // A serial program, with memory of its own. One that launches kernels is the device's.
+  if (program.kernels.empty() && options.target && options.target->is_device())
     result.function = result.function.WithAttr(tir::attr::kTarget, options.target->host);
   for (const auto* values : {&result.inputs, &result.outputs})
     for (const Value& value : *values) result.shapes.push_back(value->type.shape);

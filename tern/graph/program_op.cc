@@ -3,6 +3,7 @@
 
 #include "tern/ffi/json.h"
 #include "tern/ir/mutator.h"
+#include "tern/tir/extern_kernel.h"
 #include "tern/tir/text.h"
 
 namespace tern::graph {
@@ -33,6 +34,8 @@ ProgramFunction MakeProgram(const Node& node) {
   for (const Value& input : node->inputs) TERN_CHECK(input) << "all inputs have to be given";
   ir::IRModule module = tir::ParseModule(name + ".tir", TextOf(node));
   ProgramFunction result{tir::AsPrimFunc(module->functions.at(name)), {}};
+  for (const auto& [other, function] : module->functions)
+    if (tir::AsExternKernel(function)) result.kernels.push_back(function);
   ir::VarMap extents;
   const std::vector<tir::Param>& params = result.function->params;
   for (size_t i = 0; i < params.size(); ++i) {

@@ -11,8 +11,9 @@
 namespace tern::graph {
 
 struct ProgramFunction {
-  tir::PrimFunc function;           // its extents are its own
-  std::vector<TensorType> results;  // over the extents of the graph
+  tir::PrimFunc function;                  // its extents are its own
+  std::vector<TensorType> results;         // over the extents of the graph
+  std::vector<ir::BaseFunc> kernels = {};  // tir::ExternKernel, which it launches
 };
 
 // The function of a node, of which the inputs and attributes are looked at. All inputs are given.

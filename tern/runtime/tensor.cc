@@ -92,8 +92,11 @@ void TensorObj::SetLayout(const TensorLayout& layout, DataType dtype) {
     TERN_CHECK(layout.strides.size() == shape_.size())
         << "a tensor of shape " << ffi::ShapeText(shape_) << " cannot have strides "
         << ffi::ShapeText(layout.strides);
-    is_row_major_ = layout.strides == strides_;
-    strides_ = layout.strides;
+    // Nobody steps along an axis of one element: other software gives it any stride.
+    for (size_t axis = 0; axis < shape_.size(); ++axis)
+      is_row_major_ =
+          is_row_major_ && (shape_[axis] == 1 || layout.strides[axis] == strides_[axis]);
+    if (!is_row_major_) strides_ = layout.strides;
   }
   span_ = num_elements() == 0 ? 0 : 1;
   bool fits = true;

@@ -75,6 +75,14 @@ TEST(Tensor, StridesAndOffset) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(compact.as<int16_t>()[i], i);
 }
 
+TEST(Tensor, StridesOfOneElementAreNone) {
+  Tensor tensor = Tensor::Empty({1, 2, 1, 3}, DataType::Int(16), {kTernDeviceCpu, 0},
+                                {.strides = {0, 3, 77, 1}});
+  EXPECT_TRUE(tensor->is_compact());
+  EXPECT_EQ(tensor->storage_bytes(), 12u);
+  EXPECT_TRUE(tensor->layout().strides.empty());
+}
+
 TEST(Tensor, RefusesImpossibleLayouts) {
   auto make = [](TensorLayout layout) {
     return ErrorOf([&] { Tensor::Empty({2, 3}, DataType::Int(8), {kTernDeviceCpu, 0}, layout); });

@@ -5,6 +5,7 @@
 #include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/nvptx_kind.h"
 #include "tern/backend/cuda/common/nvrtc.h"
+#include "tern/backend/cuda/op/cublaslt.h"
 #include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/codegen/device_hooks.h"
@@ -85,6 +86,7 @@ void RegisterCodegen() {
                       [](DataType dtype) { return dtype.is_integer() && dtype.bits() >= 32; });
   KeepTensorCores("cuda");
   RegisterTensorCores(HasTensorCores);
+  RegisterCublasLt();
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
   RegisterNvptx();
 }

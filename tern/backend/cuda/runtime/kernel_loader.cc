@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tern/backend/cuda/common/nvrtc.h"
+#include "tern/backend/cuda/runtime/cublaslt.h"
 #include "tern/backend/cuda/runtime/driver.h"
 #include "tern/backend/cuda/runtime/plugin.h"
 #include "tern/runtime/elf_extents.h"
@@ -30,6 +31,7 @@ struct Kernel {
   std::atomic<bool> is_checked{false};  // whether a launch's arguments were found to be these
   std::mutex mutex;                     // of telling the driver a limit
   std::atomic<int> dynamic_limit{0};    // bytes of dynamic shared memory that it was told to allow
+  std::unique_ptr<LibraryGemm> library = nullptr;  // it is a matmul of this, and has no code
 };
 
 std::optional<std::vector<uint64_t>> ArgSizes(cu::Function function) {
@@ -103,6 +105,11 @@ class Program {
 
   void Add(const std::string& fmt, const TernBlob* blobs, size_t count) {
     if (fmt == "cuda") return AddSources(blobs, count);
+    if (fmt == "cublaslt") {
+      if (count != 1) TERN_THROW(ValueError) << "a program of cublaslt is one text";
+      library_ = std::string(blobs[0].data, blobs[0].size);
+      return;
+    }
     for (size_t i = 0; i < count; ++i)
       modules_.emplace(blobs[i].name, FromCode(fmt, {blobs[i].data, blobs[i].size}));
   }
@@ -110,6 +117,12 @@ class Program {
   Kernel* Get(const std::string& name) {
     auto it = kernels_.find(name);
     if (it != kernels_.end()) return it->second.get();
+    if (!library_.empty()) {
+      auto kernel = std::make_unique<Kernel>();
+      kernel->device = device_;
+      kernel->library = std::make_unique<LibraryGemm>(device_, library_);
+      return kernels_.emplace(name, std::move(kernel)).first->second.get();
+    }
     auto module = modules_.find(name);
     if (module == modules_.end()) module = modules_.find("");
     if (module == modules_.end())
@@ -183,6 +196,7 @@ class Program {
   }
 
   Device* device_;
+  std::string library_;  // what a library is to compute, or ""
   std::map<std::string, cu::Module> modules_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
 };
@@ -190,9 +204,9 @@ class Program {
 int Load(int32_t device_id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
   return Guard([&] {
     std::string format = fmt;
-    if (format != "cuda" && format != "ptx" && format != "cubin")
+    if (format != "cuda" && format != "ptx" && format != "cubin" && format != "cublaslt")
       TERN_THROW(ValueError) << "the cuda runtime does not take programs in format " << format
-                             << ": cuda, ptx and cubin are legal";
+                             << ": cuda, ptx, cubin and cublaslt are legal";
     auto program = std::make_unique<Program>(&Driver::Get().device(device_id));
     program->Add(format, blobs, static_cast<size_t>(num_blobs));
     *out = program.release();
@@ -276,6 +290,7 @@ int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
     auto& kernel = *static_cast<Kernel*>(raw);
     const cu::Functions& cu = kernel.functions;
+    if (kernel.library) return kernel.library->Launch(*launch);
     if (!kernel.is_checked.load(std::memory_order_relaxed)) CheckArguments(kernel, *launch);
     Current current(*kernel.device, cu);
     if (launch->dynamic_shared_bytes >

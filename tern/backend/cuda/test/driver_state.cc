@@ -203,8 +203,11 @@ int Call(const char* name, unsigned needs, const std::function<int(Driver&, Cont
   if (is_forbidden)
     return Misuse(kErrorCaptureUnsupported, "not allowed while a stream is captured");
   bool is_counted = driver.until_fail > 0 && std::strncmp(name, "cu", 2) == 0;
+  // The contexts of a device that is gone can still be made current.
+  if (driver.is_lost && std::strncmp(name, "cuCtx", 5) == 0) is_counted = false;
   if (is_counted && --driver.until_fail == 0) {
-    driver.failed = name;
+    if (driver.failed.empty()) driver.failed = name;
+    driver.until_fail = driver.is_lost ? 1 : 0;
     // What gives something back has done so, or it is lost for good.
     bool releases = std::strstr(name, "Destroy") || std::strstr(name, "Free") ||
                     std::strstr(name, "Unload") || std::strstr(name, "Pop");
@@ -250,7 +253,16 @@ extern "C" void tern_standin_fail_at(uint64_t call) {
   using tern::backend::cuda::standin::Driver;
   std::lock_guard guard(Driver::Get().lock);
   Driver::Get().until_fail = call;
+  Driver::Get().is_lost = false;
   Driver::Get().failed.clear();
+}
+// For tests: the device is gone from that call on: all fail, until tern_standin_fail_at.
+extern "C" __attribute__((visibility("default"))) void tern_standin_lose_at(uint64_t call);
+extern "C" void tern_standin_lose_at(uint64_t call) {
+  tern_standin_fail_at(call);
+  using tern::backend::cuda::standin::Driver;
+  std::lock_guard guard(Driver::Get().lock);
+  Driver::Get().is_lost = true;
 }
 // What failed by that; "" where nothing has. Valid until the next tern_standin_fail_at.
 extern "C" __attribute__((visibility("default"))) const char* tern_standin_failed();

@@ -114,6 +114,7 @@ class Driver {
   std::set<Graph*> graphs;
   std::set<GraphExec*> graph_execs;
   std::string to_fail;      // the function whose next call fails, by tern_standin_fail
+  bool is_lost = false;     // all behind that call fail too: by tern_standin_lose_at
   uint64_t until_fail = 0;  // the call that fails, counted from 1: by tern_standin_fail_at; 0: none
   std::string failed;       // what failed by it, or ""
   bool has_misuse = false;

@@ -121,6 +121,9 @@ class CudaModel : public testing::Test {
   static void FailAt(uint64_t call) {
     backend::cuda::FindIn<void (*)(uint64_t)>("libcuda.so.1", "tern_standin_fail_at")(call);
   }
+  static void LoseAt(uint64_t call) {
+    backend::cuda::FindIn<void (*)(uint64_t)>("libcuda.so.1", "tern_standin_lose_at")(call);
+  }
   static std::string Failed() {
     return backend::cuda::FindIn<const char* (*)()>("libcuda.so.1", "tern_standin_failed")();
   }
@@ -238,6 +241,42 @@ TEST_F(CudaModel, EveryCallMayFail) {
     if (failed.empty() && error.empty()) break;
   }
   EXPECT_GT(thrown, 60u);
+}
+
+// A device that goes away at any call, and stays away: an error that names the call, errors from
+// every later run of the session, and nothing that is left. Models elsewhere go on.
+TEST_F(CudaModel, TheDeviceMayGoAwayAtEveryCall) {
+  {
+    ExpectRuns(std::make_unique<Session>(MakeModel()).get(), 0, 0);
+  }
+  uint64_t before = Objects();
+  for (uint64_t call = 1;; ++call) {
+    ASSERT_LT(call, 2000u);
+    std::string error, failed;
+    LoseAt(call);
+    {
+      std::unique_ptr<Session> session;
+      error = ErrorOf([&] {
+        session = std::make_unique<Session>(MakeModel());
+        for (int round = 0; round < 3; ++round) ExpectRuns(session.get(), round, round % 2);
+      });
+      failed = Failed();
+      SCOPED_TRACE("call " + std::to_string(call) + ": " + failed);
+      if (!failed.empty() && error != "no error") {
+        // That call, or the next one where nobody asks how it went.
+        EXPECT_NE(error.find(": told to fail"), std::string::npos) << error;
+        for (int round = 0; session && round < 2; ++round) {
+          EXPECT_NE(ErrorOf([&] { ExpectRuns(session.get(), round, 0); }), "no error");
+        }
+      }
+    }
+    FailAt(0);
+    EXPECT_EQ(Objects(), before) << "call " << call << ": " << failed;
+    ASSERT_FALSE(HasFailure());
+    if (failed.empty()) break;
+  }
+  Session session(MakeModel());
+  ExpectRuns(&session, 3, 1);
 }
 
 }  // namespace

@@ -297,7 +297,8 @@ TEST_F(CudaTest, WrongArgumentsAndFormatsAreRefused) {
             "cuda:0: the program has no kernel other");
   artifact.fmt = "cl";
   EXPECT_EQ(ErrorOf([&] { CreateDeviceModule(artifact)->GetFunction("other")(0); }),
-            "the cuda runtime does not take programs in format cl: cuda, ptx and cubin are legal");
+            "the cuda runtime does not take programs in format cl: cuda, ptx, cubin and "
+            "cublaslt are legal");
   artifact.fmt = "cubin";
   EXPECT_NE(ErrorOf([&] {
               CreateDeviceModule(artifact)->GetFunction("other")(0);
