@@ -70,11 +70,27 @@ class DeviceModuleObj : public ffi::ModuleObj {
     return MakeFunction(loader, it->first, it->second);
   }
 
-  void LoadKernels(TernDevice device) {
+  // Calls f(loader) if the kernels are for this kind of device, and its runtime is here.
+  template <class F>
+  void IfLoads(TernDevice device, const F& f) {
     const KernelLoader* loader = is_forced_fallback_ ? nullptr : FindOrLoad();
     const DeviceKind* kind = loader ? FindDeviceKind(artifact_.kind) : nullptr;
-    if (!kind || kind->device_type() != device.type) return;
-    for (const auto& [name, info] : artifact_.fmap) Kernel(*loader, device.id, name);
+    if (kind && kind->device_type() == device.type) f(*loader);
+  }
+
+  void PrepareKernels(TernDevice device) {
+    IfLoads(device, [&](const KernelLoader& loader) {
+      loader.CheckProcess();
+      std::lock_guard lock(mutex_);
+      loader.Prepare(GetProgram(loader, device.id).handle);
+    });
+  }
+
+  void LoadKernels(TernDevice device) {
+    PrepareKernels(device);
+    IfLoads(device, [&](const KernelLoader& loader) {
+      for (const auto& [name, info] : artifact_.fmap) Kernel(loader, device.id, name);
+    });
   }
 
   // The kernel on that device. The program is made at the first use; nothing is remembered of a
@@ -82,16 +98,10 @@ class DeviceModuleObj : public ffi::ModuleObj {
   void* Kernel(const KernelLoader& loader, int32_t device_id, const std::string& name) {
     loader.CheckProcess();
     std::lock_guard lock(mutex_);
-    auto program = programs_.find(device_id);
-    if (program == programs_.end()) {
-      void* handle = loader.Load(device_id, artifact_.fmt, artifact_.payload);
-      program = programs_.emplace(device_id, Program{&loader, handle, {}}).first;
-    }
-    auto kernel = program->second.kernels.find(name);
-    if (kernel == program->second.kernels.end()) {
-      void* handle = loader.GetKernel(program->second.handle, name);
-      kernel = program->second.kernels.emplace(name, handle).first;
-    }
+    Program& program = GetProgram(loader, device_id);
+    auto kernel = program.kernels.find(name);
+    if (kernel == program.kernels.end())
+      kernel = program.kernels.emplace(name, loader.GetKernel(program.handle, name)).first;
     return kernel->second;
   }
 
@@ -121,6 +131,16 @@ class DeviceModuleObj : public ffi::ModuleObj {
     void* handle;
     std::map<std::string, void*, std::less<>> kernels;
   };
+
+  // The mutex is held.
+  Program& GetProgram(const KernelLoader& loader, int32_t device_id) {
+    auto program = programs_.find(device_id);
+    if (program == programs_.end()) {
+      void* handle = loader.Load(device_id, artifact_.fmt, artifact_.payload);
+      program = programs_.emplace(device_id, Program{&loader, handle, {}}).first;
+    }
+    return program->second;
+  }
 
   const KernelLoader* FindOrLoad() const {
     if (const KernelLoader* loader = FindKernelLoader(artifact_.kind)) return loader;
@@ -258,6 +278,12 @@ void RegisterUnlessTaken(const std::string& name, const ffi::Function& function)
   if (!ffi::FindGlobal(name)) ffi::RegisterGlobal(name, function);
 }
 
+template <class F>
+void ForEachDeviceModule(const ffi::Module& module, const F& f) {
+  if (auto* kernels = dynamic_cast<DeviceModuleObj*>(module.get())) f(*kernels);
+  for (const ffi::Module& import : module->imports()) ForEachDeviceModule(import, f);
+}
+
 }  // namespace
 
 ffi::Module CreateDeviceModule(DeviceArtifact artifact) {
@@ -278,9 +304,12 @@ ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes) {
   return MakeModule(LoadDeviceArtifact(std::move(kind), bytes));
 }
 
+void PrepareKernels(const ffi::Module& module, TernDevice device) {
+  ForEachDeviceModule(module, [&](DeviceModuleObj& kernels) { kernels.PrepareKernels(device); });
+}
+
 void LoadKernels(const ffi::Module& module, TernDevice device) {
-  if (auto* kernels = dynamic_cast<DeviceModuleObj*>(module.get())) kernels->LoadKernels(device);
-  for (const ffi::Module& import : module->imports()) LoadKernels(import, device);
+  ForEachDeviceModule(module, [&](DeviceModuleObj& kernels) { kernels.LoadKernels(device); });
 }
 
 void RegisterKernelLoader(const std::string& kind, const TernKernelLoader* table,

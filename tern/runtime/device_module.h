@@ -27,6 +27,8 @@ ffi::Module LoadDeviceModule(std::string kind, std::string_view bytes);
 // not there: the first launches compile nothing then, and can be recorded (graph.h). Modules for
 // other devices, and without a plugin, are left alone.
 void LoadKernels(const ffi::Module& module, TernDevice device);
+// The part of it that takes long: plugins that compile kernels do so for all of them, in parallel.
+void PrepareKernels(const ffi::Module& module, TernDevice device);
 
 // For the plugin loader: makes `ffi.Module.create.<kind>` and `ffi.Module.load_from_bytes.<kind>`.
 // A function of either name that is already there stays: a backend may bring its own.

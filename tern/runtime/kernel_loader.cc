@@ -33,6 +33,10 @@ void KernelLoader::Unload(void* program) const noexcept {
   }
 }
 
+void KernelLoader::Prepare(void* program) const {
+  if (table_.prepare) CallPlugin(kind_, driver_, "prepare", table_.prepare, program);
+}
+
 void* KernelLoader::GetKernel(void* program, const std::string& name) const {
   void* kernel = nullptr;
   CallPlugin(kind_, driver_, "get_kernel", table_.get_kernel, program, name.c_str(), &kernel);

@@ -26,6 +26,8 @@ class KernelLoader {
              const std::map<std::string, std::string, std::less<>>& payload) const;
   // A program that a parent has loaded is left to it.
   void Unload(void* program) const noexcept;
+  // All kernels of a program are wanted: plugins that compile do so in parallel.
+  void Prepare(void* program) const;
   void* GetKernel(void* program, const std::string& name) const;
   // Refuses what the plugin does not know: an older one takes it for a plain launch.
   void Launch(void* kernel, const TernLaunch& launch) const {

@@ -14,7 +14,7 @@
 // Version 2 added memory_info, the events and detect to TernDeviceApi, version 3 the cache to
 // TernHostApi and alloc_host to TernDeviceApi, version 4 arg_is_memory to TernLaunch, version 5 the
 // graphs to TernDeviceApi, launch_flags to TernKernelLoader and what follows arg_is_memory to
-// TernLaunch.
+// TernLaunch, version 6 prepare to TernKernelLoader.
 //
 // A plugin supplies what only it can know: a device (memory, copies, streams) and a kernel loader
 // (make a program of a payload, launch a kernel). Modules, serialization, lazy loading and locking
@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-#define TERN_PLUGIN_API_VERSION 5
+#define TERN_PLUGIN_API_VERSION 6
 
 // One part of a payload: a whole program (name is "") or one kernel's code. And one part of what a
 // value of the cache depends on.
@@ -206,6 +206,11 @@ typedef struct TernKernelLoader {
   // Since version 5. The bits of TernLaunchFlag that `launch` takes. A launch that has others is
   // refused by the runtime.
   uint64_t launch_flags;
+
+  // Since version 6. Makes all kernels of the program ready, in parallel where that is faster: most
+  // of them will be used, as those of a model are. May be NULL; get_kernel makes the one that it is
+  // asked for, of which a function with versions for other sizes has many.
+  int (*prepare)(void* program);
 } TernKernelLoader;
 // What the first version of the table had.
 #define TERN_KERNEL_LOADER_MIN_SIZE offsetof(TernKernelLoader, launch_flags)

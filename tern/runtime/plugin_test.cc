@@ -274,6 +274,10 @@ TEST_P(BoundaryTest, AnOlderPluginRuns) {
               "the " + name + " runtime has no detector: give the target's attributes");
   kind.FreeHost(0, kind.AllocHost(0, 100));
 
+  // Who has kernels made ready all at once says so; the others make each when it is asked for.
+  EXPECT_EQ(ErrorOf([&] { LoadKernels(CreateDeviceModule(artifact), device); }),
+            version >= 6 ? "this plugin prepares nothing" : "no error");
+
   // What an older plugin does not know of a launch is not left out without a word.
   artifact.fmap["fill"].launch_tags.emplace_back("clusterIdx.x");
   ffi::Function clusters = CreateDeviceModule(artifact)->GetFunction("fill");

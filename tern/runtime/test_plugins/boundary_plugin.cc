@@ -194,6 +194,10 @@ TernDeviceApi device = {sizeof(TernDeviceApi),
 TernKernelLoader loader = {
     sizeof(TernKernelLoader), TERN_PLUGIN_API_VERSION, Load, Unload, GetKernel, Launch};
 
+#if TERN_PLUGIN_API_VERSION >= 6
+int Prepare(void*) { return Fail("this plugin prepares nothing"); }
+#endif
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int tern_plugin(const TernHostApi* given,
@@ -227,6 +231,9 @@ extern "C" __attribute__((visibility("default"))) int tern_plugin(const TernHost
   device.launch_graph = LaunchGraph;
   device.destroy_executable = DestroyGraph;
   loader.launch_flags = kTernLaunchClusters;
+#endif
+#if TERN_PLUGIN_API_VERSION >= 6
+  loader.prepare = Prepare;
 #endif
   if (registrar->add_device(registrar, TERN_BOUNDARY_KIND, &device)) return -1;
   return registrar->add_kernel_loader(registrar, TERN_BOUNDARY_KIND, &loader);

@@ -144,6 +144,8 @@ void Model::Warm() const {
 ffi::FunctionObj* Model::FindKernel(size_t index) const {
   std::lock_guard lock(mutex_);
   if (ffi::FunctionObj* found = kernels_[index].load(std::memory_order_relaxed)) return found;
+  if (!is_prepared_ && device_.type != kTernDeviceCpu) PrepareKernels(parts_.module, device_);
+  is_prepared_ = true;
   const std::string& name = parts_.program.kernels[index];
   ffi::Function function = parts_.module->GetFunction(name);
   TERN_CHECK(function) << "the host code has no function " << name;

@@ -74,8 +74,8 @@ class Model {
   const std::vector<bool>& on_host() const { return on_host_; }
   const FunctionInfo& info(size_t kernel) const;
 
-  // Finds all functions, and loads the kernels of the device. At the first run otherwise, each when
-  // it is called.
+  // Finds all functions, and loads the kernels of the device. Otherwise each is found when it is
+  // first called; kernels that have to be compiled are so at the first call, all of them.
   void Warm() const;
 
   const std::vector<PlannedTensor>& planned(size_t function) const { return planned_[function]; }
@@ -99,6 +99,7 @@ class Model {
   mutable std::mutex mutex_;
   mutable std::vector<ffi::Function> functions_;  // what kernels_ points to
   mutable std::unique_ptr<std::atomic<ffi::FunctionObj*>[]> kernels_;
+  mutable bool is_prepared_ = false;
   mutable std::atomic<bool> is_warm_ = false;
 };
 

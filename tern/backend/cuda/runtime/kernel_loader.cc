@@ -104,7 +104,11 @@ class Program {
   }
 
   void Add(const std::string& fmt, const TernBlob* blobs, size_t count) {
-    if (fmt == "cuda") return AddSources(blobs, count);
+    if (fmt == "cuda") {
+      for (size_t i = 0; i < count; ++i)
+        sources_.emplace(blobs[i].name, std::string(blobs[i].data, blobs[i].size));
+      return;
+    }
     if (fmt == "cublaslt") {
       if (count != 1) TERN_THROW(ValueError) << "a program of cublaslt is one text";
       library_ = std::string(blobs[0].data, blobs[0].size);
@@ -112,6 +116,12 @@ class Program {
     }
     for (size_t i = 0; i < count; ++i)
       modules_.emplace(blobs[i].name, FromCode(fmt, {blobs[i].data, blobs[i].size}));
+  }
+
+  void Prepare() {
+    std::vector<std::string> names;
+    for (const auto& [name, source] : sources_) names.push_back(name);
+    Compile(names);
   }
 
   Kernel* Get(const std::string& name) {
@@ -123,6 +133,8 @@ class Program {
       kernel->library = std::make_unique<LibraryGemm>(device_, library_);
       return kernels_.emplace(name, std::move(kernel)).first->second.get();
     }
+    for (const std::string& source : {name, std::string()})
+      if (sources_.contains(source)) Compile({source});
     auto module = modules_.find(name);
     if (module == modules_.end()) module = modules_.find("");
     if (module == modules_.end())
@@ -151,37 +163,42 @@ class Program {
     return Cu().ModuleLoadData(module, code.c_str());
   }
 
-  // Programs are compiled once for all processes, in parallel. What the driver does not take any
-  // more is compiled again.
-  void AddSources(const TernBlob* blobs, size_t count) {
+  // Compiles sources, or finds what was compiled before: once for all processes, in parallel. What
+  // the driver does not take any more is compiled again.
+  void Compile(const std::vector<std::string>& names) {
     // For this very chip: all of its instructions.
     std::string arch = device_->architecture(), compiler = NvrtcDescription();
     if (device_->Attribute(cu::kComputeCapabilityMajor) >= 9 && NvrtcHasSpecificArchitectures())
       arch += "a";
-    std::vector<std::unique_ptr<plugin::CachedProgram>> cached;
-    std::vector<size_t> missing;
-    for (size_t i = 0; i < count; ++i) {
-      std::string source(blobs[i].data, blobs[i].size), code;
-      cached.push_back(std::make_unique<plugin::CachedProgram>(
+    struct Missing {
+      std::string name, code;
+      std::unique_ptr<plugin::CachedProgram> cached;
+    };
+    std::vector<Missing> missing;
+    for (const std::string& name : names) {
+      auto cached = std::make_unique<plugin::CachedProgram>(
           "cuda", std::vector<std::pair<std::string, std::string>>{
-                      {"source", source}, {"arch", arch}, {"compiler", compiler}}));
+                      {"source", sources_.at(name)}, {"arch", arch}, {"compiler", compiler}});
+      std::string code;
       cu::Module module = nullptr;
-      if (cached[i]->Find(&code) && Load(code, &module) == cu::kSuccess)
-        modules_.emplace(blobs[i].name, module);
+      if (cached->Find(&code) && Load(code, &module) == cu::kSuccess)
+        Loaded(name, module);
       else
-        missing.push_back(i);
+        missing.push_back({name, "", std::move(cached)});
     }
-    std::vector<std::string> codes(missing.size());
     InParallel(missing.size(), [&](size_t i) {
-      const TernBlob& blob = blobs[missing[i]];
-      codes[i] = CompileSource({blob.data, blob.size}, arch, NvrtcOutput::kCubin);
+      missing[i].code = CompileSource(sources_.at(missing[i].name), arch, NvrtcOutput::kCubin);
     });
-    for (size_t i = 0; i < missing.size(); ++i) {
+    for (const Missing& one : missing) {
       cu::Module module = nullptr;
-      Check(Load(codes[i], &module), "cuModuleLoadData");
-      modules_.emplace(blobs[missing[i]].name, module);
-      cached[missing[i]]->Store(codes[i]);
+      Check(Load(one.code, &module), "cuModuleLoadData");
+      Loaded(one.name, module);
+      one.cached->Store(one.code);
     }
+  }
+  void Loaded(const std::string& name, cu::Module module) {
+    modules_.emplace(name, module);
+    sources_.erase(name);
   }
 
   cu::Module FromCode(const std::string& fmt, const std::string& code) {
@@ -196,7 +213,8 @@ class Program {
   }
 
   Device* device_;
-  std::string library_;  // what a library is to compute, or ""
+  std::string library_;                         // what a library is to compute, or ""
+  std::map<std::string, std::string> sources_;  // that were not needed yet
   std::map<std::string, cu::Module> modules_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
 };
@@ -214,6 +232,10 @@ int Load(int32_t device_id, const char* fmt, const TernBlob* blobs, int32_t num_
 }
 
 void Unload(void* program) { delete static_cast<Program*>(program); }
+
+int Prepare(void* program) {
+  return Guard([&] { static_cast<Program*>(program)->Prepare(); });
+}
 
 int GetKernel(void* program, const char* name, void** out) {
   return Guard([&] { *out = static_cast<Program*>(program)->Get(name); });
@@ -318,6 +340,7 @@ const TernKernelLoader kKernelLoader = {
     .get_kernel = GetKernel,
     .launch = Launch,
     .launch_flags = kTernLaunchClusters | kTernLaunchOverlap,
+    .prepare = Prepare,
 };
 
 }  // namespace tern::backend::cuda
