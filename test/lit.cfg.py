@@ -17,7 +17,9 @@ config.test_source_root = os.path.dirname(__file__)
 
 build = lit_config.params["build"]
 config.test_exec_root = os.path.join(build, "test", "lit")
-config.environment["TERN_CACHE"] = "0"
+# What one test has compiled, others need not; of an earlier run, by another compiler maybe, nothing is left.
+config.environment["TERN_CACHE_DIR"] = os.path.join(config.test_exec_root, "tern-cache")
+shutil.rmtree(config.environment["TERN_CACHE_DIR"], ignore_errors=True)
 config.environment["POCL_CACHE_DIR"] = os.path.join(config.test_exec_root, "pocl-cache")
 config.environment["MESA_SHADER_CACHE_DISABLE"] = "true"
 for name in ("TERN_UPDATE_GOLDEN", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "MALLOC_PERTURB_", "GLIBC_TUNABLES"):
