@@ -18,12 +18,18 @@ import onnx_writer as onnx
 
 NAMES = {np.dtype("float32"): "float", np.dtype("int64"): "int64", np.dtype("bool"): "bool", np.dtype("int32"): "int32"}
 
+# Where set, elements repeat after so many, those of vectors after fewer (factors of channels are folded into weights), so that files
+# compress to little.
+PERIOD, SHORT_PERIOD = None, 4
+
 
 def uniform(seed, name, shape, low, high):
     """float32 in [low, high), by RandomState, whose stream is frozen."""
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     random = np.random.RandomState(np.frombuffer(digest[:16], dtype="<u4"))
-    return (low + (high - low) * random.random_sample(shape)).astype(np.float32)
+    count = math.prod(shape)
+    drawn = random.random_sample(min(count, PERIOD if len(shape) > 1 else SHORT_PERIOD) if PERIOD else count)
+    return (low + (high - low) * np.resize(drawn, shape)).astype(np.float32)
 
 
 class Node:

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iomanip>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "tern/ffi/escape_text.h"
@@ -231,6 +234,23 @@ std::string GraphsLine(const runtime::vm::GraphCounts& before,
          std::to_string(counts.records) + " times";
 }
 
+// Of this process, in bytes: VmRSS, what it has, or VmHWM, the most so far. 0 where the system does
+// not say.
+int64_t ProcessMemory(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field + ":")) return 1024 * std::stoll(line.substr(field.size() + 1));
+  return 0;
+}
+
+std::string MemoryLine(int64_t before) {
+  std::ostringstream line;
+  line << std::fixed << std::setprecision(1)
+       << "memory: " << static_cast<double>(ProcessMemory("VmHWM")) / 1e6 << " MB at most, "
+       << static_cast<double>(before) / 1e6 << " MB before the model was loaded";
+  return line.str();
+}
+
 }  // namespace
 
 std::vector<Tensor> MakeModelInputs(const runtime::vm::Model& model,
@@ -240,8 +260,10 @@ std::vector<Tensor> MakeModelInputs(const runtime::vm::Model& model,
 }
 
 bool RunModel(const runtime::Artifact& artifact, const ModelRunOptions& options) {
+  ModelRunOptions with_memory = options;
+  with_memory.memory_before = ProcessMemory("VmRSS");
   return RunModel(std::filesystem::path(artifact.path()).stem().string(),
-                  runtime::vm::LoadModel(artifact, options.session.device), options);
+                  runtime::vm::LoadModel(artifact, options.session.device), with_memory);
 }
 
 bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::Model>& model,
@@ -294,6 +316,8 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
     double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (options.profile) PrintProfile(program, records, seconds, options.run.repeat);
+    if (options.profile && options.memory_before > 0)
+      std::puts(MemoryLine(options.memory_before).c_str());
     if (options.profile && model->device().type != kTernDeviceCpu)
       std::puts(GraphsLine(before, timed, options.run.repeat).c_str());
     size_t one = records.size() / static_cast<size_t>(options.profile ? options.run.repeat : 1);

@@ -27,6 +27,7 @@ struct ModelRunOptions {
   // The same model on the host, to compare all outputs with; or null.
   std::shared_ptr<const runtime::vm::Model> reference;
   double range_tolerance = 1e-3;  // of these errors, which are parts of an output's range
+  int64_t memory_before = 0;      // bytes of the process before the model was loaded, or unknown
 };
 
 // Prints what came of it; returns whether the checks hold.

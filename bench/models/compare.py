@@ -4,6 +4,8 @@
 
     compare.py [--tern build/release/bin/tern] [--target TARGET] [--threads 1,all] [--rounds 5] [--engines onnxruntime,torch,tvm,iree]
                [--json FILE] [--html FILE] MODEL.onnx|FOLDER ...
+    compare.py --prepare FOLDER [--target TARGET] MODEL.onnx|FOLDER ...     compiles, and measures nothing
+    FOLDER/compare.py --prepared FOLDER [--threads 1,2] [...]               measures there, on a machine without the compiler
 
 Every model is compiled for the shapes of its inputs, which are random and the same for all, and with --no-fuse. ONNX Runtime says what is right; engines
 that are not installed, or do not take the model, are named and left out. They run in turn, `rounds` times, each in its own process; the best time of
@@ -18,8 +20,10 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -27,13 +31,18 @@ import numpy
 import onnxruntime
 
 import engines
+import inputs
 
 
-def random_inputs(session, shapes):
+def random_inputs(session, known):
     random = numpy.random.default_rng(7)
     feed = {}
     for info in session.get_inputs():
-        shape = shapes.get(info.name) or [extent if isinstance(extent, int) and extent > 0 else 1 for extent in info.shape]
+        given = known.get(re.sub(r"\d+$", "*", info.name), known.get(info.name))
+        if isinstance(given, numpy.ndarray):
+            feed[info.name] = given
+            continue
+        shape = given if given is not None else [extent if isinstance(extent, int) and extent > 0 else 1 for extent in info.shape]
         kind = info.type[len("tensor("):-1]
         if kind.startswith(("int", "uint")):
             feed[info.name] = random.integers(0, 2, shape).astype(kind)
@@ -77,17 +86,12 @@ class Engine:
 
 
 def run(command, threads):
-    """What it printed, and the most memory that it had."""
+    """What it printed."""
     environment = dict(os.environ, TERN_NUM_THREADS=str(threads))
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen([str(word) for word in command], stdout=out, stderr=subprocess.STDOUT, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        text = out.read()
-    if process.returncode:
-        raise RuntimeError(text.strip())
-    return text, usage.ru_maxrss * 1024
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(done.stdout.strip())
+    return done.stdout
 
 
 def errors(actual, expected):
@@ -126,51 +130,92 @@ def compile_times(arguments, path, static, folder, threads):
     return seconds
 
 
-def compare(arguments, path, threads, folder):
+def prepare(arguments, path, folder):
+    """Puts the model, its inputs and the compiled files into a folder, and says in prepared.json what is there."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    shapes = {name: [int(x) for x in shape.split(",")] for name, shape in (s.split("=") for s in arguments.input_shape)}
+    known = inputs.of(path.stem)
+    known.update((name, [int(x) for x in shape.split(",")]) for name, shape in (s.split("=") for s in arguments.input_shape))
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    feed = random_inputs(session, shapes)
+    feed = random_inputs(session, known)
     del session
+    os.symlink(path.resolve(), folder / f"{path.stem}.onnx")
     numpy.savez(folder / "inputs.npz", **feed)
-    given, static = [], []
+    given, static = {}, []
     for number, (name, array) in enumerate(feed.items()):
         numpy.save(folder / f"input{number}.npy", array)
-        given += ["--input", f"{name}={folder}/input{number}.npy"]
+        given[name] = f"input{number}.npy"
         static += ["--input-shape", f"{name}=" + ",".join(map(str, array.shape))] if array.shape else []
-    cold, warm = compile_times(arguments, path, static, folder, threads)
+    cold, warm = compile_times(arguments, path, static, folder, len(os.sched_getaffinity(0)))
+    (folder / "prepared.json").write_text(json.dumps({"model": path.stem, "inputs": given, "compile_s": cold, "compile_warm_s": warm}), encoding="utf-8")
+
+
+def measure(arguments, folder, threads):
+    """Of what was prepared in a folder."""
+    prepared = json.loads((folder / "prepared.json").read_text(encoding="utf-8"))
+    path = folder / f"{prepared['model']}.onnx"
+    given = [word for name, file in prepared["inputs"].items() for word in ("--input", f"{name}={folder / file}")]
     peers = [Engine(name, path, folder, threads) for name in arguments.engines.split(",")]
     missing = {peer.name: peer.error for peer in peers if peer.error}
     peers = [peer for peer in peers if not peer.error]
+    if "onnxruntime" in missing:
+        raise RuntimeError("onnxruntime: " + missing["onnxruntime"])
     expected = dict(numpy.load(folder / "onnxruntime.npz"))
     names = {name: f"{folder}/output{number}.npy" for number, name in enumerate(expected)}
     written = [word for name, file in names.items() for word in ("--output", f"{name}={file}")]
-    runner = pathlib.Path(arguments.tern).with_name("tern-run")
-    _, empty = run([runner, "--help"], threads)
-    _, peak = run([runner, folder / "fused.so", *given, *written], threads)
+    runner = arguments.runner
+    profile = run([runner, folder / "fused.so", *given, *written, "--repeat", "5", "--profile"], threads)
+    most, before = re.search(r"memory: ([\d.]+) MB at most, ([\d.]+) MB before", profile).groups()
+    peak = 1e6 * (float(most) - float(before))
+    if arguments.profiles:
+        (arguments.profiles / f"{prepared['model']}.{threads}.txt").write_text(profile, encoding="utf-8")
     worst, median = errors({name: numpy.load(file) for name, file in names.items()}, expected)
-    best = {"fused": math.inf, "apart": math.inf} if arguments.no_fuse else {"fused": math.inf}
+    which_files = [which for which in ("fused", "apart") if (folder / f"{which}.so").exists()]
+    best = dict.fromkeys(which_files, math.inf)
     for turn in range(arguments.rounds):
         for peer in peers:
             peer.run(arguments.seconds)
         # What follows another engine is slower.
         for which in sorted(best, reverse=turn % 2 == 1):
             repeat = max(3, min(peers[0].calls, 2000))
-            out, _ = run([runner, folder / f"{which}.so", *given, "--repeat", str(repeat)], threads)
+            out = run([runner, folder / f"{which}.so", *given, "--repeat", str(repeat)], threads)
             best[which] = min(best[which], best_milliseconds(out))
     for peer in peers:
         peer.close()
-    result = {"model": path.stem, "threads": threads, "error": worst, "median_error": median, "right": worst < 1e-3 and median < 1e-4,
+    result = {"model": prepared["model"], "threads": threads, "error": worst, "median_error": median, "right": worst < 1e-3 and median < 1e-4,
               "missing": missing, "engines": {}}
-    result["engines"]["tern"] = {"ms": best["fused"], "compile_s": cold, "compile_warm_s": warm, "file_bytes": (folder / "fused.so").stat().st_size,
-                                 "peak_bytes": peak - empty}
-    if arguments.no_fuse:
+    result["engines"]["tern"] = {"ms": best["fused"], "compile_s": prepared["compile_s"], "compile_warm_s": prepared["compile_warm_s"],
+                                 "file_bytes": (folder / "fused.so").stat().st_size, "peak_bytes": peak}
+    if "apart" in best:
         result["engines"]["tern --no-fuse"] = {"ms": best["apart"]}
     for peer in peers:
         if not peer.error:
             result["engines"][peer.name] = {"ms": peer.best_ms, "compile_s": peer.load_s, "peak_bytes": peer.peak_bytes}
     return result
+
+
+def pack(arguments, files):
+    """Writes a folder for another machine: an archive for each model, and what measures them."""
+    target = arguments.prepare
+    for name in ("bin", "lib"):
+        (target / name).mkdir(parents=True, exist_ok=True)
+    here = pathlib.Path(__file__).parent
+    for file in ("compare.py", "engines.py", "inputs.py"):
+        shutil.copy(here / file, target)
+    shutil.copy(arguments.runner, target / "bin")
+    shutil.copy(arguments.runner.parent.parent / "lib" / "libtern_runtime.so", target / "lib")
+    for path in files:
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            try:
+                prepare(arguments, path, folder)
+            except RuntimeError as error:
+                print(f"{path.stem} was left out: {error}", flush=True)
+                continue
+            shutil.rmtree(folder / "cache", ignore_errors=True)
+            with tarfile.open(target / f"{path.stem}.tar.xz", "w:xz", preset=4, dereference=True) as archive:
+                archive.add(folder, arcname=".")
+        print(f"{path.stem}: {megabytes((target / f'{path.stem}.tar.xz').stat().st_size)} MB", flush=True)
 
 
 def ratio(result, engine):
@@ -220,9 +265,31 @@ def threads_of(text):
     return sorted({len(os.sched_getaffinity(0)) if word == "all" else int(word) for word in text.split(",")})
 
 
+def measured(arguments, files):
+    """(file, threads, result) of each; a RuntimeError is a result too."""
+    for path in files:
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            try:
+                if arguments.prepared:
+                    subprocess.run(["tar", "-xJf", path, "-C", folder], check=True)
+                else:
+                    prepare(arguments, path, folder)
+            except RuntimeError as error:
+                yield path, 0, error
+                continue
+            for threads in threads_of(arguments.threads):
+                try:
+                    yield path, threads, measure(arguments, folder, threads)
+                except RuntimeError as error:
+                    yield path, threads, error
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path, help="files, and folders of files")
+    parser.add_argument("models", nargs="*", type=pathlib.Path, help="files, and folders of files")
+    parser.add_argument("--prepare", type=pathlib.Path, metavar="FOLDER", help="compile for another machine, and measure nothing")
+    parser.add_argument("--prepared", type=pathlib.Path, metavar="FOLDER", help="measure what was prepared; MODEL ... are names")
     parser.add_argument("--tern", default="build/release/bin/tern")
     parser.add_argument("--target", default="llvm -mcpu=native")
     parser.add_argument("--threads", default="1,all")
@@ -230,31 +297,40 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.5, help="that each engine runs in a round; Tern makes as many calls as ONNX Runtime")
     parser.add_argument("--engines", default=",".join(engines.NAMES), help="onnxruntime is always one")
     parser.add_argument("--no-fuse", action="store_true", help="also without fusion")
-    parser.add_argument("--input-shape", action="append", default=[], help="NAME=1,3,48,192; other dynamic extents are 1")
+    parser.add_argument("--input-shape", action="append", default=[], help="NAME=1,3,48,192; other dynamic extents are those of inputs.py, or 1")
+    parser.add_argument("--profiles", type=pathlib.Path, metavar="FOLDER", help="write tern run --profile of each model there")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--html", type=pathlib.Path)
     arguments = parser.parse_args()
     wanted = arguments.engines.split(",")
     arguments.engines = ",".join(["onnxruntime"] + [name for name in wanted if name != "onnxruntime"])
-    files = [file for path in arguments.models for file in (sorted(path.glob("*.onnx")) if path.is_dir() else [path])]
+    arguments.runner = pathlib.Path(arguments.tern).with_name("tern-run")
+    if arguments.profiles:
+        arguments.profiles.mkdir(parents=True, exist_ok=True)
+    if arguments.prepared:
+        arguments.runner = (arguments.prepared / "bin" / "tern-run").resolve()
+        files = [file for file in sorted(arguments.prepared.glob("*.tar.xz"))
+                 if not arguments.models or file.name.removesuffix(".tar.xz") in map(str, arguments.models)]
+    else:
+        files = [file for path in arguments.models for file in (sorted(path.glob("*.onnx")) if path.is_dir() else [path])]
+    if not files:
+        parser.error("there are no models")
+    if arguments.prepare:
+        return pack(arguments, files)
     wrong, results = 0, []
     print(f"{'model':28} threads {'error':>8} {'cold s':>7} {'warm s':>7} {'MB':>7} {'peak':>7} {'ORT peak':>8} {'Tern ms':>9} {'ORT ms':>9} {'vs ORT':>7}  others")
-    for threads in threads_of(arguments.threads):
-        for path in files:
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    result = compare(arguments, path, threads, pathlib.Path(folder))
-                except RuntimeError as error:
-                    print(f"{path.stem:28} {threads:7} failed: {str(error)[:300]}", flush=True)
-                    wrong += 1
-                    continue
-            results.append(result)
-            wrong += not result["right"]
-            tern, ort = result["engines"]["tern"], result["engines"]["onnxruntime"]
-            others = [f"{name} {ratio(result, name):.2f}" for name in result["engines"] if name not in ("tern", "onnxruntime")]
-            print(f"{path.stem:28} {threads:7} {result['error']:8.1e} {tern['compile_s']:7.2f} {tern['compile_warm_s']:7.2f} {megabytes(tern['file_bytes']):>7} "
-                  f"{megabytes(tern['peak_bytes']):>7} {megabytes(ort['peak_bytes']):>8} {tern['ms']:9.3f} {ort['ms']:9.3f} "
-                  f"{ratio(result, 'onnxruntime'):7.2f}  {', '.join(others)}{'' if result['right'] else '  WRONG'}", flush=True)
+    for path, threads, result in measured(arguments, files):
+        if isinstance(result, RuntimeError):
+            print(f"{path.name.split('.')[0]:28} {threads:7} failed: {str(result)[:300]}", flush=True)
+            wrong += 1
+            continue
+        results.append(result)
+        wrong += not result["right"]
+        tern, ort = result["engines"]["tern"], result["engines"]["onnxruntime"]
+        others = [f"{name} {ratio(result, name):.2f}" for name in result["engines"] if name not in ("tern", "onnxruntime")]
+        print(f"{result['model']:28} {threads:7} {result['error']:8.1e} {tern['compile_s']:7.2f} {tern['compile_warm_s']:7.2f} {megabytes(tern['file_bytes']):>7} "
+              f"{megabytes(tern['peak_bytes']):>7} {megabytes(ort['peak_bytes']):>8} {tern['ms']:9.3f} {ort['ms']:9.3f} "
+              f"{ratio(result, 'onnxruntime'):7.2f}  {', '.join(others)}{'' if result['right'] else '  WRONG'}", flush=True)
     for row in summaries(results):
         print(f"{row['threads']} threads, {row['engine']}: geomean {row['geomean']:.3f} of {row['models']} models (each at most 2), least {row['least']:.2f}")
     for name in engines.NAMES:

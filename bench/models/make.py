@@ -13,6 +13,7 @@ import argparse
 import pathlib
 
 import networks
+import model_builder  # networks.py says where it is
 import randomize
 
 
@@ -22,7 +23,9 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="of " + ", ".join(networks.NETWORKS))
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--randomize", type=pathlib.Path, action="append", default=[], metavar="MODEL")
+    parser.add_argument("--repeating", action="store_true", help="weights repeat after 4096 elements: files that compress to little, for another machine")
     arguments = parser.parse_args()
+    model_builder.PERIOD = 4096 if arguments.repeating else None
     unknown = [name for name in arguments.names if name not in networks.NETWORKS]
     if unknown:
         parser.error(f"there is no network {', '.join(unknown)}; there are {', '.join(networks.NETWORKS)}")

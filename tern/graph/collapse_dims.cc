@@ -62,6 +62,9 @@ class AccessFinder : public tir::StmtVisitor {
   }
 };
 
+// A longer row, where there is but one, is for several threads.
+constexpr int64_t kLongestRow = 16384;
+
 // Dimensions d and d + 1 of a buffer; axes a and b of a stage.
 using DimPair = std::pair<const BufferNode*, size_t>;
 using AxisPair = std::pair<const VarNode*, const VarNode*>;
@@ -88,27 +91,71 @@ class Collapser {
  private:
   // ---- Extents of 1
 
-  // A matmul of one row, or one column, stays a matmul: the rules look for M, N and K.
-  void KeepMatmuls() {
+  // A matmul of one row, or one column, stays a matmul: the rules look for M, N and K. So does a
+  // normalization of one row that of rows.
+  void KeepKinds() {
     std::vector<std::vector<Access>> accesses;
     for (const Stage& stage : stages_) {
       AccessFinder finder;
       finder.Find(stage);
       if (const VarNode* axis = MissingAxis(stage, finder)) kept_axes_.insert(axis);
+      if (const VarNode* axis = OnlyRow(stage, finder)) kept_axes_.insert(axis);
       accesses.push_back(std::move(finder.accesses));
     }
-    // Dimensions that such an axis indexes stay, and so do axes that index such a dimension.
+    // Dimensions that such an axis indexes stay, and so do axes that index such a dimension, or
+    // stand where a broadcast reads it at 0.
     for (size_t before = SIZE_MAX; before != kept_axes_.size() + kept_dims_.size();) {
       before = kept_axes_.size() + kept_dims_.size();
-      for (const std::vector<Access>& stage : accesses)
-        for (const Access& access : stage)
+      for (size_t i = 0; i < stages_.size(); ++i)
+        for (const Access& access : accesses[i])
           for (size_t d = 0; d < access.indices.size(); ++d) {
             const auto* var = access.indices[d].As<VarNode>();
-            if (!var) continue;
-            if (kept_axes_.contains(var)) kept_dims_.insert({access.buffer, d});
-            if (kept_dims_.contains({access.buffer, d})) kept_axes_.insert(var);
+            if (var && kept_axes_.contains(var)) kept_dims_.insert({access.buffer, d});
+            if (!kept_dims_.contains({access.buffer, d})) continue;
+            if (!var) var = BroadcastAxis(stages_[i], accesses[i][0], access, d);
+            if (var) kept_axes_.insert(var);
           }
     }
+  }
+
+  // The axis of extent 1 at which a stage without reductions stores what it reads at 0; null for
+  // none. Shapes are aligned at their ends.
+  static const VarNode* BroadcastAxis(const Stage& stage, const Access& store, const Access& load,
+                                      size_t d) {
+    size_t rank = load.indices.size();
+    if (store.indices.size() < rank || !ir::IsConst(load.indices[d], 0)) return nullptr;
+    const auto* var = store.indices[store.indices.size() - rank + d].As<VarNode>();
+    bool is_unit = false;
+    for (const tir::BlockIter& iter : stage.iters) {
+      if (iter.kind != tir::IterKind::kSpatial) return nullptr;
+      is_unit |= iter.var.node() == var && ir::IsConst(iter.extent, 1);
+    }
+    return is_unit ? var : nullptr;
+  }
+
+  // The axis of extent 1 of a reduction to one element that its input has too, where the last stage
+  // computes such rows from it.
+  const VarNode* OnlyRow(const Stage& stage, const AccessFinder& finder) const {
+    auto is_wide = [](const tir::BlockIter& iter) { return !ir::IsConst(iter.extent, 1); };
+    const tir::BlockIter* reduced = nullptr;
+    for (const tir::BlockIter& iter : stage.iters) {
+      if (!is_wide(iter)) continue;
+      if (iter.kind != tir::IterKind::kReduce || reduced) return nullptr;
+      reduced = &iter;
+    }
+    if (!reduced || ir::AsConstInt(reduced->extent).value_or(0) > kLongestRow) return nullptr;
+    const std::vector<tir::BlockIter>& last = stages_.back().iters;
+    if (std::count_if(last.begin(), last.end(), is_wide) != 1 ||
+        !SameExtent(std::find_if(last.begin(), last.end(), is_wide)->extent, reduced->extent))
+      return nullptr;
+    const BufferNode* result = finder.accesses[0].buffer;
+    const VarNode* row = nullptr;
+    for (const Access& access : finder.accesses)
+      for (const Expr& index : access.indices)
+        if (const auto* var = index.As<VarNode>();
+            var && access.buffer != result && var != reduced->var.node())
+          row = var;
+    return row;
   }
 
   // Of a sum of products with one spatial axis beside extents of 1: one of these that a factor has.
@@ -135,7 +182,7 @@ class Collapser {
   }
 
   void DropUnits() {
-    KeepMatmuls();
+    KeepKinds();
     for (auto& [buffer, shape] : shapes_) {
       std::vector<bool>& dropped = dropped_[buffer];
       for (size_t d = 0; d < shape.size(); ++d)
@@ -170,28 +217,39 @@ class Collapser {
         kept.push_back(iter);
     }
     stage->iters = std::move(kept);
-    if (stage->init) stage->init = Rewrite(stage->init, zeros);
-    stage->body = Rewrite(stage->body, zeros);
+    Expr unit;  // the axis of extent 1 that is left, where there is one
+    for (const tir::BlockIter& iter : stage->iters)
+      if (ir::IsConst(iter.extent, 1) && iter.kind == tir::IterKind::kSpatial)
+        unit = unit ? Expr(0) : Expr(iter.var);
+    if (stage->init) stage->init = Rewrite(stage->init, zeros, unit);
+    stage->body = Rewrite(stage->body, zeros, unit);
   }
 
-  // Indices of dimensions that are gone are left out; what became constant is simplified.
-  Stmt Rewrite(const Stmt& stmt, const ir::VarMap& zeros) {
+  // Indices of dimensions that are gone are left out; what became constant is simplified. A
+  // broadcast reads dimensions of extent 1 at 0, which is the axis `unit`.
+  Stmt Rewrite(const Stmt& stmt, const ir::VarMap& zeros, const Expr& unit) {
     class Dropper : public IndexMutator {
      public:
-      explicit Dropper(const Collapser& collapser) : collapser_(collapser) {}
+      Dropper(const Collapser& collapser, const Expr& unit) : collapser_(collapser), unit_(unit) {}
 
      private:
       std::vector<Expr> NewIndices(const Buffer& buffer,
                                    const std::vector<Expr>& indices) override {
         const std::vector<bool>& dropped = collapser_.dropped_.at(buffer.get());
         std::vector<Expr> kept;
-        for (size_t i = 0; i < indices.size(); ++i)
-          if (!dropped[i]) kept.push_back(Simplified(Mutate(indices[i])));
+        for (size_t i = 0; i < indices.size(); ++i) {
+          if (dropped[i]) continue;
+          kept.push_back(Simplified(Mutate(indices[i])));
+          if (static_cast<bool>(unit_) && collapser_.kept_dims_.contains({buffer.get(), i}) &&
+              ir::IsConst(kept.back(), 0))
+            kept.back() = unit_;
+        }
         return kept;
       }
       const Collapser& collapser_;
+      const Expr& unit_;
     };
-    return Dropper(*this).Mutate(tir::Substitute(stmt, zeros));
+    return Dropper(*this, unit).Mutate(tir::Substitute(stmt, zeros));
   }
 
   // ---- Pairs

@@ -7,7 +7,8 @@
 // and what follows it, up to where the rows are back, are a group where a rule for rows takes all
 // of it: normalizations and softmax as exporters spell them. The schedule rules decide: where the
 // fused function loses a rule that the first node has alone, the group is cut. Then three groups,
-// of which each alone reads the one before, become one where a rule takes them as attention.
+// of which each alone reads the one before, become one where a rule takes them as attention; and a
+// concat reads what is cut out for it, or computed by element, where that lies.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -47,6 +48,18 @@ class RuleCheck {
     for (const schedule::Rule* rule : schedule::AllRules()) {
       if (!rules.contains(rule->name)) continue;
       if (!rule->IsFor(schedule::BlockKind::kNormalization)) return false;
+      takes = true;
+    }
+    return takes;
+  }
+
+  // Whether rules take the group, and all of them take a part of the other one, too.
+  bool TakesAlike(const std::vector<Node>& group, const std::vector<Node>& other) {
+    std::set<std::string> rules = RulesOf(group), known = RulesOf(other);
+    bool takes = false;
+    for (const schedule::Rule* rule : schedule::AllRules()) {
+      if (!rules.contains(rule->name)) continue;
+      if (!known.contains(rule->name)) return false;
       takes = true;
     }
     return takes;
@@ -99,7 +112,10 @@ class Fuser {
     std::vector<Group> groups;
     for (Group& group : groups_)
       if (!group.nodes.empty()) Cut(std::move(group), &groups);
-    if (options_.fuse && options_.target) JoinAttention(&groups);
+    if (options_.fuse && options_.target) {
+      JoinAttention(&groups);
+      JoinConcats(&groups);
+    }
     return groups;
   }
 
@@ -228,12 +244,26 @@ class Fuser {
     return reads;
   }
 
+  // The elementwise nodes that compute what a reduction of rows reads, for it alone: the squares of
+  // a norm. None where there are others.
+  const std::vector<Node>* Prologue(const Value& from) const {
+    auto it = group_of_.find(from.get());
+    if (it == group_of_.end() || uses_.at(from.get()) != 1) return nullptr;
+    const Group& group = groups_[it->second];
+    bool joins = !group.nodes.empty() && group.result().same(from) &&
+                 std::all_of(group.nodes.begin(), group.nodes.end(), [&](const Node& node) {
+                   return facts_.at(node.get()).elementwise && SameShape(node->outputs[0], from);
+                 });
+    return joins ? &group.nodes : nullptr;
+  }
+
   // Finds what follows a reduction of rows up to where the shape is that of its input again, as far
   // as one rule takes all of it.
   void FindRows(const Node& reduction) {
     const Value& from = reduction->inputs[0];
     if (fan_of_.contains(reduction.get()) || reduction->outputs.size() != 1) return;
     auto fan = std::make_shared<Fan>();
+    const std::vector<Node>* prologue = Prologue(from);
     std::unordered_set<const ValueNode*> inside;
     std::vector<size_t> closed;  // lengths at which none but the last is read by others
     int open = 0;
@@ -256,7 +286,12 @@ class Fuser {
     }
     for (; !closed.empty(); closed.pop_back()) {
       fan->nodes.resize(closed.back());
-      if (!check_.TakesAllRows(fan->nodes)) continue;
+      std::vector<Node> all = prologue ? *prologue : std::vector<Node>();
+      all.insert(all.end(), fan->nodes.begin(), fan->nodes.end());
+      if (prologue && check_.TakesAllRows(all))
+        fan->from = from;
+      else if (!check_.TakesAllRows(fan->nodes))
+        continue;
       for (const Node& one : fan->nodes) fan_of_[one.get()] = fan;
       return;
     }
@@ -321,6 +356,40 @@ class Fuser {
       made_by[group.result().get()] = last;
     }
     std::erase_if(*groups, [](const Group& group) { return group.nodes.empty(); });
+  }
+
+  // A concat reads what is cut out for it alone, or computed by element, where that lies, if the
+  // rules take that as they take the concat. One that its inputs are written to in place stays.
+  void JoinConcats(std::vector<Group>* groups) {
+    std::unordered_map<const ValueNode*, size_t> made_by;
+    for (size_t at = 0; at < groups->size(); ++at) {
+      Group& group = groups->at(at);
+      made_by[group.result().get()] = at;
+      const Node concat = group.nodes[0];
+      if (group.nodes.size() != 1 || !concat->op->is_concat || IsAlongFirst(concat)) continue;
+      for (const Value& input : concat->inputs) {
+        auto found = made_by.find(input.get());
+        if (found == made_by.end() || uses_.at(input.get()) != 1) continue;
+        Group& part = groups->at(found->second);
+        std::vector<Node> joined = part.nodes;
+        joined.insert(joined.end(), group.nodes.begin(), group.nodes.end());
+        if (joined.size() > kMaxEpilogue || !check_.TakesAlike(part.nodes, {concat}) ||
+            !check_.TakesAlike(joined, {concat}))
+          continue;
+        group.nodes = std::move(joined);
+        part.nodes.clear();
+      }
+    }
+    std::erase_if(*groups, [](const Group& group) { return group.nodes.empty(); });
+  }
+
+  // Whether the parts of a concat are parts of the memory of its result.
+  static bool IsAlongFirst(const Node& concat) {
+    const std::vector<Expr>& shape = concat->outputs[0]->type.shape;
+    int64_t axis = concat->attrs.at("axis").As<int64_t>();
+    if (axis < 0) axis += static_cast<int64_t>(shape.size());
+    return std::all_of(shape.begin(), shape.begin() + axis,
+                       [](const Expr& extent) { return ir::IsConst(extent, 1); });
   }
 
   // The group before that computes the first tensor that this one reads for it alone; null for

@@ -42,6 +42,19 @@ Function FoldBatchNorm(const Function& function);
 //   y: uint8[1, 8, 4, 4] = transpose(y_last) {perm = [0, 3, 1, 2]}
 Function IntegerArithmetic(const Function& function);
 
+// Elementwise nodes that read a reshape of what a kernel computes, which none but such read, come
+// before it, where their other operands have such a form: they can be the kernel's epilogue then.
+// Reshapes cost nothing.
+// Before:
+//   g: float32[6, 8] = gemm(x, W, b)
+//   r: float32[2, 3, 8] = reshape(g, [2, 3, 8])
+//   y: float32[2, 3, 8] = add(r, z)
+// After:
+//   z_rows: float32[6, 8] = reshape(z, [6, 8])
+//   s: float32[6, 8] = add(g, z_rows)
+//   y: float32[2, 3, 8] = reshape(s, [2, 3, 8])
+Function MoveReshapes(const Function& function);
+
 // Nodes that read constants alone are computed now, by compiled code: one module for all of them,
 // for the baseline of the build machine's architecture, without reassociation or contraction, so
 // that the bits are the same everywhere.

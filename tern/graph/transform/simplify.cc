@@ -187,8 +187,8 @@ std::vector<std::string> GraphPasses(const GraphPassOptions& options) {
   std::vector<std::string> passes;
   // Before weights are folded to floats.
   if (options.integer_arithmetic) passes.emplace_back("integer_arithmetic");
-  passes.insert(passes.end(),
-                {"simplify_graph", "fold_batch_norm", "fold_constant_nodes", "simplify_graph"});
+  passes.insert(passes.end(), {"simplify_graph", "fold_batch_norm", "fold_constant_nodes",
+                               "move_reshapes", "simplify_graph"});
   const std::string& precision = options.precision;
   if (!precision.empty()) passes.push_back("lower_precision{to=" + precision + "}");
   for (const std::string& library : options.offload)
@@ -205,6 +205,8 @@ void RegisterGraphPasses() {
   ir::RegisterPass(GraphPass("fold_batch_norm",
                              "batch normalizations are factors and summands, or parts of weights",
                              FoldBatchNorm));
+  ir::RegisterPass(GraphPass(
+      "move_reshapes", "elementwise nodes come before reshapes of what they read", MoveReshapes));
   ir::RegisterPass(
       GraphPass("integer_arithmetic",
                 "quantized convolutions, matmuls, sums and means are of integers, channels last",
