@@ -29,8 +29,8 @@ EXTENTS = {
                       "rocm": ["--dim", "batch=1", "--dim", "tokens=1"], "metal": ["--dim", "batch=1", "--dim", "tokens=1"]},
     "gpt2_past_shrunk": {"": ["--dim", "batch_size=1", "--dim", "seq_len=7"]},
     "mobilenetv2_qdq_int8": {"": ["--dim", "batch=1"]},
-    "ppocr_cls": {"": ["--input-shape", "x=1,3,48,96"], "cuda": ["--input-shape", "x=1,3,16,16"], "rocm": ["--input-shape", "x=1,3,16,16"],
-                  "metal": ["--input-shape", "x=1,3,16,16"]},
+    "ppocr_cls": {"": ["--input-shape", "x=1,3,48,96"], "cuda": ["--input-shape", "x=1,3,32,32"], "rocm": ["--input-shape", "x=1,3,32,32"],
+                  "metal": ["--input-shape", "x=1,3,32,32"]},
     "silero_vad_v5": {"": ["--input-shape", "input=1,512", "--input-shape", "state=2,1,128"]},
     "squeezenet": {"": ["--input-shape", "data=1,3,227,227"]},
 }
