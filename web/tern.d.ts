@@ -102,7 +102,7 @@ export class Module {
  * Loads a .tern file, verifies it and compiles its shaders. Without a device, functions that the host runs can be called.
  * `name` is what messages call it.
  */
-export function load(source: string | URL | Response | BufferSource, device?: Device | null, options?: { name?: string }): Promise<Module>;
+export function load(source: string | URL | Response | ArrayBufferLike | ArrayBufferView, device?: Device | null, options?: { name?: string }): Promise<Module>;
 
 /** An input or output of a model. Characters of its name in the ONNX file that are no letters and digits are `_`. */
 export interface Port {
@@ -131,7 +131,7 @@ export class Model {
 }
 
 /** Loads a model, verifies it, compiles its shaders and brings its weights to the device. Without a device it runs as WebAssembly. */
-export function loadModel(source: string | URL | Response | BufferSource, device?: Device | null, options?: { name?: string }): Promise<Model>;
+export function loadModel(source: string | URL | Response | ArrayBufferLike | ArrayBufferView, device?: Device | null, options?: { name?: string }): Promise<Model>;
 
 /** A file's contents, verified as they are asked for. */
 export class Artifact {

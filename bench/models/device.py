@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of compiled models for a machine with a GPU, made on one without; device_run.py in it measures them there beside torch.compile. Needs numpy.
 
-    ./dev bench models --device cuda --prepare FOLDER [--precision fp32,fp16] [--files DIRECTORY] [NAME ...]
+    ./dev bench models --device cuda --prepare FOLDER [--precision fp32,fp16] [--offload cublaslt] [--files DIRECTORY] [NAME ...]
 
 Models are light_resnet50 (with random weights) and bert_mlm_tiny of --files, and vit_b16 and llama_block of networks.py. Weights that come from a seed are
 not in the folder (weights_apart.py)."""
@@ -58,19 +58,23 @@ def prepare(options, folder):
         arrays = weights_apart.sources(name, SEED, light) if is_random else {}
         for precision in options.precision.split(","):
             stem = f"{name}.{precision}"
-            command = [options.tern, "compile", str(path), "-t", options.target or TARGETS[options.device], "--host", HOST, "--freeze", "-o", str(scratch / f"{stem}.tern")]
+            command = [options.tern, "compile", str(path), "-t", options.target or TARGETS[options.device], "--host", HOST, "--freeze"]
             for key, shape in shapes.items():
                 command += ["--input-shape", f"{key}=" + ",".join(map(str, shape))]
             if precision != "fp32":
                 command += ["--precision", precision]
-            done = subprocess.run(command + options.compile_option, capture_output=True, text=True, check=False)
-            print((done.stdout + done.stderr).strip(), flush=True)
-            if done.returncode:
-                continue
-            carried += weights_apart.split(scratch / f"{stem}.tern", arrays, folder)
-            entries.append({"model": name, "stem": stem, "precision": precision, "shapes": shapes, "seed": SEED, "is_random": is_random,
-                            "outputs": MADE[name] if name in MADE else FILES[name][1]})
-            (scratch / f"{stem}.tern").unlink()
+            made = []
+            for variant in ["", *options.offload]:
+                file = scratch / (f"{stem}.{variant}.tern" if variant else f"{stem}.tern")
+                done = subprocess.run([*command, "-o", file, *(["--offload", variant] if variant else [])], capture_output=True, text=True, check=False)
+                print((done.stdout + done.stderr).strip(), flush=True)
+                if done.returncode == 0:
+                    carried += weights_apart.split(file, arrays, folder)
+                    made.append(variant)
+                    file.unlink()
+            if "" in made:
+                entries.append({"model": name, "stem": stem, "precision": precision, "shapes": shapes, "seed": SEED, "is_random": is_random,
+                                "offload": made[1:], "outputs": MADE[name] if name in MADE else FILES[name][1]})
         if light:
             shutil.copy(light, folder / f"{name}.onnx")
     shutil.rmtree(scratch)
@@ -94,7 +98,7 @@ def main():
     parser.add_argument("--precision", default="fp32,fp16")
     parser.add_argument("--files", type=pathlib.Path, default=pathlib.Path("../shared/models"), help="where light_resnet50.onnx and bert_mlm_tiny.onnx are")
     parser.add_argument("--target")
-    parser.add_argument("--compile-option", action="append", default=[], help="for tern compile, as in --compile-option=--offload=cublas")
+    parser.add_argument("--offload", action="append", default=[], metavar="LIBRARY", help="measure the models offloaded to it too, as in --offload cublaslt")
     parser.add_argument("--tern", default="build/release/bin/tern")
     parser.add_argument("--runtime", help="the build whose runtime is used (default: the compiler's)")
     options = parser.parse_args()

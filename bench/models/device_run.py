@@ -146,6 +146,13 @@ def work(folder, entry):
             torch.cuda.synchronize()
             result.setdefault("first_s", time.perf_counter() - start)
         result["error"] = largest_error(outputs.values(), expected)
+        calls = {"tern": tern}
+        for library in entry["offload"]:
+            calls[library] = TernModel(runtime, folder / f"{entry['stem']}.{library}.tern", feed, outputs)
+            for _ in range(4):
+                calls[library]()
+            torch.cuda.synchronize()
+            result[f"{library}_error"] = largest_error(outputs.values(), expected)
         say({"stage": f"error {result['error']:.2e}, first result after {result['first_s']:.2f} s"})
         if entry["precision"] != "fp32":
             dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[entry["precision"]]
@@ -155,7 +162,7 @@ def work(folder, entry):
         del expected
         compiled, arguments = torch.compile(module, mode="reduce-overhead"), given(feed)
         peer = lambda: compiled(**arguments)  # noqa: E731
-        calls = {"tern": tern, "torch": peer}
+        calls["torch"] = peer
         try:
             for _ in range(5):
                 peer()
@@ -232,6 +239,8 @@ def show(result):
     for measure in ("latency", "queued"):
         tern, torch = (result.get(f"{name}_{measure}_us") for name in ("tern", "torch"))
         text += f"  {measure} tern {tern:8.1f} us" + (f" torch {torch:8.1f} us ratio {torch / tern:5.2f}" if torch else f" {result['torch_failed'][:60]}")
+    for library in result["offload"]:
+        text += f"  {library} {result[f'{library}_latency_us']:8.1f} us, error {result[f'{library}_error']:.1e}"
     one = result["tern_profile"]
     text += f"  {one['count']:.0f} kernels {one['busy_us']:.1f} us" + (f", gap {one['gap_us']:.2f} us" if one["gap_us"] is not None else "")
     if "first_start_s" in result:
@@ -268,7 +277,8 @@ def main():
         mine = [entry for entry in entries if entry["model"] == name]
         arrays = weights_apart.sources(name, mine[0]["seed"], light if light.exists() else None) if mine[0]["is_random"] else {}
         for entry in mine:
-            weights_apart.join(folder, entry["stem"], arrays)
+            for stem in [entry["stem"], *(f"{entry['stem']}.{library}" for library in entry["offload"])]:
+                weights_apart.join(folder, stem, arrays)
     print(f"files are whole after {time.time() - begin:.0f} s", flush=True)
     starts = {}
     for entry in entries:

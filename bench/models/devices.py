@@ -29,11 +29,13 @@ EXTENTS = {
                       "rocm": ["--dim", "batch=1", "--dim", "tokens=1"], "metal": ["--dim", "batch=1", "--dim", "tokens=1"]},
     "gpt2_past_shrunk": {"": ["--dim", "batch_size=1", "--dim", "seq_len=7"]},
     "mobilenetv2_qdq_int8": {"": ["--dim", "batch=1"]},
-    "ppocr_cls": {"": ["--input-shape", "x=1,3,48,96"], "cuda": ["--input-shape", "x=1,3,16,16"], "rocm": ["--input-shape", "x=1,3,16,16"],
-                  "metal": ["--input-shape", "x=1,3,16,16"]},
+    "ppocr_cls": {"": ["--input-shape", "x=1,3,48,96"], "cuda": ["--input-shape", "x=1,3,32,32"], "rocm": ["--input-shape", "x=1,3,32,32"],
+                  "metal": ["--input-shape", "x=1,3,32,32"]},
     "silero_vad_v5": {"": ["--input-shape", "input=1,512", "--input-shape", "state=2,1,128"]},
     "squeezenet": {"": ["--input-shape", "data=1,3,227,227"]},
 }
+# Of the range of an output, where it is more than the usual 0.001: of quantized models a sum in another order may round to the next step of 8 bits.
+TOLERANCES = {"mobilenetv2_qdq_int8": 0.05}
 # Inputs whose values decide what is run.
 VALUES = {"silero_vad_v5": {"sr": np.array(16000, dtype=np.int64)}}
 
@@ -75,9 +77,15 @@ def check(arguments, path, target, folder):
     try:
         text = run([arguments.tern, "run", model, "-t", target, *given, "--check", "host", "--repeat", str(arguments.repeat)], arguments.seconds)
     except RuntimeError as failure:
-        return result | {"failed": " | ".join(str(failure).splitlines())[:400]}
-    errors = [float(error) for error in re.findall(r"largest error ([\d.e+-]+|nan|inf) of the range", text)]
+        text = str(failure)
+        if not all(error <= TOLERANCES.get(path.stem, -1) for error in errors_in(text)) or not errors_in(text):
+            return result | {"failed": " | ".join(text.splitlines())[:400]}
+    errors = errors_in(text)
     return result | {"error": max(errors, default=0.0), "run": re.search(r"\w+:\d+ +([\d.e+-]+ \S+)", text).group(1), "seconds": time.time() - start}
+
+
+def errors_in(text):
+    return [float(error) for error in re.findall(r"largest error ([\d.e+-]+|nan|inf) of the range", text)]
 
 
 def described(result):

@@ -48,6 +48,19 @@ quietly "$prefix/bin/tern-run" "$directory/mac.so" --dim n=9
 quietly "$tern" cts emu
 tail -n 1 "$directory/log"
 
+# Matmuls of a model by a unit of the device, whose programs have a format of their own.
+model="$source/test/models/transformer.onnx" extents="--dim batch=1 --dim tokens=7"
+# shellcheck disable=SC2086
+{
+  expect "hidden: largest error" "$tern" run "$model" -t emu $extents --offload emu_matrix --check host
+  quietly "$tern" compile "$model" -t emu $extents --offload emu_matrix -o "$directory/matrix.tern"
+  expect "module     emu, kernels: emu_matrix" "$tern" inspect "$directory/matrix.tern"
+  expect "emu_matmul" "$prefix/bin/tern-run" "$directory/matrix.tern" --profile
+  refused "offload emu_matrix: no such library" "$tern" compile "$model" $extents --offload emu_matrix -o "$directory/no.so"
+}
+sed 's/tile 8/tile 0/' "$directory/matrix.tern" >"$directory/altered.tern"
+refused "was altered" "$prefix/bin/tern-run" "$directory/altered.tern"
+
 # An operator of another domain.
 quietly "$cmake" -S "$directory/out_of_tree_operator" -B "$directory/operator" -DCMAKE_PREFIX_PATH="$prefix"
 quietly "$cmake" --build "$directory/operator"

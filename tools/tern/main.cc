@@ -48,7 +48,7 @@ void AddPrecision(CLI::App* command, std::string* precision, std::vector<std::st
   command->add_option(
       "--offload", *offload,
       "of a model: a library that computes what it takes: blas (matmuls, by that of "
-      "the machine that runs it); may be given several times");
+      "the machine that runs it), or a device's, as cublaslt; may be given several times");
 }
 
 void AddCompile(CLI::App* app) {

@@ -25,7 +25,8 @@ done
 wasm="llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128"
 entries=()
 
-# add FILE TITLE ABOUT LABELS [OPTION...]: the model for WebGPU and for WebAssembly, and its entry in models.json.
+# add FILE TITLE ABOUT LABELS [OPTION...]: the model for WebGPU and for WebAssembly, and its entry in models.json. Of a model that reads text
+# LABELS are the words of its vocabulary.
 add() {
   local name
   name=${#entries[@]}_$(basename "$1" .onnx)
@@ -40,7 +41,7 @@ entry = {"name": name, "title": title, "about": about,
          "files": {place: f"kernels/{name}.{place}.tern" for place in ("webgpu", "wasm")}}
 if labels:
     with open(labels, encoding="utf-8") as lines:
-        entry["labels"] = [line.strip() for line in lines]
+        entry["labels"] = entry["words"] = [line.strip() for line in lines]
 print(json.dumps(entry))
 END
   )")
@@ -52,4 +53,5 @@ models=$here/../../test/models
 add "$models/squeezenet.onnx" "SqueezeNet, small" "$small" ""
 add "$models/mobilenet.onnx" "MobileNet, small" "$small" ""
 add "$models/mnist.onnx" "Digits, small" "$small" ""
+add "$models/transformer.onnx" "Transformer on text, small" "$small" "" --dim batch=1 --dim tokens=16
 (IFS=,; echo "[${entries[*]}]") >"$folder/models.json"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Models on pictures: what models.json lists, which build.sh writes.
+// Models on pictures, on what a camera sees, and on text: what models.json lists, which build.sh writes.
 import * as tern from "../tern.js";
 
 const kEnough = 300, kTop = 5; // milliseconds to measure for; classes to show
@@ -10,7 +10,7 @@ const milliseconds = (time) => `${time < 10 ? time.toFixed(2) : time < 100 ? tim
 const duration = (time) => time < 1e4 ? milliseconds(time) : `${(time / 1e3).toFixed(1)} s`;
 const megabytes = (bytes) => bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 const loaded = new Map();
-let device = null, list = [], picture = null, runs = 0, last = Promise.resolve();
+let device = null, list = [], picture = null, camera = null, runs = 0, last = Promise.resolve();
 
 function say(text, isBad = false) {
   show("status", text);
@@ -100,9 +100,70 @@ function pixelsOf([, channels, height, width]) {
   });
 }
 
-/** Values of an input: the picture for one that looks like it, else small numbers. */
-function valuesOf({ dtype, shape }) {
+// ---- cameras
+
+async function startCamera() {
+  const stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment", width: { ideal: 640 } } });
+  camera = Object.assign(document.createElement("video"), { srcObject: stream, muted: true, playsInline: true });
+  stream.getVideoTracks()[0].addEventListener("ended", stopCamera);
+  await camera.play();
+}
+
+function stopCamera() {
+  camera?.srcObject.getTracks().forEach((track) => track.stop());
+  camera = null;
+  element("camera").ariaPressed = "false";
+}
+
+/** Runs the model on one frame after another until the camera is stopped. */
+async function watch() {
+  if (camera) return stopCamera();
+  element("camera").ariaPressed = "true";
+  try {
+    await startCamera();
+    while (camera) {
+      picture = await createImageBitmap(camera);
+      await run();
+      await new Promise(requestAnimationFrame);
+    }
+  } catch (error) {
+    say(`the camera: ${error.message}`, true);
+    stopCamera();
+  }
+}
+
+// ---- text
+
+const isText = ({ dtype, shape }) => dtype === "int64" && shape.length === 2;
+
+/** [word, id] of the words and signs of a text: by the model's vocabulary, or, where the page has none, by a hash below its size. */
+function tokensOf(text, { words, ids = 100 }) {
+  const known = words && new Map(words.map((word, i) => [word, i])), unknown = Math.max(0, words?.indexOf("[UNK]") ?? 0);
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) ?? []).map((word) => {
+    const hash = [...word].reduce((sum, letter) => (31 * sum + letter.codePointAt(0)) >>> 0, 7);
+    return [word, known ? known.get(word) ?? unknown : hash % ids];
+  });
+}
+
+/** Ids, a mask of those that there are, or zeros (types of tokens), by the input's name. */
+function idsOf(name, [, length], tokens) {
+  const value = (i) => /mask/.test(name) ? Number(i < tokens.length) : /type/.test(name) ? 0 : tokens[i]?.[1] ?? 0;
+  return BigInt64Array.from({ length }, (_, i) => BigInt(value(i)));
+}
+
+function showTokens(tokens) {
+  element("tokens").replaceChildren(...tokens.map(([word, id]) => {
+    const item = document.createElement("span"), number = document.createElement("sub");
+    number.textContent = id;
+    item.append(word, number);
+    return item;
+  }));
+}
+
+/** Values of an input: the picture or the text for one that looks like it, else small numbers. */
+function valuesOf({ name, dtype, shape }, tokens) {
   if (dtype === "float32" && shape.length === 4 && [1, 3].includes(shape[1])) return pixelsOf(shape);
+  if (isText({ dtype, shape })) return idsOf(name, shape, tokens);
   const size = shape.reduce((a, b) => a * b, 1), isInt = dtype === "int64";
   if (dtype !== "float32") return isInt ? BigInt64Array.from({ length: size }, (_, i) => BigInt(1 + i % 17)) : Array.from({ length: size }, () => 1);
   return Float32Array.from({ length: size }, (_, i) => Math.sin(i / 7));
@@ -128,16 +189,23 @@ function showTop(values, labels) {
 
 async function runOnce() {
   const entry = list[element("model").value], place = element("place").value;
+  const isLive = camera !== null;
   element("run").disabled = true;
-  ["run-time", "first-time", "load-time", "file-size"].forEach((id) => show(id, "–"));
-  element("top").replaceChildren();
+  if (!isLive) {
+    ["run-time", "first-time", "load-time", "file-size"].forEach((id) => show(id, "–"));
+    element("top").replaceChildren();
+  }
   try {
     const { model, size, time } = await load(entry, place);
     show("load-time", duration(time));
     show("file-size", megabytes(size));
     show("about", entry.about);
-    say("running");
-    const inputs = Object.fromEntries(model.inputs.map((given) => [given.name, valuesOf(given)]));
+    if (!isLive) say("running");
+    const words = model.inputs.find(isText), tokens = words ? tokensOf(element("text").value, entry).slice(0, words.shape[1]) : [];
+    for (const part of document.querySelectorAll(".picture")) part.hidden = words !== undefined;
+    for (const id of ["text-field", "tokens"]) element(id).hidden = words === undefined;
+    showTokens(tokens);
+    const inputs = Object.fromEntries(model.inputs.map((given) => [given.name, valuesOf(given, tokens)]));
     const [output] = model.outputs, once = async () => {
       const results = model.run(inputs), values = [...await results[output.name].values()];
       Object.values(results).forEach((tensor) => tensor.dispose());
@@ -149,9 +217,11 @@ async function runOnce() {
     show("first-time", milliseconds(performance.now() - start));
     start = performance.now();
     let count = 0;
-    do await once(), ++count; while (performance.now() - start < kEnough);
+    do await once(), ++count; while (!isLive && performance.now() - start < kEnough);
     show("run-time", milliseconds((performance.now() - start) / count));
-    const top = showTop(values.slice(0, output.shape.at(-1)).map(Number), entry.labels);
+    // Of a text, what the model says behind its last word.
+    const classes = output.shape.at(-1), row = words && output.shape.length === 3 ? Math.max(0, tokens.length - 1) : 0;
+    const top = showTop(values.slice(row * classes, (row + 1) * classes).map(Number), entry.labels ?? (words && entry.words));
     Object.assign(document.body.dataset, { top: top.join(), values: JSON.stringify(values.slice(0, 1000).map(Number)) });
     say("");
   } catch (error) {
@@ -171,6 +241,8 @@ element("model").append(...list.map(({ title }, i) => new Option(title, i)));
 element("place").append(...(device ? [new Option("WebGPU", "webgpu")] : []), new Option("WebAssembly", "wasm"));
 for (const id of ["model", "place"]) element(id).addEventListener("change", run);
 element("run").addEventListener("click", run);
+element("camera").addEventListener("click", watch);
+element("text").addEventListener("change", run);
 element("picture").addEventListener("change", async ({ target: { files: [file] } }) => {
   if (!file) return;
   picture = await createImageBitmap(file);

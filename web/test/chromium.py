@@ -28,6 +28,7 @@ from page_server import PageServer  # noqa: E402
 SKIPPED = 77  # the exit status of a test that cannot run here
 
 FLAGS = [
+    "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",  # a camera
     "--headless", "--no-sandbox", "--remote-debugging-pipe", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader",
     # SwiftShader takes minutes for the code that clears large workgroup memory; what a program reads it has written.
     "--enable-dawn-features=disable_workgroup_init",

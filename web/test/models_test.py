@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """models_test.py BUILD [FOLDER]: models in the browser, on WebGPU and as WebAssembly, by the page of web/demo. What the page shows is read and compared;
-pictures of it are kept in FOLDER. One model on WebGPU, all of them where TERN_TEST_FULL is 1."""
+pictures of it are kept in FOLDER. One model on pictures, all of them where TERN_TEST_FULL is 1, the one on text, and a camera."""
 import json
 import os
 import subprocess
@@ -14,6 +14,10 @@ WAIT = """while (!(Number(document.body.dataset.runs) >= %d)) await new Promise(
 return { status: document.getElementById("status").textContent, figures: [...document.querySelectorAll("dd")].map((dd) => dd.textContent),
          top: [...document.querySelectorAll("#top li")].map((item) => item.textContent), data: { ...document.body.dataset },
          tooWide: document.documentElement.scrollWidth > innerWidth };"""
+TOKENS = """const display = (selector) => getComputedStyle(document.querySelector(selector)).display;
+return { words: [...document.querySelectorAll("#tokens span")].map((item) => item.firstChild.textContent), picture: display("figure.picture"),
+         text: display("#text-field") };"""
+TEXT_MODEL = 3
 SELECT = """(() => { const select = document.getElementById("%s"); select.value = "%s"; select.dispatchEvent(new Event("change")); })()"""
 
 
@@ -57,10 +61,43 @@ def main():
                     page.evaluate(SELECT % ("place", "webgpu"))
                     runs += 1
                     check(page, runs, f"model {model}, WebGPU again")
+            page.evaluate(SELECT % ("model", TEXT_MODEL))
+            runs += 1
+            check_text(page, runs, pictures and os.path.join(pictures, f"text_{size}.png"))
             expect(not page.problems, page.problems)
             page.close()
+        check_camera(test)
         check_without_webgpu(test)
     return 0
+
+
+def check_text(page, runs, picture):
+    """Words become ids, and the result is that of the last one; on WebAssembly, then on WebGPU, then of another text."""
+    on_host = check(page, runs, "text, WebAssembly")
+    page.evaluate(SELECT % ("place", "webgpu"))
+    on_device = check(page, runs + 1, "text, WebGPU")
+    expect(difference(on_device, on_host) < 1e-4, f"text: WebGPU and WebAssembly differ by {difference(on_device, on_host)}")
+    tokens = page.evaluate(TOKENS)
+    expect(tokens["words"][:3] == ["the", "tern", "is"] and len(tokens["words"]) == 14, tokens)
+    expect(tokens["picture"] == "none" and tokens["text"] != "none", tokens)
+    if picture:
+        page.screenshot(picture)
+    page.evaluate("""(() => { const text = document.getElementById("text"); text.value = "Another text."; text.dispatchEvent(new Event("change")); })()""")
+    other = check(page, runs + 2, "another text")
+    expect(difference(other, on_device) > 1e-3, "another text has the same result")
+
+
+def check_camera(test):
+    """What a camera sees, frame by frame, until it is stopped."""
+    page = test.browser.open(test.url + "/web/demo/models.html")
+    first = check(page, 1, "before the camera")
+    page.evaluate("document.getElementById('camera').click()")
+    seen = check(page, 4, "the camera")
+    expect(difference(seen, first) > 1e-3, "the camera's picture has the result of the one before")
+    page.evaluate("document.getElementById('camera').click()")
+    expect(page.evaluate("document.getElementById('camera').ariaPressed") == "false", "the camera is not stopped")
+    expect(not page.problems, page.problems)
+    page.close()
 
 
 def check_without_webgpu(test):

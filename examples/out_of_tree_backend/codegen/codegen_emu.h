@@ -91,6 +91,8 @@ class KernelWriter {
 Type TypeOf(tern::DataType dtype);
 // One line per instruction.
 std::string Disassemble(const std::vector<Instruction>& code);
+// What models can be offloaded to.
+void RegisterMatrixUnit();
 
 }  // namespace emu
 

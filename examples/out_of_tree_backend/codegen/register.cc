@@ -71,6 +71,7 @@ TERN_CODEGEN_PLUGIN(registrar) {
   kind.tags = {{"example/emu-small", "emu -max_threads=32 -max_shared_memory=4096"}};
   registrar.AddTargetKind(std::move(kind), Build);
 
+  emu::RegisterMatrixUnit();
   registrar.AddIntrinsic(Mac(), MacReference);
   registrar.KeepIntrinsics("emu", {kMac},
                            [](DataType dtype) { return !dtype.is_float() || dtype.bits() >= 32; });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/matrix_unit.h"
 #include "runtime/plugin.h"
 #include "tern/runtime/plugin_sdk.h"
 
@@ -109,16 +110,29 @@ int Elapsed(int32_t, void* start, void* stop, double* seconds) {
   });
 }
 
-using Program = std::map<std::string, Kernel>;
+// What is launched: code of the machine's threads, or a program of the matrix unit.
+struct Loaded {
+  Kernel kernel;
+  std::optional<MatrixProgram> matrix;
+};
+using Program = std::map<std::string, Loaded>;
 
 int Load(int32_t id, const char* fmt, const TernBlob* blobs, int32_t num_blobs, void** out) {
   return Guard([&] {
     CheckDevice(id);
-    TERN_CHECK(std::string(fmt) == "emu")
-        << "the emu runtime does not take programs in format " << fmt << ": emu is legal";
+    std::string format = fmt;
+    TERN_CHECK(format == "emu" || format == "emu_matrix")
+        << "the emu runtime does not take programs in format " << fmt
+        << ": emu and emu_matrix are legal";
     auto program = std::make_unique<Program>();
-    for (int32_t i = 0; i < num_blobs; ++i)
-      (*program)[blobs[i].name] = ReadKernel(blobs[i].name, {blobs[i].data, blobs[i].size});
+    for (int32_t i = 0; i < num_blobs; ++i) {
+      std::string_view code(blobs[i].data, blobs[i].size);
+      Loaded& loaded = (*program)[blobs[i].name];
+      if (format == "emu")
+        loaded.kernel = ReadKernel(blobs[i].name, code);
+      else
+        loaded.matrix = ReadMatrixProgram(code);
+    }
     *out = program.release();
   });
 }
@@ -128,14 +142,30 @@ void Unload(void* program) { delete static_cast<Program*>(program); }
 int GetKernel(void* program, const char* name, void** out) {
   return Guard([&] {
     auto it = static_cast<Program*>(program)->find(name);
+    // A text that several kernels share has no name.
+    if (it == static_cast<Program*>(program)->end()) it = static_cast<Program*>(program)->find("");
     TERN_CHECK(it != static_cast<Program*>(program)->end()) << "the program has no kernel " << name;
     *out = &it->second;
   });
 }
 
+void LaunchMatrix(const MatrixProgram& program, const TernLaunch& launch) {
+  TERN_CHECK(launch.num_args == 6)
+      << "the matrix unit takes 6 arguments (a, b, y, m, n, k), got " << launch.num_args;
+  uint64_t args[6];
+  for (int32_t i = 0; i < 6; ++i) {
+    TERN_CHECK(launch.arg_sizes[i] == sizeof args[i]) << "argument " << i << " is of another size";
+    std::memcpy(&args[i], launch.args[i], sizeof args[i]);
+  }
+  Multiply(program, DeviceMemory(), args[0], args[1], args[2], static_cast<int64_t>(args[3]),
+           static_cast<int64_t>(args[4]), static_cast<int64_t>(args[5]));
+}
+
 int Launch(void* raw, const TernLaunch* launch) {
   return Guard([&] {
-    const auto& kernel = *static_cast<Kernel*>(raw);
+    const auto& loaded = *static_cast<Loaded*>(raw);
+    if (loaded.matrix) return LaunchMatrix(*loaded.matrix, *launch);
+    const Kernel& kernel = loaded.kernel;
     uint64_t threads = uint64_t{launch->block[0]} * launch->block[1] * launch->block[2];
     TERN_CHECK(threads <= kMaxThreads) << "kernel " << kernel.name << " is launched with blocks of "
                                        << threads << " threads; emu has " << kMaxThreads;
