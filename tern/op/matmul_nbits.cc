@@ -225,12 +225,14 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
     zeros = of_panel("zeros", by_block, [&](const Expr& n, const Vars& axes) {
       return Converted(c.dtype(3), b.Zero(n, axes[1]));
     });
-  Exprs sums_shape = WithLast(shape, panels);
-  sums_shape.emplace_back(kPanel);
+  // Rows inside of panels: a panel stays in the caches.
+  Exprs sums_shape{panels};
+  sums_shape.insert(sums_shape.end(), shape.begin(), shape.end());
+  sums_shape.back() = kPanel;
   Tensor sums = Compute(c.name("sums"), sums_shape, [&](const Vars& axes) {
     ReduceAxis g("g", groups);
-    Expr panel = axes[axes.size() - 2], lane = axes.back(), total;
-    Exprs row(axes.begin(), axes.end() - 1);
+    Expr panel = axes[0], lane = axes.back(), total;
+    Exprs row(axes.begin() + 1, axes.end());
     for (int64_t part = parts - 1; part >= 0; --part) {
       Expr sum = Int(0);
       for (int64_t w = 0; w < words; ++w)
@@ -250,10 +252,9 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
     return tir::Sum(value * Converted(kFloat, Streamed(scales.At(at_block))), {g});
   });
   return b.WithBias(sums, shape, [&](const Vars& axes) {
-    Exprs at(axes.begin(), axes.end() - 1);
-    at.push_back(ir::FloorDiv(axes.back(), kPanel));
-    at.push_back(ir::FloorMod(axes.back(), kPanel));
-    return sums.At(at);
+    Exprs at{ir::FloorDiv(axes.back(), kPanel)};
+    at.insert(at.end(), axes.begin(), axes.end());
+    return sums.At(WithLast(at, ir::FloorMod(axes.back(), kPanel)));
   });
 }
 
