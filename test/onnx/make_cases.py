@@ -310,6 +310,11 @@ def few_bits():
          bits=4, block_size=16)
     with open(os.path.join(FOLDER, "matmul_nbits_half", "tolerance"), "w") as file:
         file.write("5e-3 5e-3\n")  # sums of ONNX Runtime are rounded
+    weights, scales = packed_weights(19, 96, 4, 32)
+    case("matmul_nbits_int8", MS, "MatMulNBits", [f(2, 96), weights, scales / 16], constants=(1, 2), K=96, N=19, bits=4, block_size=32,
+         accuracy_level=4)
+    with open(os.path.join(FOLDER, "matmul_nbits_int8", "tolerance"), "w") as file:
+        file.write("2e-2 1e-2\n")  # activations may be rounded to 8 bits
 
 
 if __name__ == "__main__":

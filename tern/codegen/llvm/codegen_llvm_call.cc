@@ -17,8 +17,8 @@ namespace intrinsic = tir::intrinsic;
 
 namespace {
 
-// What is read that far ahead is there in time: bandwidth of a core times the latency of memory.
-constexpr uint64_t kPrefetchBytes = 2048;
+// What is read that far ahead is there in time. Of 2, 4 and 8 KB the fastest on Sapphire Rapids.
+constexpr uint64_t kPrefetchBytes = 4096;
 
 // An element of a long array: what follows is asked for already. Cores look ahead by themselves,
 // but not far enough where much is computed of each element.
