@@ -45,6 +45,7 @@ runtime::PluginLoader& Loader() {
 bool TryLoadCodegen(std::string_view name) { return Loader().TryLoad(name); }
 void LoadCodegen(std::string_view name) { Loader().Load(name); }
 bool IsCodegenLoaded(std::string_view name) { return Loader().IsLoaded(name); }
+void LoadCodegenFile(const std::string& path) { Loader().LoadPath(path); }
 std::vector<std::string> LoadAllCodegens() { return Loader().LoadAll(); }
 
 void LookOutside() {

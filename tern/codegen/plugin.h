@@ -18,6 +18,8 @@ bool TryLoadCodegen(std::string_view name);
 void LoadCodegen(std::string_view name);
 bool IsCodegenLoaded(std::string_view name);
 std::vector<std::string> LoadAllCodegens();
+// A library by its path, DIR/libtern_codegen_<name>.so. Throws where it is absent or broken.
+void LoadCodegenFile(const std::string& path);
 
 // Has names of kinds, tags and intrinsics that are not known looked for in such libraries.
 void LookOutside();

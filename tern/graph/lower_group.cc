@@ -2,6 +2,7 @@
 #include "tern/graph/lower_group.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -24,6 +25,9 @@ class GroupLowering {
 
   GroupFunction Run() {
     FindVars();
+    // Formulas may be those that suit the machine, where they need not add in order.
+    std::optional<target::TargetScope> scope;
+    if (options_.target && options_.reassociate) scope.emplace(options_.target);
     for (size_t i = 0; i < nodes_.size(); ++i) AddNode(nodes_[i], i);
     GroupFunction result;
     std::vector<tir::Argument> params;

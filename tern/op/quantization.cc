@@ -320,136 +320,6 @@ Tensors QLinearConv(Call& c) {
   })};
 }
 
-// ---- Weights of few bits
-
-// Rows of A for which reading B is all that takes time: it is unpacked for each of them.
-constexpr int64_t kFewRows = 4;
-bool IsFewRows(const Exprs& shape) {
-  std::optional<int64_t> rows =
-      ir::AsConstInt(Simplified(graph::NumElements(shape, 0, shape.size() - 1)));
-  return rows && *rows <= kFewRows;
-}
-
-// MatMulNBits of few rows, with the code of 0 in the middle. A byte has `each` weights:
-//   y[n] = sum over bytes k of (sum over h of a[k, h] * code[n, k, h] - middle * sum of a[k, ..])
-//                              * scale[n, block of k]
-// A is taken apart before, so that vectors run along the bytes of B as they are in memory.
-Tensor FewRowsByBits(const Call& c, const Exprs& shape) {
-  const Tensor &a = c.tensor(0), &packed = c.tensor(1), &scales = c.tensor(2);
-  int64_t depth = c.Int("K"), bits = c.Int("bits"), block = c.Int("block_size"), each = 8 / bits,
-          bytes = block / each;
-  int64_t blocks = (depth + block - 1) / block;
-  Expr all(blocks * bytes), middle = tir::Const(kFloat, static_cast<double>(1 << (bits - 1)));
-  auto at_byte = [&](const Vars& axes, size_t from) {
-    return Exprs(axes.begin() + static_cast<std::ptrdiff_t>(from), axes.end());
-  };
-  Exprs parts_shape{each};
-  parts_shape.insert(parts_shape.end(), shape.begin(), shape.end());
-  parts_shape.back() = all;
-  Tensor parts = Compute(c.name("parts"), parts_shape, [&](const Vars& axes) {
-    Expr k = axes.back() * Expr(each) + axes[0];
-    Exprs in_a = WithIndex(at_byte(axes, 1), shape.size() - 1, k);
-    Expr element = Converted(kFloat, a.At(in_a));
-    return depth == blocks * block ? element : Select(k < Expr(depth), element, Number(element, 0));
-  });
-  Exprs center_shape = shape;
-  center_shape.back() = all;
-  Tensor center = Compute(c.name("center"), center_shape, [&](const Vars& axes) {
-    Exprs at{0};
-    at.insert(at.end(), axes.begin(), axes.end());
-    Expr sum = parts.At(at);
-    for (int64_t h = 1; h < each; ++h) sum = sum + parts.At(WithIndex(at, 0, h));
-    return Number(sum, 0) - middle * sum;
-  });
-  Tensor sums = Compute(c.name("sums"), shape, [&](const Vars& axes) {
-    ReduceAxis k("k", blocks * bytes);
-    Expr number = ir::FloorDiv(k, bytes), n = axes.back();
-    Expr flat = n * all + k;
-    Exprs in_packed = packed.rank() == 2 ? Exprs{n, k} : UnflatIndex(flat, packed.shape());
-    Expr byte = tir::Cast(kInt, packed.At(in_packed));
-    Expr sum = center.At(WithIndex(Indices(axes), axes.size() - 1, k));
-    for (int64_t h = 0; h < each; ++h) {
-      Expr code = byte;
-      if (h > 0) code = tir::Call("shift_right", {code, tir::Const(kInt, h * bits)});
-      if (h + 1 < each) code = tir::Call("bit_and", {code, tir::Const(kInt, (1 << bits) - 1)});
-      Exprs in_parts{h};
-      for (const Expr& index : WithIndex(Indices(axes), axes.size() - 1, k))
-        in_parts.push_back(index);
-      sum = sum + parts.At(in_parts) * tir::Cast(kFloat, code);
-    }
-    Expr in_scales = n * Expr(blocks) + number;
-    Expr scale = scales.At(UnflatIndex(in_scales, scales.shape()));
-    return tir::Sum(sum * Converted(kFloat, scale), {k});
-  });
-  return Compute(c.name(), shape, [&](const Vars& axes) {
-    Expr sum = sums.At(Indices(axes));
-    if (c.has(5)) sum = sum + Converted(kFloat, c.tensor(5).At({axes.back()}));
-    return Converted(a.dtype(), sum);
-  });
-}
-
-// B is packed along K in blocks, each with a scale and a zero point: [N, blocks, bytes].
-Tensors MatMulNBits(Call& c) {
-  const Tensor &a = c.tensor(0), &packed = c.tensor(1), &scales = c.tensor(2);
-  int64_t depth = c.Int("K"), columns = c.Int("N"), bits = c.Int("bits"),
-          block = c.Int("block_size");
-  TERN_CHECK(bits == 2 || bits == 4 || bits == 8) << "weights have 2, 4 or 8 bits, not " << bits;
-  TERN_CHECK(depth > 0 && columns > 0 && block >= 16 && block % (8 / bits) == 0)
-      << "K and N are positive, and blocks have at least 16 elements";
-  TERN_CHECK(a.rank() > 0 && a.dtype().is_float() && packed.dtype() == DataType::UInt(8))
-      << "A is of floats, and B of packed uint8";
-  TERN_CHECK(!c.has(4)) << "g_idx is not supported";
-  int64_t blocks = (depth + block - 1) / block, each = 8 / bits;
-  c.RequireEqual(a.shape().back(), depth, "K of both operands");
-  c.RequireEqual(graph::NumElements(packed.shape()), columns * blocks * (block / each),
-                 "the number of bytes of B");
-  c.RequireEqual(graph::NumElements(scales.shape()), columns * blocks, "the number of scales");
-  Exprs byte_shape{columns, blocks, block / each};
-  auto load_flat = [](const Tensor& tensor, const Expr& number) {
-    return tensor.At(UnflatIndex(number, tensor.shape()));
-  };
-  auto field = [&](const Expr& byte, const Expr& number) {
-    if (bits == 8) return tir::Cast(kInt, byte);
-    Expr shift = tir::Cast(kInt, ir::FloorMod(number, each) * Expr(bits));
-    Expr low = tir::Call("shift_right", {tir::Cast(kInt, byte), shift});
-    return tir::Call("bit_and", {low, tir::Const(kInt, static_cast<double>((1 << bits) - 1))});
-  };
-  int64_t row_bytes = (blocks + each - 1) / each;
-  if (c.has(3)) {
-    bool is_packed = c.dtype(3) == DataType::UInt(8);
-    c.RequireEqual(graph::NumElements(c.shape(3)), columns * (is_packed ? row_bytes : blocks),
-                   "the number of zero points");
-  }
-  Exprs shape = a.shape();
-  shape.back() = columns;
-  if (!c.has(3) && IsFewRows(a.shape())) return {FewRowsByBits(c, shape)};
-  Tensor sums = Compute(c.has(5) ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {
-    ReduceAxis k("k", depth);
-    Expr n = axes.back(), number = ir::FloorDiv(k, block), inner = ir::FloorMod(k, block);
-    Expr byte = load_flat(packed, FlatIndex({n, number, ir::FloorDiv(inner, each)}, byte_shape));
-    Expr at = n * Expr(blocks) + number;
-    Expr weight = field(byte, inner), zero = tir::Const(kInt, static_cast<double>(1 << (bits - 1)));
-    Expr value = Converted(a.dtype(), weight);
-    if (c.has(3) && c.dtype(3) == DataType::UInt(8))
-      value = Converted(
-          a.dtype(),
-          weight - field(load_flat(c.tensor(3), n * Expr(row_bytes) + ir::FloorDiv(number, each)),
-                         number));
-    else if (c.has(3))
-      value = value - Converted(a.dtype(), load_flat(c.tensor(3), at));
-    else
-      value = Converted(a.dtype(), weight - zero);
-    Exprs in_a = WithIndex(Indices(axes), axes.size() - 1, k);
-    return tir::Sum(a.At(std::move(in_a)) * (value * Converted(a.dtype(), load_flat(scales, at))),
-                    {k});
-  });
-  if (!c.has(5)) return {sums};
-  c.RequireEqual(graph::NumElements(c.shape(5)), columns, "the number of biases and outputs");
-  return {Compute(c.name(), shape, [&](const Vars& axes) {
-    return sums.At(Indices(axes)) + c.tensor(5).At({axes.back()});
-  })};
-}
-
 void RegisterIntegerOps() {
   RegisterOp({.name = "matmul_integer",
               .summary = "product of quantized matrices, as int32",
@@ -473,20 +343,12 @@ void RegisterIntegerOps() {
               .attrs = WindowAttrs({{"group", AttrKind::kInt, ffi::Any(1)}}),
               .compute = QLinearConv,
               .is_exact = true});
-  RegisterOp({.name = "matmul_nbits",
-              .summary = "product with weights of 2, 4 or 8 bits, in blocks along K",
-              .inputs = {"a", "b", "scales", "zero_points?", "g_idx?", "bias?"},
-              .attrs = {{"K", AttrKind::kInt, {}, true},
-                        {"N", AttrKind::kInt, {}, true},
-                        {"bits", AttrKind::kInt, ffi::Any(4)},
-                        {"block_size", AttrKind::kInt, {}, true},
-                        {"accuracy_level", AttrKind::kInt, ffi::Any(0)}},
-              .compute = MatMulNBits});
 }
 
 }  // namespace
 
 void RegisterQuantizationOps() {
+  RegisterMatMulNBits();
   graph::AttrSpec axis{"axis", AttrKind::kInt, ffi::Any(1)},
       block{"block_size", AttrKind::kInt, ffi::Any(0)},
       output{"output_dtype", AttrKind::kString, ffi::Any(std::string())};

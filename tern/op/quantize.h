@@ -31,6 +31,8 @@ Expr ToFloat8(DataType dtype, const Expr& value, bool saturate);
 Expr Narrowed(const std::string& type, const Expr& value, bool saturate,
               const std::string& round_mode);
 
+void RegisterMatMulNBits();  // by RegisterQuantizationOps
+
 }  // namespace tern::op
 
 #endif  // TERN_OP_QUANTIZE_H_

@@ -105,15 +105,36 @@ bool PluginLoader::TryLoad(std::string_view name) {
 void PluginLoader::Load(std::string_view name) {
   TERN_CHECK(IsPluginName(name)) << "\"" << name
                                  << "\" is not a backend's name: letters a-z, digits and _ are";
+  InitialiseOnce(name, [&] {
+    std::vector<Candidate> candidates = Candidates(name, true);
+    if (candidates.empty()) TERN_THROW(RuntimeError) << PluginNotFound(part_, name);
+    return candidates.front();
+  });
+}
+
+void PluginLoader::LoadPath(const std::string& path) {
+  std::string file = std::filesystem::path(path).filename().string(),
+              pattern = PluginFileName(part_, "*");
+  size_t star = pattern.find('*'), behind = pattern.size() - star - 1;
+  bool fits = file.size() > star + behind && file.starts_with(pattern.substr(0, star)) &&
+              file.ends_with(pattern.substr(star + 1));
+  std::string name = fits ? file.substr(star, file.size() - star - behind) : "";
+  TERN_CHECK(IsPluginName(name)) << path << ": expected a library of the name "
+                                 << PluginFileName(part_, "<name>");
+  // The dynamic linker would look for a bare name elsewhere.
+  std::string absolute = std::filesystem::absolute(path).string();
+  InitialiseOnce(name, [&] { return Candidate{path, [&] { load_(name, absolute); }}; });
+}
+
+void PluginLoader::InitialiseOnce(std::string_view name, const std::function<Candidate()>& find) {
   std::lock_guard lock(mutex_);
   if (loaded_.contains(name)) return;
   TERN_CHECK(!loading_.contains(name)) << "the initialisation of " << name << " asks for itself";
-  std::vector<Candidate> candidates = Candidates(name, true);
-  if (candidates.empty()) TERN_THROW(RuntimeError) << PluginNotFound(part_, name);
+  Candidate candidate = find();
   try {
-    Initialise(name, candidates.front());
+    Initialise(name, candidate);
   } catch (const Error& error) {
-    throw Error("RuntimeError", candidates.front().place + ": " + error.message());
+    throw Error("RuntimeError", candidate.place + ": " + error.message());
   }
 }
 

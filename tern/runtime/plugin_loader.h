@@ -52,6 +52,8 @@ class PluginLoader {
   bool TryLoad(std::string_view name);
   // On request, whatever TERN_BACKEND_AUTOLOAD says: throws where it is absent or broken.
   void Load(std::string_view name);
+  // The same of a file, whose name says that of the backend.
+  void LoadPath(const std::string& path);
   bool IsLoaded(std::string_view name);
   // Tries all there are, and returns the names of those that are loaded.
   std::vector<std::string> LoadAll();
@@ -68,6 +70,8 @@ class PluginLoader {
   std::vector<Candidate> Candidates(std::string_view name, bool search) const;
   // Takes the name for loaded, unless loading throws.
   void Initialise(std::string_view name, const Candidate& candidate);
+  // On request: unless it is loaded, and with the place in errors.
+  void InitialiseOnce(std::string_view name, const std::function<Candidate()>& find);
 
   PluginPart part_;
   std::string what_;

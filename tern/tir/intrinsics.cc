@@ -24,7 +24,7 @@ std::optional<BarrierKind> FindBarrierKind(const std::string& name) {
 
 // ---- Computed lane by lane, on operands of one type.
 
-enum class Operands { kFloat, kInteger, kNumber };
+enum class Operands { kFloat, kInteger, kInt32, kNumber };
 enum class Result { kOperand, kBool };
 
 struct LaneWise {
@@ -77,9 +77,12 @@ const LaneWise kLaneWise[] = {
     {"popcount", {"x"}, Operands::kInteger},
     {"clz", {"x"}, Operands::kInteger},
     {"ctz", {"x"}, Operands::kInteger},
+    {"dot4", {"a", "b", "sum"}, Operands::kInt32},
+    {"streamed", {"x"}, Operands::kNumber},
 };
 
 bool Takes(Operands operands, DataType dtype) {
+  if (operands == Operands::kInt32) return dtype.is_int() && dtype.bits() == 32;
   return (operands != Operands::kInteger && dtype.is_float()) ||
          (operands != Operands::kFloat && dtype.is_integer());
 }
@@ -87,6 +90,7 @@ bool Takes(Operands operands, DataType dtype) {
 const char* Text(Operands operands) {
   return operands == Operands::kFloat     ? "float"
          : operands == Operands::kInteger ? "integer"
+         : operands == Operands::kInt32   ? "int32"
                                           : "number";
 }
 

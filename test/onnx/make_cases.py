@@ -32,8 +32,9 @@ def scalar(value, dtype=np.float32):
     return np.array(value, dtype=dtype)
 
 
-def case(name, domain, op, inputs, outputs=1, constants=(), **attributes):
-    """Inputs are arrays or None; those in `constants` are initializers. An output of type None is not asked for."""
+def case(name, domain, op, inputs, outputs=1, constants=(), dims=None, **attributes):
+    """Inputs are arrays or None; those in `constants` are initializers. An output of type None is not asked for. `dims` are those of the
+    first input, where they are not its own."""
     names = ["" if value is None else f"x{i}" for i, value in enumerate(inputs)]
     results = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
     node = helper.make_node(op, names, results, domain=domain, **attributes)
@@ -44,7 +45,7 @@ def case(name, domain, op, inputs, outputs=1, constants=(), **attributes):
         if i in constants:
             initializers.append(numpy_helper.from_array(value, names[i]))
         else:
-            infos.append(helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+            infos.append(helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(value.dtype), dims if dims and i == 0 else value.shape))
             feeds[names[i]] = value
     asked = [result for result in results if result]
     graph = helper.make_graph([node], name, infos, [onnx.ValueInfoProto(name=result) for result in asked], initializers)
@@ -291,8 +292,33 @@ def classifiers():
     write("string_constant", helper.make_model(graph, opset_imports=opsets, ir_version=8), ["y0"], {"x0": f(1, 3)})
 
 
+def few_bits():
+    """Weights that are unpacked in registers: more blocks, odd numbers of columns, dynamic rows."""
+    global random
+    random = np.random.default_rng(23)
+    sizes = {"matmul_nbits_row": (1, 160, 37, 4, 32), "matmul_nbits_rows": (7, 72, 20, 4, 32), "matmul_nbits_blocks": (2, 300, 16, 4, 128),
+             "matmul_8bits_zero_points": (3, 100, 33, 8, 32)}
+    for name, (rows, depth, columns, bits, block) in sizes.items():
+        weights, scales = packed_weights(columns, depth, bits, block)
+        points = q(0, 256, np.uint8, columns * -(-weights.shape[1] * bits // 8)) if rows > 1 else None
+        case(name, MS, "MatMulNBits", [f(rows, depth), weights, scales, points, None, f(columns)], constants=(1, 2, 3, 5), K=depth, N=columns,
+             bits=bits, block_size=block)
+    weights, scales = packed_weights(18, 64, 4, 16)
+    case("matmul_nbits_dynamic", MS, "MatMulNBits", [f(2, 3, 64), weights, scales], constants=(1, 2), dims=["batch", "rows", 64], K=64, N=18,
+         bits=4, block_size=16)
+    case("matmul_nbits_half", MS, "MatMulNBits", [f(2, 64).astype(np.float16), weights, scales.astype(np.float16)], constants=(1, 2), K=64, N=18,
+         bits=4, block_size=16)
+    with open(os.path.join(FOLDER, "matmul_nbits_half", "tolerance"), "w") as file:
+        file.write("5e-3 5e-3\n")  # sums of ONNX Runtime are rounded
+    weights, scales = packed_weights(19, 96, 4, 32)
+    case("matmul_nbits_int8", MS, "MatMulNBits", [f(2, 96), weights, scales / 16], constants=(1, 2), K=96, N=19, bits=4, block_size=32,
+         accuracy_level=4)
+    with open(os.path.join(FOLDER, "matmul_nbits_int8", "tolerance"), "w") as file:
+        file.write("2e-2 1e-2\n")  # activations may be rounded to 8 bits
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)

@@ -102,7 +102,8 @@ struct QuantizeOptions {
   int64_t block_size = 32;
   bool per_tensor = false;
   std::vector<std::string> exclude, calibrate, input_shapes, dims;
-  size_t random = 0;  // samples, in place of `calibrate`
+  size_t random = 0;        // samples, in place of `calibrate`
+  double percentile = 100;  // of the elements are inside of a range
   uint64_t seed = 0;
 };
 void Quantize(const QuantizeOptions& options);

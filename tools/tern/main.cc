@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "tern/codegen/plugin.h"
 #include "tern/compile.h"
 #include "tern/ffi/text.h"
 #include "tools/finish_output.h"
@@ -271,8 +272,14 @@ void AddQuantize(CLI::App* app) {
   command->add_flag("--per-tensor", options->per_tensor, "one scale for all channels of a tensor");
   command->add_option("--exclude", options->exclude, "name of a node that stays as it is");
   command->add_option("--calibrate", options->calibrate,
-                      "of qdq: NAME=file.npy|file.pb|folder: samples of an input; given several "
-                      "times, those of one input are samples one after the other");
+                      "of qdq: NAME=file.npy|file.pb|file.npz|folder: samples of an input; given "
+                      "several times, those of one input are samples one after the other; "
+                      "file.npz: its arrays are samples of the inputs of their names");
+  command
+      ->add_option("--percentile", options->percentile,
+                   "of qdq: so many percent of a tensor's elements are inside of its range, the "
+                   "others are limited (default: 100)")
+      ->check(CLI::Range(50.0, 100.0));
   command->add_option("--random", options->random, "of qdq: so many random samples")
       ->check(IntegerBetween(1, 1000));
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
@@ -401,6 +408,17 @@ void AddCompletion(CLI::App* app) {
   command->callback([app, shell] { std::fputs(CompletionScript(*app, *shell).c_str(), stdout); });
 }
 
+// Of all commands that read models.
+void AddOperatorLibraries(CLI::App* app) {
+  for (const char* name : {"compile", "run", "debug", "explain", "opt", "quantize"})
+    app->get_subcommand(name)->add_option_function<std::vector<std::string>>(
+        "--custom-op-library",
+        [](const std::vector<std::string>& paths) {
+          for (const std::string& path : paths) codegen::LoadCodegenFile(path);
+        },
+        "libtern_codegen_DOMAIN.so with operators of a domain of one's own");
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("tern compiles tensor programs for any device, into one file, and runs them.",
                "tern");
@@ -419,6 +437,7 @@ int Main(int argc, char** argv) {
   AddCts(&app, {argv + 1, argv + argc}, &exit_code);
   AddLsp(&app, &exit_code);
   AddCompletion(&app);
+  AddOperatorLibraries(&app);
   try {
     if (argc == 1) {
       std::fputs(app.help().c_str(), stdout);

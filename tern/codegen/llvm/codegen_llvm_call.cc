@@ -3,6 +3,7 @@
 // Calls of CodeGenLLVM.
 #include <map>
 
+#include "tern/codegen/llvm/byte_dots.h"
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ir/diagnostic.h"
@@ -13,6 +14,25 @@ namespace tern::codegen {
 
 using llvm::Value;
 namespace intrinsic = tir::intrinsic;
+
+namespace {
+
+// What is read that far ahead is there in time. Of 2, 4 and 8 KB the fastest on Sapphire Rapids.
+constexpr uint64_t kPrefetchBytes = 4096;
+
+// An element of a long array: what follows is asked for already. Cores look ahead by themselves,
+// but not far enough where much is computed of each element.
+Value* EmitStreamed(llvm::IRBuilder<>& builder, Value* value) {
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
+  if (!load) return value;
+  Value* ahead = builder.CreatePtrAdd(load->getPointerOperand(), builder.getInt64(kPrefetchBytes));
+  // To be read, into all caches, as data.
+  builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {ahead->getType()},
+                          {ahead, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+  return value;
+}
+
+}  // namespace
 
 Value* CodeGenLLVM::EmitNode(const ir::CallNode* node) {
   return node->name == ir::kIfThenElse ? EmitIfThenElse(node) : EmitCall(node);
@@ -144,6 +164,11 @@ Value* CodeGenLLVM::EmitLaneWise(const ir::CallNode* node) {
                                 : builder_.CreateLShr(value, arg(1));
   }
   if (name == "bit_not") return builder_.CreateNot(arg(0));
+  if (name == "streamed") return EmitStreamed(builder_, arg(0));
+  if (name == "dot4") {
+    Value *a = arg(0), *b = arg(1);
+    return EmitByteDots(builder_, target_, a, b, arg(2));
+  }
   if (name == "clz" || name == "ctz")
     return builder_.CreateBinaryIntrinsic(
         name == "clz" ? llvm::Intrinsic::ctlz : llvm::Intrinsic::cttz, arg(0),

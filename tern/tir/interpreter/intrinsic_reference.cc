@@ -149,6 +149,7 @@ void RegisterIntrinsicReferences() {
 
   // Here a copy is done at once.
   RegisterIntrinsicReference("async_copy", [](DataType, const Lane* args) { return args[0]; });
+  RegisterIntrinsicReference("streamed", [](DataType, const Lane* args) { return args[0]; });
   RegisterIntrinsicReference("shift_left", [](DataType dtype, const Lane* args) {
     return FromBits(dtype, BitsOf(dtype, args[0]) << ShiftBy(dtype, args[1]));
   });
@@ -168,6 +169,14 @@ void RegisterIntrinsicReferences() {
   });
   RegisterIntrinsicReference("popcount", [](DataType dtype, const Lane* args) {
     return IntLane(std::popcount(BitsOf(dtype, args[0])));
+  });
+  RegisterIntrinsicReference("dot4", [](DataType dtype, const Lane* args) {
+    uint64_t sum = BitsOf(dtype, args[2]);
+    for (int shift = 0; shift < 32; shift += 8) {
+      int64_t a = static_cast<uint8_t>(args[0].i >> shift);
+      sum += static_cast<uint64_t>(a * static_cast<int8_t>(args[1].i >> shift));
+    }
+    return FromBits(dtype, sum);
   });
   RegisterIntrinsicReference("clz", [](DataType dtype, const Lane* args) {
     return IntLane(std::countl_zero(BitsOf(dtype, args[0])) - (64 - dtype.bits()));

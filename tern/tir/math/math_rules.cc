@@ -65,6 +65,16 @@ Expr OfNarrowFloats(const ir::CallNode* call) {
   return call->dtype.is_bool() ? result : Cast(dtype, result);
 }
 
+// The sum of products of four bytes, unsigned ones of a and signed ones of b.
+Expr Dot4(const Expr& a, const Expr& b, Expr sum) {
+  for (int byte = 0; byte < 4; ++byte) {
+    Expr left = Call("bit_and", {Call("shift_right", {a, Const(a, 8 * byte)}), Const(a, 255)});
+    Expr top = Call("shift_left", {b, Const(b, 24 - 8 * byte)});
+    sum = sum + left * Call("shift_right", {top, Const(b, 24)});
+  }
+  return sum;
+}
+
 void RegisterMathRules() {
   for (const auto& [name, function] : kUnary)
     RegisterLoweringRule(name, "", [function = function](const ir::CallNode* call) {
@@ -77,6 +87,11 @@ void RegisterMathRules() {
   RegisterLoweringRule("fma", "", [](const ir::CallNode* call) {
     return Fma(call->args[0], call->args[1], call->args[2]);
   });
+  RegisterLoweringRule("dot4", "", [](const ir::CallNode* call) {
+    return Dot4(call->args[0], call->args[1], call->args[2]);
+  });
+  // Where nothing is done about it.
+  RegisterLoweringRule("streamed", "", [](const ir::CallNode* call) { return call->args[0]; });
   for (const std::string& name : ir::IntrinsicNames())
     if (const ir::Intrinsic* intrinsic = ir::FindIntrinsic(name);
         intrinsic->lane_wise && intrinsic->one_type)

@@ -11,6 +11,7 @@
 #include "tern/backend/cpu/codegen/llvm_kind.h"
 #include "tern/backend/cpu/schedule/dot_instructions.h"
 #include "tern/backend/cpu/schedule/tensor_intrinsics.h"
+#include "tern/codegen/llvm/byte_dots.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/ffi/registry.h"
@@ -107,6 +108,11 @@ void RegisterLLVM() {
   tir::KeepIntrinsics("llvm", {"sqrt", "copysign"}, tir::IsWideFloat);
   tir::KeepIntrinsics("llvm", {"abs", "popcount", "clz", "ctz"},
                       [](DataType dtype) { return dtype.is_integer() || tir::IsWideFloat(dtype); });
+  tir::KeepIntrinsics("llvm", {"streamed"},
+                      [](DataType dtype) { return !dtype.is_narrow_float(); });
+  tir::KeepIntrinsics("llvm", {"dot4"}, [](DataType dtype) {
+    return codegen::HasByteDots(codegen::LLVMTarget(target::CurrentTarget()), dtype.lanes());
+  });
   ffi::RegisterGlobal("target.build.llvm",
                       ffi::Function::FromTyped("target.build.llvm", BuildLLVM));
   ffi::RegisterGlobal("target.cache_key.llvm",
