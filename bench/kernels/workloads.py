@@ -18,6 +18,8 @@ WORKLOADS = {
     "radix_sort": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22], "devices": ["cpu"]},
     "radix_sort_threads": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22], "peer": "radix_sort",
                            "devices": ["cuda"]},
+    "radix_sort_warps": {"args": [("X", "uint32", [1 << 22], "bytes"), ("Y", "uint32", [1 << 22], "out")], "sizes": [1 << 22], "peer": "radix_sort",
+                         "devices": ["cuda"]},
     "threefry": {"args": [("key", "uint32", [2], "bytes"), ("Y", "uint32", [2, 1 << 22], "out")], "sizes": [1 << 22]},
     "spmv": {"args": [("begin", "int32", [ROWS + 1], f"csr:{PER_ROW}"), ("column", "int32", [ROWS * PER_ROW], f"below:{ROWS}"),
                       ("value", "float32", [ROWS * PER_ROW], "floats"), ("x", "float32", [ROWS], "floats"), ("y", "float32", [ROWS], "out")], "sizes": [ROWS]},
@@ -58,7 +60,7 @@ def torch_peers(torch):
     return {
         "histogram": histogram, "histogram_atomic": histogram, "scatter_add": scatter, "scatter_add_atomic": scatter,
         "prefix_sum": lambda t: torch.cumsum(t["X"], 0, dtype=torch.int32),
-        "top_k": top_k, "top_k_threads": top_k, "radix_sort_threads": radix_sort,
+        "top_k": top_k, "top_k_threads": top_k, "radix_sort_threads": radix_sort, "radix_sort_warps": radix_sort,
         "spmv": spmv, "jacobi": jacobi,
         "attention": lambda t: functional.scaled_dot_product_attention(t["Q"][None], t["K"][None], t["V"][None], scale=0.125)[0],
     }
