@@ -5,6 +5,7 @@ rounds that take turns).
 
     ./dev bench kernels [--only scan]                             # here, on the CPU
     ./dev bench kernels --device cuda --prepare FOLDER            # a folder to carry to a machine with a GPU; FOLDER/run.py FOLDER there, beside torch
+    ./dev bench kernels --cpu sapphirerapids --prepare FOLDER     # one for another CPU; there with OMP_NUM_THREADS and TERN_NUM_THREADS
 """
 import argparse
 import os
@@ -16,7 +17,7 @@ import workloads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-TARGETS = {"cpu": "llvm -mcpu=native", "cuda": "nvidia/h200"}
+TARGETS = {"cpu": "llvm -mcpu={cpu}", "cuda": "nvidia/h200"}
 DEVICE_HOST = "llvm -mtriple=x86_64-linux-gnu"
 
 
@@ -27,16 +28,16 @@ def prepare(options, folder):
     cpu = options.device == "cpu"
     for name in workloads.chosen(options.device, options.only):
         output = os.path.join(folder, "kernels", name + (".so" if cpu else ".tern"))
-        command = [options.tern, "compile", os.path.join(ROOT, "examples", "kernels", name + ".tir"), "-t", options.target or TARGETS[options.device], "-o", output]
+        command = [options.tern, "compile", os.path.join(ROOT, "examples", "kernels", name + ".tir"), "-t", options.target or TARGETS[options.device].format(cpu=options.cpu), "-o", output]
         subprocess.run(command + ([] if cpu else ["--host", DEVICE_HOST]), check=True)
     for name in ["libtern_runtime.so"] + ([] if cpu else [f"libtern_runtime_{options.device}.so"]):
         shutil.copy(os.path.join(options.runtime, "lib", name), os.path.join(folder, "lib", name))
     with open(os.path.join(folder, "device"), "w", encoding="utf-8") as file:
         file.write(options.device + "\n")
     if cpu:
-        command = [options.cc, "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", os.path.join(HERE, "peers.c"), "-o", os.path.join(folder, "peers.so"), "-lm"]
+        command = [options.cc, "-O3", f"-march={options.cpu}", "-fopenmp", "-shared", "-fPIC", os.path.join(HERE, "peers.c"), "-o", os.path.join(folder, "peers.so"), "-lm"]
         subprocess.run(command, check=True)
-    else:
+    if options.prepare:
         for path in (os.path.join(HERE, "run.py"), os.path.join(HERE, "workloads.py"), os.path.join(HERE, "..", "cliffs", "binding.py")):
             shutil.copy(path, folder)
 
@@ -49,6 +50,7 @@ def main():
     parser.add_argument("--rounds", default="7")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--target", help="what Tern compiles for (cpu: %s, cuda: %s)" % (TARGETS["cpu"], TARGETS["cuda"]))
+    parser.add_argument("--cpu", default="native", help="the CPU that Tern and the peers are compiled for")
     parser.add_argument("--cc", default="gcc", help="compiles the peers")
     parser.add_argument("--runtime", metavar="FOLDER", default="build/release", help="the build whose runtime is used")
     parser.add_argument("--tern", metavar="FILE", default="build/release/bin/tern")

@@ -28,6 +28,7 @@ static const KnownType kTypes[] = {
     {"float8_e4m3fnuz", {kTernTypeFloat8E4M3FNUZ, 8, 1}, NULL},
     {"float8_e5m2", {kTernTypeFloat8E5M2, 8, 1}, NULL},
     {"float8_e5m2fnuz", {kTernTypeFloat8E5M2FNUZ, 8, 1}, NULL},
+    {"float4_e2m1fn", {kTernTypeFloat4E2M1FN, 4, 1}, NULL},
     {"int4", {kTernTypeInt, 4, 1}, NULL},
     {"uint4", {kTernTypeUInt, 4, 1}, NULL},
 };

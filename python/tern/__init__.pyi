@@ -27,14 +27,17 @@ class DType:
     def __call__(self, value: Any) -> Any: ...
 
 bool_: DType
+int4: DType
 int8: DType
 int16: DType
 int32: DType
 int64: DType
+uint4: DType
 uint8: DType
 uint16: DType
 uint32: DType
 uint64: DType
+float4_e2m1fn: DType
 float8_e4m3fn: DType
 float8_e5m2: DType
 float16: DType

@@ -12,8 +12,8 @@ from tern._errors import ParseError, TypeError, ValueError
 from tern._report import Report
 
 _DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float16 bfloat16 "
-    "float32 float64".split()
+    "bool int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float4_e2m1fn float8_e4m3fn float8_e5m2 "
+    "float16 bfloat16 float32 float64".split()
 )
 _BINARY = {
     ast.Add: "+",

@@ -3,14 +3,17 @@
 
 __all__ = [
     "bool_",
+    "int4",
     "int8",
     "int16",
     "int32",
     "int64",
+    "uint4",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "float4_e2m1fn",
     "float8_e4m3fn",
     "float8_e5m2",
     "float16",

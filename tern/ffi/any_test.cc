@@ -11,9 +11,10 @@ namespace tern::ffi {
 namespace {
 
 TEST(DataType, NamesRoundTrip) {
-  for (const char* name : {"bool", "int8", "int64", "uint16", "float16", "bfloat16", "float32",
-                           "float64", "handle", "float32x4", "boolx16", "int4", "uint4",
-                           "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"}) {
+  for (const char* name :
+       {"bool", "int8", "int64", "uint16", "float16", "bfloat16", "float32", "float64", "handle",
+        "float32x4", "boolx16", "int4", "uint4", "float4_e2m1fn", "float8_e4m3fn",
+        "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"}) {
     std::optional<DataType> type = DataType::Parse(name);
     ASSERT_TRUE(type) << name;
     EXPECT_EQ(type->str(), name);
@@ -21,9 +22,9 @@ TEST(DataType, NamesRoundTrip) {
 }
 
 TEST(DataType, RefusesOtherNames) {
-  for (const char* name :
-       {"", "float", "int", "int7", "float32x", "float32x0", "float32x1", "float32x04",
-        "float32x70000", "float32x4 ", "x4", "handlex2", "Float32", "int2", "int4x2"})
+  for (const char* name : {"", "float", "int", "int7", "float32x", "float32x0", "float32x1",
+                           "float32x04", "float32x70000", "float32x4 ", "x4", "handlex2", "Float32",
+                           "int2", "int4x2", "float4_e2m1fnx2"})
     EXPECT_FALSE(DataType::Parse(name)) << name;
 }
 

@@ -53,6 +53,7 @@ enum {
   kTernTypeFloat8E4M3FNUZ = 11,
   kTernTypeFloat8E5M2 = 12,
   kTernTypeFloat8E5M2FNUZ = 13,
+  kTernTypeFloat4E2M1FN = 17,
 };
 
 // DLPack's device type of the host. Every other value belongs to the plugin that serves it.

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "tern/ffi/error.h"
+#include "tern/ffi/float4.h"
 #include "tern/ffi/float8.h"
 
 namespace tern {
@@ -33,6 +34,7 @@ constexpr NamedType kScalars[] = {
     {"float32", DataType::Float(32)},
     {"float64", DataType::Float(64)},
     {"handle", DataType::Handle()},
+    {"float4_e2m1fn", DataType::Float4E2M1FN()},
     {"float8_e4m3fn", DataType::Float8E4M3FN()},
     {"float8_e4m3fnuz", DataType::Float8E4M3FNUZ()},
     {"float8_e5m2", DataType::Float8E5M2()},
@@ -90,6 +92,8 @@ float WidenFloat(DataType dtype, uint16_t bits) {
       return Float8FnuzToFloat<kE5M2Mantissa>(static_cast<uint8_t>(bits));
     case kTernTypeFloat8E5M2:
       return Float8E5M2ToFloat(static_cast<uint8_t>(bits));
+    case kTernTypeFloat4E2M1FN:
+      return Float4E2M1FNToFloat(static_cast<uint8_t>(bits));
     default:
       TERN_ICHECK(dtype.is_narrow_float()) << dtype.str();
       return HalfToFloat(bits);
@@ -108,6 +112,8 @@ uint16_t NarrowFloat(DataType dtype, float value) {
       return FloatToFloat8Fnuz<kE5M2Mantissa>(value);
     case kTernTypeFloat8E5M2:
       return FloatToFloat8E5M2(value);
+    case kTernTypeFloat4E2M1FN:
+      return FloatToFloat4E2M1FN(value);
     default:
       TERN_ICHECK(dtype.is_narrow_float()) << dtype.str();
       return FloatToHalf(value);

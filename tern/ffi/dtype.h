@@ -13,10 +13,9 @@
 namespace tern {
 
 // A scalar type, or a vector of `lanes` of them. Names: bool, int4..int64, uint4..uint64, float16,
-// bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float32, float64, handle;
-// a vector is float32x4. A scalable
-// vector, float32xvscalex4, has a multiple of its lanes, vscale, that only the machine knows:
-// lanes() is then -4.
+// bfloat16, float4_e2m1fn, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float32,
+// float64, handle; a vector is float32x4. A scalable vector, float32xvscalex4, has a multiple of
+// its lanes, vscale, that only the machine knows: lanes() is then -4.
 class DataType {
  public:
   constexpr DataType() : DataType(kTernTypeHandle, 0, 0) {}
@@ -37,6 +36,7 @@ class DataType {
   static constexpr DataType Float8E5M2(int lanes = 1) { return {kTernTypeFloat8E5M2, 8, lanes}; }
   static constexpr DataType Float8E4M3FNUZ() { return {kTernTypeFloat8E4M3FNUZ, 8}; }
   static constexpr DataType Float8E5M2FNUZ() { return {kTernTypeFloat8E5M2FNUZ, 8}; }
+  static constexpr DataType Float4E2M1FN() { return {kTernTypeFloat4E2M1FN, 4}; }
   static constexpr DataType Bool(int lanes = 1) { return {kTernTypeBool, 8, lanes}; }
   static constexpr DataType Handle() { return {kTernTypeHandle, 64, 1}; }
   // No value at all: the type of a call made for its effect.
@@ -55,12 +55,9 @@ class DataType {
   constexpr int64_t BytesOf(int64_t elements) const {
     return is_packed() ? elements / 2 + elements % 2 : elements * bytes();
   }
-  // Two elements to a byte, the first one in the low bits: int4 and uint4.
-  constexpr bool is_packed() const { return is_integer() && bits() == 4 && is_scalar(); }
-  // Held by tensors and converted, but not computed with.
-  constexpr bool is_storage_only() const {
-    return (is_integer() && bits() < 8) || code() == kTernTypeFloat8E4M3FNUZ ||
-           code() == kTernTypeFloat8E5M2FNUZ;
+  // Two elements to a byte, the first one in the low bits: int4, uint4 and float4_e2m1fn.
+  constexpr bool is_packed() const {
+    return (is_integer() || is_float4()) && bits() == 4 && is_scalar();
   }
   constexpr TernDType raw() const { return value_; }
 
@@ -68,12 +65,13 @@ class DataType {
   constexpr bool is_uint() const { return code() == kTernTypeUInt; }
   constexpr bool is_bool() const { return code() == kTernTypeBool; }
   constexpr bool is_float() const {
-    return code() == kTernTypeFloat || is_bfloat16() || is_float8();
+    return code() == kTernTypeFloat || is_bfloat16() || is_float8() || is_float4();
   }
   constexpr bool is_float8() const {
     return code() >= kTernTypeFloat8E4M3FN && code() <= kTernTypeFloat8E5M2FNUZ;
   }
-  // Of 8 or 16 bits: computed in float32 and rounded.
+  constexpr bool is_float4() const { return code() == kTernTypeFloat4E2M1FN; }
+  // Of 16 bits or fewer: computed in float32 and rounded.
   constexpr bool is_narrow_float() const { return is_float() && bits() < 32; }
   constexpr bool is_bfloat16() const { return code() == kTernTypeBfloat; }
   constexpr bool is_handle() const { return code() == kTernTypeHandle && bits() != 0; }
@@ -96,7 +94,7 @@ class DataType {
 // `value` rounded to the float type, once, to nearest even.
 double RoundToType(DataType dtype, double value);
 
-// The bits of a float of 8 or 16 bits, and back; narrowing rounds to nearest even.
+// The bits of a float of 16 bits or fewer, and back; narrowing rounds to nearest even.
 float WidenFloat(DataType dtype, uint16_t bits);
 uint16_t NarrowFloat(DataType dtype, float value);
 

@@ -21,6 +21,9 @@ const char* ExprKindName(ExprKind kind) {
 
 namespace {
 
+constexpr const char* kCastHint =
+    "; values of less than a byte are moved and cast, as in float32(x)";
+
 constexpr bool IsComparison(ExprKind kind) {
   return kind >= ExprKind::kEQ && kind <= ExprKind::kGE;
 }
@@ -41,10 +44,10 @@ DataType BinaryType(ExprKind kind, DataType a, DataType b) {
             : IsComparison(kind)      ? comparable
                                       : a.is_integer() || a.is_float();
   if (!ok || a.is_packed()) {
-    const char* hint =
-        a.is_packed() ? "; values of less than a byte are moved and cast, as in int8(x)"
-        : kind == ExprKind::kDiv && a.is_integer() ? "; integers divide with // or truncdiv"
-                                                   : "";
+    const char* hint = a.is_packed() ? kCastHint
+                       : kind == ExprKind::kDiv && a.is_integer()
+                           ? "; integers divide with // or truncdiv"
+                           : "";
     TERN_THROW(TypeError) << ExprKindName(kind) << " does not take " << a.str() << hint;
   }
   return IsComparison(kind) ? DataType::Bool(a.lanes()) : a;
@@ -225,8 +228,7 @@ Expr CallNode::Make(std::string name, std::vector<Expr> args, DataType dtype, Sp
     TERN_THROW(TypeError) << "unknown function " << name << ffi::DidYouMean(name, IntrinsicNames());
   for (const Expr& arg : args)
     if (arg.dtype().is_packed() && name != kIfThenElse)
-      TERN_THROW(TypeError) << name << " does not take " << arg.dtype().str()
-                            << "; values of less than a byte are moved and cast, as in int8(x)";
+      TERN_THROW(TypeError) << name << " does not take " << arg.dtype().str() << kCastHint;
   auto node = ffi::Make<CallNode>();
   node->dtype = intrinsic->infer(args, dtype);
   node->name = std::move(name);

@@ -19,8 +19,8 @@ Tensor ParseNpy(std::string_view bytes, const NeedBytes& need = nullptr);
 // The type that values are written as: the own one, or where NumPy lacks that, one that holds them
 // exactly.
 inline DataType TypeInNpy(DataType dtype) {
-  if (dtype.is_packed()) return {dtype.code(), 8};
-  return dtype.is_narrow_float() && dtype.code() != kTernTypeFloat ? DataType::Float(32) : dtype;
+  if (dtype.is_narrow_float() && dtype.code() != kTernTypeFloat) return DataType::Float(32);
+  return dtype.is_packed() ? DataType(dtype.code(), 8) : dtype;
 }
 void WriteNpy(const std::string& path, const Tensor& tensor);
 

@@ -328,8 +328,8 @@ class Binder {
   }
   bool SharesBytes(const Stmt& spread) const {
     std::vector<const ForNode*> loops = LoopsIn(spread);
-    return std::any_of(loops.begin(), loops.end(), [this](const ForNode* loop) {
-      return loop->for_kind == ForKind::kThread && packed_.FindSharedByte(loop);
+    return std::any_of(loops.begin(), loops.end(), [&](const ForNode* loop) {
+      return loop->for_kind == ForKind::kThread && packed_.FindSharedByte(loop, loops);
     });
   }
 

@@ -108,7 +108,10 @@ Atomic AtomicOf(const ir::CallNode* call) {
 }
 
 Expr MakeAtomic(const std::string& name, std::vector<Expr> args, ir::Span span, const Expr& old) {
-  size_t order = OperandsOf(*FindKind(name)) + 1;
+  AtomicKind kind = *FindKind(name);
+  // Parts of a byte have no address.
+  if (!args.empty() && args[0].dtype().is_packed()) CheckTypes(name.c_str(), kind, args[0].dtype());
+  size_t order = OperandsOf(kind) + 1;
   if (args.size() >= order && (args.size() == order || !args[order].As<ir::StringImmNode>()))
     args.insert(args.begin() + static_cast<std::ptrdiff_t>(order),
                 ir::StringImmNode::Make(kRelaxed));

@@ -141,8 +141,8 @@ DataType ExprParser::ParseDType() {
     Fail(Peek().span, "expected a type, but " + Peek().text + " is a number");
   if (Peek().kind != Token::Kind::kIdent || !dtype)
     Fail(Peek().span,
-         "expected a type (bool, int4..int64, uint4..uint64, float8_e4m3fn, float8_e5m2, float16, "
-         "bfloat16, float32, float64, handle), found " +
+         "expected a type (bool, int4..int64, uint4..uint64, float4_e2m1fn, float8_e4m3fn, "
+         "float8_e5m2, float16, bfloat16, float32, float64, handle), found " +
              Spell(Peek()) +
              ffi::DidYouMean(Peek().text,
                              {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16",

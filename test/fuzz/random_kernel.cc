@@ -116,6 +116,13 @@ class KernelWriter {
     return random_.Pick(
         Texts{"float32", "float32", "float32", "float64", "float16", "bfloat16", "int8", "int32"});
   }
+  // Of weights: at times of 4 bits.
+  std::string WeightType() {
+    if (!random_.OneIn(6)) return current_.dtype;
+    Texts types = {"int4", "uint4"};
+    if (current_.is_float()) types.push_back("float4_e2m1fn");
+    return random_.Pick(types);
+  }
   // The type that products or elements are summed in.
   std::string SumType(const std::string& dtype) {
     if (dtype == "float16" || dtype == "bfloat16") return random_.OneIn(3) ? dtype : "float32";
@@ -126,7 +133,10 @@ class KernelWriter {
 
   Array Input(const std::string& dtype, const std::vector<Extent>& shape, bool weight = false) {
     Note(dtype);
-    Array array{"p" + std::to_string(count_++), dtype, shape, IsFloat(dtype) ? 1.0 : 8.0};
+    Array array{"p" + std::to_string(count_++), dtype, shape,
+                IsFloat(dtype)     ? 1.0
+                : dtype == "uint4" ? 15.0
+                                   : 8.0};
     params_.push_back(Declare(array));
     if (weight && constants_) constant_names_.push_back("\"" + array.name + "\"");
     return array;
@@ -549,7 +559,7 @@ class KernelWriter {
         weights.insert(weights.begin(), output);
     }
     if (!Known(ShapeOf(weights))) return Elementwise();
-    Array w = Input(current_.dtype, ShapeOf(weights), true);
+    Array w = Input(WeightType(), ShapeOf(weights), true);
     std::string channel = "c";
     if (groups > 1) channel = outputs == 1 ? "o" : "o // " + std::to_string(outputs);
     if (groups > 1 && !depthwise) channel += " * " + inputs.text + " + c";
@@ -627,7 +637,7 @@ class KernelWriter {
       if (!axis.reduces) out.push_back(axis);
     if (!vector) out.insert(random_.OneIn(8) ? out.end() - 1 : out.end(), column);
     if (!Known(ShapeOf(right))) return Reduction();
-    Array b = Input(current_.dtype, ShapeOf(right), true);
+    Array b = Input(WeightType(), ShapeOf(right), true);
     std::string sum = SumType(current_.dtype);
     Array result = Result(sum, ShapeOf(out));
     SetMagnitude(&result, steps.value, current_.magnitude * b.magnitude);

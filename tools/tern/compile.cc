@@ -19,6 +19,7 @@
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/text.h"
+#include "tern/schedule/rules/default_schedules.h"
 #include "tern/target_list.h"
 #include "tern/write_model.h"
 #include "tools/run_report.h"
@@ -184,6 +185,19 @@ void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
     std::printf("note: %s\n", note.c_str());
 }
 
+// What authors of kernels should know of how a target runs them.
+void PrintRemarks(const ir::IRModule& module, const target::Target& target) {
+  tir::MapFunctions(module, [&](const tir::PrimFunc& function) {
+    bool has_target = function->attrs.count(tir::attr::kTarget) > 0;
+    schedule::Explanation explanation;
+    schedule::ApplyDefaultSchedule(
+        has_target ? function : function.WithAttr(tir::attr::kTarget, target), &explanation);
+    for (const std::string& remark : explanation.Remarks())
+      std::printf("note: %s: %s\n", function->name.c_str(), remark.c_str());
+    return function;
+  });
+}
+
 }  // namespace
 
 void Compile(const CompileOptions& options) {
@@ -218,6 +232,7 @@ void Compile(const CompileOptions& options) {
     hosts.push_back((target->is_device() ? target->host : target)->str());
   }
   meta.hosts = std::move(hosts);
+  if (targets[0]->is_device() && options.default_schedules) PrintRemarks(module, targets[0]);
   for (const NamedHook& hook : hooks)
     TERN_CHECK(hook.library->calls() > 0)
         << hook.option << " " << hook.path << ": nothing asked for it: target " << targets[0]->str()

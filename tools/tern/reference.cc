@@ -9,6 +9,7 @@ namespace tern::tools {
 double Tolerance(DataType dtype) {
   if (!dtype.is_float()) return 0;
   if (dtype.is_bfloat16()) return 2e-2;
+  if (dtype.is_float4()) return 0.5;
   if (dtype.is_float8()) return dtype.code() == kTernTypeFloat8E4M3FN ? 0.13 : 0.26;
   switch (dtype.bits()) {
     case 16:

@@ -13,7 +13,7 @@ const kScalars = {
   uint64: [kUInt, 64, BigUint64Array],
   float16: [kFloat, 16, Uint16Array], float32: [kFloat, 32, Float32Array], float64: [kFloat, 64, Float64Array],
   bfloat16: [4, 16, Uint16Array], float8_e4m3fn: [10, 8, Uint8Array], float8_e5m2: [12, 8, Uint8Array],
-  float8_e4m3fnuz: [11, 8], float8_e5m2fnuz: [13, 8],
+  float8_e4m3fnuz: [11, 8], float8_e5m2fnuz: [13, 8], float4_e2m1fn: [17, 4],
 };
 
 /** {name, code, bits, lanes} of a type's name; null where it is none. */

@@ -12,6 +12,7 @@
 #include "tern/schedule/rules/aligned_sizes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
+#include "tern/schedule/rules/packed_tensors.h"
 #include "tern/schedule/rules/polyphase.h"
 #include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
@@ -91,7 +92,6 @@ std::string WhyNot(const PrimFunc& function) {
   if (function->attrs.count(attr::kTarget) == 0) return "it has no target";
   if (HasSchedule(function) && !AsksForPlans(function)) return "it has a schedule of its own";
   if (HasFlag(function, attr::kMayAlias)) return "its tensors may overlap";
-  if (HasPackedElements(function)) return "it has elements of less than a byte";
   for (const ForNode* loop : LoopsIn(function->body)) {
     if (loop->for_kind != ForKind::kSerial)
       return "loop " + loop->var.name() + " is " + ForKindName(loop->for_kind) + " already";
@@ -261,7 +261,9 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
 }  // namespace
 
 std::string Explanation::str(const std::string& function) const {
-  if (!left_alone.empty()) return "# " + function + " is left as it is: " + left_alone + "\n";
+  if (!left_alone.empty())
+    return "# " + function + " is left as it is: " + left_alone +
+           (remark.empty() ? "" : "; " + remark) + "\n";
   std::string text = "schedule " + function + " {\n";
   for (const RuleResult& result : results) {
     text += "  # " + result.block + " (" + result.kind +
@@ -282,14 +284,33 @@ std::string Explanation::str(const std::string& function) const {
   return text + "}\n";
 }
 
+std::vector<std::string> Explanation::Remarks() const {
+  std::vector<std::string> remarks;
+  if (!remark.empty()) remarks.push_back(remark);
+  for (const RuleResult& result : results)
+    if (!result.remark.empty()) remarks.push_back("block " + result.block + ": " + result.remark);
+  return remarks;
+}
+
 PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   Explanation own;
   Explanation& told = explanation ? *explanation : own;
+  if (HasPackedElements(given)) {
+    std::string why;
+    PrimFunc wide = WithWideTensors(given, &why);
+    PrimFunc scheduled = wide ? ApplyDefaultSchedule(wide, &told) : PrimFunc();
+    PrimFunc packed = scheduled ? WithPackedTensors(scheduled, given, &why) : PrimFunc();
+    if (packed && told.left_alone.empty()) return packed;
+    if (told.left_alone.empty()) told = {.left_alone = why};
+    std::string loop = LoopOfOneThread(given);
+    if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
+    return given;
+  }
   PrimFunc function = NamePlainLoops(given);
   told.left_alone = WhyNot(function);
   if (!told.left_alone.empty()) {
     std::string loop = explanation && !HasSchedule(given) ? LoopOfOneThread(given) : "";
-    if (!loop.empty()) told.left_alone += "; one thread of the device runs loop " + loop;
+    if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
   }
   std::vector<Asked> asked = TakePlans(&function);

@@ -35,6 +35,7 @@ void RegisterAtomicUpdateRules();       // by RegisterDeviceRules
 // What the rules did to a function.
 struct Explanation {
   std::string left_alone;           // why nothing was done; "" where something could be
+  std::string remark;               // what the author of a function that is left alone should know
   std::vector<RuleResult> results;  // in the order in which it was done
   // Versions for some values of dynamic extents: when, and what was done.
   struct Version {
@@ -42,6 +43,8 @@ struct Explanation {
     std::vector<RuleResult> results;
   };
   std::vector<Version> versions;
+  // What the author should know of the function and of its blocks, by name.
+  std::vector<std::string> Remarks() const;
   // As text: a comment for every block, and the steps as the schedule section that does the same.
   std::string str(const std::string& function) const;
 };

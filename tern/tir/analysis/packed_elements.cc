@@ -21,7 +21,10 @@ struct PackedStore {
 // The stores of a loop's body into buffers that are packed.
 class StoreScan : public StmtVisitor {
  public:
-  StoreScan(const PackedElements& packed, const ForNode* loop) : packed_(packed) {
+  StoreScan(const PackedElements& packed, const ForNode* loop,
+            const std::vector<const ForNode*>& around)
+      : packed_(packed) {
+    for (const ForNode* outer : around) ranges.BindRange(outer->var, outer->min, outer->extent);
     ranges.BindRange(loop->var, loop->min, loop->extent);
     Visit(loop->body);
   }
@@ -115,9 +118,10 @@ PackedElements::PackedElements(const PrimFunc& function) {
                             [this](const Buffer& buffer) { return InOneByte(buffer); });
 }
 
-const BufferStoreNode* PackedElements::FindSharedByte(const ForNode* loop) const {
+const BufferStoreNode* PackedElements::FindSharedByte(
+    const ForNode* loop, const std::vector<const ForNode*>& around) const {
   if (!are_stored_ || ir::IsConst(loop->extent, 1)) return nullptr;
-  StoreScan scan(*this, loop);
+  StoreScan scan(*this, loop, around);
   for (const auto& [memory, stores] : scan.stores)
     if (!InStripesOfBytes(stores, loop->var.node(), scan)) return stores[0].node;
   return nullptr;

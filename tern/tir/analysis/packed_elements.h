@@ -5,6 +5,7 @@
 #define TERN_TIR_ANALYSIS_PACKED_ELEMENTS_H_
 
 #include <unordered_set>
+#include <vector>
 
 #include "tern/tir/function.h"
 
@@ -26,8 +27,9 @@ class PackedElements {
   // Whether the function stores into such a buffer.
   bool are_stored() const { return are_stored_; }
   // A store of the loop for which it is not proven that iterations store into bytes of their own;
-  // null where there is none.
-  const BufferStoreNode* FindSharedByte(const ForNode* loop) const;
+  // null where there is none. `around` are loops whose variables may be in its indices.
+  const BufferStoreNode* FindSharedByte(const ForNode* loop,
+                                        const std::vector<const ForNode*>& around) const;
 
  private:
   std::unordered_set<const VarNode*> allocated_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/math/narrow_float.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tern/tir/math/expr_builder.h"
@@ -14,11 +15,13 @@ constexpr int kFloat32Mantissa = 23, kFloat32Bias = 127;
 struct NarrowFormat {
   int bits, mantissa_bits, bias;
   int64_t infinity;  // its bits; 0 where the type has none
-  int64_t nan;
+  int64_t nan;       // of a type without one, the bits of the largest number
   // The largest bits of a float32, without its sign, that round to a number.
   int64_t last_float32;
   // There is no negative zero: its bits are the only NaN (the fnuz types).
   bool is_nan_negative_zero = false;
+  // There is no NaN and no infinity: what is beyond the largest number becomes that, and NaN 0.
+  bool saturates = false;
 
   int shift() const { return kFloat32Mantissa - mantissa_bits; }
   // What the exponent lacks to be that of a float32, in its place.
@@ -34,6 +37,7 @@ const NarrowFormat& FormatOfNarrow(DataType dtype) {
   static const NarrowFormat kE4M3FN = {8, 3, 7, 0, 0x7f, 0x43e80000};
   static const NarrowFormat kE5M2Fnuz = {8, 2, 16, 0, 0x80, 0x476fffff, true};
   static const NarrowFormat kE4M3Fnuz = {8, 3, 8, 0, 0x80, 0x4377ffff, true};
+  static const NarrowFormat kE2M1FN = {4, 1, 1, 0, 7, 0x40a00000, false, true};
   TERN_ICHECK(dtype.is_narrow_float() && !dtype.is_bfloat16()) << dtype.str();
   switch (dtype.code()) {
     case kTernTypeFloat8E5M2:
@@ -44,6 +48,8 @@ const NarrowFormat& FormatOfNarrow(DataType dtype) {
       return kE5M2Fnuz;
     case kTernTypeFloat8E4M3FNUZ:
       return kE4M3Fnuz;
+    case kTernTypeFloat4E2M1FN:
+      return kE2M1FN;
     default:
       return kHalf;
   }
@@ -66,8 +72,8 @@ Expr WidenBits(DataType from, const Expr& bits) {
   Expr is_subnormal = Less(magnitude, constant(int64_t{1} << format.mantissa_bits));
   Expr special = format.infinity ? Or(shifted, constant(kFloat32Infinity)) : constant(kFloat32NaN);
   Expr last_finite = constant((format.infinity ? format.infinity : format.nan) - 1);
-  Expr value =
-      Select(Less(last_finite, magnitude), special, Select(is_subnormal, subnormal, normal));
+  Expr value = Select(is_subnormal, subnormal, normal);
+  if (!format.saturates) value = Select(Less(last_finite, magnitude), special, value);
   Expr sign = ShiftLeft(And(all, constant(format.sign())), 32 - format.bits);
   Expr with_sign = Or(value, sign);
   if (format.is_nan_negative_zero)
@@ -77,7 +83,8 @@ Expr WidenBits(DataType from, const Expr& bits) {
 
 Expr NarrowToBits(DataType to, const Expr& value) {
   Lets let;
-  DataType wide = DataType::UInt(32, to.lanes()), result = DataType::UInt(to.bits(), to.lanes());
+  DataType wide = DataType::UInt(32, to.lanes()),
+           result = DataType::UInt(std::max(to.bits(), 8), to.lanes());
   auto constant = [&](int64_t bits) { return IntConst(wide, bits); };
   Expr bits = let(Bits(value));
   Expr magnitude = let(And(bits, constant(0x7fffffff)));
@@ -108,7 +115,9 @@ Expr NarrowToBits(DataType to, const Expr& value) {
     Expr with_sign = Select(Equal(finite, constant(0)), finite, Or(finite, sign));
     return let.In(Cast(result, Select(fits, with_sign, special)));
   }
-  return let.In(Cast(result, Or(Select(fits, finite, special), sign)));
+  Expr with_sign = Or(Select(fits, finite, special), sign);
+  if (format.saturates) with_sign = Select(is_nan, constant(0), with_sign);
+  return let.In(Cast(result, with_sign));
 }
 
 Expr Float32ForNarrowing(const Expr& value) {

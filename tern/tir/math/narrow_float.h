@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Floats of 8 and 16 bits by their bits, as unsigned integers, in bit operations and float32
-// arithmetic. The results are those of tern/ffi/float16.h and float8.h.
+// Floats of 16 bits or fewer by their bits, as unsigned integers (of 8 bits for float4_e2m1fn), in
+// bit operations and float32 arithmetic. The results are those of tern/ffi/float16.h, float8.h and
+// float4.h.
 #ifndef TERN_TIR_MATH_NARROW_FLOAT_H_
 #define TERN_TIR_MATH_NARROW_FLOAT_H_
 

@@ -34,10 +34,21 @@ class NarrowFloatConversions : public testing::TestWithParam<DataType> {
   }
   static uint16_t BitsAt(const runtime::Tensor& tensor, int64_t i) {
     uint16_t bits = 0;
+    if (tensor->dtype().is_packed())
+      return static_cast<const uint8_t*>(tensor->data())[i / 2] >> (i % 2 * 4) & 15;
     int bytes = tensor->dtype().bytes();
     std::memcpy(&bits, static_cast<const char*>(tensor->data()) + i * bytes,
                 static_cast<size_t>(bytes));
     return bits;
+  }
+  // The bits of element i become i.
+  static void SetBits(const runtime::Tensor& tensor, int64_t i) {
+    auto* bytes = static_cast<uint8_t*>(tensor->data());
+    if (tensor->dtype().is_packed())
+      bytes[i / 2] = static_cast<uint8_t>(i % 2 ? bytes[i / 2] | i << 4 : i);
+    else
+      std::memcpy(bytes + i * tensor->dtype().bytes(), &i,
+                  static_cast<size_t>(tensor->dtype().bytes()));
   }
 };
 
@@ -45,9 +56,7 @@ TEST_P(NarrowFloatConversions, EveryNumberWidensAndComesBack) {
   DataType dtype = GetParam();
   int64_t count = int64_t{1} << dtype.bits();
   auto narrow = runtime::Tensor::Empty({count}, dtype);
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(static_cast<char*>(narrow->data()) + i * dtype.bytes(), &i,
-                static_cast<size_t>(dtype.bytes()));
+  for (int64_t i = 0; i < count; ++i) SetBits(narrow, i);
   runtime::Tensor wide = Convert(narrow, DataType::Float(32)), back = Convert(wide, dtype);
   for (int64_t i = 0; i < count; ++i) {
     float actual = static_cast<const float*>(wide->data())[i];
@@ -166,7 +175,8 @@ TEST_P(NarrowFloatConversions, OfIntegersWithoutFloat64) {
 
 INSTANTIATE_TEST_SUITE_P(Types, NarrowFloatConversions,
                          testing::Values(DataType::Float(16), DataType::Bfloat16(),
-                                         DataType::Float8E4M3FN(), DataType::Float8E5M2()),
+                                         DataType::Float8E4M3FN(), DataType::Float8E5M2(),
+                                         DataType::Float4E2M1FN()),
                          [](const auto& info) { return info.param.str(); });
 
 }  // namespace

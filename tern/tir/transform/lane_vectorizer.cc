@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/fold.h"
@@ -196,7 +197,43 @@ Expr LaneVectorizer::VectorizeNode(const ir::CallNode* node) {
   return ir::CallNode::Make(node->name, args, node->dtype.with_lanes(lanes_), node->span);
 }
 
+Expr LaneVectorizer::LoadShared(const ir::BufferLoadNode* node) {
+  if (mask_.get() || node->indices.empty() || !node->dtype.is_scalar()) return {};
+  Expr index = ir::Substitute(node->indices.back(), linear_);
+  bool is_known = arith::IsFixed(index) && !AsRamp(index);
+  ir::ForEachExpr(index, [&](const Expr& e) { is_known &= !vectors_.count(e.As<VarNode>()); });
+  for (size_t i = 0; i + 1 < node->indices.size(); ++i)
+    is_known &= !DependsOnLane(node->indices[i]);
+  if (!is_known) return {};
+  auto in_lane = [&](int lane) {
+    Expr var = loop_->min + ir::IntImmNode::Make(loop_->var.dtype(), lane);
+    return analyzer_.Simplify(ir::Substitute(index, {{loop_->var.node(), var}}));
+  };
+  Expr first = in_lane(0);
+  std::vector<int64_t> places = {0};
+  for (int lane = 1; lane < lanes_; ++lane) {
+    std::optional<int64_t> ahead = ir::AsConstInt(analyzer_.Simplify(in_lane(lane) - first));
+    if (!ahead) return {};
+    places.push_back(*ahead);
+  }
+  auto [low, high] = std::minmax_element(places.begin(), places.end());
+  int64_t start = *low, count = *high - *low + 1;
+  bool is_dense =
+      std::set<int64_t>(places.begin(), places.end()).size() == static_cast<uint64_t>(count);
+  if (!is_dense || count < 2 || count >= lanes_) return {};
+  std::vector<Expr> indices = node->indices;
+  DataType dtype = index.dtype();
+  indices.back() =
+      ir::RampNode::Make(analyzer_.Simplify(first + ir::IntImmNode::Make(dtype, start)),
+                         ir::IntImmNode::Make(dtype, 1), count, index.span());
+  Expr elements = IfTaken(ir::BufferLoadNode::Make(node->buffer, indices, node->span));
+  if (!elements) return {};
+  for (int64_t& place : places) place -= start;
+  return IfTaken(ir::ShuffleNode::Make({elements}, places, node->span));
+}
+
 Expr LaneVectorizer::VectorizeNode(const ir::BufferLoadNode* node) {
+  if (Expr shared = LoadShared(node)) return shared;
   Place place = VectorizePlace(node->buffer, node->indices);
   if (place.indices.empty()) return {};
   return ir::BufferLoadNode::Make(place.buffer, place.indices, node->span, mask_);

@@ -111,6 +111,9 @@ class LaneVectorizer {
   // Neighbours in memory whose indices do not say so, as in X[i // n, i % n]: the buffer is seen as
   // one row.
   Place FlattenPlace(const Buffer& buffer, const std::vector<Expr>& indices);
+  // A load of which lanes share elements, as A[i // 2]: of neighbours, each once, and a shuffle.
+  // Null where it is none.
+  Expr LoadShared(const ir::BufferLoadNode* node);
   // All lanes of a vector of 2^n combined, in `halves` by what is defined there.
   Expr CombineLanes(ExprKind op, Expr vector, std::vector<std::pair<Var, Expr>>* halves) const;
   // `expr`, or null where the target does not take it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/lower_packed_elements.h"
 
-#include <unordered_map>
+#include <utility>
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
@@ -9,7 +9,9 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/analysis/packed_elements.h"
 #include "tern/tir/math/expr_builder.h"
+#include "tern/tir/math/narrow_float.h"
 #include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/widen_packed_elements.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -17,17 +19,11 @@ namespace {
 
 constexpr DataType kByte = DataType::UInt(8);
 
-// What a value of such a type is held in.
-DataType HeldAs(DataType dtype) {
-  if (!dtype.is_packed()) return dtype;
-  return dtype.is_int() ? DataType::Int(8) : kByte;
-}
-
 Expr Byte(int64_t value) { return ir::IntImmNode::Make(kByte, value); }
 
 class PackedLowering : public StmtMutator {
  public:
-  explicit PackedLowering(const PrimFunc& function) : function_(function), packed_(function) {}
+  explicit PackedLowering(PrimFunc widened) : function_(std::move(widened)), packed_(function_) {}
 
   PrimFunc Run() {
     std::vector<Buffer> views;
@@ -56,19 +52,7 @@ class PackedLowering : public StmtMutator {
 
   Buffer MutateDef(const BufferDef& buffer) override {
     if (packed_.InOneByte(buffer)) return new_buffers_[buffer.get()] = BytesOf(buffer);
-    Buffer result = StmtMutator::MutateDef(buffer);
-    if (!buffer->dtype.is_packed()) return result;
-    auto held = ffi::Make<BufferNode>(*result);
-    held->dtype = HeldAs(buffer->dtype);
-    return new_buffers_[buffer.get()] = Buffer(held.get());
-  }
-  Var MutateDef(const Var& var) override {
-    if (!var.dtype().is_packed()) return var;
-    return vars_[var.node()] = Var(var.name(), HeldAs(var.dtype()), var.span());
-  }
-  Expr MutateNode(const VarNode* node, const Expr& self) override {
-    auto it = vars_.find(node);
-    return it == vars_.end() ? self : it->second;
+    return StmtMutator::MutateDef(buffer);
   }
 
   // ---- Accesses
@@ -81,40 +65,38 @@ class PackedLowering : public StmtMutator {
     Expr half = FloorMod(element, Expr(2)) * Expr(4);
     return {FloorDiv(element, Expr(2)), ir::CastNode::Make(kByte, half)};
   }
-  std::vector<Expr> MutateAll(const std::vector<Expr>& exprs) {
-    std::vector<Expr> result;
-    for (const Expr& expr : exprs) result.push_back(Mutate(expr));
-    return result;
+
+  Expr MutateNode(const ir::CastNode* node, const Expr& self) override {
+    DataType from = node->value.dtype();
+    if (!from.is_packed()) return MutateChildren(node, self);
+    const auto* load = node->value.As<ir::BufferLoadNode>();
+    TERN_ICHECK(load) << "a value of " << from.str() << " was not widened";
+    math::Lets let;
+    return let.In(Extended(from, BitsOf(load, &let)));
   }
 
-  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
-    if (!node->buffer->dtype.is_packed()) return MutateChildren(node, self);
-    if (!packed_.InOneByte(node->buffer))
-      return ir::BufferLoadNode::Make(MutateUse(node->buffer), MutateAll(node->indices),
-                                      node->span);
+  // The bits of an element, in a byte.
+  Expr BitsOf(const ir::BufferLoadNode* load, math::Lets* let) {
     // What is no plain arithmetic is evaluated once.
-    math::Lets let;
-    Expr element = Mutate(FlatIndex(node->buffer, node->indices));
-    if (!arith::IsFixed(element)) element = let(element);
+    Expr element = Mutate(FlatIndex(load->buffer, load->indices));
+    if (!arith::IsFixed(element)) element = (*let)(element);
     Place place = PlaceOf(element);
-    Expr byte = ir::BufferLoadNode::Make(MutateUse(node->buffer), {place.byte}, node->span);
-    Expr bits = math::And(Shifted("shift_right", byte, place.shift), Byte(15));
-    return let.In(Extended(node->dtype, bits));
+    Expr byte = ir::BufferLoadNode::Make(MutateUse(load->buffer), {place.byte}, load->span);
+    return math::And(Shifted("shift_right", byte, place.shift), Byte(15));
   }
 
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
-    if (!node->buffer->dtype.is_packed()) return MutateChildren(node, self);
-    Expr value = Mutate(node->value);
-    if (!packed_.InOneByte(node->buffer))
-      return BufferStoreNode::Make(MutateUse(node->buffer), MutateAll(node->indices), value,
-                                   node->span);
+    DataType dtype = node->buffer->dtype;
+    if (!dtype.is_packed()) return MutateChildren(node, self);
+    const auto* cast = node->value.As<ir::CastNode>();
+    TERN_ICHECK(cast) << "a value of " << dtype.str() << " was not narrowed";
     Buffer bytes = MutateUse(node->buffer);
     Expr element = Mutate(FlatIndex(node->buffer, node->indices));
     Var once(node->buffer->name + "_element");
     Place place = PlaceOf(arith::IsFixed(element) ? element : once);
     Expr byte = ir::BufferLoadNode::Make(bytes, {place.byte}, node->span);
     Expr other = math::And(byte, Shifted("shift_right", Byte(0xf0), place.shift));
-    Expr own = Shifted("shift_left", LowBits(value), place.shift);
+    Expr own = Shifted("shift_left", Narrowed(dtype, cast), place.shift);
     Stmt store = BufferStoreNode::Make(bytes, {place.byte}, math::Or(other, own), node->span);
     return arith::IsFixed(element) ? store : LetStmtNode::Make(once, element, store, node->span);
   }
@@ -122,56 +104,43 @@ class PackedLowering : public StmtMutator {
   static Expr Shifted(const char* shift, const Expr& value, const Expr& count) {
     return ir::CallNode::Make(shift, {value, count});
   }
-  // The four bits of a value, in a byte.
-  static Expr LowBits(const Expr& value) { return math::And(math::Cast(kByte, value), Byte(15)); }
-  // Four bits, in a byte, as a value.
+  // The four bits of what is stored, in a byte.
+  Expr Narrowed(DataType dtype, const ir::CastNode* cast) {
+    // A copy moves bits.
+    const auto* widened = cast->value.As<ir::CastNode>();
+    const auto* load = widened ? widened->value.As<ir::BufferLoadNode>() : nullptr;
+    if (load && load->dtype == dtype) {
+      math::Lets let;
+      return let.In(BitsOf(load, &let));
+    }
+    Expr value = Mutate(cast->value);
+    if (dtype.is_float4()) return math::NarrowToBits(dtype, Float32ForFloat4(value));
+    Expr wide = ir::CastNode::Make(WidenedType(dtype), value, cast->span);
+    return math::And(math::Cast(kByte, wide), Byte(15));
+  }
+  // Four bits, in a byte, as a wide value.
   static Expr Extended(DataType dtype, const Expr& bits) {
+    if (dtype.is_float4()) return math::WidenBits(dtype, bits);
     if (!dtype.is_int()) return bits;
     Expr biased = math::Cast(DataType::Int(8), math::Call("bit_xor", {bits, Byte(8)}));
     return biased - ir::IntImmNode::Make(DataType::Int(8), 8);
-  }
-
-  // ---- Values
-
-  Expr MutateNode(const ir::IntImmNode* node, const Expr& self) override {
-    if (!node->dtype.is_packed()) return self;
-    return ir::IntImmNode::Make(HeldAs(node->dtype), node->value, node->span);
-  }
-  Expr MutateNode(const ir::SelectNode* node, const Expr& self) override {
-    if (!node->dtype.is_packed()) return MutateChildren(node, self);
-    return ir::SelectNode::Make(Mutate(node->condition), Mutate(node->true_value),
-                                Mutate(node->false_value), node->span);
-  }
-  Expr MutateNode(const ir::LetNode* node, const Expr& self) override {
-    if (!node->dtype.is_packed()) return MutateChildren(node, self);
-    Expr value = Mutate(node->value);
-    Var var = MutateDef(node->var);
-    return ir::LetNode::Make(var, value, Mutate(node->body), node->span);
-  }
-  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
-    if (!node->dtype.is_packed()) return MutateChildren(node, self);
-    return ir::CallNode::Make(node->name, MutateAll(node->args), DataType::Void(), node->span);
-  }
-  Expr MutateNode(const ir::CastNode* node, const Expr& self) override {
-    DataType from = node->value.dtype(), to = node->dtype;
-    if (!from.is_packed() && !to.is_packed()) return MutateChildren(node, self);
-    Expr value = Mutate(node->value);
-    if (!to.is_packed()) return ir::CastNode::Make(to, value, node->span);
-    return Extended(to, LowBits(ir::CastNode::Make(HeldAs(to), value, node->span)));
   }
 
   // ---- Loops that run at once
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     if (node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kThread)
-      if (const BufferStoreNode* store = packed_.FindSharedByte(node))
+      if (const BufferStoreNode* store = packed_.FindSharedByte(node, around_))
         TERN_THROW(ValueError) << ir::At(store->span) << "iterations of the "
                                << ForKindName(node->for_kind) << " loop " << node->var.name()
                                << " may store the two halves of one byte of " << store->buffer->name
                                << ", which holds " << store->buffer->dtype.str()
                                << "; each iteration has to store an even number of elements, from "
                                   "an even one on";
-    return MutateChildren(node, self);
+    around_.push_back(node);
+    Stmt result = MutateChildren(node, self);
+    around_.pop_back();
+    return result;
   }
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
     Stmt result = MutateChildren(node, self);
@@ -179,15 +148,16 @@ class PackedLowering : public StmtMutator {
     return result;
   }
 
-  const PrimFunc& function_;
+  PrimFunc function_;
   PackedElements packed_;
-  std::unordered_map<const VarNode*, Var> vars_;
+  std::vector<const ForNode*> around_;  // loops around the statement
 };
 
 }  // namespace
 
 PrimFunc LowerPackedElements(const PrimFunc& function) {
-  return HasPackedElements(function) ? PackedLowering(function).Run() : function;
+  return HasPackedElements(function) ? PackedLowering(WidenPackedElements(function)).Run()
+                                     : function;
 }
 
 }  // namespace tern::tir

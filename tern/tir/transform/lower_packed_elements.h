@@ -6,9 +6,9 @@
 
 namespace tern::tir {
 
-// Accesses elements of less than a byte (int4, uint4) by their bytes: two of a tensor's elements
-// share one, the first in the low bits. Values become int8 or uint8; memory that the function
-// allocates has one of these per element.
+// Accesses elements of less than a byte (int4, uint4, float4_e2m1fn) by their bytes: two of a
+// tensor's elements share one, the first in the low bits. Values, and memory that the function
+// allocates, become wide (widen_packed_elements).
 //
 // Before:  B[i] = int4(int32(A[i]) + 1)
 // After:   buffer A_bytes: uint8[...] at A ...

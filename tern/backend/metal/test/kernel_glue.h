@@ -57,6 +57,9 @@ void tern_barrier() { tern_glue::host.barrier(); }
 void tern_collective(const char* instruction, const void* in, unsigned long size, void* all) {
   tern_glue::host.collective(instruction, 0xffffffffu, in, size, all);
 }
+void tern_atomic_access(const void* p, unsigned long size) {
+  tern_glue::host.access(p, size, tern_standin::kAtomic);
+}
 uint tern_lane_index() { return tern_glue::state.lane; }
 // The last SIMD-group may be smaller.
 uint tern_num_lanes() {
