@@ -422,7 +422,8 @@ def parse():
 def main():
     options = parse()
     path = options.results or os.path.join(options.folder, "results.compiled.jsonl" if options.compiled else "results.jsonl")
-    os.environ["TERN_NUM_THREADS"] = str(options.threads)
+    for library in ("TERN", "OPENBLAS", "MKL", "OMP"):  # numpy's matrix products are one of these libraries'
+        os.environ[f"{library}_NUM_THREADS"] = str(options.threads)
     os.environ.setdefault("TERN_CACHE_DIR", os.path.join(os.path.abspath(options.folder), "cache"))
     if options.worker:
         # Not through the interpreter's end: libraries of devices may wait there for what failed.

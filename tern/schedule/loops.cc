@@ -7,6 +7,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/reduction_nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/reduction_update.h"
@@ -422,6 +423,12 @@ Schedule::Names Schedule::LoopPartition(const std::string& name, const Expr& at,
     if (!analyzer.CanProve(head >= Constant(loop, 0)))
       head = ir::MaxNode::Make(head, Constant(loop, 0));
     Expr tail = analyzer.Simplify(loop->extent - head);
+    if (std::vector<const BlockNode*> below = BlocksIn(loop->body);
+        below.size() == 1 && FactsOf(below[0]).complete)
+      if (auto joined = JoinFusedAxes(NestOf(tree(), below[0]), loop)) {
+        ReplaceStmt(below[0], Stmt(joined));
+        loop = FindLoop(name);
+      }
     std::optional<size_t> axis = ReducedAxis(loop);
     if (axis && PartitionSteps(loop, *axis, head, tail, names)) return names;
     Var first(names[0], loop->var.dtype(), loop->span),

@@ -54,4 +54,24 @@ ffi::Ref<BlockNode> OncePerResult(const BlockNode* block, const std::string& nam
   return copy;
 }
 
+ffi::Ref<BlockNode> JoinFusedAxes(const Nest& nest, const ForNode* loop) {
+  std::vector<const ForNode*> others = nest.around;
+  others.insert(others.end(), nest.loops.begin(), nest.loops.end());
+  std::erase(others, loop);
+  Var axis("v" + loop->var.name(), loop->var.dtype());
+  ir::VarMap values;
+  for (const BlockIter& iter : nest.block->iters) {
+    if (!ir::UsesVar(iter.binding, loop->var.node())) continue;
+    if (iter.kind != IterKind::kReduce || UsesAnyOf(iter.binding, others)) return {};
+    values[iter.var.node()] = ir::Substitute(iter.binding, {{loop->var.node(), axis}});
+  }
+  if (values.size() < 2 || nest.block->predicate.get()) return {};
+  auto joined = CopyBlock(nest.block);
+  std::erase_if(joined->iters, [&](const BlockIter& it) { return values.count(it.var.node()); });
+  joined->iters.push_back({loop->extent, loop->var, axis, IterKind::kReduce});
+  joined->body = Substitute(joined->body, values);
+  if (joined->init) joined->init = Substitute(joined->init, values);
+  return joined;
+}
+
 }  // namespace tern::schedule

@@ -28,6 +28,10 @@ ffi::Ref<tir::BlockNode> OncePerResult(const tir::BlockNode* block, const std::s
                                        const tir::Stmt& body,
                                        const std::vector<const tir::ForNode*>& reduction);
 
+// The block of a nest, whose reduced axes that a loop was fused of are one, which is bound to it by
+// itself. Null where they are not several, or are bound to other loops too.
+ffi::Ref<tir::BlockNode> JoinFusedAxes(const Nest& nest, const tir::ForNode* loop);
+
 }  // namespace tern::schedule
 
 #endif  // TERN_SCHEDULE_REDUCTION_NEST_H_

@@ -307,12 +307,14 @@ class Describer {
         apart |= in_a != in_b;
       }
     }
-    SplitBatch(AxisRole::kM);
-    SplitBatch(AxisRole::kN);
+    SplitBatch(AxisRole::kM, a);
+    SplitBatch(AxisRole::kN, b);
     return sums && apart;
   }
 
-  void SplitBatch(AxisRole role) {
+  // Of several M or N axes the dynamic ones beside static ones are a batch, and of dynamic ones
+  // that are apart in the operand all but the last: an index of them fused would be divided.
+  void SplitBatch(AxisRole role, const BlockAccess& operand) {
     std::vector<size_t> axes;
     std::vector<Expr> extents;
     for (size_t i = 0; i < info_.axes.size(); ++i) {
@@ -321,6 +323,17 @@ class Describer {
       extents.push_back(info_.axes[i].extent);
     }
     for (size_t i : DynamicBesideStatic(extents)) info_.axes[axes[i]].role = AxisRole::kBatch;
+    std::vector<size_t> fused;  // in the order of the result
+    for (size_t i : info_.accesses[0].axes)
+      if (info_.axes[i].role == role) fused.push_back(i);
+    bool dynamic = std::any_of(fused.begin(), fused.end(),
+                               [&](size_t i) { return !ir::AsConstInt(info_.axes[i].extent); });
+    if (!dynamic || fused.size() < 2 ||
+        std::search(operand.axes.begin(), operand.axes.end(), fused.begin(), fused.end()) !=
+            operand.axes.end())
+      return;
+    fused.pop_back();
+    for (size_t i : fused) info_.axes[i].role = AxisRole::kBatch;
   }
 
   bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {

@@ -242,6 +242,13 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   std::vector<Asked> asked;
   for (const GemmVersion& version : versions) {
     std::vector<RuleResult> results;
+    if (version.one) {
+      SingleExtent single = WithSingleExtent(function, version.one);
+      PrimFunc other = ScheduleBlocks(single.function, version.target, &asked, &results);
+      made.push_back(
+          {version.when, other.WithBody(single.Around(other->body)), std::move(results)});
+      continue;
+    }
     PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
     if (StructuralEqual(other, scheduled)) continue;
     if (!made.empty() && StructuralEqual(other, made.back().function))

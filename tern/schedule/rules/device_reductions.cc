@@ -28,6 +28,7 @@
 #include "tern/schedule/rules/device_reductions.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
@@ -95,9 +96,18 @@ int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
   return 0;
 }
 
-// The read with most axes: what the time is for.
+// The read of most elements: what the time is for.
 const BlockAccess* MainRead(const BlockInfo& block) {
   const BlockAccess* found = nullptr;
+  int64_t most = 0;
+  auto elements = [&](const BlockAccess& access) {
+    int64_t product = 1;
+    for (size_t a : access.axes)
+      if (__builtin_mul_overflow(
+              product, ir::AsConstInt(block.axes[a].extent).value_or(kUnknownExtent), &product))
+        return std::numeric_limits<int64_t>::max();
+    return product;
+  };
   auto is_result = [&](const Buffer& buffer) {
     return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& other) {
       return other.store && other.buffer.same(buffer);
@@ -105,8 +115,10 @@ const BlockAccess* MainRead(const BlockInfo& block) {
   };
   for (const BlockAccess& access : block.accesses)
     if (!access.store && !is_result(access.buffer) && ContiguousAxis(block, access) &&
-        (!found || access.axes.size() > found->axes.size()))
+        (!found || elements(access) > most)) {
       found = &access;
+      most = elements(access);
+    }
   return found;
 }
 

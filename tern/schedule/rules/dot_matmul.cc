@@ -19,6 +19,8 @@ using Names = Schedule::Names;
 
 // B is packed at each call where so many rows of A use it.
 constexpr int64_t kLeastUses = 4;
+// The same of floats along whose columns vectors are converted as they are read.
+constexpr int64_t kLeastUsesOfFloats = 8;
 // M, N and K padded to whole tiles may be so many times the work.
 constexpr int64_t kMostPadding = 4;
 constexpr int64_t kAccumulatorBytes = 4;
@@ -116,9 +118,11 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) Refuse("M, N or K is 0");
   if (target.vector_registers < kLeastRegisters)
     Refuse("there are fewer than " + Text(kLeastRegisters) + " vector registers");
-  if (gemm.m < kLeastUses && !IsConstant(schedule, gemm.b.name))
-    Refuse("B would be packed for M = " + Text(gemm.m) + " rows; that pays from " +
-           Text(kLeastUses) + " on");
+  int64_t least =
+      gemm.c->dtype.is_float() && !gemm.b.k_contiguous() ? kLeastUsesOfFloats : kLeastUses;
+  if (gemm.m < least && !IsConstant(schedule, gemm.b.name))
+    Refuse("B would be packed for M = " + Text(gemm.m) + " rows; that pays from " + Text(least) +
+           " on");
   DotSteps steps = StepsOf(machine, *types);
   int64_t k = RoundUp(gemm.k, steps.k), bytes = types->wide.value_or(types->right).bytes();
   std::vector<P> plans;

@@ -16,13 +16,17 @@ using namespace tern::tir;
 
 namespace {
 
-// Up to `most` are few, and taken as `likely`.
+// Up to `most` are few, and taken as `likely`; a single one is known to be one.
 struct Side {
   AxisRole role;
   int64_t most, likely;
 };
 // The tiles of a device are large.
-std::vector<Side> OfDevices() { return {{AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}}; }
+std::vector<Side> OfDevices() {
+  return {{AxisRole::kM, 1, 1}, {AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}};
+}
+// Results of a device's GEMV.
+constexpr int64_t kLikelyColumns = 2048;
 // On a host, very few columns are dot products; B is not packed for few rows, of which one is a
 // GEMV; threads share the rows where there are few columns.
 std::vector<Side> OfHosts() {
@@ -78,6 +82,20 @@ Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
   return ir::LENode::Make(side, ir::MakeConst(side.dtype(), static_cast<double>(most)));
 }
 
+// The variable that is M, and neither N nor K, of all GEMMs whose M is dynamic; null for none.
+Var RowsOfAll(const std::vector<BlockInfo>& blocks) {
+  Var rows;
+  for (const BlockInfo& block : blocks) {
+    if (block.kind != BlockKind::kMatmul || !IsDynamic(block, AxisRole::kM)) continue;
+    Expr side = SizeOf(block, {AxisRole::kM});
+    if (!side.As<VarNode>() || (rows.get() && rows.get() != side.get())) return {};
+    rows = Var(side.As<VarNode>());
+    for (const BlockAxis& axis : block.axes)
+      if (axis.role != AxisRole::kM && ir::UsesVar(axis.extent, rows.node())) return {};
+  }
+  return rows;
+}
+
 // That results of dynamic sizes are a few tiles, of long sums.
 Expr HasFewTiles(const BlockInfo& block) {
   Expr results = SizeOf(block, {AxisRole::kM, AxisRole::kN, AxisRole::kBatch}),
@@ -118,6 +136,29 @@ std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo&
 
 }  // namespace
 
+Stmt SingleExtent::Around(Stmt body) const {
+  for (const Buffer& tensor : tensors) body = DeclBufferNode::Make(tensor, body, tensor->span);
+  return body;
+}
+
+SingleExtent WithSingleExtent(const PrimFunc& function, const Var& extent) {
+  SingleExtent made;
+  ir::VarMap one = {{extent.node(), ir::MakeConst(extent.dtype(), 1)}};
+  auto single = ffi::Make<PrimFuncNode>(*function);
+  for (Param& param : single->params) {
+    if (!param.is_tensor()) continue;
+    auto tensor = ffi::Make<ir::BufferNode>(*param.buffer);
+    for (auto* exprs : {&tensor->shape, &tensor->strides})
+      for (Expr& expr : *exprs) expr = ir::Substitute(expr, one);
+    made.tensors.emplace_back(tensor.get());
+    single->body = ReplaceBuffer(single->body, param.buffer, made.tensors.back());
+    param.buffer = made.tensors.back();
+  }
+  single->body = Substitute(single->body, one);
+  made.function = PrimFunc(single);
+  return made;
+}
+
 std::set<const VarNode*> CallersVars(const PrimFunc& function) {
   std::set<const VarNode*> vars;
   for (const Param& param : function->params) {
@@ -140,8 +181,15 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     Expr when =
         AllOf(blocks, known, [&](const BlockInfo& block) { return IsFew(block, role, most); });
     if (!when) continue;
-    versions.push_back({when, target, role == AxisRole::kM ? Few::kRows : Few::kColumns});
+    Var one;
+    if (most == 1) {
+      one = RowsOfAll(blocks);
+      if (!one || !known.count(one.node())) continue;
+      when = Expr(one) == ir::MakeConst(one.dtype(), 1);
+    }
+    versions.push_back({when, target, role == AxisRole::kM ? Few::kRows : Few::kColumns, one});
     TargetInfo& guess = versions.back().target;
+    if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
   }
   Expr few_tiles = target.is_device ? AllOf(blocks, known, HasFewTiles) : Expr();

@@ -13,21 +13,33 @@ namespace tern::schedule {
 // A schedule of a GEMM with many rows and columns wastes most of its tiles on one with few. Where M
 // or N is dynamic, a function therefore has versions:
 //
-//   if m <= 32 { scheduled for few rows }
+//   if m == 1 { scheduled with 1 for m: a GEMV, or a reduction }
+//   else if m <= 32 { scheduled for few rows }
 //   else if n <= 32 { for few columns }
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
 //   else { for many }
 //
-// On a host: n <= 7, m <= 3, n <= 64, and others.
+// On a host: n <= 7, m == 1, m <= 3, n <= 64, and others.
 enum class Few { kRows, kColumns, kTiles, kResults };  // kResults: of a reduction
 struct GemmVersion {
   tir::Expr when;     // of the function's own extents and scalars
   TargetInfo target;  // with other guesses of M, N and K
   Few few = Few::kResults;
+  tir::Var one;  // an extent that is 1; null: none
 };
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.
 std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
+
+// A function whose tensors have 1 for an extent, and what was made of its body, to stand in the
+// function as written.
+struct SingleExtent {
+  tir::PrimFunc function;
+  std::vector<tir::Buffer> tensors;  // as it sees them
+
+  tir::Stmt Around(tir::Stmt body) const;
+};
+SingleExtent WithSingleExtent(const tir::PrimFunc& function, const tir::Var& extent);
 
 // The variables that a caller's tensors and scalars define.
 std::set<const tir::VarNode*> CallersVars(const tir::PrimFunc& function);

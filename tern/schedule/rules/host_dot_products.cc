@@ -134,14 +134,14 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 //   transposed[n, m] += A[k, m] * B[k, n]      a GEMM of few rows, by the other rules
 //   C[m, n] = transposed[n, m]
 //
-// Vectors along N would have few lanes. Declines where A is K-contiguous (dot products), or M is no
+// Vectors along N would have few lanes, dot-product instructions columns of padding: it is asked
+// before all of these. Declines where A is K-contiguous (dot products), or M is no
 // longer than two vectors.
 void TransposedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
   GuessSizes(&gemm, target);
   int64_t lanes = target.vector_bytes / gemm.c->dtype.bytes();
-  if (gemm.n > kMostShort || gemm.n == 0 || gemm.dynamic_n)
-    Refuse("N is not 1 to " + std::to_string(kMostShort));
+  if (gemm.n > kMostShort || gemm.n == 0) Refuse("N is not 1 to " + std::to_string(kMostShort));
   if (gemm.a.own_dim + 1 != gemm.a.rank) Refuse(gemm.a.name + " is not M-contiguous");
   if (gemm.m <= 2 * lanes) Refuse("M is no longer than two vectors");
   size_t rank = gemm.c->shape.size();
@@ -149,8 +149,11 @@ void TransposedMatmul(Schedule* schedule, const BlockInfo& block, const TargetIn
                                           FreshBlockName(*schedule, block.name + "_transposed"));
   schedule->TransformLayout(copy, PackedLayout(rank, gemm.c_m_dim, rank - 1, "k, x"));
   schedule->Reorder(Around(block.name, {gemm.loops.n, gemm.loops.m}));
+  // Guesses of rows and columns change places too.
+  TargetInfo turned = target;
+  std::swap(turned.likely_m, turned.likely_n);
   for (const std::string& name : {block.name, copy})
-    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, name)), target);
+    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, name)), turned);
 }
 
 }  // namespace
@@ -160,7 +163,7 @@ void RegisterHostDotProductRules() {
                 .description = "N below 8, A M-contiguous: the transposed result has few rows",
                 .kinds = {BlockKind::kMatmul},
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
-                .priority = 31,
+                .priority = 50,
                 .apply = TransposedMatmul});
   RegisterRule({.name = "dot_product_matmul",
                 .description = "M or N below 8: a dot product along K for each output",

@@ -23,7 +23,7 @@
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/im2col_loops.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/register_tiles.h"
+#include "tern/schedule/rules/packed_gemm_plan.h"
 #include "tern/tir/transform/flatten_buffers.h"
 
 namespace tern::schedule {
@@ -34,213 +34,12 @@ namespace {
 
 using Names = Schedule::Names;
 
-// B is packed at each call where so many M tiles read it; where each row of it is in another page,
-// and comes from memory, the fewer.
-constexpr int64_t kPackUses = 4, kPackUsesOfPages = 2, kPageBytes = 4096;
-// Columns of a sum of products that are padded to a vector where there is no other one.
-constexpr int64_t kLeastColumns = 2;
-// Cycles to pack a vector of B.
-constexpr double kPackCycles = 2;
-// Cycles to pack an element of B, or to store one of the result, where it has no neighbours.
-constexpr double kScatterCycles = 2;
-// Rows of B that are read concurrently where it is not packed, or while it is.
-constexpr int64_t kRowStreams = 16;
-// Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
-// to the end of a page.
-constexpr int64_t kPrepackedStreams = 4;
-// Blocks of N, and the most columns of one, where B is read in place.
-constexpr int64_t kStreamedBlocks = 8, kStreamedN = 2048;
-// With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
-constexpr int64_t kDynamicRowBlocks = 8;
-
-enum Pack : int64_t { kInPlace = 0, kPacked = 1, kPrepacked = 2 };
-
-struct PackedGemmPlan : PlanCost {
-  int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
-  int64_t vector = 0;              // lanes
-  // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of M, which is dynamic.
-  int64_t block_m = 0, block_n = 0;
-  int64_t block_k = 0;  // K that is added to C at a time; 0: all
-  int64_t pack_a = kInPlace, pack_b = kInPlace;
-  int64_t k_streams = 1;  // of the panels of prepacked B
-  // 1: the N tile loop is outside of the M tile loop, and columns of B stay in L1 through the
-  // latter; 0: the other way round, rows of A stay.
-  int64_t n_outer = 0;
-  // Of implicit_gemm. 1: N axes that do not lie side by side are batch axes, as images of NCHW.
-  int64_t batch = 0;
-
-  static const std::vector<PlanField<PackedGemmPlan>>& Fields() {
-    using P = PackedGemmPlan;
-    static const std::vector<PlanField<P>> fields = {
-        {"tile_m", &P::tile_m},   {"tile_n", &P::tile_n},   {"vector", &P::vector},
-        {"block_m", &P::block_m}, {"block_n", &P::block_n}, {"block_k", &P::block_k},
-        {"pack_a", &P::pack_a},   {"pack_b", &P::pack_b},   {"k_streams", &P::k_streams},
-        {"n_outer", &P::n_outer}, {"batch", &P::batch}};
-    return fields;
-  }
-  RegisterTile tile() const { return {tile_m, tile_n / vector, vector}; }
-  Columns columns() const { return batch ? Columns::kLastOfC : Columns::kOne; }
-  void SetTile(const RegisterTile& tile) {
-    tile_m = tile.m;
-    tile_n = tile.n();
-    vector = tile.lanes;
-  }
-};
 using P = PackedGemmPlan;
 
-// Where the elements of B are.
-enum class Layout {
-  kAsIndexed,
-  kContiguousN,  // elsewhere, but N is contiguous
-  kGathered,     // anywhere: it has to be packed
-};
-
-// What the plans of one GEMM depend on.
-struct Problem {
-  Gemm gemm;
-  Layout b_layout = Layout::kAsIndexed;
-  bool constant_a = false, constant_b = false;  // prepacking costs nothing
-  int64_t lanes = 0;
-  bool scattered = false;  // vectors along N are not contiguous in B and the result
-
-  int64_t b_bytes() const { return gemm.n * gemm.k * gemm.b.bytes(); }
-};
-
-// So few rows of a B that is not in L2 that memory is the limit.
-bool IsMemoryBound(const Problem& problem, const TargetInfo& target) {
-  return problem.gemm.m <= std::min((target.vector_registers - 2) / 2, target.l1_ways) &&
-         problem.b_bytes() > target.l2_bytes;
-}
-
-// All of M, and as many vectors as hide the latency of an accumulator.
-RegisterTile FlatTile(const Problem& problem, const TargetInfo& target) {
-  RegisterTile tile{problem.gemm.m, 2, problem.lanes};
-  auto fits = [&](int64_t n) {
-    return target.masked_vectors ? n <= problem.gemm.n : problem.gemm.n % n == 0;
-  };
-  while (tile.m * tile.vectors < target.fma_per_cycle * target.fma_latency && fits(2 * tile.n()))
-    tile.vectors *= 2;
-  return tile;
-}
-
-// FMAs and bytes of B from memory, of which most overlaps, and packing.
-void SetCost(const Problem& problem, const TargetInfo& target, P* plan) {
-  const Gemm& gemm = problem.gemm;
-  auto divide = [](double a, int64_t b) { return a / static_cast<double>(b); };
-  auto batch = static_cast<double>(gemm.batch), b_bytes = static_cast<double>(problem.b_bytes());
-  double arithmetic = batch * static_cast<double>(gemm.k) *
-                      GemmStepCycles(plan->tile(), gemm.m, gemm.n, gemm.b.bytes(), target);
-  double memory = 0, packing = 0;
-  if (problem.b_bytes() > target.l2_bytes)
-    memory = batch * divide(b_bytes, target.memory_bytes_per_cycle);
-  // In place, rows of B are apart, which costs about as much as packing.
-  if (plan->pack_b != kPrepacked && plan->block_k == 0)
-    packing = kPackCycles * batch * divide(b_bytes, gemm.b.bytes() * plan->vector);
-  double scattering =
-      problem.scattered ? kScatterCycles * static_cast<double>(gemm.n * (gemm.m + gemm.k)) : 0;
-  plan->cycles =
-      std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing + scattering;
-  plan->limit = std::max(divide(gemm.flops() / 2, plan->vector * target.fma_per_cycle), memory);
-}
-
-// Constant A is prepacked; a larger one comes from memory while it is used, better as tile_m
-// streams.
-Pack PackOfA(const Problem& problem, const RegisterTile& tile, const TargetInfo& target) {
-  const Gemm& gemm = problem.gemm;
-  bool packs =
-      tile.m > 1 && problem.constant_a && gemm.m * gemm.k * gemm.a.bytes() <= target.l2_bytes;
-  return packs ? kPrepacked : kInPlace;
-}
-
-// B is read in place, several rows of it concurrently, and the accumulators stay in L1. One that
-// could be prepacked is only read so where that is surely as fast.
-std::vector<P> StreamedPlans(const Problem& problem, const TargetInfo& target,
-                             const Wanted<P>& want) {
-  const Gemm& gemm = problem.gemm;
-  int64_t acc_bytes = gemm.m * gemm.n * gemm.b.bytes();
-  bool cuts = gemm.k % kRowStreams != 0 || gemm.n % (2 * problem.lanes) != 0;
-  if (problem.b_layout != Layout::kAsIndexed || gemm.b.k_contiguous() || gemm.dynamic_n ||
-      gemm.dynamic_k || !IsMemoryBound(problem, target) || (cuts && !target.masked_vectors) ||
-      gemm.n < 2 * problem.lanes || (problem.constant_b && acc_bytes > target.l1_bytes / 2))
-    return {};
-  P plan;
-  plan.SetTile(FlatTile(problem, target));
-  plan.pack_a = PackOfA(problem, plan.tile(), target);
-  plan.block_m = gemm.dynamic_m ? 0 : gemm.m;
-  int64_t n = RoundUp(gemm.n, plan.tile_n);
-  int64_t part = std::min(RoundUp(CeilDiv(n, kStreamedBlocks), plan.tile_n), kStreamedN);
-  plan.block_n = want.Or(&P::block_n, target.threads == 1 ? n : part);
-  plan.block_k = want.Or(&P::block_k, kRowStreams);
-  bool fits = plan.block_n > 0 && plan.block_n % plan.tile_n == 0 && plan.block_k > 0 &&
-              (target.masked_vectors || gemm.k % plan.block_k == 0);
-  SetCost(problem, target, &plan);
-  return fits ? std::vector<P>{plan} : std::vector<P>{};
-}
-
-// The other numbers of a tile, as they are wanted or else best; nothing where that is not possible.
-std::optional<P> PlanOfTile(const Problem& problem, const RegisterTile& tile,
-                            const TargetInfo& target, const Wanted<P>& want) {
-  const Gemm& gemm = problem.gemm;
-  P plan;
-  plan.SetTile(tile);
-  int64_t m = RoundUp(gemm.m, tile.m), n = RoundUp(gemm.n, tile.n());
-  int64_t k_bytes = gemm.k * gemm.b.bytes();
-  bool in_l1 = problem.b_layout == Layout::kContiguousN ? tile.n() * k_bytes <= target.l1_bytes / 2
-                                                        : problem.b_bytes() <= target.l1_bytes;
-  // N that is not contiguous is no vectors; panels that many M tiles read are contiguous. The last
-  // columns of whole tiles are masked, or packed with zeros behind them.
-  bool pads = gemm.dynamic_n || gemm.n != n;
-  bool must_pack = problem.b_layout == Layout::kGathered || gemm.b.k_contiguous() ||
-                   (pads && !(target.masked_vectors && gemm.m <= tile.m));
-  bool pages = problem.b_layout == Layout::kAsIndexed && problem.b_bytes() > target.l2_bytes &&
-               gemm.n * gemm.b.bytes() >= kPageBytes;
-  bool packs = must_pack || (m / tile.m >= (pages ? kPackUsesOfPages : kPackUses) && !in_l1);
-  plan.pack_b = want.Or(&P::pack_b, problem.constant_b ? kPrepacked : packs ? kPacked : kInPlace);
-  bool streams = plan.pack_b == kPrepacked && problem.b_bytes() > target.l2_bytes &&
-                 !gemm.dynamic_k && gemm.k % kPrepackedStreams == 0;
-  plan.k_streams = want.Or(&P::k_streams, streams ? kPrepackedStreams : 1);
-  plan.n_outer = want.Or(
-      &P::n_outer, problem.b_layout == Layout::kContiguousN && plan.pack_b == kInPlace ? 1 : 0);
-  plan.pack_a = want.Or(&P::pack_a, PackOfA(problem, tile, target));
-  GemmBlocks blocks = ChooseBlocks(m, n, tile.m, tile.n(), k_bytes, target, true);
-  plan.block_m = want.Or(&P::block_m, gemm.dynamic_m ? 0 : blocks.m);
-  plan.block_n = want.Or(&P::block_n, gemm.dynamic_n ? tile.n() : blocks.n);
-  auto is_block = [](int64_t block, int64_t tile, int64_t all) {
-    return block > 0 && block <= all && block % tile == 0;
-  };
-  bool possible =
-      (gemm.dynamic_n ? plan.block_n == tile.n() : is_block(plan.block_n, tile.n(), n)) &&
-      (gemm.dynamic_m ? plan.block_m == 0 : is_block(plan.block_m, tile.m, m)) &&
-      (plan.pack_b == kPrepacked
-           ? problem.constant_b
-           : plan.pack_b == kPacked || (plan.pack_b == kInPlace && !must_pack)) &&
-      (plan.pack_a == kPrepacked ? problem.constant_a : plan.pack_a == kInPlace) &&
-      (plan.k_streams == 1 || (plan.k_streams > 1 && plan.pack_b == kPrepacked && !gemm.dynamic_k &&
-                               gemm.k % plan.k_streams == 0)) &&
-      (plan.n_outer == 0 || plan.n_outer == 1);
-  if (!possible) return {};
-  SetCost(problem, target, &plan);
-  return plan;
-}
-
-std::vector<P> EnumeratePlans(const Problem& problem, const TargetInfo& target,
-                              const Wanted<P>& want) {
-  const Gemm& gemm = problem.gemm;
-  std::vector<P> plans = StreamedPlans(problem, target, want);
-  std::vector<RegisterTile> tiles;
-  bool flat = problem.constant_b && !gemm.is_dynamic() && IsMemoryBound(problem, target) &&
-              gemm.n % (2 * problem.lanes) == 0;
-  if (flat) {
-    tiles = {FlatTile(problem, target)};
-  } else {
-    int64_t vectors = std::min(CeilDiv(gemm.n, problem.lanes), target.vector_registers);
-    for (const RegisterTile& tile : RegisterTiles(gemm.m, vectors, problem.lanes, target))
-      if (FitsRegisters(tile, 1, target)) tiles.push_back(tile);
-  }
-  for (const RegisterTile& tile : tiles)
-    if (std::optional<P> plan = PlanOfTile(problem, tile, target, want)) plans.push_back(*plan);
-  return plans;
-}
+// Columns of a sum of products that are padded to a vector where there is no other one.
+constexpr int64_t kLeastColumns = 2;
+// With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
+constexpr int64_t kDynamicRowBlocks = 8;
 
 class HostMatmul {
  public:
@@ -264,15 +63,19 @@ class HostMatmul {
       FusePrologue(&schedule_, rows.empty() ? packed : rows);
     }
     if (plan_.pack_a) PackLeft();
+    // Rows of C that are any length apart might overlap, for all that a compiler knows.
+    bool in_c = plan_.block_k && !gemm_.dynamic_n;
     std::string reader =
-        plan_.block_k ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
+        in_c ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     SplitLoops();
     if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
     if (!rows.empty()) schedule_.ComputeAt(rows, At(Name("jb")));
     if (!left_.empty()) ConvertLeft();
     Names out;
     if (!reader.empty())
-      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.n_outer ? "io" : "jo")));
+      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.block_k   ? "ib"
+                                                       : plan_.n_outer ? "io"
+                                                                       : "jo")));
     std::string init = schedule_.DecomposeReduction(
         block_, SplitsK() ? At(Name("lo")) : At(gemm_.loops.k), Name("init"));
     for (const std::string& block : {init, block_}) {
@@ -284,7 +87,8 @@ class HostMatmul {
     if (plan_.pack_b) Pack(packed);
     if (!rows.empty()) CopyRows(rows);
     if (!reader.empty())
-      StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")}, true, tail_of_n_);
+      StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")}, !plan_.block_k,
+                tail_of_n_);
     if (target_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
     if (prepacked() && !transposed_) ParallelizePacking(&schedule_, packed);
   }
@@ -299,8 +103,9 @@ class HostMatmul {
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
   // joined: the last rows could not be told from others then.
   void RunInParallel(int64_t work, const std::string& packed) {
-    int64_t row_blocks = plan_.block_m ? gemm_.m / plan_.block_m : kDynamicRowBlocks,
-            column_blocks = CeilDiv(gemm_.n, plan_.block_n);
+    int64_t rows = plan_.block_m ? plan_.block_m : plan_.tile_m,
+            row_blocks = CeilDiv(gemm_.m, rows), column_blocks = CeilDiv(gemm_.n, plan_.block_n);
+    if (!plan_.block_m) row_blocks = std::min(row_blocks, kDynamicRowBlocks);
     bool by_rows = row_blocks > column_blocks;
     const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
     bool several = gemm_.loops.batch.empty() && std::max(row_blocks, column_blocks) > 1;
@@ -508,22 +313,22 @@ void CheckTakesVectors(const Gemm& gemm, const TargetInfo& target) {
 }
 
 // What the plans need to know, once operands have the type of the accumulators.
-Problem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                    Layout b_layout, Columns columns = Columns::kOne) {
-  Problem problem{RequireGemm(*schedule, block, Sizes::kDynamic, columns), b_layout};
+PackedGemmProblem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                              LayoutOfB b_layout, Columns columns = Columns::kOne) {
+  PackedGemmProblem problem{RequireGemm(*schedule, block, Sizes::kDynamic, columns), b_layout};
   Gemm& gemm = problem.gemm;
   GuessSizes(&gemm, target);
   CheckTakesVectors(gemm, target);
   // Few rows convert B while they read it.
-  if (!IsPlain(gemm) && gemm.m < kPackUses && !gemm.b.k_contiguous()) {
-    if (b_layout == Layout::kGathered)
+  bool in_place = gemm.m < kFewRows && !gemm.b.k_contiguous() && b_layout != LayoutOfB::kGathered;
+  if (!IsPlain(gemm) && !in_place) {
+    if (gemm.m < kPackUses && !gemm.b.k_contiguous())
       Refuse("operands would be converted for M = " + std::to_string(gemm.m) +
              " rows; that pays from " + std::to_string(kPackUses) + " on");
-  } else if (!IsPlain(gemm)) {
     gemm = WidenOperands(schedule, block, gemm, columns);
     GuessSizes(&gemm, target);
     if (!IsPlain(gemm)) Refuse("an operand could not be converted to the type of the result");
-    problem.b_layout = Layout::kGathered;
+    problem.b_layout = LayoutOfB::kGathered;
   }
   problem.constant_a = IsConstant(*schedule, gemm.a.name);
   problem.constant_b = IsConstant(*schedule, gemm.b.name);
@@ -533,17 +338,21 @@ Problem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo
 
 std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                            const Wanted<P>& want) {
-  return EnumeratePlans(MakeProblem(schedule, block, target, Layout::kAsIndexed), target, want);
+  return PackedGemmPlans(MakeProblem(schedule, block, target, LayoutOfB::kAsIndexed), target, want);
 }
 
-// The copy that WidenOperands made of A; "" where it made none.
+// The block that converts A, for this block alone; "" where none does.
 std::string FindConversion(const Schedule& schedule, const std::string& block, const Gemm& gemm) {
-  const std::vector<const BlockNode*>& found = schedule.tree().BlocksNamed(gemm.a.name);
-  if (found.empty() || !gemm.a.name.starts_with(block + "_")) return "";
-  BlockInfo copy = DescribeBlock(found[0]);
+  const std::vector<const AllocateNode*>& found = schedule.tree().AllocationsNamed(gemm.a.name);
+  std::string producer = found.empty() ? "" : ProducerOf(schedule, found[0]->buffer);
+  if (producer.empty()) return "";
+  BlockInfo copy = DescribeBlock(FindBlockNamed(schedule, producer));
   bool converts = copy.kind == BlockKind::kElementwise && copy.accesses.size() == 2 &&
                   copy.accesses[0].buffer->dtype != copy.accesses[1].buffer->dtype;
-  return converts ? gemm.a.name : "";
+  for (const BlockNode* other : BlocksIn(schedule.function()->body))
+    converts &= other->name == producer || other->name == block ||
+                !Touches(AsStmt(other), found[0]->buffer);
+  return converts ? producer : "";
 }
 
 void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
@@ -599,8 +408,8 @@ bool HasContiguousChannels(const BlockInfo& block) {
 }
 
 // Several M, N or K axes, and convolutions: im2col, whose copy to the result takes an epilogue.
-Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                     Columns columns) {
+PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                               Columns columns) {
   bool batch = columns == Columns::kLastOfC;
   bool has_vectors = FindVectorAxis(block) || FindReducedVectorAxis(block);
   ColumnsApart apart = FindColumnsApart(block);
@@ -611,11 +420,11 @@ Problem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInf
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   bool swapped = block.kind == BlockKind::kReduction &&
                  SwapNarrow(schedule, block.name, made[0], target.vector_bytes);
-  Layout layout =
-      !swapped && IsContiguousN(*schedule, made[1]) ? Layout::kContiguousN : Layout::kGathered;
+  LayoutOfB layout = !swapped && IsContiguousN(*schedule, made[1]) ? LayoutOfB::kContiguousN
+                                                                   : LayoutOfB::kGathered;
   PutContiguousLast(schedule, made[swapped ? 0 : 1]);
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
-  Problem problem = MakeProblem(schedule, gemm, target, layout, columns);
+  PackedGemmProblem problem = MakeProblem(schedule, gemm, target, layout, columns);
   // Depthwise convolutions and other sums of products with few rows, or with so few columns that
   // vectors along other axes are better, where there are any.
   bool narrow = problem.gemm.n < problem.lanes && (problem.gemm.n < kLeastColumns || has_vectors);
@@ -631,8 +440,8 @@ std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const T
                              const Wanted<P>& want) {
   std::vector<P> plans;
   auto add = [&](Schedule* attempt, Columns columns) {
-    Problem problem = MakeImplicit(attempt, block, target, columns);
-    for (P plan : EnumeratePlans(problem, target, want)) {
+    PackedGemmProblem problem = MakeImplicit(attempt, block, target, columns);
+    for (P plan : PackedGemmPlans(problem, target, want)) {
       plan.batch = columns == Columns::kLastOfC;
       plans.push_back(plan);
     }

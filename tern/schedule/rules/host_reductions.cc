@@ -10,12 +10,16 @@
 //   }
 //
 // Four accumulators: an addition has about four cycles of latency. Two where the extent is dynamic,
-// so that the tail, which is not vectorized, is short. Of several reduced axes the outer ones
-// become rows, whose results are reduced last; without rows, a reduction of 2 * 16384 elements or
-// more is split in parts of 16384, which run in parallel. A contiguous axis
-// shorter than two vectors beside other reduced ones is the lanes of one accumulator, reduced last.
-// Declines where the reduced axis is not the contiguous one, or is alone and shorter than two
-// vectors.
+// so that the tail, which is not vectorized, is short. Reduced axes that are neighbours in memory
+// are fused first. Of others the outer ones become rows, whose results are reduced last. Without
+// rows, a reduction of 2 * 16384 elements or more, or of any number, is done in parts:
+//
+//   for p in parts, parallel { rows[p, 4, lanes] = init   for q in 16384 / 4 / lanes { rows[p] op=
+//   X } } for p { acc[4, lanes] op= rows[p] };  S = reduction of it, and of the tail, as above
+//
+// A contiguous axis shorter than two vectors beside reduced ones that are no neighbours is the
+// lanes of one accumulator, reduced last. Declines where the reduced axis is not the contiguous
+// one, or is alone and shorter than two vectors.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>
@@ -54,6 +58,19 @@ struct Steps {
   }
 };
 
+// How many of a loop's steps are combined at once; `lanes` is set.
+void SetVectors(Steps* steps) {
+  std::optional<int64_t> extent = ir::AsConstInt(steps->extent);
+  if (!extent) {
+    steps->vectors = kVectorsOfDynamic;
+    return;
+  }
+  // As many vectors as leave no tail, or else as there should be.
+  auto fits = [&](int64_t vectors) { return *extent % (vectors * steps->lanes) == 0; };
+  while (steps->vectors < kVectors && fits(2 * steps->vectors)) steps->vectors *= 2;
+  if (!fits(1) && *extent >= kVectors * steps->lanes) steps->vectors = kVectors;
+}
+
 std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
                              const TargetInfo& target) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
@@ -72,15 +89,64 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < 2 * steps.lanes) return {};
   steps.loop = along;
   if (!loops->spatial.empty()) steps.row = loops->spatial.back();
-  std::optional<int64_t> extent = ir::AsConstInt(steps.extent);
-  if (!extent) {
-    steps.vectors = kVectorsOfDynamic;
-    return steps;
+  SetVectors(&steps);
+  return steps;
+}
+
+// Whether two axes are the indices of neighbouring dimensions wherever one of them is read, so that
+// memory is contiguous along both, the second inside.
+bool AreAdjacent(const BlockInfo& block, size_t outer, size_t inner) {
+  arith::Analyzer analyzer;
+  for (const BlockAccess& access : block.accesses) {
+    auto dim_of = [&](size_t axis) {
+      return std::find(access.axes.begin(), access.axes.end(), axis) - access.axes.begin();
+    };
+    auto first = dim_of(outer), second = dim_of(inner), rank = std::ssize(access.axes);
+    if (first == rank && second == rank) continue;
+    if (!access.by_axes || second == rank || first + 1 != second || !access.buffer->strides.empty())
+      return false;
+    Expr beyond = access.buffer->shape[second] - block.axes[inner].extent;
+    if (!ir::IsConst(analyzer.Simplify(beyond), 0)) return false;
   }
-  // As many vectors as leave no tail, or else as there should be.
-  auto fits = [&](int64_t vectors) { return *extent % (vectors * steps.lanes) == 0; };
-  while (steps.vectors < kVectors && fits(2 * steps.vectors)) steps.vectors *= 2;
-  if (!fits(1) && *extent >= kVectors * steps.lanes) steps.vectors = kVectors;
+  return true;
+}
+
+// Fuses several reduced axes, which are adjacent in memory, all of them, the last one contiguous.
+// Refuses others.
+Steps FuseSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  std::optional<size_t> last = FindReducedVectorAxis(block);
+  std::vector<size_t> axes;
+  for (size_t a = 0; a < block.axes.size(); ++a)
+    if (block.axes[a].kind == IterKind::kReduce) axes.push_back(a);
+  if (axes.size() < 2 || !last || block.conditional) Refuse("there are no two axes to fuse");
+  // In the order of what is read.
+  for (const BlockAccess& access : block.accesses)
+    if (!access.store && access.axes.size() >= axes.size())
+      std::stable_sort(axes.begin(), axes.end(), [&](size_t a, size_t b) {
+        return std::find(access.axes.begin(), access.axes.end(), a) <
+               std::find(access.axes.begin(), access.axes.end(), b);
+      });
+  for (size_t i = 0; i + 1 < axes.size(); ++i)
+    if (!AreAdjacent(block, axes[i], axes[i + 1])) Refuse("reduced axes are apart in memory");
+  if (axes.back() != *last) Refuse("the last reduced axis is not contiguous");
+  Names order = loops.spatial, fused;
+  Steps steps;
+  for (size_t a : axes) {
+    fused.push_back(block.axes[a].loop);
+    steps.extent = steps.extent ? steps.extent * block.axes[a].extent : block.axes[a].extent;
+  }
+  order.insert(order.end(), fused.begin(), fused.end());
+  schedule->Reorder(Around(block.name, order));
+  steps.extent = arith::Analyzer().Simplify(steps.extent);
+  BlockInfo whole = block;
+  whole.axes[*last].extent = steps.extent;
+  steps.lanes = LanesFor(whole, *last, target, 1);
+  if (steps.lanes == 0 || ir::AsConstInt(steps.extent).value_or(2 * steps.lanes) < 2 * steps.lanes)
+    Refuse("there are fewer steps than two vectors");
+  steps.loop = FuseLoops(schedule, block.name, fused);
+  if (!loops.spatial.empty()) steps.row = loops.spatial.back();
+  SetVectors(&steps);
   return steps;
 }
 
@@ -171,12 +237,15 @@ Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const Targe
 }
 
 // All of a reduction, in the rows of its last block, whose name is returned.
-std::string ReduceInRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  // FactorAll leaves what it cannot factor as it is; this says why.
-  Schedule probe = *schedule;
-  DoFactor(&probe, block.name, RequireSteps(*schedule, block, target));
+std::string ReduceInRows(Schedule* schedule, const std::string& block, const Steps& steps,
+                         const TargetInfo& target) {
   Names blocks, rows;
-  std::vector<VectorReduction> reductions = FactorAll(schedule, block.name, target, &blocks);
+  std::vector<VectorReduction> reductions = {DoFactor(schedule, block, steps)};
+  for (const std::string& made : reductions[0].made()) blocks.push_back(made);
+  blocks.push_back(block);
+  if (!reductions[0].rest.empty())
+    for (VectorReduction& rest : FactorAll(schedule, reductions[0].rest, target, &blocks))
+      reductions.push_back(std::move(rest));
   std::string last = blocks.back();
   blocks.pop_back();
   std::optional<LoopsByKind> loops =
@@ -205,27 +274,31 @@ void ReduceByRows(Schedule* schedule, const std::string& block, const std::strin
   Try(schedule, [&](Schedule* attempt) { reduce(attempt, block); });
 }
 
-// One result of many steps: parts of kPartSteps are rows. What is left over comes last.
-void ReduceByParts(Schedule* schedule, const BlockInfo& block, const Steps& steps,
-                   const TargetInfo& target) {
-  std::string loop = steps.loop, rest;
-  std::optional<int64_t> extent = ir::AsConstInt(steps.extent);
-  if (!extent || *extent % kPartSteps != 0) {
-    loop = FreshLoopName(*schedule, steps.loop + "_w");
-    rest = FreshLoopName(*schedule, steps.loop + "_rest");
-    Expr whole = extent ? Expr(*extent - *extent % kPartSteps)
-                        : ir::FloorDiv(steps.extent, kPartSteps) * Expr(kPartSteps);
-    schedule->LoopPartition(LoopOf(block.name, steps.loop), whole, {loop, rest});
-    rest = BlockOf(*schedule, rest);
+// One result of many steps. The accumulators have parts of kPartSteps each, which threads share;
+// the last is cut off.
+void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& steps) {
+  VectorReduction reduction = DoFactor(schedule, block, steps);
+  PartLoops loops = LoopsOfPart(*schedule, reduction.parts);
+  std::string part = FreshLoopName(*schedule, steps.loop + "_p"),
+              step = FreshLoopName(*schedule, steps.loop + "_q");
+  schedule->Split(LoopOf(reduction.parts, loops.steps[0]), {kPartSteps / steps.step()},
+                  {part, step});
+  std::string rows =
+      schedule->Rfactor(LoopOf(reduction.parts, part), FreshBlockName(*schedule, block + "_rows"));
+  schedule->TransformLayout(rows, IndexMap::Parse("(l, p) -> (p, l)"));
+  Lanes split = SplitLanes(schedule, rows, loops.parts, steps.lanes);
+  Names order = {part, step}, vectors = {split.inner};
+  if (!split.outer.empty()) vectors.insert(vectors.begin(), split.outer);
+  order.insert(order.end(), vectors.begin(), vectors.end());
+  schedule->Reorder(Around(rows, order));
+  std::string init = schedule->DecomposeReduction(rows, LoopOf(rows, step));
+  for (const std::string& name : {init, rows}) {
+    if (!split.outer.empty()) schedule->Unroll(LoopOf(name, split.outer));
+    schedule->Vectorize(LoopOf(name, split.inner));
   }
-  std::string outer = FreshLoopName(*schedule, steps.loop + "_p"),
-              inner = FreshLoopName(*schedule, steps.loop + "_q");
-  schedule->Split(LoopOf(block.name, loop), {kPartSteps}, {outer, inner});
-  ReduceByRows(schedule, block.name, outer, target);
-  if (!rest.empty())
-    Try(schedule, [&](Schedule* attempt) {
-      ReduceInRows(attempt, DescribeBlock(FindBlockNamed(*attempt, rest)), target);
-    });
+  schedule->Parallel(LoopOf(rows, part));
+  Vectorize(schedule, reduction);
+  UnrollVectors(schedule, reduction);
 }
 
 // The contiguous axis where it is a short one beside other reduced ones; its loop, or "".
@@ -266,20 +339,23 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string
 }  // namespace
 
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  if (std::string loop = ShortLoop(*schedule, block, target); !loop.empty())
-    return ReduceColumns(schedule, block, loop, target);
-  Steps steps = RequireSteps(*schedule, block, target);
   int64_t work = WorkOf(*schedule, block.name);
-  Names reduced = SortLoops(*schedule, block)->reduce;
+  std::optional<Steps> fused;
+  Try(schedule, [&](Schedule* attempt) { fused = FuseSteps(attempt, block, target); });
+  if (std::string loop = ShortLoop(*schedule, block, target); !fused && !loop.empty())
+    return ReduceColumns(schedule, block, loop, target);
+  Steps steps = fused ? *fused : RequireSteps(*schedule, block, target);
+  Names reduced = fused ? Names{steps.loop} : SortLoops(*schedule, block)->reduce;
   bool shared = steps.row.empty() && target.threads != 1;
   // The tail of an inner loop is no part of its own; threads share rows.
   bool is_inner = reduced.front() != steps.loop;
   if (reduced.size() > 1 &&
       ((shared && work >= 2 * kPartSteps) || (is_inner && steps.whole().get())))
     return ReduceByRows(schedule, block.name, is_inner ? reduced.front() : reduced.back(), target);
-  if (shared && ir::AsConstInt(steps.extent).value_or(2 * kPartSteps) >= 2 * kPartSteps)
-    return ReduceByParts(schedule, block, steps, target);
-  std::string last = ReduceInRows(schedule, block, target);
+  if (shared && reduced.size() == 1 &&
+      ir::AsConstInt(steps.extent).value_or(2 * kPartSteps) >= 2 * kPartSteps)
+    return ReduceByParts(schedule, block.name, steps);
+  std::string last = ReduceInRows(schedule, block.name, steps, target);
   ParallelizeOuter(schedule, last, work, target);
 }
 

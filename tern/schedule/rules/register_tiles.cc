@@ -8,6 +8,8 @@ namespace {
 
 // M and N that one thread takes at least.
 constexpr int64_t kLeastM = 48, kLeastN = 48;
+// The same of the factor: where sums are short, storing long rows takes the time.
+constexpr int64_t kLeastBytes = 1 << 13;
 // As many parts as any number of threads up to 16 have about the same of.
 constexpr int64_t kParts = 32;
 
@@ -65,7 +67,8 @@ GemmBlocks ChooseBlocks(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n, in
     return true;
   };
   auto halve_m = [&] { return halve(&blocks.m, tile_m, kLeastM); };
-  auto halve_n = [&] { return halve(&blocks.n, tile_n, kLeastN); };
+  int64_t least_n = std::max(kLeastN, kLeastBytes / std::max<int64_t>(column_bytes, 1));
+  auto halve_n = [&] { return halve(&blocks.n, tile_n, least_n); };
   if (m_first) {
     while (m / blocks.m < kParts && halve_m()) continue;
     while (m / blocks.m < kParts / 2 && n / blocks.n < kParts && halve_n()) continue;
