@@ -37,4 +37,9 @@ const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
   return load;
 }
 
+bool MatrixOperands::IsAligned(const ir::BufferLoadNode* row, int64_t bytes) const {
+  return tir::IsAlignedPlace(row->buffer, {row->indices[0].As<ir::RampNode>()->base}, bytes,
+                             known_);
+}
+
 }  // namespace tern::codegen

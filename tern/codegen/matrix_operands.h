@@ -17,6 +17,9 @@ class MatrixOperands {
   // bytes.
   const ir::BufferLoadNode* Row(const ir::Expr& operand) const;
 
+  // Whether a row surely starts at such a multiple of its buffer's start.
+  bool IsAligned(const ir::BufferLoadNode* row, int64_t bytes) const;
+
  private:
   arith::Analyzer known_;  // of the variables of the kernel
 };

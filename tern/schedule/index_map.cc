@@ -63,6 +63,50 @@ int64_t DivisorsOf(const IndexMap& map, const ir::Var& var) {
   return multiple;
 }
 
+const ir::CallNode* AsXor(const Expr& expr) {
+  const auto* call = expr.As<ir::CallNode>();
+  return call && call->name == "bit_xor" ? call : nullptr;
+}
+
+// The indices with `a` for bit_xor(a, b), a swizzle. Where a takes all numbers below a power of two
+// and b some of them, of other variables, the places of a are exchanged: for each b by itself, so
+// what holds of the shape and of elements apart holds of both maps. An index is a sum, of which a
+// swizzle is a part, or a multiple of one.
+class SwizzleRemover {
+ public:
+  explicit SwizzleRemover(const arith::Analyzer& ranges) : ranges_(ranges) {}
+
+  Expr Remove(const Expr& index) {
+    if (const auto* sum = index.As<ir::AddNode>()) return Remove(sum->a) + Remove(sum->b);
+    if (const auto* product = index.As<ir::MulNode>(); product && ir::AsConstInt(product->b))
+      return Remove(product->a) * product->b;
+    if (const ir::CallNode* call = AsXor(index)) {
+      Check(call->args[0], call->args[1]);
+      return call->args[0];
+    }
+    ir::ForEachExpr(index, [](const Expr& e) {
+      if (AsXor(e)) Refuse("the map has bit_xor where it is no index, and no part of a sum");
+    });
+    return index;
+  }
+
+ private:
+  void Check(const Expr& a, const Expr& b) const {
+    arith::ConstBounds places = ranges_.Bounds(a), by = ranges_.Bounds(b);
+    bool fits = places.lo == 0 && places.hi < arith::ConstBounds::kPosInf &&
+                ((places.hi + 1) & places.hi) == 0 && by.lo >= 0 && by.hi <= places.hi;
+    bool apart = true;
+    ir::ForEachExpr(a, [&](const Expr& e) {
+      if (const auto* var = e.As<ir::VarNode>()) apart &= !ir::UsesVar(b, var);
+    });
+    if (!fits || !apart || ir::AsConstInt(a))
+      Refuse(
+          "the map has bit_xor(a, b) where a is not all numbers below a power of two, or b is "
+          "not one of them, of other variables");
+  }
+  const arith::Analyzer& ranges_;
+};
+
 }  // namespace
 
 IndexMap IndexMap::Parse(const std::string& text) { return MapParser(text).Parse(); }
@@ -101,7 +145,12 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
     if (!ir::IsConst(unit, 1)) extent = outside.Simplify(ir::CeilDiv(extent, unit) * unit);
     ranges.push_back({vars[i], {Expr(0), extent}});
   }
-  arith::IterMapResult found = arith::DetectIterMap(indices, ranges, {}, outside);
+  arith::Analyzer inside = outside;
+  for (const arith::IterRange& range : ranges)
+    inside.BindRange(range.var, range.range.min, range.range.extent);
+  std::vector<Expr> places;
+  for (const Expr& index : indices) places.push_back(SwizzleRemover(inside).Remove(index));
+  arith::IterMapResult found = arith::DetectIterMap(places, ranges, {}, outside);
   if (!found.map) Refuse("it cannot be told where the map puts elements: " + found.error);
   if (!found.map->not_injective.empty())
     Refuse("the map is not injective: " + found.map->not_injective);
@@ -109,7 +158,7 @@ std::vector<Expr> IndexMap::ShapeOf(const std::vector<Expr>& shape) const {
   arith::SymbolicAnalyzer bounds(outside);
   for (const arith::IterRange& range : ranges)
     bounds.EnterRange(range.var, range.range.min, range.range.extent);
-  for (const Expr& index : indices) {
+  for (const Expr& index : places) {
     arith::SymbolicBounds box = bounds.Bounds(index);
     if (!box.known() || !arith::ProveLessEqual(outside, Expr(0), box.lo))
       Refuse("the map has an index that may be negative, or any number");

@@ -98,8 +98,8 @@ class Matcher {
     arith::Analyzer analyzer;
     for (const ForNode* loop : inner_) analyzer.BindRange(loop->var, loop->min, loop->extent);
     std::vector<Expr> offsets;
-    for (const Expr& index : at) offsets.push_back(arith::AsInt64(index));
-    std::vector<size_t> dims = DimensionsOf(at, indices.size());
+    for (const Expr& index : at) offsets.push_back(analyzer.Simplify(arith::AsInt64(index)));
+    std::vector<size_t> dims = DimensionsOf(offsets, indices.size());
     for (size_t i = 0; i < dims.size(); ++i)
       offsets[dims[i]] = offsets[dims[i]] - arith::AsInt64(ir::Substitute(indices[i], vars_));
     for (Expr& offset : offsets) {

@@ -4,6 +4,7 @@
 #include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/atomics.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/module_calls.h"
 #include "tern/tir/print_call.h"
 
@@ -306,6 +307,49 @@ void RegisterMatrixOperations() {
        }});
 }
 
+// c, how the operands lie, a and the blocks of b.
+DataType CheckGroup(const char* name, const Args& args) {
+  constexpr int kElements = kWarpGroupBlock * kWarpGroupBlock, kMostBlocks = 4;
+  CheckCount(name, args, 4, 3 + kMostBlocks);
+  const auto* layout = args[1].As<ir::StringImmNode>();
+  bool known = layout && layout->value.size() == 2 &&
+               layout->value.find_first_not_of("nt") == std::string::npos;
+  if (!known)
+    TERN_THROW(TypeError) << name << R"(: the layout of the operands is "nn", "nt", "tn" or "tt")";
+  for (size_t i = 2; i < args.size(); ++i) CheckMatrix(name, args[i], kElements);
+  auto blocks = static_cast<int>(args.size()) - 3;
+  CheckSums(name, {args[0], args[2], args[3]}, blocks * kWarpGroupBlock / 2);
+  for (size_t i = 4; i < args.size(); ++i)
+    CheckSums(name, {args[0], args[2], args[i]}, blocks * kWarpGroupBlock / 2);
+  return args[0].dtype();
+}
+
+void CheckGroups(const char* name, const Args& args) {
+  CheckCount(name, args, 1, 1);
+  std::optional<int64_t> groups = ir::AsConstInt(args[0]);
+  if (!groups || *groups < 0)
+    TERN_THROW(TypeError) << name << " takes a number of groups, a constant from 0 on";
+}
+
+void RegisterGroupOperations() {
+  using namespace intrinsic;
+  for (const char* name : {kWarpMatrixMultiplyGroup, kWarpMatrixMultiplyGroupAsync})
+    ir::RegisterIntrinsic(
+        {.name = name,
+         .signature = std::string(name) +
+                      "(c: float32xN, \"nn\", a: float16x4096, b: float16x4096...) -> float32xN, "
+                      "N = 32 for each b",
+         .pure = false,
+         .infer = [name](const Args& args, DataType) { return CheckGroup(name, args); }});
+  ir::RegisterIntrinsic({.name = kMatrixWait,
+                         .signature = "matrix_wait(n: int)",
+                         .pure = false,
+                         .infer = [](const Args& args, DataType) {
+                           CheckGroups(kMatrixWait, args);
+                           return DataType::Void();
+                         }});
+}
+
 void RegisterAsyncCopies() {
   using namespace intrinsic;
   ir::RegisterIntrinsic({.name = kAsyncCopy,
@@ -328,11 +372,7 @@ void RegisterAsyncCopies() {
                          .signature = "async_wait(n: int)",
                          .pure = false,
                          .infer = [](const Args& args, DataType) {
-                           CheckCount(kAsyncWait, args, 1, 1);
-                           std::optional<int64_t> groups = ir::AsConstInt(args[0]);
-                           if (!groups || *groups < 0)
-                             TERN_THROW(TypeError)
-                                 << kAsyncWait << " takes a number of groups, a constant from 0 on";
+                           CheckGroups(kAsyncWait, args);
                            return DataType::Void();
                          }});
 }
@@ -592,6 +632,7 @@ void RegisterIntrinsics() {
                          .lane_wise = true,
                          .may_fault = false});
   RegisterMatrixOperations();
+  RegisterGroupOperations();
   RegisterAsyncCopies();
   RegisterAtomics();
   RegisterPrint();
@@ -599,6 +640,10 @@ void RegisterIntrinsics() {
 
 bool IsWarpMatrixOperation(const ir::CallNode* call) {
   return call->name.starts_with("warp_matrix_");
+}
+
+bool IsWarpGroupOperation(const ir::CallNode* call) {
+  return call->name.starts_with(intrinsic::kWarpMatrixMultiplyGroup);
 }
 
 bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("warp_"); }

@@ -36,6 +36,12 @@ struct Host {
   void (*copy)(unsigned target, const void* source, unsigned long size, unsigned long bytes);
   void (*commit)();
   void (*wait)(unsigned groups);
+  // Memory of the thread, zeros at its start.
+  void* (*thread_memory)(unsigned long bytes);
+  // A read of shared memory that goes on by itself. What was written by ordinary accesses must have
+  // been put before it by a fence of the writer, then a barrier.
+  void (*async_read)(unsigned address, unsigned long bytes);
+  void (*fence_async)();
   void (*misaligned)(const void* address, unsigned long alignment);
   void (*fail)(const char* message);
 };
@@ -53,7 +59,7 @@ struct Kernel {
   char *shared_begin, *shared_end;
 };
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 struct Module {
   int version;

@@ -22,6 +22,9 @@ const tern_standin::Host& KernelHost() {
                  unsigned long bytes) { R::Get().Copy(target, source, size, bytes); },
       .commit = [] { R::Get().Commit(); },
       .wait = [](unsigned groups) { R::Get().Wait(groups); },
+      .thread_memory = [](unsigned long bytes) { return R::Get().ThreadMemory(bytes); },
+      .async_read = [](unsigned a, unsigned long n) { R::Get().AsyncRead(a, n); },
+      .fence_async = [] { R::Get().FenceAsync(); },
       .misaligned = [](const void* p, unsigned long n) { R::Get().Misaligned(p, n); },
       .fail = [](const char* message) { R::Get().Fail(Fault::kWrong, message); },
   };

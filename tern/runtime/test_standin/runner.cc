@@ -36,6 +36,7 @@ Failure Runner::Run(const Grid& grid) {
 
 void Runner::Prepare() {
   threads_.assign(num_threads_, {});
+  unfenced_.reset();
   ready_.clear();
   next_new_ = num_done_ = num_at_barrier_ = 0;
   ++block_phase_;
@@ -149,6 +150,9 @@ void Runner::OpenBarrier() {
   }
   num_at_barrier_ = 0;
   ++block_phase_;
+  unfenced_.reset();
+  for (unsigned i = num_threads_; i-- > 0;)
+    if (threads_[i].is_unfenced) unfenced_ = i;
   for (unsigned i = 0; i < num_threads_; ++i) {
     unsigned number = is_reversed_ ? num_threads_ - 1 - i : i;
     threads_[number].state = Thread::kReady;

@@ -38,6 +38,8 @@ struct Thread {
   // Of cp.async.
   std::vector<PendingCopy> open;
   std::deque<std::vector<PendingCopy>> groups;
+  std::vector<char> memory;  // of its own
+  bool is_unfenced = false;  // it wrote to shared memory, and put no fence behind that
 };
 
 inline std::string Text(const Index& index) {
@@ -66,6 +68,9 @@ class Runner {
   void Copy(unsigned target, const void* source, size_t size, size_t bytes);
   void Commit();
   void Wait(unsigned groups);
+  void* ThreadMemory(size_t bytes);
+  void AsyncRead(unsigned address, size_t bytes);
+  void FenceAsync() { thread().is_unfenced = false; }
   void Misaligned(const void* address, size_t alignment);
   [[noreturn]] void Fail(Fault fault, const std::string& what);
 
@@ -99,6 +104,7 @@ class Runner {
   bool is_reversed_ = false;
   unsigned num_threads_ = 0, next_new_ = 0, current_ = 0, num_done_ = 0, num_at_barrier_ = 0;
   uint32_t block_phase_ = 0;
+  std::optional<unsigned> unfenced_;  // a thread that came to the last barrier without a fence
   std::vector<Thread> threads_;
   std::deque<unsigned> ready_;
   std::vector<std::unique_ptr<Fiber>> fibers_;

@@ -21,6 +21,7 @@ std::optional<size_t> Runner::SharedOffset(const void* address, size_t bytes) co
 
 void Runner::CheckShared(size_t offset, size_t bytes, AccessKind kind) {
   if (kind == tern_standin::kAtomic) return;
+  thread().is_unfenced |= kind == tern_standin::kWrite;
   SharedShadow::Who who{current_, block_phase_, thread().warp_phase};
   auto race = shadow_.Access(offset, bytes, who, kind == tern_standin::kWrite);
   if (race)
@@ -68,6 +69,18 @@ void* Runner::SharedPointer(unsigned address, size_t bytes) {
     Fail(Fault::kAddress, "an address of shared memory beyond the block's " +
                               std::to_string(fixed + grid_->dynamic_shared_bytes) + " bytes");
   return offset < fixed ? grid_->kernel->shared_begin + offset : dynamic_ + (offset - fixed);
+}
+
+void* Runner::ThreadMemory(size_t bytes) {
+  if (thread().memory.size() < bytes) thread().memory.resize(bytes);
+  return thread().memory.data();
+}
+
+void Runner::AsyncRead(unsigned address, size_t bytes) {
+  if (unfenced_)
+    Fail(Fault::kWrong, "an asynchronous read of shared memory, and " + Place(*unfenced_) +
+                            " wrote to it with no fence between that and the last barrier");
+  Access(SharedPointer(address, bytes), bytes, tern_standin::kRead);
 }
 
 // The target is no number until the copy was waited for.

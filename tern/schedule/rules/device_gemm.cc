@@ -167,15 +167,24 @@ double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const Tile
   return cycles + 2 * parts / kMemoryBytesPerCycle + kLaunchCycles;
 }
 
-void DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order) {
+std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order, int64_t rows) {
   Names loops = Around(block_, gemm_.loops.batch);
   for (const char* loop : {"ib", "jb", "lo"}) loops.push_back(At(loop));
   for (const char* loop : order) loops.push_back(At(loop));
   schedule_.Reorder(loops);
   if (!gemm_.loops.batch.empty())
     schedule_.Bind(LoopOf(block_, FuseLoops(&schedule_, block_, gemm_.loops.batch)), "blockIdx.z");
-  schedule_.Bind(At("ib"), "blockIdx.y");
-  schedule_.Bind(At("jb"), "blockIdx.x");
+  std::string last = At("jb");
+  if (rows > 1) {
+    schedule_.Split(At("ib"), {rows}, {Name("io"), Name("ir")});
+    Names tiles = {At("io"), At("jb"), At("ir")};
+    schedule_.Reorder(tiles);
+    last = LoopOf(block_, schedule_.Fuse(tiles, Name("tile")));
+  } else {
+    schedule_.Bind(At("ib"), "blockIdx.y");
+  }
+  schedule_.Bind(last, "blockIdx.x");
+  return last;
 }
 
 std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {

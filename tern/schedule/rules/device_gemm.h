@@ -91,8 +91,10 @@ class DeviceGemmScheduler {
   std::string At(const std::string& what) const { return block_ + "." + Name(what); }
 
   // `order` are the loops that the block was split into, from the one inside of lo on. They are
-  // put in order, and the outer ones bound to the grid.
-  void OrderLoops(const std::vector<const char*>& order);
+  // put in order, and the outer ones bound to the grid. Several `rows` of tiles, a divisor of them
+  // all, are walked column by column: thread blocks that run together have a square of tiles then,
+  // and copy more of it from L2. Returns the last loop of the grid.
+  std::string OrderLoops(const std::vector<const char*>& order, int64_t rows = 1);
   // A copy of an operand in shared memory, made of what computes the operand.
   std::string CopyToShared(const GemmOperand& operand);
   // All threads do the iterations of a block's innermost loops, as vectors where that can be.

@@ -18,6 +18,19 @@ bool Stores(const TargetInfo& target, DataType dtype) {
 
 }  // namespace
 
+void CheckMatrixDims(const Gemm& gemm, const TargetInfo& target) {
+  auto is_last = [](size_t rank, size_t dim, size_t other) {
+    return std::min(dim, other) + 2 == rank;
+  };
+  if (!is_last(gemm.a.rank, gemm.a.own_dim, gemm.a.k_dim) ||
+      !is_last(gemm.b.rank, gemm.b.own_dim, gemm.b.k_dim) ||
+      gemm.c_m_dim + 2 != gemm.c->shape.size())
+    Refuse("M, N and K are not the last two dimensions of A, B and C");
+  if (!gemm.dynamic_batch && gemm.batch > target.most_grid_blocks)
+    Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " matrices, not " +
+           std::to_string(gemm.batch));
+}
+
 bool IsTransposed(const GemmOperand& operand) { return operand.is_a != operand.k_contiguous(); }
 
 int64_t PaddedRow(int64_t elements, int64_t bytes) { return elements + kCopyBytes / bytes; }

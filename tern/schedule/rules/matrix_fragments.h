@@ -20,6 +20,9 @@ inline constexpr int64_t kCopyBytes = 16;  // at once
 std::string MatrixTypeOf(const Gemm& gemm, const TargetInfo& target,
                          const MatrixInstructions& machine);
 
+// Fragments are of the last two dimensions; those before are of the batch. Refuses others.
+void CheckMatrixDims(const Gemm& gemm, const TargetInfo& target);
+
 // Whether an operand lies transposed in memory: A as [K, M], B as [N, K].
 bool IsTransposed(const GemmOperand& operand);
 

@@ -36,20 +36,6 @@ struct TensorCorePlan : DeviceGemmPlan {
 };
 using P = TensorCorePlan;
 
-// Fragments are of the last two dimensions; those before are of the batch.
-void CheckDims(const Gemm& gemm, const TargetInfo& target) {
-  auto is_last = [](size_t rank, size_t dim, size_t other) {
-    return std::min(dim, other) + 2 == rank;
-  };
-  if (!is_last(gemm.a.rank, gemm.a.own_dim, gemm.a.k_dim) ||
-      !is_last(gemm.b.rank, gemm.b.own_dim, gemm.b.k_dim) ||
-      gemm.c_m_dim + 2 != gemm.c->shape.size())
-    Refuse("M, N and K are not the last two dimensions of A, B and C");
-  if (!gemm.dynamic_batch && gemm.batch > target.most_grid_blocks)
-    Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " matrices, not " +
-           std::to_string(gemm.batch));
-}
-
 int64_t StageBytes(const Gemm& gemm, const P& plan) {
   auto bytes = [&](const GemmOperand& operand, int64_t extent) {
     bool k_contiguous = operand.k_contiguous();
@@ -257,7 +243,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   PutChannelsLast(schedule, block.name, target);
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   MatrixTypeOf(gemm, target, machine);
-  CheckDims(gemm, target);
+  CheckMatrixDims(gemm, target);
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, machine, want);

@@ -197,7 +197,8 @@ class Machine {
     std::vector<Thread*> lanes;
     size_t size;  // threads that the warp has
   };
-  std::vector<Warp> WarpsOf(const Group& group) const;
+  // The warps, or as many threads in a row as are said.
+  std::vector<Warp> WarpsOf(const Group& group, int64_t threads) const;
   // Computes the warp operations in an expression, innermost first, for threads that come to it
   // together.
   void Exchange(const Expr& expr, const Group& group);
@@ -207,6 +208,7 @@ class Machine {
                        const std::vector<Value>& values, int64_t other);
   // The same of a call on matrices.
   void ExchangeMatrices(const ir::CallNode* call, const Warp& warp);
+  void ExchangeGroup(const ir::CallNode* call, const Warp& warps);
   [[noreturn]] void ReportDivergence(const ir::Node* place, const std::string& what,
                                      const Group& group, const Group& all, const char* of);
   // Threads of one block run a statement: those that contain no barrier one after another, the

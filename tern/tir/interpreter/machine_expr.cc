@@ -6,6 +6,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/atomics.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
@@ -264,7 +265,8 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     out[0] = LoadLane(node->dtype, place);
     return out;
   }
-  if (node->name == intrinsic::kAsyncCommit || node->name == intrinsic::kAsyncWait)
+  if (node->name == intrinsic::kAsyncCommit || node->name == intrinsic::kAsyncWait ||
+      node->name == intrinsic::kMatrixWait)
     return Value(DataType::Void());
   if (IsWarpOperation(node) && thread_) {
     if (auto it = thread_->exchanged.find(node); it != thread_->exchanged.end()) return it->second;

@@ -3,15 +3,16 @@
 // Warps: threads of a block that exchange values.
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/interpreter/machine.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::tir {
 
-std::vector<Machine::Warp> Machine::WarpsOf(const Group& group) const {
+std::vector<Machine::Warp> Machine::WarpsOf(const Group& group, int64_t threads) const {
   std::map<std::pair<int64_t, int64_t>, Warp> warps;
   auto place = [&](const Thread* thread) {
-    return std::pair(thread->virtual_number, thread->number / warp_size_);
+    return std::pair(thread->virtual_number, thread->number / threads);
   };
   for (Thread* thread : group) warps[place(thread)].lanes.push_back(thread);
   for (Thread* thread : *block_)
@@ -59,15 +60,22 @@ void Machine::Exchange(const Expr& expr, const Group& group) {
 }
 
 void Machine::ExchangeCall(const ir::CallNode* call, const Group& group) {
-  for (const Warp& warp : WarpsOf(group)) {
+  bool of_group = IsWarpGroupOperation(call);
+  int64_t threads = of_group ? kWarpGroupThreads : warp_size_;
+  for (const Warp& warp : WarpsOf(group, threads)) {
     if (warp.lanes.size() != warp.size) {
       const Thread* first = warp.lanes[0];
       Group all;
       for (Thread* thread : *block_)
-        if (thread->number / warp_size_ == first->number / warp_size_ &&
+        if (thread->number / threads == first->number / threads &&
             thread->virtual_number == first->virtual_number)
           all.push_back(thread);
-      ReportDivergence(call, call->name, warp.lanes, all, " of a warp");
+      ReportDivergence(call, call->name, warp.lanes, all,
+                       of_group ? " of a group of warps" : " of a warp");
+    }
+    if (of_group) {
+      ExchangeGroup(call, warp);
+      continue;
     }
     if (IsWarpMatrixOperation(call)) {
       ExchangeMatrices(call, warp);
@@ -166,6 +174,27 @@ Value TransposedTile(const ir::CallNode* call, int lane, const MatrixArgs& args)
   return result;
 }
 
+// Element (row, column) of a block of 64 x 64, or of its transpose: see intrinsics.h.
+double InBlock(const Value& block, bool transposed, int row, int column) {
+  if (transposed) std::swap(row, column);
+  return block[row * kWarpGroupBlock + column].f;
+}
+
+// Of a thread of the group. Products of 16-bit floats are exact.
+Value GroupSum(const ir::CallNode* call, int thread, Value sums, const std::vector<Value>& blocks) {
+  const std::string& layout = call->args[1].As<ir::StringImmNode>()->value;
+  int warp = thread / 32, lane = thread % 32;
+  for (int e = 0; e < call->dtype.lanes(); ++e) {
+    int row = warp * 16 + e / 2 % 2 * 8 + lane / 4, column = e / 4 * 8 + lane % 4 * 2 + e % 2;
+    const Value& right = blocks[1 + column / kWarpGroupBlock];
+    for (int k = 0; k < kWarpGroupBlock; ++k)
+      sums[e].f = static_cast<float>(
+          sums[e].f + InBlock(blocks[0], layout[0] == 't', row, k) *
+                          InBlock(right, layout[1] == 't', k, column % kWarpGroupBlock));
+  }
+  return sums;
+}
+
 Value MatrixResult(const ir::CallNode* call, int lane, const MatrixArgs& args) {
   if (call->name == intrinsic::kWarpMatrixMove) return args[lane][0];
   if (call->name == intrinsic::kWarpMatrixMoveTransposed) return TransposedTile(call, lane, args);
@@ -187,6 +216,22 @@ void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
   }
   for (size_t lane = 0; lane < warp.lanes.size(); ++lane)
     warp.lanes[lane]->exchanged[call] = MatrixResult(call, static_cast<int>(lane), args);
+}
+
+// All threads name the same operands; those of the first one are read.
+void Machine::ExchangeGroup(const ir::CallNode* call, const Warp& warps) {
+  if (warp_size_ != 32 || warps.lanes.size() != kWarpGroupThreads)
+    TERN_THROW(RuntimeError) << ir::At(call->span) << call->name << " takes "
+                             << kWarpGroupThreads / 32 << " warps of 32 lanes; these are "
+                             << warps.lanes.size() << " threads, in warps of " << warp_size_;
+  Enter(warps.lanes[0]);
+  std::vector<Value> blocks;
+  for (size_t i = 2; i < call->args.size(); ++i) blocks.push_back(Eval(call->args[i]));
+  for (size_t i = 0; i < warps.lanes.size(); ++i) {
+    Enter(warps.lanes[i]);
+    warps.lanes[i]->exchanged[call] =
+        GroupSum(call, static_cast<int>(i), Eval(call->args[0]), blocks);
+  }
 }
 
 Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,

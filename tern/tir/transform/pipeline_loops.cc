@@ -10,6 +10,7 @@
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/async_copies.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
@@ -130,6 +131,26 @@ class VersionSelector : public StmtMutator {
   Var loop_;
 };
 
+// Multiplications of groups of warps go on while the next step runs.
+class MultiplicationMarker : public StmtMutator {
+ public:
+  std::vector<Buffer> read;  // shared memory
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    const auto* call = node->value.As<ir::CallNode>();
+    if (!call || call->name != intrinsic::kWarpMatrixMultiplyGroup) return self;
+    for (const Expr& arg : call->args)
+      if (const auto* load = arg.As<ir::BufferLoadNode>();
+          load && IsSharedScope(load->buffer->scope))
+        read.push_back(load->buffer);
+    Expr late = ir::CallNode::Make(intrinsic::kWarpMatrixMultiplyGroupAsync, call->args,
+                                   DataType::Void(), call->span);
+    return BufferStoreNode::Make(node->buffer, node->indices, late, node->span);
+  }
+};
+
 class LoopPipeliner {
  public:
   // `takes_async`: whether copies of a stage may be asynchronous here.
@@ -149,6 +170,7 @@ class LoopPipeliner {
     for (Stage& stage : stages_) stage.accesses = FindAccessRegions(stage.stmt, analyzer_);
     CheckDependences();
     MakeAsync();
+    MakeMultiplicationsAsync();
     MakeVersions();
     Stmt result = WriteOut();
     for (size_t i = body_.allocations.size(); i-- > 0;) {
@@ -345,6 +367,33 @@ class LoopPipeliner {
       stages_[i].stmt = made[i];
     }
   }
+  // Those of one step are done when the next step ends: their operands live as long. What they sum
+  // up to nobody else may touch before the loop ends.
+  void MakeMultiplicationsAsync() {
+    if (!async_reader_) return;
+    std::vector<MultiplicationMarker> found(stages_.size());
+    std::vector<Stmt> made;
+    for (size_t i = 0; i < stages_.size(); ++i) made.push_back(found[i].Mutate(stages_[i].stmt));
+    size_t multiplying = std::count_if(found.begin(), found.end(),
+                                       [](const auto& marker) { return !marker.read.empty(); });
+    if (multiplying != 1) return;
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      if (found[i].read.empty()) continue;
+      bool is_last = stages_[i].stage == last_stage_ &&
+                     std::all_of(stages_.begin(), stages_.end(), [&](const Stage& other) {
+                       return &other == &stages_[i] ||
+                              (other.stage < last_stage_ && other.order < stages_[i].order);
+                     });
+      if (!is_last) return;
+      stages_[i].stmt = made[i];
+      late_reads_ = found[i].read;
+    }
+  }
+  Stmt AwaitMultiplications(int64_t groups) const {
+    return EvaluateNode::Make(
+        ir::CallNode::Make(intrinsic::kMatrixWait, {Expr(groups)}, DataType::Void(), loop_->span),
+        loop_->span);
+  }
   // Before a step; `later` groups were made since the one that it needs.
   void Await(int64_t later, std::vector<Stmt>* stmts) const {
     std::vector<Stmt> wait = AwaitCopies(later, loop_->span);
@@ -362,6 +411,10 @@ class LoopPipeliner {
     }
     if (end > 0)
       stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(end), CommitCopies(loop_->span));
+    bool multiplies = std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
+      return stage.stage == last_stage_ && runs(stage);
+    });
+    if (!late_reads_.empty() && multiplies) stmts.push_back(AwaitMultiplications(1));
     return stmts;
   }
 
@@ -377,6 +430,8 @@ class LoopPipeliner {
         last = std::max(last, stage.stage);
       }
       if (last <= first) continue;
+      last += std::count_if(late_reads_.begin(), late_reads_.end(),
+                            [&](const Buffer& read) { return read.same(buffer); }) > 0;
       auto versions = ffi::Make<BufferNode>(*buffer);
       versions->shape.insert(versions->shape.begin(), Expr(last - first + 1));
       if (!buffer->strides.empty())
@@ -425,6 +480,7 @@ class LoopPipeliner {
                });
       steps.insert(steps.end(), stmts.begin(), stmts.end());
     }
+    if (!late_reads_.empty()) steps.push_back(AwaitMultiplications(0));
     Stmt result = SeqNode::Make(std::move(steps), loop_->span);
     if (!count_is_plain) result = LetStmtNode::Make(count, loop_->extent, result, loop_->span);
     if (!start_is_plain) result = LetStmtNode::Make(start, loop_->min, result, loop_->span);
@@ -463,6 +519,7 @@ class LoopPipeliner {
   const ForNode* loop_;
   arith::Analyzer analyzer_;
   bool takes_async_;
+  std::vector<Buffer> late_reads_;  // operands of multiplications that need not be done at once
   std::optional<int64_t> async_reader_;  // the first stage that reads the copies of stage 0
   Body body_;
   std::vector<Stage> stages_;

@@ -27,7 +27,9 @@ bool IsPipelined(const ForNode* loop);
 // A statement of stage s of iteration i runs at step i + s. Memory of one iteration is
 // multi-buffered: iteration i uses version i % versions. Where the target keeps async_copy, the
 // global-to-shared copies of an async stage are asynchronous, a group per step; the first stage
-// that reads them waits for its group, and for the block. Throws ValueError where the annotations
+// that reads them waits for its group, and for the block. Multiplications of groups of warps that
+// read such copies are asynchronous, too: each ends with the next step, matrix_wait(1), so its
+// operands have a version more. Throws ValueError where the annotations
 // do not fit the loop, or two statements would run in an order that changes the result.
 PrimFunc PipelineLoops(const PrimFunc& function);
 

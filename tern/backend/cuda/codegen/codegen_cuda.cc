@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/codegen/kernel_info.h"
 #include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/print_call.h"
@@ -48,6 +50,22 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   if (!tir::IsWideFloat(dtype)) return "";
   std::string function = codegen::MathFunction(intrinsic);
   return function.empty() || dtype.bits() != 32 ? function : function + "f";
+}
+
+// Shared memory that multiplications of groups of warps read.
+std::set<const ir::BufferNode*> GroupOperands(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::CallNode* node) override {
+      if (!tir::IsWarpGroupOperation(node)) return VisitChildren(node);
+      for (size_t i = 2; i < node->args.size(); ++i)
+        if (const auto* load = node->args[i].As<ir::BufferLoadNode>())
+          found.insert(load->buffer.get());
+    }
+    std::set<const ir::BufferNode*> found;
+  } scan;
+  scan.Visit(function->body);
+  return scan.found;
 }
 
 }  // namespace
@@ -116,6 +134,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
   operands_.Begin(function);
+  group_operands_ = GroupOperands(function);
   int64_t threads = codegen::BlockThreads(function);  // so that registers are found for all of them
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
@@ -156,6 +175,7 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
   DefineArray(buffer, name, type);
   if (is_dynamic) return HoistLine(fmt::format("{0}* {1} = ({0}*)tern_shared;", type, name));
   int64_t size = ConstantSize(buffer), alignment = std::max(buffer->alignment, kMoveBytes);
+  if (group_operands_.contains(buffer.get())) alignment = kGroupOperandAlignment;
   if (is_shared && dynamic_shared_) {
     uint64_t& bytes = kernel().dynamic_shared_bytes;
     bytes = (bytes + alignment - 1) / alignment * alignment;
@@ -175,7 +195,8 @@ void CodeGenCuda::EmitAllocate(const tir::AllocateNode* node) {
 void CodeGenCuda::EmitFunctionStart(const tir::PrimFunc& function) {
   dynamic_shared_ = codegen::SharedAtLaunch(function, kMoveBytes, kMostStaticShared);
   if (dynamic_shared_ || codegen::DynamicShared(function))
-    HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];", 128));
+    HoistLine(fmt::format("extern __shared__ __align__({}) unsigned char tern_shared[];",
+                          group_operands_.empty() ? 128 : kGroupOperandAlignment));
 }
 
 std::string CodeGenCuda::FromBits(DataType dtype) {
@@ -207,7 +228,7 @@ std::string CodeGenCuda::ToBits(DataType dtype) {
 Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
   if (!StoresFloat(node->dtype)) return CodeGenC::PrintLoad(node);
   return {fmt::format("{}({}[{}])", FromBits(node->dtype), NameOf(node->buffer),
-                      PrintConverted(node->indices[0]))};
+                      PlaceOf(node->buffer, PrintConverted(node->indices[0])))};
 }
 
 void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
@@ -218,8 +239,14 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   const auto* cast = node->value.As<ir::CastNode>();
   bool from_float = cast && cast->value.dtype() == DataType::Float(32);
   std::string value = Print(from_float ? cast->value : node->value).text;
-  Line(fmt::format("{}[{}] = {}({});", NameOf(node->buffer), PrintConverted(node->indices[0]),
-                   ToBits(dtype), value));
+  std::string place = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
+  Line(fmt::format("{}[{}] = {}({});", NameOf(node->buffer), place, ToBits(dtype), value));
+}
+
+std::string CodeGenCuda::PlaceOf(const ir::Buffer& buffer, const std::string& index) {
+  if (!group_operands_.contains(buffer.get())) return index;
+  Helper helper = SwizzleHelper();
+  return UseHelper(helper.name, helper.definition) + "(" + index + ")";
 }
 
 // By the functions of CUDA; the least and the greatest of floats by a loop of compare-exchange.
@@ -267,14 +294,23 @@ std::string CodeGenCuda::UseAtomic(const tir::Atomic& atomic) {
 }
 
 void CodeGenCuda::EmitCall(const ir::CallNode* node) {
-  if (node->name == tir::intrinsic::kBarrier) return Line("__syncthreads();");
+  if (node->name == tir::intrinsic::kBarrier) {
+    // Multiplications of groups read what came to shared memory in another way than they do.
+    if (!group_operands_.empty()) EmitHelper(MatrixFenceHelper());
+    return Line("__syncthreads();");
+  }
+  if (node->name == tir::intrinsic::kMatrixWait)
+    return EmitHelper(MatrixWaitHelper(*ir::AsConstInt(node->args[0])));
   if (node->name == tir::intrinsic::kPrint) return EmitPrintf(node, "ll", "long long");
   if (node->name != tir::intrinsic::kAsyncCommit && node->name != tir::intrinsic::kAsyncWait)
     return CodeGenC::EmitCall(node);
-  Helper helper = node->name == tir::intrinsic::kAsyncCommit
-                      ? AsyncCommitHelper()
-                      : AsyncWaitHelper(*ir::AsConstInt(node->args[0]));
-  Line(UseHelper(helper.name, helper.definition) + "();");
+  EmitHelper(node->name == tir::intrinsic::kAsyncCommit
+                 ? AsyncCommitHelper()
+                 : AsyncWaitHelper(*ir::AsConstInt(node->args[0])));
+}
+
+void CodeGenCuda::EmitHelper(const Helper& helper, const std::string& args) {
+  Line(fmt::format("{}({});", UseHelper(helper.name, helper.definition), args));
 }
 
 // All threads of a warp come to such a call, so the mask names all of them.

@@ -4,9 +4,11 @@
 #ifndef TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
 #define TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/codegen/c/kernel_codegen.h"
 #include "tern/codegen/matrix_operands.h"
 
@@ -42,6 +44,11 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
 
+  // Where an element is, or a vector of up to 16 bytes: operands of groups of warps are swizzled.
+  std::string PlaceOf(const ir::Buffer& buffer, const std::string& index);
+  // A call of a helper.
+  void EmitHelper(const Helper& helper, const std::string& args = "");
+
   // ---- Vectors (vectors.cc)
 
   // Copies, and operations on matrices: vectors are nothing else.
@@ -52,10 +59,13 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   // must be surely aligned.
   std::string AddressOf(const ir::Buffer& buffer, const ir::Expr& index);
   std::string MatrixAddress(const ir::Expr& operand);
+  // A multiplication of a group of warps. What is done at once is waited for.
+  void EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::CallNode* call);
 
   codegen::MatrixOperands operands_;
-  bool dynamic_shared_ = false;  // whether shared memory is given at the launch
-  bool distinct_ = false;        // whether tensors of the function being written are
+  std::set<const ir::BufferNode*> group_operands_;  // of multiplications of groups of warps
+  bool dynamic_shared_ = false;                     // whether shared memory is given at the launch
+  bool distinct_ = false;  // whether tensors of the function being written are
 };
 
 }  // namespace tern::backend::cuda

@@ -13,6 +13,7 @@
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 
@@ -21,6 +22,12 @@ namespace tern::backend::cuda {
 void RegisterCodegen();
 
 namespace {
+
+// Instructions of this one generation: code for others cannot have them. CUDA C++ is compiled for
+// the machine that it comes to, so a target that says sm_90 means later ones, too.
+bool HasWarpGroups(const target::Target& target) {
+  return target->kind->name == "cuda" && target->GetString("arch") == "sm_90a";
+}
 
 struct Code {
   std::string format, bytes;
@@ -87,6 +94,11 @@ void RegisterCodegen() {
   KeepTensorCores("cuda");
   RegisterTensorCores(HasTensorCores);
   RegisterCublasLt();
+  tir::KeepIntrinsics(
+      "cuda",
+      {tir::intrinsic::kWarpMatrixMultiplyGroup, tir::intrinsic::kWarpMatrixMultiplyGroupAsync},
+      [](DataType) { return HasWarpGroups(target::CurrentTarget()); });
+  RegisterWarpGroups(HasWarpGroups);
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));
   RegisterNvptx();
 }

@@ -55,6 +55,57 @@ Helper MultiplyHelper(DataType operand) {
               type));
 }
 
+// A matrix descriptor: 8 rows of 128 bytes are a swizzled tile of 1024. Of rows along k the tiles
+// follow each other by `stride`; of columns along k, tiles of 8 k do, and blocks of 64 columns by
+// `leading`. Offsets are in units of 16 bytes.
+Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int columns) {
+  std::string type = operand == DataType::Bfloat16() ? "bf16" : "f16";
+  bool a_transposed = layout[0] == 't', b_transposed = layout[1] == 'n';  // K is not innermost
+  int registers = columns / 2;
+  std::string sums, names;
+  for (int i = 0; i < registers; ++i) {
+    sums += fmt::format("{}\"+f\"(c[{}])", i ? ", " : "", i);
+    names += fmt::format("{}%{}", i ? ", " : "", i);
+  }
+  // Of 16 steps of k: 32 bytes of a row, or 16 rows.
+  auto step = [](bool transposed) { return transposed ? 16 * 128 / 16 : 32 / 16; };
+  return Define(
+      fmt::format("tern_wgmma_{}_{}_{}", type, layout, columns),
+      "float* c, const void* left, const void* right",
+      "  const unsigned long long kTiles = 1ull << 62 | 64ull << 32 | 512ull << 16;\n"
+      "  unsigned long long a = kTiles | ((unsigned int)__cvta_generic_to_shared(left) & 0x3ffff) "
+      ">> 4;\n"
+      "  unsigned long long b = kTiles | ((unsigned int)__cvta_generic_to_shared(right) & 0x3ffff) "
+      ">> 4;\n"
+      "  asm volatile(\"wgmma.fence.sync.aligned;\" : : : \"memory\");\n"
+      "#pragma unroll\n"
+      "  for (int k = 0; k < 4; ++k)\n" +
+          fmt::format("    asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} "
+                      "{{{2}}}, %{3}, %{4}, 1, 1, 1, {5:d}, {6:d};\" : {7} : \"l\"(a + k * {8}), "
+                      "\"l\"(b + k * {9}));\n",
+                      columns, type, names, registers, registers + 1, a_transposed, b_transposed,
+                      sums, step(a_transposed), step(b_transposed)) +
+          "  asm volatile(\"wgmma.commit_group.sync.aligned;\" : : : \"memory\");\n");
+}
+
+Helper SwizzleHelper() {
+  return {"tern_swizzle",
+          "static __device__ __forceinline__ int tern_swizzle(int i) {\n"
+          "  return i ^ (i >> 6 & 7) << 3;\n}\n"};
+}
+
+Helper MatrixWaitHelper(int64_t groups) {
+  return Define(
+      fmt::format("tern_wait_wgmma_{}", groups), "",
+      fmt::format("  asm volatile(\"wgmma.wait_group.sync.aligned {};\" : : : \"memory\");\n",
+                  groups));
+}
+
+Helper MatrixFenceHelper() {
+  return Define("tern_fence_wgmma", "",
+                "  asm volatile(\"fence.proxy.async.shared::cta;\" : : : \"memory\");\n");
+}
+
 Helper AsyncCopyHelper(int bytes) {
   return DefineAsync(
       fmt::format("tern_copy_async_{}", bytes), "void* to, const void* from",

@@ -19,6 +19,19 @@ struct Helper {
 Helper LoadMatrixHelper(bool transposed);
 // (to, c, a, b): of registers of the thread. The operands are float16 or bfloat16.
 Helper MultiplyHelper(DataType operand);
+// Four warps. (c, a, b): of registers of the thread and two operands in shared memory, swizzled, of
+// which b has so many columns. `layout`: as that of warp_matrix_multiply_group. It is a group.
+Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int columns);
+// (index) -> where the element of 16 bits is: rows of 64 have their groups of 8 in another order in
+// each of 8 rows, so that neither rows nor columns of groups meet in one bank.
+Helper SwizzleHelper();
+// (): waits until at most so many groups of multiplications are under way.
+Helper MatrixWaitHelper(int64_t groups);
+// (): what the thread wrote to shared memory is seen by such multiplications, behind a barrier.
+Helper MatrixFenceHelper();
+// Of operands in shared memory, in bytes: the swizzle is of addresses.
+inline constexpr int64_t kGroupOperandAlignment = 1024;
+
 // (to, from): so many bytes from global to shared memory, 4, 8 or 16.
 Helper AsyncCopyHelper(int bytes);
 // (to, from, there): the same, or zeros; what is not there is not read.

@@ -5,6 +5,9 @@
 
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
+#include "tern/ir/diagnostic.h"
+#include "tern/ir/structural.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cuda {
@@ -30,7 +33,7 @@ std::string MoveType(DataType dtype) {
 std::string CodeGenCuda::AddressOf(const ir::Buffer& buffer, const Expr& index) {
   const Expr& base = index.As<ir::RampNode>()->base;
   if (ir::IsConst(base, 0)) return NameOf(buffer);
-  return "(" + NameOf(buffer) + " + " + Print(base, Precedence::kAdditive) + ")";
+  return "(" + NameOf(buffer) + " + " + PlaceOf(buffer, Print(base, Precedence::kAdditive)) + ")";
 }
 
 std::string CodeGenCuda::MatrixAddress(const Expr& operand) {
@@ -50,6 +53,7 @@ void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
   if (const auto* load = node->value.As<ir::BufferLoadNode>()) return EmitMove(node, load);
   const auto* call = node->value.As<ir::CallNode>();
   TERN_ICHECK(call) << "a vector is computed, not moved";
+  if (tir::IsWarpGroupOperation(call)) return EmitGroupMultiply(node, call);
   Helper helper;
   std::string args = AddressOf(node->buffer, node->indices[0]);
   if (call->name == kAsyncCopy) {
@@ -71,6 +75,45 @@ void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
     for (const Expr& arg : call->args) args += ", " + MatrixAddress(arg);
   }
   Line(fmt::format("{}({});", UseHelper(helper.name, helper.definition), args));
+}
+
+void CodeGenCuda::EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::CallNode* call) {
+  const auto* sums = call->args[0].As<ir::BufferLoadNode>();
+  const ir::BufferLoadNode *left = operands_.Row(call->args[2]),
+                           *right = operands_.Row(call->args[3]);
+  bool in_place = sums && sums->buffer.same(node->buffer) &&
+                  ir::StructuralEqual(sums->indices[0], node->indices[0]);
+  TERN_CHECK(in_place) << ir::At(call->span) << call->name << " adds to registers in place";
+  for (const ir::BufferLoadNode* operand : {left, right})
+    TERN_CHECK(operand->buffer->scope == ir::StorageScope::kShared)
+        << ir::At(call->span) << call->name << " takes operands in shared memory, which "
+        << operand->buffer->name << " is not";
+  int64_t block = left->dtype.lanes();
+  arith::Analyzer analyzer;
+  auto start = [](const ir::BufferLoadNode* load) {
+    return load->indices[0].As<ir::RampNode>()->base;
+  };
+  auto check_aligned = [&](const ir::BufferLoadNode* load) {
+    TERN_CHECK(operands_.IsAligned(load, kGroupOperandAlignment))
+        << ir::At(call->span) << "a block of " << load->buffer->name << ", an operand of "
+        << call->name << ", does not start at a multiple of " << kGroupOperandAlignment << " bytes";
+  };
+  check_aligned(left);
+  check_aligned(right);
+  for (size_t i = 4; i < call->args.size(); ++i) {
+    const ir::BufferLoadNode* next = operands_.Row(call->args[i]);
+    Expr distance = analyzer.Simplify(start(next) - start(right));
+    bool follows = next->buffer.same(right->buffer) &&
+                   ir::AsConstInt(distance) == static_cast<int64_t>(i - 3) * block;
+    TERN_CHECK(follows) << ir::At(call->span) << "the blocks of " << right->buffer->name
+                        << ", an operand of " << call->name << ", do not follow each other";
+  }
+  EmitHelper(
+      GroupMultiplyHelper(left->dtype.element(), call->args[1].As<ir::StringImmNode>()->value,
+                          call->dtype.lanes() * 2),
+      AddressOf(node->buffer, node->indices[0]) + ", " + AddressOf(left->buffer, left->indices[0]) +
+          ", " + AddressOf(right->buffer, right->indices[0]));
+  if (call->name == tir::intrinsic::kWarpMatrixMultiplyGroup) EmitHelper(MatrixWaitHelper(0));
 }
 
 }  // namespace tern::backend::cuda

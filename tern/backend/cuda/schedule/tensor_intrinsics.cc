@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tern/schedule/rules/group_matmul.h"
 #include "tern/schedule/rules/matrix_matmul.h"
 #include "tern/schedule/tensor_intrinsic.h"
 
@@ -70,6 +71,42 @@ void RegisterStore(const std::string& name, const std::string& dtype) {
                   value("C[lane, h * 4 + g * 2 + v]")));
 }
 
+// Where a block of 64 x 64 in shared memory has the element (row, column).
+std::string InBlock(const std::string& row, const std::string& column) {
+  return fmt::format("{} % 64 * 64 + {} % 64", row, column);
+}
+
+// 64 rows, 64 steps and several blocks of columns, of four warps.
+void RegisterGroupMultiply(const std::string& layout, int columns, const std::string& suffix,
+                           const std::string& dtype) {
+  std::string sum = "C[i // 16, i % 8 * 4 + j % 8 // 2, j // 8 * 4 + i % 16 // 8 * 2 + j % 2]";
+  std::string left = "A[" + (layout[0] == 't' ? InBlock("k", "i") : InBlock("i", "k")) + "]";
+  std::string right =
+      "B[j // 64, " + (layout[1] == 't' ? InBlock("j", "k") : InBlock("k", "j")) + "]";
+  std::string registers = fmt::format("C[warp, lane, ramp(0, 1, {})]", columns / 2), blocks;
+  for (int b = 0; b < columns / 64; ++b) blocks += fmt::format(", B[{}, ramp(0, 1, 4096)]", b);
+  schedule::RegisterTensorIntrinsic(
+      fmt::format("wgmma_{}_{}_{}", layout, columns, suffix),
+      fmt::format("func description(C: float32[4, 32, {0}], A: {1}[4096], B: {1}[{2}, 4096]) {{\n"
+                  "for i in 0..64, j in 0..{3}, k in 0..64 {{\n"
+                  "{4} = {4} + float32({5}) * float32({6})\n}}\n}}\n"
+                  "func implementation(C: float32[4, 32, {0}], A: {1}[4096], B: {1}[{2}, 4096]) "
+                  "attrs {{reassociate = true}} {{\n"
+                  "for warp in 0..4 bind(threadIdx.y) {{\n{7}"
+                  "{8} = warp_matrix_multiply_group({8}, \"{9}\", A[ramp(0, 1, 4096)]{10})\n"
+                  "}}\n}}\n}}\n",
+                  columns / 2, dtype, columns / 64, columns, sum, left, right, kLanes, registers,
+                  layout, blocks));
+}
+
+void RegisterGroupIntrinsics() {
+  for (const char* layout : {"nn", "nt", "tn", "tt"})
+    for (int columns : {64, 128, 192, 256}) {
+      RegisterGroupMultiply(layout, columns, "f16", "float16");
+      RegisterGroupMultiply(layout, columns, "bf16", "bfloat16");
+    }
+}
+
 void RegisterIntrinsics() {
   for (const auto& [suffix, dtype] :
        {std::pair<std::string, std::string>{"_f16", "float16"}, {"_bf16", "bfloat16"}}) {
@@ -119,6 +156,17 @@ void RegisterTensorCores(bool (*has_instructions)(const target::Target&)) {
        .fits = [has_instructions](const schedule::TargetInfo& target) {
          return target.target && target.target->kind->module_kind == "cuda" &&
                 has_instructions(target.target);
+       }});
+}
+
+void RegisterWarpGroups(bool (*has_instructions)(const target::Target&)) {
+  RegisterGroupIntrinsics();
+  schedule::RegisterGroupMatmul(
+      {.rule = "warp_group_matmul",
+       .description = "float16 and bfloat16 on tensor cores by four warps together (wgmma)",
+       .prefix = "wgmma",
+       .fits = [has_instructions](const schedule::TargetInfo& target) {
+         return target.target && has_instructions(target.target);
        }});
 }
 

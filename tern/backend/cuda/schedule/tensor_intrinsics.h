@@ -18,6 +18,9 @@ namespace tern::backend::cuda {
 // `has_instructions`: whether a target of the kind has them, and asynchronous copies.
 void RegisterTensorCores(bool (*has_instructions)(const target::Target&));
 
+// wgmma_nn_128_f16 and the others of schedule::GroupInstructions, and its rule `warp_group_matmul`.
+void RegisterWarpGroups(bool (*has_instructions)(const target::Target&));
+
 }  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_SCHEDULE_TENSOR_INTRINSICS_H_

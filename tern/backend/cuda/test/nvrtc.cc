@@ -43,16 +43,18 @@ const std::string& Headers() {
   static const std::string text = ReadAll(HeaderPath("runtime/test_standin/device_abi.h")) +
                                   ReadAll(HeaderPath("runtime/test_standin/access_hooks.h")) +
                                   ReadAll(HeaderPath("backend/cuda/test/cuda_language.h")) +
-                                  ReadAll(HeaderPath("backend/cuda/test/ptx.h"));
+                                  ReadAll(HeaderPath("backend/cuda/test/ptx.h")) +
+                                  ReadAll(HeaderPath("backend/cuda/test/wgmma.h"));
   return text;
 }
 
-// The functions of ptx.h; those that macros make are named by their instances.
+// The functions of ptx.h and wgmma.h; those that macros make are named by their instances.
 std::set<std::string> Instructions() {
   std::set<std::string> names;
-  const std::string text = ReadAll(HeaderPath("backend/cuda/test/ptx.h"));
+  const std::string text = ReadAll(HeaderPath("backend/cuda/test/ptx.h")) +
+                           ReadAll(HeaderPath("backend/cuda/test/wgmma.h"));
   static const std::regex plain("__ptx_[a-z0-9_]+"), matrix("TERN_LDMATRIX\\((_[a-z0-9_]+)"),
-      mma("TERN_MMA\\(([a-z0-9_]+)");
+      mma("TERN_MMA\\(([a-z0-9_]+)"), wgmma("TERN_WGMMAS\\(([a-z0-9_]+), tern");
   auto all = [&](const std::regex& pattern, const auto& add) {
     for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) add(*it);
   };
@@ -63,6 +65,11 @@ std::set<std::string> Instructions() {
   });
   all(mma, [&](const std::smatch& match) {
     names.insert("__ptx_mma_sync_aligned_m16n8k16_row_col_" + match[1].str());
+  });
+  all(wgmma, [&](const std::smatch& match) {
+    for (const char* shape : {"m64n64k16", "m64n128k16", "m64n192k16", "m64n256k16"})
+      names.insert(std::string("__ptx_wgmma_mma_async_sync_aligned_") + shape + "_" +
+                   match[1].str());
   });
   return names;
 }
@@ -117,6 +124,7 @@ std::string CompileCommand(const Options& options, const std::string& directory)
                      "-fno-strict-aliasing -fwrapv -w -I" TERN_STANDIN_ROOT
                      " -include tern/backend/cuda/test/ptx.h -ffp-contract=") +
          (options.fuses ? "fast" : "off") + " -D__CUDA_ARCH__=" + ArchitectureMacro(options.arch) +
+         " -DTERN_STANDIN_SM_90A=" + (options.arch.ends_with("_90a") ? "1" : "0") +
          " -std=" + options.standard + " " + directory + "/unit.cc -o " + directory +
          "/unit.so -lm -lc -lgcc";
 }

@@ -238,4 +238,6 @@ static void Mma(const char* instruction, Widen widen, float (&d)[4], const MmaWo
 TERN_MMA(f32_f16_f16_f32, tern_standin::FromF16)
 TERN_MMA(f32_bf16_bf16_f32, tern_standin::FromBf16)
 
+#include "tern/backend/cuda/test/wgmma.h"
+
 #endif  // TERN_BACKEND_CUDA_TEST_PTX_H_

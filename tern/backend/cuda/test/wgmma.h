@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instructions of a group of four warps on matrices in shared memory, part of ptx.h. Each runs
+// when it is issued, for the numbers, and again when it is waited for: its operands must be the
+// same then, and its sums are no numbers between.
+#ifndef TERN_BACKEND_CUDA_TEST_WGMMA_H_
+#define TERN_BACKEND_CUDA_TEST_WGMMA_H_
+
+// In a function with a template parameter, of which `size` is made.
+#define TERN_NEEDS_SM_90A(size, feature)     \
+  static_assert(size && TERN_STANDIN_SM_90A, \
+                "Instruction '" feature "' is not supported on any .target but sm_90a")
+#define TERN_UNSEEN static __attribute__((noinline, no_sanitize("thread")))
+
+namespace tern_standin {
+
+constexpr unsigned kLateSum = 0x7fbadbad;  // the bits of a sum that is not there yet
+
+struct Wgmma {
+  const char* instruction;
+  unsigned long long a, b;
+  int columns;
+  bool a_transposed, b_transposed;
+  float (*widen)(unsigned short);
+  float* sums[128];
+  float before[128], result[128];
+};
+
+// Of a thread. Groups are of one or more multiplications; those behind the last group are open.
+struct WgmmaQueue {
+  static constexpr int kMost = 64;
+  Wgmma all[kMost];     // a ring
+  int group_of[kMost];  // a number that grows
+  int first, count, groups;
+  bool is_fenced;
+
+  __attribute__((no_sanitize("thread"))) int At(int i) const { return (first + i) % kMost; }
+};
+TERN_UNSEEN WgmmaQueue& Queue() {
+  return *static_cast<WgmmaQueue*>(host.thread_memory(sizeof(WgmmaQueue)));
+}
+
+// An element of an operand, by its descriptor: swizzled tiles of 8 rows of 128 bytes.
+TERN_UNSEEN unsigned WgmmaAddress(unsigned long long descriptor, bool transposed, unsigned row,
+                                  unsigned k) {
+  unsigned start = static_cast<unsigned>(descriptor & 0x3fff) << 4,
+           leading = static_cast<unsigned>(descriptor >> 16 & 0x3fff) << 4,
+           stride = static_cast<unsigned>(descriptor >> 32 & 0x3fff) << 4;
+  unsigned plain = transposed
+                       ? start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2
+                       : start + row / 8 * stride + row % 8 * 128 + k * 2;
+  return plain ^ (plain >> 7 & 7) << 4;
+}
+TERN_UNSEEN float WgmmaElement(const Wgmma& wgmma, bool is_a, unsigned row, unsigned k) {
+  unsigned address = WgmmaAddress(is_a ? wgmma.a : wgmma.b,
+                                  is_a ? wgmma.a_transposed : wgmma.b_transposed, row, k);
+  unsigned short bits;
+  __builtin_memcpy(&bits, host.shared_pointer(address, 2), 2);
+  return wgmma.widen(bits);
+}
+
+// Every thread reads its part of the operands, so that all is checked for races.
+TERN_UNSEEN void ReadOperands(const Wgmma& wgmma, unsigned thread) {
+  for (unsigned row = thread; row < 64u + wgmma.columns; row += 128)
+    for (unsigned k = 0; k < 16; ++k) {
+      bool is_a = row < 64;
+      host.async_read(
+          WgmmaAddress(is_a ? wgmma.a : wgmma.b, is_a ? wgmma.a_transposed : wgmma.b_transposed,
+                       is_a ? row : row - 64, k),
+          2);
+    }
+}
+
+TERN_UNSEEN unsigned GroupThread() {
+  const Index &t = state.thread, &dim = state.block_dim;
+  return (t.x + dim.x * (t.y + dim.y * t.z)) % 128;
+}
+
+TERN_UNSEEN float WgmmaSum(const Wgmma& wgmma, unsigned thread, int e, float before) {
+  unsigned lane = thread % 32, row = thread / 32 * 16 + e / 2 % 2 * 8 + lane / 4,
+           column = e / 4 * 8 + lane % 4 * 2 + e % 2;
+  double sum = before;
+  for (unsigned k = 0; k < 16; ++k)
+    sum += static_cast<double>(WgmmaElement(wgmma, true, row, k)) *
+           WgmmaElement(wgmma, false, column, k);
+  return static_cast<float>(sum);
+}
+
+TERN_UNSEEN bool IsLate(const float* sum) {
+  unsigned bits;
+  __builtin_memcpy(&bits, sum, 4);
+  return bits == kLateSum;
+}
+TERN_UNSEEN void SetLate(float* sum) {
+  unsigned bits = kLateSum;
+  __builtin_memcpy(sum, &bits, 4);
+}
+
+// By members: a copy of all would be seen as accesses.
+TERN_UNSEEN void Put(Wgmma& to, const Wgmma& from) {
+  to.instruction = from.instruction, to.widen = from.widen;
+  to.a = from.a, to.b = from.b, to.columns = from.columns;
+  to.a_transposed = from.a_transposed, to.b_transposed = from.b_transposed;
+  for (int e = 0; e < from.columns / 2; ++e) {
+    to.sums[e] = from.sums[e];
+    to.before[e] = from.before[e], to.result[e] = from.result[e];
+  }
+}
+
+TERN_UNSEEN void IssueWgmma(Wgmma& wgmma) {
+  WgmmaQueue& queue = Queue();
+  if (queue.count == WgmmaQueue::kMost) host.fail("wgmma: too many multiplications are under way");
+  if (!queue.is_fenced) host.fail("wgmma.mma_async without a wgmma.fence before it");
+  const unsigned long long descriptors[] = {wgmma.a, wgmma.b};
+  for (unsigned long long descriptor : descriptors)
+    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7))
+      host.fail("wgmma: a descriptor is not that of a matrix with swizzled rows of 128 bytes");
+  Lanes<unsigned long long> left(wgmma.instruction, 0xffffffffu, wgmma.a),
+      right(wgmma.instruction, 0xffffffffu, wgmma.b);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (left.of[lane] != wgmma.a || right.of[lane] != wgmma.b)
+      host.fail("wgmma: the threads of a warp name different operands");
+  unsigned thread = GroupThread();
+  ReadOperands(wgmma, thread);
+  const Wgmma* before = nullptr;
+  for (int i = 0; i < queue.count; ++i)
+    if (queue.all[queue.At(i)].sums[0] == wgmma.sums[0]) before = &queue.all[queue.At(i)];
+  for (int e = 0; e < wgmma.columns / 2; ++e) {
+    if (before && !IsLate(wgmma.sums[e])) host.fail("wgmma: a sum was written while it was late");
+    wgmma.before[e] = before ? before->result[e] : *wgmma.sums[e];
+    wgmma.result[e] = WgmmaSum(wgmma, thread, e, wgmma.before[e]);
+    SetLate(wgmma.sums[e]);
+  }
+  int at = queue.At(queue.count++);
+  queue.group_of[at] = queue.groups;
+  Put(queue.all[at], wgmma);
+}
+
+TERN_UNSEEN void FinishWgmma(const Wgmma& wgmma, bool is_last) {
+  unsigned thread = GroupThread();
+  ReadOperands(wgmma, thread);
+  for (int e = 0; e < wgmma.columns / 2; ++e) {
+    float again = WgmmaSum(wgmma, thread, e, wgmma.before[e]);
+    if (__builtin_memcmp(&again, &wgmma.result[e], 4))
+      host.fail("wgmma: an operand was written while it was read");
+    if (!IsLate(wgmma.sums[e])) host.fail("wgmma: a sum was written while it was late");
+    if (is_last) __builtin_memcpy(wgmma.sums[e], &wgmma.result[e], 4);
+  }
+}
+
+TERN_UNSEEN void WaitWgmma(int groups) {
+  WgmmaQueue& queue = Queue();
+  while (queue.count > 0 && queue.group_of[queue.first] < queue.groups - groups) {
+    const Wgmma& oldest = queue.all[queue.first];
+    bool is_last = true;
+    for (int i = 1; i < queue.count; ++i)
+      is_last &= queue.all[queue.At(i)].sums[0] != oldest.sums[0];
+    FinishWgmma(oldest, is_last);
+    queue.first = queue.At(1);
+    --queue.count;
+  }
+  queue.is_fenced &= queue.count > 0;  // else the sums are the thread's again
+}
+TERN_UNSEEN void FenceWgmma() { Queue().is_fenced = true; }
+TERN_UNSEEN void CommitWgmma() { ++Queue().groups; }
+
+template <class A, class B>
+static inline void TakeRest(Wgmma& wgmma, A a, B b, int scale_d, int scale_a, int scale_b,
+                            int transpose_a, int transpose_b) {
+  if (scale_d != 1 || scale_a != 1 || scale_b != 1) host.fail("wgmma: scales are 1 here");
+  wgmma.a = a, wgmma.b = b;
+  wgmma.a_transposed = transpose_a, wgmma.b_transposed = transpose_b;
+}
+template <int kCount, class First, class... Rest>
+static inline void TakeOperands(Wgmma& wgmma, First&& first, Rest&&... rest) {
+  if constexpr (kCount == 0) {
+    TakeRest(wgmma, first, rest...);
+  } else {
+    wgmma.sums[wgmma.columns / 2 - kCount] = &first;
+    TakeOperands<kCount - 1>(wgmma, rest...);
+  }
+}
+
+}  // namespace tern_standin
+
+#define TERN_WGMMA(shape, size, types, narrow)                                   \
+  template <class... Operands>                                                   \
+  static __attribute__((no_sanitize("thread"))) void                             \
+  __ptx_wgmma_mma_async_sync_aligned_##shape##_##types(Operands&&... operands) { \
+    TERN_NEEDS_SM_90A(sizeof...(Operands), "wgmma.mma_async");                   \
+    tern_standin::Wgmma wgmma = {};                                              \
+    wgmma.instruction = "wgmma.mma_async";                                       \
+    wgmma.columns = size;                                                        \
+    wgmma.widen = narrow;                                                        \
+    tern_standin::TakeOperands<size / 2>(wgmma, operands...);                    \
+    tern_standin::IssueWgmma(wgmma);                                             \
+  }
+#define TERN_WGMMAS(types, narrow)           \
+  TERN_WGMMA(m64n64k16, 64, types, narrow)   \
+  TERN_WGMMA(m64n128k16, 128, types, narrow) \
+  TERN_WGMMA(m64n192k16, 192, types, narrow) \
+  TERN_WGMMA(m64n256k16, 256, types, narrow)
+TERN_WGMMAS(f32_f16_f16, tern_standin::FromF16)
+TERN_WGMMAS(f32_bf16_bf16, tern_standin::FromBf16)
+
+template <class T = char>
+static inline void __ptx_wgmma_fence_sync_aligned() {
+  TERN_NEEDS_SM_90A(sizeof(T), "wgmma.fence");
+  tern_standin::FenceWgmma();
+}
+template <class T = char>
+static inline void __ptx_wgmma_commit_group_sync_aligned() {
+  TERN_NEEDS_SM_90A(sizeof(T), "wgmma.commit_group");
+  tern_standin::CommitWgmma();
+}
+template <class T>
+static inline void __ptx_wgmma_wait_group_sync_aligned(T groups) {
+  TERN_NEEDS_SM_90A(sizeof(T), "wgmma.wait_group");
+  tern_standin::WaitWgmma(groups);
+}
+template <class T = char>
+static inline void __ptx_fence_proxy_async_shared__cta() {
+  TERN_NEEDS(T, 90, "fence.proxy.async");
+  tern_standin::host.fence_async();
+}
+
+#endif  // TERN_BACKEND_CUDA_TEST_WGMMA_H_

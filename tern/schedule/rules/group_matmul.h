@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GEMM on matrix instructions of groups of four warps, whose operands are in shared memory.
+//
+//   for batch, ib, jb                        blockIdx.z, .y, .x: tile_m x tile_n of C
+//     for lo, blocks of 64 of K, pipelined in `stages`
+//       A_shared, B_shared = copies          asynchronous; blocks of 64 x 64
+//       for ig                               groups of 64 rows: threadIdx.z
+//         acc += A_shared * B_shared         64 x tile_n x 64; done when the next step ends
+//     C = epilogue(acc)                      by each lane of its own accumulators
+//
+// What is around the multiplication is in device_gemm.h. Cycles of a tile: those of the
+// instructions, or of its copies. Declines without `reassociate`, other types, and what has less
+// than 64 rows, columns or steps: matrix_matmul.h has smaller tiles.
+#ifndef TERN_SCHEDULE_RULES_GROUP_MATMUL_H_
+#define TERN_SCHEDULE_RULES_GROUP_MATMUL_H_
+
+#include <functional>
+#include <string>
+
+#include "tern/schedule/rules/target_info.h"
+
+namespace tern::schedule {
+
+struct GroupInstructions {
+  std::string rule, description;  // of the rule
+  // For the types f16 and bf16, N of 64, 128, 192 and 256 and the layouts of
+  // warp_matrix_multiply_group there are the tensor intrinsics PREFIX_LAYOUT_N_T: acc += A * B.
+  std::string prefix;
+  // Whether the machine has them, and asynchronous copies.
+  std::function<bool(const TargetInfo&)> fits;
+};
+
+// Registers the rule of such instructions.
+void RegisterGroupMatmul(const GroupInstructions& instructions);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_GROUP_MATMUL_H_

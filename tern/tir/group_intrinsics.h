@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrinsics of groups of four warps, on matrices in shared memory (the others: intrinsics.h).
+//
+// warp_matrix_multiply_group(c, "nn", a, b...)    c + a * b: 64 x N of 64 x 64 and 64 x N
+// warp_matrix_multiply_group_async(...)           the same, a group by itself, which need not be
+//                                                 done before the matrix_wait that waits for it
+// matrix_wait(n)                                  waits until at most n such groups of the warps'
+//                                                 are under way
+//
+// The four warps, of 32 lanes, are in a row, and the first one is a multiple of four. Of b there is
+// an operand for each block of 64 columns, one behind the other in memory. A block is 64 rows of 64
+// elements. With "t" for "n" the block in memory is the transpose: "tn" of a, "nt" of b. Lane l of
+// warp w has N / 2 elements of the sum: e is that of row w * 16 + e // 2 % 2 * 8 + l // 4 and
+// column e // 4 * 8 + l % 4 * 2 + e % 2. Which banks of shared memory have the elements of an
+// operand's buffer is the code generator's matter, of all accesses to it.
+#ifndef TERN_TIR_GROUP_INTRINSICS_H_
+#define TERN_TIR_GROUP_INTRINSICS_H_
+
+#include "tern/ir/expr.h"
+
+namespace tern::tir {
+
+namespace intrinsic {
+inline constexpr const char* kWarpMatrixMultiplyGroup = "warp_matrix_multiply_group";
+inline constexpr const char* kWarpMatrixMultiplyGroupAsync = "warp_matrix_multiply_group_async";
+inline constexpr const char* kMatrixWait = "matrix_wait";
+}  // namespace intrinsic
+
+// Threads of such a group; rows and columns of a block of an operand.
+inline constexpr int kWarpGroupThreads = 128, kWarpGroupBlock = 64;
+
+// Whether it is one of the multiplications.
+bool IsWarpGroupOperation(const ir::CallNode* call);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_GROUP_INTRINSICS_H_
