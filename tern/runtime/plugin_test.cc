@@ -93,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenPlugin{"fails_late", "this plugin always fails"},
         BrokenPlugin{
             "newer_version",
-            "device kind broken: made for version 6 of the plugin API; this runtime offers "
-            "version 5"},
+            "device kind broken: made for version 7 of the plugin API; this runtime offers "
+            "version 6"},
         BrokenPlugin{"null_member", "device kind broken: copy is null"},
         BrokenPlugin{"taken_name", "device kind cpu is already registered"},
         BrokenPlugin{"small_table",

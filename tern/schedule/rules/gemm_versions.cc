@@ -33,7 +33,7 @@ std::vector<Side> OfHosts() {
   return {{AxisRole::kN, 7, 4},
           {AxisRole::kM, 1, 1},
           {AxisRole::kM, 3, 3},
-          {AxisRole::kM, 16, 12},
+          {AxisRole::kM, 8, 8},
           {AxisRole::kN, 64, 16}};
 }
 // So many results of sums of so many steps are too few tiles for a device, unless K is split.

@@ -19,7 +19,7 @@ namespace tern::schedule {
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
 //   else { for many }
 //
-// On a host: n <= 7, m == 1, m <= 3, n <= 64, and others.
+// On a host: n <= 7, m == 1, m <= 3, m <= 8, n <= 64, and others.
 enum class Few { kRows, kColumns, kTiles, kResults };  // kResults: of a reduction
 struct GemmVersion {
   tir::Expr when;     // of the function's own extents and scalars

@@ -316,10 +316,14 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
     dynamic |= !ir::AsConstInt(loop->extent);
   }
   if (outer.empty() || (iterations < 2 && !dynamic)) return;
-  bool joined = outer.size() > 1 && Try(schedule, [&](Schedule* attempt) {
-                  std::string name = FreshLoopName(*attempt, block + "_outer");
-                  attempt->Parallel(LoopOf(block, attempt->Fuse(outer, name)));
-                });
+  // As many of them as can be.
+  bool joined = false;
+  for (size_t count = outer.size(); count > 1 && !joined; --count)
+    joined = Try(schedule, [&](Schedule* attempt) {
+      std::string name = FreshLoopName(*attempt, block + "_outer");
+      Schedule::Names first(outer.begin(), outer.begin() + static_cast<int64_t>(count));
+      attempt->Parallel(LoopOf(block, attempt->Fuse(first, name)));
+    });
   // Else one of them: the first that has several, or rather, where that may be one, the first that
   // has enough for some threads each time.
   auto take_first = [&](int64_t least, int64_t least_work) {

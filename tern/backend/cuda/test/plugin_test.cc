@@ -231,7 +231,8 @@ TEST_F(CudaTest, ProgramsAreCompiledOnce) {
   EXPECT_EQ(count(), 1);
 }
 
-// A program for each kernel: all are compiled at once, and kept on disk one by one.
+// A program for each kernel: one is compiled when it is needed, or all at once, and they are kept on
+// disk one by one.
 TEST_F(CudaTest, ManyProgramsAreCompiledTogether) {
   TempDirectory cache;
   ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
@@ -245,15 +246,20 @@ TEST_F(CudaTest, ManyProgramsAreCompiledTogether) {
   }
   int before = compiled();
   ExpectAdds(CreateDeviceModule(artifact));
+  EXPECT_EQ(compiled() - before, 1);
+  TernDevice device = DeviceAt(0);
+  LoadKernels(CreateDeviceModule(artifact), device);
   EXPECT_EQ(compiled() - before, 4);
   ExpectAdds(CreateDeviceModule(artifact));
+  LoadKernels(CreateDeviceModule(artifact), device);
   EXPECT_EQ(compiled() - before, 4);
   artifact.payload["c"] += "// changed";
-  ExpectAdds(CreateDeviceModule(artifact));
+  LoadKernels(CreateDeviceModule(artifact), device);
   EXPECT_EQ(compiled() - before, 5);
   artifact.payload["d"] = "nonsense";
-  EXPECT_EQ(LaunchError(artifact, 1, 1).find("NVRTC does not compile the program for sm_90a:\n"),
-            0u);
+  ExpectAdds(CreateDeviceModule(artifact));
+  std::string error = ErrorOf([&] { LoadKernels(CreateDeviceModule(artifact), device); });
+  EXPECT_EQ(error.find("NVRTC does not compile the program for sm_90a:\n"), 0u) << error;
 }
 
 TEST_F(CudaTest, CompilersLogIsInTheError) {
