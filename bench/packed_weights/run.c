@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// run MODEL.so COPIES THREADS SECONDS BYTES: products with packed weights, of so many copies of a model in turn, beside reading
-// the same memory by as many threads, alternately in one run. With more copies than the caches hold both are from DRAM.
+// run MODEL.so COPIES THREADS SECONDS BYTES: products with packed weights, of so many copies of a
+// model in turn, beside reading the same memory by as many threads, alternately in one run. With
+// more copies than the caches hold both are from DRAM.
 #define _GNU_SOURCE
-#include <immintrin.h>
 #include <fcntl.h>
+#include <immintrin.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +38,15 @@ __attribute__((target("avx512f"))) static void* read_part(void* argument) {
   struct part* part = argument;
   __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;
   for (int copy = 0; copy < part->count; ++copy)
-    for (const char* at = part->copies[copy] + part->begin; at + 256 <= part->copies[copy] + part->end; at += 256) {
+    for (const char* at = part->copies[copy] + part->begin;
+         at + 256 <= part->copies[copy] + part->end; at += 256) {
       a = _mm512_xor_si512(a, _mm512_loadu_si512(at));
       b = _mm512_xor_si512(b, _mm512_loadu_si512(at + 64));
       c = _mm512_xor_si512(c, _mm512_loadu_si512(at + 128));
       d = _mm512_xor_si512(d, _mm512_loadu_si512(at + 192));
     }
-  part->sum = _mm512_reduce_add_epi64(_mm512_xor_si512(_mm512_xor_si512(a, b), _mm512_xor_si512(c, d)));
+  part->sum =
+      _mm512_reduce_add_epi64(_mm512_xor_si512(_mm512_xor_si512(a, b), _mm512_xor_si512(c, d)));
   return NULL;
 }
 // All copies, each thread its part of them.
@@ -73,8 +76,10 @@ int main(int argc, char** argv) {
   TernObject *input = NULL, *output = NULL;
   for (int i = 0; i < copies; ++i) {
     char path[4096];
-    if (copies == 1) snprintf(path, sizeof path, "%s", argv[1]);
-    else snprintf(path, sizeof path, "%s.%d", argv[1], i);
+    if (copies == 1)
+      snprintf(path, sizeof path, "%s", argv[1]);
+    else
+      snprintf(path, sizeof path, "%s.%d", argv[1], i);
     TernModel* model;
     check(tern_model_load(path, &model));
     // The pages that the weights are in.
@@ -113,8 +118,11 @@ int main(int argc, char** argv) {
     all_read += seconds;
   }
   double total = (double)bytes * copies;
-  printf("%s copies %d threads %d rounds %d: product %.1f us %.2f GB/s (mean %.2f), read %.2f GB/s (mean %.2f), ratio %.2f (mean %.2f)\n", argv[1],
-         copies, threads, rounds, best / copies * 1e6, total / best * 1e-9, total * rounds / all * 1e-9, total / best_read * 1e-9,
-         total * rounds / all_read * 1e-9, best_read / best, all_read / all);
+  printf(
+      "%s copies %d threads %d rounds %d: product %.1f us %.2f GB/s (mean %.2f), read %.2f GB/s "
+      "(mean %.2f), ratio %.2f (mean %.2f)\n",
+      argv[1], copies, threads, rounds, best / copies * 1e6, total / best * 1e-9,
+      total * rounds / all * 1e-9, total / best_read * 1e-9, total * rounds / all_read * 1e-9,
+      best_read / best, all_read / all);
   return 0;
 }

@@ -231,8 +231,8 @@ TEST_F(CudaTest, ProgramsAreCompiledOnce) {
   EXPECT_EQ(count(), 1);
 }
 
-// A program for each kernel: one is compiled when it is needed, or all at once, and they are kept on
-// disk one by one.
+// A program for each kernel: one is compiled when it is needed, or all at once, and they are kept
+// on disk one by one.
 TEST_F(CudaTest, ManyProgramsAreCompiledTogether) {
   TempDirectory cache;
   ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
