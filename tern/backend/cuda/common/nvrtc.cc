@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cuda/common/nvrtc.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "tern/backend/cuda/common/nvrtc_abi.h"
+#include "tern/backend/cuda/common/vendor_library.h"
 #include "tern/ffi/error.h"
 
 namespace tern::backend::cuda {
@@ -20,21 +19,11 @@ constexpr const char* kLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnv
 constexpr const char* kOptions[] = {"--fmad=false", "--std=c++17", "-default-device"};
 
 nvrtc::Functions Open() {
-  void* library = nullptr;
-  std::string tried;
-  for (const char* name : kLibraries) {
-    tried += std::string(tried.empty() ? "" : ", ") + name;
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library) break;
-  }
-  if (!library)
-    TERN_THROW(RuntimeError) << "NVRTC, which compiles CUDA C++, is not there: none of " << tried
-                             << " can be opened";
+  VendorLibrary library("NVRTC", "which compiles CUDA C++", kLibraries);
   nvrtc::Functions functions;
-#define TERN_NVRTC_FIND(name, symbol, ...)                                                   \
-  functions.name = reinterpret_cast<nvrtc::Result (*)(__VA_ARGS__)>(dlsym(library, symbol)); \
-  if (!functions.name) TERN_THROW(RuntimeError) << "NVRTC has no function " << symbol;
   using namespace nvrtc;
+#define TERN_NVRTC_FIND(name, symbol, ...) \
+  functions.name = library.Find<Result (*)(__VA_ARGS__)>(symbol);
   TERN_NVRTC_FUNCTIONS(TERN_NVRTC_FIND)
 #undef TERN_NVRTC_FIND
   return functions;

@@ -38,7 +38,8 @@ std::optional<std::vector<int64_t>> NumbersOf(const std::vector<ir::Expr>& shape
   return numbers;
 }
 
-// Matmuls whose B is a matrix. Of more dimensions of A all but the last are M.
+// Matmuls whose B is a matrix with a known K; the library refuses a K of 0. Of more dimensions of A
+// all but the last are M.
 std::vector<Value> Claim(Builder& builder, const Node& node, const std::vector<Value>& inputs) {
   if (node->op->name != "matmul" || node->attrs.contains("dtype")) return {};
   Value a = inputs[0];
@@ -46,10 +47,11 @@ std::vector<Value> Claim(Builder& builder, const Node& node, const std::vector<V
   if (!IsTaken(a->type.dtype) || a->type.dtype != b->type.dtype || a->type.rank() < 2 ||
       b->type.rank() != 2)
     return {};
+  std::optional<int64_t> k = ir::AsConstInt(b->type.shape[0]);
+  if (k.value_or(0) == 0) return {};
   bool is_flat = a->type.rank() == 2;
   std::optional<std::vector<int64_t>> shape = NumbersOf(node->outputs[0]->type.shape);
-  std::optional<int64_t> k = ir::AsConstInt(b->type.shape[0]);
-  if (!is_flat && (!shape || !k)) return {};
+  if (!is_flat && !shape) return {};
   if (!is_flat) a = builder.Add("reshape", {a, builder.Ints({-1, *k}, "shape")});
   Builder::Options options{node->label, {node->outputs[0]->name}, node->span, {}, {}};
   std::vector<Value> y = builder.Add(graph::GetOp("cublaslt_gemm"), {a, b}, {}, options);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cuda/runtime/cublaslt.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <memory>
 
+#include "tern/backend/cuda/common/vendor_library.h"
 #include "tern/backend/cuda/runtime/cublaslt_abi.h"
 #include "tern/backend/cuda/runtime/graph.h"
 
@@ -17,21 +16,11 @@ constexpr const char* kLibraries[] = {"libcublasLt.so.13", "libcublasLt.so.12", 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA advises for Hopper
 
 lt::Functions Open() {
-  void* library = nullptr;
-  std::string tried;
-  for (const char* name : kLibraries) {
-    tried += std::string(tried.empty() ? "" : ", ") + name;
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library) break;
-  }
-  if (!library)
-    TERN_THROW(RuntimeError) << "cuBLASLt, which matmuls were offloaded to, is not there: none of "
-                             << tried << " can be opened";
+  VendorLibrary library("cuBLASLt", "which matmuls were offloaded to", kLibraries);
   lt::Functions functions;
-#define TERN_LT_FIND(name, symbol, ...)                                                   \
-  functions.name = reinterpret_cast<lt::Status (*)(__VA_ARGS__)>(dlsym(library, symbol)); \
-  if (!functions.name) TERN_THROW(RuntimeError) << "cuBLASLt has no function " << symbol;
   using namespace lt;
+#define TERN_LT_FIND(name, symbol, ...) \
+  functions.name = library.Find<Status (*)(__VA_ARGS__)>(symbol);
   TERN_LT_FUNCTIONS(TERN_LT_FIND)
 #undef TERN_LT_FIND
   return functions;

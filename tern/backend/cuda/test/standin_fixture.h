@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -89,6 +90,46 @@ inline Compiled CompileCuda(const std::string& source,
   }
   rtc.DestroyProgram(&program);
   return compiled;
+}
+
+// Runs kernel k(float* a) of one thread block, `a` of 256 bytes. The first number that it writes;
+// what the driver says goes to `error`.
+inline float RunKernel(const std::string& source, const char* arch, unsigned threads,
+                       std::string* error) {
+  const cu::Functions& driver = StandinDriver();
+  cu::Context context = nullptr;
+  cu::Module module = nullptr;
+  cu::Function function = nullptr;
+  cu::DevicePointer memory = 0;
+  driver.Init(0);
+  driver.PrimaryContextRetain(&context, 0);
+  driver.ContextPush(context);
+  Compiled compiled = CompileCuda(source, {arch, "--fmad=false"});
+  if (compiled.code.empty()) std::fputs(compiled.log.c_str(), stderr);
+  driver.ModuleLoadData(&module, compiled.code.data());
+  driver.ModuleGetFunction(&function, module, "k");
+  driver.MemAlloc(&memory, 256);
+  void* args[] = {&memory};
+  cu::Result result =
+      driver.LaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, nullptr, args, nullptr);
+  if (result == 0) result = driver.StreamSynchronize(nullptr);
+  *error = TextOf(result);
+  float first = 0;
+  if (result == 0) driver.MemcpyDtoH(&first, memory, sizeof first, nullptr);
+  driver.StreamSynchronize(nullptr);
+  driver.MemFree(memory);
+  driver.ModuleUnload(module);
+  driver.ContextPop(&context);
+  return first;
+}
+
+// For a death test, as a kernel that fails ends its context: prints what the driver says.
+[[noreturn]] inline void RunKernelAlone(const std::string& source, const char* arch,
+                                        unsigned threads) {
+  std::string error;
+  RunKernel(source, arch, threads, &error);
+  std::fputs(error.c_str(), stderr);
+  std::_Exit(error.empty() ? 0 : 1);
 }
 
 // A context is current on device 0.

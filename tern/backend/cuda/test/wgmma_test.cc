@@ -3,7 +3,6 @@
 // Multiplications of groups of warps on the stand-in: a kernel that is right, and what is wrong
 // with it when a wait, a fence or a barrier is left out.
 #include <cmath>
-#include <cstdio>
 
 #include "tern/backend/cuda/test/standin_fixture.h"
 
@@ -20,6 +19,9 @@ struct Change {
 
 void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
 std::string NameOf(const testing::TestParamInfo<Change>& info) { return info.param.name; }
+
+constexpr const char* kArch = "--gpu-architecture=sm_90a";
+constexpr unsigned kThreads = 128;
 
 constexpr const char* kFence = R"(asm volatile("fence.proxy.async.shared::cta;" ::: "memory");)";
 constexpr const char* kBarrier = "__syncthreads();";
@@ -58,43 +60,16 @@ std::string SourceOf(const Change& change) {
   return source.replace(source.find(line), line.size(), change.instead);
 }
 
-// The first number that the kernel writes; what the driver says goes to `error`.
-float RunKernel(const std::string& source, std::string* error) {
-  const cu::Functions& driver = StandinDriver();
-  cu::Context context = nullptr;
-  cu::Module module = nullptr;
-  cu::Function function = nullptr;
-  cu::DevicePointer memory = 0;
-  driver.Init(0);
-  driver.PrimaryContextRetain(&context, 0);
-  driver.ContextPush(context);
-  Compiled compiled = CompileCuda(source, {"--gpu-architecture=sm_90a", "--fmad=false"});
-  if (compiled.code.empty()) std::fputs(compiled.log.c_str(), stderr);
-  driver.ModuleLoadData(&module, compiled.code.data());
-  driver.ModuleGetFunction(&function, module, "k");
-  driver.MemAlloc(&memory, 256);
-  void* args[] = {&memory};
-  cu::Result result = driver.LaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, nullptr, args, nullptr);
-  if (result == 0) result = driver.StreamSynchronize(nullptr);
-  *error = TextOf(result);
-  float first = 0;
-  if (result == 0) driver.MemcpyDtoH(&first, memory, sizeof first, nullptr);
-  driver.StreamSynchronize(nullptr);
-  driver.MemFree(memory);
-  driver.ModuleUnload(module);
-  driver.ContextPop(&context);
-  return first;
-}
-
 TEST(WgmmaTest, Multiplies) {
   std::string error;
-  EXPECT_EQ(RunKernel(Source(), &error), 32 * 17.f) << error;
+  EXPECT_EQ(RunKernel(Source(), kArch, kThreads, &error), 32 * 17.f) << error;
 }
 
 // What is read before the wait is no number.
 TEST(WgmmaTest, SumsAreLate) {
   std::string error;
-  EXPECT_TRUE(std::isnan(RunKernel(SourceOf({"", kWait, "", ""}), &error))) << error;
+  EXPECT_TRUE(std::isnan(RunKernel(SourceOf({"", kWait, "", ""}), kArch, kThreads, &error)))
+      << error;
 }
 
 TEST(WgmmaTest, OtherMachinesLackIt) {
@@ -108,13 +83,8 @@ class WrongGroupDeathTest : public testing::TestWithParam<Change> {};
 
 TEST_P(WrongGroupDeathTest, IsRefused) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  auto run = [] {
-    std::string error;
-    RunKernel(SourceOf(GetParam()), &error);
-    std::fputs(error.c_str(), stderr);
-    std::_Exit(error.empty() ? 0 : 1);
-  };
-  EXPECT_EXIT(run(), testing::ExitedWithCode(1), GetParam().message);
+  EXPECT_EXIT(RunKernelAlone(SourceOf(GetParam()), kArch, kThreads), testing::ExitedWithCode(1),
+              GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(

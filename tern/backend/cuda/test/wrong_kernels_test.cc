@@ -2,16 +2,17 @@
 //
 // The kernels that the stand-in must refuse: when they are compiled, or when they run. A failed
 // kernel ends its context, so each runs in a process of its own.
-#include <cstdio>
-
 #include "tern/backend/cuda/test/standin_fixture.h"
 
 namespace tern::backend::cuda {
 namespace {
 
+constexpr const char* kArch = "--gpu-architecture=sm_90";
+constexpr unsigned kThreads = 64;
+
 struct WrongKernel {
   const char* name;
-  const char* body;  // of a kernel k(float* a), a of 256 bytes, with 64 threads
+  const char* body;  // of a kernel k(float* a), a of 256 bytes, with kThreads threads
   const char* message;
 };
 
@@ -25,31 +26,10 @@ std::string SourceOf(const WrongKernel& kernel) {
 
 class RunWrongDeathTest : public testing::TestWithParam<WrongKernel> {};
 
-// Prints what the driver says when the kernel has run.
-void RunAlone(const WrongKernel& kernel) {
-  const cu::Functions& driver = StandinDriver();
-  cu::Context context = nullptr;
-  cu::Module module = nullptr;
-  cu::Function function = nullptr;
-  cu::DevicePointer memory = 0;
-  driver.Init(0);
-  driver.PrimaryContextRetain(&context, 0);
-  driver.ContextPush(context);
-  Compiled compiled = CompileCuda(SourceOf(kernel));
-  if (compiled.code.empty()) std::fputs(compiled.log.c_str(), stderr);
-  driver.ModuleLoadData(&module, compiled.code.data());
-  driver.ModuleGetFunction(&function, module, "k");
-  driver.MemAlloc(&memory, 256);
-  void* args[] = {&memory};
-  cu::Result result = driver.LaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, args, nullptr);
-  if (result == 0) result = driver.StreamSynchronize(nullptr);
-  std::fputs(TextOf(result).c_str(), stderr);
-  std::_Exit(result == 0 ? 0 : 1);
-}
-
 TEST_P(RunWrongDeathTest, IsRefused) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(RunAlone(GetParam()), testing::ExitedWithCode(1), GetParam().message);
+  EXPECT_EXIT(RunKernelAlone(SourceOf(GetParam()), kArch, kThreads), testing::ExitedWithCode(1),
+              GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -20,21 +20,6 @@ using spirv::Op;
 
 constexpr size_t kHeaderWords = 5;
 
-struct OpInfo {
-  const char* name;
-  const char* operands;
-};
-
-const OpInfo* FindOp(uint32_t number) {
-  static const std::map<uint32_t, OpInfo> kOps = {
-#define TERN_SPIRV_OP(name, number, operands) {number, {"Op" #name, operands}},
-      TERN_SPIRV_OPS(TERN_SPIRV_OP)
-#undef TERN_SPIRV_OP
-  };
-  auto it = kOps.find(number);
-  return it == kOps.end() ? nullptr : &it->second;
-}
-
 using Names = std::map<uint32_t, const char*>;
 #define TERN_SPIRV_NAME(name, number) {number, #name},
 const Names kCapabilities = {TERN_SPIRV_CAPABILITIES(TERN_SPIRV_NAME)};
@@ -152,7 +137,7 @@ class Disassembler {
   }
 
   std::string Line(uint32_t op, Operands operands) const {
-    const OpInfo* info = FindOp(op);
+    const spirv::OpInfo* info = spirv::FindOp(op);
     std::string text, result;
     if (!info) {
       text = fmt::format("; instruction {}", op);

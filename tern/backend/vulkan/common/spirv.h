@@ -24,6 +24,7 @@
 #define TERN_BACKEND_VULKAN_COMMON_SPIRV_H_
 
 #include <cstdint>
+#include <map>
 
 namespace tern::backend::vulkan::spirv {
 
@@ -149,6 +150,22 @@ enum class Op : uint16_t {
   TERN_SPIRV_OPS(TERN_SPIRV_OP)
 #undef TERN_SPIRV_OP
 };
+
+// An instruction that Tern makes, by its line of TERN_SPIRV_OPS.
+struct OpInfo {
+  const char* name;
+  const char* operands;
+};
+// Null: Tern makes none with this number.
+inline const OpInfo* FindOp(uint32_t number) {
+  static const std::map<uint32_t, OpInfo> kOps = {
+#define TERN_SPIRV_OP(name, number, operands) {number, {"Op" #name, operands}},
+      TERN_SPIRV_OPS(TERN_SPIRV_OP)
+#undef TERN_SPIRV_OP
+  };
+  auto it = kOps.find(number);
+  return it == kOps.end() ? nullptr : &it->second;
+}
 
 #define TERN_SPIRV_CAPABILITIES(X)  \
   X(Shader, 1)                      \

@@ -171,7 +171,8 @@ class Checker {
   const Instruction& Next(Op op) {
     if (current_ == code().size()) Fail("it does not end with the end of a function");
     const Instruction& it = code()[current_];
-    if (it.op != op) Fail(it, std::string("expected ") + FindOp(static_cast<uint32_t>(op))->name);
+    if (it.op != op)
+      Fail(it, std::string("expected ") + spirv::FindOp(static_cast<uint32_t>(op))->name);
     ++current_;
     return it;
   }

@@ -24,16 +24,6 @@ size_t TextWords(const Instruction& it, Words rest) {
 
 }  // namespace
 
-const OpInfo* FindOp(uint32_t number) {
-  static const std::map<uint32_t, OpInfo> kOps = {
-#define TERN_SPIRV_OP(name, number, operands) {number, {"Op" #name, operands}},
-      TERN_SPIRV_OPS(TERN_SPIRV_OP)
-#undef TERN_SPIRV_OP
-  };
-  auto it = kOps.find(number);
-  return it == kOps.end() ? nullptr : &it->second;
-}
-
 bool IsKnown(char letter, uint32_t number) {
 #define TERN_SPIRV_NUMBER(name, number) number,
   static const std::map<char, std::set<uint32_t>> kNumbers = {
@@ -92,7 +82,7 @@ size_t Module::Read(size_t at) {
   Instruction it;
   it.at = at;
   it.op = static_cast<Op>(number);
-  it.info = FindOp(number);
+  it.info = spirv::FindOp(number);
   if (count == 0 || count > words_.size() - at) Fail(it, "it is longer than the module");
   it.words = words_.subspan(at + 1, count - 1);
   if (it.info)

@@ -16,21 +16,14 @@
 
 namespace tern::backend::vulkan {
 
-// An instruction that Tern makes, by its line of TERN_SPIRV_OPS.
-struct OpInfo {
-  const char* name;
-  std::string_view operands;
-};
-const OpInfo* FindOp(uint32_t number);  // null: Tern makes none with this number
-
 // Whether a number is one of an enumeration that this letter of TERN_SPIRV_OPS stands for.
 bool IsKnown(char letter, uint32_t number);
 
 struct Instruction {
   size_t at = 0;  // in words
   spirv::Op op = spirv::Op::kFunctionEnd;
-  const OpInfo* info = nullptr;     // null: not one of ours
-  std::span<const uint32_t> words;  // all operands
+  const spirv::OpInfo* info = nullptr;  // null: not one of ours
+  std::span<const uint32_t> words;      // all operands
   uint32_t type = 0, result = 0;
   std::vector<uint32_t> ids;      // other operands that are ids, in order
   std::vector<uint32_t> numbers;  // those that are not
