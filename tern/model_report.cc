@@ -117,17 +117,17 @@ ModelReport ReportModel(const graph::LoweredModel& model, const target::Target& 
   report.num_nodes = static_cast<size_t>(model.num_nodes);
   for (const ir::Constant& constant : model.weights) report.weight_bytes += constant->data().size();
   std::map<std::string, size_t> numbers;
-  ir::Expr flops = 0, bytes = 0;
+  std::vector<ir::Expr> flops, bytes;
   for (const graph::Kernel& call : model.calls) {
     auto [it, is_new] = numbers.try_emplace(call.name, report.kernels.size());
     if (is_new)
       report.kernels.push_back(
           ReportKernel(tir::AsPrimFunc(model.kernels->functions.at(call.name)), target));
     report.kernel_of.push_back(it->second);
-    flops = flops + call.work.flops;
-    bytes = bytes + call.work.bytes;
+    flops.push_back(call.work.flops);
+    bytes.push_back(call.work.bytes);
   }
-  report.work = {tir::CombineTerms(flops), tir::CombineTerms(bytes)};
+  report.work = {tir::AddAmounts(flops), tir::AddAmounts(bytes)};
   report.memory = ReportMemory(model.program, model.dim_ranges);
   return report;
 }

@@ -59,9 +59,9 @@ def tvm_call(path, feed, threads):
     from tvm.relax.frontend.onnx import from_onnx
     yield None
     module = from_onnx(onnx.load(path), shape_dict={name: list(array.shape) for name, array in feed.items()}, keep_params_in_input=False)
-    target = tvm.target.Target("llvm -mcpu=native")
+    target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
     machine = relax.VirtualMachine(relax.build(module, target), tvm.cpu())
-    params = [param.name_hint for param in module["main"].params]
+    params = [param.name for param in module["main"].params]
     given = [tvm.runtime.tensor(feed[name]) for name in params if name in feed]
 
     def call():
@@ -78,9 +78,12 @@ def iree_call(path, feed, threads):
     import iree.runtime as runtime
     yield None
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "iree.compiler.tools.import_onnx", path, "-o", f"{folder}/m.mlir"], check=True, capture_output=True)
+        made = subprocess.run([sys.executable, "-m", "iree.compiler.tools.import_onnx", path, "--opset-version", "17", "-o", f"{folder}/m.mlir"],
+                              capture_output=True, text=True)
+        if made.returncode != 0:
+            raise RuntimeError(made.stderr.strip().splitlines()[-1])
         code = iree.compiler.tools.compile_file(f"{folder}/m.mlir", target_backends=["llvm-cpu"], input_type="onnx",
-                                                extra_args=["--iree-llvmcpu-target-cpu=host", "-O3"])
+                                                extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"])
     config = runtime.Config("local-sync" if threads == 1 else "local-task")
     context = runtime.SystemContext(config=config)
     context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, code))

@@ -13,6 +13,13 @@
 // Cycles: those of the two GEMMs. What each of them does is that of its own rule, for one thread;
 // then the loops of batch and M are fused. Declines a single block of M, and rows whose loops are
 // not the outer ones.
+//
+// Of a single query, which has no M, rule single_query_attention takes all of a row at once:
+//
+//   for batch, in parallel
+//     scores = A B                          each by its own rule
+//     exponentials and reductions
+//     C = scores B
 #include <algorithm>
 #include <numeric>
 
@@ -137,6 +144,36 @@ std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
   return plans;
 }
 
+bool Contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The row chains and single blocks that attention consists of, but those named, in their order.
+std::vector<BlockInfo> PartsOf(const Schedule& schedule, const BlockInfo& block, Names others) {
+  std::vector<BlockInfo> found, all = DescribeBlocks(schedule.function());
+  const Names apart = others;
+  for (BlockInfo& one : all) {
+    std::erase_if(one.members, [&](const std::string& name) { return Contains(apart, name); });
+    others.insert(others.end(), one.members.begin(), one.members.end());
+  }
+  for (const BlockInfo& one : all)
+    if ((one.name == block.name || Contains(block.members, one.name)) &&
+        !Contains(others, one.name))
+      found.push_back(one);
+  return found;
+}
+
+// The outer loops of a block's nest, as many as there are rows.
+Names RowLoops(const Schedule& schedule, const std::string& block, size_t rows) {
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
+  std::vector<const ForNode*> all = nest.around;
+  all.insert(all.end(), nest.loops.begin(), nest.loops.end());
+  if (all.size() < rows) Refuse("the loops of the rows are not the outer ones");
+  Names loops;
+  for (size_t i = 0; i < rows; ++i) loops.push_back(all[i]->var.name());
+  return loops;
+}
+
 class HostAttention {
  public:
   HostAttention(Schedule* schedule, const BlockInfo& block, const AttentionPlan& plan,
@@ -173,18 +210,7 @@ class HostAttention {
   // Row chains and single blocks, without the epilogue of the first GEMM.
   std::vector<BlockInfo> BlocksBetween(const BlockInfo& first) {
     gemm_ = RequireGemm(schedule_, first, Sizes::kDynamicM);
-    Names others = {first.name, block_.name, gemm_.epilogue};
-    std::vector<BlockInfo> found, all = DescribeBlocks(schedule_.function());
-    for (BlockInfo& one : all) {
-      std::erase(one.members, gemm_.epilogue);
-      others.insert(others.end(), one.members.begin(), one.members.end());
-    }
-    for (const BlockInfo& one : all)
-      if (Contains(block_.members, one.name) && !Contains(others, one.name)) found.push_back(one);
-    return found;
-  }
-  static bool Contains(const Names& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return PartsOf(schedule_, block_, {first.name, block_.name, gemm_.epilogue});
   }
 
   Levels ApplyGemm(const BlockInfo& block, int64_t tile_m, int64_t tile_n) {
@@ -199,13 +225,7 @@ class HostAttention {
 
   // The loops of the rows, which are a nest's outer ones, cut as those of a GEMM are.
   Levels SplitRows(const std::string& block) {
-    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
-    std::vector<const ForNode*> all = nest.around;
-    all.insert(all.end(), nest.loops.begin(), nest.loops.end());
-    size_t rows = block_.rows.size();
-    if (all.size() < rows) Refuse("the loops of the rows are not the outer ones");
-    Names loops;
-    for (size_t i = 0; i < rows; ++i) loops.push_back(all[i]->var.name());
+    Names loops = RowLoops(schedule_, block, block_.rows.size());
     std::string row = loops.back();
     loops.pop_back();
     std::string one = Fresh(row + "_one"), blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
@@ -255,9 +275,37 @@ void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   HostAttention(schedule, block, plan, target).Run();
 }
 
+// Where there is no M. What the rules make of the parts must have the loops of the rows, as they
+// were, outside.
+void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  size_t rows = block.rows.size();
+  for (size_t row : block.rows)
+    if (block.axes[row].role != AxisRole::kBatch) Refuse("there are several queries");
+  int64_t work = WorkOf(*schedule, block.name);
+  std::string before;
+  for (const BlockInfo& part : PartsOf(*schedule, block, {})) {
+    if (ApplyRules(schedule, part, Serial(target)).rule.empty())
+      Refuse("no rule takes " + part.name);
+    Names loops = RowLoops(*schedule, part.name, rows);
+    if (!before.empty()) {
+      Names outer = RowLoops(*schedule, before, rows);
+      for (size_t i = 0; i < rows; ++i)
+        schedule->FuseSiblings(LoopOf(before, outer[i]), LoopOf(part.name, loops[i]));
+    }
+    before = part.name;
+  }
+  ParallelizeOuter(schedule, block.name, work, target);
+}
+
 }  // namespace
 
 void RegisterHostAttentionRules() {
+  RegisterRule({.name = "single_query_attention",
+                .description = "both products of a single row, and the softmax between them",
+                .kinds = {BlockKind::kAttention},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 20,
+                .apply = ApplySingleQuery});
   RegisterRule({.name = "row_block_attention",
                 .description = "both GEMMs and the softmax between them, some rows at a time",
                 .kinds = {BlockKind::kAttention},

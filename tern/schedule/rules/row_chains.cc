@@ -193,7 +193,8 @@ class AttentionFinder : Dataflow {
            (blocks_[at].kind == BlockKind::kReduction && MatchRowProduct(nodes_[at], blocks_[at]));
   }
 
-  // A of a GEMM, where it is read at its batch, M and K axes in this order; null where it is not.
+  // A of a GEMM, where it is read at its batch, M and K axes in this order, without an M where that
+  // is one row; null where it is not.
   const BlockAccess* LeftOperand(size_t at) const {
     const BlockInfo& gemm = blocks_[at];
     if (gemm.kind != BlockKind::kMatmul) {
@@ -204,11 +205,13 @@ class AttentionFinder : Dataflow {
     }
     for (const BlockAccess& read : gemm.accesses) {
       if (read.store || read.buffer.same(gemm.accesses[0].buffer) || !read.by_axes) continue;
-      size_t m = 0;
-      while (m < read.axes.size() && gemm.axes[read.axes[m]].role == AxisRole::kBatch) ++m;
-      if (m + 2 == read.axes.size() && gemm.axes[read.axes[m]].role == AxisRole::kM &&
-          gemm.axes[read.axes[m + 1]].role == AxisRole::kK)
-        return &read;
+      auto role = [&](size_t i) {
+        return i < read.axes.size() ? gemm.axes[read.axes[i]].role : AxisRole::kOpaque;
+      };
+      size_t k = 0;
+      while (role(k) == AxisRole::kBatch) ++k;
+      if (role(k) == AxisRole::kM) ++k;
+      if (k > 0 && k + 1 == read.axes.size() && role(k) == AxisRole::kK) return &read;
     }
     return nullptr;
   }

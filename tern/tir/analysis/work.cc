@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/work.h"
 
+#include <numeric>
+
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear_sum.h"
 #include "tern/tir/builder.h"
@@ -81,6 +83,16 @@ Expr CombineTerms(const Expr& amount) {
   std::optional<arith::LinearSum> sum = arith::LinearSum::Expanded(simple);
   Expr combined = sum ? sum->ToExpr() : Expr();
   return combined ? combined : simple;
+}
+
+Expr AddAmounts(const std::vector<Expr>& amounts) {
+  arith::LinearSum total;
+  for (const Expr& amount : amounts)
+    if (std::optional<arith::LinearSum> sum = arith::LinearSum::Expanded(amount);
+        !(sum ? total.Add(*sum) : total.AddTerm(amount, 1)))
+      return std::accumulate(amounts.begin(), amounts.end(), Expr(0));
+  Expr combined = total.ToExpr();
+  return combined ? combined : std::accumulate(amounts.begin(), amounts.end(), Expr(0));
 }
 
 }  // namespace tern::tir

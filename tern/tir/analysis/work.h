@@ -19,6 +19,9 @@ struct Work {
 Work WorkOf(const PrimFunc& function);
 // The amount with equal terms added up: 4 * n + 8 + 2 * n is 6 * n + 8.
 Expr CombineTerms(const Expr& amount);
+// The sum of amounts that are simplified already, with equal terms added up. Takes hundreds of
+// them.
+Expr AddAmounts(const std::vector<Expr>& amounts);
 
 }  // namespace tern::tir
 
