@@ -5,6 +5,7 @@
     devices.py -t opencl -t "cuda -arch=sm_90" MODEL.onnx ... [--shape MODEL:INPUT=1,512] [--dim MODEL:NAME=7]
     devices.py -t opencl -t vulkan MODEL.onnx ... --results FILE.json      # what is in the file already is not run again
     devices.py --results FILE.json --table                                 # as a table
+    devices.py --aot -t llvm MODEL.onnx ...                 # programs ahead of time beside those of the virtual machine, bit by bit
 
 By `tern run --check host`: inputs are random, and the same for both; an error is relative to the range of its output. Models light_* get
 random weights. Drivers that are stood in for are found through LD_LIBRARY_PATH (docs/conformance.md). Extents that are not known, or that would take
@@ -34,8 +35,11 @@ EXTENTS = {
     "silero_vad_v5": {"": ["--input-shape", "input=1,512", "--input-shape", "state=2,1,128"]},
     "squeezenet": {"": ["--input-shape", "data=1,3,227,227"]},
 }
-# Of the range of an output, where it is more than the usual 0.001: of quantized models a sum in another order may round to the next step of 8 bits.
+# Of the range of an output, where it is more than the usual 0.001. Of quantized models a sum of float32 in another order rounds to the next step of
+# 8 bits where it is next to the middle between two (docs/vm.md), and the layers behind make more of that: of the scores of this one, some 100
+# steps from the least to the largest, five may be it.
 TOLERANCES = {"mobilenetv2_qdq_int8": 0.05}
+SAME_BITS = pathlib.Path(__file__).resolve().parents[2] / "test/models/aot/same_bits.sh"
 # Inputs whose values decide what is run.
 VALUES = {"silero_vad_v5": {"sr": np.array(16000, dtype=np.int64)}}
 
@@ -61,13 +65,28 @@ def extents(arguments, stem, kind):
     return given or known.get(kind, known.get("", []))
 
 
+def with_weights(path, folder):
+    if not path.stem.startswith("light_"):
+        return path
+    model = folder / "model.onnx"
+    if not model.exists():
+        randomize.randomize(1, path, model)
+    return model
+
+
+def compare_bits(arguments, path, target, folder):
+    """Whether the program ahead of time gives what the virtual machine's gives, or why there is none."""
+    words = [str(with_weights(path, folder)), *extents(arguments, path.stem, target.split()[0])]
+    try:
+        text = run([SAME_BITS, arguments.tern, folder / "aot", target, ":".join(words)], arguments.seconds)
+    except RuntimeError as failure:
+        return "failed: " + " | ".join(str(failure).splitlines())[:400]
+    return text.strip().split(": ", 1)[1]
+
+
 def check(arguments, path, target, folder):
     """What came of one model on one target."""
-    model = path
-    if path.stem.startswith("light_"):
-        model = folder / "model.onnx"
-        if not model.exists():
-            randomize.randomize(1, path, model)
+    model = with_weights(path, folder)
     given = extents(arguments, path.stem, target.split()[0])
     for name, value in VALUES.get(path.stem, {}).items():
         np.save(folder / f"{name}.npy", value)
@@ -120,6 +139,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=600, help="that a model may take")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--results", type=pathlib.Path, help="a JSON file that keeps what was found; those that failed are tried again")
+    parser.add_argument("--aot", action="store_true", help="compare programs ahead of time with those of the virtual machine, bit by bit")
     parser.add_argument("--table", action="store_true", help="print what --results has, and run nothing")
     arguments = parser.parse_args()
     results = json.loads(arguments.results.read_text()) if arguments.results and arguments.results.exists() else {}
@@ -129,6 +149,11 @@ def main():
     for path in arguments.models:
         with tempfile.TemporaryDirectory() as folder:
             for target in arguments.target:
+                if arguments.aot:
+                    found = compare_bits(arguments, path, target, pathlib.Path(folder))
+                    print(f"{path.stem:24} {target:24} {found}", flush=True)
+                    wrong += found.startswith(("DIFFERENT", "failed"))
+                    continue
                 known = results.setdefault(path.stem, {})
                 if "failed" in known.get(target, {"failed": ""}):
                     known[target] = check(arguments, path, target, pathlib.Path(folder))

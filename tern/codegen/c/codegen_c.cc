@@ -215,6 +215,7 @@ void CodeGenC::EmitNode(const tir::ForNode* node) {
     Line(fmt::format("{} {} = {};", type, once, last));
     last = once;
   }
+  if (node->for_kind == ForKind::kUnrolled) Line(UnrollHint());
   EmitBraced(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1})", type, name, first, last),
              node->body);
 }

@@ -77,6 +77,8 @@ class CodeGenC {
 
   // Each of these refuses unless a language overrides it.
   virtual std::string ThreadIndex(const std::string& axis);
+  // What asks the compiler behind to unroll the loop that comes next.
+  virtual std::string UnrollHint() { return "#pragma unroll"; }
   virtual void EmitAssert(const tir::AssertNode* node);
   // By default bit operations are operators, and the rest is FunctionName's.
   virtual Code PrintCall(const ir::CallNode* node);

@@ -202,6 +202,17 @@ std::string CodeGenOpenCL::ThreadIndex(const std::string& axis) {
   return fmt::format("get_{}_id({})", space, dimension);
 }
 
+// Where a work item is a hardware thread its arrays are to become registers. Drivers for processors
+// make loops over the work items between barriers, and take long for long code there.
+std::string CodeGenOpenCL::UnrollHint() {
+  return UseHelper("TERN_UNROLL",
+                   "#ifdef TERN_CPU\n"
+                   "#define TERN_UNROLL\n"
+                   "#else\n"
+                   "#define TERN_UNROLL _Pragma(\"unroll\")\n"
+                   "#endif\n");
+}
+
 // ---- Memory.
 
 void CodeGenOpenCL::EmitAllocate(const tir::AllocateNode* node) {

@@ -30,6 +30,7 @@ class CodeGenOpenCL : public codegen::KernelCodeGen {
   std::string FunctionHead(const tir::PrimFunc& function) override;
   std::string PrintParam(const tir::Param& param) override;
   std::string ThreadIndex(const std::string& axis) override;
+  std::string UnrollHint() override;
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
   void EmitStore(const tir::BufferStoreNode* node) override;

@@ -176,6 +176,23 @@ TEST(CodeGenOpenCL, WritesBarriers) {
             std::string::npos);
 }
 
+TEST(CodeGenOpenCL, AsksToUnrollWhereTheDeviceIsNoProcessor) {
+  Buffer out = BufferNode::Make("out", DataType::Float(32), {Expr(16)});
+  Var i("i"), j("j");
+  Stmt loop = tir::ForNode::Make(
+      j, 0, 16, ForKind::kUnrolled,
+      tir::BufferStoreNode::Make(out, {j}, ir::MakeConst(DataType::Float(32), 1)));
+  std::string source =
+      Build({Kernel("f", {Tensor1D(out)}, Threads(i, "blockIdx.x", loop), {"blockIdx.x"})})
+          ->InspectSource("cl");
+  EXPECT_NE(source.find("#ifdef TERN_CPU\n#define TERN_UNROLL\n#else\n"
+                        "#define TERN_UNROLL _Pragma(\"unroll\")\n#endif\n"),
+            std::string::npos)
+      << source;
+  EXPECT_NE(source.find("  TERN_UNROLL\n  for (long j = 0; j < 16; ++j) {"), std::string::npos)
+      << source;
+}
+
 TEST(CodeGenOpenCL, TargetAttributesAreChecked) {
   Initialize();
   EXPECT_EQ(target::Target::Parse("opencl")->GetInt("max_threads"), 256);

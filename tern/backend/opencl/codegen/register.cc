@@ -60,6 +60,10 @@ void RegisterCodegen() {
   // No interface says what a driver takes; drivers for processors have it on their stacks.
   kind.attrs["max_local_memory"] = target::IntInRange("max_local_memory", 65536, 0, 1 << 24,
                                                       "bytes of private memory of a work item");
+  // The driver's compiler unrolls too, where that is of use (CodeGenOpenCL::UnrollHint).
+  kind.attrs["unrolled_statements"] = target::IntInRange(
+      "unrolled_statements", 8, 1, 1 << 20,
+      "statements that an unrolled loop may become; others are the driver's to unroll");
   kind.attrs["fp16"] = target::IntInRange(
       "fp16", 0, 0, 1, "1: the device has cl_khr_fp16, and float16 is computed in");
   kind.tags = {

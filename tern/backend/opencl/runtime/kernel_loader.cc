@@ -12,7 +12,9 @@ namespace {
 
 using plugin::Guard;
 
+// What a program is built with, on any device and on processors.
 constexpr const char* kBuildOptions = "-cl-std=CL1.2";
+constexpr const char* kCpuBuildOptions = "-cl-std=CL1.2 -DTERN_CPU";
 constexpr cl::UInt kDims = 3;
 // Source, and binaries as drivers make them: of GPUs and CPUs, and of FPGAs by their vendors'
 // tools.
@@ -35,7 +37,9 @@ struct Kernel {
 // One cl::Program per blob: a whole program, or one kernel's code.
 class Program {
  public:
-  explicit Program(Device* device) : device_(device) {}
+  explicit Program(Device* device)
+      : device_(device),
+        is_cpu_((device->Number<cl::Bits>(cl::kDeviceType) & cl::kDeviceTypeCpu) != 0) {}
   Program(const Program&) = delete;
   ~Program() {
     kernels_.clear();
@@ -71,10 +75,12 @@ class Program {
 
  private:
   // A program is compiled once for all processes. What the driver does not take any more is
-  // compiled again.
+  // compiled again. Drivers for processors compile a kernel when it is launched, for the size of
+  // its work groups, and keep that themselves; for a binary they would compile all kernels, for any
+  // size.
   cl::Program FromSource(const std::string& source) {
     plugin::CachedProgram cached("opencl", {{"source", source},
-                                            {"options", kBuildOptions},
+                                            {"options", BuildOptions()},
                                             {"device", device_->Text(cl::kDeviceName)},
                                             {"vendor", device_->Text(cl::kDeviceVendor)},
                                             {"version", device_->Text(cl::kDeviceVersion)},
@@ -88,6 +94,7 @@ class Program {
     cl::Program program = Cl().CreateProgramWithSource(device_->context(), 1, &text, &size, &code);
     Check(code, "clCreateProgramWithSource");
     if (!Build(program)) FailToBuild(program);
+    if (is_cpu_) return program;
     binary = BinaryOf(program);
     if (!binary.empty()) cached.Store(binary);
     return program;
@@ -116,7 +123,7 @@ class Program {
 
   bool Build(cl::Program program) {
     cl::Device id = device_->id();
-    return Cl().BuildProgram(program, 1, &id, kBuildOptions, nullptr, nullptr) == cl::kSuccess;
+    return Cl().BuildProgram(program, 1, &id, BuildOptions(), nullptr, nullptr) == cl::kSuccess;
   }
 
   [[noreturn]] void FailToBuild(cl::Program program) {
@@ -146,7 +153,10 @@ class Program {
     return binary;
   }
 
+  const char* BuildOptions() const { return is_cpu_ ? kCpuBuildOptions : kBuildOptions; }
+
   Device* device_;
+  const bool is_cpu_;
   std::map<std::string, cl::Program> programs_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
 };

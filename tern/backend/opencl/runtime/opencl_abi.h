@@ -29,6 +29,7 @@ using Bits = uint64_t;  // every bit field
 inline constexpr Int kSuccess = 0;
 inline constexpr Int kDeviceNotFound = -1;
 inline constexpr Int kPlatformNotFound = -1001;  // of the ICD loader
+inline constexpr Bits kDeviceTypeCpu = 1 << 1;
 inline constexpr Bits kDeviceTypeGpu = 1 << 2;
 inline constexpr Bits kDeviceTypeAll = 0xFFFFFFFF;
 inline constexpr Bits kMemReadWrite = 1 << 0;

@@ -13,7 +13,8 @@ namespace tern::backend::opencl::cl {
 namespace {
 
 static_assert(kSuccess == CL_SUCCESS && kDeviceNotFound == CL_DEVICE_NOT_FOUND);
-static_assert(kDeviceTypeGpu == CL_DEVICE_TYPE_GPU && kDeviceTypeAll == CL_DEVICE_TYPE_ALL);
+static_assert(kDeviceTypeCpu == CL_DEVICE_TYPE_CPU && kDeviceTypeGpu == CL_DEVICE_TYPE_GPU &&
+              kDeviceTypeAll == CL_DEVICE_TYPE_ALL);
 static_assert(kMemReadWrite == CL_MEM_READ_WRITE && kFalse == CL_FALSE && kTrue == CL_TRUE);
 static_assert(kDeviceType == CL_DEVICE_TYPE &&
               kDeviceMaxComputeUnits == CL_DEVICE_MAX_COMPUTE_UNITS);

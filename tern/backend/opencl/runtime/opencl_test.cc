@@ -15,30 +15,64 @@
 namespace tern::backend::opencl::cl {
 namespace {
 
-// What a driver makes of a program: the way of those who ship binaries.
-std::string MakeBinary(const char* source) {
-  void* library = dlopen("libOpenCL.so.1", RTLD_NOW);
+// The driver's first device, without the plugin.
+struct FirstDevice {
   Functions functions;
+  Device id = nullptr;
+
+  FirstDevice() {
+    void* library = dlopen("libOpenCL.so.1", RTLD_NOW);
 #define TERN_OPENCL_FIND(name, result, ...) \
   functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(dlsym(library, "cl" #name));
-  TERN_OPENCL_FUNCTIONS(TERN_OPENCL_FIND)
+    TERN_OPENCL_FUNCTIONS(TERN_OPENCL_FIND)
 #undef TERN_OPENCL_FIND
-  Platform platform = nullptr;
-  Device device = nullptr;
-  functions.GetPlatformIDs(1, &platform, nullptr);
-  functions.GetDeviceIDs(platform, kDeviceTypeAll, 1, &device, nullptr);
-  Int code = 0;
-  Context context = functions.CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
-  Program program = functions.CreateProgramWithSource(context, 1, &source, nullptr, &code);
-  EXPECT_EQ(functions.BuildProgram(program, 1, &device, "", nullptr, nullptr), kSuccess);
-  size_t size = 0;
-  functions.GetProgramInfo(program, kProgramBinarySizes, sizeof size, &size, nullptr);
-  std::string binary(size, '\0');
-  char* bytes = binary.data();
-  functions.GetProgramInfo(program, kProgramBinaries, sizeof bytes, &bytes, nullptr);
-  functions.ReleaseProgram(program);
-  return binary;
-}
+    Platform platform = nullptr;
+    functions.GetPlatformIDs(1, &platform, nullptr);
+    functions.GetDeviceIDs(platform, kDeviceTypeAll, 1, &id, nullptr);
+  }
+
+  std::string Text(UInt property) const {
+    size_t size = 0;
+    functions.GetDeviceInfo(id, property, 0, nullptr, &size);
+    std::string text(size, '\0');
+    functions.GetDeviceInfo(id, property, size, text.data(), nullptr);
+    return text.c_str();
+  }
+
+  bool IsCpu() const {
+    Bits type = 0;
+    functions.GetDeviceInfo(id, kDeviceType, sizeof type, &type, nullptr);
+    return (type & kDeviceTypeCpu) != 0;
+  }
+
+  // What the driver makes of a program: the way of those who ship binaries.
+  std::string MakeBinary(const char* source) const {
+    Int code = 0;
+    Context context = functions.CreateContext(nullptr, 1, &id, nullptr, nullptr, &code);
+    Program program = functions.CreateProgramWithSource(context, 1, &source, nullptr, &code);
+    EXPECT_EQ(functions.BuildProgram(program, 1, &id, "", nullptr, nullptr), kSuccess);
+    size_t size = 0;
+    functions.GetProgramInfo(program, kProgramBinarySizes, sizeof size, &size, nullptr);
+    std::string binary(size, '\0');
+    char* bytes = binary.data();
+    functions.GetProgramInfo(program, kProgramBinaries, sizeof bytes, &bytes, nullptr);
+    functions.ReleaseProgram(program);
+    return binary;
+  }
+
+  // Of a program, in the cache of programs.
+  std::string KeyOf(const char* source) const {
+    std::string device = Text(kDeviceName), vendor = Text(kDeviceVendor),
+                version = Text(kDeviceVersion), driver = Text(kDriverVersion);
+    return runtime::ProgramCache::KeyOf(
+        "opencl", {{"source", source},
+                   {"options", IsCpu() ? "-cl-std=CL1.2 -DTERN_CPU" : "-cl-std=CL1.2"},
+                   {"device", device},
+                   {"vendor", vendor},
+                   {"version", version},
+                   {"driver", driver}});
+  }
+};
 
 }  // namespace
 }  // namespace tern::backend::opencl::cl
@@ -46,7 +80,7 @@ std::string MakeBinary(const char* source) {
 namespace tern::runtime {
 namespace {
 
-using backend::opencl::cl::MakeBinary;
+using backend::opencl::cl::FirstDevice;
 
 constexpr const char* kSource = R"(
 __kernel void vector_add(__global const float* a, __global const float* b, __global float* c, int n, float scale) {
@@ -95,34 +129,36 @@ TEST_F(OpenClTest, TakesTheBinariesOfItsDriver) {
   if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
   DeviceArtifact artifact = OpenCl::VectorAdd();
   artifact.fmt = "clbin";
-  artifact.payload[""] = MakeBinary(kSource);
+  artifact.payload[""] = FirstDevice().MakeBinary(kSource);
   ffi::Module module = CreateDeviceModule(artifact);
   ExpectAdds(module);
   ExpectAdds(LoadDeviceModule("opencl", module->SaveToBytes()));
 }
 
-// What is in the cache is not compiled; what is damaged there is.
+// What is in the cache is not compiled; what is damaged there is. Programs of processors are not
+// put there: their drivers would compile all kernels once more for that.
 TEST_F(OpenClTest, CachesPrograms) {
   if (GetDeviceKind("opencl").Count() > 1) GTEST_SKIP() << "SKIPPED: several OpenCL devices";
-  TempDirectory cache;
-  ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", cache.path());
+  TempDirectory directory;
+  ScopedVariable on("TERN_CACHE", "1"), place("TERN_CACHE_DIR", directory.path());
+  ProgramCache cache(directory.path(), 1 << 30);
+  FirstDevice device;
+  std::string key = device.KeyOf(kSource);
   ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
-  std::filesystem::directory_iterator files(cache.path());
-  ASSERT_NE(files, std::filesystem::directory_iterator()) << "nothing was stored";
-  std::filesystem::path file = files->path();
-  ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
+  EXPECT_EQ(cache.Find(key).has_value(), !device.IsCpu());
 
   // Another program in its place is what runs.
   std::string other = kSource;
   other.replace(other.find("* scale"), 7, "* 0.0f ");
-  ProgramCache(cache.path(), 1 << 30).Store(file.stem(), MakeBinary(other.c_str()));
+  cache.Store(key, device.MakeBinary(other.c_str()));
   Tensor a = OnDevice(1, 3), c = OnDevice(1, 7);
   VectorAdd()(0, a->data(), a->data(), c->data(), 1, 1.0, 1, 1);
   EXPECT_EQ(GetElement(c.CopyTo({kTernDeviceCpu, 0}), 0), 0);
 
-  ProgramCache(cache.path(), 1 << 30).Store(file.stem(), "no program");
+  cache.Store(key, "no program");
   ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
-  std::filesystem::resize_file(file, 10);
+  std::filesystem::directory_iterator files(directory.path());
+  std::filesystem::resize_file(files->path(), 10);
   ExpectAdds(CreateDeviceModule(OpenCl::VectorAdd()));
 }
 
