@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
@@ -199,6 +200,14 @@ class LaneMover : public StmtMutator {
   }
   Expr MutateNode(const ir::AndNode* node, const Expr&) override { return MutateLogic(node); }
   Expr MutateNode(const ir::OrNode* node, const Expr&) override { return MutateLogic(node); }
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (!ir::AsIfThenElse(self)) return MutateChildren(node, self);
+    Expr condition = Mutate(node->args[0]);
+    ++conditions_;
+    Expr yes = Mutate(node->args[1]), no = Mutate(node->args[2]);
+    --conditions_;
+    return ir::CallNode::Make(ir::kIfThenElse, {condition, yes, no}, DataType::Void(), node->span);
+  }
   template <class T>
   Stmt MutateInside(const T* node, const Stmt& self) {
     ++conditions_;
