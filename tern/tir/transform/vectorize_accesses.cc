@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
@@ -61,6 +62,10 @@ bool MayDivideByZero(const Expr& expr) {
     });
   });
   return found;
+}
+
+bool IsIndexDefinition(const LetStmtNode* node) {
+  return arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value);
 }
 
 // The iterations of one loop.
@@ -226,8 +231,9 @@ class LaneMover : public StmtMutator {
     return MutateInside(node, self);
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
-    if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    Expr value = IsIndexDefinition(node) ? ir::Substitute(node->value, lets_) : Expr();
+    if (value.get() && arith::MayInline(value))
+      lets_[node->var.node()] = value;
     else
       own_vars_.push_back(node->var.node());
     return MutateChildren(node, self);
@@ -429,8 +435,9 @@ class VectorMover : public AnalyzedMutator {
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     // What the host defines is a parameter of the kernel.
-    if (loops_ > 0 && arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    if (loops_ > 0 && IsIndexDefinition(node))
+      if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
+        lets_[node->var.node()] = value;
     return AnalyzedMutator::MutateNode(node, self);
   }
   Stmt MutateLoop(const ForNode* node, const Stmt& self) {
