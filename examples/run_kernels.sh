@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 export POCL_CACHE_DIR=$work/pocl TERN_CACHE=0
 
 # Sizes that are no multiple of anything; what a kernel does not name here has its sizes in the program.
-declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"
+declare -A dims=([add]="n=1031" [argmax]="n=61 m=71" [attention]="n=61 m=71" [attention_threads]="n=61 m=71" [batched_matmul]="batch=5" [bias_gelu]="n=61 m=71" [depthwise]="channels=19"
   [gather]="rows=37 n=61" [layernorm]="n=61" [matmul]="n=61 k=67 m=71" [matmul_tiled]="n=61 k=67 m=71" [row_sum]="n=61 m=71" [scan]="n=61 m=71"
   [softmax]="n=61 m=71" [softmax_fused]="n=61 m=71" [transpose]="n=61 m=71" [histogram]="n=3001" [histogram_atomic]="n=3001" [scatter_add]="n=37 m=70"
   [scatter_add_atomic]="n=37 m=70" [prefix_sum]="n=1003" [prefix_sum_exclusive]="n=1003" [top_k]="n=7 m=101" [radix_sort]="n=301" [threefry]="n=61" [smith_waterman]="pairs=3 n=9"

@@ -118,6 +118,7 @@ const std::vector<PipelinePhase>& Pipeline() {
         {"lower_virtual_threads"},
         {"hoist_thread_loops"},
         {"lower_warp_memory"},
+        {"lower_warp_operations"},
         {"insert_barriers"},
         {"serialize_threads"}}},
       {"blocks", {{"decompose_reductions"}, {"lower_blocks"}, {"simplify"}}},

@@ -3,6 +3,7 @@
 
 # Tensor: name, dtype, shape, fill (bytes, floats, below:N, csr, or out). A number is a scalar argument.
 ROWS, PER_ROW = 200000, 16
+ATTENTION = [("Q", "float32", [1024, 64], "floats"), ("K", "float32", [1024, 64], "floats"), ("V", "float32", [1024, 64], "floats"), ("O", "float32", [1024, 64], "out")]
 WORKLOADS = {
     "histogram": {"args": [("A", "uint8", [1 << 24], "bytes"), ("H", "int32", [256], "out")], "sizes": [1 << 24]},
     "histogram_atomic": {"args": [("A", "uint8", [1 << 24], "bytes"), ("H", "int32", [256], "out")], "sizes": [1 << 24], "peer": "histogram", "devices": ["cuda"]},
@@ -29,8 +30,8 @@ WORKLOADS = {
                                "devices": ["cuda"]},
     "jacobi": {"args": [("U", "float32", [1024, 1024], "floats"), 10, ("V", "float32", [1024, 1024], "out")], "sizes": [1024, 1024, 10]},
     "mandelbrot": {"args": [("Y", "int32", [512, 768], "out")], "sizes": [512, 768]},
-    "attention": {"args": [("Q", "float32", [1024, 64], "floats"), ("K", "float32", [1024, 64], "floats"), ("V", "float32", [1024, 64], "floats"),
-                           ("O", "float32", [1024, 64], "out")], "sizes": [1024, 1024], "tolerance": 1e-5},
+    "attention": {"args": ATTENTION, "sizes": [1024, 1024], "tolerance": 1e-5},
+    "attention_threads": {"args": ATTENTION, "sizes": [1024, 1024], "tolerance": 1e-5, "devices": ["cuda"]},
 }
 
 
@@ -60,10 +61,11 @@ def torch_peers(torch):
     radix_sort = lambda t: torch.sort(t["X"].view(torch.int32)).values
     histogram = lambda t: torch.bincount(t["A"], minlength=256)
     scatter = lambda t: torch.zeros_like(t["Y"]).index_add_(0, t["index"].int(), t["X"])
+    attention = lambda t: functional.scaled_dot_product_attention(t["Q"][None, None], t["K"][None, None], t["V"][None, None], scale=0.125)[0, 0]
     return {
         "histogram": histogram, "histogram_atomic": histogram, "scatter_add": scatter, "scatter_add_atomic": scatter,
         "prefix_sum": lambda t: torch.cumsum(t["X"], 0, dtype=torch.int32),
         "top_k": top_k, "top_k_threads": top_k, "radix_sort_threads": radix_sort, "radix_sort_warps": radix_sort,
         "spmv": spmv, "jacobi": jacobi,
-        "attention": lambda t: functional.scaled_dot_product_attention(t["Q"][None], t["K"][None], t["V"][None], scale=0.125)[0],
+        "attention": attention, "attention_threads": attention,
     }

@@ -69,9 +69,10 @@ class Checker {
     });
     std::vector<std::string> passes = {"default_schedules"};
     if (target->is_device())
-      passes.insert(passes.end(), {"bind_threads", "initialize_empty_reductions", "pipeline_loops",
-                                   "lower_thread_reductions", "hoist_thread_loops",
-                                   "lower_warp_memory", "insert_barriers"});
+      passes.insert(passes.end(),
+                    {"bind_threads", "initialize_empty_reductions", "pipeline_loops",
+                     "lower_thread_reductions", "hoist_thread_loops", "lower_warp_memory",
+                     "lower_warp_operations", "insert_barriers"});
     ir::IRModule scheduled = ir::RunPasses(bound, passes);
     tir::Verify(scheduled);
     stage_ = "scheduled for " + target->str();

@@ -88,10 +88,10 @@ void CheckDevices(const tir::PrimFunc& original, int64_t n, const std::vector<in
     *trying = "the rules of " + kind->name;
     tir::PrimFunc function =
         original.WithAttr(tir::attr::kTarget, target::Target::Parse(kind->name));
-    ir::IRModule threads =
-        ir::RunPasses(ModuleOf(function), {"default_schedules", "bind_threads", "pipeline_loops",
-                                           "lower_thread_reductions", "hoist_thread_loops",
-                                           "lower_warp_memory", "insert_barriers"});
+    ir::IRModule threads = ir::RunPasses(
+        ModuleOf(function),
+        {"default_schedules", "bind_threads", "pipeline_loops", "lower_thread_reductions",
+         "hoist_thread_loops", "lower_warp_memory", "lower_warp_operations", "insert_barriers"});
     *trying += "\n" + tir::Print(tir::AsPrimFunc(threads->functions.at("f"))) + "\n";
     TERN_CHECK(ResultOf(threads, n) == expected) << "the result changed";
   }

@@ -37,6 +37,9 @@ class ProgramGenerator {
     std::vector<Param> params = MakeParams();
     std::vector<Stmt> stages;
     for (int64_t i = random_.Between(1, 3); i > 0; --i) stages.push_back(MakeStage());
+    if (has_asserts_ && random_.OneIn(3))
+      stages.insert(stages.begin() + random_.Below(static_cast<int64_t>(stages.size()) + 1),
+                    MakeFailingStage());
     Stmt body = SeqNode::Make(std::move(stages));
     for (const Buffer& buffer : shared_by_launches_) body = AllocateNode::Make(buffer, body);
     if (random_.OneIn(2)) body = LoosenAllocations(body, &random_);
@@ -237,6 +240,17 @@ class ProgramGenerator {
     return Threads(loops, BlockNode::Make("b" + std::to_string(names_++), iters, init, body));
   }
 
+  // Instances of which some fail an assert, where there are as many.
+  Stmt MakeFailingStage() {
+    program_.may_fail = true;
+    return Scoped([&] {
+      Loop loop = NewLoop(MakeExtent());
+      Expr limit = random_.Below(4);
+      return Threads({loop}, AssertNode::Make(loop.value < limit, "ValueError",
+                                              {ir::StringImmNode::Make(kFailureWord), loop.value}));
+    });
+  }
+
   // Threads of a block that exchange values in shared memory, with barriers between, and in warps.
   // Each writes an element of an output, where there is one for it.
   Stmt MakeCooperativeStage() {
@@ -253,6 +267,7 @@ class ProgramGenerator {
     Writable own = {shared, {thread}, false};
     Stmt barrier = EvaluateNode::Make(MakeBarrier(BarrierKind::kShared));
     std::vector<Stmt> stmts = {MakeStoreOf(own, exprs_.Make(dtype, 2)), barrier};
+    Buffer counter = random_.OneIn(3) ? MakeSharedCounter(thread, barrier, &stmts) : Buffer();
     exprs_.buffers.push_back({shared, {}, true});
     for (int64_t i = random_.Between(1, 2); i > 0; --i) stmts.push_back(MakeExchange(own, barrier));
     Expr rest = Expr(group) * Expr(threads) + thread, count = 1;
@@ -267,8 +282,60 @@ class ProgramGenerator {
     stmts.push_back(IfThenElseNode::Make(number < count, store));
     Stmt body = ForNode::Make(thread, 0, threads, ForKind::kThread, SeqNode::Make(std::move(stmts)),
                               "threadIdx.x");
+    if (counter) body = AllocateNode::Make(counter, body);
     return ForNode::Make(group, 0, groups, ForKind::kThread, AllocateNode::Make(shared, body),
                          "blockIdx.x");
+  }
+
+  // A counter in shared memory that all threads of a block update, and read behind a barrier.
+  Buffer MakeSharedCounter(const Var& thread, const Stmt& barrier, std::vector<Stmt>* stmts) {
+    program_.optional_features.emplace_back("atomic");
+    DataType dtype = random_.Pick(AtomicTypes());
+    Buffer counter = ir::BufferNode::Make("h" + std::to_string(names_++), dtype, {Expr(1)}, {},
+                                          StorageScope::kShared);
+    Stmt clear = BufferStoreNode::Make(counter, {Expr(0)}, ir::MakeConst(dtype, random_.Below(8)));
+    stmts->push_back(IfThenElseNode::Make(Expr(thread) == Expr(0), clear));
+    stmts->push_back(barrier);
+    stmts->push_back(MakeUpdate(counter, Expr(0), random_.Pick(AtomicUpdates())));
+    stmts->push_back(barrier);
+    exprs_.buffers.push_back({counter, {}, true});
+    return counter;
+  }
+  static std::vector<DataType> AtomicTypes() {
+    return {DataType::Int(32), DataType::UInt(32), DataType::Int(64), DataType::UInt(64)};
+  }
+  static std::vector<const char*> AtomicUpdates() {
+    return {"atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor"};
+  }
+  // By any value: so small that all of them together stay below what a buffer holds.
+  Stmt MakeUpdate(const Buffer& counters, const Expr& index, const char* operation) {
+    Expr value = Fit(exprs_.Make(counters->dtype, 2), 7, &random_).expr;
+    return EvaluateNode::Make(MakeAtomic(operation, Ordered(counters, index, {value}), {}));
+  }
+  // The arguments of an atomic operation, now and then with an order.
+  std::vector<Expr> Ordered(const Buffer& counters, const Expr& index, std::vector<Expr> operands) {
+    operands.insert(operands.begin(), ir::BufferLoadNode::Make(counters, {index}));
+    if (random_.OneIn(6)) operands.push_back(ir::StringImmNode::Make("seq_cst"));
+    return operands;
+  }
+  // By constants, so that the old values of all updates together are the same in any order; they
+  // are combined in another element.
+  Stmt MakeUpdateWithOld(const Buffer& counters, const Expr& index, const Buffer& olds) {
+    DataType dtype = counters->dtype;
+    auto constant = [&] { return ir::MakeConst(dtype, random_.Between(1, 3)); };
+    Buffer old = ir::BufferNode::Make("o" + std::to_string(names_++), dtype, {Expr(1)}, {},
+                                      StorageScope::kLocal);
+    Expr was = ir::BufferLoadNode::Make(old, {Expr(0)});
+    const char* operation = random_.Pick(
+        std::vector<const char*>{"atomic_add", "atomic_exchange", "atomic_compare_exchange"});
+    std::vector<Expr> operands = {constant()};
+    if (operation == std::string("atomic_compare_exchange")) operands.push_back(constant());
+    Stmt update = EvaluateNode::Make(
+        MakeAtomic(operation, Ordered(counters, index, std::move(operands)), {}, was));
+    const char* combine =
+        random_.Pick(std::vector<const char*>{"atomic_xor", "atomic_or", "atomic_max"});
+    Stmt keep = EvaluateNode::Make(MakeAtomic(combine, Ordered(olds, Expr(0), {was}), {}));
+    return AllocateNode::Make(old, SeqNode::Make({update, keep}));
   }
 
   // All threads read what others wrote, and then write their own.
@@ -312,28 +379,35 @@ class ProgramGenerator {
   // Counters that are set, updated at once in any order, and read.
   Stmt MakeAtomicStage() {
     program_.optional_features.emplace_back("atomic");
-    DataType dtype = random_.Pick(std::vector<DataType>{DataType::Int(32), DataType::UInt(32),
-                                                        DataType::Int(64), DataType::UInt(64)});
-    const char* operation = random_.Pick(std::vector<const char*>{
-        "atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor"});
+    DataType dtype = random_.Pick(AtomicTypes());
     int64_t size = random_.Between(1, 5);
-    Buffer counters = ir::BufferNode::Make("h" + std::to_string(names_++), dtype, {Expr(size)}, {});
-    Stmt clear = Scoped([&] {
-      Loop loop = NewLoop(size);
-      return Threads({loop}, BufferStoreNode::Make(counters, {loop.value},
-                                                   ir::MakeConst(dtype, random_.Below(8))));
-    });
-    Stmt update = Scoped([&] {
+    bool keeps_old = random_.OneIn(3);
+    auto make_counters = [&](int64_t extent) {
+      shared_by_launches_.push_back(
+          ir::BufferNode::Make("h" + std::to_string(names_++), dtype, {Expr(extent)}, {}));
+      return shared_by_launches_.back();
+    };
+    Buffer counters = make_counters(size), olds = keeps_old ? make_counters(1) : Buffer();
+    auto clear = [&](const Buffer& buffer) {
+      return Scoped([&] {
+        Loop loop = NewLoop(buffer->shape[0]);
+        return Threads({loop}, BufferStoreNode::Make(buffer, {loop.value},
+                                                     ir::MakeConst(dtype, random_.Below(8))));
+      });
+    };
+    std::vector<Stmt> stmts = {clear(counters)};
+    if (keeps_old) stmts.push_back(clear(olds));
+    stmts.push_back(Scoped([&] {
       std::vector<Loop> loops;
       for (int64_t i = random_.Between(1, 2); i > 0; --i) loops.push_back(NewLoop(MakeExtent()));
-      Expr element = ir::BufferLoadNode::Make(counters, {exprs_.Index(size, 2)});
-      // So small that all of them together stay below what a buffer holds.
-      Expr value = Fit(exprs_.Make(dtype, 2), 7, &random_).expr;
-      return Threads(loops, EvaluateNode::Make(MakeAtomic(operation, {element, value}, {})));
-    });
+      Expr index = exprs_.Index(size, 2);
+      return Threads(loops, keeps_old ? MakeUpdateWithOld(counters, index, olds)
+                                      : MakeUpdate(counters, index, random_.Pick(AtomicUpdates())));
+    }));
     exprs_.buffers.push_back({counters, {}, true});
-    shared_by_launches_.push_back(counters);
-    return SeqNode::Make({clear, update, MakeElementStage()});
+    if (keeps_old) exprs_.buffers.push_back({olds, {}, true});
+    stmts.push_back(MakeElementStage());
+    return SeqNode::Make(std::move(stmts));
   }
 
   void OwnElement(const Buffer& output, const std::vector<Expr>& element) {

@@ -20,9 +20,13 @@ struct RandomProgram {
   bool rounds_floats = true;
   // Passes behind lower_packed_elements take none of its elements.
   bool has_packed_elements = false;
+  // An assert may fail; its message has the word kFailureWord, whichever instance it is of.
+  bool may_fail = false;
   // Words that a target's refusal has of what the program uses and not all targets have.
   std::vector<std::string> optional_features = {};
 };
+
+inline constexpr const char* kFailureWord = "too large: ";
 
 struct ProgramOptions {
   // Off: floats are never rounded, so that devices with other roundings agree to the bit.

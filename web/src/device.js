@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { check, runtimeError } from "./error.js";
+import { check, runtimeError, TernError } from "./error.js";
 import { DeviceMemory, Workspace } from "./memory.js";
 import { Place } from "./tensor.js";
 
 const kScalarsBytes = 65536, kFeatures = ["shader-f16", "subgroups"], kLimits = /^max(Buffer|Storage|Compute)/;
+
+/** What the words of a launch say (CheckKernel in tern/runtime/core_functions.cc): the number of a text, or 0, and values in it. */
+function failureOf(words, texts) {
+  const number = words.getInt32(0, true);
+  if (number === 0) return null;
+  const text = texts[number - 1], colon = text.indexOf(": ");
+  let at = -4;
+  const message = text.slice(colon + 2).replace(/\x01([if])/g, (_, type) => {
+    at += 8;
+    return type === "f" ? Number(words.getFloat32(at, true).toPrecision(6)) : words.getBigInt64(at, true);
+  });
+  return new TernError(text.slice(0, colon), message);
+}
 
 /** Commands of one submission. Scalars of all launches go over at once. */
 class Commands {
@@ -28,10 +41,10 @@ class Commands {
     this.#pass = null;
   }
 
-  copy(from, to, bytes) {
+  copy(from, to, bytes, offset = 0) {
     this.pass();
     this.#endPass();
-    this.#encoder.copyBufferToBuffer(from.buffer, 0, to.buffer, 0, bytes);
+    this.#encoder.copyBufferToBuffer(from.buffer, offset, to.buffer, 0, bytes);
   }
 
   /** Where in `scalars` they are. `put` writes them at a place of a DataView. */
@@ -60,6 +73,9 @@ export class Device extends Place {
   #errors = [];
   #batches = 0;
   #pipelines = new Map();
+  #checks = []; // of launches that are not submitted yet
+  #looking = new Set(); // promises of those that are
+  #failures = []; // of asserts in kernels
 
   constructor(gpu) {
     super("webgpu", (bytes, data) => new DeviceMemory(this, bytes, data));
@@ -111,7 +127,7 @@ export class Device extends Place {
     encoder.copyBufferToBuffer(buffer, offset, to, 0, bytes);
     gpu.queue.submit([encoder.finish()]);
     const failure = await to.mapAsync(GPUMapMode.READ).catch((error) => error);
-    this.#throwErrors();
+    await this.#throwErrors();
     if (failure) throw runtimeError(`the memory cannot be read: ${failure.message}`);
     const result = new Uint8Array(to.getMappedRange()).slice();
     to.destroy();
@@ -128,20 +144,41 @@ export class Device extends Place {
   }
 
   flush() {
-    if (!this.#lost) this.commands.submit();
+    if (this.#lost) return;
+    this.commands.submit();
+    for (const check of this.#checks.splice(0)) {
+      const looking = this.#look(check).catch(() => {}).finally(() => this.#looking.delete(looking)); // a lost device says so elsewhere
+      this.#looking.add(looking);
+    }
+  }
+
+  /** Remembers the words that launches before left of failed asserts; `texts` say what they mean. */
+  checkLater(memory, byteOffset, words, texts) {
+    const buffer = this.gpu.createBuffer({ size: 4 * words, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    this.commands.copy(memory, { buffer }, 4 * words, byteOffset);
+    this.#checks.push({ buffer, texts });
+  }
+
+  async #look({ buffer, texts }) {
+    await buffer.mapAsync(GPUMapMode.READ);
+    const failure = failureOf(new DataView(buffer.getMappedRange()), texts);
+    buffer.destroy();
+    if (failure) this.#failures.push(failure);
   }
 
   async sync() {
     this.flush();
     this.check();
     await this.gpu.queue.onSubmittedWorkDone();
-    this.#throwErrors();
+    await this.#throwErrors();
   }
 
-  #throwErrors() {
+  async #throwErrors() {
+    await Promise.all(this.#looking);
     this.check();
-    const [first] = this.#errors.splice(0);
+    const [first] = this.#errors.splice(0), [failure] = this.#failures.splice(0);
     if (first) throw runtimeError(`WebGPU: ${first}`);
+    if (failure) throw failure;
   }
 
   destroy() {

@@ -9,13 +9,15 @@ import { describeValue } from "./value_reader.js";
 const kNone = 0, kInt = 1, kBool = 2, kFloat = 3, kOpaquePtr = 4, kTensorView = 7, kRawStr = 8;
 const kAnyBytes = 16, kViewBytes = 40, kAlignment = 64, kPageBytes = 65536, kCpu = 1, kDevices = { cpu: kCpu, webgpu: 15 };
 
+const kCheckKernel = "runtime.check_kernel"; // tern/tir/transform/lower_kernel_asserts.h
+
 export class HostCode {
   #exports;
   #top;
   #base;
   #kept = new Map(); // addresses of memory that stays between calls, by its buffer
   #error = null;
-  #device = null; // of the call that runs: launch(), allocate() and free()
+  #device = null; // of the call that runs: launch(), checkKernel(), allocate() and free()
 
   static async compile(bytes) {
     try {
@@ -108,6 +110,20 @@ export class HostCode {
     return { type: kTensorView, pointer };
   }
 
+  // {memory, byteOffset, shape} of a tensor of the device.
+  #readTensor({ pointer: at }) {
+    const view = this.#view, shapeAt = view.getUint32(at + 20, true);
+    const shape = Array.from({ length: view.getInt32(at + 12, true) }, (_, i) => Number(view.getBigInt64(shapeAt + 8 * i, true)));
+    return { memory: view.getUint32(at, true), byteOffset: view.getUint32(at + 32, true), shape };
+  }
+
+  // Launches a kernel, or looks at what one left.
+  #callDevice(name, args) {
+    if (name === kCheckKernel) this.#device.checkKernel(this.#readTensor(args[0]), args.slice(1));
+    else this.#device.launch(name, args, (value) => this.#describe(value));
+    return 0;
+  }
+
   // An exception must not cross the functions' frames, which have parts of the stack.
   #guard(body, failed) {
     try {
@@ -128,8 +144,7 @@ export class HostCode {
         });
         this.#error = new TernError(this.#text(kind), texts.join(""));
       },
-      call: (env, name, args, count) => this.#guard(
-        () => (this.#device.launch(this.#text(name), values(args, count), (value) => this.#describe(value)), 0), -1),
+      call: (env, name, args, count) => this.#guard(() => this.#callDevice(this.#text(name), values(args, count)), -1),
       alloc_workspace: (env, type, id, bytes, alignment) => this.#guard(
         () => type === kCpu ? this.#allocate(Number(bytes), Number(alignment)) : this.#device.allocate(Number(bytes)), 0),
       free_workspace: (env, type, id, memory) => type === kCpu || this.#device.free(memory),

@@ -98,11 +98,13 @@ export class Module {
     const device = this.#device, workspace = device?.workspace, memories = new Map();
     device?.check();
     const args = this.#arguments(info, values), outputs = args.filter((arg, i) => arg?.memory && info.params[i]?.is_output);
+    const memoryOf = (id) => memories.get(id) ?? workspace.used.get(id);
     const run = () => this.#host.call(info.name, args, outputs, {
       handleOf: (memory) => (memories.set(memory.id, memory), memory.id),
       allocate: (bytes) => workspace.take(bytes).id,
       free: (id) => workspace.giveBack(id),
-      launch: (name, given, describe) => this.#find(name).launch(given, describe, (id) => memories.get(id) ?? workspace.used.get(id)),
+      launch: (name, given, describe) => this.#find(name).launch(given, describe, memoryOf),
+      checkKernel: ({ memory, byteOffset, shape }, texts) => device.checkLater(memoryOf(memory), byteOffset, shape[0], texts),
     });
     try {
       return device ? device.batch(run) : run();

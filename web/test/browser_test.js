@@ -214,6 +214,22 @@ export async function noticesALostDevice() {
   await refused(() => sum.data(), "it was destroyed");
 }
 
+export async function saysWhichAssertFailed() {
+  const device = await deviceOf(), { checked } = (await load("checked")).functions, s = device.tensor(numbers(1, () => 0.75));
+  const run = (values) => {
+    const a = device.tensor(Int32Array.from(values)), b = device.zeros([values.length], "int32");
+    checked(a, s, b);
+    return b;
+  };
+  equal(await run([1, 2, 7]).data(), [2, 3, 8]);
+  await refused(() => run([1, 2, -3, 9, 5]).data(), "element 3 is 9, not below 8 (0.75)");
+  run([8]);
+  await refused(() => device.sync(), "element 0 is 8, not below 8");
+  // What failed was said, and is over.
+  await device.sync();
+  equal(await run([0]).data(), [1]);
+}
+
 export async function needsADeviceForKernels() {
   const { functions } = await tern.load("/files/matmul_1024.tern"), x = tern.host.zeros([1024, 1024]);
   await refused(() => functions.matmul(x, x, x), "expected a tensor on webgpu, got float32 tensor of shape (1024, 1024) on cpu:0");

@@ -33,6 +33,7 @@ def main():
         for name in ("add", "softmax", "argmax", "batched_matmul"):
             test.compile(test.example(f"{name}.tir"), f"{name}.tern")
         test.compile(test.input("shift.tir"), "shift.tern")
+        test.compile(test.input("checked.tir"), "checked.tern")
         test.compile(test.sized_matmul(1024), "matmul_1024.tern", target=WASM)
         test.compile(test.example("add.tir"), "native.tern", target="llvm")
         page = test.browser.open(test.url + "/blank")

@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
 #include "tern/ir/intrinsic.h"
@@ -135,7 +136,7 @@ class BodyScan : public StmtVisitor {
   void Define(const Var& var, const Expr& value) {
     has_other_effects_ |= var.dtype().is_handle();  // an address that nothing is known of
     Expr resolved = ir::Substitute(value, lets_);
-    if (arith::AsLinear(resolved, loop_->var.node()))
+    if (arith::MayInline(resolved) && arith::AsLinear(resolved, loop_->var.node()))
       lets_[var.node()] = resolved;
     else if (ir::UsesVar(resolved, loop_->var.node()) || Varies(resolved))
       varying_.insert(var.get());

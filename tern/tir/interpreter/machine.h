@@ -22,6 +22,12 @@
 
 namespace tern::tir {
 
+// A tensor that is passed to a function of the registry.
+struct TensorArgument {
+  std::vector<int64_t> shape;
+  TernTensorView view;
+};
+
 class Machine {
  public:
   explicit Machine(const ir::IRModule& module);
@@ -147,6 +153,7 @@ class Machine {
   Value Reinterpret(const ir::CallNode* node);
   // Calls a function of the global registry; its name is argument `name_at`, its arguments follow.
   Value CallRegistry(const ir::CallNode* node, size_t name_at);
+  TensorArgument MakeTensorArgument(const ir::CallNode* node);
   Value AddressOf(const ir::CallNode* node);
 
   // ---- statements

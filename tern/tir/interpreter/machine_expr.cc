@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Expressions.
+#include <deque>
+
 #include "tern/ffi/registry.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
@@ -10,6 +12,7 @@
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
+#include "tern/tir/module_calls.h"
 #include "tern/tir/print_call.h"
 
 namespace tern::tir {
@@ -149,12 +152,35 @@ Value Machine::Reinterpret(const ir::CallNode* node) {
   return out;
 }
 
+// The view that tensor_in, tensor_out or tensor_view is, of memory of the host.
+TensorArgument Machine::MakeTensorArgument(const ir::CallNode* node) {
+  TensorArgument made;
+  size_t extents = node->name == intrinsic::kTensorView ? kTensorViewExtents : 2;
+  for (size_t i = extents; i < node->args.size(); ++i) made.shape.push_back(EvalInt(node->args[i]));
+  made.view = {.data = Eval(node->args[1]).p(),
+               .device = {kTernDeviceCpu, 0},
+               .ndim = static_cast<int32_t>(made.shape.size()),
+               .dtype = DataType::Parse(node->args[0].As<ir::StringImmNode>()->value)->raw(),
+               .shape = made.shape.data(),
+               .strides = nullptr,
+               .byte_offset = 0};
+  if (extents > 2) made.view.byte_offset = static_cast<uint64_t>(EvalInt(node->args[2]));
+  return made;
+}
+
 Value Machine::CallRegistry(const ir::CallNode* node, size_t name_at) {
   const std::string& name = node->args[name_at].As<ir::StringImmNode>()->value;
   std::vector<ffi::Any> args;
+  std::deque<TensorArgument> tensors;
   for (size_t i = name_at + 1; i < node->args.size(); ++i) {
     if (const auto* text = node->args[i].As<ir::StringImmNode>()) {
       args.emplace_back(text->value);
+      continue;
+    }
+    const auto* call = node->args[i].As<ir::CallNode>();
+    if (call && (IsTensorArgument(call) || call->name == intrinsic::kTensorView)) {
+      tensors.push_back(MakeTensorArgument(call));
+      args.emplace_back(static_cast<void*>(&tensors.back().view));
       continue;
     }
     Value value = Eval(node->args[i]);

@@ -218,14 +218,15 @@ class Distributor {
 
   Stmt Enter(const AllocateNode* node, const Stmt&, bool) {
     const Buffer& buffer = node->buffer;
-    bool fixed = std::none_of(buffer->shape.begin(), buffer->shape.end(),
-                              [&](const Expr& extent) { return Depends(extent); });
-    if (!fixed || !buffer->strides.empty())
+    bool fixed = true, common = options_.is_common(node);
+    for (const auto* exprs : {&buffer->shape, &buffer->strides})
+      for (const Expr& expr : *exprs) fixed &= !Depends(expr);
+    if (!fixed || (!common && !buffer->strides.empty()))
       TERN_THROW(ValueError)
           << ir::At(node->span) << buffer->name << " is allocated for each " << options_.iteration
           << " " << loop_->var.name()
           << "; its extents must be the same for all, and it cannot have strides";
-    if (options_.is_common(node)) return WithBody(node);
+    if (common) return WithBody(node);
     Buffer larger = Expanded(buffer);
     new_buffers_[buffer.get()] = larger;
     expanded_[buffer->data.get()] = larger;

@@ -2,8 +2,10 @@
 #include "tern/tir/transform/lower_thread_reductions.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tern/arith/analyzer.h"
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
@@ -94,8 +96,13 @@ class KernelLowerer : public StmtMutator {
     return IsAlongThreads(node) ? Lower({{}, {}, node}) : self;
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
-    if (arith::IsIndexType(node->value.dtype()))
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    if (arith::IsIndexType(node->value.dtype())) {
+      Expr value = ir::Substitute(node->value, lets_);
+      if (arith::MayInline(value))
+        lets_[node->var.node()] = value;
+      else if (DependsOnThread(value))
+        dependent_.insert(node->var.node());
+    }
     return MutateChildren(node, self);
   }
   Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
@@ -112,6 +119,7 @@ class KernelLowerer : public StmtMutator {
 
   bool DependsOnThread(const Expr& expr) const {
     return AnyExpr(ir::Substitute(expr, lets_), [&](const Expr& e) {
+      if (dependent_.contains(e.As<VarNode>())) return true;
       return std::any_of(shape_.loops.begin(), shape_.loops.end(), [&](const ForNode* loop) {
         return loop->var.get() == e.get() && ThreadAxisNumber(loop->thread) < kNumThreadAxesOfBlock;
       });
@@ -545,7 +553,8 @@ class KernelLowerer : public StmtMutator {
   std::array<Expr, kNumThreadAxes> extents_;              // of the launch; null: not bound
   std::array<const ForNode*, kNumThreadAxes> threads_{};  // the loops around
   ir::VarMap lets_;
-  bool divergent_ = false;  // not all threads may come here
+  std::set<const VarNode*> dependent_;  // definitions too large to inline that depend on the thread
+  bool divergent_ = false;              // not all threads may come here
 };
 
 class ThreadReductionLowerer : public StmtMutator {

@@ -27,6 +27,7 @@
 #include "tern/tir/transform/lower_thread_reductions.h"
 #include "tern/tir/transform/lower_virtual_threads.h"
 #include "tern/tir/transform/lower_warp_memory.h"
+#include "tern/tir/transform/lower_warp_operations.h"
 #include "tern/tir/transform/make_packed_api.h"
 #include "tern/tir/transform/make_plain_api.h"
 #include "tern/tir/transform/merge_shared_memory.h"
@@ -109,6 +110,8 @@ void RegisterPasses() {
   per_function("lower_virtual_threads", "interleave virtual threads in their thread",
                LowerVirtualThreads);
   per_function("lower_warp_memory", "lower warp memory to registers and shuffles", LowerWarpMemory);
+  per_function("lower_warp_operations", "exchange by shared memory where the target has no warps",
+               LowerWarpOperations);
   ir::RegisterPass(
       {"make_packed_api", "make host functions check and unpack their arguments", MakePackedApi});
   per_function("make_plain_api", "make host functions callable without a runtime", MakePlainApi);

@@ -6,7 +6,9 @@
 #include <map>
 #include <set>
 
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
@@ -60,6 +62,10 @@ bool MayDivideByZero(const Expr& expr) {
     });
   });
   return found;
+}
+
+bool IsIndexDefinition(const LetStmtNode* node) {
+  return arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value);
 }
 
 // The iterations of one loop.
@@ -199,6 +205,14 @@ class LaneMover : public StmtMutator {
   }
   Expr MutateNode(const ir::AndNode* node, const Expr&) override { return MutateLogic(node); }
   Expr MutateNode(const ir::OrNode* node, const Expr&) override { return MutateLogic(node); }
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (!ir::AsIfThenElse(self)) return MutateChildren(node, self);
+    Expr condition = Mutate(node->args[0]);
+    ++conditions_;
+    Expr yes = Mutate(node->args[1]), no = Mutate(node->args[2]);
+    --conditions_;
+    return ir::CallNode::Make(ir::kIfThenElse, {condition, yes, no}, DataType::Void(), node->span);
+  }
   template <class T>
   Stmt MutateInside(const T* node, const Stmt& self) {
     ++conditions_;
@@ -217,8 +231,9 @@ class LaneMover : public StmtMutator {
     return MutateInside(node, self);
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
-    if (arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    Expr value = IsIndexDefinition(node) ? ir::Substitute(node->value, lets_) : Expr();
+    if (value.get() && arith::MayInline(value))
+      lets_[node->var.node()] = value;
     else
       own_vars_.push_back(node->var.node());
     return MutateChildren(node, self);
@@ -420,8 +435,9 @@ class VectorMover : public AnalyzedMutator {
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     // What the host defines is a parameter of the kernel.
-    if (loops_ > 0 && arith::IsIndexType(node->value.dtype()) && arith::IsFixed(node->value))
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+    if (loops_ > 0 && IsIndexDefinition(node))
+      if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
+        lets_[node->var.node()] = value;
     return AnalyzedMutator::MutateNode(node, self);
   }
   Stmt MutateLoop(const ForNode* node, const Stmt& self) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/vectorize_loops.h"
 
+#include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/tir/analysis/distinct_tensors.h"
@@ -177,7 +178,8 @@ class Vectorizer : public AnalyzedMutator {
       if (unpartitioned_.count(e.As<VarNode>())) unpartitioned_.insert(node->var.node());
     });
     if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value)) {
-      lets_[node->var.node()] = ir::Substitute(node->value, lets_);
+      if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
+        lets_[node->var.node()] = value;
       analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
     }
     return MutateChildren(node, self);

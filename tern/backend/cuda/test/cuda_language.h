@@ -233,11 +233,12 @@ static inline auto __shfl_xor_sync(unsigned mask, T given, int bits, int width =
   return tern_standin::Shuffle("__shfl_xor_sync", mask, value, source, width,
                                source <= (lane | (width - 1)));
 }
+// Lanes that the block does not have do not vote.
 static inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  tern_standin::Lanes<int> lanes("__ballot_sync", mask, predicate);
+  tern_standin::Lanes<int> lanes("__ballot_sync", mask, predicate != 0);
   unsigned result = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
-    if ((mask & tern_standin::Bit(lane)) && lanes.of[lane]) result |= tern_standin::Bit(lane);
+    if ((mask & tern_standin::Bit(lane)) && lanes.of[lane] == 1) result |= tern_standin::Bit(lane);
   return result;
 }
 static inline int __any_sync(unsigned mask, int predicate) {

@@ -71,6 +71,10 @@ TEST_F(RunTest, WarpOperations) {
          [](int i) { return i < 16 ? 0 : i ^ 1; });
   expect("__shared__ float s[32]; s[t] = t; __syncwarp(); a[t] = s[31 - t];",
          [](int i) { return 31 - i; });
+  // The last warp of a block may be smaller.
+  values = Run("a[t] = __ballot_sync(0xffffffffu, t != 2) + 100 * __all_sync(0xffffffffu, 1);",
+               std::vector<float>(6), 6);
+  EXPECT_EQ(values, std::vector<float>(6, 59 + 100));
 }
 
 TEST_F(RunTest, HalvesAreConvertedAsHardwareDoes) {

@@ -129,6 +129,7 @@ void RegisterCodegen() {
     kind.known_gaps.push_back({cases, "Metal has no float64"});
   for (const char* cases : {"atomics/int64/*", "atomics/uint64/*"})
     kind.known_gaps.push_back({cases, "Metal has atomics of 32 bits alone"});
+  kind.known_gaps.push_back({"atomics_ordered/*", "atomics of Metal are relaxed"});
   AddAttrs(&kind);
   target::RegisterTargetKind(std::move(kind));
   RegisterMatrices();

@@ -114,6 +114,7 @@ void RegisterCodegen() {
   AddAttrs(&kind);
   for (const char* cases : {"atomics/int64/*", "atomics/uint64/*", "atomics_float/float64/*"})
     kind.known_gaps.push_back({cases, "Vulkan 1.1 has atomic operations of 32 bits alone"});
+  kind.known_gaps.push_back({"atomics_ordered/*", "atomic operations of Vulkan are relaxed"});
   target::RegisterTargetKind(std::move(kind));
   tir::KeepIntrinsics("vulkan", {"sqrt", "floor", "ceil", "trunc", "round", "abs", "copysign"},
                       tir::IsWideFloat);
