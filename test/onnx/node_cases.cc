@@ -218,9 +218,10 @@ void PrepareNodeCase(const std::string& folder, const target::Target& target, bo
   if (std::ifstream tolerance(path / "tolerance"); tolerance)
     tolerance >> one->relative >> one->absolute;
   path /= "test_data_set_0";
-  Recorded inputs = ReadInputs(model, path);
+  bool has_data = fs::exists(path);
+  Recorded inputs = has_data ? ReadInputs(model, path) : Recorded{};
   one->outputs.clear();
-  for (size_t i = 0; i < model.graph.outputs.size(); ++i) {
+  for (size_t i = 0; has_data && i < model.graph.outputs.size(); ++i) {
     const onnx::ValueInfo& output = model.graph.outputs[i];
     fs::path file = path / ("output_" + std::to_string(i) + ".pb");
     std::optional<std::vector<onnx::Tensor>> tensors = ReadRecorded(file, output);

@@ -35,6 +35,7 @@ struct Options {
   std::vector<std::string> gaps;  // files
   std::string rules;              // a file of rules that are compared, instead
   std::vector<std::string> more;  // folders, for rules
+  bool found_alone = false;       // of rules: not what no kernel starts with
   bool verbose = false, progress = false, default_schedules = true;
   int batch = 400;  // cases
   int part = 1;     // one of so many, chosen by the seed
@@ -304,6 +305,8 @@ int main(int argc, char** argv) {
   app.add_option("--rules", options.rules,
                  "run nothing: compare the schedule rules of operators with this file");
   app.add_option("--and", options.more, "with --rules: another folder");
+  app.add_flag("--found-alone", options.found_alone,
+               "with --rules: no lines for operators that no kernel starts with");
   app.add_option("--filter", options.filter, "the cases that match this pattern alone");
   app.add_option("--batch", options.batch, "cases that are compiled together");
   app.add_flag("!--no-default-schedules", options.default_schedules, "loops as they are written");
@@ -326,7 +329,8 @@ int main(int argc, char** argv) {
       std::vector<std::string> folders = {options.folder};
       folders.insert(folders.end(), options.more.begin(), options.more.end());
       auto target = tern::target::Target::Parse(options.target);
-      return tern::test::CompareRules(folders, target, options.rules) == 0 ? 0 : 1;
+      return tern::test::CompareRules(folders, target, options.rules, options.found_alone) == 0 ? 0
+                                                                                                : 1;
     }
     return tern::test::Suite(std::move(options)).Run();
   } catch (const std::exception& error) {
