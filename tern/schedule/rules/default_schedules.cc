@@ -10,6 +10,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/aligned_sizes.h"
+#include "tern/schedule/rules/fuse_axes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/packed_tensors.h"
@@ -243,7 +244,7 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   for (const GemmVersion& version : versions) {
     std::vector<RuleResult> results;
     if (version.one) {
-      SingleExtent single = WithSingleExtent(function, version.one);
+      FunctionView single = WithSingleExtent(function, version.one);
       PrimFunc other = ScheduleBlocks(single.function, version.target, &asked, &results);
       made.push_back(
           {version.when, other.WithBody(single.Around(other->body)), std::move(results)});
@@ -313,12 +314,20 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
     if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
   }
-  PrimFunc function = NamePlainLoops(given);
+  PrimFunc function = DropUnitWindows(NamePlainLoops(given));
   told.left_alone = WhyNot(function);
   if (!told.left_alone.empty()) {
     std::string loop = explanation && !HasSchedule(given) ? LoopOfOneThread(given) : "";
     if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
+  }
+  if (std::optional<FusedAxes> fused = FuseAxes(function)) {
+    PrimFunc scheduled = ApplyDefaultSchedule(fused->function, &told);
+    told.results.insert(told.results.begin(), fused->results.begin(), fused->results.end());
+    auto result = ffi::Make<PrimFuncNode>(*scheduled);
+    result->params = function->params;
+    result->body = fused->Around(scheduled->body);
+    return PrimFunc(result);
   }
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());

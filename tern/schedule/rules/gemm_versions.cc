@@ -136,13 +136,8 @@ std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo&
 
 }  // namespace
 
-Stmt SingleExtent::Around(Stmt body) const {
-  for (const Buffer& tensor : tensors) body = DeclBufferNode::Make(tensor, body, tensor->span);
-  return body;
-}
-
-SingleExtent WithSingleExtent(const PrimFunc& function, const Var& extent) {
-  SingleExtent made;
+FunctionView WithSingleExtent(const PrimFunc& function, const Var& extent) {
+  FunctionView made;
   ir::VarMap one = {{extent.node(), ir::MakeConst(extent.dtype(), 1)}};
   auto single = ffi::Make<PrimFuncNode>(*function);
   for (Param& param : single->params) {

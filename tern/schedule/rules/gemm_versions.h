@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "tern/schedule/rules/function_view.h"
 #include "tern/schedule/rules/target_info.h"
 #include "tern/tir/function.h"
 
@@ -31,15 +32,8 @@ struct GemmVersion {
 // depends on is not known before the loops.
 std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
 
-// A function whose tensors have 1 for an extent, and what was made of its body, to stand in the
-// function as written.
-struct SingleExtent {
-  tir::PrimFunc function;
-  std::vector<tir::Buffer> tensors;  // as it sees them
-
-  tir::Stmt Around(tir::Stmt body) const;
-};
-SingleExtent WithSingleExtent(const tir::PrimFunc& function, const tir::Var& extent);
+// The function with 1 for an extent.
+FunctionView WithSingleExtent(const tir::PrimFunc& function, const tir::Var& extent);
 
 // The variables that a caller's tensors and scalars define.
 std::set<const tir::VarNode*> CallersVars(const tir::PrimFunc& function);
