@@ -273,6 +273,7 @@ std::string Explanation::str(const std::string& function) const {
     return "# " + function + " is left as it is: " + left_alone +
            (remark.empty() ? "" : "; " + remark) + "\n";
   std::string text = "schedule " + function + " {\n";
+  for (const std::string& note : notes) text += "  # " + note + "\n";
   for (const RuleResult& result : results) {
     text += "  # " + result.block + " (" + result.kind +
             "): " + (result.rule.empty() ? "no rule" : "rule " + result.rule) + "\n";
@@ -323,7 +324,7 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
   }
   if (std::optional<FusedAxes> fused = FuseAxes(function)) {
     PrimFunc scheduled = ApplyDefaultSchedule(fused->function, &told);
-    told.results.insert(told.results.begin(), fused->results.begin(), fused->results.end());
+    told.notes = fused->notes;
     auto result = ffi::Make<PrimFuncNode>(*scheduled);
     result->params = function->params;
     result->body = fused->Around(scheduled->body);
@@ -344,11 +345,15 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
     versions.push_back(std::move(version));
   std::vector<GemmVersion> others = versions;
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
-  // Fewer for sizes that are rare: each is a kernel to compile.
-  if (aligned)
+  // Fewer for sizes that are rare: each is a kernel to compile. An extent of 1 is no multiple.
+  if (aligned) {
     std::erase_if(others, [](const GemmVersion& version) {
-      return version.few == Few::kColumns || version.few == Few::kTiles;
+      return !version.one && (version.few == Few::kColumns || version.few == Few::kTiles);
     });
+    std::erase_if(versions, [&](const GemmVersion& version) {
+      return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
+    });
+  }
   Stmt body = WithVersions(function, scheduled, others, {}, &told);
   if (!aligned) return scheduled.WithBody(body);
   std::vector<RuleResult> results;

@@ -359,7 +359,8 @@ class Fuser {
   Scan scan_;
   std::set<const VarNode*> known_;
   FusedAxes made_;
-  std::map<std::string, Var> products_;  // dynamic extents, by their text
+  std::map<std::string, std::string> told_;  // what is fused, and in which blocks
+  std::map<std::string, Var> products_;      // dynamic extents, by their text
 };
 
 // n * m * 8 as n_m * 8: one dynamic extent is a variable, as rules look for.
@@ -421,7 +422,6 @@ class Fuser::Rewrite : public StmtMutator {
   void Fuse(const Nested& nested) {
     std::vector<BlockIter> iters = nested.block->iters;
     std::set<int> gone;
-    std::string told;
     for (size_t l = 0; l < nested.loops.size(); ++l) {
       if (!nested.fused[l]) continue;
       std::string loop_name, axis_name, axes;
@@ -444,14 +444,14 @@ class Fuser::Rewrite : public StmtMutator {
       BlockIter& fused = iters[nested.axes[first]];
       fused = {extent, loop, Var(axis_name, DataType::Int(64)), fused.kind};
       axes_[nested.block->iters[nested.axes[first]].var.node()] = fused.var;
-      told += (told.empty() ? "axes " : "; axes ") + axes + " as " + axis_name;
+      std::string& blocks = fuser_.told_["axes " + axes + " are one axis, " + axis_name];
+      blocks += (blocks.empty() ? "" : ", ") + nested.block->name;
     }
     if (gone.empty()) return;
     std::vector<BlockIter> left;
     for (size_t i = 0; i < iters.size(); ++i)
       if (!gone.count(static_cast<int>(i))) left.push_back(iters[i]);
     blocks_[nested.block] = std::move(left);
-    fuser_.made_.results.push_back({nested.block->name, told, "fuse_axes", {}});
   }
 
   std::vector<Expr> Indices(const Buffer& buffer, const std::vector<Expr>& indices) {
@@ -521,6 +521,7 @@ FusedAxes Fuser::Run() {
     for (const Expr& extent : param.is_tensor() ? param.buffer->shape : std::vector<Expr>())
       if (const auto* var = extent.As<VarNode>(); var && left.insert(var).second)
         fused->params.push_back({Var(var), {}});
+  for (const auto& [note, blocks] : told_) made_.notes.push_back(note + " (" + blocks + ")");
   made_.function = PrimFunc(fused);
   return std::move(made_);
 }

@@ -3,9 +3,10 @@
 #define TERN_SCHEDULE_RULES_FUSE_AXES_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tern/schedule/rules/function_view.h"
-#include "tern/schedule/rules/rule.h"
 
 namespace tern::schedule {
 
@@ -28,7 +29,7 @@ namespace tern::schedule {
 // or both are M, N or K of a GEMM. Dimensions of extent 1 of GEMM operands are dropped. Constant
 // tensors keep their shapes.
 struct FusedAxes : FunctionView {
-  std::vector<RuleResult> results;  // of the blocks that changed
+  std::vector<std::string> notes;  // "axes vk, vl are one axis, vk_vl (b, last)"
 };
 // Nothing where there are none.
 std::optional<FusedAxes> FuseAxes(const tir::PrimFunc& function);

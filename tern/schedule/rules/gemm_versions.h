@@ -15,6 +15,7 @@ namespace tern::schedule {
 // or N is dynamic, a function therefore has versions:
 //
 //   if m == 1 { scheduled with 1 for m: a GEMV, or a reduction }
+//   else if n == 1 { the same }
 //   else if m <= 32 { scheduled for few rows }
 //   else if n <= 32 { for few columns }
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
