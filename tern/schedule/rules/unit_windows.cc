@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "tern/arith/analyzer.h"
+#include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/block_kind.h"
 #include "tern/schedule/rules/fuse_axes.h"
@@ -13,12 +14,24 @@ using namespace tern::tir;
 
 namespace {
 
-// Indices are simplified where that makes them an axis: vy + 0.
+// Indices that are an axis are written as that: `let row = vy + 0 - 0` is vy wherever it is used.
 struct SimplifyIndices : StmtMutator {
   using StmtMutator::MutateNode;
   Expr MutateNode(const ir::AddNode* node, const Expr& self) override {
-    Expr sum = MutateChildren(node, self), simple = arith::Analyzer().Simplify(sum);
-    return simple.As<VarNode>() ? simple : sum;
+    return AxisOr(MutateChildren(node, self));
+  }
+  Expr MutateNode(const ir::SubNode* node, const Expr& self) override {
+    return AxisOr(MutateChildren(node, self));
+  }
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    Expr value = Mutate(node->value);
+    if (!value.As<VarNode>()) return MutateChildren(node, self);
+    return Mutate(Substitute(node->body, {{node->var.node(), value}}));
+  }
+  static Expr AxisOr(const Expr& expr) {
+    if (!arith::IsIndexType(expr.dtype())) return expr;
+    Expr simple = arith::Analyzer().Simplify(expr);
+    return simple.As<VarNode>() ? simple : expr;
   }
 };
 
