@@ -59,22 +59,22 @@ class ConstantDivision {
     LinearSum multiple = Empty(), rest = Empty();
     if (!TakeMultiples(&multiple, &rest)) return {};
     bool changed = !multiple.terms.empty() || multiple.constant != 0;
-    for (Term& term : rest.terms)
-      if (!IsSmall(term.coefficient)) {
-        term.coefficient = FloorModInt(term.coefficient, divisor_);
-        changed = true;
-      }
     if (!IsSmall(rest.constant)) {
       rest.constant = FloorModInt(rest.constant, divisor_);
       changed = true;
     }
+    // Smaller coefficients count where the remainder goes away, or in part. Else it stays one of
+    // the dividend that the quotient has, too, whose invariant part is computed once for both.
+    LinearSum written = rest;
+    for (Term& term : rest.terms)
+      if (!IsSmall(term.coefficient)) term.coefficient = FloorModInt(term.coefficient, divisor_);
     if (auto quotient = OneQuotient(analyzer_.Bounds(rest, cache_), divisor_)) {
       auto offset = FoldInt(ExprKind::kMul, *quotient, -divisor_);
       return offset && rest.AddConstant(*offset) ? rest.ToExpr() : Expr();
     }
     auto grouped = Group(rest, divisor_);
     if (!grouped) {
-      Expr dividend = changed ? rest.ToExpr() : Expr();
+      Expr dividend = changed ? written.ToExpr() : Expr();
       return dividend.get() ? FloorModNode::Make(dividend, Number(divisor_)) : Expr();
     }
     Expr dividend = grouped->multiple.ToExpr();

@@ -49,13 +49,6 @@ bool MustAlign(const Buffer& buffer, const TargetInfo& target) {
 
 }  // namespace
 
-Stmt AlignedSizes::Around(Stmt body) const {
-  for (const Buffer& tensor : tensors) body = DeclBufferNode::Make(tensor, body, tensor->span);
-  for (size_t i = lets.size(); i-- > 0;)
-    body = LetStmtNode::Make(lets[i].first, lets[i].second, body, body.span());
-  return body;
-}
-
 std::optional<AlignedSizes> AlignSizes(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
   std::map<const VarNode*, int64_t> lengths = RowLengths(function, target);

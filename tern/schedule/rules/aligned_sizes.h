@@ -3,9 +3,8 @@
 #define TERN_SCHEDULE_RULES_ALIGNED_SIZES_H_
 
 #include <optional>
-#include <utility>
-#include <vector>
 
+#include "tern/schedule/rules/function_view.h"
 #include "tern/schedule/rules/target_info.h"
 #include "tern/tir/function.h"
 
@@ -19,14 +18,8 @@ namespace tern::schedule {
 //     decl A: float16[m, k_8 * 8] ...
 //     scheduled with these
 //   } else { scheduled for any }
-struct AlignedSizes {
-  tir::Expr when;                                    // of the function's own extents and tensors
-  tir::PrimFunc function;                            // with multiples for extents
-  std::vector<std::pair<tir::Var, tir::Expr>> lets;  // k_8, k // 8
-  std::vector<tir::Buffer> tensors;                  // as it sees them
-
-  // What was made of its body, to stand in the function as written.
-  tir::Stmt Around(tir::Stmt body) const;
+struct AlignedSizes : FunctionView {
+  tir::Expr when;  // of the function's own extents and tensors
 };
 // Nothing where no GEMM of the function has rows of a dynamic length.
 std::optional<AlignedSizes> AlignSizes(const tir::PrimFunc& function, const TargetInfo& target);

@@ -10,6 +10,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/aligned_sizes.h"
+#include "tern/schedule/rules/fuse_axes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/packed_tensors.h"
@@ -243,7 +244,7 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   for (const GemmVersion& version : versions) {
     std::vector<RuleResult> results;
     if (version.one) {
-      SingleExtent single = WithSingleExtent(function, version.one);
+      FunctionView single = WithSingleExtent(function, version.one);
       PrimFunc other = ScheduleBlocks(single.function, version.target, &asked, &results);
       made.push_back(
           {version.when, other.WithBody(single.Around(other->body)), std::move(results)});
@@ -272,6 +273,7 @@ std::string Explanation::str(const std::string& function) const {
     return "# " + function + " is left as it is: " + left_alone +
            (remark.empty() ? "" : "; " + remark) + "\n";
   std::string text = "schedule " + function + " {\n";
+  for (const std::string& note : notes) text += "  # " + note + "\n";
   for (const RuleResult& result : results) {
     text += "  # " + result.block + " (" + result.kind +
             "): " + (result.rule.empty() ? "no rule" : "rule " + result.rule) + "\n";
@@ -313,12 +315,20 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
     if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
   }
-  PrimFunc function = NamePlainLoops(given);
+  PrimFunc function = DropUnitWindows(NamePlainLoops(given));
   told.left_alone = WhyNot(function);
   if (!told.left_alone.empty()) {
     std::string loop = explanation && !HasSchedule(given) ? LoopOfOneThread(given) : "";
     if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
+  }
+  if (std::optional<FusedAxes> fused = FuseAxes(function)) {
+    PrimFunc scheduled = ApplyDefaultSchedule(fused->function, &told);
+    told.notes = fused->notes;
+    auto result = ffi::Make<PrimFuncNode>(*scheduled);
+    result->params = function->params;
+    result->body = fused->Around(scheduled->body);
+    return PrimFunc(result);
   }
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
@@ -335,11 +345,15 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
     versions.push_back(std::move(version));
   std::vector<GemmVersion> others = versions;
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
-  // Fewer for sizes that are rare: each is a kernel to compile.
-  if (aligned)
+  // Fewer for sizes that are rare: each is a kernel to compile. An extent of 1 is no multiple.
+  if (aligned) {
     std::erase_if(others, [](const GemmVersion& version) {
-      return version.few == Few::kColumns || version.few == Few::kTiles;
+      return !version.one && (version.few == Few::kColumns || version.few == Few::kTiles);
     });
+    std::erase_if(versions, [&](const GemmVersion& version) {
+      return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
+    });
+  }
   Stmt body = WithVersions(function, scheduled, others, {}, &told);
   if (!aligned) return scheduled.WithBody(body);
   std::vector<RuleResult> results;

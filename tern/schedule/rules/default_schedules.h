@@ -36,6 +36,7 @@ void RegisterAtomicUpdateRules();       // by RegisterDeviceRules
 struct Explanation {
   std::string left_alone;           // why nothing was done; "" where something could be
   std::string remark;               // what the author of a function that is left alone should know
+  std::vector<std::string> notes;   // what was done before the rules were asked: axes fused
   std::vector<RuleResult> results;  // in the order in which it was done
   // Versions for some values of dynamic extents: when, and what was done.
   struct Version {

@@ -23,7 +23,8 @@ struct Side {
 };
 // The tiles of a device are large.
 std::vector<Side> OfDevices() {
-  return {{AxisRole::kM, 1, 1}, {AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}};
+  return {
+      {AxisRole::kM, 1, 1}, {AxisRole::kN, 1, 1}, {AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}};
 }
 // Results of a device's GEMV.
 constexpr int64_t kLikelyColumns = 2048;
@@ -82,18 +83,19 @@ Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
   return ir::LENode::Make(side, ir::MakeConst(side.dtype(), static_cast<double>(most)));
 }
 
-// The variable that is M, and neither N nor K, of all GEMMs whose M is dynamic; null for none.
-Var RowsOfAll(const std::vector<BlockInfo>& blocks) {
-  Var rows;
+// The variable that is M (or N), and nothing else, of all GEMMs where that is dynamic; null for
+// none.
+Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
+  Var found;
   for (const BlockInfo& block : blocks) {
-    if (block.kind != BlockKind::kMatmul || !IsDynamic(block, AxisRole::kM)) continue;
-    Expr side = SizeOf(block, {AxisRole::kM});
-    if (!side.As<VarNode>() || (rows.get() && rows.get() != side.get())) return {};
-    rows = Var(side.As<VarNode>());
+    if (block.kind != BlockKind::kMatmul || !IsDynamic(block, role)) continue;
+    Expr side = SizeOf(block, {role});
+    if (!side.As<VarNode>() || (found.get() && found.get() != side.get())) return {};
+    found = Var(side.As<VarNode>());
     for (const BlockAxis& axis : block.axes)
-      if (axis.role != AxisRole::kM && ir::UsesVar(axis.extent, rows.node())) return {};
+      if (axis.role != role && ir::UsesVar(axis.extent, found.node())) return {};
   }
-  return rows;
+  return found;
 }
 
 // That results of dynamic sizes are a few tiles, of long sums.
@@ -136,13 +138,8 @@ std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo&
 
 }  // namespace
 
-Stmt SingleExtent::Around(Stmt body) const {
-  for (const Buffer& tensor : tensors) body = DeclBufferNode::Make(tensor, body, tensor->span);
-  return body;
-}
-
-SingleExtent WithSingleExtent(const PrimFunc& function, const Var& extent) {
-  SingleExtent made;
+FunctionView WithSingleExtent(const PrimFunc& function, const Var& extent) {
+  FunctionView made;
   ir::VarMap one = {{extent.node(), ir::MakeConst(extent.dtype(), 1)}};
   auto single = ffi::Make<PrimFuncNode>(*function);
   for (Param& param : single->params) {
@@ -183,7 +180,7 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     if (!when) continue;
     Var one;
     if (most == 1) {
-      one = RowsOfAll(blocks);
+      one = SideOfAll(blocks, role);
       if (!one || !known.count(one.node())) continue;
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "tern/schedule/rules/function_view.h"
 #include "tern/schedule/rules/target_info.h"
 #include "tern/tir/function.h"
 
@@ -14,6 +15,7 @@ namespace tern::schedule {
 // or N is dynamic, a function therefore has versions:
 //
 //   if m == 1 { scheduled with 1 for m: a GEMV, or a reduction }
+//   else if n == 1 { the same }
 //   else if m <= 32 { scheduled for few rows }
 //   else if n <= 32 { for few columns }
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
@@ -31,15 +33,8 @@ struct GemmVersion {
 // depends on is not known before the loops.
 std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
 
-// A function whose tensors have 1 for an extent, and what was made of its body, to stand in the
-// function as written.
-struct SingleExtent {
-  tir::PrimFunc function;
-  std::vector<tir::Buffer> tensors;  // as it sees them
-
-  tir::Stmt Around(tir::Stmt body) const;
-};
-SingleExtent WithSingleExtent(const tir::PrimFunc& function, const tir::Var& extent);
+// The function with 1 for an extent.
+FunctionView WithSingleExtent(const tir::PrimFunc& function, const tir::Var& extent);
 
 // The variables that a caller's tensors and scalars define.
 std::set<const tir::VarNode*> CallersVars(const tir::PrimFunc& function);

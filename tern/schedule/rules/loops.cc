@@ -62,15 +62,29 @@ bool IsShiftedAxis(const Expr& index, const BlockInfo& block, size_t axis) {
          });
 }
 
-int64_t ExtentOr(const Expr& extent, int64_t otherwise) {
-  std::optional<int64_t> constant = ir::AsConstInt(extent);
-  return constant ? *constant : otherwise;
-}
-
 int64_t SaturatingProduct(int64_t a, int64_t b) {
   int64_t product = 0;
   constexpr int64_t kMost = int64_t{1} << 50;
   return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
+}
+
+int64_t ExtentOr(const Expr& extent, int64_t otherwise) {
+  if (std::optional<int64_t> constant = ir::AsConstInt(extent)) return *constant;
+  // Of n * 22 the factors count.
+  const auto* product = extent.As<ir::MulNode>();
+  return product
+             ? SaturatingProduct(ExtentOr(product->a, otherwise), ExtentOr(product->b, otherwise))
+             : otherwise;
+}
+
+// A guess of an extent. One that is a scalar of the function is the product of several, mostly
+// (fuse_axes.h).
+int64_t LikelyExtent(const Schedule& schedule, const Expr& extent) {
+  const std::vector<Param>& params = schedule.function()->params;
+  bool scalar = std::any_of(params.begin(), params.end(), [&](const Param& param) {
+    return !param.is_tensor() && ir::UsesVar(extent, param.var.node());
+  });
+  return ExtentOr(extent, scalar ? kUnknownExtent * kUnknownExtent : kUnknownExtent);
 }
 
 std::string FreshName(const std::string& wish,
@@ -284,7 +298,7 @@ int64_t WorkOf(const Schedule& schedule, const std::string& block) {
   const BlockNode* node = FindBlockNamed(schedule, block);
   int64_t work = DescribeBlock(node).operations;
   for (const ForNode* loop : NestOf(schedule.tree(), node).loops)
-    work = SaturatingProduct(work, ExtentOr(loop->extent, kUnknownExtent));
+    work = SaturatingProduct(work, LikelyExtent(schedule, loop->extent));
   return work;
 }
 
@@ -309,7 +323,7 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
     bool apart = i > 0 && loops[i - 1]->body.get() != loop;
     if (!IsSpatialLoop(node, loop) || innermost || apart) break;
     works.push_back(inside);
-    inside /= std::max<int64_t>(ExtentOr(loop->extent, kUnknownExtent), 1);
+    inside /= std::max<int64_t>(LikelyExtent(*schedule, loop->extent), 1);
     if (dynamic && inside < kTaskOperations) break;
     outer.push_back(LoopOf(block, loop->var.name()));
     iterations = SaturatingProduct(iterations, ExtentOr(loop->extent, 1));

@@ -96,6 +96,10 @@ class Finder {
         made_.insert(place);
       }
       Walk(alloc->body);
+    } else if (const auto* let = stmt.As<LetStmtNode>()) {
+      Walk(let->body);
+    } else if (const auto* decl = stmt.As<DeclBufferNode>()) {
+      Walk(decl->body);
     } else {
       Add(stmt);
     }

@@ -75,6 +75,22 @@ class Narrower : public AnalyzedMutator {
                                     MutateOptional(node->predicate));
   }
 
+  // A quotient is narrow in a wide sum, too: a division of 64 bits takes many times as long.
+  template <class T>
+  Expr Divide(const T* node, const Expr& self) {
+    Expr narrow = Narrow(self);
+    return narrow ? ir::CastNode::Make(kWide, narrow, node->span) : MutateChildren(node, self);
+  }
+#define TERN_DIVIDE(name)                                                  \
+  Expr MutateNode(const ir::name##Node* node, const Expr& self) override { \
+    return Divide(node, self);                                             \
+  }
+  TERN_DIVIDE(TruncDiv)
+  TERN_DIVIDE(TruncMod)
+  TERN_DIVIDE(FloorDiv)
+  TERN_DIVIDE(FloorMod)
+#undef TERN_DIVIDE
+
   template <class T>
   Expr Compare(const T* node, const Expr& self) {
     if (node->a.dtype() == kWide)

@@ -31,6 +31,14 @@ Stmt Without(const Stmt& stmt, const std::unordered_set<const StmtNode*>& stmts,
     if (!body || buffers.count(alloc->buffer.get())) return body;
     return AllocateNode::Make(alloc->buffer, body, alloc->span);
   }
+  if (const auto* let = stmt.As<LetStmtNode>()) {
+    Stmt body = Without(let->body, stmts, buffers);
+    return body ? LetStmtNode::Make(let->var, let->value, body, let->span) : body;
+  }
+  if (const auto* decl = stmt.As<DeclBufferNode>()) {
+    Stmt body = Without(decl->body, stmts, buffers);
+    return body ? DeclBufferNode::Make(decl->buffer, body, decl->span) : body;
+  }
   return stmt;
 }
 

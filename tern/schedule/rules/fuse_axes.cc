@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/fuse_axes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "tern/arith/analyzer.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/block_kind.h"
+#include "tern/schedule/rules/gemm_versions.h"
+#include "tern/tir/analysis/preparation.h"
+#include "tern/tir/intrinsics.h"
+#include "tern/tir/text.h"
+#include "tern/tir/visitor.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+constexpr int kNone = -1;
+
+// Two extents that are surely the same.
+bool Same(const Expr& a, const Expr& b) {
+  return a.same(b) || (a.dtype() == b.dtype() && arith::Analyzer().CanProve(a == b));
+}
+
+// One load or store. `axes` has for every dimension the axis of the block that is its index.
+struct Use {
+  int block = kNone;
+  std::vector<int> axes;
+  std::vector<bool> zero;  // the index is 0
+};
+
+struct Tensor {
+  Buffer buffer;
+  std::vector<Use> uses;
+  bool fixed = false;         // it keeps its shape
+  std::vector<bool> fused;    // dimension d with the next one
+  std::vector<bool> dropped;  // of extent 1, and never indexed
+  bool changes() const {
+    return std::count(fused.begin(), fused.end(), true) > 0 ||
+           std::count(dropped.begin(), dropped.end(), true) > 0;
+  }
+};
+
+// A block in its loops.
+struct Nested {
+  const BlockNode* block = nullptr;
+  std::vector<const ForNode*> loops;  // that hold nothing else, outermost first
+  std::vector<int> axes;              // the axis that a loop is
+  std::vector<bool> other;            // axes that are no whole index somewhere
+  std::vector<bool> fused;            // loop l with the next one
+
+  // The loop that is an axis.
+  int LoopOf(int axis) const {
+    auto it = std::find(axes.begin(), axes.end(), axis);
+    return it == axes.end() ? kNone : static_cast<int>(it - axes.begin());
+  }
+};
+
+// How all tensors are accessed, and what axes are used for.
+class Scan : public StmtVisitor {
+ public:
+  explicit Scan(const PrimFunc& function) : tree_(function->body) {
+    std::vector<std::string> constants = ConstantsOf(function);
+    for (const Param& param : function->params) {
+      if (!param.is_tensor()) continue;
+      bool constant =
+          std::find(constants.begin(), constants.end(), param.name()) != constants.end();
+      Of(param.buffer).fixed |= constant;
+    }
+    Visit(function->body);
+  }
+
+  std::vector<Nested> blocks;
+  std::map<const BufferNode*, Tensor> tensors;
+
+ private:
+  using StmtVisitor::Visit;
+  using StmtVisitor::VisitDef;
+  using StmtVisitor::VisitNode;
+
+  Tensor& Of(const Buffer& buffer) {
+    Tensor& tensor = tensors[buffer.get()];
+    if (tensor.buffer) return tensor;
+    tensor.buffer = buffer;
+    tensor.fixed = !buffer->strides.empty() || buffer->offset.get() || buffer->shape.empty();
+    // Other names of the same memory.
+    const BufferNode*& first = by_address_[buffer->data.node()];
+    if (first) tensor.fixed = tensors[first].fixed = true;
+    if (!first) first = buffer.get();
+    return tensor;
+  }
+
+  void VisitNode(const BlockNode* node) override {
+    if (current_ != kNone) {  // what is inside of a block is not followed
+      blocks[current_].other.assign(blocks[current_].other.size(), true);
+      int outer = std::exchange(current_, kNone);
+      VisitChildren(node);
+      current_ = outer;
+      return;
+    }
+    Nested nested{node, NestOf(tree_, node).loops, {}, {}, {}};
+    nested.other.resize(node->iters.size());
+    nested.axes.assign(nested.loops.size(), kNone);
+    for (size_t l = 0; l < nested.loops.size(); ++l) nested.axes[l] = AxisOf(node, nested.loops[l]);
+    for (const BlockIter& iter : node->iters) Visit(iter.extent);
+    blocks.push_back(std::move(nested));
+    current_ = static_cast<int>(blocks.size()) - 1;
+    if (node->predicate) Visit(node->predicate);
+    if (node->init) Visit(node->init);
+    Visit(node->body);
+    current_ = kNone;
+  }
+
+  // The axis that a loop is, all of it; kNone where it is none, or more than that.
+  static int AxisOf(const BlockNode* block, const ForNode* loop) {
+    int axis = kNone, count = 0;
+    for (size_t i = 0; i < block->iters.size(); ++i) {
+      const BlockIter& iter = block->iters[i];
+      count += ir::UsesVar(iter.binding, loop->var.node());
+      if (iter.binding.get() == loop->var.get() && Same(iter.extent, loop->extent) &&
+          ir::IsConst(loop->min, 0))
+        axis = static_cast<int>(i);
+    }
+    return count == 1 ? axis : kNone;
+  }
+
+  int AxisAt(const Expr& index) const {
+    if (current_ == kNone) return kNone;
+    const auto& iters = blocks[current_].block->iters;
+    for (size_t i = 0; i < iters.size(); ++i)
+      if (iters[i].var.get() == index.get()) return static_cast<int>(i);
+    return kNone;
+  }
+  void VisitNode(const VarNode* node) override {
+    if (current_ == kNone) return;
+    const auto& iters = blocks[current_].block->iters;
+    for (size_t i = 0; i < iters.size(); ++i)
+      if (iters[i].var.node() == node) blocks[current_].other[i] = true;
+  }
+
+  void Note(const Buffer& buffer, const std::vector<Expr>& indices) {
+    Use use{current_, {}, {}};
+    for (const Expr& index : indices) {
+      use.axes.push_back(AxisAt(index));
+      use.zero.push_back(ir::IsConst(index, 0));
+      if (use.axes.back() == kNone) Visit(index);
+    }
+    Of(buffer).uses.push_back(std::move(use));
+  }
+  void VisitNode(const ir::BufferLoadNode* node) override {
+    Note(node->buffer, node->indices);
+    if (node->predicate) Visit(node->predicate);
+  }
+  void VisitNode(const BufferStoreNode* node) override {
+    Note(node->buffer, node->indices);
+    if (node->predicate) Visit(node->predicate);
+    Visit(node->value);
+  }
+  void VisitNode(const ir::CallNode* node) override {
+    for (const Expr& arg : node->args)
+      if (const auto* load = arg.As<ir::BufferLoadNode>();
+          load && (node->name == intrinsic::kAddressOf || !ir::FindIntrinsic(node->name)->pure))
+        Of(load->buffer).fixed = true;
+    VisitChildren(node);
+  }
+  void VisitNode(const AllocateNode* node) override {
+    Of(node->buffer);
+    VisitChildren(node);
+  }
+  // In other words than a load or store.
+  void VisitUse(const Buffer& buffer) override { Of(buffer).fixed = true; }
+
+  StmtTree tree_;
+  int current_ = kNone;
+  std::unordered_map<const VarNode*, const BufferNode*> by_address_;
+};
+
+class Fuser {
+ public:
+  explicit Fuser(const PrimFunc& function) : function_(function), scan_(function) {
+    known_ = CallersVars(function);
+    for (Nested& nested : scan_.blocks) nested.fused.assign(nested.loops.size(), false);
+    for (auto& [buffer, tensor] : scan_.tensors) {
+      tensor.fused.assign(buffer->shape.size(), !tensor.fixed);
+      if (!tensor.fused.empty()) tensor.fused.back() = false;
+      tensor.dropped.assign(buffer->shape.size(), false);
+    }
+    for (Nested& nested : scan_.blocks)
+      for (size_t l = 0; l + 1 < nested.loops.size(); ++l) nested.fused[l] = MayFuse(nested, l);
+    Narrow();
+    KeepWanted();
+    Narrow();
+    DropDims();
+  }
+
+  bool any() const {
+    return std::any_of(scan_.tensors.begin(), scan_.tensors.end(),
+                       [](const auto& entry) { return entry.second.changes(); });
+  }
+
+  FusedAxes Run();
+
+ private:
+  const BlockIter& IterOf(const Nested& nested, size_t loop) const {
+    return nested.block->iters[nested.axes[loop]];
+  }
+
+  // An extent that is known before the loops.
+  bool IsKnown(const Expr& extent) const {
+    bool known = true;
+    ir::ForEachExpr(extent, [&](const Expr& part) {
+      const auto* var = part.As<VarNode>();
+      known &= !part.As<ir::BufferLoadNode>() && (!var || known_.count(var) > 0);
+    });
+    return known;
+  }
+
+  // As far as the block itself is concerned.
+  bool MayFuse(const Nested& nested, size_t l) const {
+    if (nested.axes[l] == kNone || nested.axes[l + 1] == kNone) return false;
+    if (nested.other[nested.axes[l]] || nested.other[nested.axes[l + 1]]) return false;
+    const BlockIter &outer = IterOf(nested, l), &inner = IterOf(nested, l + 1);
+    // Indices of 64 bits hold what any tensor has of elements.
+    return outer.kind == inner.kind &&
+           (outer.kind == IterKind::kSpatial || outer.kind == IterKind::kReduce) &&
+           outer.var.dtype() == DataType::Int(64) && inner.var.dtype() == DataType::Int(64) &&
+           IsKnown(outer.extent) && IsKnown(inner.extent);
+  }
+
+  // Whether the indices of a use at dimension d and the next one are fused loops, all of them.
+  bool IsFusedUse(const Use& use, const Tensor& tensor, size_t d) const {
+    if (use.block == kNone || use.axes[d] == kNone || use.axes[d + 1] == kNone) return false;
+    const Nested& nested = scan_.blocks[use.block];
+    int loop = nested.LoopOf(use.axes[d]);
+    if (loop == kNone || !nested.fused[loop] || nested.axes[loop + 1] != use.axes[d + 1])
+      return false;
+    const std::vector<Expr>& shape = tensor.buffer->shape;
+    return Same(IterOf(nested, loop).extent, shape[d]) &&
+           Same(IterOf(nested, loop + 1).extent, shape[d + 1]);
+  }
+
+  // Whether two fused loops are neighbours in every use of them.
+  bool IsFusedLoop(int block, size_t loop) const {
+    const Nested& nested = scan_.blocks[block];
+    for (const auto& [buffer, tensor] : scan_.tensors)
+      for (const Use& use : tensor.uses) {
+        if (use.block != block) continue;
+        for (size_t d = 0; d < use.axes.size(); ++d) {
+          if (use.axes[d] == nested.axes[loop] &&
+              !(tensor.fused[d] && use.axes[d + 1] == nested.axes[loop + 1]))
+            return false;
+          if (use.axes[d] == nested.axes[loop + 1] &&
+              !(d > 0 && tensor.fused[d - 1] && use.axes[d - 1] == nested.axes[loop]))
+            return false;
+        }
+      }
+    return true;
+  }
+
+  // Until all that is fused is so in every use.
+  void Narrow() {
+    bool changed = true;
+    auto keep = [&](std::vector<bool>& fused, size_t i, bool holds) {
+      if (!fused[i] || holds) return;
+      fused[i] = false;
+      changed = true;
+    };
+    while (std::exchange(changed, false)) {
+      for (auto& [buffer, tensor] : scan_.tensors)
+        for (size_t d = 0; d < tensor.fused.size(); ++d)
+          keep(tensor.fused, d,
+               !tensor.uses.empty() &&
+                   std::all_of(tensor.uses.begin(), tensor.uses.end(), [&](const Use& use) {
+                     return !tensor.fused[d] || IsFusedUse(use, tensor, d);
+                   }));
+      for (size_t b = 0; b < scan_.blocks.size(); ++b)
+        for (size_t l = 0; l < scan_.blocks[b].fused.size(); ++l)
+          keep(scan_.blocks[b].fused, l,
+               !scan_.blocks[b].fused[l] || IsFusedLoop(static_cast<int>(b), l));
+    }
+  }
+
+  // Rules take static axes as they are, but for several of one role of a GEMM.
+  bool IsWanted(const Nested& nested, size_t l) const {
+    if (!ir::AsConstInt(IterOf(nested, l).extent) || !ir::AsConstInt(IterOf(nested, l + 1).extent))
+      return true;
+    BlockInfo info = DescribeBlock(nested.block);
+    AxisRole role = info.axes[nested.axes[l]].role;
+    return info.kind == BlockKind::kMatmul && role == info.axes[nested.axes[l + 1]].role &&
+           (role == AxisRole::kM || role == AxisRole::kN || role == AxisRole::kK);
+  }
+
+  // Loops of which a part is wanted stay fused as a whole, wherever their tensors are used.
+  void KeepWanted() {
+    std::vector<std::vector<bool>> wanted;
+    for (const Nested& nested : scan_.blocks) {
+      wanted.emplace_back(nested.fused.size());
+      for (size_t l = 0; l < nested.fused.size(); ++l)
+        wanted.back()[l] = nested.fused[l] && IsWanted(nested, l);
+    }
+    bool changed = true;
+    auto want = [&](size_t block, size_t loop) {
+      changed |= !wanted[block][loop];
+      wanted[block][loop] = true;
+    };
+    while (std::exchange(changed, false)) {
+      for (size_t b = 0; b < wanted.size(); ++b)
+        for (size_t l = 0; l + 1 < wanted[b].size(); ++l)
+          if (scan_.blocks[b].fused[l] && scan_.blocks[b].fused[l + 1] &&
+              (wanted[b][l] || wanted[b][l + 1]))
+            want(b, l), want(b, l + 1);
+      for (const auto& [buffer, tensor] : scan_.tensors)
+        for (size_t d = 0; d < tensor.fused.size(); ++d) {
+          if (!tensor.fused[d]) continue;
+          auto loop_of = [&](const Use& use) {
+            return scan_.blocks[use.block].LoopOf(use.axes[d]);
+          };
+          bool any = std::any_of(tensor.uses.begin(), tensor.uses.end(),
+                                 [&](const Use& use) { return wanted[use.block][loop_of(use)]; });
+          for (const Use& use : tensor.uses)
+            if (any) want(use.block, loop_of(use));
+        }
+    }
+    for (size_t b = 0; b < wanted.size(); ++b) scan_.blocks[b].fused = wanted[b];
+  }
+
+  // Of operands of GEMMs: a rule wants an axis for each dimension.
+  void DropDims() {
+    std::set<const BufferNode*> operands;
+    for (const Nested& nested : scan_.blocks) {
+      BlockInfo info = DescribeBlock(nested.block);
+      if (info.kind != BlockKind::kMatmul) continue;
+      for (const BlockAccess& access : info.accesses)
+        if (!access.store) operands.insert(access.buffer.get());
+    }
+    for (const BufferNode* operand : operands) {
+      Tensor& tensor = scan_.tensors[operand];
+      if (tensor.fixed) continue;
+      for (size_t d = 0; d < tensor.dropped.size(); ++d)
+        tensor.dropped[d] = ir::IsConst(operand->shape[d], 1) &&
+                            std::all_of(tensor.uses.begin(), tensor.uses.end(),
+                                        [&](const Use& use) { return use.zero[d]; });
+    }
+  }
+
+  Expr FusedExtent(const std::vector<Expr>& extents);
+  Buffer WithFusedDims(const Tensor& tensor);
+  class Rewrite;
+
+  const PrimFunc& function_;
+  Scan scan_;
+  std::set<const VarNode*> known_;
+  FusedAxes made_;
+  std::map<std::string, std::string> told_;  // what is fused, and in which blocks
+  std::map<std::string, Var> products_;      // dynamic extents, by their text
+};
+
+// n * m * 8 as n_m * 8: one dynamic extent is a variable, as rules look for.
+Expr Fuser::FusedExtent(const std::vector<Expr>& extents) {
+  int64_t factor = 1;
+  Expr product;
+  std::string name;
+  int dynamic = 0;
+  for (const Expr& extent : extents) {
+    if (auto size = ir::AsConstInt(extent)) {
+      factor *= *size;
+      continue;
+    }
+    product = product ? product * extent : extent;
+    const auto* var = extent.As<VarNode>();
+    name += (name.empty() ? "" : "_") + (var ? var->name : "extent");
+    ++dynamic;
+  }
+  Expr fixed = ir::MakeConst(DataType::Int(64), static_cast<double>(factor));
+  if (!product) return fixed;
+  if (dynamic > 1) {
+    auto [it, is_new] = products_.try_emplace(Print(product), Var(name, DataType::Int(64)));
+    if (is_new) made_.lets.emplace_back(it->second, product);
+    product = it->second;
+  }
+  return factor == 1 ? product : product * fixed;
+}
+
+Buffer Fuser::WithFusedDims(const Tensor& tensor) {
+  auto other = ffi::Make<ir::BufferNode>(*tensor.buffer);
+  other->shape.clear();
+  std::vector<Expr> run;
+  for (size_t d = 0; d < tensor.fused.size(); ++d) {
+    if (tensor.dropped[d]) continue;
+    run.push_back(tensor.buffer->shape[d]);
+    if (tensor.fused[d]) continue;
+    other->shape.push_back(run.size() > 1 ? FusedExtent(run) : run[0]);
+    run.clear();
+  }
+  return Buffer(other.get());
+}
+
+class Fuser::Rewrite : public StmtMutator {
+ public:
+  Rewrite(Fuser* fuser) : fuser_(*fuser) {
+    for (Nested& nested : fuser_.scan_.blocks) Fuse(nested);
+  }
+  // Before anything that uses it.
+  Buffer Replace(const Tensor& tensor) {
+    return new_buffers_[tensor.buffer.get()] = fuser_.WithFusedDims(tensor);
+  }
+  Stmt Run(const Stmt& stmt) { return Mutate(stmt); }
+
+ private:
+  using StmtMutator::Mutate;
+  using StmtMutator::MutateDef;
+  using StmtMutator::MutateNode;
+
+  void Fuse(const Nested& nested) {
+    std::vector<BlockIter> iters = nested.block->iters;
+    std::set<int> gone;
+    for (size_t l = 0; l < nested.loops.size(); ++l) {
+      if (!nested.fused[l]) continue;
+      std::string loop_name, axis_name, axes;
+      std::vector<Expr> extents;
+      size_t first = l;
+      for (bool more = true; more; ++l) {
+        const BlockIter& iter = fuser_.IterOf(nested, l);
+        more = nested.fused[l];
+        bool begins = l == first;
+        loop_name += (begins ? "" : "_") + nested.loops[l]->var.name();
+        axis_name += (begins ? "" : "_") + iter.var.name();
+        axes += (begins ? "" : ", ") + iter.var.name();
+        extents.push_back(iter.extent);
+        if (!begins) gone.insert(nested.axes[l]), loops_[nested.loops[l]] = {};
+      }
+      --l;
+      Expr extent = fuser_.FusedExtent(extents);
+      Var loop(loop_name, DataType::Int(64), nested.loops[first]->span);
+      loops_[nested.loops[first]] = {loop, extent};
+      BlockIter& fused = iters[nested.axes[first]];
+      fused = {extent, loop, Var(axis_name, DataType::Int(64)), fused.kind};
+      axes_[nested.block->iters[nested.axes[first]].var.node()] = fused.var;
+      std::string& blocks = fuser_.told_["axes " + axes + " are one axis, " + axis_name];
+      blocks += (blocks.empty() ? "" : ", ") + nested.block->name;
+    }
+    if (gone.empty()) return;
+    std::vector<BlockIter> left;
+    for (size_t i = 0; i < iters.size(); ++i)
+      if (!gone.count(static_cast<int>(i))) left.push_back(iters[i]);
+    blocks_[nested.block] = std::move(left);
+  }
+
+  std::vector<Expr> Indices(const Buffer& buffer, const std::vector<Expr>& indices) {
+    const Tensor& tensor = fuser_.scan_.tensors.at(buffer.get());
+    std::vector<Expr> result;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      if (tensor.dropped[d] || (d > 0 && tensor.fused[d - 1])) continue;
+      result.push_back(tensor.fused[d] ? Expr(axes_.at(indices[d].As<VarNode>()))
+                                       : Mutate(indices[d]));
+    }
+    return result;
+  }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    if (!new_buffers_.count(node->buffer.get())) return MutateChildren(node, self);
+    return ir::BufferLoadNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
+                                    node->span, MutateOptional(node->predicate));
+  }
+  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
+    if (!new_buffers_.count(node->buffer.get())) return MutateChildren(node, self);
+    return BufferStoreNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
+                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
+  }
+  Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
+    const Tensor& tensor = fuser_.scan_.tensors.at(node->buffer.get());
+    if (!tensor.changes()) return MutateChildren(node, self);
+    Buffer buffer = Replace(tensor);
+    return AllocateNode::Make(buffer, Mutate(node->body), node->span);
+  }
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    auto it = loops_.find(node);
+    if (it == loops_.end()) return MutateChildren(node, self);
+    Stmt body = Mutate(node->body);
+    const auto& [var, extent] = it->second;
+    return var.get() ? ForNode::Make(var, node->min, extent, ForKind::kSerial, body, "", node->span)
+                     : body;
+  }
+  Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
+    Stmt changed = MutateChildren(node, self);
+    auto it = blocks_.find(node);
+    if (changed.same(self) && it == blocks_.end()) return self;
+    auto copy = CopyBlock(changed.As<BlockNode>());
+    if (it != blocks_.end()) copy->iters = it->second;
+    return Stmt(copy);
+  }
+
+  Fuser& fuser_;
+  std::unordered_map<const ForNode*, std::pair<Var, Expr>> loops_;  // null: it is in one before
+  std::unordered_map<const VarNode*, Var> axes_;
+  std::unordered_map<const BlockNode*, std::vector<BlockIter>> blocks_;
+};
+
+FusedAxes Fuser::Run() {
+  Rewrite rewrite(this);
+  auto fused = ffi::Make<PrimFuncNode>(*function_);
+  for (Param& param : fused->params) {
+    if (!param.is_tensor()) continue;
+    const Tensor& tensor = scan_.tensors.at(param.buffer.get());
+    if (!tensor.changes()) continue;
+    param.buffer = rewrite.Replace(tensor);
+    made_.tensors.push_back(param.buffer);
+  }
+  fused->body = rewrite.Run(function_->body);
+  for (const auto& [var, value] : made_.lets) fused->params.push_back({var, {}});
+  // Extents that no shape has any more are scalars, too.
+  std::set<const VarNode*> left = CallersVars(PrimFunc(fused));
+  for (const Param& param : function_->params)
+    for (const Expr& extent : param.is_tensor() ? param.buffer->shape : std::vector<Expr>())
+      if (const auto* var = extent.As<VarNode>(); var && left.insert(var).second)
+        fused->params.push_back({Var(var), {}});
+  for (const auto& [note, blocks] : told_) made_.notes.push_back(note + " (" + blocks + ")");
+  made_.function = PrimFunc(fused);
+  return std::move(made_);
+}
+
+}  // namespace
+
+std::optional<FusedAxes> FuseAxes(const PrimFunc& function) {
+  Fuser fuser(function);
+  if (!fuser.any()) return {};
+  return fuser.Run();
+}
+
+}  // namespace tern::schedule
