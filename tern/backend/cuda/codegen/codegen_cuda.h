@@ -40,6 +40,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   codegen::Code PrintConversion(const ir::CastNode* node) override;
 
  private:
+  // A float32 that is rounded to 16 bits at once.
+  std::string PrintToRound(const ir::Expr& value);
   // "tern_from_f16": bits to float, and the other way; defined where they are used.
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
@@ -64,6 +66,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
 
   codegen::MatrixOperands operands_;
   std::set<const ir::BufferNode*> group_operands_;  // of multiplications of groups of warps
+  // Such multiplications with another one right behind, which is waited for.
+  std::set<const ir::CallNode*> followed_;
   bool dynamic_shared_ = false;                     // whether shared memory is given at the launch
   bool distinct_ = false;  // whether tensors of the function being written are
 };
