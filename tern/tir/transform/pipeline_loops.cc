@@ -175,6 +175,7 @@ class LoopPipeliner {
     Stmt result = WriteOut();
     for (size_t i = body_.allocations.size(); i-- > 0;) {
       const AllocateNode* allocation = body_.allocations[i];
+      if (IsOfStep(allocation)) continue;
       auto versions = versioned_.find(allocation->buffer.get());
       result = AllocateNode::Make(
           versions == versioned_.end() ? Buffer(allocation->buffer) : versions->second, result,
@@ -445,6 +446,27 @@ class LoopPipeliner {
                      [](const Stage& a, const Stage& b) { return a.order < b.order; });
   }
 
+  // Whether a thread, or a warp, needs it in one stage alone: then it is memory of a step, whose
+  // iteration is known there.
+  bool IsOfStep(const AllocateNode* allocation) const {
+    ScopeOwner owner = OwnerOf(allocation->buffer->scope);
+    return (owner == ScopeOwner::kWarp || owner == ScopeOwner::kThread) &&
+           !versioned_.count(allocation->buffer.get());
+  }
+  Stmt WithMemoryOfStep(std::vector<Stmt> stmts) const {
+    Stmt step = SeqNode::Make(std::move(stmts), loop_->span);
+    AccessRegions accesses = FindAccessRegions(step, analyzer_);
+    bool any = false;
+    for (size_t i = body_.allocations.size(); i-- > 0;) {
+      const AllocateNode* allocation = body_.allocations[i];
+      const Buffer& buffer = allocation->buffer;
+      if (!IsOfStep(allocation) || (!accesses.Reads(buffer) && !accesses.Writes(buffer))) continue;
+      step = AllocateNode::Make(allocation->buffer, step, allocation->span);
+      any = true;
+    }
+    return any ? CopyWithFreshDefs(step) : step;
+  }
+
   // ---- the steps
 
   Expr Int(int64_t value) const { return ir::IntImmNode::Make(loop_->var.dtype(), value); }
@@ -467,7 +489,7 @@ class LoopPipeliner {
                [&](const Stage& stage) {
                  return At(stage, loop_->var, Simple(min + Int(step - stage.stage)));
                });
-      steps.push_back(If(Int(step) < extent, SeqNode::Make(std::move(stmts), loop_->span)));
+      steps.push_back(If(Int(step) < extent, WithMemoryOfStep(std::move(stmts))));
     }
     steps.push_back(Steady(min, extent));
     for (int64_t step = 0; step < last_stage_; ++step) {
@@ -478,7 +500,7 @@ class LoopPipeliner {
                  Expr iteration = Simple(min + (extent - Int(stage.stage - step)));
                  return If(Int(stage.stage - step - 1) < extent, At(stage, loop_->var, iteration));
                });
-      steps.insert(steps.end(), stmts.begin(), stmts.end());
+      steps.push_back(WithMemoryOfStep(std::move(stmts)));
     }
     if (!late_reads_.empty()) steps.push_back(AwaitMultiplications(0));
     Stmt result = SeqNode::Make(std::move(steps), loop_->span);
@@ -503,7 +525,7 @@ class LoopPipeliner {
          {pipeline::kStages, pipeline::kOrder, pipeline::kAsync, pipeline::kDoubleBuffer})
       annotations.erase(key);
     return ForNode::Make(var, min, Simple(extent - Int(last_stage_)), ForKind::kSerial,
-                         SeqNode::Make(std::move(stmts), loop_->span), "", loop_->span,
+                         WithMemoryOfStep(std::move(stmts)), "", loop_->span,
                          std::move(annotations));
   }
 

@@ -94,10 +94,6 @@ void CodeGenCuda::EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::
         << operand->buffer->name << " is not";
   }
   int64_t block = right->dtype.lanes();
-  arith::Analyzer analyzer;
-  auto start = [](const ir::BufferLoadNode* load) {
-    return load->indices[0].As<ir::RampNode>()->base;
-  };
   auto check_aligned = [&](const ir::BufferLoadNode* load) {
     TERN_CHECK(operands_.IsAligned(load, kGroupOperandAlignment))
         << ir::At(call->span) << "a block of " << load->buffer->name << ", an operand of "
@@ -107,9 +103,7 @@ void CodeGenCuda::EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::
   check_aligned(right);
   for (size_t i = 4; i < call->args.size(); ++i) {
     const ir::BufferLoadNode* next = operands_.Row(call->args[i]);
-    Expr distance = analyzer.Simplify(start(next) - start(right));
-    bool follows = next->buffer.same(right->buffer) &&
-                   ir::AsConstInt(distance) == static_cast<int64_t>(i - 3) * block;
+    bool follows = operands_.Distance(right, next) == static_cast<int64_t>(i - 3) * block;
     TERN_CHECK(follows) << ir::At(call->span) << "the blocks of " << right->buffer->name
                         << ", an operand of " << call->name << ", do not follow each other";
   }
