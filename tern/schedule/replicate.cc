@@ -14,6 +14,7 @@
 // the last index of what they store, where it is the number of a copy, or that which the map says.
 #include <algorithm>
 
+#include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analyzed_mutator.h"
@@ -74,15 +75,17 @@ class Replicator : public AnalyzedMutator {
 
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
     size_t own = 0, stored = 0;
-    bool touches = false;
+    bool touches = false, is_one = true;
     Expr last;  // index of what is stored
     for (const Access& access : AccessesOf(self)) {
       bool has_copies = Of(access.buffer).get() != nullptr;
       touches |= has_copies;
       if (!access.store) continue;
+      Expr index = access.indices.empty() ? Expr() : access.indices.back();
+      is_one &= index.get() && (!last.get() || ir::StructuralEqual(index, last));
       ++stored;
       own += has_copies;
-      last = access.indices.empty() ? Expr() : access.indices.back();
+      last = index;
     }
     if (!touches) return self;
     if (!BlocksIn(node->body).empty()) Refuse("block " + node->name + " has others inside of it");
@@ -90,7 +93,7 @@ class Replicator : public AnalyzedMutator {
       Refuse("block " + node->name + " writes other buffers, too, which have no copies");
     auto block = CopyBlock(node);
     if (own == 0) {
-      copy_ = CopyReadBy(node, stored == 1 ? last : Expr());
+      copy_ = CopyReadBy(node, is_one ? last : Expr());
       Stmt result = MutateChildren(block.get(), Stmt(block));
       copy_ = {};
       return result;
@@ -104,7 +107,8 @@ class Replicator : public AnalyzedMutator {
     return ForNode::Make(loop, 0, copies_, ForKind::kSerial, result, "", node->span);
   }
   Expr CopyReadBy(const BlockNode* node, const Expr& at) const {
-    if (!at) Refuse("block " + node->name + " reads copies, and stores no one element");
+    if (!at)
+      Refuse("block " + node->name + " reads copies, and stores elements at several last indices");
     arith::Analyzer analyzer = analyzer_;
     for (const BlockIter& iter : node->iters)
       analyzer.BindRange(iter.var, ir::IntImmNode::Make(iter.var.dtype(), 0), iter.extent);

@@ -41,7 +41,7 @@ namespace {
 constexpr double kFmaPerCycle = 2048, kElementInstructions = 11, kStepCycles = 300,
                  kStartCycles = 3000;
 constexpr double kLanesPerCycle = 128;
-constexpr int64_t kMostHead = 256, kLeastHead = 33;
+constexpr int64_t kMostHead = 256, kLeastHead = 33, kLeastColumns = 16;
 constexpr int64_t kCopies = 4;  // lanes that have parts of a row
 
 struct GroupAttentionPlan : DeviceGemmPlan {
@@ -83,11 +83,13 @@ class GroupAttention : AttentionScheduler {
     Names stored =
         schedule_.ReverseComputeAt(reader, last.At("ib"), {reader + "_i", reader + "_j"});
     schedule_.Roll(first.At("jo"), last.At("jo"));
-    for (size_t i = 0; i < between.size(); ++i)
-      if (between[i].reduces) ReduceByLanes(parts_.between[i], rank);
-    KeepRows(between, rank);
+    Names rows = RowBuffers(between);
+    for (const std::string& buffer : rows) schedule_.SetScope(buffer, StorageScope::kWarp);
     BindGrid(last.At("ib"), plan_.tile_m);
-
+    for (size_t i = 0; i < between.size(); ++i)
+      if (between[i].reduces) ReduceByLanes(parts_.between[i]);
+    // Each of the lanes that need them has a copy.
+    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j // 2 % 4)"));
     std::string init =
         schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
     Names of_sums;
@@ -104,6 +106,9 @@ class GroupAttention : AttentionScheduler {
                                    {first.Name("bsj"), first.Name("bsk")}),
           vs = schedule_.ComputeAt(v_shared, LoopOf(parts_.last, jo),
                                    {last.Name("bsk"), last.Name("bsj")});
+    for (const std::string& buffer : rows) SetRowLayout(buffer, rank, "");
+    for (size_t i = 0; i < between.size(); ++i)
+      if (between[i].reduces) SetRowLayout(parts_.between[i] + "_part", rank, "k, ");
     SetGroupFragmentLayout(&schedule_, scores_.c->name, rank, plan_.tile_n);
     for (const RowBlock& block : between)
       if (!block.reduces) SetGroupFragmentLayout(&schedule_, block.result->name, rank, kGroupBlock);
@@ -168,16 +173,15 @@ class GroupAttention : AttentionScheduler {
   }
 
   // A lane reduces its own elements of a row, and then the parts of the four that have some.
-  void ReduceByLanes(const std::string& block, size_t rank) {
+  void ReduceByLanes(const std::string& block) {
     schedule_.Split(LoopOf(block, block + "_ji"), {plan_.tile_n / 8, kCopies, 2},
                     {block + "_ja", block + "_n", block + "_l", block + "_v"});
     std::string part = schedule_.Rfactor(LoopOf(block, block + "_l"), block + "_part");
     schedule_.SetScope(part, StorageScope::kWarp);
-    SetRowLayout(part, rank, "k, ");
   }
 
-  // Results of rows, with a copy for each lane that needs them.
-  void KeepRows(const std::vector<RowBlock>& between, size_t rank) {
+  // Results of rows, and what roll keeps of them.
+  Names RowBuffers(const std::vector<RowBlock>& between) const {
     Names rows;
     for (size_t i = 0; i < between.size(); ++i) {
       if (!between[i].reduces) continue;
@@ -187,11 +191,7 @@ class GroupAttention : AttentionScheduler {
             FindAllocation(schedule_.function()->body, buffer))
           rows.push_back(buffer);
     }
-    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j // 2 % 4)"));
-    for (const std::string& buffer : rows) {
-      schedule_.SetScope(buffer, StorageScope::kWarp);
-      SetRowLayout(buffer, rank, "");
-    }
+    return rows;
   }
   // `steps`: a dimension between that of the rows and that of lanes.
   void SetRowLayout(const std::string& buffer, size_t rank, const std::string& steps) {
@@ -251,6 +251,8 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
     Refuse("the operands of the two products are of different types");
   CheckAttention(*schedule, scores, values, target);
   int64_t longest = std::max(scores.k, values.n);
+  if (values.n < kLeastColumns)
+    Refuse("there are less than " + std::to_string(kLeastColumns) + " columns of values");
   if (longest > kMostHead) Refuse("the size of a head is above " + std::to_string(kMostHead));
   if (!want.is_asked() && (longest < kLeastHead || (!values.dynamic_m && values.m < kGroupBlock)))
     Refuse("there are less than " + std::to_string(kGroupBlock) +

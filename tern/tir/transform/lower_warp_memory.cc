@@ -76,10 +76,13 @@ class KernelFacts {
     return analyzer.Simplify(expr);
   }
 
-  // Definitions are inlined, and lane_index() is what the loops say.
-  Expr Resolve(const Expr& expr) const {
+  // Definitions are inlined, and lane_index() is what the loops say. What is the same for all
+  // threads may be left as it is: a count of steps, of which more is known by its name.
+  enum class Inline { kAll, kDiffering };
+  Expr Resolve(const Expr& expr, Inline what = Inline::kAll) const {
     struct Resolver : ir::ExprMutator {
-      explicit Resolver(const KernelFacts* facts) : facts(facts) {}
+      Resolver(const KernelFacts* facts, const std::unordered_map<const VarNode*, Expr>& values)
+          : facts(facts), values(values) {}
       using ExprMutator::MutateNode;
       Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
         if (node->name != intrinsic::kLaneIndex) return MutateChildren(node, self);
@@ -87,12 +90,13 @@ class KernelFacts {
         return lane ? lane : self;
       }
       Expr MutateNode(const VarNode* node, const Expr& self) override {
-        auto it = facts->values_.find(node);
-        return it == facts->values_.end() ? self : it->second;
+        auto it = values.find(node);
+        return it == values.end() ? self : it->second;
       }
       const KernelFacts* facts;
+      const std::unordered_map<const VarNode*, Expr>& values;
     };
-    return Resolver(this).Mutate(expr);
+    return Resolver(this, what == Inline::kAll ? values_ : differing_).Mutate(expr);
   }
 
   void Define(const ForNode* loop) {
@@ -115,6 +119,8 @@ class KernelFacts {
       differ_.insert(var.get());
     else if (arith::MayInline(resolved))
       values_[var.node()] = resolved;
+    if (values_.count(var.node()) && Differs(resolved))
+      differing_[var.node()] = Resolve(value, Inline::kDiffering);
   }
 
   // Whether two resolved expressions have the same value for sure.
@@ -162,7 +168,7 @@ class KernelFacts {
   int64_t warp_size_;
   std::array<Expr, kNumThreadAxes> extents_;  // of the launch; null: not bound
   std::array<Expr, kNumThreadAxes> axes_;     // the indices, where a loop gives them
-  std::unordered_map<const VarNode*, Expr> values_;
+  std::unordered_map<const VarNode*, Expr> values_, differing_;  // of definitions
   std::unordered_set<const ir::Node*> differ_;  // variables that are not in values_
   std::unordered_map<const VarNode*, IntegerSystem::Range> ranges_;
 };
@@ -256,8 +262,11 @@ class KernelLowerer : public StmtMutator {
   };
   static bool IsLane(const KernelFacts& facts, const Expr& index) {
     Expr lane = facts.Lane();
-    return lane.get() && index.dtype().is_scalar() &&
-           facts.AreEqual(facts.Resolve(arith::AsInt64(index)), lane);
+    if (!lane.get() || !index.dtype().is_scalar()) return false;
+    Expr number = arith::AsInt64(index);
+    using Inline = KernelFacts::Inline;
+    return facts.AreEqual(facts.Resolve(number), lane) ||
+           facts.AreEqual(facts.Resolve(number, Inline::kDiffering), lane);
   }
 
   // Null where there is no such dimension.

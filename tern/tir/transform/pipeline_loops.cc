@@ -191,7 +191,7 @@ class LoopPipeliner {
     Stmt inner = loop_->body;
     for (;;) {
       if (const auto* allocation = inner.As<AllocateNode>()) {
-        CheckShape(allocation);
+        if (!IsPrivate(allocation->buffer)) CheckShape(allocation);
         body_.allocations.push_back(allocation);
         inner = allocation->body;
       } else if (const auto* let = inner.As<LetStmtNode>()) {
@@ -431,6 +431,7 @@ class LoopPipeliner {
         last = std::max(last, stage.stage);
       }
       if (last <= first) continue;
+      CheckShape(allocation);
       last += std::count_if(late_reads_.begin(), late_reads_.end(),
                             [&](const Buffer& read) { return read.same(buffer); }) > 0;
       auto versions = ffi::Make<BufferNode>(*buffer);
@@ -446,12 +447,14 @@ class LoopPipeliner {
                      [](const Stage& a, const Stage& b) { return a.order < b.order; });
   }
 
+  static bool IsPrivate(const Buffer& buffer) {
+    ScopeOwner owner = OwnerOf(buffer->scope);
+    return owner == ScopeOwner::kWarp || owner == ScopeOwner::kThread;
+  }
   // Whether a thread, or a warp, needs it in one stage alone: then it is memory of a step, whose
   // iteration is known there.
   bool IsOfStep(const AllocateNode* allocation) const {
-    ScopeOwner owner = OwnerOf(allocation->buffer->scope);
-    return (owner == ScopeOwner::kWarp || owner == ScopeOwner::kThread) &&
-           !versioned_.count(allocation->buffer.get());
+    return IsPrivate(allocation->buffer) && !versioned_.count(allocation->buffer.get());
   }
   Stmt WithMemoryOfStep(std::vector<Stmt> stmts) const {
     Stmt step = SeqNode::Make(std::move(stmts), loop_->span);

@@ -168,6 +168,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
+  reassociates_ = tir::HasFlag(function, tir::attr::kReassociate);
   operands_.Begin(function);
   group_operands_ = GroupOperands(function);
   followed_ = FollowedMultiplications(function);
@@ -406,7 +407,17 @@ Code CodeGenCuda::PrintConversion(const ir::CastNode* node) {
   return {fmt::format("{}({}({}))", from, to, PrintToRound(node->value))};
 }
 
-// Of exp the machine's power of two is enough then, which has more digits than are left.
+// One instruction, which takes the other one of a number and NaN. Where the order is free, so is
+// what a reduction makes of NaN.
+Code CodeGenCuda::PrintMinMax(ir::ExprKind kind, const Expr& a, const Expr& b) {
+  if (!reassociates_ || a.dtype() != DataType::Float(32)) return CodeGenC::PrintMinMax(kind, a, b);
+  std::string left = PrintConverted(a);
+  return {fmt::format("{}({}, {})", kind == ir::ExprKind::kMin ? "fminf" : "fmaxf", left,
+                      PrintConverted(b))};
+}
+
+// Of exp the machine's power of two is enough then, which has more digits than are left; so is
+// (a - b) * c as a * c - b * c, rounded once, where all rows of an a have one b.
 std::string CodeGenCuda::PrintToRound(const Expr& value) {
   const auto* call = value.As<ir::CallNode>();
   if (!call || call->name != "exp" || value.dtype() != DataType::Float(32))
@@ -418,13 +429,18 @@ std::string CodeGenCuda::PrintToRound(const Expr& value) {
       factor *= number->value;
       exponent = product->a;
     }
+  Expr scale = ir::MakeConst(DataType::Float(32), factor);
+  const auto* difference = exponent.As<ir::SubNode>();
+  std::string power = difference ? fmt::format("fmaf({}, {}, -({}))", Print(difference->a).text,
+                                               Print(scale).text, Print(difference->b * scale).text)
+                                 : Print(exponent * scale).text;
   return fmt::format("{}({})",
                      UseHelper("tern_exp2_f32",
                                "static __device__ __forceinline__ float tern_exp2_f32(float x) {\n"
                                "  float power;\n"
                                "  asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(power) : \"f\"(x));\n"
                                "  return power;\n}\n"),
-                     Print(exponent * ir::MakeConst(DataType::Float(32), factor)).text);
+                     power);
 }
 
 }  // namespace tern::backend::cuda

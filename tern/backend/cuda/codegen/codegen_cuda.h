@@ -38,6 +38,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
+  codegen::Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b) override;
 
  private:
   // A float32 that is rounded to 16 bits at once.
@@ -68,8 +69,9 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::set<const ir::BufferNode*> group_operands_;  // of multiplications of groups of warps
   // Such multiplications with another one right behind, which is waited for.
   std::set<const ir::CallNode*> followed_;
-  bool dynamic_shared_ = false;                     // whether shared memory is given at the launch
-  bool distinct_ = false;  // whether tensors of the function being written are
+  bool dynamic_shared_ = false;  // whether shared memory is given at the launch
+  bool reassociates_ = false;    // whether the function being written says so
+  bool distinct_ = false;        // whether tensors of the function being written are
 };
 
 }  // namespace tern::backend::cuda
