@@ -11,17 +11,21 @@ namespace tern::codegen {
 
 void MatrixOperands::Begin(const tir::PrimFunc& kernel) {
   struct Scan : tir::StmtVisitor {
-    explicit Scan(arith::Analyzer* known) : known(known) {}
+    Scan(arith::Analyzer* known, ir::VarMap* defined) : known(known), defined(defined) {}
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::LetStmtNode* node) override {
-      if (node->value.dtype().is_integer() && node->value.dtype().is_scalar())
+      if (node->value.dtype().is_integer() && node->value.dtype().is_scalar()) {
         known->BindModular(node->var, known->Modular(node->value));
+        if (!ir::MayFault(node->value)) (*defined)[node->var.node()] = node->value;
+      }
       VisitChildren(node);
     }
     arith::Analyzer* known;
+    ir::VarMap* defined;
   };
   known_ = {};
-  Scan(&known_).Visit(kernel->body);
+  defined_.clear();
+  Scan(&known_, &defined_).Visit(kernel->body);
 }
 
 const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
@@ -40,6 +44,24 @@ const ir::BufferLoadNode* MatrixOperands::Row(const ir::Expr& operand) const {
 bool MatrixOperands::IsAligned(const ir::BufferLoadNode* row, int64_t bytes) const {
   return tir::IsAlignedPlace(row->buffer, {row->indices[0].As<ir::RampNode>()->base}, bytes,
                              known_);
+}
+
+std::optional<int64_t> MatrixOperands::Distance(const ir::BufferLoadNode* from,
+                                                const ir::BufferLoadNode* to) const {
+  if (!from->buffer.same(to->buffer)) return {};
+  auto start = [](const ir::BufferLoadNode* row) {
+    return row->indices[0].As<ir::RampNode>()->base;
+  };
+  arith::Analyzer analyzer;
+  ir::Expr distance = start(to) - start(from);
+  // A definition may be by another one, and one that both have need not be looked at.
+  constexpr int kMostDefinitions = 8;
+  for (int i = 0; i < kMostDefinitions; ++i) {
+    distance = analyzer.Simplify(distance);
+    if (std::optional<int64_t> number = ir::AsConstInt(distance)) return number;
+    distance = ir::Substitute(distance, defined_);
+  }
+  return {};
 }
 
 }  // namespace tern::codegen

@@ -4,7 +4,10 @@
 #ifndef TERN_CODEGEN_MATRIX_OPERANDS_H_
 #define TERN_CODEGEN_MATRIX_OPERANDS_H_
 
+#include <optional>
+
 #include "tern/arith/analyzer.h"
+#include "tern/ir/mutator.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {
@@ -19,9 +22,14 @@ class MatrixOperands {
 
   // Whether a row surely starts at such a multiple of its buffer's start.
   bool IsAligned(const ir::BufferLoadNode* row, int64_t bytes) const;
+  // How many elements one row starts behind another one of its buffer; nothing where that is not
+  // known.
+  std::optional<int64_t> Distance(const ir::BufferLoadNode* from,
+                                  const ir::BufferLoadNode* to) const;
 
  private:
   arith::Analyzer known_;  // of the variables of the kernel
+  ir::VarMap defined_;     // those of integers
 };
 
 }  // namespace tern::codegen

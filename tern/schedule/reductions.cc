@@ -16,10 +16,13 @@ using namespace tern::tir;
 
 namespace {
 
+bool Reduces(const BlockNode* block) {
+  return std::any_of(block->iters.begin(), block->iters.end(),
+                     [](const BlockIter& iter) { return iter.kind == IterKind::kReduce; });
+}
 void CheckFactsOfReduction(const BlockNode* block) {
-  bool reduces = std::any_of(block->iters.begin(), block->iters.end(),
-                             [](const BlockIter& iter) { return iter.kind == IterKind::kReduce; });
-  if (!reduces || !block->init) Refuse("block " + block->name + " is no reduction with an init");
+  if (!Reduces(block) || !block->init)
+    Refuse("block " + block->name + " is no reduction with an init");
 }
 
 }  // namespace
@@ -87,6 +90,15 @@ class Factored {
         shape.push_back(iter.extent);
         at_.push_back(iter.var);
       }
+    // Without an init, parts are those of one iteration of the loops around.
+    for (const ForNode* around : nest.around)
+      if (!nest.block->init && IsAlong(around)) {
+        if (!ir::IsConst(around->min, 0))
+          Refuse("loop " + around->var.name() + " does not begin at 0");
+        around_.emplace_back(around, Var("v" + around->var.name(), around->var.dtype()));
+        shape.push_back(around->extent);
+        at_.push_back(around_.back().second);
+      }
     // The parts of a result lie side by side.
     shape.push_back(arith::Analyzer().Simplify(loop->extent));
     at_.push_back(part_);
@@ -136,9 +148,11 @@ class Factored {
   Stmt Whole() const {
     auto whole = CopyBlock(nest_.block);
     std::erase_if(whole->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
+    for (const auto& [loop, axis] : around_)
+      whole->iters.push_back({loop->extent, loop->var, axis, IterKind::kReduce});
     whole->iters.push_back({loop_->extent, loop_->var, part_, IterKind::kReduce});
     whole->predicate = elsewhere_;
-    whole->init = InitAtStart();
+    if (nest_.block->init) whole->init = InitAtStart();
     std::vector<Expr> parts;
     for (const Buffer& part : results_) parts.push_back(ir::BufferLoadNode::Make(part, at_));
     whole->body = step_.Combine(step_.results, step_.indices, parts);
@@ -154,6 +168,10 @@ class Factored {
     partial->name = name_;
     ir::VarMap axes = {{loop_->var.node(), part_}}, values;
     std::erase_if(partial->iters, [](const BlockIter& it) { return it.kind == IterKind::kReduce; });
+    for (const auto& [loop, axis] : around_) {
+      axes[loop->var.node()] = axis;
+      partial->iters.push_back({loop->extent, loop->var, axis, IterKind::kSpatial});
+    }
     partial->iters.push_back({loop_->extent, loop_->var, part_, IterKind::kSpatial});
     for (const ForNode* step : reduction_) {
       if (step == loop_) continue;
@@ -219,6 +237,8 @@ class Factored {
     return values;
   }
 
+  // Whether an axis of the reduction is bound to a loop.
+  bool IsAlong(const ForNode* loop) const { return UseOf(nest_.block, loop->var.node()).reduce; }
   bool HasEmptyParts() const {
     return nest_.block->predicate.get() && UsesAnyOf(nest_.block->predicate, reduction_);
   }
@@ -236,6 +256,7 @@ class Factored {
   const ReductionStep& step_;
   std::string name_;
   std::vector<const ForNode*> reduction_, spatial_;
+  std::vector<std::pair<const ForNode*, Var>> around_;  // loops around others, along the reduction
   Var part_;
   std::vector<Expr> at_;  // the element of the buffers that an instance has
   std::vector<Buffer> results_;
@@ -254,7 +275,9 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     Nest nest = NestOf(tree(), block);
     name = Or(name, block->name + "_rf");
     for (const std::string& fresh : {name, name + "_init"}) CheckNewBlock(fresh);
-    CheckFactsOfReduction(block);
+    // One whose init is elsewhere adds parts that begin with what changes nothing.
+    bool adds = Reduces(block) && !block->init && PlainUpdate(block) && !block->predicate;
+    if (!adds) CheckFactsOfReduction(block);
     if (!nest.Has(loop))
       Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
     if (!FactsOf(block).complete)
@@ -267,7 +290,7 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     for (const std::string& buffer : Factored::NamesOfParts(step, name)) CheckNewBuffer(buffer);
     CheckMayReassociate(block, "partial results are combined");
     for (const BlockIter& iter : block->iters)
-      if (UsesAnyOf(iter.binding, nest.around))
+      if (!adds && UsesAnyOf(iter.binding, nest.around))
         Refuse("axis " + iter.var.name() + " is bound to a loop around other statements");
 
     Factored factored(nest, loop, step, name);

@@ -25,9 +25,13 @@
 // exp((x - m_now) * c) is 0. A quotient f(x, m) / t, where t is another sum of the kind, is taken
 // out of the sum, and done behind the loop. Both may have the same condition: the largest of
 // select(c, x, -inf), and the sum of select(c, f(x, m), 0).
+//
+// Steps at the end that have no x but -inf in any row at hand, as select(j <= i, x, -inf) has for a
+// tile of rows, change nothing, and are left out.
 #include <algorithm>
 #include <cmath>
 
+#include "tern/arith/linear.h"
 #include "tern/ir/structural.h"
 #include "tern/schedule/new_block.h"
 #include "tern/schedule/reduction_nest.h"
@@ -156,6 +160,34 @@ class Roller {
     for (const Buffer& buffer : NewBuffers()) body = AllocateNode::Make(buffer, body);
     return body;
   }
+  // How many steps of the loop may have an element that counts, where later ones have none: their
+  // values are select(c, x, -inf), and c does not hold for any row. Null: that is not known.
+  Expr StepsThatCount(const ForNode* loop) const {
+    for (const Member& member : members_)
+      if (member.reduces() && &member != leader_ && !member.scaled) return {};
+    Expr value = Bare(leader_->update->value);
+    if (const auto* load = value.As<ir::BufferLoadNode>())
+      if (const Member* writer = WriterOf(load->buffer); writer && writer->store)
+        if (std::optional<ir::VarMap> axes = AxesOf(*writer->store, load->indices))
+          value = Bare(ir::Substitute(writer->store->value, *axes));
+    ir::VarMap bindings;
+    for (const BlockIter& iter : leader_->block->iters) bindings[iter.var.node()] = iter.binding;
+    Expr steps;
+    while (const auto* select = value.As<ir::SelectNode>()) {
+      if (!IsMinusInfinity(select->false_value) || !ir::IsConst(loop->min, 0)) break;
+      for (const Expr& part : Conjuncts(select->condition)) {
+        Expr least = LeastOf(ir::Substitute(part, bindings));
+        auto linear = least ? arith::AsLinear(least, leader_->loop->var.node()) : std::nullopt;
+        if (!linear || linear->coefficient <= 0) continue;
+        // coefficient * step + rest <= 0
+        Expr last = ir::FloorDiv(linear->rest * Expr(-1), linear->coefficient);
+        Expr count = ir::MaxNode::Make(last + Expr(1), Expr(0));
+        steps = ir::MinNode::Make(steps ? steps : loop->extent, count);
+      }
+      value = Bare(Expr(select->true_value));
+    }
+    return steps;
+  }
   std::vector<Stmt> Quotients() const {
     std::vector<Stmt> row;
     for (const Member& member : members_)
@@ -231,6 +263,40 @@ class Roller {
     return false;
   }
 
+  // What the axes of a store at its axes are where an element is loaded.
+  static std::optional<ir::VarMap> AxesOf(const BufferStoreNode& store,
+                                          const std::vector<Expr>& at) {
+    ir::VarMap axes;
+    for (size_t d = 0; d < at.size(); ++d) {
+      const auto* axis = store.indices[d].As<VarNode>();
+      if (!axis) return {};
+      axes[axis] = at[d];
+    }
+    return axes;
+  }
+  // Of a condition a <= b or a < b on indices, the least a - b, or a - b + 1, of all iterations of
+  // the leader's inner loops: where it is above 0, the condition does not hold. Null for others.
+  Expr LeastOf(const Expr& condition) const {
+    Expr difference;
+    auto of = [&](const Expr& a, const Expr& b, int64_t more) {
+      if (arith::IsIndexType(a.dtype())) difference = a - b + Expr(more);
+    };
+    if (const auto* le = condition.As<ir::LENode>()) of(le->a, le->b, 0);
+    if (const auto* lt = condition.As<ir::LTNode>()) of(lt->a, lt->b, 1);
+    if (const auto* ge = condition.As<ir::GENode>()) of(ge->b, ge->a, 0);
+    if (const auto* gt = condition.As<ir::GTNode>()) of(gt->b, gt->a, 1);
+    for (const ForNode* inner : leader_->nest.loops) {
+      if (!difference) break;
+      if (inner == leader_->loop) continue;
+      auto linear = arith::AsLinear(difference, inner->var.node());
+      std::optional<int64_t> extent = ir::AsConstInt(inner->extent);
+      if (!linear || !extent || !ir::IsConst(inner->min, 0)) return {};
+      int64_t lowest = linear->coefficient < 0 ? linear->coefficient * (*extent - 1) : 0;
+      difference = linear->rest + Expr(lowest);
+    }
+    return difference;
+  }
+
   // ---- Values
 
   bool HasResult(const Expr& expr) const {
@@ -245,13 +311,9 @@ class Roller {
       if (!writer || writer->reduces() || !DependsOnResults(*writer)) return {};
       std::string name = "block " + writer->name();
       if (!writer->store) Refuse(name + " depends on a reduction, and is more than one store");
-      ir::VarMap axes;
-      for (size_t d = 0; d < at.size(); ++d) {
-        const auto* axis = writer->store->indices[d].As<VarNode>();
-        if (!axis) Refuse(name + " does not store each element at its axes");
-        axes[axis] = at[d];
-      }
-      return Expanded(ir::Substitute(writer->store->value, axes));
+      std::optional<ir::VarMap> axes = AxesOf(*writer->store, at);
+      if (!axes) Refuse(name + " does not store each element at its axes");
+      return Expanded(ir::Substitute(writer->store->value, *axes));
     });
   }
   static Expr RewriteLoads(
@@ -514,17 +576,21 @@ void Schedule::Roll(const std::string& first_name, const std::string& last_name)
     for (const Buffer& buffer : roller.NewBuffers()) CheckNewBuffer(buffer->name);
     // What is computed of results so far has no meaning behind the loop.
     Stmt all = SeqNode::Make(std::vector<Stmt>(begin, end));
-    for (const auto& [buffer, of_results] : roller.AllElements())
-      if (of_results &&
-          (!AllocationOf(tree(), buffer) ||
-           AccessesOf(function_->body, buffer).size() != AccessesOf(all, buffer).size()))
+    Expr extent = roller.StepsThatCount(last);
+    for (const auto& [buffer, of_results] : roller.AllElements()) {
+      bool is_seen = !AllocationOf(tree(), buffer) ||
+                     AccessesOf(function_->body, buffer).size() != AccessesOf(all, buffer).size();
+      if (of_results && is_seen)
         Refuse(buffer->name + " depends on the results so far, and is read outside of the loops");
+      if (is_seen) extent = {};
+    }
+    if (!extent) extent = last->extent;
     std::map<std::string, BlockFacts> facts;
     for (const auto& [block, of] : roller.NewBlocks()) facts[block] = FactsOf(FindBlock(of));
 
     std::vector<Stmt> stmts(row.stmts.begin(), begin);
     for (Stmt& init : roller.Inits()) stmts.push_back(std::move(init));
-    stmts.push_back(last->With(last->min, last->extent, roller.Body(last->var)));
+    stmts.push_back(last->With(last->min, analyzer.Simplify(extent), roller.Body(last->var)));
     for (Stmt& quotient : roller.Quotients()) stmts.push_back(std::move(quotient));
     stmts.insert(stmts.end(), end, row.stmts.end());
     Stmt whole = SeqNode::Make(std::move(stmts));

@@ -112,7 +112,7 @@ class Schedule {
   // is gone.
   void ReverseComputeInline(const std::string& block);
 
-  // ---- Memory (cache.cc, layout.cc, set_dtype.cc)
+  // ---- Memory (cache.cc, layout.cc, replicate.cc, set_dtype.cc)
 
   // The block reads a copy of what it reads of a buffer. The name is that of the copy, and of the
   // block that makes it: the one given, or buffer_scope.
@@ -129,6 +129,10 @@ class Schedule {
                     int64_t offset = 0);
   // Elements lie elsewhere in an allocated buffer: that at (i, j) where the map says.
   void TransformLayout(const std::string& buffer, const IndexMap& map);
+  // Each element of some allocated buffers has so many copies, in a new last dimension. Blocks that
+  // write them do so for every copy, in a new innermost loop BLOCK_q; others read the copy that the
+  // map says, of the last index of what they store.
+  void Replicate(const Names& buffers, int64_t copies, const IndexMap& reader);
   // Elements of an allocated buffer are of a wider type: they are converted when they are stored,
   // and not when they are read.
   void SetDtype(const std::string& buffer, DataType dtype);
@@ -139,7 +143,9 @@ class Schedule {
   // or block_init.
   std::string DecomposeReduction(const std::string& block, const std::string& loop,
                                  std::string name = "");
-  // The iterations of a loop along a reduction get a result each, which are reduced afterwards.
+  // The iterations of a loop along a reduction get a result each, which are reduced afterwards. Of a
+  // reduction whose init is elsewhere these are the results of one iteration of the loops around,
+  // and added to what there is.
   // Returns the name of the buffer and block of the partial results: that given, or block_rf.
   std::string Rfactor(const std::string& loop, std::string name = "");
   // A reduction that keeps the first, or the last, of equal values and its index compares indices

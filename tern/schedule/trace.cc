@@ -186,6 +186,12 @@ const std::map<std::string, Primitive>& Primitives() {
               "a plan is carried out by the schedule rules: its section has no other steps, and "
               "the default schedules are not turned off");
         }}},
+      {"replicate",
+       {3, kAny, 0,
+        [](S s, T t) {
+          s->Replicate({t.args.begin(), t.args.end() - 2}, Number(t.args[t.args.size() - 2]),
+                       IndexMap::Parse(t.args.back()));
+        }}},
       {"reorder", {1, kAny, 0, [](S s, T t) { s->Reorder(t.args); }}},
       {"reverse_compute_at",
        {2, 2, kAny, [](S s, T t) { s->ReverseComputeAt(t.args[0], t.args[1], t.results); }}},

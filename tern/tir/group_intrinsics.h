@@ -10,7 +10,8 @@
 //
 // The four warps, of 32 lanes, are in a row, and the first one is a multiple of four. Of b there is
 // an operand for each block of 64 columns, one behind the other in memory. A block is 64 rows of 64
-// elements. With "t" for "n" the block in memory is the transpose: "tn" of a, "nt" of b. Lane l of
+// elements. With "t" for "n" the block in memory is the transpose: "tn" of a, "nt" of b. With "r" a
+// is in registers: 32 elements of each lane, which lie as those of a sum of 64 columns. Lane l of
 // warp w has N / 2 elements of the sum: e is that of row w * 16 + e // 2 % 2 * 8 + l // 4 and
 // column e // 4 * 8 + l % 4 * 2 + e % 2. Which banks of shared memory have the elements of an
 // operand's buffer is the code generator's matter, of all accesses to it.
@@ -32,6 +33,8 @@ inline constexpr int kWarpGroupThreads = 128, kWarpGroupBlock = 64;
 
 // Whether it is one of the multiplications.
 bool IsWarpGroupOperation(const ir::CallNode* call);
+// Whether the left operand of one is in registers.
+bool HasLeftInRegisters(const ir::CallNode* call);
 
 }  // namespace tern::tir
 

@@ -313,10 +313,13 @@ DataType CheckGroup(const char* name, const Args& args) {
   CheckCount(name, args, 4, 3 + kMostBlocks);
   const auto* layout = args[1].As<ir::StringImmNode>();
   bool known = layout && layout->value.size() == 2 &&
-               layout->value.find_first_not_of("nt") == std::string::npos;
+               std::string("ntr").find(layout->value[0]) != std::string::npos &&
+               std::string("nt").find(layout->value[1]) != std::string::npos;
   if (!known)
-    TERN_THROW(TypeError) << name << R"(: the layout of the operands is "nn", "nt", "tn" or "tt")";
-  for (size_t i = 2; i < args.size(); ++i) CheckMatrix(name, args[i], kElements);
+    TERN_THROW(TypeError)
+        << name << R"(: the layout of the operands is "nn", "nt", "tn", "tt", "rn" or "rt")";
+  CheckMatrix(name, args[2], layout->value[0] == 'r' ? kElements / kWarpGroupThreads : kElements);
+  for (size_t i = 3; i < args.size(); ++i) CheckMatrix(name, args[i], kElements);
   auto blocks = static_cast<int>(args.size()) - 3;
   CheckSums(name, {args[0], args[2], args[3]}, blocks * kWarpGroupBlock / 2);
   for (size_t i = 4; i < args.size(); ++i)
@@ -644,6 +647,9 @@ bool IsWarpMatrixOperation(const ir::CallNode* call) {
 
 bool IsWarpGroupOperation(const ir::CallNode* call) {
   return call->name.starts_with(intrinsic::kWarpMatrixMultiplyGroup);
+}
+bool HasLeftInRegisters(const ir::CallNode* call) {
+  return call->args[1].As<ir::StringImmNode>()->value[0] == 'r';
 }
 
 bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("warp_"); }

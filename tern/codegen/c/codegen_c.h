@@ -102,6 +102,7 @@ class CodeGenC {
   virtual Code PrintLoad(const ir::BufferLoadNode* node);
   virtual void EmitStore(const tir::BufferStoreNode* node);
   virtual Code PrintConversion(const ir::CastNode* node);
+  virtual Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
 
   // ---- What a language builds with.
 
@@ -208,7 +209,6 @@ class CodeGenC {
   void NoteAddress(const ir::Var& var, const ir::Expr& value);
   // `target = value;` inside of braces, which hold what the value binds too.
   void EmitAssignment(const std::string& target, const ir::Expr& value);
-  Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
   // An operand beside `sibling`, whose type C converts a literal to.
   std::string PrintOperand(const ir::Expr& expr, const ir::Expr& sibling, Precedence least);
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tern/schedule/index_map.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/group_fragments.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/operand_copies.h"
@@ -15,10 +15,6 @@
 
 namespace tern::schedule {
 namespace {
-
-// Rows of a group, columns and steps of a block of an operand.
-constexpr int64_t kBlock = 64;
-constexpr int64_t kWarps = 4, kLanes = 32;  // of a group
 
 // Copies under way, the tile that is multiplied and the one that may still be.
 constexpr int64_t kMostStages = 5, kLeastStages = 2, kLateVersions = 1;
@@ -46,7 +42,7 @@ struct GroupPlan : DeviceGemmPlan {
                                                      {"split_k", &P::split_k}};
     return fields;
   }
-  int64_t groups() const { return tile_m / kBlock; }
+  int64_t groups() const { return tile_m / kGroupBlock; }
 };
 using P = GroupPlan;
 
@@ -63,12 +59,12 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
     P plan;
     plan.tile_m = tiles.rows;
     plan.tile_n = tiles.columns;
-    plan.tile_k = kBlock;
-    int64_t bytes = (tiles.rows + tiles.columns) * kBlock * gemm.a.bytes();
+    plan.tile_k = kGroupBlock;
+    int64_t bytes = (tiles.rows + tiles.columns) * kGroupBlock * gemm.a.bytes();
     int64_t fitting = target.shared_bytes / bytes - kLateVersions;
     plan.stages = want.Or(&P::stages, std::min(fitting, kMostStages));
     bool fits = plan.stages >= 1 && plan.stages <= fitting && fitting >= kLeastStages &&
-                plan.groups() * kWarps * kLanes <= target.max_threads &&
+                plan.groups() * kGroupWarps * kGroupLanes <= target.max_threads &&
                 CeilDiv(gemm.m, plan.tile_m) <= target.most_grid_blocks;
     if (!fits) continue;
     for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
@@ -80,17 +76,13 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
   return plans;
 }
 
-class GroupScheduler : public DeviceGemmScheduler {
+class GroupScheduler : public GroupSteps {
  public:
   GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
                  const std::string& type, const P& plan, const std::string& prefix)
-      : DeviceGemmScheduler(
-            schedule, block, gemm, plan,
-            {{"threadIdx.z", plan.groups()}, {"threadIdx.y", kWarps}, {"threadIdx.x", kLanes}},
-            kCopyBytes),
+      : GroupSteps(schedule, block, gemm, plan),
         plan_(plan),
-        intrinsic_(fmt::format("{}_{}{}_{}_{}", prefix, IsTransposed(gemm.a) ? 't' : 'n',
-                               IsTransposed(gemm.b) ? 't' : 'n', plan.tile_n, type)) {}
+        intrinsic_(fmt::format("{}_{}_{}_{}", prefix, OperandLayout(), plan.tile_n, type)) {}
 
   void Run() {
     std::string reader = KeepSums();
@@ -101,29 +93,28 @@ class GroupScheduler : public DeviceGemmScheduler {
     schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     Names right_copy = schedule_.ComputeAt(right, At("lo"), {Name("bsk"), Name("bsj")});
     Names left_copy = schedule_.ComputeAt(left, At("lo"), {Name("asi"), Name("ask")});
-    SetSumsLayout();
+    SetGroupFragmentLayout(&schedule_, sums_, gemm_.c->shape.size(), plan_.tile_n);
     SetBlockLayout(left, gemm_.a.rank);
     SetBlockLayout(right, gemm_.b.rank);
     ShareAmongThreads(left, left_copy, "as");
     ShareAmongThreads(right, right_copy, "bs");
     schedule_.Bind(Name("init") + "." + Name("ig"), "threadIdx.z");
-    schedule_.Unroll(ShareAmongLanes(Name("init"), Name("ii"), Name("ji"), "f"));
+    schedule_.Unroll(ShareAmongLanes(&schedule_, Name("init"), Name("ii"), Name("ji"), plan_.tile_n,
+                                     0, Name("f")));
     schedule_.Bind(At("ig"), "threadIdx.z");
     schedule_.Tensorize(At("ii"), intrinsic_);
-    schedule_.Split(LoopOf(reader, stored[0]), {plan_.groups(), kBlock},
-                    {Name("cb"), Name("cz"), Name("cr")});
-    schedule_.Bind(LoopOf(reader, Name("cz")), "threadIdx.z");
-    schedule_.Vectorize(ShareAmongLanes(reader, Name("cr"), stored[1], "e"));
+    schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
+                                        groups(), Name("e")));
     PipelineCopies();
   }
 
  private:
   // Returns the last loop of the grid.
   std::string Tile() {
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.groups(), kBlock},
+    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.groups(), kGroupBlock},
                     {Name("ib"), Name("ig"), Name("ii")});
     schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.k), {kBlock}, {Name("lo"), Name("li")});
+    schedule_.Split(LoopOf(block_, gemm_.loops.k), {kGroupBlock}, {Name("lo"), Name("li")});
     return OrderLoops({"ig", "ii", "ji", "li"}, RowsOfTiles());
   }
 
@@ -142,42 +133,9 @@ class GroupScheduler : public DeviceGemmScheduler {
     return sums_ = schedule_.CacheWrite(block_, gemm_.c->name, kSumsScope, Name("acc"));
   }
 
-  // Of the last two dimensions.
-  void SetLayout(const std::string& buffer, size_t rank, const std::string& to) {
-    std::string batch;
-    for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
-    schedule_.TransformLayout(buffer,
-                              IndexMap::Parse(fmt::format("({0}i, j) -> ({0}{1})", batch, to)));
-  }
-  // Group, tile, warp, lane, and the elements of the lane: as warp_matrix_multiply_group has them.
-  void SetSumsLayout() {
-    SetLayout(sums_, gemm_.c->shape.size(),
-              fmt::format("i // 64, j // {0}, i % 64 // 16, i % 8 * 4 + j % 8 // 2, j % {0} // 8 * "
-                          "4 + i % 16 // 8 * 2 + j % 2",
-                          plan_.tile_n));
-  }
   // Blocks of 64 x 64, one behind the other for one instruction.
   void SetBlockLayout(const std::string& buffer, size_t rank) {
-    SetLayout(buffer, rank, "j // 64, i // 64, i % 64 * 64 + j % 64");
-  }
-
-  // The 64 rows of a group and all columns, each element by the lane that has its sum. Returns the
-  // loop over two neighbours.
-  std::string ShareAmongLanes(const std::string& block, const std::string& rows,
-                              const std::string& columns, const std::string& prefix) {
-    auto name = [&](const char* what) { return Name(prefix + what); };
-    auto loop = [&](const char* what) { return LoopOf(block, name(what)); };
-    schedule_.Split(LoopOf(block, rows), {kWarps, 2, 8},
-                    {name("b"), name("w"), name("h"), name("r")});
-    schedule_.Split(LoopOf(block, columns), {plan_.tile_n / 8, 4, 2},
-                    {name("a"), name("n"), name("l"), name("v")});
-    schedule_.Reorder({loop("w"), loop("r"), loop("l"), loop("n"), loop("h"), loop("v")});
-    std::string lane = FuseLoops(&schedule_, block, {name("r"), name("l")});
-    schedule_.Bind(loop("w"), "threadIdx.y");
-    schedule_.Bind(LoopOf(block, lane), "threadIdx.x");
-    schedule_.Unroll(loop("n"));
-    schedule_.Unroll(loop("h"));
-    return loop("v");
+    SetMatrixLayout(&schedule_, buffer, rank, "j // 64, i // 64, i % 64 * 64 + j % 64");
   }
 
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
@@ -191,8 +149,8 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   MatrixTypeOf(gemm, target, {});
   CheckMatrixDims(gemm, target);
-  if (std::min({gemm.m, gemm.n, gemm.k}) < kBlock)
-    Refuse("M, N or K is less than " + std::to_string(kBlock));
+  if (std::min({gemm.m, gemm.n, gemm.k}) < kGroupBlock)
+    Refuse("M, N or K is less than " + std::to_string(kGroupBlock));
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want);
@@ -212,6 +170,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
 }  // namespace
 
 void RegisterGroupMatmul(const GroupInstructions& instructions) {
+  RegisterGroupAttention(instructions);
   RegisterRule({.name = instructions.rule,
                 .description = instructions.description,
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},

@@ -24,6 +24,7 @@ namespace tern::schedule {
 
 struct GroupInstructions {
   std::string rule, description;  // of the rule
+  std::string attention;          // the name of that of group_attention.cc
   // For the types f16 and bf16, N of 64, 128, 192 and 256 and the layouts of
   // warp_matrix_multiply_group there are the tensor intrinsics PREFIX_LAYOUT_N_T: acc += A * B.
   std::string prefix;
@@ -31,8 +32,9 @@ struct GroupInstructions {
   std::function<bool(const TargetInfo&)> fits;
 };
 
-// Registers the rule of such instructions.
+// Registers the rules of such instructions.
 void RegisterGroupMatmul(const GroupInstructions& instructions);
+void RegisterGroupAttention(const GroupInstructions& instructions);  // by the other one
 
 }  // namespace tern::schedule
 

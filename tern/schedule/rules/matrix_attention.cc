@@ -20,6 +20,7 @@
 #include <cmath>
 
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/attention_parts.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/register_tiles.h"
@@ -30,8 +31,6 @@ namespace tern::schedule {
 using namespace tern::tir;
 
 namespace {
-
-using Names = Schedule::Names;
 
 // Cycles of a multiprocessor, for the cost model: FMAs and bytes copied in one; what a step and an
 // element between the products take, and how long a thread block waits in a step for memory and at
@@ -54,111 +53,17 @@ struct AttentionPlan : PlanCost {
 };
 using P = AttentionPlan;
 
-int64_t SizeOf(const BlockAxis& axis, int64_t likely, bool* dynamic) {
-  std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
-  *dynamic |= !extent;
-  return extent ? *extent : likely;
-}
-
-// One of the two products, where heads may share an operand.
-Gemm ProductOf(const Schedule& schedule, const std::string& name, const TargetInfo& target) {
-  const BlockNode* node = FindBlockNamed(schedule, name);
-  BlockInfo block = DescribeBlock(node);
-  std::optional<RowProduct> product = MatchRowProduct(node, block);
-  if (!product) Refuse("block " + name + " is no product of matrices in the last two dimensions");
-  for (const BlockAxis& axis : block.axes)
-    if (axis.loop.empty()) Refuse("an axis of block " + name + " has no loop of its own");
-  Gemm gemm;
-  for (size_t axis : product->batch) {
-    gemm.loops.batch.push_back(block.axes[axis].loop);
-    gemm.batch *= SizeOf(block.axes[axis], target.likely_batch, &gemm.dynamic_batch);
-  }
-  const BlockAxis &m = block.axes[product->m], &n = block.axes[product->n],
-                  &k = block.axes[product->k];
-  gemm.loops.m = m.loop;
-  gemm.loops.n = n.loop;
-  gemm.loops.k = k.loop;
-  gemm.m = SizeOf(m, target.likely_m, &gemm.dynamic_m);
-  gemm.n = SizeOf(n, target.likely_n, &gemm.dynamic_n);
-  gemm.k = SizeOf(k, target.likely_k, &gemm.dynamic_k);
-  auto operand = [&](const BlockAccess& access, const BlockAxis& own, bool is_a) {
-    size_t rank = access.indices.size();
-    bool own_last = access.indices.back().same(own.var);
-    return GemmOperand{access.buffer->name,       access.buffer->dtype,      rank,
-                       rank - (own_last ? 1 : 2), rank - (own_last ? 2 : 1), is_a};
-  };
-  gemm.a = operand(*product->a, m, true);
-  gemm.b = operand(*product->b, n, false);
-  gemm.c = block.accesses[0].buffer;
-  gemm.c_m_dim = gemm.c->shape.size() - 2;
-  gemm.epilogue = FindEpilogue(schedule, name, gemm.c);
-  return gemm;
-}
-
-// The blocks of attention, in their order.
-struct Parts {
-  std::string first, last;  // the products
-  Names between;
-};
-Parts PartsOf(const Schedule& schedule, const BlockInfo& block) {
-  Parts parts;
-  parts.last = block.name;
-  for (const std::string& member : block.members) {
-    const BlockNode* node = FindBlockNamed(schedule, member);
-    if (parts.first.empty() && MatchRowProduct(node, DescribeBlock(node)))
-      parts.first = member;
-    else
-      parts.between.push_back(member);
-  }
-  if (parts.first.empty()) Refuse("there is no product of matrices before it");
-  return parts;
-}
-
-// A block between the products: the loops of its rows, and that along the keys.
-struct RowBlock {
-  Names rows;
-  std::string keys;
-  bool reduces = false;
-  Buffer result;
-};
-RowBlock RowsOf(const Schedule& schedule, const std::string& name, size_t rows) {
-  BlockInfo block = DescribeBlock(FindBlockNamed(schedule, name));
-  const BlockAccess& store = block.accesses[0];
-  RowBlock result;
-  result.result = store.buffer;
-  std::vector<const BlockAxis*> keys;
-  for (size_t i = 0; i < block.axes.size(); ++i) {
-    const BlockAxis& axis = block.axes[i];
-    if (axis.loop.empty()) Refuse("an axis of block " + name + " has no loop of its own");
-    bool is_row = std::find(store.axes.begin(), store.axes.begin() + long(rows), i) !=
-                  store.axes.begin() + long(rows);
-    if (!is_row) keys.push_back(&axis);
-  }
-  if (keys.size() != 1) Refuse("block " + name + " is not over the keys of rows");
-  for (size_t i = 0; i < rows; ++i) result.rows.push_back(block.axes[store.axes[i]].loop);
-  result.keys = keys[0]->loop;
-  result.reduces = keys[0]->kind == IterKind::kReduce;
-  return result;
-}
-
-int64_t RoundTo(int64_t size, int64_t multiple) { return CeilDiv(size, multiple) * multiple; }
-
-// Of the blocks that roll makes for a reduction of rows.
-constexpr const char* kRowSuffixes[] = {"_init", "_before", "_now", "_change", "_scale", "_divide"};
-
-class MatrixAttention {
+class MatrixAttention : AttentionScheduler {
  public:
-  MatrixAttention(Schedule* schedule, const Parts& parts, const P& plan, const TargetInfo& target,
-                  const MatrixInstructions& machine)
-      : schedule_(*schedule), parts_(parts), plan_(plan), target_(target), machine_(machine) {
+  MatrixAttention(Schedule* schedule, const AttentionParts& parts, const P& plan,
+                  const TargetInfo& target, const MatrixInstructions& machine)
+      : AttentionScheduler(schedule, parts, target), plan_(plan), machine_(machine) {
     tiles_.tile_m = plan.tile_m;
     tiles_.tile_n = plan.tile_n;
   }
 
   void Run() {
-    Pad();
-    scores_ = ProductOf(schedule_, parts_.first, target_);
-    values_ = ProductOf(schedule_, parts_.last, target_);
+    Pad(plan_.tile_m, plan_.tile_n, tile());
     std::string type = MatrixTypeOf(values_, target_, machine_);
     std::vector<ThreadAxis> threads = {{"threadIdx.y", warps()}, {"threadIdx.x", machine_.lanes}};
     MatrixSteps first(&schedule_, parts_.first, scores_, type, tiles_, threads, machine_),
@@ -170,8 +75,9 @@ class MatrixAttention {
     std::vector<RowBlock> between = RowBlocks();
     for (const RowBlock& block : between)
       if (!block.reduces) schedule_.SetScope(block.result->name, StorageScope::kShared);
-    std::string v_shared = CopyToShared(last, values_.b), k_shared = CopyToShared(first, scores_.b),
-                q_shared = CopyToShared(first, scores_.a);
+    std::string v_shared = CopyToShared(parts_.last, values_.b, last.Name("bs")),
+                k_shared = CopyToShared(parts_.first, scores_.b, first.Name("bs")),
+                q_shared = CopyToShared(parts_.first, scores_.a, first.Name("as"));
     std::string epilogue = values_.epilogue, sums = values_.c->name;
     if (epilogue.empty())
       sums = epilogue =
@@ -184,7 +90,7 @@ class MatrixAttention {
     schedule_.Roll(first.At("jo"), last.At("jo"));
     ShareRowBuffers(between);
     schedule_.SetScope(sums, StorageScope::kShared);
-    BindGrid(last);
+    BindGrid(last.At("ib"), plan_.tile_m);
 
     std::string acc = schedule_.CacheWrite(parts_.first, scores, StorageScope::kFragmentAccumulator,
                                            first.Name("acc"));
@@ -251,86 +157,18 @@ class MatrixAttention {
  private:
   int64_t tile() const { return machine_.tile; }
   int64_t warps() const { return plan_.tile_m / tile(); }
-  int64_t head() const { return RoundTo(scores_.k, tile()); }
-  int64_t columns() const { return RoundTo(values_.n, tile()); }
+  int64_t head() const { return RoundUp(scores_.k, tile()); }
+  int64_t columns() const { return RoundUp(values_.n, tile()); }
 
-  bool Exists(const std::string& block) const {
-    return !schedule_.tree().BlocksNamed(block).empty();
-  }
   void Bind(const std::string& block, const std::string& loop, const char* axis) {
     schedule_.Bind(LoopOf(block, loop), std::string("threadIdx.") + axis);
   }
 
-  std::vector<RowBlock> RowBlocks() const {
-    std::vector<RowBlock> blocks;
-    for (const std::string& name : parts_.between)
-      blocks.push_back(RowsOf(schedule_, name, values_.c->shape.size() - 1));
-    return blocks;
-  }
-
-  // What pads an operand copies it, too.
-  std::string CopyToShared(MatrixSteps& of, const GemmOperand& operand) {
-    if (!Contains(padded_, operand.name)) return of.CopyToShared(operand);
-    schedule_.SetScope(operand.name, StorageScope::kShared);
-    FusePrologue(&schedule_, operand.name, Producers::kCheap);
-    return operand.name;
-  }
-
-  // Whole tiles of queries, keys and head sizes.
-  void Pad() {
-    PadProduct(parts_.first, {plan_.tile_m, plan_.tile_n, tile()});
-    for (const std::string& name : parts_.between) {
-      BlockInfo block = DescribeBlock(FindBlockNamed(schedule_, name));
-      const BlockAccess& store = block.accesses[0];
-      size_t rows = ProductOf(schedule_, parts_.last, target_).c->shape.size() - 1;
-      std::vector<int64_t> factors(block.axes.size(), 1);
-      bool pads = false;
-      for (size_t i = 0; i < block.axes.size(); ++i) {
-        auto at = std::find(store.axes.begin(), store.axes.end(), i) - store.axes.begin();
-        if (at + 1 < static_cast<int64_t>(rows)) continue;
-        factors[i] = at + 1 == static_cast<int64_t>(rows) ? plan_.tile_m : plan_.tile_n;
-        pads |= !Divides(factors[i], block.axes[i].extent);
-      }
-      if (pads) schedule_.PadBlock(name, factors);
-    }
-    PadProduct(parts_.last, {plan_.tile_m, tile(), plan_.tile_n});
-  }
-  void PadProduct(const std::string& name, const GemmMultiples& multiples) {
-    const BlockNode* node = FindBlockNamed(schedule_, name);
-    BlockInfo block = DescribeBlock(node);
-    RowProduct product = *MatchRowProduct(node, block);
-    std::vector<int64_t> factors(block.axes.size(), 1);
-    factors[product.m] = multiples.m;
-    factors[product.n] = multiples.n;
-    factors[product.k] = multiples.k;
-    bool pads = false;
-    for (size_t i = 0; i < factors.size(); ++i) pads |= !Divides(factors[i], block.axes[i].extent);
-    if (!pads) return;
-    std::string result = block.accesses[0].buffer->name;
-    schedule_.PadEinsum(name, factors);
-    for (const BlockAccess* operand : {product.a, product.b})
-      if (std::string copy = operand->buffer->name + "_pad"; Exists(copy)) padded_.push_back(copy);
-    Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeInline(result + "_pad"); });
-  }
-
   void Tile(const MatrixSteps& first, const MatrixSteps& last,
             const std::vector<RowBlock>& between) {
-    struct Nested {
-      std::string block;
-      Names outer;  // the batch, ib
-    };
-    std::vector<Nested> nests;
     auto split = [&](const std::string& block, const std::string& loop,
                      const std::vector<int64_t>& factors,
                      const Names& names) { schedule_.Split(LoopOf(block, loop), factors, names); };
-    auto order = [&](const std::string& block, const Names& batch, const Names& loops) {
-      Names all = batch;
-      all.insert(all.end(), loops.begin(), loops.end());
-      schedule_.Reorder(Around(block, all));
-      Nested nested{block, batch};
-      nested.outer.push_back(loops[0]);
-      nests.push_back(nested);
-    };
     auto names = [](const MatrixSteps& of, const std::vector<const char*>& what) {
       Names all;
       for (const char* one : what) all.push_back(of.Name(one));
@@ -340,26 +178,15 @@ class MatrixAttention {
     split(parts_.first, scores_.loops.m, {warps(), tile()}, names(first, {"ib", "iw", "ii"}));
     split(parts_.first, scores_.loops.n, {keys, tile()}, names(first, {"jo", "jt", "ji"}));
     split(parts_.first, scores_.loops.k, {tile()}, names(first, {"lk", "li"}));
-    order(parts_.first, scores_.loops.batch,
+    Order(parts_.first, scores_.loops.batch,
           names(first, {"ib", "jo", "iw", "lk", "jt", "ii", "ji", "li"}));
-    for (size_t i = 0; i < between.size(); ++i) {
-      const std::string& block = parts_.between[i];
-      Names batch = between[i].rows, own;
-      for (const char* one : {"_ib", "_ii", "_jo", "_ji"}) own.push_back(block + one);
-      split(block, batch.back(), {plan_.tile_m}, {own[0], own[1]});
-      split(block, between[i].keys, {plan_.tile_n}, {own[2], own[3]});
-      batch.pop_back();
-      order(block, batch, {own[0], own[2], own[1], own[3]});
-    }
+    TileRows(between, plan_.tile_m, plan_.tile_n);
     split(parts_.last, values_.loops.m, {warps(), tile()}, names(last, {"ib", "iw", "ii"}));
     split(parts_.last, values_.loops.k, {keys, tile()}, names(last, {"jo", "lk", "li"}));
     split(parts_.last, values_.loops.n, {tile()}, names(last, {"dt", "di"}));
-    order(parts_.last, values_.loops.batch,
+    Order(parts_.last, values_.loops.batch,
           names(last, {"ib", "jo", "iw", "lk", "dt", "ii", "di", "li"}));
-    for (size_t level = 0; level < nests[0].outer.size(); ++level)
-      for (size_t i = 1; i < nests.size(); ++i)
-        schedule_.FuseSiblings(LoopOf(nests[i - 1].block, nests[i - 1].outer[level]),
-                               LoopOf(nests[i].block, nests[i].outer[level]));
+    FuseNests();
   }
 
   // Blocks that touch a buffer, but for some.
@@ -387,20 +214,6 @@ class MatrixAttention {
         schedule_.SetScope(buffer, is_own ? StorageScope::kLocal : StorageScope::kShared);
       }
     }
-  }
-
-  void BindGrid(const MatrixSteps& last) {
-    Names batch = values_.loops.batch;
-    if (batch.size() > 2) {
-      std::string outer = FuseLoops(&schedule_, parts_.last, {batch.begin(), batch.end() - 1});
-      batch = {outer, batch.back()};
-    }
-    for (size_t i = 0; i < batch.size(); ++i)
-      schedule_.Bind(LoopOf(parts_.last, batch[i]),
-                     i + 1 == batch.size() ? "blockIdx.y" : "blockIdx.z");
-    // One tile of queries needs no index, unless there is no other.
-    bool is_one = !values_.dynamic_m && values_.m <= plan_.tile_m;
-    if (!is_one || batch.empty()) schedule_.Bind(last.At("ib"), "blockIdx.x");
   }
 
   static void Align(MatrixSteps& steps, const std::string& buffer, size_t rank, int64_t bytes,
@@ -456,29 +269,24 @@ class MatrixAttention {
     schedule_.Tensorize(LoopOf(block, i[1]), of.Intrinsic("store_f32"));
   }
 
-  Schedule& schedule_;
-  const Parts& parts_;
   const P& plan_;
-  const TargetInfo& target_;
   const MatrixInstructions& machine_;
   DeviceGemmPlan tiles_;
-  Gemm scores_, values_;
-  Names padded_;  // operands that pad_einsum copies
 };
 
 // Of a thread block, at most.
-int64_t SharedBytes(const Schedule& schedule, const Parts& parts, const Gemm& scores,
+int64_t SharedBytes(const Schedule& schedule, const AttentionParts& parts, const Gemm& scores,
                     const Gemm& values, const P& plan, int64_t tile) {
   auto rows = [](int64_t count, int64_t row, int64_t bytes) {
     return count * PaddedRow(row, bytes) * bytes;
   };
-  int64_t head = RoundTo(scores.k, tile), columns = RoundTo(values.n, tile);
+  int64_t head = RoundUp(scores.k, tile), columns = RoundUp(values.n, tile);
   int64_t all = rows(plan.tile_m, head, scores.a.bytes()) +
                 rows(plan.tile_n, head, scores.b.bytes()) +
                 rows(plan.tile_n, columns, values.b.bytes()) + rows(plan.tile_m, plan.tile_n, 4) +
                 rows(plan.tile_m, columns, 4);
   for (const std::string& name : parts.between) {
-    RowBlock block = RowsOf(schedule, name, values.c->shape.size() - 1);
+    RowBlock block = AttentionRows(schedule, name, values.c->shape.size() - 1);
     int64_t bytes = block.result->dtype.bytes();
     all += block.reduces ? 4 * plan.tile_m * bytes : rows(plan.tile_m, plan.tile_n, bytes);
   }
@@ -487,18 +295,12 @@ int64_t SharedBytes(const Schedule& schedule, const Parts& parts, const Gemm& sc
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
-  Parts parts = PartsOf(*schedule, block);
-  Gemm scores = ProductOf(*schedule, parts.first, target),
-       values = ProductOf(*schedule, parts.last, target);
+  AttentionParts parts = AttentionPartsOf(*schedule, block);
+  Gemm scores = AttentionProduct(*schedule, parts.first, target),
+       values = AttentionProduct(*schedule, parts.last, target);
   if (MatrixTypeOf(scores, target, machine) != MatrixTypeOf(values, target, machine))
     Refuse("the operands of the two products are of different types");
-  if (!HasFlag(schedule->function(), attr::kReassociate))
-    Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  if (scores.dynamic_k || values.dynamic_n) Refuse("the size of a head is dynamic");
-  if (!values.dynamic_m && values.m == 1) Refuse("there is a single query");
-  if (!values.dynamic_batch && values.batch > target.most_grid_blocks)
-    Refuse("a grid has room for " + std::to_string(target.most_grid_blocks) + " heads, not " +
-           std::to_string(values.batch));
+  CheckAttention(*schedule, scores, values, target);
   std::vector<P> plans;
   bool has_long = false;
   // Short tiles of keys wait more often, and 8 warps for each other: only where they are asked for,
@@ -533,21 +335,22 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
 }  // namespace
 
 void RegisterMatrixAttention(const MatrixInstructions& instructions) {
-  RegisterRule(
-      {.name = instructions.attention,
-       .description = "one pass over the keys, both products by matrix instructions",
-       .kinds = {BlockKind::kAttention},
-       .fits = instructions.fits,
-       .priority = 100,
-       .planned = Planned<P>(
-           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          const Wanted<P>& want) {
-             return Plans(schedule, block, target, instructions, want);
-           },
-           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          const P& plan) {
-             MatrixAttention(schedule, PartsOf(*schedule, block), plan, target, instructions).Run();
-           })});
+  RegisterRule({.name = instructions.attention,
+                .description = "one pass over the keys, both products by matrix instructions",
+                .kinds = {BlockKind::kAttention},
+                .fits = instructions.fits,
+                .priority = 100,
+                .planned = Planned<P>(
+                    [instructions](Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, const Wanted<P>& want) {
+                      return Plans(schedule, block, target, instructions, want);
+                    },
+                    [instructions](Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, const P& plan) {
+                      MatrixAttention(schedule, AttentionPartsOf(*schedule, block), plan, target,
+                                      instructions)
+                          .Run();
+                    })});
 }
 
 }  // namespace tern::schedule

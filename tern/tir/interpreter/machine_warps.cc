@@ -180,12 +180,26 @@ double InBlock(const Value& block, bool transposed, int row, int column) {
   return block[row * kWarpGroupBlock + column].f;
 }
 
+// Element e of a matrix that a thread of the group has in registers.
+struct GroupElement {
+  int row, column;
+};
+GroupElement GroupElementAt(int thread, int e) {
+  int warp = thread / 32, lane = thread % 32;
+  return {warp * 16 + e / 2 % 2 * 8 + lane / 4, e / 4 * 8 + lane % 4 * 2 + e % 2};
+}
+void PutInBlock(const Value& part, int thread, Value* block) {
+  for (int e = 0; e < part.dtype.lanes(); ++e) {
+    auto [row, column] = GroupElementAt(thread, e);
+    (*block)[row * kWarpGroupBlock + column] = part[e];
+  }
+}
+
 // Of a thread of the group. Products of 16-bit floats are exact.
 Value GroupSum(const ir::CallNode* call, int thread, Value sums, const std::vector<Value>& blocks) {
   const std::string& layout = call->args[1].As<ir::StringImmNode>()->value;
-  int warp = thread / 32, lane = thread % 32;
   for (int e = 0; e < call->dtype.lanes(); ++e) {
-    int row = warp * 16 + e / 2 % 2 * 8 + lane / 4, column = e / 4 * 8 + lane % 4 * 2 + e % 2;
+    auto [row, column] = GroupElementAt(thread, e);
     const Value& right = blocks[1 + column / kWarpGroupBlock];
     for (int k = 0; k < kWarpGroupBlock; ++k)
       sums[e].f = static_cast<float>(
@@ -218,15 +232,25 @@ void Machine::ExchangeMatrices(const ir::CallNode* call, const Warp& warp) {
     warp.lanes[lane]->exchanged[call] = MatrixResult(call, static_cast<int>(lane), args);
 }
 
-// All threads name the same operands; those of the first one are read.
+// All threads name the same operands in shared memory; those of the first one are read. Of a left
+// operand in registers each one has a part.
 void Machine::ExchangeGroup(const ir::CallNode* call, const Warp& warps) {
   if (warp_size_ != 32 || warps.lanes.size() != kWarpGroupThreads)
     TERN_THROW(RuntimeError) << ir::At(call->span) << call->name << " takes "
                              << kWarpGroupThreads / 32 << " warps of 32 lanes; these are "
                              << warps.lanes.size() << " threads, in warps of " << warp_size_;
+  bool in_registers = HasLeftInRegisters(call);
   Enter(warps.lanes[0]);
-  std::vector<Value> blocks;
-  for (size_t i = 2; i < call->args.size(); ++i) blocks.push_back(Eval(call->args[i]));
+  std::vector<Value> blocks(1);
+  if (!in_registers) blocks[0] = Eval(call->args[2]);
+  for (size_t i = 3; i < call->args.size(); ++i) blocks.push_back(Eval(call->args[i]));
+  if (in_registers) {
+    blocks[0] = Value(call->args[3].dtype());
+    for (size_t i = 0; i < warps.lanes.size(); ++i) {
+      Enter(warps.lanes[i]);
+      PutInBlock(Eval(call->args[2]), static_cast<int>(i), &blocks[0]);
+    }
+  }
   for (size_t i = 0; i < warps.lanes.size(); ++i) {
     Enter(warps.lanes[i]);
     warps.lanes[i]->exchanged[call] =

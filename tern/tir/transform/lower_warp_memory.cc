@@ -76,10 +76,13 @@ class KernelFacts {
     return analyzer.Simplify(expr);
   }
 
-  // Definitions are inlined, and lane_index() is what the loops say.
-  Expr Resolve(const Expr& expr) const {
+  // Definitions are inlined, and lane_index() is what the loops say. What is the same for all
+  // threads may be left as it is: a count of steps, of which more is known by its name.
+  enum class Inline { kAll, kDiffering };
+  Expr Resolve(const Expr& expr, Inline what = Inline::kAll) const {
     struct Resolver : ir::ExprMutator {
-      explicit Resolver(const KernelFacts* facts) : facts(facts) {}
+      Resolver(const KernelFacts* facts, const std::unordered_map<const VarNode*, Expr>& values)
+          : facts(facts), values(values) {}
       using ExprMutator::MutateNode;
       Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
         if (node->name != intrinsic::kLaneIndex) return MutateChildren(node, self);
@@ -87,12 +90,13 @@ class KernelFacts {
         return lane ? lane : self;
       }
       Expr MutateNode(const VarNode* node, const Expr& self) override {
-        auto it = facts->values_.find(node);
-        return it == facts->values_.end() ? self : it->second;
+        auto it = values.find(node);
+        return it == values.end() ? self : it->second;
       }
       const KernelFacts* facts;
+      const std::unordered_map<const VarNode*, Expr>& values;
     };
-    return Resolver(this).Mutate(expr);
+    return Resolver(this, what == Inline::kAll ? values_ : differing_).Mutate(expr);
   }
 
   void Define(const ForNode* loop) {
@@ -115,6 +119,8 @@ class KernelFacts {
       differ_.insert(var.get());
     else if (arith::MayInline(resolved))
       values_[var.node()] = resolved;
+    if (values_.count(var.node()) && Differs(resolved))
+      differing_[var.node()] = Resolve(value, Inline::kDiffering);
   }
 
   // Whether two resolved expressions have the same value for sure.
@@ -131,14 +137,25 @@ class KernelFacts {
     return true;
   }
 
-  // Whether it may differ between the threads of a block.
-  bool Differs(const Expr& expr) const {
+  // Whether it may differ between the threads of a block; of a warp.
+  bool Differs(const Expr& expr) const { return Differs(Resolve(expr), kNumThreadAxesOfBlock); }
+  bool DiffersInWarp(const Expr& expr) const {
+    int axes = 0;  // that make up the lane
+    for (int64_t step = 1; axes < kNumThreadAxesOfBlock && step % warp_size_ != 0; ++axes)
+      if (std::optional<int64_t> extent = extents_[axes] ? ir::AsConstInt(extents_[axes]) : 1)
+        step *= *extent;
+    return Differs(Simplify(Resolve(expr)), axes);
+  }
+
+ private:
+  // The axes that count are the first ones.
+  bool Differs(const Expr& resolved, int axes) const {
     bool differs = false;
-    ir::ForEachExpr(Resolve(expr), [&](const Expr& e) {
+    ir::ForEachExpr(resolved, [&](const Expr& e) {
       const auto* call = e.As<ir::CallNode>();
       differs |= differ_.count(e.get()) || e.As<ir::BufferLoadNode>() ||
                  (call && (IsWarpOperation(call) || call->name == intrinsic::kLaneIndex));
-      for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
+      for (int axis = 0; axis < axes; ++axis) {
         const Expr& index = axes_[axis];
         if (!index) continue;
         const auto* cast = index.As<ir::CastNode>();
@@ -148,11 +165,10 @@ class KernelFacts {
     return differs;
   }
 
- private:
   int64_t warp_size_;
   std::array<Expr, kNumThreadAxes> extents_;  // of the launch; null: not bound
   std::array<Expr, kNumThreadAxes> axes_;     // the indices, where a loop gives them
-  std::unordered_map<const VarNode*, Expr> values_;
+  std::unordered_map<const VarNode*, Expr> values_, differing_;  // of definitions
   std::unordered_set<const ir::Node*> differ_;  // variables that are not in values_
   std::unordered_map<const VarNode*, IntegerSystem::Range> ranges_;
 };
@@ -218,28 +234,40 @@ class KernelLowerer : public StmtMutator {
     const Buffer& buffer;
   };
 
-  // ---- a slice for each lane: where one index is the lane in every access
+  // ---- a slice for each lane: where one index is the lane in every access; or the last one is in
+  // every store, and numbers the lanes
 
   struct SliceScan : FactScan {
     SliceScan(KernelFacts facts, const Buffer& buffer)
-        : FactScan(std::move(facts), buffer), is_lane(buffer->shape.size(), true) {}
+        : FactScan(std::move(facts), buffer),
+          is_lane(buffer->shape.size(), true),
+          is_stored(buffer->shape.size(), true) {}
     using FactScan::VisitNode;
     void VisitNode(const ir::BufferLoadNode* node) override {
-      if (node->buffer.same(buffer)) Note(node->indices);
+      if (node->buffer.same(buffer)) Note(node->indices, &is_lane);
       VisitChildren(node);
     }
     void VisitNode(const BufferStoreNode* node) override {
-      if (node->buffer.same(buffer)) Note(node->indices);
+      if (node->buffer.same(buffer)) {
+        Note(node->indices, &is_lane);
+        Note(node->indices, &is_stored);
+      }
       VisitChildren(node);
     }
-    void Note(const std::vector<Expr>& indices) {
-      Expr lane = facts.Lane();
+    void Note(const std::vector<Expr>& indices, std::vector<bool>* of) {
       for (size_t d = 0; d < indices.size(); ++d)
-        is_lane[d] = is_lane[d] && lane.get() && indices[d].dtype().is_scalar() &&
-                     facts.AreEqual(facts.Resolve(arith::AsInt64(indices[d])), lane);
+        if ((*of)[d]) (*of)[d] = IsLane(facts, indices[d]);
     }
-    std::vector<bool> is_lane;  // by dimension
+    std::vector<bool> is_lane, is_stored;  // by dimension; of stores
   };
+  static bool IsLane(const KernelFacts& facts, const Expr& index) {
+    Expr lane = facts.Lane();
+    if (!lane.get() || !index.dtype().is_scalar()) return false;
+    Expr number = arith::AsInt64(index);
+    using Inline = KernelFacts::Inline;
+    return facts.AreEqual(facts.Resolve(number), lane) ||
+           facts.AreEqual(facts.Resolve(number, Inline::kDiffering), lane);
+  }
 
   // Null where there is no such dimension.
   Buffer SliceOf(const AllocateNode* node, std::optional<size_t>* own) const {
@@ -247,8 +275,13 @@ class KernelLowerer : public StmtMutator {
     SliceScan scan(facts_, buffer);
     scan.Visit(node->body);
     auto found = std::find(scan.is_lane.begin(), scan.is_lane.end(), true);
-    if (found == scan.is_lane.end() || !buffer->strides.empty()) return {};
     *own = found - scan.is_lane.begin();
+    bool has_slices = found != scan.is_lane.end();
+    if (!has_slices && buffer->shape.size() > 1) {
+      *own = buffer->shape.size() - 1;
+      has_slices = scan.is_stored.back() && ir::IsConst(buffer->shape.back(), warp_size_);
+    }
+    if (!has_slices || !buffer->strides.empty()) return {};
     auto slice = ffi::Make<ir::BufferNode>(*buffer);
     slice->shape = Lowered{{}, {}, *own}.Without(buffer->shape);
     slice->scope = StorageScope::kLocal;
@@ -339,23 +372,38 @@ class KernelLowerer : public StmtMutator {
     auto it = lowered_.find(node->buffer.get());
     if (it == lowered_.end()) return MutateChildren(node, self);
     const auto& [local, layout, own_dimension] = it->second;
-    if (own_dimension)
-      return ir::BufferLoadNode::Make(local, it->second.Without(Mutated(node->indices)), node->span,
-                                      MutateOptional(node->predicate));
+    if (own_dimension) {
+      std::vector<Expr> slice = it->second.Without(Mutated(node->indices));
+      Expr own =
+          ir::BufferLoadNode::Make(local, slice, node->span, MutateOptional(node->predicate));
+      const Expr& lane = node->indices[*own_dimension];
+      if (IsLane(facts_, lane)) return own;
+      CheckShuffle(node, slice, 0);
+      return ir::CallNode::Make(intrinsic::kWarpShuffle, {own, Mutate(lane)}, DataType::Void(),
+                                node->span);
+    }
     Expr element = MutatedElement(node->buffer, node->indices);
     if (!node->dtype.is_scalar()) Refuse(node->span, node->buffer, "it is read by scalars only");
     Expr slot = Slot(layout, element);
     Expr own = ir::BufferLoadNode::Make(local, {slot}, node->span);
     if (IsOwn(facts_, layout, node->buffer, node->indices)) return own;
+    CheckShuffle(node, {slot}, layout.slots);
+    Expr lane = facts_.Simplify(layout.LaneOf(element));
+    return ir::CallNode::Make(intrinsic::kWarpShuffle, {own, lane}, DataType::Void(), node->span);
+  }
+  // That all lanes read the same place of another lane's elements.
+  void CheckShuffle(const ir::BufferLoadNode* node, const std::vector<Expr>& place,
+                    int64_t slots) const {
     if (divergent_)
       Refuse(node->span, node->buffer,
              "this reads elements of other lanes, but not all of them come here");
-    if (facts_.Differs(slot))
-      Refuse(node->span, node->buffer,
-             "the lanes read elements here that lie at different places in their lanes, " +
-                 std::to_string(layout.slots) + " to each");
-    Expr lane = facts_.Simplify(layout.LaneOf(element));
-    return ir::CallNode::Make(intrinsic::kWarpShuffle, {own, lane}, DataType::Void(), node->span);
+    // Threads of one warp have the same index of a warp.
+    for (const Expr& index : place)
+      if (facts_.DiffersInWarp(index))
+        Refuse(node->span, node->buffer,
+               std::string(
+                   "the lanes read elements here that lie at different places in their lanes") +
+                   (slots > 0 ? ", " + std::to_string(slots) + " to each" : ""));
   }
   std::vector<Expr> Mutated(const std::vector<Expr>& indices) {
     std::vector<Expr> mutated;

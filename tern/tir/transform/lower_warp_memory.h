@@ -12,7 +12,8 @@ namespace tern::tir {
 // After:   alloc T: float32[1] in local    T[0] = A[lane]
 //          B[lane] = warp_shuffle(T[0], 31 - lane)
 //
-// Where one index is the lane in every access, a lane holds that slice, without shuffles. Otherwise
+// Where one index is the lane in every access, a lane holds that slice, without shuffles; with
+// them, where the last index numbers the lanes and is the lane in every store. Otherwise
 // lane l of L holds every L-th element from l on, or a contiguous block, whichever makes each lane
 // write its own elements only. Throws where neither is proven, or where lanes read what is not
 // theirs under divergence. Targets without warps keep the memory.

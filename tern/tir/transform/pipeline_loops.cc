@@ -175,6 +175,7 @@ class LoopPipeliner {
     Stmt result = WriteOut();
     for (size_t i = body_.allocations.size(); i-- > 0;) {
       const AllocateNode* allocation = body_.allocations[i];
+      if (IsOfStep(allocation)) continue;
       auto versions = versioned_.find(allocation->buffer.get());
       result = AllocateNode::Make(
           versions == versioned_.end() ? Buffer(allocation->buffer) : versions->second, result,
@@ -190,7 +191,7 @@ class LoopPipeliner {
     Stmt inner = loop_->body;
     for (;;) {
       if (const auto* allocation = inner.As<AllocateNode>()) {
-        CheckShape(allocation);
+        if (!IsPrivate(allocation->buffer)) CheckShape(allocation);
         body_.allocations.push_back(allocation);
         inner = allocation->body;
       } else if (const auto* let = inner.As<LetStmtNode>()) {
@@ -430,6 +431,7 @@ class LoopPipeliner {
         last = std::max(last, stage.stage);
       }
       if (last <= first) continue;
+      CheckShape(allocation);
       last += std::count_if(late_reads_.begin(), late_reads_.end(),
                             [&](const Buffer& read) { return read.same(buffer); }) > 0;
       auto versions = ffi::Make<BufferNode>(*buffer);
@@ -443,6 +445,29 @@ class LoopPipeliner {
     for (Stage& stage : stages_) stage.stmt = select.Mutate(stage.stmt);
     std::stable_sort(stages_.begin(), stages_.end(),
                      [](const Stage& a, const Stage& b) { return a.order < b.order; });
+  }
+
+  static bool IsPrivate(const Buffer& buffer) {
+    ScopeOwner owner = OwnerOf(buffer->scope);
+    return owner == ScopeOwner::kWarp || owner == ScopeOwner::kThread;
+  }
+  // Whether a thread, or a warp, needs it in one stage alone: then it is memory of a step, whose
+  // iteration is known there.
+  bool IsOfStep(const AllocateNode* allocation) const {
+    return IsPrivate(allocation->buffer) && !versioned_.count(allocation->buffer.get());
+  }
+  Stmt WithMemoryOfStep(std::vector<Stmt> stmts) const {
+    Stmt step = SeqNode::Make(std::move(stmts), loop_->span);
+    AccessRegions accesses = FindAccessRegions(step, analyzer_);
+    bool any = false;
+    for (size_t i = body_.allocations.size(); i-- > 0;) {
+      const AllocateNode* allocation = body_.allocations[i];
+      const Buffer& buffer = allocation->buffer;
+      if (!IsOfStep(allocation) || (!accesses.Reads(buffer) && !accesses.Writes(buffer))) continue;
+      step = AllocateNode::Make(allocation->buffer, step, allocation->span);
+      any = true;
+    }
+    return any ? CopyWithFreshDefs(step) : step;
   }
 
   // ---- the steps
@@ -467,7 +492,7 @@ class LoopPipeliner {
                [&](const Stage& stage) {
                  return At(stage, loop_->var, Simple(min + Int(step - stage.stage)));
                });
-      steps.push_back(If(Int(step) < extent, SeqNode::Make(std::move(stmts), loop_->span)));
+      steps.push_back(If(Int(step) < extent, WithMemoryOfStep(std::move(stmts))));
     }
     steps.push_back(Steady(min, extent));
     for (int64_t step = 0; step < last_stage_; ++step) {
@@ -478,7 +503,7 @@ class LoopPipeliner {
                  Expr iteration = Simple(min + (extent - Int(stage.stage - step)));
                  return If(Int(stage.stage - step - 1) < extent, At(stage, loop_->var, iteration));
                });
-      steps.insert(steps.end(), stmts.begin(), stmts.end());
+      steps.push_back(WithMemoryOfStep(std::move(stmts)));
     }
     if (!late_reads_.empty()) steps.push_back(AwaitMultiplications(0));
     Stmt result = SeqNode::Make(std::move(steps), loop_->span);
@@ -503,7 +528,7 @@ class LoopPipeliner {
          {pipeline::kStages, pipeline::kOrder, pipeline::kAsync, pipeline::kDoubleBuffer})
       annotations.erase(key);
     return ForNode::Make(var, min, Simple(extent - Int(last_stage_)), ForKind::kSerial,
-                         SeqNode::Make(std::move(stmts), loop_->span), "", loop_->span,
+                         WithMemoryOfStep(std::move(stmts)), "", loop_->span,
                          std::move(annotations));
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include "tern/backend/cuda/codegen/gpu_kind.h"
@@ -59,10 +60,44 @@ std::set<const ir::BufferNode*> GroupOperands(const tir::PrimFunc& function) {
     void VisitNode(const ir::CallNode* node) override {
       if (!tir::IsWarpGroupOperation(node)) return VisitChildren(node);
       for (size_t i = 2; i < node->args.size(); ++i)
-        if (const auto* load = node->args[i].As<ir::BufferLoadNode>())
+        if (const auto* load = node->args[i].As<ir::BufferLoadNode>();
+            load && load->buffer->scope != ir::StorageScope::kLocal)
           found.insert(load->buffer.get());
     }
     std::set<const ir::BufferNode*> found;
+  } scan;
+  scan.Visit(function->body);
+  return scan.found;
+}
+
+// Multiplications of groups of warps that another one follows at once.
+std::set<const ir::CallNode*> FollowedMultiplications(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::BufferStoreNode* node) override {
+      const auto* call = node->value.As<ir::CallNode>();
+      bool multiplies = call && call->name == tir::intrinsic::kWarpMatrixMultiplyGroup;
+      if (multiplies && last) found.insert(last);
+      last = multiplies ? call : nullptr;
+    }
+    void VisitNode(const tir::EvaluateNode*) override { last = nullptr; }
+    void VisitNode(const tir::LetStmtNode* node) override {
+      if (ir::MayFault(node->value)) last = nullptr;  // it may read
+      VisitChildren(node);
+    }
+    void VisitNode(const tir::ForNode* node) override { Apart(node->body); }
+    void VisitNode(const tir::WhileNode* node) override { Apart(node->body); }
+    void VisitNode(const tir::IfThenElseNode* node) override {
+      Apart(node->then_case);
+      if (node->else_case) Apart(node->else_case);
+    }
+    void Apart(const tir::Stmt& stmt) {
+      last = nullptr;
+      Visit(stmt);
+      last = nullptr;
+    }
+    const ir::CallNode* last = nullptr;
+    std::set<const ir::CallNode*> found;
   } scan;
   scan.Visit(function->body);
   return scan.found;
@@ -133,8 +168,10 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
+  reassociates_ = tir::HasFlag(function, tir::attr::kReassociate);
   operands_.Begin(function);
   group_operands_ = GroupOperands(function);
+  followed_ = FollowedMultiplications(function);
   int64_t threads = codegen::BlockThreads(function);  // so that registers are found for all of them
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
   return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
@@ -238,7 +275,7 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
   bool from_float = cast && cast->value.dtype() == DataType::Float(32);
-  std::string value = Print(from_float ? cast->value : node->value).text;
+  std::string value = from_float ? PrintToRound(cast->value) : Print(node->value).text;
   std::string place = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
   Line(fmt::format("{}[{}] = {}({});", NameOf(node->buffer), place, ToBits(dtype), value));
 }
@@ -367,7 +404,43 @@ Code CodeGenCuda::PrintConversion(const ir::CastNode* node) {
   TERN_ICHECK(node->value.dtype() == DataType::Float(32) || StoresFloat(node->value.dtype()))
       << "a conversion from " << node->value.dtype().str() << " to " << node->dtype.str();
   std::string from = FromBits(node->dtype), to = ToBits(node->dtype);
-  return {fmt::format("{}({}({}))", from, to, Print(node->value).text)};
+  return {fmt::format("{}({}({}))", from, to, PrintToRound(node->value))};
+}
+
+// One instruction, which takes the other one of a number and NaN. Where the order is free, so is
+// what a reduction makes of NaN.
+Code CodeGenCuda::PrintMinMax(ir::ExprKind kind, const Expr& a, const Expr& b) {
+  if (!reassociates_ || a.dtype() != DataType::Float(32)) return CodeGenC::PrintMinMax(kind, a, b);
+  std::string left = PrintConverted(a);
+  return {fmt::format("{}({}, {})", kind == ir::ExprKind::kMin ? "fminf" : "fmaxf", left,
+                      PrintConverted(b))};
+}
+
+// Of exp the machine's power of two is enough then, which has more digits than are left; so is
+// (a - b) * c as a * c - b * c, rounded once, where all rows of an a have one b.
+std::string CodeGenCuda::PrintToRound(const Expr& value) {
+  const auto* call = value.As<ir::CallNode>();
+  if (!call || call->name != "exp" || value.dtype() != DataType::Float(32))
+    return Print(value).text;
+  double factor = std::numbers::log2e;
+  Expr exponent = call->args[0];
+  if (const auto* product = exponent.As<ir::MulNode>())
+    if (const auto* number = product->b.As<ir::FloatImmNode>()) {
+      factor *= number->value;
+      exponent = product->a;
+    }
+  Expr scale = ir::MakeConst(DataType::Float(32), factor);
+  const auto* difference = exponent.As<ir::SubNode>();
+  std::string power = difference ? fmt::format("fmaf({}, {}, -({}))", Print(difference->a).text,
+                                               Print(scale).text, Print(difference->b * scale).text)
+                                 : Print(exponent * scale).text;
+  return fmt::format("{}({})",
+                     UseHelper("tern_exp2_f32",
+                               "static __device__ __forceinline__ float tern_exp2_f32(float x) {\n"
+                               "  float power;\n"
+                               "  asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(power) : \"f\"(x));\n"
+                               "  return power;\n}\n"),
+                     power);
 }
 
 }  // namespace tern::backend::cuda

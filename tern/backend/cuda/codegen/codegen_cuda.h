@@ -38,8 +38,11 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FunctionName(const ir::CallNode* node) override;
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
+  codegen::Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b) override;
 
  private:
+  // A float32 that is rounded to 16 bits at once.
+  std::string PrintToRound(const ir::Expr& value);
   // "tern_from_f16": bits to float, and the other way; defined where they are used.
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
@@ -64,8 +67,11 @@ class CodeGenCuda : public codegen::KernelCodeGen {
 
   codegen::MatrixOperands operands_;
   std::set<const ir::BufferNode*> group_operands_;  // of multiplications of groups of warps
-  bool dynamic_shared_ = false;                     // whether shared memory is given at the launch
-  bool distinct_ = false;  // whether tensors of the function being written are
+  // Such multiplications with another one right behind, which is waited for.
+  std::set<const ir::CallNode*> followed_;
+  bool dynamic_shared_ = false;  // whether shared memory is given at the launch
+  bool reassociates_ = false;    // whether the function being written says so
+  bool distinct_ = false;        // whether tensors of the function being written are
 };
 
 }  // namespace tern::backend::cuda

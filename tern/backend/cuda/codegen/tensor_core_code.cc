@@ -61,6 +61,7 @@ Helper MultiplyHelper(DataType operand) {
 Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int columns) {
   std::string type = operand == DataType::Bfloat16() ? "bf16" : "f16";
   bool a_transposed = layout[0] == 't', b_transposed = layout[1] == 'n';  // K is not innermost
+  bool in_registers = layout[0] == 'r';
   int registers = columns / 2;
   std::string sums, names;
   for (int i = 0; i < registers; ++i) {
@@ -69,22 +70,40 @@ Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int colu
   }
   // Of 16 steps of k: 32 bytes of a row, or 16 rows.
   auto step = [](bool transposed) { return transposed ? 16 * 128 / 16 : 32 / 16; };
+  auto descriptor = [](const char* name, const char* operand) {
+    return fmt::format(
+        "  unsigned long long {} = 1ull << 62 | 64ull << 32 | 512ull << 16 |\n"
+        "      ((unsigned int)__cvta_generic_to_shared({}) & 0x3ffff) >> 4;\n",
+        name, operand);
+  };
+  std::string take_left, left, a, transpose_a;
+  if (in_registers) {
+    take_left =
+        "  const unsigned short* e = (const unsigned short*)left;\n"
+        "  unsigned int a[16];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 16; ++i) a[i] = e[i * 2] | (unsigned int)e[i * 2 + 1] << 16;\n";
+    left = "\"r\"(a[k * 4]), \"r\"(a[k * 4 + 1]), \"r\"(a[k * 4 + 2]), \"r\"(a[k * 4 + 3])";
+    a = fmt::format("{{%{}, %{}, %{}, %{}}}", registers, registers + 1, registers + 2,
+                    registers + 3);
+  } else {
+    take_left = descriptor("a", "left");
+    left = fmt::format("\"l\"(a + k * {})", step(a_transposed));
+    a = fmt::format("%{}", registers);
+    transpose_a = fmt::format(" {:d},", a_transposed);
+  }
   return Define(
       fmt::format("tern_wgmma_{}_{}_{}", type, layout, columns),
       "float* c, const void* left, const void* right",
-      "  const unsigned long long kTiles = 1ull << 62 | 64ull << 32 | 512ull << 16;\n"
-      "  unsigned long long a = kTiles | ((unsigned int)__cvta_generic_to_shared(left) & 0x3ffff) "
-      ">> 4;\n"
-      "  unsigned long long b = kTiles | ((unsigned int)__cvta_generic_to_shared(right) & 0x3ffff) "
-      ">> 4;\n"
-      "  asm volatile(\"wgmma.fence.sync.aligned;\" : : : \"memory\");\n"
-      "#pragma unroll\n"
-      "  for (int k = 0; k < 4; ++k)\n" +
+      take_left + descriptor("b", "right") +
+          "  asm volatile(\"wgmma.fence.sync.aligned;\" : : : \"memory\");\n"
+          "#pragma unroll\n"
+          "  for (int k = 0; k < 4; ++k)\n" +
           fmt::format("    asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} "
-                      "{{{2}}}, %{3}, %{4}, 1, 1, 1, {5:d}, {6:d};\" : {7} : \"l\"(a + k * {8}), "
+                      "{{{2}}}, {3}, %{4}, 1, 1, 1,{5} {6:d};\" : {7} : {8}, "
                       "\"l\"(b + k * {9}));\n",
-                      columns, type, names, registers, registers + 1, a_transposed, b_transposed,
-                      sums, step(a_transposed), step(b_transposed)) +
+                      columns, type, names, a, registers + (in_registers ? 4 : 1), transpose_a,
+                      b_transposed, sums, left, step(b_transposed)) +
           "  asm volatile(\"wgmma.commit_group.sync.aligned;\" : : : \"memory\");\n");
 }
 

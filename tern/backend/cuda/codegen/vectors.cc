@@ -84,27 +84,26 @@ void CodeGenCuda::EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::
   bool in_place = sums && sums->buffer.same(node->buffer) &&
                   ir::StructuralEqual(sums->indices[0], node->indices[0]);
   TERN_CHECK(in_place) << ir::At(call->span) << call->name << " adds to registers in place";
-  for (const ir::BufferLoadNode* operand : {left, right})
-    TERN_CHECK(operand->buffer->scope == ir::StorageScope::kShared)
-        << ir::At(call->span) << call->name << " takes operands in shared memory, which "
+  bool in_registers = tir::HasLeftInRegisters(call);
+  for (const ir::BufferLoadNode* operand : {left, right}) {
+    bool is_local = in_registers && operand == left;
+    TERN_CHECK(operand->buffer->scope ==
+               (is_local ? ir::StorageScope::kLocal : ir::StorageScope::kShared))
+        << ir::At(call->span) << call->name << " takes "
+        << (is_local ? "a left operand in registers" : "operands in shared memory") << ", which "
         << operand->buffer->name << " is not";
-  int64_t block = left->dtype.lanes();
-  arith::Analyzer analyzer;
-  auto start = [](const ir::BufferLoadNode* load) {
-    return load->indices[0].As<ir::RampNode>()->base;
-  };
+  }
+  int64_t block = right->dtype.lanes();
   auto check_aligned = [&](const ir::BufferLoadNode* load) {
     TERN_CHECK(operands_.IsAligned(load, kGroupOperandAlignment))
         << ir::At(call->span) << "a block of " << load->buffer->name << ", an operand of "
         << call->name << ", does not start at a multiple of " << kGroupOperandAlignment << " bytes";
   };
-  check_aligned(left);
+  if (!in_registers) check_aligned(left);
   check_aligned(right);
   for (size_t i = 4; i < call->args.size(); ++i) {
     const ir::BufferLoadNode* next = operands_.Row(call->args[i]);
-    Expr distance = analyzer.Simplify(start(next) - start(right));
-    bool follows = next->buffer.same(right->buffer) &&
-                   ir::AsConstInt(distance) == static_cast<int64_t>(i - 3) * block;
+    bool follows = operands_.Distance(right, next) == static_cast<int64_t>(i - 3) * block;
     TERN_CHECK(follows) << ir::At(call->span) << "the blocks of " << right->buffer->name
                         << ", an operand of " << call->name << ", do not follow each other";
   }
@@ -113,7 +112,8 @@ void CodeGenCuda::EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::
                           call->dtype.lanes() * 2),
       AddressOf(node->buffer, node->indices[0]) + ", " + AddressOf(left->buffer, left->indices[0]) +
           ", " + AddressOf(right->buffer, right->indices[0]));
-  if (call->name == tir::intrinsic::kWarpMatrixMultiplyGroup) EmitHelper(MatrixWaitHelper(0));
+  if (call->name == tir::intrinsic::kWarpMatrixMultiplyGroup && !followed_.contains(call))
+    EmitHelper(MatrixWaitHelper(0));
 }
 
 }  // namespace tern::backend::cuda

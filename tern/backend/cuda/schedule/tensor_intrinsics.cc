@@ -76,31 +76,43 @@ std::string InBlock(const std::string& row, const std::string& column) {
   return fmt::format("{} % 64 * 64 + {} % 64", row, column);
 }
 
+// Where four warps have the element (row, column) of a matrix of 64 rows in registers.
+std::string InGroup(const std::string& row, const std::string& column) {
+  return fmt::format(
+      "[{0} // 16, {0} % 8 * 4 + {1} % 8 // 2, {1} // 8 * 4 + {0} % 16 // 8 * 2 + {1} % 2]", row,
+      column);
+}
+
 // 64 rows, 64 steps and several blocks of columns, of four warps.
 void RegisterGroupMultiply(const std::string& layout, int columns, const std::string& suffix,
                            const std::string& dtype) {
-  std::string sum = "C[i // 16, i % 8 * 4 + j % 8 // 2, j // 8 * 4 + i % 16 // 8 * 2 + j % 2]";
-  std::string left = "A[" + (layout[0] == 't' ? InBlock("k", "i") : InBlock("i", "k")) + "]";
+  bool in_registers = layout[0] == 'r';
+  std::string sum = "C" + InGroup("i", "j");
+  std::string left = in_registers
+                         ? "A" + InGroup("i", "k")
+                         : "A[" + (layout[0] == 't' ? InBlock("k", "i") : InBlock("i", "k")) + "]";
   std::string right =
       "B[j // 64, " + (layout[1] == 't' ? InBlock("j", "k") : InBlock("k", "j")) + "]";
-  std::string registers = fmt::format("C[warp, lane, ramp(0, 1, {})]", columns / 2), blocks;
-  for (int b = 0; b < columns / 64; ++b) blocks += fmt::format(", B[{}, ramp(0, 1, 4096)]", b);
+  std::string registers = fmt::format("C[warp, lane, ramp(0, 1, {})]", columns / 2),
+              operands = in_registers ? "A[warp, lane, ramp(0, 1, 32)]" : "A[ramp(0, 1, 4096)]";
+  for (int b = 0; b < columns / 64; ++b) operands += fmt::format(", B[{}, ramp(0, 1, 4096)]", b);
+  std::string params =
+      fmt::format("C: float32[4, 32, {0}], A: {1}[{2}], B: {1}[{3}, 4096]", columns / 2, dtype,
+                  in_registers ? "4, 32, 32" : "4096", columns / 64);
   schedule::RegisterTensorIntrinsic(
       fmt::format("wgmma_{}_{}_{}", layout, columns, suffix),
-      fmt::format("func description(C: float32[4, 32, {0}], A: {1}[4096], B: {1}[{2}, 4096]) {{\n"
-                  "for i in 0..64, j in 0..{3}, k in 0..64 {{\n"
-                  "{4} = {4} + float32({5}) * float32({6})\n}}\n}}\n"
-                  "func implementation(C: float32[4, 32, {0}], A: {1}[4096], B: {1}[{2}, 4096]) "
-                  "attrs {{reassociate = true}} {{\n"
-                  "for warp in 0..4 bind(threadIdx.y) {{\n{7}"
-                  "{8} = warp_matrix_multiply_group({8}, \"{9}\", A[ramp(0, 1, 4096)]{10})\n"
+      fmt::format("func description({0}) {{\n"
+                  "for i in 0..64, j in 0..{1}, k in 0..64 {{\n"
+                  "{2} = {2} + float32({3}) * float32({4})\n}}\n}}\n"
+                  "func implementation({0}) attrs {{reassociate = true}} {{\n"
+                  "for warp in 0..4 bind(threadIdx.y) {{\n{5}"
+                  "{6} = warp_matrix_multiply_group({6}, \"{7}\", {8})\n"
                   "}}\n}}\n}}\n",
-                  columns / 2, dtype, columns / 64, columns, sum, left, right, kLanes, registers,
-                  layout, blocks));
+                  params, columns, sum, left, right, kLanes, registers, layout, operands));
 }
 
 void RegisterGroupIntrinsics() {
-  for (const char* layout : {"nn", "nt", "tn", "tt"})
+  for (const char* layout : {"nn", "nt", "tn", "tt", "rn", "rt"})
     for (int columns : {64, 128, 192, 256}) {
       RegisterGroupMultiply(layout, columns, "f16", "float16");
       RegisterGroupMultiply(layout, columns, "bf16", "bfloat16");
@@ -164,6 +176,7 @@ void RegisterWarpGroups(bool (*has_instructions)(const target::Target&)) {
   schedule::RegisterGroupMatmul(
       {.rule = "warp_group_matmul",
        .description = "float16 and bfloat16 on tensor cores by four warps together (wgmma)",
+       .attention = "warp_group_attention",
        .prefix = "wgmma",
        .fits = [has_instructions](const schedule::TargetInfo& target) {
          return target.target && has_instructions(target.target);

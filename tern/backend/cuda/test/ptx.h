@@ -93,6 +93,11 @@ static inline void __ptx_cvt_rn_bf16_f32(H& out, float x) {
   TERN_NEEDS(H, 80, "cvt.rn.bf16.f32");
   out = static_cast<H>(tern_standin::ToBf16(x));
 }
+// Off by 2^-22.5 of the result; here it is not.
+template <class R>
+static inline void __ptx_ex2_approx_ftz_f32(R& out, float x) {
+  out = x < -126 ? 0 : exp2f(x);
+}
 // The first source is the upper half.
 template <class R>
 static inline void __ptx_cvt_rn_f16x2_f32(R& out, float high, float low) {

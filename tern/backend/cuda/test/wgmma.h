@@ -20,7 +20,9 @@ struct Wgmma {
   const char* instruction;
   unsigned long long a, b;
   int columns;
-  bool a_transposed, b_transposed;
+  bool a_transposed, b_transposed, a_in_registers;
+  unsigned registers[4];  // the thread's part of a
+  unsigned rows[4][4];    // of its two rows: those of the four lanes that have them
   float (*widen)(unsigned short);
   float* sums[128];
   float before[128], result[128];
@@ -52,6 +54,9 @@ TERN_UNSEEN unsigned WgmmaAddress(unsigned long long descriptor, bool transposed
   return plain ^ (plain >> 7 & 7) << 4;
 }
 TERN_UNSEEN float WgmmaElement(const Wgmma& wgmma, bool is_a, unsigned row, unsigned k) {
+  if (is_a && wgmma.a_in_registers)
+    return wgmma.widen(
+        static_cast<unsigned short>(wgmma.rows[k % 8 / 2][k / 8 * 2 + row % 16 / 8] >> k % 2 * 16));
   unsigned address = WgmmaAddress(is_a ? wgmma.a : wgmma.b,
                                   is_a ? wgmma.a_transposed : wgmma.b_transposed, row, k);
   unsigned short bits;
@@ -64,6 +69,7 @@ TERN_UNSEEN void ReadOperands(const Wgmma& wgmma, unsigned thread) {
   for (unsigned row = thread; row < 64u + wgmma.columns; row += 128)
     for (unsigned k = 0; k < 16; ++k) {
       bool is_a = row < 64;
+      if (is_a && wgmma.a_in_registers) continue;
       host.async_read(
           WgmmaAddress(is_a ? wgmma.a : wgmma.b, is_a ? wgmma.a_transposed : wgmma.b_transposed,
                        is_a ? row : row - 64, k),
@@ -101,6 +107,8 @@ TERN_UNSEEN void Put(Wgmma& to, const Wgmma& from) {
   to.instruction = from.instruction, to.widen = from.widen;
   to.a = from.a, to.b = from.b, to.columns = from.columns;
   to.a_transposed = from.a_transposed, to.b_transposed = from.b_transposed;
+  to.a_in_registers = from.a_in_registers;
+  for (int i = 0; i < 16; ++i) to.rows[i / 4][i % 4] = from.rows[i / 4][i % 4];
   for (int e = 0; e < from.columns / 2; ++e) {
     to.sums[e] = from.sums[e];
     to.before[e] = from.before[e], to.result[e] = from.result[e];
@@ -111,7 +119,7 @@ TERN_UNSEEN void IssueWgmma(Wgmma& wgmma) {
   WgmmaQueue& queue = Queue();
   if (queue.count == WgmmaQueue::kMost) host.fail("wgmma: too many multiplications are under way");
   if (!queue.is_fenced) host.fail("wgmma.mma_async without a wgmma.fence before it");
-  const unsigned long long descriptors[] = {wgmma.a, wgmma.b};
+  const unsigned long long descriptors[] = {wgmma.a_in_registers ? wgmma.b : wgmma.a, wgmma.b};
   for (unsigned long long descriptor : descriptors)
     if (descriptor >> 62 != 1 || (descriptor >> 49 & 7))
       host.fail("wgmma: a descriptor is not that of a matrix with swizzled rows of 128 bytes");
@@ -121,6 +129,11 @@ TERN_UNSEEN void IssueWgmma(Wgmma& wgmma) {
     if (left.of[lane] != wgmma.a || right.of[lane] != wgmma.b)
       host.fail("wgmma: the threads of a warp name different operands");
   unsigned thread = GroupThread();
+  for (int i = 0; i < 4 && wgmma.a_in_registers; ++i) {
+    Lanes<unsigned> part(wgmma.instruction, 0xffffffffu, wgmma.registers[i]);
+    for (unsigned lane = 0; lane < 4; ++lane)
+      wgmma.rows[lane][i] = part.of[thread % 32 / 4 * 4 + lane];
+  }
   ReadOperands(wgmma, thread);
   const Wgmma* before = nullptr;
   for (int i = 0; i < queue.count; ++i)
@@ -170,6 +183,14 @@ static inline void TakeRest(Wgmma& wgmma, A a, B b, int scale_d, int scale_a, in
   if (scale_d != 1 || scale_a != 1 || scale_b != 1) host.fail("wgmma: scales are 1 here");
   wgmma.a = a, wgmma.b = b;
   wgmma.a_transposed = transpose_a, wgmma.b_transposed = transpose_b;
+}
+template <class B>
+static inline void TakeRest(Wgmma& wgmma, unsigned a0, unsigned a1, unsigned a2, unsigned a3, B b,
+                            int scale_d, int scale_a, int scale_b, int transpose_b) {
+  TakeRest(wgmma, 0, b, scale_d, scale_a, scale_b, 0, transpose_b);
+  wgmma.a_in_registers = true;
+  wgmma.registers[0] = a0, wgmma.registers[1] = a1;
+  wgmma.registers[2] = a2, wgmma.registers[3] = a3;
 }
 template <int kCount, class First, class... Rest>
 static inline void TakeOperands(Wgmma& wgmma, First&& first, Rest&&... rest) {

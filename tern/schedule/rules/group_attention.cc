@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention on matrix instructions of groups of four warps, in one kernel and one pass over the
+// keys (roll), with all that is between the products in registers:
+//
+//   for batch, ib                            blockIdx.y, .x: tile_m queries, 64 for a group
+//     Q_shared = copy
+//     for jo, tile_n keys, pipelined in `stages`
+//       K_shared, V_shared = copies          asynchronous; blocks of 64 x 64
+//       scores = Q_shared * K_shared         fragments of the group
+//       largest, powers, totals              a row is of four lanes; each has a copy of its results
+//       sums = sums * change + powers * V_shared     powers are an operand in registers
+//     O = epilogue(sums)                     by each lane of its own sums
+//
+// Reductions of rows are of a lane's elements first, then of the parts of the four lanes (rfactor),
+// by shuffles. Sizes that are no whole tiles are padded, as in matrix_attention.cc. Cycles of a
+// step: the instructions, and those of the elements, which others' instructions hide in part.
+// Declines what roll declines; a single query; heads of more than 256, or so short that most of a
+// block is padding: matrix_attention.cc has smaller tiles.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/attention_parts.h"
+#include "tern/schedule/rules/group_fragments.h"
+#include "tern/schedule/rules/group_matmul.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/matrix_fragments.h"
+#include "tern/schedule/rules/register_tiles.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// For the cost model: FMAs of a multiprocessor in a cycle, instructions for an element between the
+// products, cycles of a step that nothing hides, and before the first and after the last one.
+constexpr double kFmaPerCycle = 2048, kElementInstructions = 11, kStepCycles = 300,
+                 kStartCycles = 3000;
+constexpr double kLanesPerCycle = 128;
+constexpr int64_t kMostHead = 256, kLeastHead = 33, kLeastColumns = 16;
+constexpr int64_t kCopies = 4;  // lanes that have parts of a row
+
+struct GroupAttentionPlan : DeviceGemmPlan {
+  static const std::vector<PlanField<GroupAttentionPlan>>& Fields() {
+    using P = GroupAttentionPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n}, {"stages", &P::stages}};
+    return fields;
+  }
+  int64_t groups() const { return tile_m / kGroupBlock; }
+};
+using P = GroupAttentionPlan;
+
+class GroupAttention : AttentionScheduler {
+ public:
+  GroupAttention(Schedule* schedule, const AttentionParts& parts, const P& plan,
+                 const TargetInfo& target, const std::string& prefix)
+      : AttentionScheduler(schedule, parts, target), plan_(plan), prefix_(prefix) {}
+
+  void Run() {
+    Pad(plan_.tile_m, plan_.tile_n, kGroupBlock);
+    std::string type = MatrixTypeOf(values_, target_, {});
+    GroupSteps first(&schedule_, parts_.first, scores_, plan_),
+        last(&schedule_, parts_.last, values_, plan_);
+    size_t rank = scores_.c->shape.size();
+    std::vector<RowBlock> between = RowBlocks();
+    schedule_.SetScope(scores_.c->name, kElements);
+    for (const RowBlock& block : between)
+      if (!block.reduces) schedule_.SetScope(block.result->name, kElements);
+    std::string v_shared = CopyToShared(parts_.last, values_.b, last.Name("bs")),
+                k_shared = CopyToShared(parts_.first, scores_.b, first.Name("bs")),
+                q_shared = CopyToShared(parts_.first, scores_.a, first.Name("as"));
+    std::string reader = values_.epilogue, sums = values_.c->name;
+    if (reader.empty())
+      sums = reader = schedule_.CacheWrite(parts_.last, sums, kElements, last.Name("acc"));
+    else
+      schedule_.SetScope(sums, kElements);
+    Tile(first, last, between);
+    Names stored =
+        schedule_.ReverseComputeAt(reader, last.At("ib"), {reader + "_i", reader + "_j"});
+    schedule_.Roll(first.At("jo"), last.At("jo"));
+    Names rows = RowBuffers(between);
+    for (const std::string& buffer : rows) schedule_.SetScope(buffer, StorageScope::kWarp);
+    BindGrid(last.At("ib"), plan_.tile_m);
+    for (size_t i = 0; i < between.size(); ++i)
+      if (between[i].reduces) ReduceByLanes(parts_.between[i]);
+    // Each of the lanes that need them has a copy.
+    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j // 2 % 4)"));
+    std::string init =
+        schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
+    Names of_sums;
+    for (const char* suffix : {"_init", "_scale", "_divide"})
+      if (Exists(parts_.last + suffix)) of_sums.push_back(parts_.last + suffix);
+    schedule_.Bind(first.At("ig"), "threadIdx.z");
+    schedule_.Bind(last.At("ig"), "threadIdx.z");
+    for (const std::string& block : of_sums)
+      schedule_.Bind(LoopOf(block, last.Name("ig")), "threadIdx.z");
+    std::string jo = last.Name("jo");
+    Names qs = schedule_.ComputeAt(q_shared, LoopOf(parts_.first, last.Name("ib")),
+                                   {first.Name("asi"), first.Name("ask")}),
+          ks = schedule_.ComputeAt(k_shared, LoopOf(parts_.first, jo),
+                                   {first.Name("bsj"), first.Name("bsk")}),
+          vs = schedule_.ComputeAt(v_shared, LoopOf(parts_.last, jo),
+                                   {last.Name("bsk"), last.Name("bsj")});
+    for (const std::string& buffer : rows) SetRowLayout(buffer, rank, "");
+    for (size_t i = 0; i < between.size(); ++i)
+      if (between[i].reduces) SetRowLayout(parts_.between[i] + "_part", rank, "k, ");
+    SetGroupFragmentLayout(&schedule_, scores_.c->name, rank, plan_.tile_n);
+    for (const RowBlock& block : between)
+      if (!block.reduces) SetGroupFragmentLayout(&schedule_, block.result->name, rank, kGroupBlock);
+    SetGroupFragmentLayout(&schedule_, sums, rank, head());
+    SetMatrixLayout(&schedule_, q_shared, scores_.a.rank, kByColumns);
+    SetMatrixLayout(&schedule_, k_shared, scores_.b.rank, kByColumns);
+    SetMatrixLayout(&schedule_, v_shared, values_.b.rank, kByRows);
+    first.ShareAmongThreads(q_shared, qs, "as");
+    first.ShareAmongThreads(k_shared, ks, "bs");
+    last.ShareAmongThreads(v_shared, vs, "bs");
+
+    ShareElements(init, first.Name("ii"), first.Name("ji"), plan_.tile_n, 0);
+    for (size_t i = 0; i < between.size(); ++i) {
+      const std::string& block = parts_.between[i];
+      if (between[i].reduces)
+        ShareRows(block);
+      else
+        ShareElements(block, block + "_ii", block + "_ji", plan_.tile_n, plan_.groups());
+    }
+    for (const std::string& block : of_sums)
+      ShareElements(block, last.Name("ii"), values_.loops.n, head(), 0);
+    schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], head(),
+                                        plan_.groups(), reader + "_e"));
+    schedule_.Unroll(first.At("lk"));
+    schedule_.Unroll(last.At("lk"));
+    schedule_.Tensorize(first.At("ii"), fmt::format("{}_{}_{}_{}", prefix_, first.OperandLayout(),
+                                                    plan_.tile_n, type));
+    schedule_.Tensorize(
+        last.At("ii"), fmt::format("{}_r{}_{}_{}", prefix_, last.OperandLayout()[1], head(), type));
+    PipelineCopies(jo, {k_shared, v_shared});
+  }
+
+ private:
+  static constexpr auto kElements = StorageScope::kFragmentAccumulator;
+  // Blocks of 64 x 64, one behind the other for one instruction.
+  static constexpr const char *kByColumns = "j // 64, i // 64, i % 64 * 64 + j % 64",
+                              *kByRows = "i // 64, j // 64, i % 64 * 64 + j % 64";
+
+  int64_t head() const { return *ir::AsConstInt(values_.c->shape.back()); }
+
+  void Tile(const GroupSteps& first, const GroupSteps& last, const std::vector<RowBlock>& between) {
+    auto split = [&](const std::string& block, const std::string& loop,
+                     const std::vector<int64_t>& factors,
+                     const Names& names) { schedule_.Split(LoopOf(block, loop), factors, names); };
+    for (const GroupSteps* one : {&first, &last}) {
+      bool is_first = one == &first;
+      split(is_first ? parts_.first : parts_.last, (is_first ? scores_ : values_).loops.m,
+            {plan_.groups(), kGroupBlock}, {one->Name("ib"), one->Name("ig"), one->Name("ii")});
+    }
+    split(parts_.first, scores_.loops.n, {plan_.tile_n}, {first.Name("jo"), first.Name("ji")});
+    split(parts_.first, scores_.loops.k, {kGroupBlock}, {first.Name("lk"), first.Name("li")});
+    Order(parts_.first, scores_.loops.batch,
+          {first.Name("ib"), first.Name("jo"), first.Name("ig"), first.Name("lk"), first.Name("ii"),
+           first.Name("ji"), first.Name("li")});
+    TileRows(between, plan_.tile_m, plan_.tile_n);
+    split(parts_.last, values_.loops.k, {plan_.tile_n / kGroupBlock, kGroupBlock},
+          {last.Name("jo"), last.Name("lk"), last.Name("li")});
+    Order(parts_.last, values_.loops.batch,
+          {last.Name("ib"), last.Name("jo"), last.Name("ig"), last.Name("lk"), last.Name("ii"),
+           values_.loops.n, last.Name("li")});
+    FuseNests();
+  }
+
+  // A lane reduces its own elements of a row, and then the parts of the four that have some.
+  void ReduceByLanes(const std::string& block) {
+    schedule_.Split(LoopOf(block, block + "_ji"), {plan_.tile_n / 8, kCopies, 2},
+                    {block + "_ja", block + "_n", block + "_l", block + "_v"});
+    std::string part = schedule_.Rfactor(LoopOf(block, block + "_l"), block + "_part");
+    schedule_.SetScope(part, StorageScope::kWarp);
+  }
+
+  // Results of rows, and what roll keeps of them.
+  Names RowBuffers(const std::vector<RowBlock>& between) const {
+    Names rows;
+    for (size_t i = 0; i < between.size(); ++i) {
+      if (!between[i].reduces) continue;
+      rows.push_back(between[i].result->name);
+      for (const char* suffix : {"_before", "_now", "_change"})
+        if (std::string buffer = parts_.between[i] + suffix;
+            FindAllocation(schedule_.function()->body, buffer))
+          rows.push_back(buffer);
+    }
+    return rows;
+  }
+  // `steps`: a dimension between that of the rows and that of lanes.
+  void SetRowLayout(const std::string& buffer, size_t rank, const std::string& steps) {
+    std::string batch;
+    for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+    schedule_.TransformLayout(
+        buffer, IndexMap::Parse(fmt::format("({0}i, {1}q) -> ({0}{1}i // 64, i % 64 // 16, i % 16 "
+                                            "// 8, i % 8 * 4 + q)",
+                                            batch, steps)));
+  }
+
+  void ShareElements(const std::string& block, const std::string& rows, const std::string& columns,
+                     int64_t count, int64_t groups) {
+    schedule_.Unroll(
+        ShareAmongLanes(&schedule_, block, rows, columns, count, groups, block + "_e"));
+  }
+  void ShareRows(const std::string& name) {
+    std::string rows = name + "_ii", part = name + "_part";
+    ShareRowsAmongLanes(&schedule_, part, rows, name + "_l", plan_.groups(), {name + "_n"},
+                        part + "_e");
+    schedule_.Unroll(LoopOf(part, name + "_v"));
+    ShareRowsAmongLanes(&schedule_, name, rows, name + "_q", plan_.groups(), {name + "_l"},
+                        name + "_e");
+    for (const char* suffix : kRowSuffixes)
+      if (std::string block = name + suffix; Exists(block))
+        ShareRowsAmongLanes(&schedule_, block, rows, block + "_q", plan_.groups(), {},
+                            block + "_e");
+  }
+
+  // Copies of later tiles of keys are under way while one is computed with.
+  void PipelineCopies(const std::string& loop, const Names& copies) {
+    if (plan_.stages < 2) return;
+    const ForNode* node = nullptr;
+    for (const ForNode* one : LoopsIn(schedule_.function()->body))
+      if (one->var.name() == loop) node = one;
+    Stmt body = node->body;
+    while (const auto* allocation = body.As<AllocateNode>()) body = allocation->body;
+    std::vector<int64_t> stages;
+    for (const Stmt& stmt : body.As<SeqNode>()->stmts) {
+      std::vector<const BlockNode*> blocks = BlocksIn(stmt);
+      bool copies_tile = blocks.size() == 1 && Contains(copies, blocks[0]->name);
+      stages.push_back(copies_tile ? 0 : plan_.stages - 1);
+    }
+    schedule_.Pipeline(loop, stages, {0});
+  }
+
+  const P& plan_;
+  std::string prefix_;
+};
+
+std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                     const Wanted<P>& want) {
+  AttentionParts parts = AttentionPartsOf(*schedule, block);
+  Gemm scores = AttentionProduct(*schedule, parts.first, target),
+       values = AttentionProduct(*schedule, parts.last, target);
+  if (MatrixTypeOf(scores, target, {}) != MatrixTypeOf(values, target, {}))
+    Refuse("the operands of the two products are of different types");
+  CheckAttention(*schedule, scores, values, target);
+  int64_t longest = std::max(scores.k, values.n);
+  if (values.n < kLeastColumns)
+    Refuse("there are less than " + std::to_string(kLeastColumns) + " columns of values");
+  if (longest > kMostHead) Refuse("the size of a head is above " + std::to_string(kMostHead));
+  if (!want.is_asked() && (longest < kLeastHead || (!values.dynamic_m && values.m < kGroupBlock)))
+    Refuse("there are less than " + std::to_string(kGroupBlock) +
+           " queries, or heads of less than " + std::to_string(kLeastHead));
+  int64_t head = RoundUp(scores.k, kGroupBlock), columns = RoundUp(values.n, kGroupBlock);
+  std::vector<P> plans;
+  for (int64_t groups : {2, 1})
+    for (int64_t keys : {128, 64}) {
+      P plan;
+      plan.tile_m = groups * kGroupBlock;
+      plan.tile_n = keys;
+      plan.stages = want.Or(&P::stages, 2);
+      int64_t bytes =
+          (plan.tile_m * head + plan.stages * keys * (head + columns)) * scores.a.bytes();
+      // Scores, powers and sums are in registers of a thread, of which there are 255.
+      bool fits = bytes <= target.shared_bytes && keys / 2 + keys / 4 + columns / 2 <= 168 &&
+                  groups * kGroupWarps * kGroupLanes <= target.max_threads;
+      if (!fits) continue;
+      auto blocks = static_cast<double>(values.batch * CeilDiv(values.m, plan.tile_m)),
+           steps = static_cast<double>(CeilDiv(values.k, keys)),
+           elements = static_cast<double>(plan.tile_m * keys);
+      double multiply = elements * static_cast<double>(head + columns) / kFmaPerCycle,
+             others = elements * kElementInstructions / kLanesPerCycle;
+      double step = multiply + others + kStepCycles;
+      plan.cycles = std::ceil(blocks / static_cast<double>(target.busy_blocks)) *
+                    (steps * step + kStartCycles);
+      plans.push_back(plan);
+    }
+  if (plans.empty()) Refuse("no tile fits in shared memory and registers");
+  return plans;
+}
+
+}  // namespace
+
+void RegisterGroupAttention(const GroupInstructions& instructions) {
+  RegisterRule(
+      {.name = instructions.attention,
+       .description =
+           "one pass over the keys, scores in registers, both products by four warps together",
+       .kinds = {BlockKind::kAttention},
+       .fits = instructions.fits,
+       .priority = 110,
+       .planned = Planned<P>(Plans, [prefix = instructions.prefix](
+                                        Schedule* schedule, const BlockInfo& block,
+                                        const TargetInfo& target, const P& plan) {
+         GroupAttention(schedule, AttentionPartsOf(*schedule, block), plan, target, prefix).Run();
+       })});
+}
+
+}  // namespace tern::schedule

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tern/schedule/rules/group_fragments.h"
+
+#include <fmt/format.h>
+
+#include "tern/schedule/index_map.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/matrix_fragments.h"
+
+namespace tern::schedule {
+
+void SetMatrixLayout(Schedule* schedule, const std::string& buffer, size_t rank,
+                     const std::string& to) {
+  std::string batch;
+  for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
+  schedule->TransformLayout(buffer,
+                            IndexMap::Parse(fmt::format("({0}i, j) -> ({0}{1})", batch, to)));
+}
+
+void SetGroupFragmentLayout(Schedule* schedule, const std::string& buffer, size_t rank,
+                            int64_t columns) {
+  SetMatrixLayout(schedule, buffer, rank,
+                  fmt::format("i // 64, j // {0}, i % 64 // 16, i % 8 * 4 + j % 8 // 2, j % {0} // "
+                              "8 * 4 + i % 16 // 8 * 2 + j % 2",
+                              columns));
+}
+
+GroupSteps::GroupSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
+                       const DeviceGemmPlan& plan)
+    : DeviceGemmScheduler(schedule, block, gemm, plan,
+                          {{"threadIdx.z", plan.tile_m / kGroupBlock},
+                           {"threadIdx.y", kGroupWarps},
+                           {"threadIdx.x", kGroupLanes}},
+                          kCopyBytes) {}
+
+std::string GroupSteps::OperandLayout() const {
+  return {IsTransposed(gemm_.a) ? 't' : 'n', IsTransposed(gemm_.b) ? 't' : 'n'};
+}
+
+void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
+                         const std::string& lanes, int64_t groups, const Schedule::Names& inside,
+                         const std::string& prefix) {
+  auto name = [&](const char* what) { return prefix + what; };
+  auto loop = [&](const std::string& what) { return LoopOf(block, what); };
+  std::vector<int64_t> factors = {kGroupWarps, 2, 8};
+  Schedule::Names names = {name("b"), name("w"), name("h"), name("r")};
+  if (groups > 0) {
+    factors.insert(factors.begin(), groups);
+    names.insert(names.begin() + 1, name("z"));
+  }
+  schedule->Split(loop(rows), factors, names);
+  Schedule::Names order;
+  if (groups > 0) order.push_back(loop(name("z")));
+  for (const std::string& one : {name("w"), name("r"), lanes}) order.push_back(loop(one));
+  for (const std::string& one : inside) order.push_back(loop(one));
+  order.push_back(loop(name("h")));
+  schedule->Reorder(order);
+  std::string lane = FuseLoops(schedule, block, {name("r"), lanes});
+  if (groups > 0) schedule->Bind(loop(name("z")), "threadIdx.z");
+  schedule->Bind(loop(name("w")), "threadIdx.y");
+  schedule->Bind(loop(lane), "threadIdx.x");
+  for (const std::string& one : inside) schedule->Unroll(loop(one));
+  schedule->Unroll(loop(name("h")));
+}
+
+std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
+                            const std::string& columns, int64_t count, int64_t groups,
+                            const std::string& prefix) {
+  auto name = [&](const char* what) { return prefix + what; };
+  schedule->Split(LoopOf(block, columns), {count / 8, 4, 2},
+                  {name("a"), name("n"), name("l"), name("v")});
+  ShareRowsAmongLanes(schedule, block, rows, name("l"), groups, {name("n")}, prefix);
+  return LoopOf(block, name("v"));
+}
+
+}  // namespace tern::schedule

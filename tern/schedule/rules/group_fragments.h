@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What schedules with matrix instructions of groups of four warps share: operands as blocks in
+// shared memory, sums and elements of sums as fragments.
+#ifndef TERN_SCHEDULE_RULES_GROUP_FRAGMENTS_H_
+#define TERN_SCHEDULE_RULES_GROUP_FRAGMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "tern/schedule/rules/device_gemm.h"
+
+namespace tern::schedule {
+
+// Rows of a group, columns and steps of a block of an operand.
+inline constexpr int64_t kGroupBlock = 64;
+inline constexpr int64_t kGroupWarps = 4, kGroupLanes = 32;
+
+// The layout of the last two dimensions, (i, j), of a buffer of so many.
+void SetMatrixLayout(Schedule* schedule, const std::string& buffer, size_t rank,
+                     const std::string& to);
+// A fragment: group, tile of so many columns, warp, lane, and the elements of the lane, as
+// warp_matrix_multiply_group has them.
+void SetGroupFragmentLayout(Schedule* schedule, const std::string& buffer, size_t rank,
+                            int64_t columns);
+
+// The steps of one product. The threads of a block are groups, warps and lanes.
+class GroupSteps : public DeviceGemmScheduler {
+ public:
+  GroupSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
+             const DeviceGemmPlan& plan);
+
+  using DeviceGemmScheduler::At;
+  using DeviceGemmScheduler::Name;
+  using DeviceGemmScheduler::ShareAmongThreads;
+
+  // "nt": how the operands lie, as in the names of the instructions.
+  std::string OperandLayout() const;
+  int64_t groups() const { return threads_[0].extent; }
+};
+
+// Rows of a block that has `lanes`, a loop of 4, for each: a lane has those of its fragments. The
+// rows are those of so many groups, or, 0, of one that a loop around is bound to. Other loops,
+// `inside`, are inside, and unrolled. Names of new loops begin with a prefix.
+void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
+                         const std::string& lanes, int64_t groups, const Schedule::Names& inside,
+                         const std::string& prefix);
+// The same of a block of elements, in tiles of so many columns: each by the lane that has it in a
+// fragment. Returns the loop over two neighbours.
+std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
+                            const std::string& columns, int64_t count, int64_t groups,
+                            const std::string& prefix);
+
+}  // namespace tern::schedule
+
+#endif  // TERN_SCHEDULE_RULES_GROUP_FRAGMENTS_H_
