@@ -37,7 +37,7 @@ EXTENTS = {
 }
 # Of the range of an output, where it is more than the usual 0.001. Of quantized models a sum of float32 in another order rounds to the next step of
 # 8 bits where it is next to the middle between two (docs/vm.md), and the layers behind make more of that: of the scores of this one, some 100
-# steps from the least to the largest, five may be it.
+# steps from the least to the largest, four were seen to be, and five may be.
 TOLERANCES = {"mobilenetv2_qdq_int8": 0.05}
 SAME_BITS = pathlib.Path(__file__).resolve().parents[2] / "test/models/aot/same_bits.sh"
 # Inputs whose values decide what is run.

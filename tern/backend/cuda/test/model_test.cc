@@ -204,6 +204,24 @@ TEST_F(CudaModel, TwoModelsOnEachOfTwoDevices) {
   EXPECT_NE(ErrorOf([] { MakeModel(2); }).find("no such device: cuda:2"), std::string::npos);
 }
 
+// What a warm model has loaded, its first run does not load: so much less is there behind it.
+TEST_F(CudaModel, WarmLoadsKernelsAhead) {
+  ExpectRuns(std::make_unique<Session>(MakeModel()).get(), 0, 0);
+  auto made_by_first_run = [](const std::shared_ptr<const Model>& model) {
+    Session session(model);
+    uint64_t before = Objects();
+    ExpectRuns(&session, 0, 0);
+    return Objects() - before;
+  };
+  uint64_t cold = made_by_first_run(MakeModel());
+  std::shared_ptr<const Model> model = MakeModel();
+  uint64_t before = Objects();
+  model->Warm();
+  uint64_t loaded = Objects() - before;
+  EXPECT_GT(loaded, 0u);
+  EXPECT_EQ(made_by_first_run(model), cold - loaded);
+}
+
 // Whichever call of the driver fails: an error that names it, nothing is left, and the session runs
 // again. Where none is thrown, the work was done: what gives memory back has no way to say so.
 TEST_F(CudaModel, EveryCallMayFail) {
