@@ -66,6 +66,9 @@ TEST_F(AnalyzerTest, PutsFusedIndicesTogether) {
   EXPECT_EQ(Simple(FloorDiv(x, 37) * 37 + FloorMod(n_ * 34 + i_ * 4 + j_, 37)),
             "n * 256 + i * 4 + j");
   EXPECT_EQ(Simple(FloorDiv(x, m) * m + FloorMod(x, m)), "n * 256 + i * 4 + j");
+  // A remainder that stays has the dividend of the quotient: a part of both may be hoisted.
+  EXPECT_EQ(Simple(FloorMod(x, 37)), "(n * 256 + i * 4 + j) % 37");
+  EXPECT_EQ(Simple(FloorMod(x + 40, 37)), "(n * 256 + i * 4 + j + 3) % 37");
 }
 
 TEST_F(AnalyzerTest, LeavesFloatsAlone) {
