@@ -89,7 +89,7 @@ class GroupAttention : AttentionScheduler {
     for (size_t i = 0; i < between.size(); ++i)
       if (between[i].reduces) ReduceByLanes(parts_.between[i]);
     // Each of the lanes that need them has a copy.
-    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j // 2 % 4)"));
+    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j % 8 // 2)"));
     std::string init =
         schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
     Names of_sums;
@@ -111,7 +111,8 @@ class GroupAttention : AttentionScheduler {
       if (between[i].reduces) SetRowLayout(parts_.between[i] + "_part", rank, "k, ");
     SetGroupFragmentLayout(&schedule_, scores_.c->name, rank, plan_.tile_n);
     for (const RowBlock& block : between)
-      if (!block.reduces) SetGroupFragmentLayout(&schedule_, block.result->name, rank, kGroupBlock);
+      if (!block.reduces)
+        SetGroupFragmentLayout(&schedule_, block.result->name, rank, plan_.tile_n);
     SetGroupFragmentLayout(&schedule_, sums, rank, head());
     SetMatrixLayout(&schedule_, q_shared, scores_.a.rank, kByColumns);
     SetMatrixLayout(&schedule_, k_shared, scores_.b.rank, kByColumns);
