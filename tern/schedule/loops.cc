@@ -483,7 +483,7 @@ void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axi
     CheckIsUpdate(BlocksIn(loop->body)[0], "threads", true);
   } else if (kind == ForKind::kVectorized && RoleOf(loop) == Role::kReduction) {
     CheckIsUpdate(BlocksIn(loop->body)[0], "lanes", false);
-  } else {
+  } else if (kind != ForKind::kThread || !ir::IsConst(loop->extent, 1)) {  // one is independent
     CheckIndependent(loop);
   }
   auto copy = ffi::Make<ForNode>(*loop);

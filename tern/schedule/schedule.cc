@@ -207,7 +207,6 @@ BlockFacts Schedule::FactsOf(const BlockNode* block) const {
 }
 
 Schedule::Role Schedule::RoleOf(const ForNode* loop) const {
-  if (ir::IsConst(loop->extent, 1)) return Role::kIndependent;
   std::vector<const BlockNode*> blocks = BlocksIn(loop->body);
   // Several blocks may hand values on, also from one iteration to the next.
   if (blocks.size() != 1 || !OnlyBlocks(loop->body)) {

@@ -14,7 +14,7 @@
 //
 // Reductions of rows are of a lane's elements first, then of the parts of the four lanes (rfactor),
 // by shuffles. Sizes that are no whole tiles are padded, as in matrix_attention.cc. Cycles of a
-// step: the instructions, and those of the elements, which others' instructions hide in part.
+// step: both products and the elements, less what two thread blocks hide; or its copies.
 // Declines what roll declines; a single query; heads of more than 256, or so short that most of a
 // block is padding: matrix_attention.cc has smaller tiles.
 #include <fmt/format.h>
@@ -36,11 +36,14 @@ using namespace tern::tir;
 
 namespace {
 
-// For the cost model: FMAs of a multiprocessor in a cycle, instructions for an element between the
-// products, cycles of a step that nothing hides, and before the first and after the last one.
-constexpr double kFmaPerCycle = 2048, kElementInstructions = 11, kStepCycles = 300,
-                 kStartCycles = 3000;
-constexpr double kLanesPerCycle = 128;
+// For the cost model, measured on an H200. FMAs of a multiprocessor in a cycle; instructions for an
+// element between the products, and for a sum, which every step corrects; lanes, and bytes from L2,
+// of a cycle; cycles of a step that nothing hides, and of a thread block beside its steps. Where
+// two thread blocks run on a multiprocessor, one multiplies in part while the other one does not.
+constexpr double kFmaPerCycle = 2048, kElementInstructions = 11, kSumInstructions = 4.5,
+                 kLanesPerCycle = 128, kBytesPerCycle = 32, kStepCycles = 150, kStartCycles = 3000,
+                 kBeside = 0.85;
+constexpr int64_t kRegisters = 65536, kOtherRegisters = 16;  // of a multiprocessor; of a thread
 constexpr int64_t kMostHead = 256, kLeastHead = 33, kLeastColumns = 16;
 constexpr int64_t kCopies = 4;  // lanes that have parts of a row
 
@@ -89,7 +92,7 @@ class GroupAttention : AttentionScheduler {
     for (size_t i = 0; i < between.size(); ++i)
       if (between[i].reduces) ReduceByLanes(parts_.between[i]);
     // Each of the lanes that need them has a copy.
-    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j // 2 % 4)"));
+    schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j % 8 // 2)"));
     std::string init =
         schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
     Names of_sums;
@@ -111,7 +114,8 @@ class GroupAttention : AttentionScheduler {
       if (between[i].reduces) SetRowLayout(parts_.between[i] + "_part", rank, "k, ");
     SetGroupFragmentLayout(&schedule_, scores_.c->name, rank, plan_.tile_n);
     for (const RowBlock& block : between)
-      if (!block.reduces) SetGroupFragmentLayout(&schedule_, block.result->name, rank, kGroupBlock);
+      if (!block.reduces)
+        SetGroupFragmentLayout(&schedule_, block.result->name, rank, plan_.tile_n);
     SetGroupFragmentLayout(&schedule_, sums, rank, head());
     SetMatrixLayout(&schedule_, q_shared, scores_.a.rank, kByColumns);
     SetMatrixLayout(&schedule_, k_shared, scores_.b.rank, kByColumns);
@@ -267,16 +271,22 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
       plan.stages = want.Or(&P::stages, 2);
       int64_t bytes =
           (plan.tile_m * head + plan.stages * keys * (head + columns)) * scores.a.bytes();
-      // Scores, powers and sums are in registers of a thread, of which there are 255.
-      bool fits = bytes <= target.shared_bytes && keys / 2 + keys / 4 + columns / 2 <= 168 &&
-                  groups * kGroupWarps * kGroupLanes <= target.max_threads;
+      // Scores, powers and sums are in registers, of which a thread has 255.
+      int64_t registers = keys / 2 + keys / 4 + columns / 2,
+              threads = groups * kGroupWarps * kGroupLanes;
+      bool fits = bytes <= target.shared_bytes && registers <= 168 && threads <= target.max_threads;
       if (!fits) continue;
+      int64_t resident = std::min(kRegisters / (threads * (registers + kOtherRegisters)),
+                                  target.shared_bytes / bytes);
       auto blocks = static_cast<double>(values.batch * CeilDiv(values.m, plan.tile_m)),
            steps = static_cast<double>(CeilDiv(values.k, keys)),
-           elements = static_cast<double>(plan.tile_m * keys);
+           elements = static_cast<double>(plan.tile_m * keys),
+           sums = static_cast<double>(plan.tile_m * columns),
+           copied = static_cast<double>(keys * (head + columns) * scores.a.bytes());
       double multiply = elements * static_cast<double>(head + columns) / kFmaPerCycle,
-             others = elements * kElementInstructions / kLanesPerCycle;
-      double step = multiply + others + kStepCycles;
+             others = (elements * kElementInstructions + sums * kSumInstructions) / kLanesPerCycle;
+      double step = (multiply + others) * (resident > 1 ? kBeside : 1) + kStepCycles;
+      step = std::max(step, copied / kBytesPerCycle);
       plan.cycles = std::ceil(blocks / static_cast<double>(target.busy_blocks)) *
                     (steps * step + kStartCycles);
       plans.push_back(plan);
