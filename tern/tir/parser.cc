@@ -217,7 +217,9 @@ class Parser : public CallParser {
     Token of = Peek();
     ExpectIdent("the name of a template");
     const FunctionItem* item = FindFunction(of.text);
-    if (!item || item->template_params.empty())
+    if (item && item->template_params.empty())
+      Fail(of.span, of.text + " is no template: it has no parameters in brackets");
+    if (!item)
       Fail(of.span, "there is no template " + of.text + ffi::DidYouMean(of.text, FunctionNames()));
     if (!Is("[")) Unexpected("'[' and what the template's parameters are");
     ForgetSymbols();

@@ -44,7 +44,7 @@ struct Array {
 struct Axis {
   std::string var;  // of the block; its loop is "i_" + var
   Extent extent;
-  bool reduces = false;
+  bool reduces = false, scans = false;
 };
 
 // How one spatial dimension is seen through the windows of a convolution or pooling.
@@ -182,7 +182,10 @@ class KernelWriter {
     budget_ -= InstancesOf(axes);
     Texts declared;
     for (const Axis& axis : axes)
-      declared.push_back(axis.var + ": " + (axis.reduces ? "reduce(" : "spatial(") +
+      declared.push_back(axis.var + ": " +
+                         (axis.reduces ? "reduce("
+                          : axis.scans ? "scan("
+                                       : "spatial(") +
                          axis.extent.text + ") = i_" + axis.var);
     // Loops may be in another order than axes.
     if (random_.OneIn(12))
@@ -217,6 +220,20 @@ class KernelWriter {
   // ---- Stages: each makes another tensor of the current one
 
   void MakeFirst() {
+    if (random_.OneIn(6)) {
+      switch (random_.Below(5)) {
+        case 0:
+          return MakeAny(), Scan();
+        case 1:
+          return MakeAny(), Gather();
+        case 2:
+          return MakeAny(), ScatterAdd();
+        case 3:
+          return MakeMatrix(), Gram();
+        default:
+          return MakeAny(), ArgMax();
+      }
+    }
     switch (random_.Below(8)) {
       case 0:
       case 1:
@@ -237,7 +254,15 @@ class KernelWriter {
 
   void MakeNext() {
     Tame();
-    switch (random_.Below(16)) {
+    switch (random_.Below(20)) {
+      case 19:
+        return Scan();
+      case 18:
+        return Gather();
+      case 17:
+        return ScatterAdd();
+      case 16:
+        return Gram();
       case 0:
         return Convolution();
       case 1:
@@ -675,6 +700,111 @@ class KernelWriter {
     // As written the loops of a reduction of an outer axis are inside or outside.
     Reduce("reduce", result, at, random_.OneIn(2) ? ordered : axes, op, value);
     current_ = result;
+  }
+
+  // Of a matrix with itself: an operand that is read twice.
+  void Gram() {
+    if (current_.rank() != 2) return Elementwise();
+    std::vector<Axis> axes = AxesOf({current_.shape[0], current_.shape[0], current_.shape[1]});
+    if (InstancesOf(axes) > budget_) return Elementwise();
+    axes[2].reduces = true;
+    std::string dtype = SumType(current_.dtype);
+    Array result = Result(dtype, {current_.shape[0], current_.shape[0]});
+    SetMagnitude(&result, axes[2].extent.value, current_.magnitude * current_.magnitude);
+    auto element = [&](const std::string& row) {
+      return Convert(At(current_, {row, "v2"}), current_.dtype, dtype);
+    };
+    Reduce("gram", result, {"v0", "v1"}, axes, "+", element("v0") + " * " + element("v1"));
+    current_ = result;
+  }
+
+  // ---- Scans, and indices that are data
+
+  size_t DrawDim() { return random_.Below(static_cast<int64_t>(current_.rank())); }
+
+  void Scan() {
+    if (current_.size() > budget_) return;
+    std::vector<Axis> axes = AxesOf(current_.shape);
+    size_t along = random_.OneIn(2) ? axes.size() - 1 : DrawDim();
+    axes[along].scans = true;
+    bool sum = random_.OneIn(2);
+    std::string dtype = sum ? SumType(current_.dtype) : current_.dtype;
+    Array result = Result(dtype, current_.shape);
+    int64_t steps = axes[along].extent.value;
+    if (sum) most_steps_ = std::max(most_steps_, steps);
+    SetMagnitude(&result, sum ? steps : 1, current_.magnitude);
+    Texts at = VarsOf(axes), before = at;
+    before[along] += " - 1";
+    std::string x = Convert(At(current_, at), current_.dtype, dtype), y = At(result, at),
+                last = At(result, before);
+    Block("scan", axes, "",
+          "if " + at[along] + " == 0 { " + y + " = " + x + " } else { " + y + " = " +
+              (sum ? last + " + " + x : "max(" + last + ", " + x + ")") + " }");
+    current_ = result;
+  }
+
+  // An element of the index tensor, made an index of the extent.
+  static std::string IndexIn(const Array& index, const std::string& at, const Extent& extent) {
+    return "int64(" + At(index, {at}) + ") % (" + extent.text + ")";
+  }
+
+  // Slices of one dimension, as an index tensor says.
+  void Gather() {
+    size_t along = DrawDim();
+    std::vector<Extent> shape = current_.shape;
+    const Extent from = shape[along];
+    shape[along] = Fresh(DrawExtent());
+    std::vector<Axis> axes = AxesOf(shape);
+    if (from.value == 0 || InstancesOf(axes) > budget_) return Elementwise();
+    Array index = Input("int32", {shape[along]}), result = Result(current_.dtype, shape);
+    result.magnitude = current_.magnitude;
+    Texts at = VarsOf(axes), source = at;
+    source[along] = IndexIn(index, at[along], from);
+    Block("gather", axes, "", At(result, at) + " = " + At(current_, source));
+    current_ = result;
+  }
+
+  // Adds slices of the first dimension to those of the result that an index tensor says, by loops
+  // without a block.
+  void ScatterAdd() {
+    bool has_atomics = current_.dtype == "int32" || current_.dtype == "float32";
+    if (!has_atomics || current_.size() > budget_ || !Known({current_.shape[0]}))
+      return Elementwise();
+    std::vector<Extent> shape = current_.shape;
+    shape[0] = Static(random_.Between(1, 20));
+    std::vector<Axis> axes = AxesOf(shape), from = AxesOf(current_.shape);
+    Array index = Input("int32", {current_.shape[0]}), result = Result(current_.dtype, shape);
+    Block("clear", axes, "", At(result, VarsOf(axes)) + " = 0");
+    budget_ -= InstancesOf(from);
+    int64_t steps = from[0].extent.value;
+    most_steps_ = std::max(most_steps_, steps);
+    SetMagnitude(&result, steps, current_.magnitude);
+    Texts loops, at = VarsOf(from), to = at;
+    for (const Axis& axis : from) loops.push_back(axis.var + " in 0.." + axis.extent.text);
+    to[0] = IndexIn(index, at[0], shape[0]);
+    body_ += "  for " + ffi::Join(loops) + " {\n    " + At(result, to) + " += " + At(current_, at) +
+             "\n  }\n";
+    current_ = result;
+  }
+
+  // The largest elements and where they are: two results of one reduction. Of what is exact alone:
+  // another rounding would make another one the largest.
+  void ArgMax() {
+    if (current_.size() > budget_) return;
+    std::vector<Axis> axes = AxesOf(current_.shape), out;
+    axes.back().reduces = true;
+    out.assign(axes.begin(), axes.end() - 1);
+    std::vector<Extent> shape = out.empty() ? std::vector<Extent>{Static(1)} : ShapeOf(out);
+    Texts at = out.empty() ? Texts{"0"} : VarsOf(out);
+    Array largest = Result(current_.dtype, shape), place = Result("int32", shape);
+    results_.back().second = true;
+    std::string x = At(current_, VarsOf(axes)), y = At(largest, at), p = At(place, at);
+    std::string start = EndOf(current_.dtype, false);
+    Block("argmax", axes, y + " = " + start + "\n        " + p + " = -1",
+          "if " + x + " > " + y + " {\n        " + y + " = " + x + "\n        " + p + " = int32(" +
+              axes.back().var + ")\n      }");
+    largest.magnitude = current_.magnitude;
+    current_ = largest;
   }
 
   // ---- Row chains

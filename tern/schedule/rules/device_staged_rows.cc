@@ -13,6 +13,7 @@
 // X_shared has an odd row stride, against bank conflicts. Declines rows below 64 elements, and
 // where shared memory does not suffice.
 #include <algorithm>
+#include <set>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -65,16 +66,24 @@ void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   Lanes steps = SplitLanes(schedule, name, reduced.loop, kColumns);
   if (rows.outer.empty() && blocks.empty()) Refuse("all rows are one tile");
   if (steps.outer.empty()) Refuse("a row is one tile");
+  std::set<std::string> dynamic;
+  for (const BlockAxis& axis : block.axes)
+    if (ConstExtent(axis) == 0) dynamic.insert(axis.loop == row ? rows.outer : axis.loop);
+  if (!rows.outer.empty()) blocks.push_back(rows.outer);
+  // Fused loops are taken apart by the extents of all but the first: those are constants.
+  std::stable_partition(blocks.begin(), blocks.end(),
+                        [&](const std::string& loop) { return dynamic.contains(loop); });
   Names nest = blocks;
-  if (!rows.outer.empty()) nest.push_back(rows.outer);
   nest.insert(nest.end(), {steps.outer, rows.inner, steps.inner});
   schedule->Reorder(Around(name, nest));
-  if (!rows.outer.empty()) blocks.push_back(rows.outer);
   schedule->Bind(LoopOf(name, FuseLoops(schedule, name, blocks)), kBlockX);
   schedule->Bind(LoopOf(name, rows.inner), kThreadX);
   std::string copy = schedule->CacheRead(name, read->buffer->name, StorageScope::kShared);
   Names made = schedule->ComputeAt(copy, LoopOf(name, steps.outer));
   if (made.size() != 2) Refuse("a tile of " + read->buffer->name + " is no matrix");
+  for (const ForNode* loop : LoopsIn(schedule->function()->body))
+    if (loop->var.name() == made[0] && !ir::AsConstInt(loop->extent))
+      Refuse("a tile of " + read->buffer->name + " has no constant number of rows");
   int64_t odd = std::max<int64_t>(1, 4 / bytes);
   for (int64_t d = static_cast<int64_t>(read->indices.size()) - 1; d-- > 0;)
     Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, kColumns, odd); });
