@@ -303,17 +303,24 @@ Tensor ByBytes(const Call& c, const Packed& b, const Exprs& shape) {
 
 Tensor Unpacked(const Call& c, const Packed& b, const Exprs& shape) {
   const Tensor& a = c.tensor(0);
-  Tensor sums = Compute(c.has(5) ? c.name("sums") : c.name(), shape, [&](const Vars& axes) {
-    ReduceAxis k("k", b.depth);
-    Expr n = axes.back(), number = ir::FloorDiv(k, b.block), inner = ir::FloorMod(k, b.block);
+  DataType wide = a.dtype().is_narrow_float() ? kFloat : a.dtype();
+  Tensor weights = Compute(c.name("weights"), {b.columns, b.depth}, [&](const Vars& axes) {
+    Expr n = axes[0], number = ir::FloorDiv(axes[1], b.block);
+    Expr inner = ir::FloorMod(axes[1], b.block);
     Expr byte = b.Byte(n, number * Expr(b.bytes) + ir::FloorDiv(inner, b.each));
     Expr code = b.Field(byte, inner), zero = b.Zero(n, number);
     Expr value = zero.dtype() == kInt ? Converted(a.dtype(), code - zero)
                                       : Converted(a.dtype(), code) - Converted(a.dtype(), zero);
-    return tir::Sum(
-        a.At(WithLast(Indices(axes), k)) * (value * Converted(a.dtype(), b.Scale(n, number))), {k});
+    return value * Converted(a.dtype(), b.Scale(n, number));
   });
-  if (!c.has(5)) return sums;
+  bool is_last = !c.has(5) && wide == a.dtype();
+  Tensor sums = Compute(is_last ? c.name() : c.name("sums"), shape, [&](const Vars& axes) {
+    ReduceAxis k("k", b.depth);
+    return tir::Sum(Converted(wide, a.At(WithLast(Indices(axes), k))) *
+                        Converted(wide, weights.At({axes.back(), k})),
+                    {k});
+  });
+  if (is_last) return sums;
   return b.WithBias(sums, shape, [&](const Vars& axes) { return sums.At(Indices(axes)); });
 }
 

@@ -278,9 +278,18 @@ class Describer {
       return BlockKind::kReduction;
     }
     const ir::BufferLoadNode* load = Factor(value);
-    if (load && NoteWindows(AccessOf(load), false)) return BlockKind::kPooling;
+    if (load && !EndsInReduction(AccessOf(load)) && NoteWindows(AccessOf(load), false))
+      return BlockKind::kPooling;
     ForgetRoles();
     return BlockKind::kReduction;
+  }
+
+  // Rows are reduced: groups of channels with all of their pixels are no windows.
+  bool EndsInReduction(const BlockAccess& access) const {
+    return !access.indices.empty() &&
+           std::any_of(info_.axes.begin(), info_.axes.end(), [&](const BlockAxis& axis) {
+             return axis.kind == IterKind::kReduce && access.indices.back().get() == axis.var.get();
+           });
   }
 
   static bool Contains(const BlockAccess& access, size_t axis) {

@@ -115,6 +115,8 @@ constexpr Case kCases[] = {
      "pooling: pixel v0, pixel v1, window v2, window v3"},
     {"s s r", "C[v0, v1] = C[v0, v1] + Q[v0, v1 * 2 + v2]",
      "pooling: spatial v0, pixel v1, window v2"},
+    {"s s r r", "C[v0, v1] = C[v0, v1] + T[v0, v1 * 4 + v2, v3]",
+     "reduction: spatial v0, spatial v1, reduce v2, reduce v3"},
     {"s s r", "C[v0, v1] = C[v0, v1] + Q[v0 + v1, v2]",
      "reduction: spatial v0, spatial v1, reduce v2"},
     // What is not followed.

@@ -39,27 +39,6 @@ namespace tern::schedule {
 
 using namespace tern::tir;
 
-namespace {
-
-using Names = Schedule::Names;
-
-// Fewer steps are one thread's.
-constexpr int64_t kLeastSteps = 8;
-// Loads of a thread, of several parts, which are worth a second kernel from so many on.
-constexpr int64_t kLeastLoads = 4, kLeastParts = 8;
-// Parts of a result; of dynamic extents, where there may be work for so many.
-constexpr int64_t kMostParts = 1024, kDynamicParts = 512;
-// Threads that share a warp's columns; of a block of short rows.
-constexpr int64_t kColumns = 32, kRowThreads = 128;
-
-// Extents of loops that become one: 0 where one is dynamic.
-struct Size {
-  int64_t number = 1;
-  void operator*=(int64_t extent) { number *= extent; }
-  bool is_known() const { return number > 0; }
-};
-
-// The axis along which neighbours are read, or none.
 std::optional<size_t> ContiguousAxis(const BlockInfo& block, const BlockAccess& access) {
   const Buffer& buffer = access.buffer;
   if (access.indices.empty()) return {};
@@ -76,28 +55,7 @@ std::optional<size_t> ContiguousAxis(const BlockInfo& block, const BlockAccess& 
   return {};
 }
 
-// A reduction, matched.
-struct Reduction {
-  std::string name;
-  size_t contiguous = 0;  // axis
-  bool is_row = false;    // the contiguous axis is reduced
-  bool is_flat = false;   // nothing but inner reduced axes are in what is read: aligned at any size
-  Names spatial;          // loops, in their order; of columns without the contiguous one
-  Names outer, inner;     // loops of the reduction; inner ones are adjacent in memory
-  Size results, outer_steps, inner_steps, columns;
-  int64_t lanes = 1;
-
-  Size steps() const { return {outer_steps.number * inner_steps.number}; }
-};
-
-int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
-  for (const BlockAxis& axis : block.axes)
-    if (axis.loop == loop) return ConstExtent(axis);
-  return 0;
-}
-
-// The read of most elements: what the time is for.
-const BlockAccess* MainRead(const BlockInfo& block) {
+const BlockAccess* MainReadOf(const BlockInfo& block) {
   const BlockAccess* found = nullptr;
   int64_t most = 0;
   auto elements = [&](const BlockAccess& access) {
@@ -122,13 +80,52 @@ const BlockAccess* MainRead(const BlockInfo& block) {
   return found;
 }
 
-// Refuses where threads would sum floats in another order than written.
 void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block) {
   std::optional<SelectionUpdate> selection =
       FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body);
   if (selection && selection->order != SelectionUpdate::Order::kNotNaN) return;
   for (const BlockAccess& access : block.accesses)
     if (access.store && access.buffer->dtype.is_float()) RequireReassociate(schedule);
+}
+
+namespace {
+
+using Names = Schedule::Names;
+
+// Fewer steps are one thread's.
+constexpr int64_t kLeastSteps = 8;
+// Loads of a thread, of several parts, which are worth a second kernel from so many on.
+constexpr int64_t kLeastLoads = 4, kLeastParts = 8;
+// Parts of a result; of dynamic extents, where there may be work for so many.
+constexpr int64_t kMostParts = 1024, kDynamicParts = 512;
+// Threads that share a warp's columns; of a block of short rows.
+constexpr int64_t kColumns = 32, kRowThreads = 128;
+
+// Extents of loops that become one: 0 where one is dynamic.
+struct Size {
+  int64_t number = 1;
+  void operator*=(int64_t extent) { number *= extent; }
+  bool is_known() const { return number > 0; }
+};
+
+// A reduction, matched.
+struct Reduction {
+  std::string name;
+  size_t contiguous = 0;  // axis
+  bool is_row = false;    // the contiguous axis is reduced
+  bool is_flat = false;   // nothing but inner reduced axes are in what is read: aligned at any size
+  Names spatial;          // loops, in their order; of columns without the contiguous one
+  Names outer, inner;     // loops of the reduction; inner ones are adjacent in memory
+  Size results, outer_steps, inner_steps, columns;
+  int64_t lanes = 1;
+
+  Size steps() const { return {outer_steps.number * inner_steps.number}; }
+};
+
+int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == loop) return ConstExtent(axis);
+  return 0;
 }
 
 // The block, whose steps may run in any order then.
@@ -151,7 +148,7 @@ Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetIn
     if (axis.role == AxisRole::kN) n *= ConstExtent(axis);
   }
   if (m.number != 1 && n.number != 1) Refuse("it is a matmul with M and N above 1");
-  const BlockAccess* read = MainRead(block);
+  const BlockAccess* read = MainReadOf(block);
   if (!read) Refuse("nothing is read along contiguous memory");
   Reduction result;
   result.name = block.name;
@@ -416,6 +413,7 @@ void ReduceOnDevice(Schedule* schedule, const std::string& block, const TargetIn
 }
 
 void RegisterDeviceReductionRules() {
+  RegisterDeviceRowTileRules();
   auto fits = [](const TargetInfo& target) { return target.has_shared_memory(); };
   using K = BlockKind;
   RegisterRule({.name = "row_reduction",

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// row_tile_reduction: rows of a large operand are reduced along memory, beside operands that all
+// rows share: a product of few rows of A with weights B[j, k] that are unpacked on the way.
+//
+//   for j / (warps * tile)                   blockIdx.x
+//     for j in warps                         threadIdx.y
+//       for k in 32                          threadIdx.x
+//         for k / 32 / lanes
+//           b = B[tile, lanes]               16 bytes a load
+//           a = A[few, lanes]                once for all rows of the tile
+//           P[few, tile] op= f(a, b)         registers
+//       S[few, tile] = sum of P              warp shuffles
+//
+// A warp has its rows to itself. Time is that of reading B where the tile is so large that the
+// caches give A in the meantime. Declines where no operand is shared, or is of no wider elements
+// than B, so that reading it again costs no more than B; where rows are no multiple of 32 vectors;
+// and where more than 4 rows of A would not fit registers.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/device_reductions.h"
+#include "tern/schedule/rules/device_threads.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+using Names = Schedule::Names;
+
+constexpr int64_t kWarp = 32, kWarps = 4, kTile = 4, kMostShared = 4;
+
+struct RowTiles {
+  size_t steps = 0;   // the axis along memory
+  std::string j, k;   // loops of the rows, and of the axis
+  Names few;          // other loops of results
+  int64_t lanes = 1;  // of the axis, for a thread at a time
+  int64_t tile = kTile, warps = kWarps;
+  Names operands;  // buffers that are read along memory
+};
+
+RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  RequireAnyOrder(schedule, block);
+  LoopsByKind loops = RequireAlone(schedule, block);
+  const BlockAccess* read = MainReadOf(block);
+  auto stores = std::count_if(block.accesses.begin(), block.accesses.end(),
+                              [](const BlockAccess& access) { return access.store; });
+  if (!read || loops.reduce.size() != 1 || stores != 1 || block.conditional)
+    Refuse("it is no plain reduction along one axis");
+  RowTiles result;
+  result.steps = *ContiguousAxis(block, *read);
+  const BlockAxis& steps = block.axes[result.steps];
+  if (steps.kind != IterKind::kReduce || !read->by_axes || read->axes.size() != 2)
+    Refuse("what is read most is no matrix whose rows are reduced");
+  size_t rows = read->axes[0];
+  result.j = block.axes[rows].loop;
+  result.k = steps.loop;
+  int64_t few = 1;
+  for (const std::string& loop : loops.spatial) {
+    if (loop == result.j) continue;
+    result.few.push_back(loop);
+    for (const BlockAxis& axis : block.axes)
+      if (axis.loop == loop) few *= ConstExtent(axis);
+  }
+  bool is_shared = false;
+  for (const BlockAccess& access : block.accesses) {
+    if (access.store || ContiguousAxis(block, access) != result.steps) continue;
+    is_shared |= std::count(access.axes.begin(), access.axes.end(), rows) == 0 &&
+                 access.buffer->dtype.bits() > read->buffer->dtype.bits();
+    if (!Contains(result.operands, access.buffer->name))
+      result.operands.push_back(access.buffer->name);
+  }
+  if (!is_shared) Refuse("its rows share no operand of wider elements");
+  if (few < 1 || few > kMostShared)
+    Refuse("it has " + std::to_string(few) + " results for each row; expected 1 to " +
+           std::to_string(kMostShared));
+  if (target.vector_bytes == 0) Refuse("the target has no vector loads");
+  result.lanes = MostLanes(block, result.steps, target) / PowerFor(few, kMostShared);
+  if (ConstExtent(steps) == 0 || ConstExtent(steps) % (kWarp * result.lanes) != 0)
+    Refuse("its rows are no multiple of " + std::to_string(kWarp * result.lanes) + " elements");
+  int64_t extent = ConstExtent(block.axes[rows]);
+  if (extent % kTile != 0)
+    Refuse("the number of its rows is no multiple of " + std::to_string(kTile));
+  result.warps = PowerIn(extent / kTile, kWarps);
+  return result;
+}
+
+// Copies of what a thread needs for a step of a loop, to registers, by loads of 16 bytes at most.
+void LoadInto(Schedule* schedule, const std::string& copy, const std::string& loop, int64_t most,
+              const TargetInfo& target) {
+  Names loops = schedule->ComputeAt(copy, loop);
+  BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, copy));
+  int64_t lanes = std::min(most, target.vector_bytes / info.accesses[0].buffer->dtype.bytes());
+  Lanes split = SplitLanes(schedule, copy, loops.back(), lanes);
+  if (lanes > 1) schedule->Vectorize(LoopOf(copy, split.inner));
+  loops.back() = split.outer;
+  for (const std::string& around : loops)
+    if (!around.empty()) schedule->Unroll(LoopOf(copy, around));
+}
+
+void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  RowTiles tiles = Match(*schedule, block, target);
+  const std::string& name = block.name;
+  Names copies;
+  for (const std::string& buffer : tiles.operands)
+    copies.push_back(schedule->CacheRead(name, buffer, StorageScope::kLocal,
+                                         FreshBlockName(*schedule, buffer + "_step")));
+  auto fresh = [&](const std::string& wish) { return FreshLoopName(*schedule, wish); };
+  Names k = schedule->Split(LoopOf(name, tiles.k), {kWarp, tiles.lanes},
+                            {fresh(tiles.k + "_o"), fresh(tiles.k + "_t"), fresh(tiles.k + "_v")});
+  Names j = schedule->Split(LoopOf(name, tiles.j), {tiles.warps, tiles.tile},
+                            {fresh(tiles.j + "_o"), fresh(tiles.j + "_y"), fresh(tiles.j + "_i")});
+  Names order = {j[0], j[1]};
+  order.insert(order.end(), tiles.few.begin(), tiles.few.end());
+  order.insert(order.end(), {j[2], k[1], k[0], k[2]});
+  schedule->Reorder(Around(name, order));
+  std::string parts =
+      schedule->Rfactor(LoopOf(name, k[1]), FreshBlockName(*schedule, name + "_parts"));
+  schedule->SetScope(parts, StorageScope::kLocal);
+  schedule->Bind(LoopOf(name, j[0]), kBlockX);
+  schedule->Bind(LoopOf(name, j[1]), kThreadY);
+  schedule->Bind(LoopOf(name, k[1]), kThreadX);
+  for (const std::string& loop : tiles.few) schedule->Unroll(LoopOf(name, loop));
+  schedule->Unroll(LoopOf(name, j[2]));
+  Names inside = schedule->ComputeAt(parts, LoopOf(name, j[1]));
+  std::string thread = inside.back();
+  inside.pop_back();
+  Names step = {thread, k[0], k[2]};
+  step.insert(step.end(), inside.begin(), inside.end());
+  schedule->Reorder(Around(parts, step));
+  schedule->Bind(LoopOf(parts, thread), kThreadX);
+  for (const std::string& copy : copies)
+    LoadInto(schedule, copy, LoopOf(parts, k[0]), tiles.lanes, target);
+  schedule->Unroll(LoopOf(parts, k[2]));
+  for (const std::string& loop : inside) schedule->Unroll(LoopOf(parts, loop));
+}
+
+}  // namespace
+
+void RegisterDeviceRowTileRules() {
+  RegisterRule({.name = "row_tile_reduction",
+                .description = "rows are reduced beside operands that they share: by a warp, "
+                               "several rows at a time",
+                .kinds = {BlockKind::kReduction},
+                .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
+                .priority = 11,
+                .apply = Apply});
+}
+
+}  // namespace tern::schedule
