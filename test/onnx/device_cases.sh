@@ -8,5 +8,6 @@ kind=${3%% *}
 if [[ -z ${TERN_TEST_FULL:-} ]]; then echo "SKIPPED: takes minutes; ./dev test --full runs it"; exit 77; fi
 if [[ ! -e $2/libtern_runtime_$kind.so ]]; then echo "SKIPPED: libtern_runtime_$kind.so is not built"; exit 77; fi
 if [[ -d $2/standin/$kind ]]; then export LD_LIBRARY_PATH=$2/standin/$kind TERN_STANDIN_STRICT=1; fi
+ulimit -s 65536 2>/dev/null || true  # pocl has the private memory of a work-group on the stack of a thread, which may be more than 8 MB
 exec "$1" /usr/share/libonnx-testdata/data/node -t "$3" --part "${4:-10}" --batch 40 --known-gaps "$here/known_gaps.txt" \
   --known-gaps "$here/known_gaps_1.12.txt"

@@ -118,9 +118,11 @@ for kind in ("ArgMax", "ArgMin"):
 for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"):
     for axis in (0, 1):
         CASES[f"Reduce{kind}_{axis}"] = (f"Reduce{kind}", [ROWS, ints(axis)], {})
-for rows in (1, 16, 128, "rows"):
+for rows in (1, 4, 16, 128, "rows"):
     CASES[f"matmul_nbits_{rows}"] = ("com.microsoft.MatMulNBits", [[rows, 1024], Constant([1024, 32, 16], "uint8"), Constant([1024 * 32])],
                                      {"K": 1024, "N": 1024, "bits": 4, "block_size": 32})
+CASES["matmul_nbits_half"] = ("com.microsoft.MatMulNBits", [("float16", [64, 1024]), Constant([1024, 32, 16], "uint8"), Constant([1024 * 32], "float16")],
+                              {"K": 1024, "N": 1024, "bits": 4, "block_size": 32})
 for rows in (1, 128):
     CASES[f"attention_{rows}"] = ("Attention", [[1, 8, rows, 64], [1, 8, 128, 64], [1, 8, 128, 64]], {})
 

@@ -13,8 +13,9 @@
 //       S[few, tile] = sum of P              warp shuffles
 //
 // A warp has its rows to itself. Time is that of reading B where the tile is so large that the
-// caches give A in the meantime. Declines where no operand is shared, where rows are no multiple of
-// 32 vectors, and where more than 4 rows of A would not fit registers.
+// caches give A in the meantime. Declines where no operand is shared, or is of no wider elements
+// than B, so that reading it again costs no more than B; where rows are no multiple of 32 vectors;
+// and where more than 4 rows of A would not fit registers.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -66,11 +67,12 @@ RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInf
   bool is_shared = false;
   for (const BlockAccess& access : block.accesses) {
     if (access.store || ContiguousAxis(block, access) != result.steps) continue;
-    is_shared |= std::count(access.axes.begin(), access.axes.end(), rows) == 0;
+    is_shared |= std::count(access.axes.begin(), access.axes.end(), rows) == 0 &&
+                 access.buffer->dtype.bits() > read->buffer->dtype.bits();
     if (!Contains(result.operands, access.buffer->name))
       result.operands.push_back(access.buffer->name);
   }
-  if (!is_shared) Refuse("its rows share no operand");
+  if (!is_shared) Refuse("its rows share no operand of wider elements");
   if (few < 1 || few > kMostShared)
     Refuse("it has " + std::to_string(few) + " results for each row; expected 1 to " +
            std::to_string(kMostShared));
