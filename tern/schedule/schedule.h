@@ -143,8 +143,8 @@ class Schedule {
   // or block_init.
   std::string DecomposeReduction(const std::string& block, const std::string& loop,
                                  std::string name = "");
-  // The iterations of a loop along a reduction get a result each, which are reduced afterwards. Of a
-  // reduction whose init is elsewhere these are the results of one iteration of the loops around,
+  // The iterations of a loop along a reduction get a result each, which are reduced afterwards. Of
+  // a reduction whose init is elsewhere these are the results of one iteration of the loops around,
   // and added to what there is.
   // Returns the name of the buffer and block of the partial results: that given, or block_rf.
   std::string Rfactor(const std::string& loop, std::string name = "");

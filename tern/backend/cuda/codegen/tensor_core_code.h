@@ -20,7 +20,8 @@ Helper LoadMatrixHelper(bool transposed);
 // (to, c, a, b): of registers of the thread. The operands are float16 or bfloat16.
 Helper MultiplyHelper(DataType operand);
 // Four warps. (c, a, b): of registers of the thread and two operands in shared memory, swizzled, of
-// which b has so many columns; a may be in registers. `layout`: as that of warp_matrix_multiply_group. It is a group.
+// which b has so many columns; a may be in registers. `layout`: as that of
+// warp_matrix_multiply_group. It is a group.
 Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int columns);
 // (index) -> where the element of 16 bits is: rows of 64 have their groups of 8 in another order in
 // each of 8 rows, so that neither rows nor columns of groups meet in one bank.
