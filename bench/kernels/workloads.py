@@ -26,7 +26,7 @@ WORKLOADS = {
                       ("value", "float32", [ROWS * PER_ROW], "floats"), ("x", "float32", [ROWS], "floats"), ("y", "float32", [ROWS], "out")], "sizes": [ROWS]},
     "smith_waterman": {"args": [("A", "uint8", [256, 256], "bases"), ("B", "uint8", [256, 128], "bases"), ("score", "int32", [256], "out")], "sizes": [256, 256],
                        "devices": ["cpu"]},
-    "smith_waterman_threads": {"args": [("A", "uint8", [256, 256], "bases"), ("B", "uint8", [256, 128], "bases"), ("score", "int32", [256], "out")], "sizes": [256, 256],
+    "smith_waterman_warps": {"args": [("A", "uint8", [8192, 256], "bases"), ("B", "uint8", [8192, 128], "bases"), ("score", "int32", [8192], "out")], "sizes": [8192, 256],
                                "devices": ["cuda"]},
     "jacobi": {"args": [("U", "float32", [1024, 1024], "floats"), 10, ("V", "float32", [1024, 1024], "out")], "sizes": [1024, 1024, 10]},
     "mandelbrot": {"args": [("Y", "int32", [512, 768], "out")], "sizes": [512, 768]},

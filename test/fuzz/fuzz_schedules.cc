@@ -13,6 +13,7 @@
 #include "tern/ir/pass.h"
 #include "tern/runtime/tensor.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/fuse_axes.h"
 #include "tern/schedule/schedule.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
@@ -71,6 +72,8 @@ void CheckDefault(const tir::PrimFunc& original, int64_t n, const std::vector<in
     *trying += "\n" + explanation.str("f") + tir::Print(scheduled) + "\n";
     TERN_CHECK(ResultOf(ModuleOf(scheduled), n) == expected) << "the result changed";
     *trying += "the steps of the rules";
+    // They are those of the function that the rules were given.
+    while (auto fused = schedule::FuseAxes(function)) function = fused->function;
     Schedule steps(function);
     for (const schedule::RuleResult& result : explanation.results)
       for (const schedule::Step& step : result.steps.steps) {

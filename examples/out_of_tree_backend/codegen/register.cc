@@ -66,7 +66,7 @@ TERN_CODEGEN_PLUGIN(registrar) {
   kind.intrinsic_namespaces = {"emu"};
   kind.attrs["max_threads"] = Limit(256, 1, "threads of a block");
   kind.attrs["max_shared_memory"] = Limit(65536, 0, "bytes of shared memory of a block");
-  for (const char* cases : {"asserts/*", "atomics/*", "atomics_float/*"})
+  for (const char* cases : {"asserts/*", "atomics/*", "atomics_float/*", "atomics_ordered/*"})
     kind.known_gaps.push_back({cases, "the device has no atomic operations"});
   kind.tags = {{"example/emu-small", "emu -max_threads=32 -max_shared_memory=4096"}};
   registrar.AddTargetKind(std::move(kind), Build);

@@ -363,8 +363,10 @@ Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Name
 
 std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
                                              const TargetInfo& target) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
-  std::optional<Steps> steps = StepsOf(*schedule, info, target);
+  const BlockNode* node = FindBlockNamed(*schedule, block);
+  // The tail of another one, which is short: its elements are added one by one.
+  if (!node->init) return {};
+  std::optional<Steps> steps = StepsOf(*schedule, DescribeBlock(node), target);
   if (!steps) return {};
   VectorReduction result;
   bool done = Try(schedule, [&](Schedule* attempt) { result = DoFactor(attempt, block, *steps); });

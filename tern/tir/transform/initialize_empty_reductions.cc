@@ -180,7 +180,7 @@ class Reduction {
         if (!is_new && !ir::StructuralEqual(known->second, start)) return false;
         value = ir::Substitute(value, {{var, start}});
       }
-      if (!ir::IsConst(arith::Analyzer().Simplify(value), 0)) return false;
+      if (!ir::IsConst(arith::Analyzer().Simplify(Resolve(value)), 0)) return false;
     }
     return true;
   }

@@ -21,7 +21,7 @@ top_k_threads --dim n=2 --dim m=1001
 radix_sort_threads --dim n=301
 threefry --dim n=37
 smith_waterman --dim pairs=3 --dim n=9
-smith_waterman_threads --dim pairs=3 --dim n=9
+smith_waterman_warps --dim pairs=3 --dim n=9
 jacobi --dim n=11 --dim m=37 --dim steps=2
 mandelbrot --dim n=7 --dim m=9
 spmv --input begin=begin.npy --input column=column.npy --dim rows=37 --dim nnz=185 --dim columns=23
