@@ -282,7 +282,8 @@ Tensor ByBytes(const Call& c, const Packed& b, const Exprs& shape) {
   });
   Tensor sums = Compute(c.name("sums"), shape, [&](const Vars& axes) {
     ReduceAxis k("k", all);
-    Expr number = ir::FloorDiv(k, b.bytes), n = axes.back(), byte = b.Byte(n, k);
+    const Expr& n = axes.back();
+    Expr number = ir::FloorDiv(k, b.bytes), byte = b.Byte(n, k);
     Exprs row = WithLast(Indices(axes), k);
     Expr total = totals.At(row);
     if (c.has(3)) total = total * Converted(kFloat, b.Zero(n, number));
@@ -305,8 +306,8 @@ Tensor Unpacked(const Call& c, const Packed& b, const Exprs& shape) {
   const Tensor& a = c.tensor(0);
   DataType wide = a.dtype().is_narrow_float() ? kFloat : a.dtype();
   Tensor weights = Compute(c.name("weights"), {b.columns, b.depth}, [&](const Vars& axes) {
-    Expr n = axes[0], number = ir::FloorDiv(axes[1], b.block);
-    Expr inner = ir::FloorMod(axes[1], b.block);
+    const Expr& n = axes[0];
+    Expr number = ir::FloorDiv(axes[1], b.block), inner = ir::FloorMod(axes[1], b.block);
     Expr byte = b.Byte(n, number * Expr(b.bytes) + ir::FloorDiv(inner, b.each));
     Expr code = b.Field(byte, inner), zero = b.Zero(n, number);
     Expr value = zero.dtype() == kInt ? Converted(a.dtype(), code - zero)

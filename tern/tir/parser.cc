@@ -261,7 +261,7 @@ class Parser : public CallParser {
   }
   // ---- statements
 
-  Stmt ParseBlock() {
+  Stmt ParseBlock() override {
     DepthGuard guard(this);
     Expect("{");
     Scope scope(this);

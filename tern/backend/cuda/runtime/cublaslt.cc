@@ -160,9 +160,8 @@ void LibraryGemm::Launch(const TernLaunch& launch) {
   auto stream = static_cast<cu::Stream>(launch.stream);
   std::lock_guard lock(mutex_);
   Plan& plan = PlanOf(m, n, k);
-  // NOLINTNEXTLINE: the driver's addresses are numbers
-  void* workspace =
-      plan.choice.workspace > 0 ? reinterpret_cast<void*>(WorkspaceOf(stream)) : nullptr;
+  cu::DevicePointer memory = plan.choice.workspace > 0 ? WorkspaceOf(stream) : 0;
+  auto* workspace = reinterpret_cast<void*>(memory);  // NOLINT: the driver's addresses are numbers
   float one = 1, zero = 0;
   CheckLt(
       Lt().Matmul(HandleOf(device_), plan.desc.get(), &one, address(1), plan.b.get(), address(0),

@@ -36,7 +36,7 @@ struct FirstDevice {
     functions.GetDeviceInfo(id, property, 0, nullptr, &size);
     std::string text(size, '\0');
     functions.GetDeviceInfo(id, property, size, text.data(), nullptr);
-    return text.c_str();
+    return text.substr(0, text.find('\0'));
   }
 
   bool IsCpu() const {
