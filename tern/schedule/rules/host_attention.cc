@@ -144,10 +144,6 @@ std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
   return plans;
 }
 
-bool Contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // The row chains and single blocks that attention consists of, but those named, in their order.
 std::vector<BlockInfo> PartsOf(const Schedule& schedule, const BlockInfo& block, Names others) {
   std::vector<BlockInfo> found, all = DescribeBlocks(schedule.function());
