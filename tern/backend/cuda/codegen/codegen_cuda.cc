@@ -407,10 +407,14 @@ Code CodeGenCuda::PrintConversion(const ir::CastNode* node) {
   return {fmt::format("{}({}({}))", from, to, PrintToRound(node->value))};
 }
 
-// One instruction, which takes the other one of a number and NaN. Where the order is free, so is
-// what a reduction makes of NaN.
+// Of a reduction that is kept in registers, one instruction, which takes the other one of a number
+// and NaN: where the order is free, so is what a reduction makes of NaN. Others, as those that clip
+// by a constant, keep it.
 Code CodeGenCuda::PrintMinMax(ir::ExprKind kind, const Expr& a, const Expr& b) {
-  if (!reassociates_ || a.dtype() != DataType::Float(32)) return CodeGenC::PrintMinMax(kind, a, b);
+  const auto* kept = a.As<ir::BufferLoadNode>();
+  if (!reassociates_ || a.dtype() != DataType::Float(32) || !kept ||
+      kept->buffer->scope != ir::StorageScope::kLocal || b.As<ir::FloatImmNode>())
+    return CodeGenC::PrintMinMax(kind, a, b);
   std::string left = PrintConverted(a);
   return {fmt::format("{}({}, {})", kind == ir::ExprKind::kMin ? "fminf" : "fmaxf", left,
                       PrintConverted(b))};
