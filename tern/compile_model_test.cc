@@ -209,6 +209,42 @@ graph main(x: float32[2, 3]) {
     }
 }
 
+// A cache of keys and values that grows by one token: one kernel, though views are between.
+TEST(CompileModel, ConcatsOfDynamicSizesReadWhatIsBehindViews) {
+  Initialize();
+  auto module = tir::ParseModule("t.tir", R"(
+constant first: int64[] = [0]
+constant axis: int64[1] = [0]
+graph main(past: float32[2, b, n, 3], k: float32[b, 1, 3], v: float32[b, n + 1, 3]) {
+  old = gather(past, first) {axis = 0}
+  keys = concat(old, k) {axis = 1}
+  two_k = unsqueeze(keys, axis)
+  two_v = unsqueeze(v, axis)
+  y = concat(two_k, two_v) {axis = 0}
+  return y
+}
+)");
+  target::Target target = target::Target::DefaultHost();
+  CompiledModel fused = CompileModel(module, target);
+  EXPECT_EQ(fused.calls.size(), 1);
+  ModelOptions apart;
+  apart.fuse = false;
+  vm::Session session(LoadModel(fused)), plain(LoadModel(CompileModel(module, target, apart)));
+  for (int64_t n : {0, 1, 5}) {
+    std::vector<runtime::Tensor> inputs;
+    for (const std::vector<int64_t>& shape :
+         {std::vector<int64_t>{2, 2, n, 3}, {2, 1, 3}, {2, n + 1, 3}}) {
+      inputs.push_back(runtime::Tensor::Empty(shape, DataType::Float(32)));
+      for (int64_t i = 0; i < inputs.back()->num_elements(); ++i)
+        inputs.back().as<float>()[i] =
+            static_cast<float>(100 * inputs.size()) + static_cast<float>(i);
+    }
+    runtime::Tensor y = session.Run(inputs)[0];
+    EXPECT_EQ(y->shape(), (std::vector<int64_t>{2, 2, n + 1, 3}));
+    EXPECT_EQ(runtime::CompareTensors(y, plain.Run(inputs)[0]).absolute, 0);
+  }
+}
+
 TEST(CompileModel, PartsWithoutGapsAreViews) {
   CompiledModel model;
   std::vector<runtime::Tensor> results = RunText(R"(

@@ -20,6 +20,8 @@ namespace tern::graph {
 
 namespace attr {
 inline constexpr const char* kDimRanges = "dim_ranges";
+// Strings: why nodes cannot be computed outside of ranges that were inferred (infer_dim_ranges).
+inline constexpr const char* kDimReasons = "dim_reasons";
 }  // namespace attr
 
 using DimRanges = std::map<std::string, arith::ConstBounds>;  // by name

@@ -361,17 +361,28 @@ class Fuser {
   // A concat reads what is cut out for it alone, or computed by element, where that lies, if the
   // rules take that as they take the concat. One that its inputs are written to in place stays.
   void JoinConcats(std::vector<Group>* groups) {
+    std::unordered_map<const ValueNode*, Node> views;  // by what they give
+    for (const Node& node : function_->nodes)
+      if (node->op->is_view && facts_.contains(node.get())) views[node->outputs[0].get()] = node;
     std::unordered_map<const ValueNode*, size_t> made_by;
     for (size_t at = 0; at < groups->size(); ++at) {
       Group& group = groups->at(at);
       made_by[group.result().get()] = at;
       const Node concat = group.nodes[0];
-      if (group.nodes.size() != 1 || !concat->op->is_concat || IsAlongFirst(concat)) continue;
+      if (group.nodes.size() != 1 || !concat->op->is_concat || IsInPlace(concat)) continue;
       for (const Value& input : concat->inputs) {
-        auto found = made_by.find(input.get());
-        if (found == made_by.end() || uses_.at(input.get()) != 1) continue;
+        Value value = input;
+        std::vector<Node> between;
+        for (auto view = views.find(value.get()); view != views.end() && uses_.at(value.get()) == 1;
+             view = views.find(value.get())) {
+          between.insert(between.begin(), view->second);
+          value = view->second->inputs[0];
+        }
+        auto found = made_by.find(value.get());
+        if (found == made_by.end() || uses_.at(value.get()) != 1) continue;
         Group& part = groups->at(found->second);
         std::vector<Node> joined = part.nodes;
+        joined.insert(joined.end(), between.begin(), between.end());
         joined.insert(joined.end(), group.nodes.begin(), group.nodes.end());
         if (joined.size() > kMaxEpilogue || !check_.TakesAlike(part.nodes, {concat}) ||
             !check_.TakesAlike(joined, {concat}))
@@ -383,13 +394,16 @@ class Fuser {
     std::erase_if(*groups, [](const Group& group) { return group.nodes.empty(); });
   }
 
-  // Whether the parts of a concat are parts of the memory of its result.
-  static bool IsAlongFirst(const Node& concat) {
+  // Whether the parts of a concat are parts of the memory of its result, at places that are known.
+  static bool IsInPlace(const Node& concat) {
     const std::vector<Expr>& shape = concat->outputs[0]->type.shape;
     int64_t axis = concat->attrs.at("axis").As<int64_t>();
     if (axis < 0) axis += static_cast<int64_t>(shape.size());
     return std::all_of(shape.begin(), shape.begin() + axis,
-                       [](const Expr& extent) { return ir::IsConst(extent, 1); });
+                       [](const Expr& extent) { return ir::IsConst(extent, 1); }) &&
+           std::all_of(concat->inputs.begin(), concat->inputs.end(), [](const Value& input) {
+             return ir::AsConstInt(NumElements(input->type.shape)).has_value();
+           });
   }
 
   // The group before that computes the first tensor that this one reads for it alone; null for

@@ -148,8 +148,13 @@ void BodyWriter::EmitRangeCheck(const std::vector<Function>& versions) {
   if (!IsVersionsOnly(function_)) add(function_);
   for (const Function& version : versions) add(version);
   if (takes_all) return;
-  EmitCheck({condition, "the model was compiled for other shapes (" + RangesText(versions) +
-                            "); compile it for these too, with --dim or --input-shape"});
+  std::string why;
+  if (auto reasons = function_->attrs.find(attr::kDimReasons); reasons != function_->attrs.end())
+    for (const ffi::Any& reason : *reasons->second.As<ffi::Array>())
+      why += (why.empty() ? ": " : "; ") + reason.As<std::string>();
+  EmitCheck({condition,
+             "the model was compiled for other shapes (" + RangesText(versions) + ")" +
+                 (why.empty() ? "; compile it for these too, with --dim or --input-shape" : why)});
 }
 
 std::string BodyWriter::RangesText(const std::vector<Function>& versions) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tern/ir/structural.h"
 #include "tern/op/formulas.h"
 #include "tern/op/register.h"
 #include "tern/tir/text.h"
@@ -13,8 +14,30 @@ namespace {
 
 // ---- Views: the same elements in the same order
 
+// The indices of a tensor of shape `from` in which only axes of extent 1 are others, for those of
+// one of shape `shape`: one for one. Empty where more differs.
+Exprs WithoutUnits(const Exprs& indices, const Exprs& shape, const Exprs& from) {
+  Exprs at;
+  size_t next = 0;
+  auto skip = [&] {
+    while (next < shape.size() && ir::IsConst(shape[next], 1)) ++next;
+  };
+  for (const Expr& extent : from) {
+    if (ir::IsConst(extent, 1)) {
+      at.emplace_back(0);
+      continue;
+    }
+    skip();
+    if (next == shape.size() || !ir::StructuralEqual(shape[next], extent)) return {};
+    at.push_back(indices[next++]);
+  }
+  skip();
+  return next == shape.size() ? at : Exprs();
+}
+
 // The element of `x` that is at these indices of a tensor of another shape.
 Expr LoadReshaped(const Tensor& x, const Exprs& indices, const Exprs& shape) {
+  if (Exprs at = WithoutUnits(indices, shape, x.shape()); !at.empty()) return x.At(std::move(at));
   return x.At(UnflatIndex(FlatIndex(indices, shape), x.shape()));
 }
 

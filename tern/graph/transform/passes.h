@@ -5,6 +5,10 @@
 #ifndef TERN_GRAPH_TRANSFORM_PASSES_H_
 #define TERN_GRAPH_TRANSFORM_PASSES_H_
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "tern/graph/function.h"
 
 namespace tern::graph {
@@ -55,6 +59,28 @@ Function IntegerArithmetic(const Function& function);
 //   y: float32[2, 3, 8] = reshape(s, [2, 3, 8])
 Function MoveReshapes(const Function& function);
 
+// A transposition of a transposition is one, or none. A transposition of a concat comes before it
+// where it undoes one there, and moves nothing but axes of extent 1 elsewhere: keys of a cache that
+// are transposed for a matmul and back for the next call.
+// Before:
+//   t: float32[2, 8, n] = transpose(past) {perm = [0, 2, 1]}
+//   c: float32[2, 8, n + 1] = concat(t, k) {axis = 2}                     # k: float32[2, 8, 1]
+//   y: float32[2, n + 1, 8] = transpose(c) {perm = [0, 2, 1]}
+// After:
+//   k_row: float32[2, 1, 8] = transpose(k) {perm = [0, 2, 1]}
+//   y: float32[2, n + 1, 8] = concat(past, k_row) {axis = 1}
+Function CancelTransposes(const Function& function);
+
+// Ranges (dim_ranges.h) of dynamic extents beyond which a node cannot be computed, so that what
+// comes later knows them. The program would refuse other extents either way.
+// Before:
+//   graph main(x: float32[1, n + 1]) {
+//     m: bool[1, min(n + 1, 8)] = slice(mask, ...)                        # mask: bool[1, 8]
+//     y: float32[1, n + 1] = where(m, x, z)
+// After:
+//   graph main(x: float32[1, n + 1]) attrs {dim_ranges = [["n", 0, 7]], dim_reasons = ["..."]} {
+Function InferDimRanges(const Function& function);
+
 // Nodes that read constants alone are computed now, by compiled code: one module for all of them,
 // for the baseline of the build machine's architecture, without reassociation or contraction, so
 // that the bits are the same everywhere.
@@ -79,6 +105,14 @@ Precision ParsePrecision(const std::string& text);  // "fp16", "bf16", "mixed"
 //   y_float16: float16[8, 8] = matmul(x_float16, W_float16)
 //   y: float32[8, 8] = cast(y_float16) {to = "float32"}
 Function LowerPrecision(const Function& function, Precision precision);
+
+// The graph with known extents in place of dynamic ones of its parameters, by name. Types and known
+// contents are inferred again. Throws where an extent is outside of its range.
+// Before:
+//   graph main(x: float32[n, 8], z: float32[n, m]) { y: float32[n * 8] = reshape(x, t) ... }
+// After, for n = 3:
+//   graph main(x: float32[3, 8], z: float32[3, m]) { y: float32[24] = reshape(x, t) ... }
+Function FixDims(const Function& function, const std::map<std::string, int64_t>& dims);
 
 // The nodes without which a result of the graph is computed too are gone.
 Function RemoveDeadNodes(const Function& function);

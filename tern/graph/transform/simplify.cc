@@ -10,6 +10,7 @@
 #include "tern/graph/offload.h"
 #include "tern/graph/transform/passes.h"
 #include "tern/ir/pass.h"
+#include "tern/tir/text.h"
 
 namespace tern::graph {
 namespace {
@@ -120,25 +121,34 @@ class EqualNodes {
     return it == replaced_.end() ? value : it->second;
   }
 
-  // Whether one before it computes the same. Of nodes that define extents each has its own.
+  // Whether one before it computes the same. Of nodes that read extents each has its own; names for
+  // long expressions are the same where these are.
   bool IsShared(const Node& node) {
-    if (node->op->control != Control::kNone || !node->dims.empty() ||
-        node->op->name == "with_default")
-      return false;
+    if (node->op->control != Control::kNone || node->op->name == "with_default") return false;
     std::string key = node->op->name;
     for (const auto& [name, value] : node->attrs) key += " " + name + "=" + ffi::WriteJson(value);
     for (const Value& input : node->inputs) key += " " + KeyOf(input);
     auto [it, is_new] = known_.emplace(std::move(key), node);
-    if (is_new) return false;
+    if (is_new || !std::equal(node->dims.begin(), node->dims.end(), it->second->dims.begin(),
+                              it->second->dims.end(),
+                              [](const Var& a, const Var& b) { return a.node() == b.node(); }))
+      return false;
     for (size_t i = 0; i < node->outputs.size(); ++i)
       replaced_[node->outputs[i].get()] = it->second->outputs[i];
     return true;
   }
 
-  // Small constants by their elements: exporters write them again for each node.
+  // Small constants by their elements, as exporters write them again for each node; and integers
+  // that are known as expressions, as exporters compute a shape again in each layer. Names of
+  // extents are unique in a graph.
   static std::string KeyOf(const Value& value) {
     constexpr size_t kSmall = 4096;  // bytes
     if (!value) return "none";
+    if (!value->constant && value->content && value->type.dtype.is_integer()) {
+      std::string key = value->type.str() + "=";
+      for (const Expr& element : *value->content) key += tir::Print(element) + ",";
+      return key;
+    }
     if (!value->constant || value->constant->data().size() > kSmall)
       return std::to_string(reinterpret_cast<uintptr_t>(value.get()));
     return value->type.str() + (value->constant->is_splat ? "s" : "") + ":" +
@@ -187,8 +197,9 @@ std::vector<std::string> GraphPasses(const GraphPassOptions& options) {
   std::vector<std::string> passes;
   // Before weights are folded to floats.
   if (options.integer_arithmetic) passes.emplace_back("integer_arithmetic");
-  passes.insert(passes.end(), {"simplify_graph", "fold_batch_norm", "fold_constant_nodes",
-                               "move_reshapes", "simplify_graph"});
+  passes.insert(passes.end(),
+                {"simplify_graph", "infer_dim_ranges", "fold_batch_norm", "fold_constant_nodes",
+                 "cancel_transposes", "move_reshapes", "simplify_graph"});
   const std::string& precision = options.precision;
   if (!precision.empty()) passes.push_back("lower_precision{to=" + precision + "}");
   for (const std::string& library : options.offload)
@@ -205,6 +216,11 @@ void RegisterGraphPasses() {
   ir::RegisterPass(GraphPass("fold_batch_norm",
                              "batch normalizations are factors and summands, or parts of weights",
                              FoldBatchNorm));
+  ir::RegisterPass(
+      GraphPass("infer_dim_ranges", "extents have the ranges that the nodes need", InferDimRanges));
+  ir::RegisterPass(GraphPass("cancel_transposes",
+                             "transpositions that undo each other are gone, through concats too",
+                             CancelTransposes));
   ir::RegisterPass(GraphPass(
       "move_reshapes", "elementwise nodes come before reshapes of what they read", MoveReshapes));
   ir::RegisterPass(
