@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/c_api_compile.h"
 
+#include <functional>
 #include <limits>
 #include <memory>
 
@@ -24,6 +25,7 @@
 #include "tern/runtime/plugin.h"
 #include "tern/runtime/value_reader.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/specialize_model.h"
 #include "tern/target_list.h"
 #include "tern/tir/text.h"
 #include "tern/write_model.h"
@@ -45,6 +47,10 @@ struct TernExecutable {
   std::vector<tern::CompiledModel> models;
   tern::runtime::ArtifactMeta meta;          // of modules
   std::shared_ptr<const std::string> bytes;  // of the source
+  // Of a model that is specialized when it runs, for the one that was loaded; or none.
+  std::function<std::shared_ptr<tern::runtime::vm::Specializer>(
+      const std::shared_ptr<const tern::runtime::vm::Model>&)>
+      make_specializer;
 };
 
 namespace tern {
@@ -127,12 +133,15 @@ void CompileKernels(const TernSource& source, const std::vector<Target>& targets
 std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const char* text) {
   ValueReader options = OptionsFrom(text);
   options.ExpectOnly({"targets", "hosts", "bounds_checks", "default_schedules", "fuse",
-                      "strict_math", "precision", "offload", "prepack", "executor"});
+                      "strict_math", "precision", "offload", "prepack", "executor", "specialize"});
   std::vector<Target> targets = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"));
   ModelOptions compile = ModelOptionsFrom(options);
+  std::string specialize = TextOf(options, "specialize");
+  if (!specialize.empty() && specialize != "off") runtime::vm::Specializer::Parse(specialize);
   auto result = std::make_unique<TernExecutable>();
   result->bytes = source.bytes;
   if (!source.is_model()) {
+    TERN_CHECK(specialize.empty()) << "options.specialize is for models";
     CompileKernels(source, targets, compile, result.get());
     return result;
   }
@@ -140,6 +149,11 @@ std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const ch
   ir::IRModule graph = OptimizeGraph(source.module, targets, compile);
   for (const Target& target : targets)
     result->models.push_back(CompileModel(graph, target, compile));
+  compile.pack_weights = false;
+  result->make_specializer = [specialize, module = source.module, compile, target = targets[0]](
+                                 const std::shared_ptr<const runtime::vm::Model>& model) {
+    return MakeSpecializer(specialize, module, target, compile, model);
+  };
   return result;
 }
 
@@ -347,7 +361,10 @@ int tern_executable_module(TernExecutable* executable, TernModule** module) {
 }
 
 int tern_executable_model(TernExecutable* executable, TernModel** model) {
-  return TryCompiler([&] { *model = tern::runtime::WrapModel(tern::LoadHere(*executable)); });
+  return TryCompiler([&] {
+    std::shared_ptr<const tern::runtime::vm::Model> loaded = tern::LoadHere(*executable);
+    *model = tern::runtime::WrapModel(loaded, executable->make_specializer(loaded));
+  });
 }
 
 int tern_executable_source(TernExecutable* executable, const char* format, TernAny* text) {

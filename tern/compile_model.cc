@@ -260,7 +260,8 @@ CompiledModel CompileModel(const ir::IRModule& module, const target::Target& tar
                         target, options);
 }
 
-std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model, int32_t device_id) {
+std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model, int32_t device_id,
+                                           std::shared_ptr<const vm::Model> relative) {
   std::map<std::string, ir::Constant> weights;
   for (const ir::Constant& constant : model.weights) weights[constant->name] = constant;
   vm::ModelParts parts;
@@ -269,6 +270,7 @@ std::shared_ptr<const vm::Model> LoadModel(const CompiledModel& model, int32_t d
   parts.functions = model.meta.functions;
   parts.device = model.meta.device;
   parts.device_id = device_id;
+  parts.relative = std::move(relative);
   parts.weight = [&](const vm::Constant& constant) {
     const ir::Constant& data = weights.at(constant.name);
     runtime::Tensor tensor = runtime::Tensor::Empty(constant.shape, constant.dtype);

@@ -61,9 +61,10 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
 CompiledModel CompileModel(const ir::IRModule& module, const target::Target& target,
                            const ModelOptions& options = {});
 
-// The model in this process. Weights stay where they are.
-std::shared_ptr<const runtime::vm::Model> LoadModel(const CompiledModel& model,
-                                                    int32_t device_id = 0);
+// The model in this process. Weights stay where they are; those that `relative` has, they share.
+std::shared_ptr<const runtime::vm::Model> LoadModel(
+    const CompiledModel& model, int32_t device_id = 0,
+    std::shared_ptr<const runtime::vm::Model> relative = {});
 
 }  // namespace tern
 

@@ -77,15 +77,7 @@ std::vector<Tensor> MakeInputs(const runtime::FunctionInfo& info, const runtime:
   return inputs;
 }
 
-// Of the call that a record is of.
-std::string CalleeOf(const Program& program, const CallRecord& record) {
-  const runtime::vm::Instruction& call =
-      program.functions[record.function].code[record.instruction];
-  return call.op == runtime::vm::Opcode::kCall ? program.kernels[call.index] : call.text;
-}
-
-void PrintProfile(const Program& program, const std::vector<CallRecord>& records, double seconds,
-                  int runs) {
+void PrintProfile(const std::vector<CallRecord>& records, double seconds, int runs) {
   struct Row {
     int64_t calls = 0;
     double seconds = 0;
@@ -93,7 +85,7 @@ void PrintProfile(const Program& program, const std::vector<CallRecord>& records
   std::map<std::string, Row> by_kernel;
   Row sum;
   for (const CallRecord& record : records) {
-    Row& row = by_kernel[CalleeOf(program, record)];
+    Row& row = by_kernel[record.callee()];
     ++row.calls, ++sum.calls;
     row.seconds += record.seconds, sum.seconds += record.seconds;
   }
@@ -112,21 +104,20 @@ void PrintProfile(const Program& program, const std::vector<CallRecord>& records
 }
 
 // The JSON that Perfetto and chrome://tracing read.
-void WriteTrace(const std::string& path, const Program& program,
-                const std::vector<CallRecord>& records) {
+void WriteTrace(const std::string& path, const std::vector<CallRecord>& records) {
   std::vector<ffi::Any> events;
   for (const CallRecord& record : records) {
     const runtime::vm::Instruction& call =
-        program.functions[record.function].code[record.instruction];
+        record.program->functions[record.function].code[record.instruction];
     events.push_back(ffi::MakeMap(
-        {{"name", CalleeOf(program, record)},
+        {{"name", record.callee()},
          {"ph", "X"},
          {"pid", 0},
          {"tid", 0},
          {"ts", record.start * 1e6},
          {"dur", record.seconds * 1e6},
          {"args", ffi::MakeMap({{"instruction", static_cast<int64_t>(record.instruction)},
-                                {"text", PrintInstruction(program, call)}})}}));
+                                {"text", PrintInstruction(*record.program, call)}})}}));
   }
   ffi::Any trace = ffi::MakeMap({{"traceEvents", ffi::MakeArray(std::move(events))}});
   runtime::WriteFile(path, ffi::WriteJson(trace));
@@ -150,12 +141,13 @@ void TakeTimes(runtime::vm::Session* session, const std::vector<Tensor>& inputs,
   int repeat = options.run.repeat;
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
-  std::vector<Tensor> outputs;
   double sum = 0;
   for (int i = 0; i < repeat; ++i) {
     Clock::time_point start = Clock::now();
-    outputs = session->Run(inputs, {}, MakeRunOptions(options.session));
-    kind.Synchronize(session->model().device().id);
+    {
+      std::vector<Tensor> outputs = session->Run(inputs, {}, MakeRunOptions(options.session));
+      kind.Synchronize(session->model().device().id);
+    }  // memory of results is given back before the next ones need some
     times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     sum += times.back();
   }
@@ -273,7 +265,9 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
   runtime::RunResult result;
   std::map<std::string, std::string> states = StatesOf(options.session);
   std::vector<Tensor> inputs = MakeInputs(info, *model, options.run, &result.dims, states);
-  runtime::vm::Session session(model, MakeSessionOptions(options.session));
+  runtime::vm::SessionOptions session_options = MakeSessionOptions(options.session);
+  session_options.specializer = options.specializer;
+  runtime::vm::Session session(model, session_options);
   BindStates(states, &inputs, &session);
   session.SelectOutputs(options.session.select);
   std::vector<CallRecord> records;
@@ -285,9 +279,11 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
     if (!states.contains(program.inputs[i].name))
       result.args.push_back(inputs[i] ? inputs[i] : model->input_default(i));
   size_t next = result.args.size();  // of what the report knows
+  // Where runs that follow write to it again, and the report looks at it.
+  bool copies = model->device().type != kTernDeviceCpu || !states.empty();
   for (const Tensor& tensor : session.Run(inputs, {}, MakeRunOptions(options.session))) {
     if (tensor) {
-      result.args.push_back(tensor.CopyTo({kTernDeviceCpu, 0}));
+      result.args.push_back(copies ? tensor.CopyTo({kTernDeviceCpu, 0}) : tensor);
       ++next;
     } else {  // not selected
       info.params.erase(info.params.begin() + static_cast<std::ptrdiff_t>(next));
@@ -315,14 +311,19 @@ bool RunModel(const std::string& name, const std::shared_ptr<const runtime::vm::
     }
     double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (options.profile) PrintProfile(program, records, seconds, options.run.repeat);
+    if (options.profile) PrintProfile(records, seconds, options.run.repeat);
     if (options.profile && options.memory_before > 0)
       std::puts(MemoryLine(options.memory_before).c_str());
     if (options.profile && model->device().type != kTernDeviceCpu)
       std::puts(GraphsLine(before, timed, options.run.repeat).c_str());
     size_t one = records.size() / static_cast<size_t>(options.profile ? options.run.repeat : 1);
     records.resize(one);  // of the first run
-    if (!options.trace.empty()) WriteTrace(options.trace, program, records);
+    if (!options.trace.empty()) WriteTrace(options.trace, records);
+  }
+  if (options.specializer) {
+    options.specializer->Wait();
+    for (const runtime::vm::Specialization& one : options.specializer->All())
+      std::printf("specialized: %s\n", ffi::Escaped(options.specializer->Describe(one)).c_str());
   }
   for (const auto& [name, path] : options.outputs)
     runtime::WriteNpy(path, FindTensor(info, result, "--output", name));

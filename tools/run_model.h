@@ -24,6 +24,8 @@ struct ModelRunOptions {
   bool profile = false;  // print a table of the calls
   std::string trace;     // or "": a file of the calls, for Perfetto
   SessionFlags session;
+  // Compiles for the shapes of the run, or null. All of it is done when the run is reported.
+  std::shared_ptr<runtime::vm::Specializer> specializer;
   // The same model on the host, to compare all outputs with; or null.
   std::shared_ptr<const runtime::vm::Model> reference;
   double range_tolerance = 1e-3;  // of these errors, which are parts of an output's range

@@ -109,6 +109,20 @@ static PyObject* DescribeModel(PyObject* module, PyObject* handle) {
   return PyErr_Occurred() ? NULL : RaiseLast(state);
 }
 
+// specializations(model, waits): JSON
+static PyObject* Specializations(PyObject* module, PyObject* args) {
+  ModuleState* state = StateOf(module);
+  PyObject* handle;
+  int waits;
+  if (!PyArg_ParseTuple(args, "Op:specializations", &handle, &waits)) return NULL;
+  TernModel* model = HandlePointer(state, handle, kHandleModel);
+  if (!model) return NULL;
+  TernAny text = {0};
+  int failed;
+  Py_BEGIN_ALLOW_THREADS failed = tern_model_specializations(model, waits, &text);
+  Py_END_ALLOW_THREADS return failed ? RaiseLast(state) : TakeText(&text);
+}
+
 // make_session(model, num_threads, cpus, denormals, in_place)
 static PyObject* MakeSession(PyObject* module, PyObject* args) {
   enum { kMostCpus = 1024 };
@@ -267,6 +281,7 @@ PyMethodDef kSessionMethods[] = {
     {"make_function", MakeFunction, METH_VARARGS, NULL},
     {"load_model", LoadModel, METH_VARARGS, NULL},
     {"describe_model", DescribeModel, METH_O, NULL},
+    {"specializations", Specializations, METH_VARARGS, NULL},
     {"make_session", MakeSession, METH_VARARGS, NULL},
     {"run_session", RunSession, METH_VARARGS, NULL},
     {"cancel_session", CancelSession, METH_O, NULL},

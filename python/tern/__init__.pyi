@@ -130,6 +130,7 @@ class Model(Executable):
     def inputs(self) -> list[Port]: ...
     @property
     def outputs(self) -> list[Port]: ...
+    def specializations(self, wait: bool = False) -> list[dict[str, Any]]: ...
     def session(
         self,
         *,
@@ -180,6 +181,7 @@ def compile(
     executor: Literal["vm", "aot"] = ...,
     offload: list[str] = ...,
     prepack: bool = ...,
+    specialize: Literal["off", "lazy", "eager"] = ...,
 ) -> Executable: ...
 def explain(
     source: Any,

@@ -13,7 +13,8 @@ from tern._report import Report, table
 
 _lock = threading.Lock()
 _is_open = False
-_OPTIONS = ("bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "offload", "prepack", "executor")
+_OPTIONS = ("bounds_checks", "default_schedules", "fuse", "strict_math", "precision", "offload", "prepack", "executor",
+            "specialize")
 
 
 def open_compiler():
@@ -70,7 +71,8 @@ def compile(source, target=None, host=None, inputs=None, *, dims=None, freeze=Fa
     dims: of a model, extents by the name of the dimension
     freeze: initializers that are inputs too are constants
     options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed"; offload: ["blas"];
-        executor: "aot" for browsers (docs/aot.md), to be saved as a .tern file
+        executor: "aot" for browsers (docs/aot.md), to be saved as a .tern file;
+        specialize: "lazy" or "eager": compile in extents that come, at most 8 times, see Model.specializations
     """
     open_compiler()
     unknown = set(options) - set(_OPTIONS)

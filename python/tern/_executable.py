@@ -345,6 +345,13 @@ class Model(Executable):
         """What it gives."""
         return self._ports[1]
 
+    def specializations(self, wait=False):
+        """What was compiled for shapes that came (`specialize` of tern.compile): dicts with dims, state, seconds, error.
+
+        wait: until nothing is left to compile
+        """
+        return json.loads(_tern.specializations(self._model, wait))
+
     def session(self, **options):
         """Runs of the model with options: see Session."""
         return Session(self, **options)

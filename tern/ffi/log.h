@@ -16,7 +16,7 @@
 
 namespace tern {
 
-inline constexpr std::string_view kLogTopics[] = {"cache", "passes", "plugins"};
+inline constexpr std::string_view kLogTopics[] = {"cache", "passes", "plugins", "specialize"};
 
 // Throws where the variable names a topic that is none.
 inline std::vector<std::string> ParseLogTopics(const std::string& text) {
@@ -26,7 +26,8 @@ inline std::vector<std::string> ParseLogTopics(const std::string& text) {
     bool is_topic =
         std::find(std::begin(kLogTopics), std::end(kLogTopics), part) != std::end(kLogTopics);
     TERN_CHECK(is_topic || part == "all")
-        << "TERN_LOG is '" << text << "'; expected a list of cache, passes, plugins, or all";
+        << "TERN_LOG is '" << text
+        << "'; expected a list of cache, passes, plugins, specialize, or all";
     topics.push_back(part);
   }
   return topics;

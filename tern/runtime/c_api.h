@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 // Functions are added and never change; the version counts the additions.
-#define TERN_C_API_VERSION 7
+#define TERN_C_API_VERSION 8
 // Of the library: a program needs one that is not below the version it was compiled with.
 int32_t tern_c_api_version(void);
 // "0.1.0"
@@ -154,6 +154,10 @@ int tern_model_output(TernModel* model, int32_t index, TernPort* port);
 int tern_model_input_has_default(TernModel* model, int32_t index, int32_t* has_default);
 // Since version 7. Where it runs: inputs elsewhere are copied, and outputs are made there.
 int tern_model_device(TernModel* model, TernDevice* device);
+// Since version 8. The shapes that the model was compiled for since it runs, as JSON: an array with
+// `dims` (an object), `state` ("waiting", "ready" or "failed"), `seconds` and `error`. Where
+// `waits`, none is waiting. Empty where the model is not specialized (tern/c_api_compile.h).
+int tern_model_specializations(TernModel* model, int32_t waits, TernAny* json);
 
 // A thread pool of the caller, for the parallel loops of a session.
 typedef struct TernThreadPool {

@@ -2,6 +2,7 @@
 //
 // The models of c_api.h.
 #include "tern/runtime/c_api_model.h"
+#include "tern/ffi/json.h"
 #include "tern/runtime/c_api.h"
 #include "tern/runtime/c_api_error.h"
 #include "tern/runtime/vm/load_model.h"
@@ -32,16 +33,30 @@ TernPort PortAt(const char* function, const std::vector<vm::Port>& ports,
           text.shape.data(), text.pointers.data()};
 }
 
+ffi::Any Describe(const vm::Program& program, const vm::Specialization& one) {
+  using State = vm::Specialization::State;
+  ffi::Map dims = ffi::MakeMap();
+  for (size_t i = 0; i < one.dims.size(); ++i) dims->items[program.dims[i]] = one.dims[i];
+  const char* state = one.state == State::kWaiting ? "waiting"
+                      : one.state == State::kReady ? "ready"
+                                                   : "failed";
+  return ffi::Any(ffi::MakeMap(
+      {{"dims", dims}, {"state", state}, {"seconds", one.seconds}, {"error", one.error}}));
+}
+
 }  // namespace
 }  // namespace tern::runtime
 
-TernModel::TernModel(std::shared_ptr<const tern::runtime::vm::Model> loaded)
+TernModel::TernModel(std::shared_ptr<const tern::runtime::vm::Model> loaded,
+                     std::shared_ptr<tern::runtime::vm::Specializer> made)
     : model(std::move(loaded)),
+      specializer(std::move(made)),
       inputs(tern::runtime::TextsOf(model->program(), model->program().inputs)),
       outputs(tern::runtime::TextsOf(model->program(), model->program().outputs)) {}
 
-TernModel* tern::runtime::WrapModel(std::shared_ptr<const vm::Model> model) {
-  return new TernModel(std::move(model));
+TernModel* tern::runtime::WrapModel(std::shared_ptr<const vm::Model> model,
+                                    std::shared_ptr<vm::Specializer> specializer) {
+  return new TernModel(std::move(model), std::move(specializer));
 }
 
 using tern::runtime::Try;
@@ -92,4 +107,17 @@ int tern_model_input_has_default(TernModel* model, int32_t index, int32_t* has_d
 
 int tern_model_device(TernModel* model, TernDevice* device) {
   return Try([&] { *device = model->model->device(); });
+}
+
+int tern_model_specializations(TernModel* model, int32_t waits, TernAny* json) {
+  return Try([&] {
+    std::vector<tern::ffi::Any> all;
+    if (model->specializer) {
+      if (waits) model->specializer->Wait();
+      for (const tern::runtime::vm::Specialization& one : model->specializer->All())
+        all.push_back(tern::runtime::Describe(model->model->program(), one));
+    }
+    tern::ffi::Any array(tern::ffi::MakeArray(std::move(all)));
+    *json = tern::ffi::Any(tern::ffi::WriteJson(array)).Release();
+  });
 }

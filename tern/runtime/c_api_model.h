@@ -10,6 +10,7 @@
 
 #include "tern/runtime/c_api.h"
 #include "tern/runtime/vm/model.h"
+#include "tern/runtime/vm/specializer.h"
 
 namespace tern::runtime {
 
@@ -23,15 +24,18 @@ struct PortText {
 }  // namespace tern::runtime
 
 struct TernModel {
-  explicit TernModel(std::shared_ptr<const tern::runtime::vm::Model> loaded);
+  explicit TernModel(std::shared_ptr<const tern::runtime::vm::Model> loaded,
+                     std::shared_ptr<tern::runtime::vm::Specializer> specializer = {});
   std::shared_ptr<const tern::runtime::vm::Model> model;
+  std::shared_ptr<tern::runtime::vm::Specializer> specializer;  // of all sessions, or null
   std::vector<tern::runtime::PortText> inputs, outputs;
 };
 
 namespace tern::runtime {
 
 // For the compiler's C API: a model that was not loaded from a file.
-TernModel* WrapModel(std::shared_ptr<const vm::Model> model);
+TernModel* WrapModel(std::shared_ptr<const vm::Model> model,
+                     std::shared_ptr<vm::Specializer> specializer = {});
 
 }  // namespace tern::runtime
 

@@ -35,8 +35,10 @@ class ForeignThreads : public ThreadPool {
   TernThreadPool pool_;
 };
 
-vm::SessionOptions OptionsOf(const TernSessionOptions* given) {
+vm::SessionOptions OptionsOf(const TernSessionOptions* given,
+                             const std::shared_ptr<vm::Specializer>& specializer) {
   vm::SessionOptions options;
+  options.specializer = specializer;
   if (!given) return options;
   // The first version has all that is here.
   TERN_CHECK(given->size >= sizeof(TernSessionOptions))
@@ -56,18 +58,11 @@ vm::SessionOptions OptionsOf(const TernSessionOptions* given) {
   return options;
 }
 
-// The kernel, or the function of the registry, that a record is of.
-std::string CalleeOf(const vm::Program& program, const vm::CallRecord& record) {
-  const vm::Instruction& call = program.functions[record.function].code[record.instruction];
-  return call.op == vm::Opcode::kCall ? program.kernels[call.index] : call.text;
-}
-
-std::string ProfileText(const vm::Program& program, const std::vector<vm::CallRecord>& records) {
+std::string ProfileText(const std::vector<vm::CallRecord>& records) {
   std::vector<ffi::Any> calls;
   for (const vm::CallRecord& record : records)
-    calls.emplace_back(ffi::MakeMap({{"kernel", CalleeOf(program, record)},
-                                     {"start", record.start},
-                                     {"seconds", record.seconds}}));
+    calls.emplace_back(ffi::MakeMap(
+        {{"kernel", record.callee()}, {"start", record.start}, {"seconds", record.seconds}}));
   return ffi::WriteJson(ffi::Any(ffi::MakeArray(std::move(calls))));
 }
 
@@ -80,7 +75,7 @@ Tensor TensorOrNull(TernObject* object, const char* function) {
 
 struct TernSession {
   TernSession(const TernModel& model, const TernSessionOptions* options)
-      : session(model.model, tern::runtime::OptionsOf(options)) {}
+      : session(model.model, tern::runtime::OptionsOf(options, model.specializer)) {}
 
   tern::runtime::vm::RunOptions NextRun() const {
     using Clock = std::chrono::steady_clock;
@@ -208,8 +203,6 @@ int tern_session_set_profile(TernSession* session, int32_t is_on) {
 }
 
 int tern_session_get_profile(TernSession* session, TernAny* json) {
-  return Try([&] {
-    const auto& program = session->session.model().program();
-    *json = tern::ffi::Any(tern::runtime::ProfileText(program, session->profile)).Release();
-  });
+  return Try(
+      [&] { *json = tern::ffi::Any(tern::runtime::ProfileText(session->profile)).Release(); });
 }

@@ -129,6 +129,22 @@ class ModelsTest(TestCase):
         numpy.testing.assert_allclose(results["hidden"].numpy(), expected, rtol=1e-3, atol=1e-3)
         only = exe.session(outputs=["hidden"])(ids, mask)
         numpy.testing.assert_allclose(only.numpy(), expected, rtol=1e-3, atol=1e-3)
+        self.assertEqual(exe.specializations(), [])
+
+    def test_specialize(self):
+        ids = numpy.load(MODELS / "transformer.input_ids.npy")
+        mask = numpy.load(MODELS / "transformer.attention_mask.npy")
+        expected = numpy.load(MODELS / "transformer.hidden.npy")
+        dims = dict(zip(("batch", "tokens"), ids.shape))
+        for when in ("lazy", "eager"):
+            exe = tern.compile((MODELS / "transformer.onnx").read_bytes(), specialize=when)
+            session = exe.session(outputs=["hidden"])
+            for _ in range(3):
+                numpy.testing.assert_allclose(session(ids, mask).numpy(), expected, rtol=1e-3, atol=1e-3)
+                states = [(one["dims"], one["state"]) for one in exe.specializations(wait=True)]
+            self.assertEqual(states, [(dims, "ready")])
+        with self.assertRaisesRegex(tern.ValueError, "expected off, lazy or eager"):
+            tern.compile(MODELS / "transformer.onnx", specialize="always")
 
 
 @needs_compiler

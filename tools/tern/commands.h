@@ -121,6 +121,7 @@ struct RunOptions {
   std::string trace;                      // of a model: a file to write, or ""
   std::string precision;                  // of an .onnx file
   std::vector<std::string> offload;       // the same
+  std::string specialize;                 // of an .onnx file: "lazy", "eager", "off" or ""
   SessionFlags session;                   // of a model
   GenerateOptions generate;               // of a decoder model
 };

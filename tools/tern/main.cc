@@ -183,6 +183,12 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--profile", options->profile, "of a model: print the time of each kernel");
   command->add_option("--trace", options->trace,
                       "of a model: write a JSON file of one run's calls, for Perfetto");
+  command
+      ->add_option("--specialize", options->specialize,
+                   "of an .onnx file: off (default: extents that are given are compiled in), or "
+                   "lazy or eager: compile it for all shapes, and again for those of the run, by "
+                   "another thread while it runs or before it does")
+      ->check(OneOf({"off", "lazy", "eager"}));
   AddSessionFlags(command, &options->session);
   GenerateOptions& generate = options->generate;
   command

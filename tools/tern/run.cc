@@ -12,6 +12,7 @@
 #include "tern/compile_model.h"
 #include "tern/runtime/npy.h"
 #include "tern/runtime/vm/load_model.h"
+#include "tern/specialize_model.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/text.h"
 #include "tools/run_model.h"
@@ -151,12 +152,20 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
   return right;
 }
 
-std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& options,
-                                                          const target::Target& target,
-                                                          int device_id,
-                                                          bool is_reference = false) {
+bool IsSpecialized(const RunOptions& options) {
+  return !options.specialize.empty() && options.specialize != "off";
+}
+
+// With `specializer` one for the model, as --specialize says.
+std::shared_ptr<const runtime::vm::Model> CompileInMemory(
+    const RunOptions& options, const target::Target& target, int device_id,
+    bool is_reference = false, std::shared_ptr<runtime::vm::Specializer>* specializer = nullptr) {
   frontend::onnx::ImportOptions import =
       ImportOptionsFor(options.input_shapes, options.dims, options.inputs);
+  if (IsSpecialized(options)) {
+    import.input_shapes = ParseImportOptions(options.input_shapes, {}).input_shapes;
+    import.dims.clear();
+  }
   ModelOptions compile;
   compile.bounds_checks = options.bounds_checks;
   compile.default_schedules = options.default_schedules;
@@ -164,7 +173,12 @@ std::shared_ptr<const runtime::vm::Model> CompileInMemory(const RunOptions& opti
     compile.precision = options.precision;
     compile.offload = options.offload;
   }
-  return LoadModel(CompileModel(ReadSource(options.input, import), target, compile), device_id);
+  ir::IRModule source = ReadSource(options.input, import);
+  std::shared_ptr<const runtime::vm::Model> model =
+      LoadModel(CompileModel(source, target, compile), device_id);
+  if (specializer)
+    *specializer = MakeSpecializer(options.specialize, source, target, compile, model);
+  return model;
 }
 
 // Of the range of an output: so much as some ten roundings of the type in a row.
@@ -206,6 +220,10 @@ std::optional<int> RunIfModel(const RunOptions& options) {
       << "--precision and --offload: " << options.input << " is compiled already";
   TERN_CHECK(is_source || options.target.empty())
       << "--target: " << options.input << " is compiled already";
+  TERN_CHECK(is_source || !IsSpecialized(options))
+      << "--specialize: " << options.input << " is compiled already";
+  TERN_CHECK(options.generate.count == 0 || !IsSpecialized(options))
+      << "--generate: each token has a shape of its own, for which --specialize is of no use";
   TERN_CHECK(options.entry.empty() && !options.prepare)
       << options.input << " is a model: --entry and --prepare are for functions";
   ModelRunOptions run{MakeRunOptions(options)};
@@ -224,7 +242,7 @@ std::optional<int> RunIfModel(const RunOptions& options) {
   if (!is_source) return RunModel(*artifact, run) ? 0 : 1;
   target::Target target = ParseTarget(options.target, options.host);
   std::shared_ptr<const runtime::vm::Model> model =
-      CompileInMemory(options, target, options.session.device);
+      CompileInMemory(options, target, options.session.device, false, &run.specializer);
   if (generates) return GenerateTokens(options, model);
   if (checks_host) run.reference = CompileInMemory(options, target::Target::DefaultHost(), 0, true);
   if (!options.precision.empty()) run.range_tolerance = PrecisionTolerance(options.precision);
@@ -251,8 +269,8 @@ int Run(const RunOptions& options) {
   TERN_CHECK(!options.profile && options.trace.empty() && !options.session.any())
       << options.input << " is no model: " << kModelFlags << " are for models";
   TERN_CHECK(options.check != "host") << "--check host is for models";
-  TERN_CHECK(options.precision.empty() && options.offload.empty())
-      << "--precision and --offload are for models";
+  TERN_CHECK(options.precision.empty() && options.offload.empty() && options.specialize.empty())
+      << "--precision, --offload and --specialize are for models";
   Program program = Load(options);
   TERN_CHECK(options.check != "interp" || program.source)
       << "--check interp needs the .tir file, not a compiled one";

@@ -304,10 +304,11 @@ void Machine::AllocOutput(const Instruction& instruction) {
 // Drivers take long to allocate, and a graph has to be recorded again where an address is new: the
 // memory of the run before, where nobody has it any more.
 Tensor Machine::NewOutput(size_t output, const std::vector<int64_t>& shape) {
+  constexpr uint64_t kWorthKeeping = 64 << 10;  // on the host: what is less stays with malloc
   DataType dtype = program_.outputs[output].dtype;
-  if (!work_) return NewTensor(shape, dtype);
   auto& [first, second] = kept_outputs_[output];
   uint64_t bytes = TensorBytes(dtype, shape.data(), static_cast<uint32_t>(shape.size()));
+  if (!work_ && bytes < kWorthKeeping) return NewTensor(shape, dtype);
   auto fits = [&](const TensorMemory& memory) {
     return memory.data && memory.data.use_count() == 1 && memory.bytes == bytes;
   };
@@ -316,6 +317,8 @@ Tensor Machine::NewOutput(size_t output, const std::vector<int64_t>& shape) {
     first = {};
     first = NewTensor(shape, dtype)->memory();
   }
+  // Another thread may have been the last to read it.
+  std::atomic_thread_fence(std::memory_order_acquire);
   return Tensor(ffi::Make<TensorObj>(shape, dtype, model_.device(), TensorLayout{}, first));
 }
 
@@ -374,7 +377,7 @@ Tensor Machine::CopyOf(const TensorValue& value) {
 class Machine::Recorded {
  public:
   Recorded(Machine* machine, uint32_t function, uint32_t instruction)
-      : machine_(*machine), record_{function, instruction, 0, 0} {
+      : machine_(*machine), record_{function, instruction, 0, 0, &machine->program_} {
     if (machine_.profile_) record_.start = machine_.SecondsSinceStart();
   }
   ~Recorded() {

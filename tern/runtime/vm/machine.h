@@ -160,8 +160,10 @@ class Machine {
   std::vector<Frame> frames_;  // by function
   const std::vector<Tensor>* given_outputs_ = nullptr;
   std::vector<Tensor> made_outputs_;
-  // Memory of outputs on a device, for when the caller has let go of it: often there are two, as
-  // the results of a run are given up when those of the next are there.
+  // Memory of outputs, for when the caller has let go of it: often there are two, as the results of
+  // a run are given up when those of the next are there. Taken from the system anew it would have
+  // to be cleared page by page; and malloc, which keeps it, often cannot use it again, as it is
+  // aligned.
   std::vector<std::array<TensorMemory, 2>> kept_outputs_;
   std::optional<Selection> selection_;  // where not all outputs are wanted
   Limits limits_;

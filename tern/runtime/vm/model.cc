@@ -59,54 +59,98 @@ void Model::FindDefaults() {
   }
 }
 
-void Model::MakeConstants() {
-  FindPrepacked();
-  for (const Constant& constant : parts_.program.constants) {
-    Tensor tensor;
-    if (constant.source == ConstantSource::kMade) {
-      tensor = prepacked_ ? prepacked_->Get(constant.name)
-                          : Tensor::Empty(constant.shape, constant.dtype, device_);
-    } else if (constant.source == ConstantSource::kWeights) {
-      TERN_CHECK(parts_.weight) << "the model has no weights, and its program wants "
-                                << constant.name;
-      tensor = parts_.weight(constant);
-      TERN_CHECK(tensor->shape() == constant.shape && tensor->dtype() == constant.dtype &&
-                 tensor->is_row_major())
-          << "weight " << constant.name << ": expected " << constant.dtype.str() << " of shape "
-          << ffi::ShapeText(constant.shape) << ", got " << tensor->dtype().str() << " of shape "
-          << ffi::ShapeText(tensor->shape());
-    } else {
-      tensor = TensorOf(constant);
-    }
-    bool is_there = tensor->device().type == device_.type && tensor->device().id == device_.id;
-    constants_.push_back(is_there ? tensor : tensor.CopyTo(device_));
-  }
-  if (prepacked_ || parts_.program.prepack.empty()) return;
-  RunPrepacking();
-  StorePrepacked();
+std::vector<bool> Model::ConstantsThatRunsRead() const {
+  const Program& program = parts_.program;
+  std::vector<bool> read(program.constants.size(), false);
+  for (const Function& function : program.functions)
+    for (const Instruction& instruction : function.code)
+      if (instruction.op == Opcode::kConst) read[instruction.index] = true;
+  for (size_t i = 0; i < read.size(); ++i)  // defaults
+    for (const Port& input : program.inputs)
+      if (program.constants[i].name == input.name) read[i] = true;
+  return read;
 }
 
-void Model::RunPrepacking() {
-  for (const Prepack& prepack : parts_.program.prepack)
-    WithContext("preparing weights by " + prepack.function, [&] {
-      ffi::Function function = parts_.module->GetFunction(prepack.function);
-      TERN_CHECK(function) << "the host code has no function " << prepack.function;
+Tensor Model::MakeConstant(const Constant& constant) const {
+  Tensor tensor;
+  if (constant.source == ConstantSource::kMade) {
+    if (prepacked_) return prepacked_->Get(constant.name);
+    return Tensor::Empty(constant.shape, constant.dtype, device_);
+  }
+  if (constant.source == ConstantSource::kWeights) {
+    TERN_CHECK(parts_.weight) << "the model has no weights, and its program wants "
+                              << constant.name;
+    tensor = parts_.weight(constant);
+    TERN_CHECK(tensor->shape() == constant.shape && tensor->dtype() == constant.dtype &&
+               tensor->is_row_major())
+        << "weight " << constant.name << ": expected " << constant.dtype.str() << " of shape "
+        << ffi::ShapeText(constant.shape) << ", got " << tensor->dtype().str() << " of shape "
+        << ffi::ShapeText(tensor->shape());
+  } else {
+    tensor = TensorOf(constant);
+  }
+  bool is_there = tensor->device().type == device_.type && tensor->device().id == device_.id;
+  return is_there ? Shared(tensor) : tensor.CopyTo(device_);
+}
+
+void Model::MakeConstants() {
+  std::vector<bool> read = ConstantsThatRunsRead();
+  FindPrepacked(read);
+  constants_.resize(read.size());
+  for (size_t i = 0; i < read.size(); ++i)
+    if (read[i]) constants_[i] = MakeConstant(parts_.program.constants[i]);
+  if (!prepacked_ && !parts_.program.prepack.empty()) {
+    RunPrepacking(read);
+    StorePrepacked();
+    for (Tensor& constant : constants_)
+      if (constant) constant = Shared(constant);
+  }
+  parts_.relative.reset();
+}
+
+Tensor Model::Shared(const Tensor& tensor) const {
+  constexpr uint64_t kWorthwhile = 4096;  // bytes
+  if (!parts_.relative || device_.type != kTernDeviceCpu || tensor->num_bytes() < kWorthwhile)
+    return tensor;
+  for (const Tensor& other : parts_.relative->constants_)
+    if (other && other->dtype() == tensor->dtype() && other->shape() == tensor->shape() &&
+        other->device().type == kTernDeviceCpu &&
+        std::memcmp(other.as<char>(), tensor.as<char>(), tensor->num_bytes()) == 0)
+      return other;
+  return tensor;
+}
+
+void Model::RunPrepacking(const std::vector<bool>& read) {
+  const std::vector<Prepack>& calls = parts_.program.prepack;
+  // What runs do not read is there from the first call that does to the last.
+  std::vector<size_t> last(constants_.size());
+  for (size_t i = 0; i < calls.size(); ++i)
+    for (uint32_t index : calls[i].constants) last[index] = i;
+  for (size_t i = 0; i < calls.size(); ++i)
+    WithContext("preparing weights by " + calls[i].function, [&] {
+      ffi::Function function = parts_.module->GetFunction(calls[i].function);
+      TERN_CHECK(function) << "the host code has no function " << calls[i].function;
       std::vector<ffi::AnyView> args;
-      for (uint32_t index : prepack.constants)
+      for (uint32_t index : calls[i].constants) {
+        if (!constants_[index]) constants_[index] = MakeConstant(parts_.program.constants[index]);
         args.push_back(ffi::CallArgument(constants_[index]).view());
+      }
       function.CallPacked(args);
+      for (uint32_t index : calls[i].constants)
+        if (!read[index] && last[index] == i) constants_[index] = {};
     });
 }
 
-void Model::FindPrepacked() {
+void Model::FindPrepacked(const std::vector<bool>& read) {
   if (device_.type != kTernDeviceCpu || parts_.program.prepack.empty()) parts_.cache.reset();
   if (!parts_.cache) return;
   std::shared_ptr<MappedWeights> found = parts_.cache->Find();
   if (!found) return;
   std::map<std::string_view, const WeightsTable::Entry*> entries;
   for (const WeightsTable::Entry& entry : found->table().entries) entries[entry.name] = &entry;
-  for (const Constant& constant : parts_.program.constants) {
-    if (constant.source != ConstantSource::kMade) continue;
+  for (size_t i = 0; i < read.size(); ++i) {
+    const Constant& constant = parts_.program.constants[i];
+    if (constant.source != ConstantSource::kMade || !read[i]) continue;
     auto entry = entries.find(constant.name);
     if (entry == entries.end() || entry->second->dtype != constant.dtype ||
         entry->second->shape != constant.shape)
@@ -122,7 +166,7 @@ void Model::StorePrepacked() {
   std::vector<Weight> made;
   for (size_t i = 0; i < constants_.size(); ++i) {
     const Constant& constant = parts_.program.constants[i];
-    if (constant.source == ConstantSource::kMade)
+    if (constant.source == ConstantSource::kMade && constants_[i])
       made.push_back({constant.name,
                       constant.dtype,
                       constant.shape,
@@ -130,7 +174,7 @@ void Model::StorePrepacked() {
   }
   prepacked_ = parts_.cache->Store(made);
   for (size_t i = 0; prepacked_ && i < constants_.size(); ++i)
-    if (parts_.program.constants[i].source == ConstantSource::kMade)
+    if (parts_.program.constants[i].source == ConstantSource::kMade && constants_[i])
       constants_[i] = prepacked_->Get(parts_.program.constants[i].name);
 }
 

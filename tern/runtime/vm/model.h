@@ -23,6 +23,8 @@
 
 namespace tern::runtime::vm {
 
+class Model;
+
 struct ModelParts {
   Program program;
   ffi::Module module;                   // the host code
@@ -34,6 +36,9 @@ struct ModelParts {
   std::function<Tensor(const Constant&)> weight = {};
   std::shared_ptr<MappedWeights> weights = {};  // where they are of a file
   std::optional<PrepackedCache> cache = {};     // of what prepacking makes, on the host
+  // A model of the same weights on the host, as one for other shapes is: constants that have the
+  // same elements are one in memory. Or null.
+  std::shared_ptr<const Model> relative = {};
 };
 
 // The elements of a constant that the program has itself (kInline, kSplat).
@@ -49,6 +54,7 @@ class Model {
   // Of the host code.
   const std::vector<FunctionInfo>& functions() const { return parts_.functions; }
   TernDevice device() const { return device_; }
+  // Null where none but prepacking reads it.
   const Tensor& constant(size_t index) const { return constants_[index]; }
   // What an input is that is not given; null: it has to be.
   Tensor input_default(size_t input) const { return defaults_[input]; }
@@ -83,10 +89,15 @@ class Model {
  private:
   ffi::FunctionObj* FindKernel(size_t index) const;
   void MakeConstants();
+  Tensor MakeConstant(const Constant& constant) const;
+  // By constant. Others are for prepacking alone, and are not kept.
+  std::vector<bool> ConstantsThatRunsRead() const;
+  // The tensor, or that of the relative which has the same elements.
+  Tensor Shared(const Tensor& tensor) const;
   void FindDefaults();
   // What the cache has, where it is what prepacking would make.
-  void FindPrepacked();
-  void RunPrepacking();
+  void FindPrepacked(const std::vector<bool>& read);
+  void RunPrepacking(const std::vector<bool>& read);
   void StorePrepacked();
 
   ModelParts parts_;

@@ -79,6 +79,7 @@ class PrepackedCacheTest : public testing::Test {
 TEST_F(PrepackedCacheTest, WeightsAreMadeOnceAndMapped) {
   auto first = Load(true, Cache());
   EXPECT_TRUE(first->constant(1)->memory().is_read_only) << "that of the file";
+  EXPECT_FALSE(first->constant(0)) << "none but prepacking reads it";
   ExpectRuns(first);
   ASSERT_NE(File(), "");
   ExpectRuns(Load(false, Cache()));

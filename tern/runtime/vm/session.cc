@@ -108,6 +108,28 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options)
 }
 Session::~Session() = default;
 
+template <class F>
+void Session::ForEachMachine(const F& f) const {
+  f(*machine_);
+  for (const Specialized& one : specialized_) f(*one.machine);
+}
+
+Machine& Session::MachineFor(std::vector<int64_t>* dims, const std::vector<Tensor>& inputs) {
+  if (!options_.specializer) return *machine_;
+  std::shared_ptr<const Model> model = options_.specializer->Find(*dims);
+  if (!model) return *machine_;
+  auto known = std::find_if(specialized_.begin(), specialized_.end(),
+                            [&](const Specialized& one) { return one.model == model; });
+  if (known == specialized_.end()) {
+    auto machine = std::make_unique<Machine>(*model, options_);
+    machine->SelectOutputs(is_selected_);
+    machine->SetProfile(profile_);
+    known = specialized_.insert(specialized_.end(), {model, std::move(machine)});
+  }
+  *dims = BindDims(model->program(), inputs);
+  return *known->machine;
+}
+
 void Session::CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const {
   if (!options_.in_place) return;
   std::string why = WhyNotInPlace(tensor, model_->device());
@@ -150,6 +172,7 @@ std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, std::vector<Ten
     if (!outputs[state.output] && is_selected_[state.output] && is_known)
       outputs[state.output] = StateMemory(&state, std::move(shape));
   }
+  Machine& machine = MachineFor(&dims, inputs);
   std::optional<DeviceWork::Scope> on_stream;
   if (model_->device().type != kTernDeviceCpu) {
     if (!work_) work_ = std::make_unique<DeviceWork>(model_->device());
@@ -176,7 +199,7 @@ std::vector<Tensor> Session::RunOnce(std::vector<Tensor> inputs, std::vector<Ten
   BoundThread bound(options_.cpus);
   ScopedDenormals denormals(options_.denormals);
   std::vector<Tensor> results =
-      machine_->Run(dims, read, written, {&state_, options.deadline}, work_.get());
+      machine.Run(dims, read, written, {&state_, options.deadline}, work_.get());
   CopyOut(outputs, &results);
   if (on_stream) on_stream->Leave();
   model_->CheckWeights();
@@ -216,7 +239,15 @@ void Session::CopyOut(const std::vector<Tensor>& outputs, std::vector<Tensor>* r
   }
 }
 
-const GraphCounts& Session::graph_counts() const { return machine_->graph_counts(); }
+GraphCounts Session::graph_counts() const {
+  GraphCounts sum;
+  ForEachMachine([&](const Machine& machine) {
+    const GraphCounts& one = machine.graph_counts();
+    sum.records += one.records, sum.launches += one.launches;
+    sum.calls += one.calls, sum.others += one.others;
+  });
+  return sum;
+}
 
 Tensor Session::InitialState(const State& state, const std::vector<Tensor>& inputs) const {
   if (state.initial) return state.initial;
@@ -302,7 +333,7 @@ void Session::SelectOutputs(const std::vector<std::string>& names) {
   const std::vector<Port>& outputs = model_->program().outputs;
   std::vector<bool> selected(outputs.size(), names.empty());
   for (const std::string& name : names) selected[FindPort("output", outputs, name)] = true;
-  machine_->SelectOutputs(selected);
+  ForEachMachine([&](Machine& machine) { machine.SelectOutputs(selected); });
   is_selected_ = std::move(selected);
 }
 
@@ -312,11 +343,23 @@ bool Session::Cancel() {
   return is_first || running == RunState::kCancelled;
 }
 
-uint64_t Session::arena_bytes() const { return machine_->arena_bytes(); }
+uint64_t Session::arena_bytes() const {
+  uint64_t sum = 0;
+  ForEachMachine([&](const Machine& machine) { sum += machine.arena_bytes(); });
+  return sum;
+}
 void Session::Trim() {
   RunningGuard guard(&state_);
-  machine_->Trim();
+  ForEachMachine([](Machine& machine) { machine.Trim(); });
 }
-void Session::SetProfile(std::vector<CallRecord>* profile) { machine_->SetProfile(profile); }
+void Session::SetProfile(std::vector<CallRecord>* profile) {
+  profile_ = profile;
+  ForEachMachine([&](Machine& machine) { machine.SetProfile(profile); });
+}
+
+const std::string& CallRecord::callee() const {
+  const Instruction& call = program->functions[function].code[instruction];
+  return call.op == Opcode::kCall ? program->kernels[call.index] : call.text;
+}
 
 }  // namespace tern::runtime::vm

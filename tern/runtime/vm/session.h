@@ -15,6 +15,7 @@
 #include "tern/runtime/denormals.h"
 #include "tern/runtime/thread_pool.h"
 #include "tern/runtime/vm/model.h"
+#include "tern/runtime/vm/specializer.h"
 
 namespace tern::runtime::vm {
 
@@ -29,8 +30,10 @@ struct SessionOptions {
   Denormals denormals = Denormals::kAsCaller;  // in kernels, on all threads
   // Bytes that a run may allocate, all together: a MemoryError beyond. 0: no limit.
   uint64_t memory_limit = 0;
-  bool in_place = false;       // inputs and outputs that would have to be copied are errors
-  bool graphs = true;          // launches are recorded and done again where the device can
+  bool in_place = false;  // inputs and outputs that would have to be copied are errors
+  bool graphs = true;     // launches are recorded and done again where the device can
+  // Other models for shapes that come; null: none. Shared by the sessions of a model.
+  std::shared_ptr<Specializer> specializer;
   bool reuse_memory = true;    // false: no two tensors share memory
   bool poison_memory = false;  // what was not written is filled with 0xa5, again when it is freed
 };
@@ -43,7 +46,11 @@ struct RunOptions {
 // What a call took, for a profile.
 struct CallRecord {
   uint32_t function = 0, instruction = 0;
-  double start = 0, seconds = 0;  // since the run began
+  double start = 0, seconds = 0;     // since the run began
+  const Program* program = nullptr;  // of the model, or of one that was specialized
+
+  // The kernel, or the function of the registry, that was called.
+  const std::string& callee() const;
 };
 
 // What came of graphs, in all runs so far that were not profiled.
@@ -111,7 +118,7 @@ class Session {
   void Trim();
   // The calls of the runs to come are added to it; null: of none.
   void SetProfile(std::vector<CallRecord>* profile);
-  const GraphCounts& graph_counts() const;
+  GraphCounts graph_counts() const;
 
  private:
   std::vector<Tensor> RunOnce(std::vector<Tensor> inputs, std::vector<Tensor> outputs,
@@ -122,6 +129,10 @@ class Session {
   void CopyOut(const std::vector<Tensor>& outputs, std::vector<Tensor>* results);
   void Bind(const char* what, const std::vector<Port>& ports, std::string_view name, Tensor tensor,
             std::vector<Tensor>* bound);
+  // The machine of the model for these dims. Those become the dims of that model.
+  Machine& MachineFor(std::vector<int64_t>* dims, const std::vector<Tensor>& inputs);
+  template <class F>
+  void ForEachMachine(const F& f) const;
   // Throws where a tensor would have to be copied and must not be.
   void CheckInPlace(const char* what, const Port& port, const Tensor& tensor) const;
 
@@ -142,6 +153,13 @@ class Session {
   SessionOptions options_;
   std::unique_ptr<DeviceWork> work_;  // on a device, from the first run on
   std::unique_ptr<Machine> machine_;
+  // Of models that the specializer made.
+  struct Specialized {
+    std::shared_ptr<const Model> model;
+    std::unique_ptr<Machine> machine;
+  };
+  std::vector<Specialized> specialized_;
+  std::vector<CallRecord>* profile_ = nullptr;
   std::vector<Tensor> bound_inputs_, bound_outputs_;
   std::vector<bool> is_selected_;  // by output
   std::vector<State> states_;

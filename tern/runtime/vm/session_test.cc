@@ -74,6 +74,27 @@ TEST(Session, RunsAChain) {
   EXPECT_EQ(Values(session.Run({Vector({0, 0, 1})})[0]), (Floats{1, 1, 7}));
 }
 
+TEST(Session, MemoryOfLargeOutputsIsUsedAgain) {
+  auto model =
+      MakeModel(Main("t1: float32[:]\nt1 = alloc [i0] output 0\ncall scale(t0, 2.0, t1)\nret t1"));
+  Session session(model);
+  Floats ones(100000, 1.0F), threes(ones.size(), 3.0F);
+  Tensor first = session.Run({Vector(ones)})[0];
+  const void* place = first->data();
+  Tensor second = session.Run({Vector(threes)})[0];
+  EXPECT_NE(second->data(), place);  // the first one is still the caller's
+  EXPECT_EQ(first.as<float>()[ones.size() - 1], 2);
+  first = {};
+  Tensor third = session.Run({Vector(ones)})[0];
+  EXPECT_EQ(third->data(), place);
+  EXPECT_EQ(second.as<float>()[0], 6);
+  EXPECT_EQ(session.Run({Vector(Floats(99999, 1.0F))})[0]->num_elements(), 99999);
+  Tensor view = third.View({50000}, {.offset = 50000});
+  third = {};
+  EXPECT_NE(session.Run({Vector(threes)})[0]->data(), place);  // a view keeps it
+  EXPECT_EQ(view->num_elements(), 50000);
+}
+
 TEST(Session, KernelsAreLookedUpOnce) {
   auto kernels = ffi::Make<TestKernels>();
   ModelParts parts{

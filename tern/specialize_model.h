@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Specialization at run time (runtime/vm/specializer.h) by the compiler: a model with dynamic
+// extents is compiled again for extents that come. What it compiles is kept on disk function by
+// function, as all that is compiled (codegen/compiled_function.h), so the next process links what
+// this one made.
+#ifndef TERN_SPECIALIZE_MODEL_H_
+#define TERN_SPECIALIZE_MODEL_H_
+
+#include <memory>
+#include <string>
+
+#include "tern/compile_model.h"
+#include "tern/runtime/vm/specializer.h"
+
+namespace tern {
+
+// For the graph `main` of a module, as it is imported, of which `general` was compiled for this
+// target with these options. `when` is "lazy", "eager", or "off" or "": null then, and where there
+// is nothing to specialize. Throws for other words.
+std::shared_ptr<runtime::vm::Specializer> MakeSpecializer(
+    const std::string& when, const ir::IRModule& module, const target::Target& target,
+    const ModelOptions& options, const std::shared_ptr<const runtime::vm::Model>& general);
+
+}  // namespace tern
+
+#endif  // TERN_SPECIALIZE_MODEL_H_
