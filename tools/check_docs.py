@@ -26,6 +26,11 @@ def section(page, begin, end):
     return text[text.index("\n" + begin + "\n"):text.index("\n" + end + "\n")]
 
 
+def section_to_end(page, begin):
+    text = (ROOT / page).read_text()
+    return text[text.index("\n" + begin + "\n"):]
+
+
 def first_column(text):
     """Names in backquotes in the first column of the tables of a text."""
     names = set()
@@ -62,8 +67,26 @@ def listed(tern):
     yield "README.md", "target", targets, first_column(table)
 
 
+def uncovered():
+    """Words of the table of docs/conformance.md that none of the programs beside them has, and programs that are not there."""
+    for line in section_to_end("docs/conformance.md", "## What is covered").splitlines():
+        if not line.startswith("| ") or "`" not in line:
+            continue
+        feature, programs = re.split(r"(?<!\\)\|", line)[1:3]
+        text = ""
+        for name in re.findall(r"`([^`]+)`", programs):
+            file = ROOT / (f"examples/{name}.tir" if "/" in name else f"test/cts/{name}.tir")
+            if not file.exists():
+                yield f"docs/conformance.md: there is no program {name}"
+                continue
+            text += file.read_text()
+        for word in re.findall(r"`([^`]+)`", feature):
+            if word.replace("\\|", "|") not in text:
+                yield f"docs/conformance.md: no program of {programs.strip()} has {word}"
+
+
 def main():
-    wrong = []
+    wrong = list(uncovered())
     for page, what, has, says in listed(sys.argv[1]):
         if not has:
             wrong.append(f"the tool lists no {what}")

@@ -38,7 +38,7 @@ def prepare(options, folder):
         command = [options.cc, "-O3", f"-march={options.cpu}", "-fopenmp", "-shared", "-fPIC", os.path.join(HERE, "peers.c"), "-o", os.path.join(folder, "peers.so"), "-lm"]
         subprocess.run(command, check=True)
     if options.prepare:
-        for path in (os.path.join(HERE, "run.py"), os.path.join(HERE, "workloads.py"), os.path.join(HERE, "..", "cliffs", "binding.py")):
+        for path in (os.path.join(HERE, "run.py"), os.path.join(HERE, "workloads.py"), os.path.join(HERE, "peers.cu"), os.path.join(HERE, "..", "cliffs", "binding.py")):
             shutil.copy(path, folder)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs compiled kernels of examples/kernels beside plain C (cpu) or torch (cuda), in turn, and prints a table.
 
-    run.py FOLDER [--rounds 7] [--only NAME] [--limit 10]
+    run.py FOLDER [--rounds 7] [--only NAME] [--limit 10] [--large]
 
 A kernel of which one call takes a tenth of the limit (seconds) or more is called once.
 
@@ -92,7 +92,8 @@ class Cuda:
     def __init__(self, _):
         import torch  # pylint: disable=import-outside-toplevel
         import workloads  # pylint: disable=import-outside-toplevel
-        self.torch, self.peers = torch, workloads.torch_peers(torch)
+        with open(os.path.join(HERE, "peers.cu"), encoding="utf-8") as file:
+            self.torch, self.peers = torch, workloads.torch_peers(torch, file.read())
         self.generator = torch.Generator("cuda").manual_seed(1)
 
     def make(self, dtype, shape, fill):
@@ -121,6 +122,8 @@ class Cuda:
             mine, theirs = named[outputs(work)[0][0]], result[0]
             if name.startswith("radix_sort"):  # torch sorts signed ones
                 mine = mine.view(self.torch.int32).sort().values
+            if mine.dtype == self.torch.uint32:
+                mine, theirs = mine.view(self.torch.int32), theirs.view(self.torch.int32)
             return (mine.double() - theirs.double()).abs().max().item()
 
         return call, difference
@@ -152,6 +155,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="")
+    parser.add_argument("--large", action="store_true", help="sizes of workloads.LARGE, and billions in a second; for GPUs")
     parser.add_argument("--limit", type=float, default=10, help="seconds that one kernel may take, about")
     options = parser.parse_args()
     sys.path[:0] = [HERE, os.path.join(HERE, "..", "cliffs")]
@@ -164,6 +168,10 @@ def main():
     device, wrong = runtime.device(kind), 0
     print(f"{'kernel':20} {'Tern':>10} {'C' if kind == 'cpu' else 'torch':>10} {'of it':>7}")
     for name, work in workloads.chosen(kind, options.only).items():
+        if options.large:
+            if name not in workloads.LARGE:
+                continue
+            work = workloads.enlarged(name, work)
         module = runtime.load(os.path.join(options.folder, "kernels", name + (".so" if kind == "cpu" else ".tern")))
         tensors = {spec[0]: machine.make(*spec[1:4]) for spec in work["args"] if not isinstance(spec, int)}
         args = [spec if isinstance(spec, int) else (tensors[spec[0]][1], spec[1], spec[2]) for spec in work["args"]]
@@ -177,14 +185,18 @@ def main():
             if peer:
                 theirs.append(machine.round(peer))
         line = f"{name:20} {min(mine) * 1e3:7.3f} ms"
+        billions = ""
+        if options.large:
+            _, unit, amount = workloads.LARGE[name]
+            billions = f"  {amount({key: value[0] for key, value in tensors.items()}) / min(mine) * 1e-9:.1f} G {unit}/s"
         if peer:
             error = difference()
             ratio = statistics.median(a / b for a, b in zip(mine, theirs))
             line += f" {min(theirs) * 1e3:7.3f} ms {ratio:6.2f}x"
-            if error > work.get("tolerance", 1e-5):
+            if error > work.get(f"{kind}_tolerance", work.get("tolerance", 1e-5)):
                 line += f"  WRONG: the largest difference is {error:.3g}"
                 wrong += 1
-        print(line, flush=True)
+        print(line + billions, flush=True)
     return 1 if wrong else 0
 
 

@@ -29,9 +29,20 @@ WORKLOADS = {
     "smith_waterman_warps": {"args": [("A", "uint8", [8192, 256], "bases"), ("B", "uint8", [8192, 128], "bases"), ("score", "int32", [8192], "out")], "sizes": [8192, 256],
                                "devices": ["cuda"]},
     "jacobi": {"args": [("U", "float32", [1024, 1024], "floats"), 10, ("V", "float32", [1024, 1024], "out")], "sizes": [1024, 1024, 10]},
-    "mandelbrot": {"args": [("Y", "int32", [512, 768], "out")], "sizes": [512, 768]},
+    # CUDA C++ fuses multiplications and additions, so that points at the border take another number of steps.
+    "mandelbrot": {"args": [("Y", "int32", [512, 768], "out")], "sizes": [512, 768], "cuda_tolerance": 256},
     "attention": {"args": ATTENTION, "sizes": [1024, 1024], "tolerance": 1e-5},
     "attention_threads": {"args": ATTENTION, "sizes": [1024, 1024], "tolerance": 1e-5, "devices": ["cuda"]},
+}
+
+# Sizes at which others publish figures (README.md), for GPUs: shapes that take the place of the above, what is counted (in billions), and
+# how many there are, from the tensors by name.
+LARGE = {
+    "prefix_sum": ({"X": [1 << 25], "Y": [1 << 25]}, "elements", lambda t: 1 << 25),
+    "radix_sort_warps": ({"X": [1 << 26], "Y": [1 << 26]}, "keys", lambda t: 1 << 26),
+    "threefry": ({"Y": [2, 1 << 28]}, "bytes", lambda t: 8 << 28),
+    "smith_waterman_warps": ({"A": [1 << 17, 512], "B": [1 << 17, 128], "score": [1 << 17]}, "cells", lambda t: (1 << 17) * 512 * 128),
+    "mandelbrot": ({"Y": [8192, 12288]}, "steps", lambda t: t["Y"].sum().item()),
 }
 
 
@@ -40,9 +51,31 @@ def chosen(device, only):
     return {name: work for name, work in WORKLOADS.items() if device in work.get("devices", ["cpu", "cuda"]) and only in name}
 
 
-def torch_peers(torch):
-    """Name -> function of the tensors by name; what torch has no operator for is not here."""
+def enlarged(name, work):
+    """A workload of LARGE."""
+    shapes = LARGE[name][0]
+    return {**work, "args": [spec if isinstance(spec, int) else (*spec[:2], shapes.get(spec[0], spec[2]), spec[3]) for spec in work["args"]]}
+
+
+def torch_peers(torch, source):
+    """Name -> function of the tensors by name; what torch has no operator for is compiled from `source` (peers.cu)."""
     functional = torch.nn.functional
+    compiled = {}
+
+    def launch(name, output, blocks, tensors, *sizes):
+        if name not in compiled:
+            compiled[name] = torch.cuda._compile_kernel(source[source.index("extern"):], name)
+        result = torch.empty_like(output)
+        compiled[name](grid=blocks, block=(256, 1, 1), args=[*tensors, result, *sizes])
+        return result
+
+    def threefry(t):
+        n = t["Y"].shape[1]
+        return launch("threefry", t["Y"], (-(-n // 256), 1, 1), [t["key"]], n)
+
+    def mandelbrot(t):
+        n, m = t["Y"].shape
+        return launch("mandelbrot", t["Y"], (-(-m // 256), n, 1), [], n, m)
 
     def jacobi(t):
         v = t["U"].clone()
@@ -66,6 +99,6 @@ def torch_peers(torch):
         "histogram": histogram, "histogram_atomic": histogram, "scatter_add": scatter, "scatter_add_atomic": scatter,
         "prefix_sum": lambda t: torch.cumsum(t["X"], 0, dtype=torch.int32),
         "top_k": top_k, "top_k_threads": top_k, "radix_sort_threads": radix_sort, "radix_sort_warps": radix_sort,
-        "spmv": spmv, "jacobi": jacobi,
+        "spmv": spmv, "jacobi": jacobi, "threefry": threefry, "mandelbrot": mandelbrot,
         "attention": attention, "attention_threads": attention,
     }

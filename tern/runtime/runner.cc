@@ -103,8 +103,13 @@ class ArgumentMaker {
       TERN_CHECK(!options_.tensors.count(name))
           << "input " << name << ": its elements are given already";
     }
-    for (const auto& [name, value] : options_.dims)
+    for (const auto& [name, value] : options_.dims) {
+      for (const ParamInfo& param : function_.params)
+        TERN_CHECK(param.name != name || TakesInteger(param))
+            << name << " is no dimension of " << function_.name << " but an input: a "
+            << (param.is_tensor ? "tensor" : param.dtype.str());
       CheckName(function_.name, "dimension", name, dim_names_);
+    }
   }
 
   void AddDimName(const std::string& name) {

@@ -109,6 +109,8 @@ TEST_F(RunnerTest, UnknownNamesListTheLegalOnes) {
   options_.inputs.clear();
   options_.dims = {{"stesp", 1}};
   EXPECT_EQ(MakeError(), "matmul has no dimension stesp (did you mean steps?); it has n, k, steps");
+  options_.dims = {{"alpha", 1}};
+  EXPECT_EQ(MakeError(), "alpha is no dimension of matmul but an input: a float32");
 }
 
 TEST_F(RunnerTest, ConflictsNameBothSides) {

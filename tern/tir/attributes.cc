@@ -12,6 +12,7 @@
 #include "tern/tir/default_arguments.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
+#include "tern/tir/transform/insert_barriers.h"
 #include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/transform/vectorize_loops.h"
@@ -56,6 +57,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
       {kFunction, attr::kConstants, Strings()},
       {kFunction, attr::kDefaults, Strings(), true},
       {kFunction, attr::kMayAlias, Flag()},
+      {kFunction, attr::kRaceFree, Flag()},
       {kFunction, attr::kReassociate, Flag()},
       {kFunction,
        attr::kTarget,

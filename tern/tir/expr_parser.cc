@@ -593,7 +593,10 @@ Expr ExprParser::MakeCall(const Token& name, DataType dtype, std::vector<Value>&
     TERN_THROW(TypeError) << "unknown function " << name.text << ffi::DidYouMean(name.text, known);
   }
   if (ir::FindIntrinsic(name.text)->one_type) UnifyAll(args);
-  if (IsAtomic(name.text)) return MakeAtomicCall(name, args, {});
+  if (IsAtomic(name.text))
+    TERN_THROW(TypeError) << "an atomic operation is a statement, or what a let or a store takes, "
+                             "as in let old = "
+                          << name.text << "(...); it cannot stand in an expression";
   std::vector<Expr> exprs;
   for (const Value& arg : args) exprs.push_back(arg.expr);
   return ir::CallNode::Make(name.text, std::move(exprs), dtype, name.span);

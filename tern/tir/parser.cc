@@ -353,11 +353,19 @@ class Parser : public CallParser {
     if (Is("return")) return ParseReturn();
     if (AtCallStmt()) return ParseCallStmt();
     if (Peek(1).text == "[") return ParseStore();
+    auto no_old = [](DataType) { return Expr(); };
+    if (std::optional<Expr> atomic = ParseAtomic(no_old))
+      return EvaluateNode::Make(*atomic, token.span);
     if (Peek(1).text == "(" || Peek(1).text == "<") {
       Expr call = ParseExpr().expr;
       if (!call.As<ir::CallNode>()) Fail(token.span, "this expression has no effect");
       return EvaluateNode::Make(call, token.span);
     }
+    if (Peek(1).text.ends_with("="))
+      Fail(token.span, "'" + token.text +
+                           "' cannot be assigned: only elements of buffers are. alloc " +
+                           token.text + ": float32[1] in local is memory of one, let " +
+                           token.text + " = ... defines a value");
     Fail(token.span,
          "expected a statement (for, while, if, let, alloc, buffer, assert, block, scope, return, "
          "a store or a call), found " +

@@ -275,7 +275,8 @@ std::string MakeStep(const PrimFunc& function, Random* random) {
     case 5:
       return call("vectorize", {loop()});
     case 6:
-      return call("unroll", {loop()});
+      return random->OneIn(3) ? call("bind", {loop(), random->OneIn(2) ? "vthread.x" : "vthread.y"})
+                              : call("unroll", {loop()});
     case 7: {
       std::vector<std::string> some = {loop(), loop()};
       if (random->OneIn(2)) some.push_back(loop());

@@ -160,8 +160,8 @@ void AddRun(CLI::App* app, int* exit_code) {
                       "NAME=N: a symbolic extent or integer parameter (default: 128)");
   command->add_option(
       "--input", options->inputs,
-      "NAME=file.npy|random|ones|zeros, of a tensor (default: random), or the value "
-      "of a scalar of any type");
+      "NAME=file.npy|random|ones|zeros, of a tensor (default: random; of one that the function "
+      "writes, zeros), or the value of a scalar of any type");
   command->add_option("--output", options->outputs, "NAME=file.npy: write a tensor after the call");
   command->add_option("--check", options->check,
                       "interp, NAME=file.npy, or host (of an .onnx file: the same on the host, in "

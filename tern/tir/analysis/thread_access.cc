@@ -23,7 +23,7 @@ bool AreEqual(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 bool AreAlike(const ThreadAccess& a, const ThreadAccess& b) {
   return a.memory == b.memory && a.buffer == b.buffer && a.bytes == b.bytes &&
          a.is_write == b.is_write && a.is_atomic == b.is_atomic && a.reduction == b.reduction &&
-         AreEqual(a.guards, b.guards);
+         a.diverges == b.diverges && AreEqual(a.guards, b.guards);
 }
 
 void Mix(uint64_t* hash, uint64_t value) { *hash = (*hash ^ value) * 0x9e3779b97f4a7c15 + 1; }

@@ -29,6 +29,7 @@ struct ThreadAccess {
   bool is_write = false;
   bool is_atomic = false;  // no conflict with another such
   bool is_shared = false;  // memory of the block; otherwise of the grid
+  bool diverges = false;   // not all threads of the block come there
   // Accesses of one reduction along threads run in order.
   const BlockNode* reduction = nullptr;
   Span place;

@@ -144,11 +144,12 @@ class KnownLoads {
 class KernelWalker : public StmtMutator {
  public:
   KernelWalker(const ForNode* kernel, std::unordered_set<const VarNode*> private_memory,
-               bool reports)
+               bool reports, bool is_race_free)
       : terms_(FindKernelShape(kernel)),
         written_(WrittenMemory(kernel->body)),
         private_memory_(std::move(private_memory)),
-        reports_(reports) {}
+        reports_(reports),
+        is_race_free_(is_race_free) {}
 
   using StmtMutator::Mutate;
   // Local memory whose contents may differ between threads.
@@ -255,6 +256,7 @@ class KernelWalker : public StmtMutator {
     access.is_shared = scopes_.count(memory) > 0;
     access.reduction = reduction_;
     access.place = place;
+    access.diverges = divergent_;
     to->push_back(std::move(access));
   }
 
@@ -325,9 +327,10 @@ class KernelWalker : public StmtMutator {
     }
   }
   // Whether there is a reason to ask where they are.
-  static bool CanConflict(const ThreadAccess& earlier, const ThreadAccess& later,
-                          const Needs& needs) {
+  bool CanConflict(const ThreadAccess& earlier, const ThreadAccess& later,
+                   const Needs& needs) const {
     if (earlier.is_atomic && later.is_atomic) return false;
+    if (is_race_free_ && later.diverges) return false;
     bool both_write = earlier.is_write && later.is_write;
     return !(later.is_shared ? needs.shared : needs.global) &&
            (earlier.is_write || later.is_write) && (!both_write || later.is_shared);
@@ -364,7 +367,11 @@ class KernelWalker : public StmtMutator {
                            << (conflict.earlier.is_write ? "wrote" : "read") << " at "
                            << conflict.earlier.place.str()
                            << "; that takes a barrier between the two, but none can stand there: "
-                           << *barred_;
+                           << *barred_
+                           << (conflict.later.diverges
+                                   ? ". Where threads never meet there, attrs {race_free = true} "
+                                     "of the function says so"
+                                   : "");
   }
 
   // Runs `walk` with effects of its own; a barrier that its beginning needs comes before it.
@@ -766,7 +773,7 @@ class KernelWalker : public StmtMutator {
   ThreadTerms terms_;
   std::optional<std::unordered_set<const VarNode*>> written_;  // the others never conflict
   std::unordered_set<const VarNode*> private_memory_;
-  bool reports_;
+  bool reports_, is_race_free_;
   BlockEffects all_, *effects_ = &all_;
   Accesses reads_;  // of the expression at hand
   std::vector<Expr> guards_;
@@ -783,6 +790,10 @@ class KernelWalker : public StmtMutator {
 };
 
 class BarrierInserter : public StmtMutator {
+ public:
+  explicit BarrierInserter(bool is_race_free) : is_race_free_(is_race_free) {}
+
+ private:
   using StmtMutator::MutateNode;
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
@@ -792,19 +803,21 @@ class BarrierInserter : public StmtMutator {
     // truth.
     std::unordered_set<const VarNode*> private_memory;
     for (bool stable = false; !stable;) {
-      KernelWalker walker(node, private_memory, false);
+      KernelWalker walker(node, private_memory, false, is_race_free_);
       walker.Mutate(self);
       stable = walker.private_memory().size() == private_memory.size();
       private_memory = walker.private_memory();
     }
-    return KernelWalker(node, private_memory, true).Mutate(self);
+    return KernelWalker(node, private_memory, true, is_race_free_).Mutate(self);
   }
+
+  bool is_race_free_;
 };
 
 }  // namespace
 
 PrimFunc InsertBarriers(const PrimFunc& function) {
-  return BarrierInserter().MutateFunction(function);
+  return BarrierInserter(HasFlag(function, attr::kRaceFree)).MutateFunction(function);
 }
 
 }  // namespace tern::tir

@@ -6,6 +6,12 @@
 
 namespace tern::tir {
 
+namespace attr {
+// Bool, of a function: what threads do under conditions that depend on the thread needs no barriers
+// but those that are written.
+inline constexpr const char* kRaceFree = "race_free";
+}  // namespace attr
+
 // Inserts thread block barriers between conflicting accesses of different threads.
 //
 // Before:  for t bind(threadIdx.x) { T[t] = A[t]   B[t] = T[63 - t] }
@@ -15,9 +21,9 @@ namespace tern::tir {
 // global memory, where a write precedes a read. Existing barriers stay and count.
 //
 // A barrier goes before the outermost statement that threads of a block execute differently. Where
-// that does not help, shared memory is an error; global memory, whose elements are often the
-// thread's own in ways that cannot be proven, is left alone. An existing barrier under a condition
-// or in a loop that depends on the thread index is an error.
+// that does not help, shared memory is an error, unless the function says race_free; global memory,
+// whose elements are often the thread's own in ways that cannot be proven, is left alone. An
+// existing barrier under a condition or in a loop that depends on the thread index is an error.
 PrimFunc InsertBarriers(const PrimFunc& function);
 
 }  // namespace tern::tir

@@ -178,8 +178,10 @@ class Splitter : public StmtMutator {
   }
 
   [[noreturn]] void RefuseMemory(const Buffer& buffer, const Span& span) {
-    TERN_THROW(ValueError) << ir::At(span) << buffer->name
-                           << " lives on the device, but this access is outside of any thread loop";
+    TERN_THROW(ValueError)
+        << ir::At(span) << buffer->name
+        << " lives on the device, but this access is outside of any thread loop; "
+           "one thread does it in for i in 0..1 bind(threadIdx.x)";
   }
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr&) override {
     RefuseMemory(node->buffer, node->span);
