@@ -42,7 +42,7 @@ def first_column(text):
 
 def listed(tern):
     """What the tool has, and where a page says so: (page, what, the tool's, the page's)."""
-    rules = first_words(run(tern, "opt", "--list-rules").stdout) | {"fuse_axes", "inline_producers", "polyphase", "split_borders", "split_updates"}
+    rules = first_words(run(tern, "opt", "--list-rules").stdout) | {"fuse_axes", "inline_producers", "polyphase", "split_borders", "split_groups", "split_updates"}
     host = section("docs/schedule_rules.md", "## Host rules", "### `packed_matmul`")
     device = section("docs/schedule_rules.md", "## Device rules", "### GEMM on devices")
     yield "docs/schedule_rules.md", "rule", rules, first_column(host) | first_column(device)

@@ -8,6 +8,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
+#include "tern/schedule/rules/canonical_axes.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/independent_iterations.h"
@@ -289,7 +290,20 @@ Schedule ScheduleOf(const PrimFunc& function) {
   return schedule;
 }
 
-PrimFunc ApplySchedule(const PrimFunc& function) { return ScheduleOf(function).function(); }
+PrimFunc ApplySchedule(const PrimFunc& function) {
+  ScheduleSteps chosen = ChosenSchedule(function);
+  if (!chosen || chosen->steps.empty() || chosen->steps[0].text != "canonicalize_axes()")
+    return ScheduleOf(function).function();
+  auto other = ffi::Make<PrimFuncNode>(*function);
+  other->attrs.erase(attr::kScheduleFor);
+  other->attrs[attr::kSchedule] =
+      MakeScheduleSteps({chosen->steps.begin() + 1, chosen->steps.end()});
+  CanonicalAxes axes = CanonicalizeAxes(PrimFunc(other));
+  auto scheduled = ffi::Make<PrimFuncNode>(*ScheduleOf(axes.function).function());
+  scheduled->params = function->params;
+  scheduled->body = axes.Around(scheduled->body);
+  return PrimFunc(scheduled);
+}
 
 PrimFunc WithFirstSteps(const PrimFunc& function, int64_t count) {
   ScheduleSteps chosen = ChosenSchedule(function);

@@ -167,6 +167,8 @@ const std::map<std::string, Primitive>& Primitives() {
       {"flatten_spatial",
        {2, 2, 2, [](S s, T t) { s->FlattenSpatial(t.args[0], Number(t.args[1]), t.results); }}},
       {"fuse", {2, kAny, 1, [](S s, T t) { s->Fuse(t.args, First(t.results)); }}},
+      {"canonicalize_axes",
+       {0, 0, 0, [](S, T) { Refuse("it is the first step of a schedule section, or none"); }}},
       {"im2col",
        {1, kAny, 3,
         [](S s, T t) { s->Im2col(t.args[0], {t.args.begin() + 1, t.args.end()}, t.results); }}},

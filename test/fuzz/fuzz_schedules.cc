@@ -12,8 +12,8 @@
 #include "tern/compile.h"
 #include "tern/ir/pass.h"
 #include "tern/runtime/tensor.h"
+#include "tern/schedule/rules/canonical_axes.h"
 #include "tern/schedule/rules/default_schedules.h"
-#include "tern/schedule/rules/fuse_axes.h"
 #include "tern/schedule/schedule.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/verify.h"
@@ -72,14 +72,15 @@ void CheckDefault(const tir::PrimFunc& original, int64_t n, const std::vector<in
     *trying += "\n" + explanation.str("f") + tir::Print(scheduled) + "\n";
     TERN_CHECK(ResultOf(ModuleOf(scheduled), n) == expected) << "the result changed";
     *trying += "the steps of the rules";
-    // They are those of the function that the rules were given.
-    while (auto fused = schedule::FuseAxes(function)) function = fused->function;
-    Schedule steps(function);
+    schedule::CanonicalAxes axes = schedule::CanonicalizeAxes(function);
+    Schedule steps(axes.function);
     for (const schedule::RuleResult& result : explanation.results)
       for (const schedule::Step& step : result.steps.steps) {
         steps.Apply(step);
         steps.CheckState();
       }
+    tir::PrimFunc again = function.WithBody(axes.Around(steps.function()->body));
+    TERN_CHECK(ResultOf(ModuleOf(again), n) == expected) << "the result changed";
   }
 }
 

@@ -10,7 +10,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/aligned_sizes.h"
-#include "tern/schedule/rules/fuse_axes.h"
+#include "tern/schedule/rules/canonical_axes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/packed_tensors.h"
@@ -266,6 +266,44 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   return body;
 }
 
+// The function, whose axes are as rules want them, with its versions.
+PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
+  Explanation& told = *explanation;
+  std::vector<Asked> asked = TakePlans(&function);
+  auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
+  if (target.has_shared_memory()) function = SortUpdates(function);
+  PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
+  for (const Asked& one : asked)
+    if (!one.taken)
+      RefuseAsked(function, one.step,
+                  one.refusals.empty() ? "no block of the function is for this rule on this target"
+                                       : ffi::Join(one.refusals));
+  if (!asked.empty()) return scheduled;
+  std::vector<GemmVersion> versions = FindGemmVersions(function, target);
+  for (GemmVersion& version : FindReductionVersions(function, target))
+    versions.push_back(std::move(version));
+  std::vector<GemmVersion> others = versions;
+  std::optional<AlignedSizes> aligned = AlignSizes(function, target);
+  // Fewer for sizes that are rare: each is a kernel to compile. An extent of 1 is no multiple.
+  if (aligned) {
+    std::erase_if(others, [](const GemmVersion& version) {
+      return !version.one && (version.few == Few::kColumns || version.few == Few::kTiles);
+    });
+    std::erase_if(versions, [&](const GemmVersion& version) {
+      return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
+    });
+  }
+  Stmt body = WithVersions(function, scheduled, others, {}, &told);
+  if (!aligned) return scheduled.WithBody(body);
+  std::vector<RuleResult> results;
+  PrimFunc other = ScheduleBlocks(aligned->function, target, &asked, &results);
+  Stmt fast = WithVersions(aligned->function, other, versions, aligned->when, &told);
+  told.versions.push_back({Print(aligned->when), std::move(results)});
+  body = IfThenElseNode::Make(aligned->when, aligned->Around(CopyWithFreshDefs(fast)), body,
+                              function->span);
+  return scheduled.WithBody(body);
+}
+
 }  // namespace
 
 std::string Explanation::str(const std::string& function) const {
@@ -274,6 +312,7 @@ std::string Explanation::str(const std::string& function) const {
            (remark.empty() ? "" : "; " + remark) + "\n";
   std::string text = "schedule " + function + " {\n";
   for (const std::string& note : notes) text += "  # " + note + "\n";
+  if (!notes.empty()) text += "  canonicalize_axes()\n";
   for (const RuleResult& result : results) {
     text += "  # " + result.block + " (" + result.kind +
             "): " + (result.rule.empty() ? "no rule" : "rule " + result.rule) + "\n";
@@ -315,54 +354,21 @@ PrimFunc ApplyDefaultSchedule(const PrimFunc& given, Explanation* explanation) {
     if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
   }
-  PrimFunc function = DropUnitWindows(NamePlainLoops(given));
+  PrimFunc function = NamePlainLoops(given);
   told.left_alone = WhyNot(function);
   if (!told.left_alone.empty()) {
     std::string loop = explanation && !HasSchedule(given) ? LoopOfOneThread(given) : "";
     if (!loop.empty()) told.remark = "one thread of the device runs loop " + loop;
     return given;
   }
-  if (std::optional<FusedAxes> fused = FuseAxes(function)) {
-    PrimFunc scheduled = ApplyDefaultSchedule(fused->function, &told);
-    told.notes = fused->notes;
-    auto result = ffi::Make<PrimFuncNode>(*scheduled);
-    result->params = function->params;
-    result->body = fused->Around(scheduled->body);
-    return PrimFunc(result);
-  }
-  std::vector<Asked> asked = TakePlans(&function);
-  auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
-  if (target.has_shared_memory()) function = SortUpdates(function);
-  PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
-  for (const Asked& one : asked)
-    if (!one.taken)
-      RefuseAsked(function, one.step,
-                  one.refusals.empty() ? "no block of the function is for this rule on this target"
-                                       : ffi::Join(one.refusals));
-  if (!asked.empty()) return scheduled;
-  std::vector<GemmVersion> versions = FindGemmVersions(function, target);
-  for (GemmVersion& version : FindReductionVersions(function, target))
-    versions.push_back(std::move(version));
-  std::vector<GemmVersion> others = versions;
-  std::optional<AlignedSizes> aligned = AlignSizes(function, target);
-  // Fewer for sizes that are rare: each is a kernel to compile. An extent of 1 is no multiple.
-  if (aligned) {
-    std::erase_if(others, [](const GemmVersion& version) {
-      return !version.one && (version.few == Few::kColumns || version.few == Few::kTiles);
-    });
-    std::erase_if(versions, [&](const GemmVersion& version) {
-      return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
-    });
-  }
-  Stmt body = WithVersions(function, scheduled, others, {}, &told);
-  if (!aligned) return scheduled.WithBody(body);
-  std::vector<RuleResult> results;
-  PrimFunc other = ScheduleBlocks(aligned->function, target, &asked, &results);
-  Stmt fast = WithVersions(aligned->function, other, versions, aligned->when, &told);
-  told.versions.push_back({Print(aligned->when), std::move(results)});
-  body = IfThenElseNode::Make(aligned->when, aligned->Around(CopyWithFreshDefs(fast)), body,
-                              function->span);
-  return scheduled.WithBody(body);
+  CanonicalAxes axes = CanonicalizeAxes(function);
+  told.notes = axes.notes;
+  if (axes.notes.empty()) return ScheduleFunction(function, &told);
+  PrimFunc scheduled = ScheduleFunction(axes.function, &told);
+  auto result = ffi::Make<PrimFuncNode>(*scheduled);
+  result->params = function->params;
+  result->body = axes.Around(scheduled->body);
+  return PrimFunc(result);
 }
 
 }  // namespace tern::schedule

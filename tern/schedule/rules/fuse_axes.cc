@@ -10,8 +10,10 @@
 #include "tern/arith/analyzer.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/axis_uses.h"
 #include "tern/schedule/rules/block_kind.h"
 #include "tern/schedule/rules/gemm_versions.h"
+#include "tern/schedule/rules/loops.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
@@ -23,24 +25,7 @@ using namespace tern::tir;
 
 namespace {
 
-constexpr int kNone = -1;
-
-// Two extents that are surely the same.
-bool Same(const Expr& a, const Expr& b) {
-  return a.same(b) || (a.dtype() == b.dtype() && arith::Analyzer().CanProve(a == b));
-}
-
-// One load or store. `axes` has for every dimension the axis of the block that is its index.
-struct Use {
-  int block = kNone;
-  std::vector<int> axes;
-  std::vector<bool> zero;  // the index is 0
-};
-
-struct Tensor {
-  Buffer buffer;
-  std::vector<Use> uses;
-  bool fixed = false;         // it keeps its shape
+struct Tensor : UsedTensor {
   std::vector<bool> fused;    // dimension d with the next one
   std::vector<bool> dropped;  // of extent 1, and never indexed
   bool changes() const {
@@ -49,143 +34,24 @@ struct Tensor {
   }
 };
 
-// A block in its loops.
-struct Nested {
-  const BlockNode* block = nullptr;
-  std::vector<const ForNode*> loops;  // that hold nothing else, outermost first
-  std::vector<int> axes;              // the axis that a loop is
-  std::vector<bool> other;            // axes that are no whole index somewhere
-  std::vector<bool> fused;            // loop l with the next one
-
-  // The loop that is an axis.
-  int LoopOf(int axis) const {
-    auto it = std::find(axes.begin(), axes.end(), axis);
-    return it == axes.end() ? kNone : static_cast<int>(it - axes.begin());
-  }
+struct Nested : NestedBlock {
+  std::vector<bool> fused;  // loop l with the next one
 };
 
-// How all tensors are accessed, and what axes are used for.
-class Scan : public StmtVisitor {
- public:
-  explicit Scan(const PrimFunc& function) : tree_(function->body) {
-    std::vector<std::string> constants = ConstantsOf(function);
-    for (const Param& param : function->params) {
-      if (!param.is_tensor()) continue;
-      bool constant =
-          std::find(constants.begin(), constants.end(), param.name()) != constants.end();
-      Of(param.buffer).fixed |= constant;
-    }
-    Visit(function->body);
+struct Scan {
+  explicit Scan(const PrimFunc& function) {
+    AxisUses uses = FindAxisUses(function);
+    for (NestedBlock& block : uses.blocks) blocks.push_back({std::move(block), {}});
+    for (auto& [buffer, tensor] : uses.tensors) tensors[buffer] = {std::move(tensor), {}, {}};
   }
-
   std::vector<Nested> blocks;
   std::map<const BufferNode*, Tensor> tensors;
-
- private:
-  using StmtVisitor::Visit;
-  using StmtVisitor::VisitDef;
-  using StmtVisitor::VisitNode;
-
-  Tensor& Of(const Buffer& buffer) {
-    Tensor& tensor = tensors[buffer.get()];
-    if (tensor.buffer) return tensor;
-    tensor.buffer = buffer;
-    tensor.fixed = !buffer->strides.empty() || buffer->offset.get() || buffer->shape.empty();
-    // Other names of the same memory.
-    const BufferNode*& first = by_address_[buffer->data.node()];
-    if (first) tensor.fixed = tensors[first].fixed = true;
-    if (!first) first = buffer.get();
-    return tensor;
-  }
-
-  void VisitNode(const BlockNode* node) override {
-    if (current_ != kNone) {  // what is inside of a block is not followed
-      blocks[current_].other.assign(blocks[current_].other.size(), true);
-      int outer = std::exchange(current_, kNone);
-      VisitChildren(node);
-      current_ = outer;
-      return;
-    }
-    Nested nested{node, NestOf(tree_, node).loops, {}, {}, {}};
-    nested.other.resize(node->iters.size());
-    nested.axes.assign(nested.loops.size(), kNone);
-    for (size_t l = 0; l < nested.loops.size(); ++l) nested.axes[l] = AxisOf(node, nested.loops[l]);
-    for (const BlockIter& iter : node->iters) Visit(iter.extent);
-    blocks.push_back(std::move(nested));
-    current_ = static_cast<int>(blocks.size()) - 1;
-    if (node->predicate) Visit(node->predicate);
-    if (node->init) Visit(node->init);
-    Visit(node->body);
-    current_ = kNone;
-  }
-
-  // The axis that a loop is, all of it; kNone where it is none, or more than that.
-  static int AxisOf(const BlockNode* block, const ForNode* loop) {
-    int axis = kNone, count = 0;
-    for (size_t i = 0; i < block->iters.size(); ++i) {
-      const BlockIter& iter = block->iters[i];
-      count += ir::UsesVar(iter.binding, loop->var.node());
-      if (iter.binding.get() == loop->var.get() && Same(iter.extent, loop->extent) &&
-          ir::IsConst(loop->min, 0))
-        axis = static_cast<int>(i);
-    }
-    return count == 1 ? axis : kNone;
-  }
-
-  int AxisAt(const Expr& index) const {
-    if (current_ == kNone) return kNone;
-    const auto& iters = blocks[current_].block->iters;
-    for (size_t i = 0; i < iters.size(); ++i)
-      if (iters[i].var.get() == index.get()) return static_cast<int>(i);
-    return kNone;
-  }
-  void VisitNode(const VarNode* node) override {
-    if (current_ == kNone) return;
-    const auto& iters = blocks[current_].block->iters;
-    for (size_t i = 0; i < iters.size(); ++i)
-      if (iters[i].var.node() == node) blocks[current_].other[i] = true;
-  }
-
-  void Note(const Buffer& buffer, const std::vector<Expr>& indices) {
-    Use use{current_, {}, {}};
-    for (const Expr& index : indices) {
-      use.axes.push_back(AxisAt(index));
-      use.zero.push_back(ir::IsConst(index, 0));
-      if (use.axes.back() == kNone) Visit(index);
-    }
-    Of(buffer).uses.push_back(std::move(use));
-  }
-  void VisitNode(const ir::BufferLoadNode* node) override {
-    Note(node->buffer, node->indices);
-    if (node->predicate) Visit(node->predicate);
-  }
-  void VisitNode(const BufferStoreNode* node) override {
-    Note(node->buffer, node->indices);
-    if (node->predicate) Visit(node->predicate);
-    Visit(node->value);
-  }
-  void VisitNode(const ir::CallNode* node) override {
-    for (const Expr& arg : node->args)
-      if (const auto* load = arg.As<ir::BufferLoadNode>();
-          load && (node->name == intrinsic::kAddressOf || !ir::FindIntrinsic(node->name)->pure))
-        Of(load->buffer).fixed = true;
-    VisitChildren(node);
-  }
-  void VisitNode(const AllocateNode* node) override {
-    Of(node->buffer);
-    VisitChildren(node);
-  }
-  // In other words than a load or store.
-  void VisitUse(const Buffer& buffer) override { Of(buffer).fixed = true; }
-
-  StmtTree tree_;
-  int current_ = kNone;
-  std::unordered_map<const VarNode*, const BufferNode*> by_address_;
 };
 
 class Fuser {
  public:
-  explicit Fuser(const PrimFunc& function) : function_(function), scan_(function) {
+  Fuser(const PrimFunc& function, const TargetInfo& target)
+      : function_(function), target_(target), scan_(function) {
     known_ = CallersVars(function);
     for (Nested& nested : scan_.blocks) nested.fused.assign(nested.loops.size(), false);
     for (auto& [buffer, tensor] : scan_.tensors) {
@@ -225,7 +91,7 @@ class Fuser {
 
   // As far as the block itself is concerned.
   bool MayFuse(const Nested& nested, size_t l) const {
-    if (nested.axes[l] == kNone || nested.axes[l + 1] == kNone) return false;
+    if (nested.axes[l] == kNoAxis || nested.axes[l + 1] == kNoAxis) return false;
     if (nested.other[nested.axes[l]] || nested.other[nested.axes[l + 1]]) return false;
     const BlockIter &outer = IterOf(nested, l), &inner = IterOf(nested, l + 1);
     // Indices of 64 bits hold what any tensor has of elements.
@@ -236,22 +102,22 @@ class Fuser {
   }
 
   // Whether the indices of a use at dimension d and the next one are fused loops, all of them.
-  bool IsFusedUse(const Use& use, const Tensor& tensor, size_t d) const {
-    if (use.block == kNone || use.axes[d] == kNone || use.axes[d + 1] == kNone) return false;
+  bool IsFusedUse(const TensorUse& use, const Tensor& tensor, size_t d) const {
+    if (use.block == kNoAxis || use.axes[d] == kNoAxis || use.axes[d + 1] == kNoAxis) return false;
     const Nested& nested = scan_.blocks[use.block];
     int loop = nested.LoopOf(use.axes[d]);
-    if (loop == kNone || !nested.fused[loop] || nested.axes[loop + 1] != use.axes[d + 1])
+    if (loop == kNoAxis || !nested.fused[loop] || nested.axes[loop + 1] != use.axes[d + 1])
       return false;
     const std::vector<Expr>& shape = tensor.buffer->shape;
-    return Same(IterOf(nested, loop).extent, shape[d]) &&
-           Same(IterOf(nested, loop + 1).extent, shape[d + 1]);
+    return SameExtent(IterOf(nested, loop).extent, shape[d]) &&
+           SameExtent(IterOf(nested, loop + 1).extent, shape[d + 1]);
   }
 
   // Whether two fused loops are neighbours in every use of them.
   bool IsFusedLoop(int block, size_t loop) const {
     const Nested& nested = scan_.blocks[block];
     for (const auto& [buffer, tensor] : scan_.tensors)
-      for (const Use& use : tensor.uses) {
+      for (const TensorUse& use : tensor.uses) {
         if (use.block != block) continue;
         for (size_t d = 0; d < use.axes.size(); ++d) {
           if (use.axes[d] == nested.axes[loop] &&
@@ -278,7 +144,7 @@ class Fuser {
         for (size_t d = 0; d < tensor.fused.size(); ++d)
           keep(tensor.fused, d,
                !tensor.uses.empty() &&
-                   std::all_of(tensor.uses.begin(), tensor.uses.end(), [&](const Use& use) {
+                   std::all_of(tensor.uses.begin(), tensor.uses.end(), [&](const TensorUse& use) {
                      return !tensor.fused[d] || IsFusedUse(use, tensor, d);
                    }));
       for (size_t b = 0; b < scan_.blocks.size(); ++b)
@@ -288,14 +154,30 @@ class Fuser {
     }
   }
 
-  // Rules take static axes as they are, but for several of one role of a GEMM.
+  // Rules take static axes as they are, but for several of one role of a GEMM, and for contiguous
+  // ones that are no whole vectors of a host.
   bool IsWanted(const Nested& nested, size_t l) const {
     if (!ir::AsConstInt(IterOf(nested, l).extent) || !ir::AsConstInt(IterOf(nested, l + 1).extent))
       return true;
     BlockInfo info = DescribeBlock(nested.block);
+    if (info.kind == BlockKind::kConvolution || info.kind == BlockKind::kOpaque) return false;
+    if (info.kind != BlockKind::kMatmul) return HasTail(info, nested.axes[l + 1]);
     AxisRole role = info.axes[nested.axes[l]].role;
-    return info.kind == BlockKind::kMatmul && role == info.axes[nested.axes[l + 1]].role &&
+    return role == info.axes[nested.axes[l + 1]].role &&
            (role == AxisRole::kM || role == AxisRole::kN || role == AxisRole::kK);
+  }
+
+  // Whether elements are contiguous along an axis, and fill no whole number of vectors.
+  bool HasTail(const BlockInfo& info, int axis) const {
+    if (!target_.is_host_with_vectors()) return false;
+    // Lanes of a vector along an axis of any length.
+    BlockInfo any = info;
+    any.axes[axis].extent = ir::MakeConst(DataType::Int(64), 1 << 16);
+    int64_t lanes = LanesFor(any, axis, target_, 1);
+    if (lanes == 0 || Divides(lanes, info.axes[axis].extent)) return false;
+    return std::any_of(info.accesses.begin(), info.accesses.end(), [&](const BlockAccess& access) {
+      return !access.indices.empty() && access.indices.back().get() == info.axes[axis].var.get();
+    });
   }
 
   // Loops of which a part is wanted stay fused as a whole, wherever their tensors are used.
@@ -320,12 +202,13 @@ class Fuser {
       for (const auto& [buffer, tensor] : scan_.tensors)
         for (size_t d = 0; d < tensor.fused.size(); ++d) {
           if (!tensor.fused[d]) continue;
-          auto loop_of = [&](const Use& use) {
+          auto loop_of = [&](const TensorUse& use) {
             return scan_.blocks[use.block].LoopOf(use.axes[d]);
           };
-          bool any = std::any_of(tensor.uses.begin(), tensor.uses.end(),
-                                 [&](const Use& use) { return wanted[use.block][loop_of(use)]; });
-          for (const Use& use : tensor.uses)
+          bool any = std::any_of(tensor.uses.begin(), tensor.uses.end(), [&](const TensorUse& use) {
+            return wanted[use.block][loop_of(use)];
+          });
+          for (const TensorUse& use : tensor.uses)
             if (any) want(use.block, loop_of(use));
         }
     }
@@ -347,7 +230,7 @@ class Fuser {
       for (size_t d = 0; d < tensor.dropped.size(); ++d)
         tensor.dropped[d] = ir::IsConst(operand->shape[d], 1) &&
                             std::all_of(tensor.uses.begin(), tensor.uses.end(),
-                                        [&](const Use& use) { return use.zero[d]; });
+                                        [&](const TensorUse& use) { return use.zero[d]; });
     }
   }
 
@@ -356,6 +239,7 @@ class Fuser {
   class Rewrite;
 
   const PrimFunc& function_;
+  const TargetInfo& target_;
   Scan scan_;
   std::set<const VarNode*> known_;
   FusedAxes made_;
@@ -528,8 +412,8 @@ FusedAxes Fuser::Run() {
 
 }  // namespace
 
-std::optional<FusedAxes> FuseAxes(const PrimFunc& function) {
-  Fuser fuser(function);
+std::optional<FusedAxes> FuseAxes(const PrimFunc& function, const TargetInfo& target) {
+  Fuser fuser(function, target);
   if (!fuser.any()) return {};
   return fuser.Run();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tern/schedule/rules/function_view.h"
+#include "tern/schedule/rules/target_info.h"
 
 namespace tern::schedule {
 
@@ -26,13 +27,14 @@ namespace tern::schedule {
 //
 // Both axes are spatial, or both reduce; their loops stand one in the other, and hold one block;
 // both cover their dimensions, and are used as whole indices alone. One of the extents is dynamic,
-// or both are M, N or K of a GEMM. Dimensions of extent 1 of GEMM operands are dropped. Constant
-// tensors keep their shapes.
+// or both are M, N or K of a GEMM, or the inner one is contiguous and no whole number of a host's
+// vectors ([128, 32, 3] of gelu is [12288]). Dimensions of extent 1 of GEMM operands are dropped.
+// Constant tensors keep their shapes.
 struct FusedAxes : FunctionView {
   std::vector<std::string> notes;  // "axes vk, vl are one axis, vk_vl (b, last)"
 };
 // Nothing where there are none.
-std::optional<FusedAxes> FuseAxes(const tir::PrimFunc& function);
+std::optional<FusedAxes> FuseAxes(const tir::PrimFunc& function, const TargetInfo& target);
 
 // Convolutions whose windows have one element, where they are GEMMs without these axes.
 //

@@ -28,10 +28,11 @@ std::vector<Side> OfDevices() {
 }
 // Results of a device's GEMV.
 constexpr int64_t kLikelyColumns = 2048;
-// On a host, very few columns are dot products; B is not packed for few rows, of which one is a
-// GEMV; threads share the rows where there are few columns.
+// On a host, very few columns are dot products; B is not packed for few rows; one column or row is
+// a GEMV; threads share the rows where there are few columns.
 std::vector<Side> OfHosts() {
-  return {{AxisRole::kN, 7, 4},
+  return {{AxisRole::kN, 1, 1},
+          {AxisRole::kN, 7, 4},
           {AxisRole::kM, 1, 1},
           {AxisRole::kM, 3, 3},
           {AxisRole::kM, 8, 8},

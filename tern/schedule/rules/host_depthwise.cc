@@ -16,7 +16,8 @@
 // registers along a row. Cycles of a vector of products: one, and half a load. Padding is a
 // condition on tiles, so that those inside have none (partition_loops). Integers of 8 bits are
 // widened in the loads: what is multiplied has 16 bits, for which machines have dot products of
-// two. Terms are combined in the order written.
+// two. Weights of other layouts (OHWI) are copied first, channels last. Terms are combined in the
+// order written.
 // Declines several channels for an output, channels that are no vector, dynamic windows or rows.
 #include <algorithm>
 
@@ -24,6 +25,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/operand_copies.h"
 
 namespace tern::schedule {
 
@@ -39,21 +41,40 @@ constexpr int64_t kTilePixels = 4;
 // Windows are unrolled where there are no more products in a tile.
 constexpr int64_t kMostUnrolled = 256;
 
-void Depthwise(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  LoopsByKind loops = RequireLoops(*schedule, block);
-  size_t channels = RequireVectorAxis(block, loops);
+// The block, with weights whose last dimension is that of the channels.
+BlockInfo WithChannelsLast(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  const BlockAccess& result = block.accesses[0];
+  auto reads_pixels = [&](const BlockAccess& access) {
+    return std::any_of(access.axes.begin(), access.axes.end(),
+                       [&](size_t axis) { return block.axes[axis].role == AxisRole::kPixel; });
+  };
+  for (const BlockAccess& access : block.accesses) {
+    if (access.store || access.buffer.same(result.buffer) || reads_pixels(access)) continue;
+    for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
+      if (access.indices[d].get() != result.indices.back().get()) continue;
+      CopyWithDimLast(schedule, block.name, access.buffer, d, target);
+      return DescribeBlock(FindBlockNamed(*schedule, block.name));
+    }
+  }
+  return block;
+}
+
+void Depthwise(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
   std::optional<size_t> row;
   int64_t taps = 1;
-  for (size_t i = 0; i < block.axes.size(); ++i) {
-    const BlockAxis& axis = block.axes[i];
+  for (size_t i = 0; i < given.axes.size(); ++i) {
+    const BlockAxis& axis = given.axes[i];
     if (axis.role == AxisRole::kK || axis.role == AxisRole::kN)
       Refuse("an output is of several channels");
     if (axis.role == AxisRole::kPixel) row = i;
     if (axis.role == AxisRole::kWindow) taps *= ir::AsConstInt(axis.extent).value_or(0);
   }
-  if (block.axes[channels].role != AxisRole::kGroup) Refuse("channels are not contiguous");
-  if (!row || taps == 0 || !ir::AsConstInt(block.axes[*row].extent))
+  if (!row || taps == 0 || !ir::AsConstInt(given.axes[*row].extent))
     Refuse("rows or windows are of dynamic extents");
+  BlockInfo block = WithChannelsLast(schedule, given, target);
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  size_t channels = RequireVectorAxis(block, loops);
+  if (block.axes[channels].role != AxisRole::kGroup) Refuse("channels are not contiguous");
   const Buffer& result = block.accesses[0].buffer;
   int64_t lanes = LanesFor(block, channels, target, 1);
   if (lanes < 2) Refuse("there are fewer channels than two lanes");

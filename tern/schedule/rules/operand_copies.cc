@@ -81,6 +81,21 @@ bool HasOutputsLast(const BlockInfo& block, const BlockAccess& weights, int64_t 
 
 }  // namespace
 
+void CopyWithDimLast(Schedule* schedule, const std::string& block, const Buffer& buffer, size_t dim,
+                     const TargetInfo& target) {
+  std::string copy = schedule->CacheRead(block, buffer->name, StorageScope::kGlobal,
+                                         FreshBlockName(*schedule, buffer->name + "_last"));
+  std::string from, to;
+  for (size_t d = 0; d < buffer->shape.size(); ++d) {
+    std::string index = "d" + std::to_string(d);
+    from += (d ? ", " : "") + index;
+    if (d != dim) to += index + ", ";
+  }
+  to += "d" + std::to_string(dim);
+  schedule->TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
+  ScheduleCopy(schedule, copy, target);
+}
+
 void PutChannelsLast(Schedule* schedule, const std::string& name, const TargetInfo& target) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
   std::optional<size_t> channels = ChannelsOf(block);
@@ -107,19 +122,7 @@ void PutChannelsLast(Schedule* schedule, const std::string& name, const TargetIn
     if (gathers) turned.push_back({access.buffer, *dim});
   }
   if (!gathers_input) return;
-  for (const auto& [buffer, dim] : turned) {
-    std::string copy = schedule->CacheRead(name, buffer->name, StorageScope::kGlobal,
-                                           FreshBlockName(*schedule, buffer->name + "_last"));
-    std::string from, to;
-    for (size_t d = 0; d < buffer->shape.size(); ++d) {
-      std::string index = "d" + std::to_string(d);
-      from += (d ? ", " : "") + index;
-      if (d != dim) to += index + ", ";
-    }
-    to += "d" + std::to_string(dim);
-    schedule->TransformLayout(copy, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
-    ScheduleCopy(schedule, copy, target);
-  }
+  for (const auto& [buffer, dim] : turned) CopyWithDimLast(schedule, name, buffer, dim, target);
 }
 
 void CopyOddRows(Schedule* schedule, const GemmOperand& operand, const TargetInfo& target) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of a device's GEMM that kernels of their own copy first, in an order in which 16 bytes
-// are copied at a time to shared memory: elements one by one would take longer than to multiply.
+// Operands that are copied first, in another order. Of a device's GEMM by kernels of their own, so
+// that 16 bytes are copied at a time to shared memory: elements one by one would take longer than
+// to multiply.
 #ifndef TERN_SCHEDULE_RULES_OPERAND_COPIES_H_
 #define TERN_SCHEDULE_RULES_OPERAND_COPIES_H_
 
@@ -10,6 +11,10 @@
 #include "tern/schedule/rules/gemm.h"
 
 namespace tern::schedule {
+
+// A copy of a buffer that a block reads, with one of its dimensions as the last, by its own rule.
+void CopyWithDimLast(Schedule* schedule, const std::string& block, const tir::Buffer& buffer,
+                     size_t dim, const TargetInfo& target);
 
 // Convolutions whose channels are not contiguous (NCHW): the input and the weights are copied with
 // channels last. Nothing is done to others, nor where channels are no multiple of a vector.

@@ -343,14 +343,25 @@ func mm(A: float32[32, 16], B: float32[16, 64], C: float32[32, 64]) {
   EXPECT_EQ(Print(ApplyDefaultSchedule(WithSchedule(mm, Trace::Parse(all)))), Print(scheduled));
 }
 
-// The steps are a schedule section that does the same.
+// The steps are a schedule section that does the same, also with fused axes.
 TEST(DefaultSchedules, ExplanationCanBeCopied) {
-  PrimFunc add = Parse(kAdd).WithAttr(attr::kTarget, target::Target::Parse("c -vector_bytes=32"));
-  Explanation explanation;
-  PrimFunc scheduled = ApplyDefaultSchedule(add, &explanation);
-  EXPECT_FALSE(scheduled.same(add));
-  PrimFunc copied = Parse(std::string(kAdd) + "\n" + explanation.str("add"));
-  EXPECT_EQ(Print(ApplySchedule(copied)->body), Print(scheduled->body));
+  const char* fused = R"(
+func add(X: float32[n, 6, 8], Y: float32[n, 6, 8]) {
+  for i in 0..n, j in 0..6, k in 0..8 {
+    block b(vi: spatial(n) = i, vj: spatial(6) = j, vk: spatial(8) = k) {
+      Y[vi, vj, vk] = X[vi, vj, vk] + 1
+    }
+  }
+})";
+  for (const char* text : {kAdd, fused}) {
+    PrimFunc add = Parse(text).WithAttr(attr::kTarget, target::Target::Parse("c -vector_bytes=32"));
+    Explanation explanation;
+    PrimFunc scheduled = ApplyDefaultSchedule(add, &explanation);
+    EXPECT_FALSE(scheduled.same(add));
+    EXPECT_EQ(explanation.notes.empty(), text != fused);
+    PrimFunc copied = Parse(std::string(text) + "\n" + explanation.str("add"));
+    EXPECT_EQ(Print(ApplySchedule(copied)->body), Print(scheduled->body));
+  }
 }
 
 }  // namespace
