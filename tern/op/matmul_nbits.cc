@@ -322,9 +322,9 @@ Tensor Unpacked(const Call& c, const Packed& b, const Exprs& shape) {
     Expr number = ir::FloorDiv(axes[1], b.block), inner = ir::FloorMod(axes[1], b.block);
     Expr byte = b.Byte(n, number * Expr(b.bytes) + ir::FloorDiv(inner, b.each));
     Expr code = b.Field(byte, inner), zero = b.Zero(n, number);
-    Expr value = zero.dtype() == kInt ? Converted(a.dtype(), code - zero)
-                                      : Converted(a.dtype(), code) - Converted(a.dtype(), zero);
-    return value * Converted(a.dtype(), b.Scale(n, number));
+    Expr value = zero.dtype() == kInt ? tir::Cast(wide, code - zero)
+                                      : tir::Cast(wide, code) - Converted(wide, zero);
+    return Converted(a.dtype(), value * Converted(wide, b.Scale(n, number)));
   });
   bool is_last = !c.has(5) && wide == a.dtype();
   Tensor sums = Compute(is_last ? c.name() : c.name("sums"), shape, [&](const Vars& axes) {
