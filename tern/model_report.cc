@@ -59,14 +59,17 @@ KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& t
   for (const schedule::BlockInfo& block : schedule::DescribeBlocks(function))
     if (WantsOwnRule(block.kind)) wants.insert(block.name);
   std::set<std::string> seen;
+  std::map<std::string, bool> by_block;  // whether it is generic
   for (const schedule::RuleResult& result : report.schedule.results) {
     const schedule::Rule* rule = FindRule(result.rule);
     // Rules for any block name no kinds. What is inlined, or rewritten, runs as another block.
     bool generic = result.rule.empty() || (rule && rule->kinds.empty());
-    if (wants.contains(result.block) && generic) report.is_generic = true;
+    // Where a rule for several blocks declines, each of them is asked for by itself, behind that.
+    if (wants.contains(result.block)) by_block[result.block] = generic;
     if (!rule || !seen.insert(result.rule).second) continue;
     report.rules += (report.rules.empty() ? "" : ", ") + result.rule;
   }
+  for (const auto& [block, generic] : by_block) report.is_generic |= generic;
   if (!report.schedule.left_alone.empty()) report.is_generic = !wants.empty();
   return report;
 }

@@ -14,6 +14,7 @@
 #include "tern/graph/split_dims.h"
 #include "tern/graph/stages.h"
 #include "tern/ir/visitor.h"
+#include "tern/schedule/nest.h"
 
 namespace tern::graph {
 namespace {
@@ -114,8 +115,12 @@ GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& opt
   if (node->op->program.empty()) return GroupLowering(nodes, options).Run();
   ProgramFunction program = MakeProgram(node);
   GroupFunction result{program.function, node->inputs, node->outputs, {}, {}, program.kernels};
-  // A serial program, with memory of its own. One that launches kernels is the device's.
-  if (program.kernels.empty() && options.target && options.target->is_device())
+  // A serial program, with memory of its own. One that launches kernels is the device's, and so is
+  // one of blocks, which rules schedule.
+  bool has_blocks = !schedule::BlocksIn(program.function->body).empty();
+  if (has_blocks && options.reassociate)
+    result.function = result.function.WithAttr(tir::attr::kReassociate, ffi::Any(true));
+  if (!has_blocks && program.kernels.empty() && options.target && options.target->is_device())
     result.function = result.function.WithAttr(tir::attr::kTarget, options.target->host);
   for (const auto* values : {&result.inputs, &result.outputs})
     for (const Value& value : *values) result.shapes.push_back(value->type.shape);

@@ -8,7 +8,8 @@
 
 namespace tern::op {
 
-Tensor ConvOf(const Call& c, const std::string& name, const Operand& input, const Operand& filter) {
+Tensor ConvOf(const Call& c, const std::string& name, const Operand& input, const Operand& filter,
+              const Expr& border) {
   const Tensor &x = input.tensor, &weights = filter.tensor;
   TERN_CHECK(x.rank() >= 3 && weights.rank() == x.rank())
       << "the input is [batch, channels, spatial...] and the weights [outputs, channels / group, "
@@ -42,9 +43,10 @@ Tensor ConvOf(const Call& c, const std::string& name, const Operand& input, cons
       if (kernel[i] > 1) over.push_back(along[i]);
     }
     if (over.empty()) over.emplace_back("c", 1);
-    Expr weight = filter.load(at), zero = Number(weight, 0);
+    Expr weight = filter.load(at), outside = border ? border : Number(weight, 0);
     Exprs places = Places(w, axes, {along.begin(), along.end()});
-    return tir::Sum(LoadInside(input.load, {axes[0], from}, w, places, zero) * weight, over);
+    Expr element = LoadInside(input.load, {axes[0], from}, w, places, outside);
+    return tir::Sum(Converted(weight.dtype(), element) * weight, over);
   });
 }
 

@@ -417,6 +417,7 @@ void RegisterOps() {
   RegisterConvolutionOps();
   RegisterPoolingOps();
   RegisterIndexingOps();
+  RegisterCumulativeOps();
   RegisterNormalizationOps();
   RegisterQuantizationOps();
   RegisterIntegerArithmetic();

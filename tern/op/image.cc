@@ -332,11 +332,10 @@ Tensors Col2Im(Call& c) {
       Expr here = at >= Expr(0) && at < positions[i];
       if (strides[i] > 1) here = here && ir::FloorMod(from, strides[i]) == Expr(0);
       inside = inside ? inside && here : here;
-      position.push_back(Clamped(at, 0, positions[i] - 1));
+      position.push_back(at);
     }
     Expr row = axes[1] * each + FlatIndex({over.begin(), over.end()}, blocks);
-    Expr value = x(axes[0], row, FlatIndex(position, positions));
-    return tir::Sum(Select(inside, value, Number(value, 0)), over);
+    return tir::Sum(x(axes[0], row, FlatIndex(position, positions)), over).Where(inside);
   })};
 }
 

@@ -312,73 +312,6 @@ Tensors SpaceToDepth(Call& c) {
   })};
 }
 
-// ---- Cumulative
-
-// Along an axis, from sums of blocks: each element adds at most kBlock - 1 others and the sum of
-// the blocks ahead of its own.
-constexpr int64_t kBlock = 32;
-
-Tensors CumSum(Call& c) {
-  const Tensor& x = c.tensor(0);
-  c.content(1);
-  std::optional<int64_t> given = ir::AsConstInt(c.Scalar(1));
-  TERN_CHECK(given) << "the axis has to be known when compiling";
-  auto axis = static_cast<size_t>(c.AxisOf(*given, c.rank(0)));
-  bool exclusive = c.Flag("exclusive"), reverse = c.Flag("reverse");
-  Expr extent = x.shape()[axis];
-  // Element i in the order of the sum.
-  auto element = [&](const Exprs& at, const Expr& i) {
-    return x.At(WithIndex(at, axis, reverse ? extent - 1 - i : i));
-  };
-  Exprs blocks = WithIndex(x.shape(), axis, Simplified(ir::CeilDiv(extent, kBlock)));
-  std::optional<int64_t> count = ir::AsConstInt(extent);
-  bool is_short = count && *count <= 2 * kBlock;
-  Tensor ahead;
-  if (!is_short) {
-    Tensor sums = Compute(c.name("blocks"), blocks, [&](const Vars& axes) {
-      ReduceAxis k("k", kBlock);
-      Expr i = axes[axis] * Expr(kBlock) + k;
-      Expr value = element(Indices(axes), Min(i, extent - 1));
-      return tir::Sum(Select(i < extent, value, Number(value, 0)), {k});
-    });
-    ahead = Compute(c.name("ahead"), blocks, [&](const Vars& axes) {
-      ReduceAxis k("k", blocks[axis]);
-      Expr value = sums.At(WithIndex(Indices(axes), axis, k));
-      return tir::Sum(Select(k < axes[axis], value, Number(value, 0)), {k});
-    });
-  }
-  Expr zero = tir::Const(x.dtype(), 0);
-  Tensor inner = Compute(is_short ? c.name() : c.name("inner"), x.shape(), [&](const Vars& axes) {
-    ReduceAxis k("k", is_short ? extent : Expr(kBlock));
-    Expr at = reverse ? extent - 1 - axes[axis] : Expr(axes[axis]);
-    Expr i = is_short ? Expr(k) : ir::FloorDiv(at, kBlock) * Expr(kBlock) + k;
-    Expr counts = exclusive ? i < at : at >= i;
-    return tir::Sum(Select(counts, element(Indices(axes), Min(i, extent - 1)), zero), {k});
-  });
-  if (is_short) return {inner};
-  return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
-    Expr at = reverse ? extent - 1 - axes[axis] : Expr(axes[axis]);
-    return inner.At(Indices(axes)) +
-           ahead.At(WithIndex(Indices(axes), axis, ir::FloorDiv(at, kBlock)));
-  })};
-}
-
-Tensors CumProd(Call& c) {
-  const Tensor& x = c.tensor(0);
-  c.content(1);
-  std::optional<int64_t> given = ir::AsConstInt(c.Scalar(1));
-  TERN_CHECK(given) << "the axis has to be known when compiling";
-  auto axis = static_cast<size_t>(c.AxisOf(*given, c.rank(0)));
-  bool exclusive = c.Flag("exclusive"), reverse = c.Flag("reverse");
-  return {Compute(c.name(), x.shape(), [&](const Vars& axes) {
-    ReduceAxis k("k", x.shape()[axis]);
-    const Var& at = axes[axis];
-    Expr counts = reverse ? (exclusive ? at < k : k >= at) : (exclusive ? k < at : at >= k);
-    Expr value = x.At(WithIndex(Indices(axes), axis, k));
-    return tir::Prod(Select(counts, value, Number(value, 1)), {k});
-  })};
-}
-
 void RegisterByPosition() {
   RegisterOp({.name = "one_hot",
               .summary = "values[1] at the index along a new axis of extent depth, else values[0]",
@@ -445,18 +378,6 @@ void RegisterIndexingOps() {
               .attrs = {{"axis", AttrKind::kInt, ffi::Any(-2)},
                         {"mode", AttrKind::kString, ffi::Any(std::string("linear"))}},
               .compute = TensorScatter});
-  std::vector<graph::AttrSpec> cumulative{{"exclusive", AttrKind::kInt, ffi::Any(0)},
-                                          {"reverse", AttrKind::kInt, ffi::Any(0)}};
-  RegisterOp({.name = "cum_sum",
-              .summary = "the sum of the elements up to each one along an axis",
-              .inputs = {"x", "axis"},
-              .attrs = cumulative,
-              .compute = CumSum});
-  RegisterOp({.name = "cum_prod",
-              .summary = "the product of the elements up to each one along an axis",
-              .inputs = {"x", "axis"},
-              .attrs = cumulative,
-              .compute = CumProd});
   RegisterByPosition();
 }
 

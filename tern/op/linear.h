@@ -27,8 +27,10 @@ inline const graph::AttrSpec kResultTypeAttr{"dtype", graph::AttrKind::kString};
 // column of B, and is no axis of the result.
 Tensor MatMulOf(const Call& c, const std::string& name, const Operand& a, const Operand& b);
 
-// The convolution of input 0 of the call, by its attributes, without a bias.
-Tensor ConvOf(const Call& c, const std::string& name, const Operand& x, const Operand& weights);
+// The convolution of input 0 of the call, by its attributes, without a bias. The input outside of
+// its extents is `border`, of its type; null: 0.
+Tensor ConvOf(const Call& c, const std::string& name, const Operand& x, const Operand& weights,
+              const Expr& border = {});
 
 }  // namespace tern::op
 

@@ -8,7 +8,6 @@
 //   bytes    few rows elsewhere: vectors along K, weights unpacked in registers
 //   unpacked many rows: the weights as floats, which rules pack
 #include <algorithm>
-#include <limits>
 
 #include "tern/op/formulas.h"
 #include "tern/op/quantize.h"
@@ -26,8 +25,11 @@ const DataType kInt = DataType::Int(32);
 constexpr int64_t kFewRows = 4, kMostRows = 32;
 // Columns whose words lie side by side: a cache line.
 constexpr int64_t kPanel = 16;
-// Weights whose products are summed as integers.
-constexpr int64_t kGroup = 32;
+// Weights whose products are summed as integers: a power of two of them, at most a block.
+constexpr int64_t kLeastGroup = 16, kMostGroup = 128;
+// In groups larger than this, fields of a byte are multiplied where they are, and their sums are
+// shifted: that is less work than shifting each word.
+constexpr int64_t kSmallGroup = 32;
 
 Expr Int(int64_t value) { return tir::Const(kInt, static_cast<double>(value)); }
 Expr Shifted(const Expr& x, int64_t bits) {
@@ -92,9 +94,12 @@ class Packed {
     Expr shift = tir::Cast(kInt, ir::FloorMod(number, each) * Expr(bits));
     return Masked(tir::Call("shift_right", {byte, shift}), (1 << bits) - 1);
   }
-  // Of each byte of a word.
-  Expr FieldsOf(const Expr& word, int64_t h) const {
-    return bits == 8 ? word : Masked(Shifted(word, h * bits), ((1 << bits) - 1) * 0x01010101);
+  // Of each byte of a word, shifted to its lowest bits, or left where it is.
+  Expr FieldsOf(const Expr& word, int64_t h, bool in_place) const {
+    if (bits == 8) return word;
+    auto bytes = static_cast<uint32_t>((1 << bits) - 1) * 0x01010101u;
+    if (!in_place) return Masked(Shifted(word, h * bits), static_cast<int32_t>(bytes));
+    return Masked(word, static_cast<int32_t>(bytes << (h * bits)));
   }
 
   int64_t middle() const { return 1 << (bits - 1); }
@@ -139,18 +144,15 @@ bool HasByteDots() {
 //            (step[g] * sum over words w, h of fields[n, w, h] . fixed[w, h] - zero * total[g])
 //            * scale[n, block of g]
 // where A is step * fixed of 23 bits, as bytes: `parts` of them, whose products are summed one by
-// one, and shifted. The sum of a group is an exact int32.
+// one, each sum an exact int32. A group is a block, of at most 128 weights.
 Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
   bool is_exact = c.Int("accuracy_level") != 4;
-  int64_t group = b.block % kGroup == 0 ? kGroup : kGroup / 2;
+  int64_t group = kLeastGroup;
+  while (group < kMostGroup && b.block % (2 * group) == 0) group *= 2;
   int64_t words = group / (4 * b.each), groups = b.blocks * b.block / group;
   int64_t parts = !is_exact ? 1 : c.dtype(0).bits() <= 16 ? 2 : 3;
-  // Less 256, so that no sum of parts overflows on the way; and less than what three signed bytes
-  // hold, as it may be rounded up.
-  int64_t most = std::min(std::numeric_limits<int32_t>::max() / (group * ((1 << b.bits) - 1)) - 256,
-                          parts == 1   ? int64_t{0x7f}
-                          : parts == 2 ? 0x7f7f
-                                       : 0x7f0000);
+  // Less than what the bytes hold, as it may be rounded up.
+  int64_t most = parts == 1 ? 0x7f : parts == 2 ? 0x7f7f : 0x7f0000;
   const int64_t signs = 0x808080;  // of signed bytes as they are stored
   Exprs group_shape = WithLast(shape, groups), element_shape = group_shape;
   element_shape.emplace_back(group);
@@ -231,24 +233,34 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
   sums_shape.back() = kPanel;
   Tensor sums = Compute(c.name("sums"), sums_shape, [&](const Vars& axes) {
     ReduceAxis g("g", groups);
-    Expr panel = axes[0], lane = axes.back(), total;
-    Exprs row(axes.begin() + 1, axes.end());
-    for (int64_t part = parts - 1; part >= 0; --part) {
-      Expr sum = Int(0);
+    Expr panel = axes[0], lane = axes.back();
+    Exprs row(axes.begin() + 1, axes.end()), sums_of;  // of each part
+    bool in_place = group > kSmallGroup;
+    for (int64_t part = 0; part < parts; ++part) {
+      Exprs sums_of_field(static_cast<size_t>(in_place ? b.each : 1), Int(0));
       for (int64_t w = 0; w < words; ++w)
         for (int64_t h = 0; h < b.each; ++h) {
           Exprs at{part, h};
           for (const Expr& index : WithLast(row, g * Expr(words) + Expr(w))) at.push_back(index);
-          sum = tir::Call("dot4", {b.FieldsOf(Streamed(codes.At({panel, g, w, lane})), h),
+          Expr& sum = sums_of_field[static_cast<size_t>(in_place ? h : 0)];
+          sum = tir::Call("dot4", {b.FieldsOf(Streamed(codes.At({panel, g, w, lane})), h, in_place),
                                    a_words.At(at), sum});
         }
-      total = total ? tir::Call("shift_left", {total, Int(8)}) + sum : sum;
+      Expr sum = sums_of_field[0];
+      for (int64_t h = 1; h < std::ssize(sums_of_field); ++h)
+        sum = sum + Shifted(sums_of_field[static_cast<size_t>(h)], h * b.bits);
+      sums_of.push_back(sum);
     }
+    // Two parts of the largest group are less than 2^31; the third comes in as a float.
+    Expr total = sums_of[0];
+    if (parts > 1) total = tir::Call("shift_left", {sums_of[1], Int(8)}) + total;
+    total = tir::Cast(kFloat, total);
+    if (parts > 2) total = tir::Cast(kFloat, sums_of[2]) * tir::Const(kFloat, 65536) + total;
     Exprs at_group = WithLast(row, g), at_block{panel, ir::FloorDiv(g, b.block / group), lane};
     Expr step = largest.At(at_group) * tir::Const(kFloat, 1.0 / static_cast<double>(most));
     Expr zero = zeros ? Converted(kFloat, zeros.At(at_block))
                       : tir::Const(kFloat, static_cast<double>(b.middle()));
-    Expr value = tir::Cast(kFloat, total) * step - zero * totals.At(at_group);
+    Expr value = total * step - zero * totals.At(at_group);
     return tir::Sum(value * Converted(kFloat, Streamed(scales.At(at_block))), {g});
   });
   return b.WithBias(sums, shape, [&](const Vars& axes) {
@@ -310,9 +322,9 @@ Tensor Unpacked(const Call& c, const Packed& b, const Exprs& shape) {
     Expr number = ir::FloorDiv(axes[1], b.block), inner = ir::FloorMod(axes[1], b.block);
     Expr byte = b.Byte(n, number * Expr(b.bytes) + ir::FloorDiv(inner, b.each));
     Expr code = b.Field(byte, inner), zero = b.Zero(n, number);
-    Expr value = zero.dtype() == kInt ? Converted(a.dtype(), code - zero)
-                                      : Converted(a.dtype(), code) - Converted(a.dtype(), zero);
-    return value * Converted(a.dtype(), b.Scale(n, number));
+    Expr value = zero.dtype() == kInt ? tir::Cast(wide, code - zero)
+                                      : tir::Cast(wide, code) - Converted(wide, zero);
+    return Converted(a.dtype(), value * Converted(wide, b.Scale(n, number)));
   });
   bool is_last = !c.has(5) && wide == a.dtype();
   Tensor sums = Compute(is_last ? c.name() : c.name("sums"), shape, [&](const Vars& axes) {
@@ -330,7 +342,7 @@ Tensors MatMulNBits(Call& c) {
   Exprs shape = WithLast(c.shape(0), b.columns);
   std::optional<int64_t> rows =
       ir::AsConstInt(Simplified(graph::NumElements(c.shape(0), 0, c.shape(0).size() - 1)));
-  if ((!rows || *rows <= kMostRows) && b.block % (kGroup / 2) == 0 && HasByteDots())
+  if ((!rows || *rows <= kMostRows) && b.block % kLeastGroup == 0 && HasByteDots())
     return {ByWords(c, b, shape)};
   if (rows && *rows <= kFewRows) return {ByBytes(c, b, shape)};
   return {Unpacked(c, b, shape)};

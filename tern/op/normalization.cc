@@ -243,18 +243,26 @@ Tensors NllLoss(Call& c) {
     // What is ignored may be infinite.
     return Select(weight == zero, zero, (zero - x.At(std::move(in))) * weight);
   };
-  if (how == "none")
-    return {Compute(c.name(), target.shape(),
-                    [&](const Vars& axes) { return loss_at(Indices(axes)); })};
-  auto total = [&](const std::string& name, const std::function<Expr(const Exprs&)>& f) {
+  auto each = [&](const std::string& name, auto f) {
+    return Compute(name, target.shape(), [&](const Vars& axes) { return f(Indices(axes)); });
+  };
+  if (how == "none") return {each(c.name(), loss_at)};
+  // What is read at labels is written out first: sums run along memory.
+  auto total = [&](const std::string& name, const Tensor& terms) {
     return Compute(name, {}, [&](const Vars&) {
       std::vector<ReduceAxis> over = ReduceAxes(target.shape());
-      return tir::Sum(f({over.begin(), over.end()}), over);
+      return tir::Sum(terms.At({over.begin(), over.end()}), over);
     });
   };
-  if (how == "sum") return {total(c.name(), loss_at)};
-  Tensor losses = total(c.name("losses"), loss_at), weights = total(c.name("weights"), weight_at);
-  return {Compute(c.name(), {}, [&](const Vars&) { return losses.At({}) / weights.At({}); })};
+  Tensor losses = total(how == "sum" ? c.name() : c.name("sum"), each(c.name("losses"), loss_at));
+  if (how == "sum") return {losses};
+  Tensor weights;
+  if (c.has(2) || ignores) weights = total(c.name("weight"), each(c.name("weights"), weight_at));
+  return {Compute(c.name(), {}, [&](const Vars&) {
+    Expr count =
+        weights ? weights.At({}) : tir::Cast(x.dtype(), graph::NumElements(target.shape()));
+    return losses.At({}) / count;
+  })};
 }
 
 }  // namespace

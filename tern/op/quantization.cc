@@ -4,6 +4,7 @@
 // an axis, or of each block along it.
 #include <limits>
 
+#include "tern/graph/builder.h"
 #include "tern/op/linear.h"
 #include "tern/op/quantize.h"
 #include "tern/op/register.h"
@@ -183,31 +184,33 @@ Tensors DequantizeLinear(Call& c) {
 }
 
 // To uint8, of the range of the elements and 0.
-Tensors DynamicQuantizeLinear(Call& c) {
-  const Tensor& x = c.tensor(0);
-  if (x.dtype() != kFloat) TERN_THROW(TypeError) << "x is of float32, not " << x.dtype().str();
-  auto extreme = [&](const char* name, auto reduce) {
-    return Compute(c.name(name), {}, [&](const Vars&) {
-      std::vector<ReduceAxis> over = ReduceAxes(x.shape());
-      Exprs at(over.begin(), over.end());
-      if (over.empty()) over.emplace_back("k", 1);
-      return reduce(x.At(std::move(at)), over);
-    });
-  };
-  Tensor largest = extreme("largest", tir::MaxOf), smallest = extreme("smallest", tir::MinOf);
+// Of the largest and the smallest element: the scale and the zero point of uint8.
+Tensors QuantizationOf(Call& c) {
+  CheckRank(c, 0, 0);
+  CheckRank(c, 1, 0);
   Expr zero = tir::Const(kFloat, 0), top = tir::Const(kFloat, 255);
+  Expr high = Max(c.Scalar(0), zero), low = Min(c.Scalar(1), zero);
   Tensor scale = Compute(c.name("scale"), {}, [&](const Vars&) {
-    Expr range = Max(largest.At({}), zero) - Min(smallest.At({}), zero);
-    return Select(range == zero, tir::Const(kFloat, 1), range) / top;
+    return Select(high - low == zero, tir::Const(kFloat, 1), high - low) / top;
   });
   Tensor zero_point = Compute(c.name("zero_point"), {}, [&](const Vars&) {
-    Expr offset = zero - Min(smallest.At({}), zero) / scale.At({});
+    Expr offset = zero - low / scale.At({});
     return tir::Cast(DataType::UInt(8), tir::Call("round", {Clamped(offset, zero, top)}));
   });
-  Tensor y = Compute(c.name(), x.shape(), [&](const Vars& axes) {
-    return Quantized(DataType::UInt(8), x.At(Indices(axes)) / scale.At({}), zero_point.At({}));
-  });
-  return {y, scale, zero_point};
+  return {scale, zero_point};
+}
+
+// The largest and the smallest element are the same in any order: reductions by themselves.
+std::vector<graph::Value> DynamicQuantizeLinear(graph::Builder& b, const graph::Node& node) {
+  graph::Value x = node->inputs[0];
+  if (x->type.dtype != kFloat)
+    TERN_THROW(TypeError) << "x is of float32, not " << x->type.dtype.str();
+  ir::Attrs all = {{"keepdims", ffi::Any(0)}};
+  graph::Value flat = b.Add("reshape", {x, b.Ints({-1}, "shape")});
+  std::vector<graph::Value> by =
+      b.Add(graph::GetOp("dynamic_quantization"),
+            {b.Add("reduce_max", {flat}, all), b.Add("reduce_min", {flat}, all)});
+  return {b.Add("quantize_linear", {x, by[0], by[1]}), by[0], by[1]};
 }
 
 // ---- Matmul
@@ -276,7 +279,9 @@ Tensors QLinearMatMul(Call& c) {
 // Of all, or of each output channel, the first index.
 Load LessChannelZeroPoint(const Call& c, size_t operand, size_t zero_point) {
   const Tensor& tensor = c.tensor(operand);
-  Tensor zero = c.has(zero_point) ? c.tensor(zero_point) : Tensor();
+  bool has_zero =
+      c.has(zero_point) && !(IsOne(c.tensor(zero_point)) && ir::IsConst(c.Scalar(zero_point), 0));
+  Tensor zero = has_zero ? c.tensor(zero_point) : Tensor();
   if (zero && !IsOne(zero)) {
     TERN_CHECK(zero.rank() == 1 && tensor.rank() > 0)
         << "a zero point is one of all, or of each output channel";
@@ -290,14 +295,30 @@ Load LessChannelZeroPoint(const Call& c, size_t operand, size_t zero_point) {
   };
 }
 
-// Padding is the zero point: 0 of the difference.
+// Padding is the zero point: 0 of the difference. Of bytes, whose sums of products fit int32, it
+// comes in last, so that the products are those of dot-product instructions:
+//   sum of (x - zero) * w = sum of x * w - zero * sum of w
 Tensor IntegerConv(const Call& c, const std::string& name, size_t x, size_t x_zero, size_t w,
                    size_t w_zero) {
   CheckQuantizedType(c.dtype(x));
   CheckQuantizedType(c.dtype(w));
   TERN_CHECK(!c.has(x_zero) || IsOne(c.tensor(x_zero))) << "the input has one zero point";
-  return ConvOf(c, name, {c.tensor(x), LessChannelZeroPoint(c, x, x_zero)},
-                {c.tensor(w), LessChannelZeroPoint(c, w, w_zero)});
+  Operand weights{c.tensor(w), LessChannelZeroPoint(c, w, w_zero)};
+  bool has_zero = c.has(x_zero) && !ir::IsConst(c.Scalar(x_zero), 0);
+  if (!has_zero || c.dtype(x).bits() > 8 || c.dtype(w).bits() > 8)
+    return ConvOf(c, name, {c.tensor(x), LessChannelZeroPoint(c, x, x_zero)}, weights);
+  Tensor sums = ConvOf(c, name + "_products", {c.tensor(x), ElementOf(c.tensor(x))}, weights,
+                       c.Scalar(x_zero));
+  Exprs of_output(weights.tensor.shape().begin() + 1, weights.tensor.shape().end());
+  Tensor totals = Compute(name + "_weights", {sums.shape()[1]}, [&](const Vars& axes) {
+    std::vector<ReduceAxis> over = ReduceAxes(of_output);
+    Exprs at{axes[0]};
+    at.insert(at.end(), over.begin(), over.end());
+    return tir::Sum(weights.load(at), over);
+  });
+  return Compute(name, sums.shape(), [&](const Vars& axes) {
+    return sums.At(Indices(axes)) - tir::Cast(kInt, c.Scalar(x_zero)) * totals(axes[1]);
+  });
 }
 
 Tensors QLinearConv(Call& c) {
@@ -371,7 +392,11 @@ void RegisterQuantizationOps() {
   RegisterOp({.name = "dynamic_quantize_linear",
               .summary = "x as uint8 by its own range, with scale and zero point",
               .inputs = {"x"},
-              .compute = DynamicQuantizeLinear,
+              .expand = DynamicQuantizeLinear});
+  RegisterOp({.name = "dynamic_quantization",
+              .summary = "scale and zero point of uint8 for elements from smallest to largest",
+              .inputs = {"largest", "smallest"},
+              .compute = QuantizationOf,
               .is_exact = true});
   RegisterIntegerOps();
 }

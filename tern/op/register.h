@@ -17,6 +17,7 @@ void RegisterRecurrentOps();
 void RegisterConvolutionOps();
 void RegisterPoolingOps();
 void RegisterIndexingOps();
+void RegisterCumulativeOps();
 void RegisterNormalizationOps();
 void RegisterQuantizationOps();
 void RegisterIntegerArithmetic();

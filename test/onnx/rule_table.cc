@@ -49,26 +49,44 @@ std::map<std::string, std::string> TextOf(const RuleTable& table, bool found_alo
   return lines;
 }
 
-std::map<std::string, std::string> Read(const std::string& path) {
+constexpr const char* kReason = "  # ";
+
+// The rules of each operator, and behind them the reason for a generic one, where there is one.
+struct Pinned {
+  std::map<std::string, std::string> rules, reasons;
+};
+
+Pinned Read(const std::string& path) {
   std::ifstream file(path);
-  TERN_CHECK(file) << path << " cannot be read; TERN_UPDATE_GOLDEN=1 writes it";
-  std::map<std::string, std::string> lines;
+  Pinned pinned;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     size_t colon = line.find(": ");
     TERN_CHECK(colon != std::string::npos) << path << ": expected OPERATOR: RULES, got " << line;
-    lines[line.substr(0, colon)] = line.substr(colon + 2);
+    std::string op = line.substr(0, colon), rules = line.substr(colon + 2);
+    if (size_t reason = rules.find(kReason); reason != std::string::npos) {
+      pinned.reasons[op] = rules.substr(reason + std::string(kReason).size());
+      rules.resize(reason);
+    }
+    pinned.rules[op] = rules;
   }
-  return lines;
+  return pinned;
 }
 
+bool IsGeneric(const std::string& rules) { return rules.find("GENERIC") != std::string::npos; }
+
 void Write(const std::string& path, const std::string& target,
-           const std::map<std::string, std::string>& lines) {
+           const std::map<std::string, std::string>& lines,
+           std::map<std::string, std::string> reasons) {
   std::ofstream file(path);
   file << "# Schedule rules of kernels that start with an operator, and how many, on " << target
        << ".\n# GENERIC: a matmul, convolution, pooling or reduction that no rule for such took. "
           "TERN_UPDATE_GOLDEN=1 writes this file.\n";
-  for (const auto& [op, rules] : lines) file << op << ": " << rules << "\n";
+  for (const auto& [op, rules] : lines) {
+    file << op << ": " << rules;
+    if (IsGeneric(rules) && !reasons[op].empty()) file << kReason << reasons[op];
+    file << "\n";
+  }
   TERN_CHECK(file.good()) << path << " cannot be written";
 }
 
@@ -92,15 +110,24 @@ size_t CompareRules(const std::vector<std::string>& folders, const target::Targe
     }
   std::map<std::string, std::string> now = TextOf(table, found_alone);
   const char* update = std::getenv("TERN_UPDATE_GOLDEN");
+  auto [pinned, reasons] = Read(path);
   if (update && std::string(update) == "1") {
-    Write(path, target->str(), now);
+    Write(path, target->str(), now, reasons);
     return different;
   }
-  std::map<std::string, std::string> pinned = Read(path);
+  TERN_CHECK(!pinned.empty()) << path << " cannot be read; TERN_UPDATE_GOLDEN=1 writes it";
   std::set<std::string> ops;
   for (const auto& [op, rules] : now) ops.insert(op);
   for (const auto& [op, rules] : pinned) ops.insert(op);
   for (const std::string& op : ops) {
+    // At sizes as networks have them the generic rule needs a reason.
+    if (found_alone && IsGeneric(now[op]) && reasons[op].empty()) {
+      ++different;
+      std::printf(
+          "FAIL  %s: a kernel runs by the generic rule; expected a reason, as in \"%s: %s%s"
+          "matrices are small\"\n",
+          op.c_str(), op.c_str(), now[op].c_str(), kReason);
+    }
     if (now[op] == pinned[op]) continue;
     ++different;
     std::printf("FAIL  %s: pinned are \"%s\", there are \"%s\"\n", op.c_str(), pinned[op].c_str(),

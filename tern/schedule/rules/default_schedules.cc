@@ -131,8 +131,29 @@ RuleResult ApplyToBlock(Schedule* schedule, const BlockInfo& block, const Target
   return ApplyRules(schedule, block, target);
 }
 
+// Whether a block computes an operand of one GEMM alone, of which few results share an element: the
+// GEMM may compute it on the way, as it reads it about as often as a kernel would write it.
+bool IsForFewResults(const BlockInfo& producer, const std::vector<BlockInfo>& blocks) {
+  constexpr int64_t kFewResults = 16;
+  if (producer.accesses.empty() || !producer.accesses[0].store) return false;
+  int readers = 0;
+  int64_t results = 1;
+  for (const BlockInfo& block : blocks)
+    for (const BlockAccess& access : block.accesses) {
+      if (access.store || !access.buffer.same(producer.accesses[0].buffer)) continue;
+      ++readers;
+      if (block.kind != BlockKind::kMatmul) return false;
+      for (size_t a = 0; a < block.axes.size(); ++a)
+        if (block.axes[a].kind == IterKind::kSpatial &&
+            std::count(access.axes.begin(), access.axes.end(), a) == 0)
+          results *= ir::AsConstInt(block.axes[a].extent).value_or(kFewResults + 1);
+    }
+  return readers == 1 && results <= kFewResults;
+}
+
 // Attention first, then row chains: where no rule takes several blocks together, each is a block
-// like any other.
+// like any other. On devices, where a block that has threads is a kernel, GEMMs are asked before
+// what they may compute themselves.
 void ApplyToBlocks(Schedule* schedule, const TargetInfo& target, std::vector<Asked>* asked,
                    std::vector<RuleResult>* results) {
   std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function()), joined = blocks;
@@ -151,6 +172,10 @@ void ApplyToBlocks(Schedule* schedule, const TargetInfo& target, std::vector<Ask
     }
     results->push_back(std::move(result));
   }
+  if (target.is_device)
+    std::stable_partition(blocks.begin(), blocks.end(), [all = blocks](const BlockInfo& block) {
+      return !IsForFewResults(block, all);
+    });
   for (BlockInfo block : blocks) {
     if (done.count(block.name)) continue;
     block.members.clear();

@@ -30,6 +30,7 @@ void RegisterDeviceScanRules();         // by RegisterDeviceRules
 void RegisterDeviceStagedRowRules();    // by RegisterDeviceRules
 void RegisterDeviceTransposeRules();    // by RegisterDeviceRules
 void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules
+void RegisterDeviceOutputRules();       // by RegisterDeviceRules
 void RegisterAtomicUpdateRules();       // by RegisterDeviceRules
 
 // What the rules did to a function.

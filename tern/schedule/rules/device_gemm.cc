@@ -190,12 +190,16 @@ std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& orde
 std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
   std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kShared,
                                          Name(operand.is_a ? "as" : "bs"));
-  FusePrologue(&schedule_, copy, Producers::kCheap);
+  // Where the other side is one tile, each element is copied, and so computed, once.
+  bool is_one_tile = operand.is_a ? !gemm_.dynamic_n && gemm_.n <= tiles_.tile_n
+                                  : !gemm_.dynamic_m && gemm_.m <= tiles_.tile_m;
+  FusePrologue(&schedule_, copy, is_one_tile ? Producers::kOwn : Producers::kCheap);
   return copy;
 }
 
 // How many iterations of a block's innermost loop load a vector each: of neighbours, at a multiple
-// of its size, and all under one condition. 1 where they do not.
+// of its size, and all under one condition. Several of them may share an element, as two do a byte
+// of packed weights, or all of them a scale. 1 where they do not.
 int64_t DeviceGemmScheduler::CopyLanes(const std::string& name, const std::string& loop) const {
   const BlockNode* block = FindBlockNamed(schedule_, name);
   Nest nest = NestOf(schedule_.tree(), block);
@@ -233,14 +237,32 @@ int64_t DeviceGemmScheduler::CopyLanes(const std::string& name, const std::strin
     auto value_at = [&](const Expr& expr) {
       return analyzer.Simplify(ir::Substitute(ir::Substitute(expr, axes), split));
     };
-    auto is_vector = [&](const ir::BufferLoadNode* load) {
+    // Whether so many lanes in a row share an element.
+    auto is_vector_of = [&](const ir::BufferLoadNode* load, int64_t sharing) {
+      Var group("group", dtype), member("member", dtype);
+      arith::Analyzer within = analyzer;
+      for (const auto& [var, size] : {std::pair(group, lanes / sharing), {member, sharing}})
+        within.BindRange(var, ir::MakeConst(dtype, 0), ir::MakeConst(dtype, double(size)));
+      Expr number =
+          sharing == 1 ? Expr(group) : group * ir::MakeConst(dtype, double(sharing)) + member;
       std::vector<Expr> first;
       for (size_t d = 0; d < load->indices.size(); ++d) {
-        auto linear = arith::AsLinear(value_at(load->indices[d]), lane.node());
-        if (!linear || linear->coefficient != (d + 1 == load->indices.size() ? 1 : 0)) return false;
+        Expr index = ir::Substitute(value_at(load->indices[d]), {{lane.node(), number}});
+        if (sharing > 1) index = within.Simplify(index);
+        auto linear = arith::AsLinear(index, group.node());
+        bool is_last = d + 1 == load->indices.size();
+        if (!linear || ir::UsesVar(index, member.node()) ||
+            linear->coefficient != (is_last && sharing < lanes ? 1 : 0))
+          return false;
         first.push_back(linear->rest);
       }
-      return IsAlignedPlace(load->buffer, first, lanes * load->buffer->dtype.bytes(), analyzer);
+      return IsAlignedPlace(load->buffer, first, lanes / sharing * load->buffer->dtype.bytes(),
+                            analyzer);
+    };
+    auto is_vector = [&](const ir::BufferLoadNode* load) {
+      int64_t sharing = 1;
+      while (sharing <= lanes && !is_vector_of(load, sharing)) sharing *= 2;
+      return sharing <= lanes;
     };
     bool one_condition =
         std::none_of(finder.conditions.begin(), finder.conditions.end(),

@@ -128,15 +128,6 @@ int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
   return 0;
 }
 
-// The block, whose steps may run in any order then.
-BlockInfo FreeOrder(Schedule* schedule, const BlockInfo& block) {
-  std::optional<SelectionUpdate> selection =
-      FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body);
-  if (!selection || !selection->is_ordered()) return block;
-  schedule->BreakTies(block.name);
-  return DescribeBlock(FindBlockNamed(*schedule, block.name));
-}
-
 Reduction Match(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
   RequireAnyOrder(schedule, block);
   LoopsByKind loops = RequireAlone(schedule, block);

@@ -15,6 +15,7 @@ void RegisterDeviceRules() {
   RegisterDeviceStagedRowRules();
   RegisterDeviceTransposeRules();
   RegisterDeviceElementwiseRules();
+  RegisterDeviceOutputRules();
   RegisterAtomicUpdateRules();
 }
 

@@ -62,11 +62,9 @@ bool HasCalls(const BlockNode* block) {
   return scan.found;
 }
 
-// Whether a producer is nobody else's, and may be computed again for every tile.
-bool IsCheapFor(const Schedule& schedule, const std::string& producer, const std::string& block) {
-  const BlockNode* node = FindBlockNamed(schedule, producer);
-  BlockInfo info = DescribeBlock(node);
-  if (HasCalls(node)) return false;
+// Whether a producer is nobody else's.
+bool IsOwnOf(const Schedule& schedule, const std::string& producer, const std::string& block) {
+  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, producer));
   for (const BlockNode* other : BlocksIn(schedule.function()->body))
     if (other->name != block && other->name != producer &&
         Touches(AsStmt(other), info.accesses[0].buffer))
@@ -79,7 +77,10 @@ std::string ProducerFor(const Schedule& schedule, const std::string& block, Prod
   for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
     std::string producer = access.store ? "" : ProducerOf(schedule, access.buffer);
     if (producer.empty() || IsPrepackedForOthers(schedule, block, access.buffer)) continue;
-    if (producers == Producers::kAll || IsCheapFor(schedule, producer, block)) return producer;
+    if (producers != Producers::kAll && !IsOwnOf(schedule, producer, block)) continue;
+    // What is computed again for every tile has to be cheap.
+    if (producers == Producers::kCheap && HasCalls(FindBlockNamed(schedule, producer))) continue;
+    return producer;
   }
   return "";
 }

@@ -96,9 +96,9 @@ void FuseEpilogue(Schedule* schedule, const std::string& block, const tir::Buffe
 std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
                              tir::StorageScope scope);
 
-// Which producers: all, or only those that no other block reads and that call no function, for a
-// block that runs several times for an element.
-enum class Producers { kAll, kCheap };
+// Which producers: all; those that no other block reads; or of these only those that call no
+// function, for a block that runs several times for an element.
+enum class Producers { kAll, kOwn, kCheap };
 // Fused prologue: elementwise producers that a block reads are computed in it.
 void FusePrologue(Schedule* schedule, const std::string& block,
                   Producers producers = Producers::kAll);

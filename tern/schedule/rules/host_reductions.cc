@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vectorize_reduction: reductions along contiguous memory. Integers, or floats with `reassociate`.
+// vectorize_reduction: reductions along contiguous memory, and products of matrices and vectors
+// that the rules for GEMMs declined. Integers, or floats with `reassociate`.
 //
 //   for row, parallel {
 //     acc[4, lanes] = init                                            # rfactor
@@ -19,7 +20,8 @@
 //
 // A contiguous axis shorter than two vectors beside reduced ones that are no neighbours is the
 // lanes of one accumulator, reduced last. Declines where the reduced axis is not the contiguous
-// one, or is alone and shorter than two vectors.
+// one, or is alone and shorter than two vectors. argmin and argmax have accumulators of values and
+// of their indices, of which equal values keep the lowest (break_ties), whatever the function says.
 #include "tern/schedule/rules/host_reductions.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/tir/analysis/selection_update.h"
 
 namespace tern::schedule {
 
@@ -190,6 +193,24 @@ void VectorizeParts(Schedule* schedule, const std::string& part, int64_t lanes) 
   for (const std::string& block : {init, part}) schedule->Vectorize(LoopOf(block, split.inner));
 }
 
+// All that a block stores to is local.
+void MakeLocal(Schedule* schedule, const std::string& block) {
+  Names results;
+  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(*schedule, block)).accesses)
+    if (access.store && !Contains(results, access.buffer->name))
+      results.push_back(access.buffer->name);
+  for (const std::string& result : results) schedule->SetScope(result, StorageScope::kLocal);
+}
+
+// The block, whose steps may run in any order then. What argmin and argmax store under a condition
+// is their result.
+BlockInfo InAnyOrder(Schedule* schedule, const BlockInfo& given) {
+  BlockInfo block = FreeOrder(schedule, given);
+  if (FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body))
+    for (BlockAxis& axis : block.axes) axis.decides = false;
+  return block;
+}
+
 // The block in a loop that has one.
 std::string BlockOf(const Schedule& schedule, const std::string& loop) {
   for (const ForNode* node : LoopsIn(schedule.function()->body))
@@ -214,7 +235,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last});
   result.parts =
       schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
-  schedule->SetScope(result.parts, StorageScope::kLocal);
+  MakeLocal(schedule, result.parts);
   if (steps.vectors == 1) return result;
   std::string vectors = FreshLoopName(*schedule, steps.loop + "_v"),
               lanes = FreshLoopName(*schedule, steps.loop + "_l");
@@ -222,7 +243,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   result.last = lanes;
   result.lanes =
       schedule->Rfactor(LoopOf(block, lanes), FreshBlockName(*schedule, block + "_lanes"));
-  schedule->SetScope(result.lanes, StorageScope::kLocal);
+  MakeLocal(schedule, result.lanes);
   return result;
 }
 
@@ -338,7 +359,8 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string
 
 }  // namespace
 
-void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
+  BlockInfo block = InAnyOrder(schedule, given);
   int64_t work = WorkOf(*schedule, block.name);
   std::optional<Steps> fused;
   Try(schedule, [&](Schedule* attempt) { fused = FuseSteps(attempt, block, target); });
@@ -366,10 +388,11 @@ std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::stri
   const BlockNode* node = FindBlockNamed(*schedule, block);
   // The tail of another one, which is short: its elements are added one by one.
   if (!node->init) return {};
-  std::optional<Steps> steps = StepsOf(*schedule, DescribeBlock(node), target);
-  if (!steps) return {};
   VectorReduction result;
-  bool done = Try(schedule, [&](Schedule* attempt) { result = DoFactor(attempt, block, *steps); });
+  bool done = Try(schedule, [&](Schedule* attempt) {
+    BlockInfo free = InAnyOrder(attempt, DescribeBlock(node));
+    result = DoFactor(attempt, block, RequireSteps(*attempt, free, target));
+  });
   return done ? std::optional(result) : std::nullopt;
 }
 
@@ -407,7 +430,9 @@ void Vectorize(Schedule* schedule, const VectorReduction& reduction) {
   if (!reduction.lanes.empty())
     schedule->Unroll(LoopOf(reduction.lanes, LoopsOfPart(*schedule, reduction.lanes).steps[0]));
   schedule->DecomposeReduction(reduction.block, LoopOf(reduction.block, reduction.last));
-  schedule->Vectorize(LoopOf(reduction.block, reduction.last));
+  // Lanes that are a value and its index are combined one by one.
+  if (!FindSelectionUpdate(FindBlockNamed(*schedule, reduction.block)->body))
+    schedule->Vectorize(LoopOf(reduction.block, reduction.last));
 }
 
 void UnrollVectors(Schedule* schedule, const VectorReduction& reduction) {
@@ -435,14 +460,32 @@ bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::st
   });
 }
 
+namespace {
+
+// Refuses a matmul whose M and N are more than 1, which reads operands again.
+void RequireNoTile(const BlockInfo& block) {
+  bool m = false, n = false;
+  for (const BlockAxis& axis : block.axes) {
+    m |= axis.role == AxisRole::kM && !ir::IsConst(axis.extent, 1);
+    n |= axis.role == AxisRole::kN && !ir::IsConst(axis.extent, 1);
+  }
+  if (m && n) Refuse("it is a matmul with M and N above 1");
+}
+
+}  // namespace
+
 void RegisterHostReductionRules() {
   RegisterRule(
       {.name = "vectorize_reduction",
        .description = "vector accumulators along the reduction, then a horizontal reduction",
-       .kinds = {BlockKind::kReduction},
+       .kinds = {BlockKind::kReduction, BlockKind::kMatmul},
        .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
        .priority = 20,
-       .apply = ReduceRows});
+       .apply =
+           [](Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+             RequireNoTile(block);
+             ReduceRows(schedule, block, target);
+           }});
 }
 
 }  // namespace tern::schedule

@@ -191,6 +191,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
 struct Tile {
   std::string row_loop;
   int64_t rows = 1, registers = 1;
+  LaneReads reads = {};
 };
 
 // Accumulators of one iteration of `loop` are a local buffer, stored at its end.
@@ -207,7 +208,7 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
                  const Tile& tile) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
-  size_t axis = RequireVectorAxis(block, loops);
+  size_t axis = RequireVectorAxis(block, loops, tile.reads);
   const std::string& column = block.axes[axis].loop;
   int64_t lanes = RequireLanes(block, axis, target, tile.registers);
 
@@ -248,8 +249,12 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 //     acc[2 * lanes] = init
 //     for k { for j_i in 2 * lanes vectorized { acc[j_i] op= ... } }
 //   } }
+//
+// What is read may be a few elements apart, as by windows at strides, and under conditions on j:
+// where they hold for all lanes there is a vector, elsewhere there are elements.
 void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  ReduceTiles(schedule, block, target, {"", 1, 2});
+  constexpr int64_t kMostStride = 4;
+  ReduceTiles(schedule, block, target, {"", 1, 2, {kMostStride, true}});
 }
 
 constexpr int64_t kTileRows = 4;

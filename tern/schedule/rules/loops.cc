@@ -6,6 +6,7 @@
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/register_tiles.h"
+#include "tern/tir/analysis/selection_update.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::schedule {
@@ -37,7 +38,7 @@ bool IsSameFor(const Expr& index, const VarNode* axis, int64_t neighbours) {
   return same && quotients == uses;
 }
 
-bool IsNeighbour(const BlockAccess& access, const VarNode* axis) {
+bool IsNeighbour(const BlockAccess& access, const VarNode* axis, int64_t stride = 1) {
   if (access.indices.empty()) return true;
   for (size_t d = 0; d + 1 < access.indices.size(); ++d)
     if (ir::UsesVar(access.indices[d], axis)) return false;
@@ -47,7 +48,7 @@ bool IsNeighbour(const BlockAccess& access, const VarNode* axis) {
   if (last.get() == axis) return true;
   if (!arith::IsIndexType(last.dtype()) || !arith::IsFixed(last)) return false;
   auto linear = arith::AsLinear(last, axis);
-  return linear && linear->coefficient == 1;
+  return linear && linear->coefficient >= 1 && linear->coefficient <= (access.store ? 1 : stride);
 }
 
 // Whether an index is an axis of the block and a shift that is the same for all its instances.
@@ -141,8 +142,8 @@ LoopsByKind RequireLoops(const Schedule& schedule, const BlockInfo& block) {
   return *loops;
 }
 
-size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops) {
-  std::optional<size_t> axis = FindVectorAxis(block);
+size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops, const LaneReads& reads) {
+  std::optional<size_t> axis = FindVectorAxis(block, reads);
   if (!axis) Refuse("no spatial axis is contiguous in all accesses of block " + block.name);
   if (!Contains(loops.spatial, block.axes[*axis].loop))
     Refuse("the contiguous axis " + block.axes[*axis].var.name() + " has no loop of its own");
@@ -188,7 +189,7 @@ std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
   return nest.loops[block.rows.size() - 1]->var.name();
 }
 
-std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
+std::optional<size_t> FindVectorAxis(const BlockInfo& block, const LaneReads& reads) {
   if (block.accesses.empty() || !block.accesses[0].store) return {};
   const BlockAccess& result = block.accesses[0];
   if (result.indices.empty()) return {};
@@ -196,9 +197,10 @@ std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
     const BlockAxis& axis = block.axes[a];
     if (!IsShiftedAxis(result.indices.back(), block, a)) continue;
     bool fits =
-        axis.kind == IterKind::kSpatial && !axis.loop.empty() && !axis.decides &&
+        axis.kind == IterKind::kSpatial && !axis.loop.empty() &&
+        (!axis.decides || reads.are_guarded) &&
         std::all_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
-          return IsNeighbour(access, axis.var.node());
+          return IsNeighbour(access, axis.var.node(), reads.stride);
         });
     return fits ? std::optional(a) : std::nullopt;
   }
@@ -207,13 +209,17 @@ std::optional<size_t> FindVectorAxis(const BlockInfo& block) {
 
 std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
   if (block.accesses.empty() || !block.accesses[0].store) return {};
-  const Buffer& result = block.accesses[0].buffer;
+  auto is_result = [&](const Buffer& buffer) {
+    return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& other) {
+      return other.store && other.buffer.same(buffer);
+    });
+  };
   for (size_t a = block.axes.size(); a-- > 0;) {
     const BlockAxis& axis = block.axes[a];
     if (axis.kind != IterKind::kReduce || axis.loop.empty() || axis.decides) continue;
     bool reads = false, fits = true;
     for (const BlockAccess& access : block.accesses) {
-      if (access.buffer.same(result)) continue;
+      if (is_result(access.buffer)) continue;
       fits &= IsNeighbour(access, axis.var.node()) ||
               std::all_of(access.indices.begin(), access.indices.end(), [&](const Expr& index) {
                 return IsSameFor(index, axis.var.node(), kMostFloats);
@@ -223,6 +229,14 @@ std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
     if (fits && reads) return a;
   }
   return {};
+}
+
+BlockInfo FreeOrder(Schedule* schedule, const BlockInfo& block) {
+  std::optional<SelectionUpdate> selection =
+      FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body);
+  if (!selection || !selection->is_ordered()) return block;
+  schedule->BreakTies(block.name);
+  return DescribeBlock(FindBlockNamed(*schedule, block.name));
 }
 
 int64_t LanesFor(const BlockInfo& block, size_t axis, const TargetInfo& target, int64_t registers) {

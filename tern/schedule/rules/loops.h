@@ -48,14 +48,22 @@ std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedu
 // The loop of the last row axis, where the loops of the rows are the outer ones; else "".
 std::string RowLoop(const Schedule& schedule, const BlockInfo& block);
 
+// What lanes of a vector may read.
+struct LaneReads {
+  int64_t stride = 1;        // neighbours, or elements up to so far apart
+  bool are_guarded = false;  // under a condition, which may differ between lanes
+};
 // The spatial axis along which neighbours are neighbours in memory: the last of every element that
 // is written, and the last or none of every element that is read. No access depends on it by a
-// condition.
-std::optional<size_t> FindVectorAxis(const BlockInfo& block);
+// condition, unless `reads` says so.
+std::optional<size_t> FindVectorAxis(const BlockInfo& block, const LaneReads& reads = {});
 // Refuses where there is none, or where its loop is none of the spatial ones.
-size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops);
+size_t RequireVectorAxis(const BlockInfo& block, const LoopsByKind& loops,
+                         const LaneReads& reads = {});
 // The same of a reduction: the axis that is summed over, along which neighbours are read.
 std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block);
+// The block, whose steps may run in any order then: argmin and argmax compare indices too.
+BlockInfo FreeOrder(Schedule* schedule, const BlockInfo& block);
 // How many elements fill `registers` vectors, and no more than the extent; 0: not even two.
 int64_t LanesFor(const BlockInfo& block, size_t axis, const TargetInfo& target, int64_t registers);
 

@@ -106,12 +106,20 @@ class LaneMover : public StmtMutator {
     Buffer buffer, lanes;
     std::vector<Expr> first;  // the indices of the first of them
     bool store;
+    int64_t count;  // of elements: as many as iterations, or fewer, which several of them share
   };
 
-  // Where the iterations access neighbours, whose first is aligned: the indices of that one. Empty
-  // otherwise.
-  std::vector<Expr> FirstOf(const Buffer& buffer, const std::vector<Expr>& indices) const {
-    int64_t bytes = MoveBytes(buffer);
+  // Where the iterations access `count` neighbours, whose first is aligned: the indices of that
+  // one. Empty otherwise.
+  std::vector<Expr> FirstOf(const Buffer& buffer, const std::vector<Expr>& indices,
+                            int64_t count) const {
+    int64_t bytes = MoveBytes(buffer, count), sharing = lanes_ / count;
+    DataType dtype = loop_->var.dtype();
+    Var group("group", dtype), member("member", dtype);
+    arith::Analyzer within = analyzer_;
+    within.BindRange(group, ir::MakeConst(dtype, 0), ir::MakeConst(dtype, double(count)));
+    within.BindRange(member, ir::MakeConst(dtype, 0), ir::MakeConst(dtype, double(sharing)));
+    Expr number = group * ir::MakeConst(dtype, double(sharing)) + member;
     bool is_memory =
         buffer->scope == StorageScope::kGlobal || buffer->scope == StorageScope::kShared;
     if (!is_memory || bytes == 0 || indices.empty()) return {};
@@ -120,7 +128,11 @@ class LaneMover : public StmtMutator {
     for (size_t d = 0; d < indices.size(); ++d) {
       Expr index = ir::Substitute(indices[d], lets_);
       if (!arith::IsFixed(index) || UsesOwnVar(index)) return {};
-      auto linear = arith::AsLinear(index, loop_->var.node());
+      const VarNode* along = sharing > 1 ? group.node() : loop_->var.node();
+      if (sharing > 1)
+        index = within.Simplify(ir::Substitute(index, {{loop_->var.node(), number}}));
+      if (sharing > 1 && ir::UsesVar(index, member.node())) return {};
+      auto linear = arith::AsLinear(index, along);
       bool is_last = d + 1 == indices.size();
       if (!linear || linear->coefficient != (is_last ? 1 : 0)) return {};
       first.push_back(linear->rest);
@@ -133,14 +145,14 @@ class LaneMover : public StmtMutator {
                        [&](const VarNode* var) { return ir::UsesVar(index, var); });
   }
 
-  // How many bytes each move has; 0: there can be none.
-  int64_t MoveBytes(const Buffer& buffer) const {
+  // How many bytes each move of so many elements has; 0: there can be none.
+  int64_t MoveBytes(const Buffer& buffer, int64_t count) const {
     DataType dtype = buffer->dtype;
     if (dtype.bits() % 8 != 0 && !dtype.is_bool()) return 0;
     bool narrow = dtype.is_float() && dtype.bits() <= 16;
     const auto& stores = target_->kind->stores;
     if (narrow && !(stores && stores(target_, dtype))) return 0;
-    int64_t most = target_->kind->move_bytes, bytes = lanes_ * dtype.bytes();
+    int64_t most = target_->kind->move_bytes, bytes = count * dtype.bytes();
     if (bytes > most && bytes % most == 0) bytes = most;
     return IsMoveSize(bytes, most) && bytes > dtype.bytes() ? bytes : 0;
   }
@@ -148,42 +160,49 @@ class LaneMover : public StmtMutator {
   Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
     const VarNode* data = node->buffer->data.node();
     bool movable = conditions_ == 0 && !scan_.stored.count(data) && !scan_.own.count(data);
-    std::vector<Expr> first = movable ? FirstOf(node->buffer, node->indices) : std::vector<Expr>();
+    std::vector<Expr> first;
+    int64_t count = lanes_;
+    for (; movable && count > 1; count /= 2) {
+      first = FirstOf(node->buffer, node->indices, count);
+      if (!first.empty() || count % 2 != 0) break;
+    }
     if (first.empty()) return MutateChildren(node, self);
-    const Buffer& lanes = FindOrAdd(node->buffer, std::move(first));
-    return ir::BufferLoadNode::Make(lanes, {loop_->var}, node->span);
+    const Buffer& lanes = FindOrAdd(node->buffer, std::move(first), count);
+    Expr sharing = ir::MakeConst(loop_->var.dtype(), double(lanes_ / count));
+    return ir::BufferLoadNode::Make(lanes, {ir::FloorDiv(loop_->var, sharing)}, node->span);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
     const VarNode* data = node->buffer->data.node();
     bool movable = conditions_ == 0 && scan_.stored[data] == 1 && !scan_.loaded.count(data) &&
                    !scan_.own.count(data);
-    std::vector<Expr> first = movable ? FirstOf(node->buffer, node->indices) : std::vector<Expr>();
+    std::vector<Expr> first =
+        movable ? FirstOf(node->buffer, node->indices, lanes_) : std::vector<Expr>();
     if (first.empty()) return MutateChildren(node, self);
-    groups_.push_back(NewGroup(node->buffer, std::move(first), true));
+    groups_.push_back(NewGroup(node->buffer, std::move(first), true, lanes_));
     Buffer lanes = groups_.back().lanes;
     return BufferStoreNode::Make(lanes, {loop_->var}, Mutate(node->value), node->span);
   }
-  const Buffer& FindOrAdd(const Buffer& buffer, std::vector<Expr> first) {
+  const Buffer& FindOrAdd(const Buffer& buffer, std::vector<Expr> first, int64_t count) {
     for (const Group& group : groups_)
-      if (!group.store && group.buffer.same(buffer) &&
+      if (!group.store && group.buffer.same(buffer) && group.count == count &&
           std::equal(first.begin(), first.end(), group.first.begin(),
                      [](const Expr& a, const Expr& b) { return ir::StructuralEqual(a, b); }))
         return group.lanes;
-    groups_.push_back(NewGroup(buffer, std::move(first), false));
+    groups_.push_back(NewGroup(buffer, std::move(first), false, count));
     return groups_.back().lanes;
   }
-  Group NewGroup(const Buffer& buffer, std::vector<Expr> first, bool store) {
-    Buffer lanes = ir::BufferNode::Make(buffer->name + "_lanes", buffer->dtype, {Expr(lanes_)}, {},
+  Group NewGroup(const Buffer& buffer, std::vector<Expr> first, bool store, int64_t count) {
+    Buffer lanes = ir::BufferNode::Make(buffer->name + "_lanes", buffer->dtype, {Expr(count)}, {},
                                         StorageScope::kLocal, {}, loop_->span);
     auto aligned = ffi::Make<ir::BufferNode>(*lanes);
-    aligned->alignment = MoveBytes(buffer);
-    Need(buffer);
-    return {buffer, Buffer(aligned.get()), std::move(first), store};
+    aligned->alignment = MoveBytes(buffer, count);
+    Need(buffer, count);
+    return {buffer, Buffer(aligned.get()), std::move(first), store, count};
   }
-  void Need(const Buffer& buffer) {
-    if (buffer->alignment >= MoveBytes(buffer)) return;
+  void Need(const Buffer& buffer, int64_t count) {
+    if (buffer->alignment >= MoveBytes(buffer, count)) return;
     int64_t& bytes = (*needed_)[buffer->data.node()];
-    bytes = std::max(bytes, MoveBytes(buffer));
+    bytes = std::max(bytes, MoveBytes(buffer, count));
   }
 
   // ---- What is not done in every iteration is done where it stands.
@@ -251,31 +270,31 @@ class LaneMover : public StmtMutator {
     const auto* store = loop_->body.As<BufferStoreNode>();
     const auto* load = store ? CopiedLoad(store) : nullptr;
     if (!load || load->buffer->data.same(store->buffer->data)) return {};
-    std::vector<Expr> to = FirstOf(store->buffer, store->indices),
-                      from = FirstOf(load->buffer, load->indices);
+    std::vector<Expr> to = FirstOf(store->buffer, store->indices, lanes_),
+                      from = FirstOf(load->buffer, load->indices, lanes_);
     if (to.empty() || from.empty()) return {};
-    bool too_narrow = MoveBytes(store->buffer) < kLeastAsyncBytes;
+    bool too_narrow = MoveBytes(store->buffer, lanes_) < kLeastAsyncBytes;
     if (condition.get() && (too_narrow || std::any_of(from.begin(), from.end(), MayDivideByZero)))
       return {};
-    Need(store->buffer);
-    Need(load->buffer);
+    Need(store->buffer, lanes_);
+    Need(load->buffer, lanes_);
     std::vector<Stmt> stmts;
-    AddCopies(store->buffer, to, load->buffer, from, &stmts, store->value.As<ir::CallNode>(),
-              condition);
+    AddCopies(store->buffer, to, load->buffer, from, lanes_, &stmts,
+              store->value.As<ir::CallNode>(), condition);
     return SeqNode::Make(std::move(stmts), loop_->span);
   }
   void AddMoves(const Group& group, std::vector<Stmt>* stmts) const {
     std::vector<Expr> zero{Expr(0)};
     if (group.store)
-      AddCopies(group.buffer, group.first, group.lanes, zero, stmts);
+      AddCopies(group.buffer, group.first, group.lanes, zero, group.count, stmts);
     else
-      AddCopies(group.lanes, zero, group.buffer, group.first, stmts);
+      AddCopies(group.lanes, zero, group.buffer, group.first, group.count, stmts);
   }
-  // All lanes, as many at once as can be.
+  // So many elements, as many at once as can be.
   void AddCopies(const Buffer& to, const std::vector<Expr>& to_first, const Buffer& from,
-                 const std::vector<Expr>& from_first, std::vector<Stmt>* stmts, bool async = false,
-                 const Expr& condition = {}) const {
-    int64_t step = MoveBytes(to) / to->dtype.bytes();
+                 const std::vector<Expr>& from_first, int64_t count, std::vector<Stmt>* stmts,
+                 bool async = false, const Expr& condition = {}) const {
+    int64_t step = MoveBytes(to, count) / to->dtype.bytes();
     auto at = [&](std::vector<Expr> indices, int64_t lane) {
       Expr base = indices.back();
       if (lane > 0) base = base + ir::MakeConst(base.dtype(), double(lane));
@@ -283,7 +302,7 @@ class LaneMover : public StmtMutator {
           ir::RampNode::Make(analyzer_.Simplify(base), ir::MakeConst(base.dtype(), 1), step);
       return indices;
     };
-    for (int64_t lane = 0; lane < lanes_; lane += step) {
+    for (int64_t lane = 0; lane < count; lane += step) {
       Expr mask =
           condition.get() ? ir::BroadcastNode::Make(condition, static_cast<int>(step)) : Expr();
       Expr value = ir::BufferLoadNode::Make(from, at(from_first, lane), loop_->span, mask);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// thread_per_output: reductions of few steps to many results: poolings, depthwise convolutions, and
+// other sums of windows.
+//
+//   for outputs, in the order of memory / 256    blockIdx.x
+//     for outputs in 256                         threadIdx.x: coalesced stores
+//       acc = init                               a register
+//       for steps { acc op= f(X) }               unrolled, up to 32 of them
+//       Y = acc
+//
+// A step's loads are coalesced as far as neighbouring outputs read neighbours. Nothing is combined
+// in another order. Declines where there are too few outputs to fill the device and a thread would
+// have many steps: threads should share these, which takes `reassociate`.
+#include <algorithm>
+
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_threads.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+constexpr int64_t kFewSteps = 64, kUnrolledSteps = 32;
+
+// The product of the extents of loops; 0: dynamic.
+int64_t NumIterations(const BlockInfo& block, const Schedule::Names& loops) {
+  int64_t product = 1;
+  for (const BlockAxis& axis : block.axes)
+    if (Contains(loops, axis.loop)) product *= ConstExtent(axis);
+  return product;
+}
+
+// The loops in the order in which the axes index the result.
+Schedule::Names InOrderOfMemory(const BlockInfo& block, Schedule::Names loops) {
+  for (size_t axis : block.accesses[0].axes) {
+    const std::string& loop = block.axes[axis].loop;
+    if (std::erase(loops, loop) > 0) loops.push_back(loop);
+  }
+  return loops;
+}
+
+void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  const std::string& name = block.name;
+  LoopsByKind loops = RequireAlone(*schedule, block);
+  if (loops.spatial.empty() || loops.reduce.empty())
+    Refuse("it has no loops of outputs, or none of steps");
+  for (const BlockAxis& axis : block.axes)
+    if (ir::IsConst(axis.extent, 0)) Refuse("axis " + axis.var.name() + " is empty");
+  int64_t outputs = NumIterations(block, loops.spatial), steps = NumIterations(block, loops.reduce);
+  int64_t threads = std::min(kBlockThreads, target.max_threads);
+  if (outputs > 0 && outputs < target.busy_blocks * threads / 4 &&
+      (steps == 0 || steps > kFewSteps))
+    Refuse("there are " + std::to_string(outputs) + " outputs, of more than " +
+           std::to_string(kFewSteps) + " steps each");
+  Schedule::Names spatial = InOrderOfMemory(block, loops.spatial), order = spatial;
+  order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
+  schedule->Reorder(Around(name, order));
+  std::string all = FuseLoops(schedule, name, spatial);
+  Lanes split = SplitLanes(schedule, name, all, threads);
+  std::vector<Buffer> results;
+  for (const BlockAccess& access : block.accesses)
+    if (access.store && std::none_of(results.begin(), results.end(), [&](const Buffer& other) {
+          return other.same(access.buffer);
+        }))
+      results.push_back(access.buffer);
+  Try(schedule, [&](Schedule* attempt) {
+    for (const Buffer& result : results) {
+      std::string copy = attempt->CacheWrite(name, result->name, StorageScope::kLocal);
+      attempt->ReverseComputeAt(copy, LoopOf(name, split.inner));
+    }
+  });
+  if (!split.outer.empty()) schedule->Bind(LoopOf(name, split.outer), kBlockX);
+  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+  int64_t unrolled = 1;
+  for (size_t i = loops.reduce.size(); i-- > 0;) {
+    unrolled *= NumIterations(block, {loops.reduce[i]});
+    if (unrolled == 0 || unrolled > kUnrolledSteps) break;
+    schedule->Unroll(LoopOf(name, loops.reduce[i]));
+  }
+}
+
+}  // namespace
+
+void RegisterDeviceOutputRules() {
+  using K = BlockKind;
+  RegisterRule({.name = "thread_per_output",
+                .description = "a thread for each output, whose few steps are in registers",
+                .kinds = {K::kReduction, K::kPooling, K::kConvolution},
+                .fits = IsDevice,
+                .priority = 5,
+                .apply = Apply});
+}
+
+}  // namespace tern::schedule
