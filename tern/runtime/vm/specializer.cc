@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/vm/specializer.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -91,6 +93,8 @@ void Specializer::CompileNow(Specialization* shape, std::unique_lock<std::mutex>
 }
 
 void Specializer::Work() {
+  constexpr int kNice = 10;             // runs come first
+  setpriority(PRIO_PROCESS, 0, kNice);  // of this thread, and of those that it starts
   std::unique_lock lock(mutex_);
   auto next = [&] {
     return std::find_if(shapes_.begin(), shapes_.end(), [](const Specialization& one) {
