@@ -71,6 +71,35 @@ TEST(CApiCompile, ModelsOfBytesOutliveThem) {
   tern_model_free(model);
 }
 
+TEST(CApiCompile, ModelsAreSpecializedForShapesThatCome) {
+  TernSource* source = Parse("graph main(x: float32[n, 4]) {\n  y = relu(x)\n  return y\n}\n");
+  TernExecutable* executable = nullptr;
+  TernModel* model = nullptr;
+  TernSession* session = nullptr;
+  ASSERT_EQ(tern_compile(source, R"({"specialize": "eager"})", &executable), 0)
+      << tern_last_error();
+  ASSERT_EQ(tern_executable_model(executable, &model), 0) << tern_last_error();
+  tern_executable_free(executable);
+  tern_source_free(source);
+  ASSERT_EQ(tern_session_create(model, &session), 0) << tern_last_error();
+  TernAny json{};
+  ASSERT_EQ(tern_model_specializations(model, 1, &json), 0) << tern_last_error();
+  EXPECT_EQ(Take(&json), "[]");
+  int64_t shape[] = {3, 4};
+  constexpr TernDType float32{2, 32, 1};
+  TernObject *x = nullptr, *y = nullptr;
+  ASSERT_EQ(tern_tensor_make(shape, 2, float32, {kTernDeviceCpu, 0}, &x), 0);
+  ASSERT_EQ(tern_session_run(session, &x, 1, &y, 1), 0) << tern_last_error();
+  ASSERT_EQ(tern_model_specializations(model, 1, &json), 0) << tern_last_error();
+  std::string text = Take(&json);
+  EXPECT_NE(text.find("\"n\":3"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"state\":\"ready\""), std::string::npos) << text;
+  tern_object_release(x);
+  tern_object_release(y);
+  tern_session_free(session);
+  tern_model_free(model);
+}
+
 TEST(CApiCompile, OptionsAreChecked) {
   TernSource* source = Parse(kAdd);
   TernExecutable* executable = nullptr;
@@ -81,6 +110,8 @@ TEST(CApiCompile, OptionsAreChecked) {
   fails(R"({"target": ["c"]})", "options: field \"target\" is not known");
   fails(R"({"targets": "c"})", "options.targets: expected Array");
   fails(R"({"fuse": 1})", "options.fuse: expected bool");
+  fails(R"({"specialize": "always"})", "expected off, lazy or eager");
+  fails(R"({"specialize": "lazy"})", "options.specialize is for models");
   fails("{", "offset");
   fails(R"({"targets": ["c", "opencl"]})", "opencl is a device");
   tern_source_free(source);
