@@ -88,7 +88,7 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
   };
   std::vector<Pace> paces = {{32, 1, 1}};
   if (machine.async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
-  std::vector<P> plans;
+  std::vector<P> plans, unpacking;  // those that unpack B save a kernel
   for (const MatrixTiles& tiles : machine.tiles)
     for (const Pace& pace : paces) {
       P plan;
@@ -115,10 +115,10 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
         plan.split_k = parts;
         SetCost(gemm, target, machine, unpacks, &plan);
-        plans.push_back(plan);
+        (unpacks ? unpacking : plans).push_back(plan);
       }
     }
-  return plans;
+  return unpacking.empty() ? plans : unpacking;
 }
 
 class MatrixScheduler : public MatrixSteps {
