@@ -6,7 +6,7 @@
 //   words    few or dynamic rows, on machines with dot products of bytes: vectors along N, weights
 //            unpacked in registers, A in fixed point
 //   bytes    few rows elsewhere: vectors along K, weights unpacked in registers
-//   unpacked many rows: the weights as floats, which rules pack
+//   unpacked more rows: the weights as floats, which rules pack, or compute in the copies of a GEMM
 #include <algorithm>
 
 #include "tern/op/formulas.h"
@@ -23,13 +23,17 @@ const DataType kInt = DataType::Int(32);
 // Rows of A for which reading B is all that takes time: it is unpacked for each of them. As bytes,
 // and as words.
 constexpr int64_t kFewRows = 4, kMostRows = 32;
+// The same of narrow floats on devices, where matrix instructions take more.
+constexpr int64_t kFewNarrowRows = 2;
 // Columns whose words lie side by side: a cache line.
 constexpr int64_t kPanel = 16;
 // Weights whose products are summed as integers: a power of two of them, at most a block.
-constexpr int64_t kLeastGroup = 16, kMostGroup = 128;
+constexpr int64_t kLeastGroup = 16, kMostGroup = 64;
 // In groups larger than this, fields of a byte are multiplied where they are, and their sums are
 // shifted: that is less work than shifting each word.
 constexpr int64_t kSmallGroup = 32;
+// Words whose dot products are added to one accumulator.
+constexpr int64_t kChain = 8;
 
 Expr Int(int64_t value) { return tir::Const(kInt, static_cast<double>(value)); }
 Expr Shifted(const Expr& x, int64_t bits) {
@@ -237,19 +241,25 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
     Exprs row(axes.begin() + 1, axes.end()), sums_of;  // of each part
     bool in_place = group > kSmallGroup;
     for (int64_t part = 0; part < parts; ++part) {
-      Exprs sums_of_field(static_cast<size_t>(in_place ? b.each : 1), Int(0));
-      for (int64_t w = 0; w < words; ++w)
-        for (int64_t h = 0; h < b.each; ++h) {
-          Exprs at{part, h};
-          for (const Expr& index : WithLast(row, g * Expr(words) + Expr(w))) at.push_back(index);
-          Expr& sum = sums_of_field[static_cast<size_t>(in_place ? h : 0)];
-          sum = tir::Call("dot4", {b.FieldsOf(Streamed(codes.At({panel, g, w, lane})), h, in_place),
-                                   a_words.At(at), sum});
+      Expr total;
+      for (int64_t h = 0; h < (in_place ? b.each : 1); ++h) {
+        Expr field;
+        // Sums of a few words each, so that a dot product seldom waits for the one before.
+        for (int64_t first = 0; first < words; first += kChain) {
+          Expr sum = Int(0);
+          for (int64_t w = first; w < std::min(first + kChain, words); ++w)
+            for (int64_t place = h; place < (in_place ? h + 1 : b.each); ++place) {
+              Exprs at{part, place};
+              for (const Expr& index : WithLast(row, g * Expr(words) + Expr(w)))
+                at.push_back(index);
+              Expr word = Streamed(codes.At({panel, g, w, lane}));
+              sum = tir::Call("dot4", {b.FieldsOf(word, place, in_place), a_words.At(at), sum});
+            }
+          field = field ? field + sum : sum;
         }
-      Expr sum = sums_of_field[0];
-      for (int64_t h = 1; h < std::ssize(sums_of_field); ++h)
-        sum = sum + Shifted(sums_of_field[static_cast<size_t>(h)], h * b.bits);
-      sums_of.push_back(sum);
+        total = total ? total + Shifted(field, h * b.bits) : field;
+      }
+      sums_of.push_back(total);
     }
     // Two parts of the largest group are less than 2^31; the third comes in as a float.
     Expr total = sums_of[0];
@@ -344,7 +354,9 @@ Tensors MatMulNBits(Call& c) {
       ir::AsConstInt(Simplified(graph::NumElements(c.shape(0), 0, c.shape(0).size() - 1)));
   if ((!rows || *rows <= kMostRows) && b.block % kLeastGroup == 0 && HasByteDots())
     return {ByWords(c, b, shape)};
-  if (rows && *rows <= kFewRows) return {ByBytes(c, b, shape)};
+  target::Target target = target::CurrentTarget();
+  bool is_for_matrices = target && target->is_device() && c.dtype(0).is_narrow_float();
+  if (rows && *rows <= (is_for_matrices ? kFewNarrowRows : kFewRows)) return {ByBytes(c, b, shape)};
   return {Unpacked(c, b, shape)};
 }
 

@@ -140,7 +140,9 @@ bool IsForFewResults(const BlockInfo& producer, const std::vector<BlockInfo>& bl
   int64_t results = 1;
   for (const BlockInfo& block : blocks)
     for (const BlockAccess& access : block.accesses) {
-      if (access.store || !access.buffer.same(producer.accesses[0].buffer)) continue;
+      if (access.store || block.name == producer.name ||
+          !access.buffer.same(producer.accesses[0].buffer))
+        continue;
       ++readers;
       if (block.kind != BlockKind::kMatmul) return false;
       for (size_t a = 0; a < block.axes.size(); ++a)

@@ -28,6 +28,8 @@ constexpr double kStartCycles = 1500;
 constexpr double kMemoryBytesPerCycle = 2400, kLaunchCycles = 4000;
 // A part of K has at least so many tiles, and there are no more parts than this.
 constexpr int64_t kLeastSteps = 4, kMostParts = 32;
+// Thread blocks of small tiles that a multiprocessor runs at a time.
+constexpr int64_t kResidentBlocks = 8;
 // Threads of a block that adds up parts.
 constexpr int64_t kThreads = 256;
 // Elements that a thread copies at once where it copies no vectors.
@@ -103,11 +105,27 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const Target
   return *gemm;
 }
 
+bool UnpacksInCopies(const Schedule& schedule, const Gemm& gemm, const DeviceGemmPlan& plan) {
+  bool pads_b = gemm.dynamic_n || gemm.n % plan.tile_n != 0 || plan.PadsK(gemm);
+  if (gemm.dynamic_m || gemm.m > plan.tile_m || pads_b) return false;
+  for (const BlockNode* block : BlocksIn(schedule.function()->body)) {
+    BlockInfo info = DescribeBlock(block);
+    if (info.accesses.empty() || info.accesses[0].buffer->name != gemm.b.name) continue;
+    const Buffer& result = info.accesses[0].buffer;
+    return !ProducerOf(schedule, result).empty() &&
+           std::any_of(info.accesses.begin(), info.accesses.end(), [&](const BlockAccess& access) {
+             return access.buffer->dtype.bits() < result->dtype.bits();
+           });
+  }
+  return false;
+}
+
 std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
                                const DeviceGemmPlan& plan, const TargetInfo& target) {
   std::vector<int64_t> splits = {1};
   bool in_order = gemm.c->dtype.is_float() && !HasFlag(schedule.function(), attr::kReassociate);
-  if (in_order || TilesOf(gemm, plan) * 2 > target.busy_blocks) return splits;
+  int64_t wanted = UnpacksInCopies(schedule, gemm, plan) ? kResidentBlocks : 1;
+  if (in_order || TilesOf(gemm, plan) * 2 > wanted * target.busy_blocks) return splits;
   for (int64_t parts = 2; parts <= kMostParts; parts *= 2)
     if (gemm.k >= parts * plan.tile_k * kLeastSteps) splits.push_back(parts);
   return splits;
@@ -158,8 +176,10 @@ double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const Tile
   double copy = tile.bytes / kL2BytesPerCycle;
   double both = std::max(tile.multiply, copy) + kNotHidden * std::min(tile.multiply, copy);
   // A step waits for the copy that was started some stages before.
-  both =
-      std::max(both, kMemoryLatency / static_cast<double>(std::max<int64_t>(plan.stages - 1, 1)));
+  double ahead = tile.waits ? std::min<double>(waves, kResidentBlocks)
+                            : static_cast<double>(std::max<int64_t>(plan.stages - 1, 1));
+  double waited = kMemoryLatency / ahead;
+  both = std::max(both, waited) + (tile.waits ? kNotHidden * std::min(both, waited) : 0);
   double cycles = waves * steps * both + kStartCycles;
   if (plan.split_k == 1) return cycles;
   auto parts = static_cast<double>(plan.split_k * gemm.batch * gemm.m) *
@@ -190,10 +210,13 @@ std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& orde
 std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
   std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kShared,
                                          Name(operand.is_a ? "as" : "bs"));
-  // Where the other side is one tile, each element is copied, and so computed, once.
+  // Where the other side is one tile, each element is copied, and so computed, once. What is
+  // padded is a kernel's: the copies of its whole vectors are not under conditions.
   bool is_one_tile = operand.is_a ? !gemm_.dynamic_n && gemm_.n <= tiles_.tile_n
                                   : !gemm_.dynamic_m && gemm_.m <= tiles_.tile_m;
-  FusePrologue(&schedule_, copy, is_one_tile ? Producers::kOwn : Producers::kCheap);
+  FusePrologue(&schedule_, copy, Producers::kCheap);
+  if (is_one_tile && !DescribeBlock(FindBlockNamed(schedule_, copy)).conditional)
+    FusePrologue(&schedule_, copy, Producers::kOwn);
   return copy;
 }
 

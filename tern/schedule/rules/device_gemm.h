@@ -39,6 +39,11 @@ struct DeviceGemmPlan : PlanCost {
 // The GEMM of a block as it is, or after im2col. Refuses what is none.
 Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
+// Whether B is unpacked in its copies: it is computed of narrower elements, and M is one tile. A
+// thread then waits for what it loads, as copies that compute are not asynchronous, and several
+// thread blocks on a multiprocessor have to hide that.
+bool UnpacksInCopies(const Schedule& schedule, const Gemm& gemm, const DeviceGemmPlan& plan);
+
 // The numbers of parts of K that are worth a try: 1, and others where there are few tiles.
 std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
                                const DeviceGemmPlan& plan, const TargetInfo& target);
@@ -55,7 +60,8 @@ Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& 
 // What one thread block does for tile_k of K, in cycles.
 struct TileCycles {
   double multiply = 0;
-  double bytes = 0;  // copied to shared memory
+  double bytes = 0;    // copied to shared memory
+  bool waits = false;  // for memory, in each step
 };
 // Cycles of all thread blocks, in waves over the device. A tile takes what is longer: to multiply,
 // or to copy from L2.

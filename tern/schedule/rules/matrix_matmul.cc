@@ -66,7 +66,7 @@ bool SharesAccumulators(const Schedule& schedule, const MatrixInstructions& mach
 
 // Matrix instructions, with what a warp loads for each.
 void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine,
-             P* plan) {
+             bool waits, P* plan) {
   int64_t warp_m = plan->tile_m / plan->warps_m, warp_n = plan->tile_n / plan->warps_n;
   auto side = static_cast<double>(machine.tile), m = static_cast<double>(warp_m) / side,
        n = static_cast<double>(warp_n) / side,
@@ -75,7 +75,7 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstruction
   double multiply = fmas / kFmaPerCycle * (1 + (m + n) / (m * n) / 2) *
                     (1 + 1 / static_cast<double>(plan->tile_k));
   auto bytes = static_cast<double>((plan->tile_m + plan->tile_n) * plan->tile_k * gemm.a.bytes());
-  plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes}, target);
+  plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes, waits}, target);
 }
 
 // With asynchronous copies a long tile_k in three stages, or a short one in four, more of small
@@ -88,7 +88,7 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
   };
   std::vector<Pace> paces = {{32, 1, 1}};
   if (machine.async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
-  std::vector<P> plans;
+  std::vector<P> plans, unpacking;  // those that unpack B save a kernel
   for (const MatrixTiles& tiles : machine.tiles)
     for (const Pace& pace : paces) {
       P plan;
@@ -102,7 +102,10 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
                         : 0;
       int64_t fitting = (target.shared_bytes - acc) / StageBytes(gemm, plan);
       int64_t most = pace.most;
-      if (machine.async_copies)
+      bool unpacks = UnpacksInCopies(schedule, gemm, plan);
+      if (unpacks)
+        most = std::min<int64_t>(most, 2);
+      else if (machine.async_copies)
         most = std::clamp(1 + CeilDiv(kBytesUnderWay, StageBytes(gemm, plan)), most, kMostStages);
       plan.stages = want.Or(&P::stages, std::min(fitting, most));
       bool fits = plan.stages >= 1 && plan.stages <= fitting && fitting >= pace.least &&
@@ -111,11 +114,11 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       if (!fits) continue;
       for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
         plan.split_k = parts;
-        SetCost(gemm, target, machine, &plan);
-        plans.push_back(plan);
+        SetCost(gemm, target, machine, unpacks, &plan);
+        (unpacks ? unpacking : plans).push_back(plan);
       }
     }
-  return plans;
+  return unpacking.empty() ? plans : unpacking;
 }
 
 class MatrixScheduler : public MatrixSteps {

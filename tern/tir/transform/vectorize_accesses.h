@@ -11,6 +11,7 @@ namespace tern::tir {
 //
 // Before:  for j in 0..4 vectorized { B[i * 4 + j] = A[i * 4 + j] + 1 }
 // After:   t = A[ramp(i * 4, 1, 4)]   for j in 0..4 { u[j] = t[j] + 1 }   B[ramp(i * 4, 1, 4)] = u
+// What several iterations share, as A[(i * 4 + j) // 2], is read once.
 //
 // Where that needs aligned tensors, the function gets two bodies, and runs the one that fits.
 // Functions for other targets stay.
