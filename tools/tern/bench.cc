@@ -5,6 +5,7 @@
 #include "tools/tern/bench.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -101,35 +102,73 @@ std::optional<Amounts> AmountsOf(const ir::IRModule& source, const std::string& 
   }
 }
 
-// What a target reaches: a copy of 64 MiB, and a matrix product by the default rules.
-struct Roofline {
-  double flops = 0, bytes = 0;  // a second
-};
-Roofline MeasureRoofline(const target::Target& target) {
-  constexpr const char* kPrograms =
-      "func copy(A: float32[16777216], B: float32[16777216]) {\n"
-      "  for i in 0..16777216 { block b(v: spatial(16777216) = i) { B[v] = A[v] } }\n"
-      "}\n"
-      "func matmul(A: float32[1024, 1024], B: float32[1024, 1024], C: float32[1024, 1024])\n"
-      "    attrs {reassociate = true} {\n"
-      "  for i in 0..1024, j in 0..1024, k in 0..1024 {\n"
-      "    block b(vi: spatial(1024) = i, vj: spatial(1024) = j, vk: reduce(1024) = k) {\n"
+// What a target reaches by the default rules: a matrix product or a polynomial, and copies of as
+// many bytes as a function moves, which caches may hold.
+class Roofline {
+ public:
+  explicit Roofline(const target::Target& target) : target_(target) {
+    for (const char* text : {kMatmul, kPolynomial}) {
+      double operations = text == kMatmul ? 2 : 64, power = text == kMatmul ? 3 : 2;
+      flops_ = std::max(flops_, operations * Rate(text, {32, 128, 1024, 4096}, power));
+    }
+  }
+  double flops() const { return flops_; }  // a second
+  double bytes(double moved) const {       // a second, where a call moves so many
+    auto n = static_cast<int64_t>(std::min(moved / 8, double{1 << 24}));
+    return 8 * Rate(kCopy, {256, std::max<int64_t>(n, 256)}, 1);
+  }
+
+ private:
+  static constexpr const char* kMatmul =
+      "func f(A: float32[N, N], B: float32[N, N], C: float32[N, N]) attrs {reassociate = true} {\n"
+      "  for i in 0..N, j in 0..N, k in 0..N {\n"
+      "    block b(vi: spatial(N) = i, vj: spatial(N) = j, vk: reduce(N) = k) {\n"
       "      init { C[vi, vj] = 0 }\n"
       "      C[vi, vj] += A[vi, vk] * B[vk, vj]\n"
       "    }\n"
       "  }\n"
       "}\n";
-  Program program = CompileFor(tir::ParseModule("<roofline>", kPrograms), target, true);
-  runtime::RunOptions run;
-  run.repeat = 10;
-  auto rate = [&](const char* name) {
-    const runtime::FunctionInfo& info = FindEntry(program.meta, name);
-    Times times = Measure(program, info, run, 3);
-    Amounts amounts = *AmountsOf(program.source, name, times.dims);
-    return Amounts{amounts.flops / times.least, amounts.bytes / times.least};
-  };
-  return {rate("matmul").flops, rate("copy").bytes};
-}
+  // 32 multiplications and additions an element.
+  static constexpr const char* kPolynomial =
+      "func f(A: float32[N, N], B: float32[N, N]) attrs {reassociate = true} {\n"
+      "  for i in 0..N, j in 0..N {\n"
+      "    block b(vi: spatial(N) = i, vj: spatial(N) = j) {\n"
+      "      alloc y: float32[1] in local\n"
+      "      y[0] = 1\n"
+      "      for k in 0..32 unrolled { y[0] = y[0] * A[vi, vj] + 0.5 }\n"
+      "      B[vi, vj] = y[0]\n"
+      "    }\n"
+      "  }\n"
+      "}\n";
+  static constexpr const char* kCopy =
+      "func f(A: float32[N], B: float32[N]) {\n"
+      "  for i in 0..N { block b(v: spatial(N) = i) { B[v] = A[v] } }\n"
+      "}\n";
+
+  // How many of the N^power parts of the program are done in a second, at the size of which most
+  // are; one that would take seconds is left out.
+  double Rate(const char* text, const std::vector<int64_t>& sizes, double power) const {
+    constexpr double kMostSeconds = 0.5;
+    double most = 0;
+    for (int64_t size : sizes) {
+      double parts = std::pow(static_cast<double>(size), power);
+      if (most > 0 && parts / most > kMostSeconds) break;
+      std::string constant = "constant N = " + std::to_string(size) + "\n";
+      Program program = CompileFor(tir::ParseModule("<roofline>", constant + text), target_, true);
+      runtime::RunOptions run;
+      run.repeat = 5;
+      const runtime::FunctionInfo& info = FindEntry(program.meta, "f");
+      double seconds = Measure(program, info, run, 1).least;
+      // Other work on the machine makes single rounds slow, short ones most of all.
+      seconds = std::min(seconds, Measure(program, info, run, seconds < 1e-3 ? 30 : 2).least);
+      most = text == kCopy ? parts / seconds : std::max(most, parts / seconds);
+    }
+    return most;
+  }
+
+  target::Target target_;
+  double flops_ = 0;
+};
 
 std::string Seconds(double seconds) {
   char text[64];
@@ -152,7 +191,8 @@ void Report(const Program& program, const runtime::FunctionInfo& info, const Tim
                   amounts->flops / times.median * 1e-9, amounts->bytes / times.median * 1e-9);
     line += text;
     if (roofline) {
-      double needed = std::max(amounts->flops / roofline->flops, amounts->bytes / roofline->bytes);
+      double needed = std::max(amounts->flops / roofline->flops(),
+                               amounts->bytes / roofline->bytes(amounts->bytes));
       std::snprintf(text, sizeof text, "  %.0f%% of the roofline", needed / times.median * 100);
       line += text;
     }
@@ -264,9 +304,10 @@ void Bench(const BenchOptions& options) {
       }
       std::optional<Roofline> roofline;
       if (options.roofline) {
-        roofline = MeasureRoofline(target);
+        roofline.emplace(target);
+        constexpr double kMuch = 1 << 27;
         std::printf("roofline of %s: %.4g GFLOP/s, %.4g GB/s\n", target->str().c_str(),
-                    roofline->flops * 1e-9, roofline->bytes * 1e-9);
+                    roofline->flops() * 1e-9, roofline->bytes(kMuch) * 1e-9);
       }
       bench(CompileFor(ReadSource(file), target, options.default_schedules), roofline);
     }

@@ -230,8 +230,8 @@ void AddBench(CLI::App* app) {
                     "time functions after each step of their schedules, and what the rules make of "
                     "them");
   command->add_flag("--roofline", options->roofline,
-                    "measure a copy and a matrix product on the target first, and print the share "
-                    "of what they reach");
+                    "measure a matrix product, a polynomial and a copy of as many bytes on the "
+                    "target, and print the share of what they reach");
   command->callback([options] { Bench(*options); });
 }
 
