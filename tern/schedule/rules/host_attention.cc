@@ -11,8 +11,8 @@
 //       ... C = scores B                        packed_matmul, with its epilogue
 //
 // Cycles: those of the two GEMMs. What each of them does is that of its own rule, for one thread;
-// then the loops of batch and M are fused. Declines a single block of M, and rows whose loops are
-// not the outer ones.
+// then the loops of batch and M are fused. Declines a single block of M, rows whose loops are not
+// the outer ones, and operands that dot-product instructions multiply.
 //
 // Of a single query, which has no M, rule single_query_attention takes all of a row at once:
 //
@@ -25,6 +25,7 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/dot_matmul.h"
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/register_tiles.h"
@@ -115,12 +116,24 @@ BlockInfo FirstOf(const Schedule& schedule, const BlockInfo& block) {
   Refuse("there is no GEMM before it");
 }
 
+// Dot-product instructions multiply several times as fast as packed_matmul does: then each block
+// has a rule of its own.
+void CheckNoDotProducts(const Schedule& schedule, const BlockInfo& gemm, const TargetInfo& target) {
+  for (const std::string& rule : DotMatmulRules()) {
+    Schedule probe = schedule;
+    PlanRequest request{gemm.name, rule, {}};
+    if (!ApplyRules(&probe, gemm, target, &request).rule.empty())
+      Refuse(rule + " takes " + gemm.name);
+  }
+}
+
 std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
                                  const TargetInfo& target, const Wanted<AttentionPlan>& want) {
   BlockInfo first = FirstOf(*schedule, block), last = InfoOf(*schedule, block.name);
   Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamicM),
        values = RequireGemm(*schedule, last, Sizes::kDynamicM);
   if (scores.dynamic_m && scores.loops.batch.empty()) Refuse("M is dynamic, and there is no batch");
+  CheckNoDotProducts(*schedule, first, target);
   std::vector<AttentionPlan> plans;
   for (const Plan& a : TilesOf(*schedule, first, target))
     for (const Plan& b : TilesOf(*schedule, last, target)) {

@@ -7,7 +7,7 @@ namespace tern::schedule {
 
 void SplitPhases(Schedule* schedule, std::vector<RuleResult>* results) {
   for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
-    if (block.kind != BlockKind::kReduction || !block.conditional) continue;
+    if (block.kind != BlockKind::kReduction) continue;
     TryBefore(
         schedule, block, "polyphase", [&](Schedule* attempt) { attempt->Polyphase(block.name); },
         results);

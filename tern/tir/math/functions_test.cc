@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -143,16 +144,21 @@ target::Target ThisMachine() {
 constexpr const char *kAsWritten = "", *kReassociated = " attrs {reassociate = true}";
 
 // B[v] = expression of A[v], in vectors, compiled for this machine.
-template <class T>
-std::vector<T> Evaluate(const std::string& expression, const std::vector<T>& inputs,
-                        const std::string& attrs = kAsWritten) {
-  DataType dtype = DataType::Float(8 * sizeof(T));
+ffi::Module CompileExpression(const std::string& expression, DataType dtype,
+                              const std::string& attrs) {
   std::string type = dtype.str();
   ir::IRModule module = ParseModule(
       "math.tir", "func f(A: " + type + "[n], B: " + type + "[n])" + attrs +
                       " {\n  for i in 0..n {\n    block b(v: spatial(n) = i) { B[v] = " +
                       expression + " }\n  }\n}\n");
-  ffi::Module compiled = codegen::LoadLinkable(Compile(module, ThisMachine()));
+  return codegen::LoadLinkable(Compile(module, ThisMachine()));
+}
+
+template <class T>
+std::vector<T> Evaluate(const std::string& expression, const std::vector<T>& inputs,
+                        const std::string& attrs = kAsWritten) {
+  DataType dtype = DataType::Float(8 * sizeof(T));
+  ffi::Module compiled = CompileExpression(expression, dtype, attrs);
   auto n = static_cast<int64_t>(inputs.size());
   auto a = runtime::Tensor::Empty({n}, dtype), b = runtime::Tensor::Empty({n}, dtype);
   std::copy(inputs.begin(), inputs.end(), static_cast<T*>(a->data()));
@@ -187,6 +193,25 @@ class MathFunctions : public testing::Test {
  protected:
   static void SetUpTestSuite() { Initialize(); }
 };
+
+// A product that underflows takes a hundred cycles; masks have many of them.
+TEST_F(MathFunctions, ExponentialsOfMasksDoNotUnderflow) {
+  for (const char* expression : {"exp(A[v])", "exp2(A[v])"})
+    for (DataType dtype : {DataType::Float(32), DataType::Float(64)}) {
+      ffi::Module compiled = CompileExpression(expression, dtype, kAsWritten);
+      auto a = runtime::Tensor::Empty({40}, dtype), b = runtime::Tensor::Empty({40}, dtype);
+      for (int64_t i = 0; i < 40; ++i) {
+        double x = i % 2 == 0 ? -INFINITY : -1e9;
+        if (dtype.bits() == 32)
+          a.as<float>()[i] = static_cast<float>(x);
+        else
+          a.as<double>()[i] = x;
+      }
+      std::feclearexcept(FE_ALL_EXCEPT);
+      compiled->GetFunction("f")(a, b);
+      EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW)) << expression << " of " << dtype.str();
+    }
+}
 
 TEST_F(MathFunctions, Float32) {
   CheckErrors(Samples<float, uint32_t>(1 << 18), &Case::float32_error);

@@ -157,14 +157,15 @@ Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
   // Each lane has a choice of its own, and what it does not choose may fault.
   if (DependsOnLane(node->condition) && (faults_.MayFault(node->true_value, node->condition) ||
                                          faults_.MayFault(node->false_value, node->condition))) {
-    Expr mask = masks_ ? MaskOf(node->condition) : Expr();
+    Expr mask = masks_selects_ ? MaskOf(node->condition) : Expr();
     if (!mask) return {};
     Expr yes = Where(mask, true, [&] { return Widen(node->true_value); });
     Expr no = Where(ir::NotNode::Make(mask), true, [&] { return Widen(node->false_value); });
     return yes.get() && no.get() ? ir::SelectNode::Make(mask, yes, no, node->span) : Expr();
   }
-  Expr condition = Vectorize(node->condition), yes = Widen(node->true_value),
-       no = Widen(node->false_value);
+  Expr condition =
+      DependsOnLane(node->condition) ? MaskOf(node->condition) : Vectorize(node->condition);
+  Expr yes = Widen(node->true_value), no = Widen(node->false_value);
   if (!condition || !yes || !no) return {};
   return ir::SelectNode::Make(condition, yes, no, node->span);
 }

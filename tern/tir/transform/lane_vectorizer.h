@@ -29,6 +29,9 @@ class LaneVectorizer {
     masks_ = &unpartitioned;
   }
 
+  // Loads of a select, of which some lanes need none, have a predicate.
+  void MaskSelects() { masks_selects_ = true; }
+
   // Code that does what the loop does, given that its iterations are independent: what has no
   // vector form runs in serial loops over the lanes. Null where nothing has a vector form.
   Stmt Run();
@@ -134,9 +137,10 @@ class LaneVectorizer {
   int lanes_;
   const target::TargetKind* kind_;
   const std::unordered_set<const VarNode*>* masks_ = nullptr;  // null: there are none
-  Expr mask_;                                                  // which lanes count; null: all
-  bool mask_may_be_empty_ = false;                             // there may be none
-  std::vector<Expr> conditions_;                               // that make the mask, as scalars
+  bool masks_selects_ = false;
+  Expr mask_;                       // which lanes count; null: all
+  bool mask_may_be_empty_ = false;  // there may be none
+  std::vector<Expr> conditions_;    // that make the mask, as scalars
   FaultAnalysis faults_;
   const arith::Analyzer& analyzer_;
   ir::VarMap linear_;   // variables that are linear in the loop's, as such expressions

@@ -163,6 +163,7 @@ class Vectorizer : public AnalyzedMutator {
     faults_.BindLoop(loop);
     LaneVectorizer vectorizer(loop, lanes, kind_, faults_, analyzer_);
     if (masks) vectorizer.UseMasks(unpartitioned_);
+    if (HasMasks()) vectorizer.MaskSelects();
     if (IterationsAreIndependent(loop, distinct_, analyzer_)) return vectorizer.Run();
     const auto* some = masks ? loop->body.As<IfThenElseNode>() : nullptr;
     if (some && some->else_case) return {};
@@ -186,8 +187,8 @@ class Vectorizer : public AnalyzedMutator {
   }
 
   // Whether what only some lanes of a loop do is masked.
-  bool Masks(const ForNode* loop) {
-    if (!HasTail(loop, attr::kMaskTail)) return false;
+  bool Masks(const ForNode* loop) { return HasTail(loop, attr::kMaskTail) && HasMasks(); }
+  bool HasMasks() {
     if (!takes_masks_) takes_masks_ = TakesMasks(function_);
     return *takes_masks_;
   }
