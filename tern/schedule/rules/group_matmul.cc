@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/group_fragments.h"
 #include "tern/schedule/rules/loops.h"
@@ -212,14 +213,26 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   return plans;
 }
 
+// Whether neighbours along N lie side by side in the result, and are all stored, or none.
+bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
+  if (gemm.dynamic_n || gemm.n % kRowNeighbours != 0) return false;
+  if (gemm.epilogue.empty()) return true;
+  ir::Expr stored, loaded;
+  for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule, gemm.epilogue))))
+    if (access.store)
+      stored = access.indices.back();
+    else if (access.buffer.same(gemm.c))
+      loaded = access.indices.back();
+  return stored.get() && loaded.get() && ir::StructuralEqual(stored, loaded);
+}
+
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const std::string& prefix, const P& plan) {
   GemmPart part = SplitK(schedule, block.name, plan, target);
   std::string type = MatrixTypeOf(part.gemm, target, {});
+  bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
-  // Neighbours are all stored, or none.
-  bool exchanges = !part.gemm.dynamic_n && part.gemm.n % kRowNeighbours == 0;
   GroupScheduler(schedule, part.block, gemm, type, plan, prefix, exchanges).Run();
 }
 

@@ -10,7 +10,8 @@
 //     acc_rows = acc                         exchanged among lanes: each has 8 neighbours of a row
 //     C = epilogue(acc_rows)                 by each lane of its own, 16 bytes at once
 //
-// Where N is dynamic or no multiple of 8, lanes store the pairs that they have, with conditions.
+// Where N is dynamic or no multiple of 8, or not contiguous in the result, lanes store the pairs
+// that they have, with conditions.
 //
 // What is around the multiplication is in device_gemm.h. Cycles of a tile: those of the
 // instructions, or of its copies, and of its start and its stores, which two thread blocks on a
