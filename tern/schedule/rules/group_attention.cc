@@ -39,11 +39,12 @@ namespace {
 // For the cost model, measured on an H200. FMAs of a multiprocessor in a cycle; instructions for an
 // element between the products, and for a sum, which every step corrects; lanes, and bytes from L2,
 // of a cycle; cycles of a step that nothing hides, and of a thread block beside its steps. Where
-// two thread blocks run on a multiprocessor, one multiplies in part while the other one does not.
-constexpr double kFmaPerCycle = 2048, kElementInstructions = 11, kSumInstructions = 4.5,
+// several thread blocks run on a multiprocessor, one multiplies in part while another one does not,
+// and starts or ends while others run.
+constexpr double kFmaPerCycle = 2048, kElementInstructions = 7, kSumInstructions = 4.5,
                  kLanesPerCycle = 128, kBytesPerCycle = 32, kStepCycles = 150, kStartCycles = 3000,
                  kBeside = 0.85;
-constexpr int64_t kRegisters = 65536, kOtherRegisters = 16;  // of a multiprocessor; of a thread
+constexpr int64_t kRegisters = 65536, kOtherRegisters = 32;  // of a multiprocessor; of a thread
 constexpr int64_t kMostHead = 256, kLeastHead = 33, kLeastColumns = 16;
 constexpr int64_t kCopies = 4;  // lanes that have parts of a row
 
@@ -288,7 +289,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
       double step = (multiply + others) * (resident > 1 ? kBeside : 1) + kStepCycles;
       step = std::max(step, copied / kBytesPerCycle);
       plan.cycles = std::ceil(blocks / static_cast<double>(target.busy_blocks)) *
-                    (steps * step + kStartCycles);
+                    (steps * step + kStartCycles / static_cast<double>(resident));
       plans.push_back(plan);
     }
   if (plans.empty()) Refuse("no tile fits in shared memory and registers");

@@ -25,6 +25,14 @@ void SetGroupFragmentLayout(Schedule* schedule, const std::string& buffer, size_
                               columns));
 }
 
+void SetGroupRowLayout(Schedule* schedule, const std::string& buffer, size_t rank,
+                       int64_t columns) {
+  SetMatrixLayout(schedule, buffer, rank,
+                  fmt::format("i // 64, j // {0}, i % 64 // 16, i % 8 * 4 + j % 32 // 8, j % {0} "
+                              "// 32 * 16 + i % 16 // 8 * 8 + j % 8",
+                              columns));
+}
+
 GroupSteps::GroupSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
                        const DeviceGemmPlan& plan)
     : DeviceGemmScheduler(schedule, block, gemm, plan,
@@ -65,11 +73,17 @@ void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std
 
 std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
                             const std::string& columns, int64_t count, int64_t groups,
-                            const std::string& prefix) {
+                            const std::string& prefix, int64_t neighbours, int64_t vector) {
   auto name = [&](const char* what) { return prefix + what; };
-  schedule->Split(LoopOf(block, columns), {count / 8, 4, 2},
-                  {name("a"), name("n"), name("l"), name("v")});
-  ShareRowsAmongLanes(schedule, block, rows, name("l"), groups, {name("n")}, prefix);
+  std::vector<int64_t> factors = {count / (4 * neighbours), 4, vector};
+  Schedule::Names names = {name("a"), name("n"), name("l"), name("v")}, inside = {name("n")};
+  if (vector < neighbours) {
+    factors.insert(factors.end() - 1, neighbours / vector);
+    names.insert(names.end() - 1, name("u"));
+    inside.push_back(name("u"));
+  }
+  schedule->Split(LoopOf(block, columns), factors, names);
+  ShareRowsAmongLanes(schedule, block, rows, name("l"), groups, inside, prefix);
   return LoopOf(block, name("v"));
 }
 

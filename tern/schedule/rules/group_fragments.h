@@ -23,6 +23,9 @@ void SetMatrixLayout(Schedule* schedule, const std::string& buffer, size_t rank,
 // warp_matrix_multiply_group has them.
 void SetGroupFragmentLayout(Schedule* schedule, const std::string& buffer, size_t rank,
                             int64_t columns);
+// The same with kRowNeighbours elements of a row side by side in a lane, which it stores at once.
+void SetGroupRowLayout(Schedule* schedule, const std::string& buffer, size_t rank, int64_t columns);
+inline constexpr int64_t kPairNeighbours = 2, kRowNeighbours = 8;
 
 // The steps of one product. The threads of a block are groups, warps and lanes.
 class GroupSteps : public DeviceGemmScheduler {
@@ -46,10 +49,12 @@ void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std
                          const std::string& lanes, int64_t groups, const Schedule::Names& inside,
                          const std::string& prefix);
 // The same of a block of elements, in tiles of so many columns: each by the lane that has it in a
-// fragment. Returns the loop over two neighbours.
+// fragment, whose layout has so many neighbours. Returns the loop over them, or over the first
+// `vector` of them.
 std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
                             const std::string& columns, int64_t count, int64_t groups,
-                            const std::string& prefix);
+                            const std::string& prefix, int64_t neighbours = kPairNeighbours,
+                            int64_t vector = kPairNeighbours);
 
 }  // namespace tern::schedule
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/group_fragments.h"
 #include "tern/schedule/rules/loops.h"
@@ -22,8 +23,14 @@ constexpr int64_t kMostStages = 5, kLeastStages = 2, kLateVersions = 1;
 // Rows of tiles that thread blocks walk column by column.
 constexpr int64_t kRowsOfTiles = 8;
 
-// FMAs of a multiprocessor in a cycle, for the cost model.
-constexpr double kFmaPerCycle = 2048;
+// For the cost model, measured on an H200. FMAs of a multiprocessor in a cycle; cycles for an
+// element of a tile before the first step and behind the last one, which another thread block on
+// the multiprocessor hides in part.
+constexpr double kFmaPerCycle = 2048, kEndCycles = 0.55, kEndCyclesBeside = 0.42;
+// Registers of a multiprocessor, and of a thread beside its accumulators.
+constexpr int64_t kRegisters = 65536, kOtherRegisters = 48;
+// Stages with which two thread blocks run on a multiprocessor.
+constexpr int64_t kFewStages = 2;
 
 // To choose from, the largest first.
 struct GroupTiles {
@@ -46,10 +53,28 @@ struct GroupPlan : DeviceGemmPlan {
 };
 using P = GroupPlan;
 
+int64_t StageBytes(const Gemm& gemm, const P& plan) {
+  return (plan.tile_m + plan.tile_n) * plan.tile_k * gemm.a.bytes();
+}
+// Thread blocks on a multiprocessor.
+int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target) {
+  int64_t threads = plan.groups() * kGroupWarps * kGroupLanes,
+          registers = plan.tile_n / 2 + kOtherRegisters;
+  return std::min(target.shared_bytes / ((plan.stages + kLateVersions) * StageBytes(gemm, plan)),
+                  kRegisters / (threads * registers));
+}
+
 void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
-  auto fmas = static_cast<double>(plan->tile_m * plan->tile_n * plan->tile_k);
-  auto bytes = static_cast<double>((plan->tile_m + plan->tile_n) * plan->tile_k * gemm.a.bytes());
-  plan->cycles = DeviceGemmCycles(gemm, *plan, {fmas / kFmaPerCycle, bytes}, target);
+  auto elements = static_cast<double>(plan->tile_m * plan->tile_n);
+  plan->cycles = DeviceGemmCycles(gemm, *plan,
+                                  {elements * static_cast<double>(plan->tile_k) / kFmaPerCycle,
+                                   static_cast<double>(StageBytes(gemm, *plan))},
+                                  target);
+  int64_t blocks =
+      gemm.batch * CeilDiv(gemm.m, plan->tile_m) * CeilDiv(gemm.n, plan->tile_n) * plan->split_k;
+  bool beside = blocks > target.busy_blocks && ResidentBlocks(gemm, *plan, target) > 1;
+  plan->cycles += static_cast<double>(CeilDiv(blocks, target.busy_blocks)) * elements *
+                  (beside ? kEndCyclesBeside : kEndCycles);
 }
 
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
@@ -60,40 +85,52 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
     plan.tile_m = tiles.rows;
     plan.tile_n = tiles.columns;
     plan.tile_k = kGroupBlock;
-    int64_t bytes = (tiles.rows + tiles.columns) * kGroupBlock * gemm.a.bytes();
-    int64_t fitting = target.shared_bytes / bytes - kLateVersions;
-    plan.stages = want.Or(&P::stages, std::min(fitting, kMostStages));
-    bool fits = plan.stages >= 1 && plan.stages <= fitting && fitting >= kLeastStages &&
+    int64_t fitting = target.shared_bytes / StageBytes(gemm, plan) - kLateVersions;
+    std::vector<int64_t> stages = {want.Or(&P::stages, std::min(fitting, kMostStages))};
+    if (kFewStages < stages[0] && want.Or(&P::stages, kFewStages) == kFewStages)
+      stages.push_back(kFewStages);
+    bool fits = stages[0] >= 1 && stages[0] <= fitting && fitting >= kLeastStages &&
                 plan.groups() * kGroupWarps * kGroupLanes <= target.max_threads &&
                 CeilDiv(gemm.m, plan.tile_m) <= target.most_grid_blocks;
     if (!fits) continue;
-    for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
-      plan.split_k = parts;
-      SetCost(gemm, target, &plan);
-      plans.push_back(plan);
-    }
+    for (int64_t count : stages)
+      for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
+        plan.stages = count;
+        plan.split_k = parts;
+        SetCost(gemm, target, &plan);
+        plans.push_back(plan);
+      }
   }
   return plans;
 }
 
 class GroupScheduler : public GroupSteps {
  public:
+  // `exchanges`: lanes exchange accumulators before they store them.
   GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                 const std::string& type, const P& plan, const std::string& prefix)
+                 const std::string& type, const P& plan, const std::string& prefix, bool exchanges)
       : GroupSteps(schedule, block, gemm, plan),
         plan_(plan),
-        intrinsic_(fmt::format("{}_{}_{}_{}", prefix, OperandLayout(), plan.tile_n, type)) {}
+        prefix_(prefix),
+        intrinsic_(fmt::format("{}_{}_{}_{}", prefix, OperandLayout(), plan.tile_n, type)),
+        exchanges_(exchanges) {}
 
   void Run() {
     std::string reader = KeepSums();
     std::string tile = Tile();
     std::string left = CopyToShared(gemm_.a), right = CopyToShared(gemm_.b);
     if (reader.empty()) reader = CopySums();
+    std::string acc = sums_;  // as the instructions have them
+    Names exchanged;
+    if (exchanges_) {
+      acc = schedule_.CacheWrite(block_, sums_, kSumsScope, Name("own"));
+      exchanged = schedule_.ReverseComputeAt(acc, tile, {Name("ri"), Name("rj")});
+    }
     Names stored = schedule_.ReverseComputeAt(reader, tile, {Name("ci"), Name("cj")});
     schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     Names right_copy = schedule_.ComputeAt(right, At("lo"), {Name("bsk"), Name("bsj")});
     Names left_copy = schedule_.ComputeAt(left, At("lo"), {Name("asi"), Name("ask")});
-    SetGroupFragmentLayout(&schedule_, sums_, gemm_.c->shape.size(), plan_.tile_n);
+    SetGroupFragmentLayout(&schedule_, acc, gemm_.c->shape.size(), plan_.tile_n);
     SetBlockLayout(left, gemm_.a.rank);
     SetBlockLayout(right, gemm_.b.rank);
     ShareAmongThreads(left, left_copy, "as");
@@ -103,8 +140,11 @@ class GroupScheduler : public GroupSteps {
                                      0, Name("f")));
     schedule_.Bind(At("ig"), "threadIdx.z");
     schedule_.Tensorize(At("ii"), intrinsic_);
+    if (exchanges_) Exchange(acc, exchanged);
+    int64_t neighbours = exchanges_ ? kRowNeighbours : kPairNeighbours;
+    int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
-                                        groups(), Name("e")));
+                                        groups(), Name("e"), neighbours, vector));
     PipelineCopies();
   }
 
@@ -133,6 +173,20 @@ class GroupScheduler : public GroupSteps {
     return sums_ = schedule_.CacheWrite(block_, gemm_.c->name, kSumsScope, Name("acc"));
   }
 
+  // A lane gets neighbours of a row.
+  void Exchange(const std::string& block, const Names& loops) {
+    SetGroupRowLayout(&schedule_, sums_, gemm_.c->shape.size(), plan_.tile_n);
+    schedule_.Split(LoopOf(block, loops[0]), {kGroupBlock}, {Name("rg"), Name("rr")});
+    schedule_.Bind(LoopOf(block, Name("rg")), "threadIdx.z");
+    schedule_.Tensorize(LoopOf(block, Name("rr")),
+                        fmt::format("{}_rows_{}", prefix_, plan_.tile_n));
+  }
+  int64_t BytesWrittenBy(const std::string& block) const {
+    for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule_, block))))
+      if (access.store) return std::max<int64_t>(access.buffer->dtype.bytes(), 1);
+    return kCopyBytes;
+  }
+
   // Blocks of 64 x 64, one behind the other for one instruction.
   void SetBlockLayout(const std::string& buffer, size_t rank) {
     SetMatrixLayout(&schedule_, buffer, rank, "j // 64, i // 64, i % 64 * 64 + j % 64");
@@ -140,7 +194,8 @@ class GroupScheduler : public GroupSteps {
 
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
   const P& plan_;
-  std::string intrinsic_, sums_;
+  std::string prefix_, intrinsic_, sums_;
+  bool exchanges_;
 };
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
@@ -158,13 +213,27 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   return plans;
 }
 
+// Whether neighbours along N lie side by side in the result, and are all stored, or none.
+bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
+  if (gemm.dynamic_n || gemm.n % kRowNeighbours != 0) return false;
+  if (gemm.epilogue.empty()) return true;
+  ir::Expr stored, loaded;
+  for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule, gemm.epilogue))))
+    if (access.store)
+      stored = access.indices.back();
+    else if (access.buffer.same(gemm.c))
+      loaded = access.indices.back();
+  return stored.get() && loaded.get() && ir::StructuralEqual(stored, loaded);
+}
+
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const std::string& prefix, const P& plan) {
   GemmPart part = SplitK(schedule, block.name, plan, target);
   std::string type = MatrixTypeOf(part.gemm, target, {});
+  bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
-  GroupScheduler(schedule, part.block, gemm, type, plan, prefix).Run();
+  GroupScheduler(schedule, part.block, gemm, type, plan, prefix, exchanges).Run();
 }
 
 }  // namespace

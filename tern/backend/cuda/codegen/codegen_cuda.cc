@@ -12,6 +12,7 @@
 #include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/codegen/kernel_info.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsic_rules.h"
@@ -103,6 +104,46 @@ std::set<const ir::CallNode*> FollowedMultiplications(const tir::PrimFunc& funct
   return scan.found;
 }
 
+// Exponentials of float32 whose last digits are lost: those that are rounded to 16 bits, if they
+// are used as they are, too, and those that are added up in registers, in any order.
+std::map<const ir::CallNode*, Expr> CoarsePowers(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::LetStmtNode* node) override {
+      variables[node->var.node()] = node->value;
+      VisitChildren(node);
+    }
+    void VisitNode(const tir::BufferStoreNode* node) override {
+      const auto* cast = node->value.As<ir::CastNode>();
+      if (cast && cast->dtype.is_scalar() && cast->dtype.bits() == 16) AddAll(cast->value);
+      const auto* sum = node->value.As<ir::AddNode>();
+      const auto* before = sum ? sum->a.As<ir::BufferLoadNode>() : nullptr;
+      if (before && before->buffer.same(node->buffer) &&
+          node->buffer->scope == ir::StorageScope::kLocal)
+        AddAll(sum->b);
+    }
+    // What the value is one of.
+    void AddAll(const Expr& value) {
+      const auto* call = value.As<ir::CallNode>();
+      if (call && call->name == "exp" && call->dtype == DataType::Float(32)) found[call] = value;
+      if (auto it = variables.find(value.As<ir::VarNode>()); it != variables.end())
+        AddAll(it->second);
+      if (call && call->name == ir::kIfThenElse) {
+        AddAll(call->args[1]);
+        AddAll(call->args[2]);
+      }
+      if (const auto* select = value.As<ir::SelectNode>()) {
+        AddAll(select->true_value);
+        AddAll(select->false_value);
+      }
+    }
+    std::map<const ir::VarNode*, Expr> variables;
+    std::map<const ir::CallNode*, Expr> found;
+  } scan;
+  scan.Visit(function->body);
+  return scan.found;
+}
+
 }  // namespace
 
 constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
@@ -171,6 +212,8 @@ std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   reassociates_ = tir::HasFlag(function, tir::attr::kReassociate);
   operands_.Begin(function);
   group_operands_ = GroupOperands(function);
+  coarse_powers_.clear();
+  if (reassociates_) coarse_powers_ = CoarsePowers(function);
   followed_ = FollowedMultiplications(function);
   int64_t threads = codegen::BlockThreads(function);  // so that registers are found for all of them
   std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
@@ -362,6 +405,8 @@ Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
       {kWarpAll, "__all_sync"},
       {kWarpBallot, "__ballot_sync"}};
   if (node->name == kAsyncCopy) return Print(node->args[0]);  // one element: done at once
+  if (auto power = coarse_powers_.find(node); power != coarse_powers_.end())
+    return {PrintToRound(power->second)};
   if (node->name == kLaneIndex)
     return {fmt::format("({})((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * "
                         "threadIdx.z)) & 31)",

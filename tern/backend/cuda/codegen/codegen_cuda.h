@@ -4,6 +4,7 @@
 #ifndef TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
 #define TERN_BACKEND_CUDA_CODEGEN_CODEGEN_CUDA_H_
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -66,7 +67,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   void EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::CallNode* call);
 
   codegen::MatrixOperands operands_;
-  std::set<const ir::BufferNode*> group_operands_;  // of multiplications of groups of warps
+  std::set<const ir::BufferNode*> group_operands_;         // of multiplications of groups of warps
+  std::map<const ir::CallNode*, ir::Expr> coarse_powers_;  // for which few digits are enough
   // Such multiplications with another one right behind, which is waited for.
   std::set<const ir::CallNode*> followed_;
   bool dynamic_shared_ = false;  // whether shared memory is given at the launch

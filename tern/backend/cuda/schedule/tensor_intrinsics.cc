@@ -111,7 +111,46 @@ void RegisterGroupMultiply(const std::string& layout, int columns, const std::st
                   params, columns, sum, left, right, kLanes, registers, layout, operands));
 }
 
+// Where four warps have it with 8 neighbours of a row in a lane, as stores of 16 bytes want them.
+std::string InRows(const std::string& row, const std::string& column) {
+  return fmt::format(
+      "[{0} // 16, {0} % 8 * 4 + {1} % 32 // 8, {1} // 32 * 16 + {0} % 16 // 8 * 8 + {1} % 8]", row,
+      column);
+}
+
+// From one to the other. Of 32 columns of a row the four lanes q have pairs; lane q gets those of
+// columns q * 8 on: a transpose of 4 x 4 pairs, by two exchanges of halves.
+void RegisterGroupRows(int columns) {
+  schedule::RegisterTensorIntrinsic(
+      fmt::format("wgmma_rows_{}", columns),
+      fmt::format("func description(D: float32[4, 32, {0}], C: float32[4, 32, {0}]) {{\n"
+                  "for i in 0..64, j in 0..{1} {{\nD{2} = C{3}\n}}\n}}\n"
+                  "func implementation(D: float32[4, 32, {0}], C: float32[4, 32, {0}]) {{\n"
+                  "for warp in 0..4 bind(threadIdx.y) {{\n{4}"
+                  "for c in 0..{5} unrolled {{\nfor h in 0..2 unrolled {{\n"
+                  "for v in 0..2 unrolled {{\n"
+                  "let a0 = C[warp, lane, c * 16 + h * 2 + v]\n"
+                  "let a1 = C[warp, lane, c * 16 + h * 2 + v + 4]\n"
+                  "let a2 = C[warp, lane, c * 16 + h * 2 + v + 8]\n"
+                  "let a3 = C[warp, lane, c * 16 + h * 2 + v + 12]\n"
+                  "let s01 = warp_shuffle_xor(select(lane % 2 == 1, a0, a1), 1)\n"
+                  "let s23 = warp_shuffle_xor(select(lane % 2 == 1, a2, a3), 1)\n"
+                  "let x0 = select(lane % 2 == 1, s01, a0)\n"
+                  "let x1 = select(lane % 2 == 1, a1, s01)\n"
+                  "let y0 = select(lane % 2 == 1, s23, a2)\n"
+                  "let y1 = select(lane % 2 == 1, a3, s23)\n"
+                  "let t0 = warp_shuffle_xor(select(lane // 2 % 2 == 1, x0, y0), 2)\n"
+                  "let t1 = warp_shuffle_xor(select(lane // 2 % 2 == 1, x1, y1), 2)\n"
+                  "D[warp, lane, c * 16 + h * 8 + v] = select(lane // 2 % 2 == 1, t0, x0)\n"
+                  "D[warp, lane, c * 16 + h * 8 + v + 2] = select(lane // 2 % 2 == 1, t1, x1)\n"
+                  "D[warp, lane, c * 16 + h * 8 + v + 4] = select(lane // 2 % 2 == 1, y0, t0)\n"
+                  "D[warp, lane, c * 16 + h * 8 + v + 6] = select(lane // 2 % 2 == 1, y1, t1)\n"
+                  "}}\n}}\n}}\n}}\n}}\n}}\n",
+                  columns / 2, columns, InRows("i", "j"), InGroup("i", "j"), kLanes, columns / 32));
+}
+
 void RegisterGroupIntrinsics() {
+  for (int columns : {64, 128, 192, 256}) RegisterGroupRows(columns);
   for (const char* layout : {"nn", "nt", "tn", "tt", "rn", "rt"})
     for (int columns : {64, 128, 192, 256}) {
       RegisterGroupMultiply(layout, columns, "f16", "float16");
