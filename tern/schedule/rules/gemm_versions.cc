@@ -31,12 +31,8 @@ constexpr int64_t kLikelyColumns = 2048;
 // On a host, very few columns are dot products; B is not packed for few rows; one column or row is
 // a GEMV; threads share the rows where there are few columns.
 std::vector<Side> OfHosts() {
-  return {{AxisRole::kN, 1, 1},
-          {AxisRole::kN, 7, 4},
-          {AxisRole::kM, 1, 1},
-          {AxisRole::kM, 3, 3},
-          {AxisRole::kM, 8, 8},
-          {AxisRole::kN, 64, 16}};
+  return {{AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4}, {AxisRole::kM, 1, 1},
+          {AxisRole::kM, 3, 3}, {AxisRole::kM, 8, 8}, {AxisRole::kN, 64, 16}};
 }
 // So many results of sums of so many steps are too few tiles for a device, unless K is split.
 constexpr int64_t kFewResults = 512 * 512, kLongSum = 1024, kLikelySide = 256, kLikelyLong = 4096;
