@@ -105,43 +105,51 @@ std::set<const ir::CallNode*> FollowedMultiplications(const tir::PrimFunc& funct
 }
 
 // Exponentials of float32 whose last digits are lost: those that are rounded to 16 bits, if they
-// are used as they are, too, and those that are added up in registers, in any order.
+// are used as they are, too; and where there are such, those that are added up in registers, as
+// what the rounded ones are divided by.
 std::map<const ir::CallNode*, Expr> CoarsePowers(const tir::PrimFunc& function) {
+  using Powers = std::map<const ir::CallNode*, Expr>;
   struct Scan : tir::StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const tir::LetStmtNode* node) override {
       variables[node->var.node()] = node->value;
       VisitChildren(node);
     }
+    void VisitNode(const ir::CastNode* node) override {
+      if (node->dtype == DataType::Float(16) || node->dtype == DataType::Bfloat16())
+        AddAll(node->value, &rounded);
+      VisitChildren(node);
+    }
     void VisitNode(const tir::BufferStoreNode* node) override {
-      const auto* cast = node->value.As<ir::CastNode>();
-      if (cast && cast->dtype.is_scalar() && cast->dtype.bits() == 16) AddAll(cast->value);
       const auto* sum = node->value.As<ir::AddNode>();
       const auto* before = sum ? sum->a.As<ir::BufferLoadNode>() : nullptr;
       if (before && before->buffer.same(node->buffer) &&
           node->buffer->scope == ir::StorageScope::kLocal)
-        AddAll(sum->b);
+        AddAll(sum->b, &summed);
+      VisitChildren(node);
     }
     // What the value is one of.
-    void AddAll(const Expr& value) {
+    void AddAll(const Expr& value, Powers* powers) {
       const auto* call = value.As<ir::CallNode>();
-      if (call && call->name == "exp" && call->dtype == DataType::Float(32)) found[call] = value;
+      if (call && call->name == "exp" && call->dtype == DataType::Float(32))
+        (*powers)[call] = value;
       if (auto it = variables.find(value.As<ir::VarNode>()); it != variables.end())
-        AddAll(it->second);
+        AddAll(it->second, powers);
       if (call && call->name == ir::kIfThenElse) {
-        AddAll(call->args[1]);
-        AddAll(call->args[2]);
+        AddAll(call->args[1], powers);
+        AddAll(call->args[2], powers);
       }
       if (const auto* select = value.As<ir::SelectNode>()) {
-        AddAll(select->true_value);
-        AddAll(select->false_value);
+        AddAll(select->true_value, powers);
+        AddAll(select->false_value, powers);
       }
     }
     std::map<const ir::VarNode*, Expr> variables;
-    std::map<const ir::CallNode*, Expr> found;
+    Powers rounded, summed;
   } scan;
   scan.Visit(function->body);
-  return scan.found;
+  if (!scan.rounded.empty()) scan.rounded.merge(scan.summed);
+  return scan.rounded;
 }
 
 }  // namespace
