@@ -254,6 +254,22 @@ TEST_F(InterpreterTest, RunsFunctionsThatUnpackTheirArguments) {
   }
 }
 
+// As sessions of models pass them.
+TEST_F(InterpreterTest, TakesViewsOfTensors) {
+  ir::IRModule module = ParseModule("t.tir", R"(func f(A: int32[n], B: int32[n]) {
+    for i in 0..n { B[i] = A[i] + 1 }
+  })");
+  Tensor a = Make(DataType::Int(32), 5, 6, 7), b = Tensor::Empty({2}, DataType::Int(32));
+  Tensor tail = a.Slice(0, 1, 3);
+  TernTensorView views[] = {tail->view(), b->view()};
+  std::vector<ffi::Any> args;
+  for (TernTensorView& view : views)
+    args.push_back(ffi::Any::Adopt({kTernTensorView, 0, {.v_tensor = &view}}));
+  Interpret(module, "f", args);
+  EXPECT_EQ(b.as<int32_t>()[0], 7);
+  EXPECT_EQ(b.as<int32_t>()[1], 8);
+}
+
 TEST_F(InterpreterTest, SaysHowMuchMemoryIsMissing) {
   EXPECT_EQ(
       ErrorOf("func f(n: int64) { alloc t: float32[n] in local }", {int64_t{1} << 50}),
