@@ -44,7 +44,8 @@ void CheckGrows(const PrimFunc& function, const Nest& nest, const Expr& index,
     Expr one = ir::MakeConst(loop->var.dtype(), 1);
     Expr next =
         ir::Substitute(ir::Substitute(value, first), {{loop->var.node(), Expr(loop->var) + one}});
-    if (!arith::ProveLessEqual(analyzer, ir::Substitute(value, last) + Expr(1), next))
+    if (!arith::ProveLessEqual(analyzer,
+                               ir::Substitute(value, last) + ir::MakeConst(value.dtype(), 1), next))
       Refuse("it cannot be proven that " + name + " grows with every step along loop " +
              loop->var.name());
     first[loop->var.node()] = loop->min;
