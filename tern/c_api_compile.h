@@ -49,9 +49,8 @@ typedef struct TernExecutable TernExecutable;
 //                      (docs/aot.md); it is saved as a .tern file, and not run here
 //   offload            array of strings, of a model: libraries that compute what they take: "blas"
 //   prepack            bool (true): weights of a model are prepacked now
-//   specialize         string, of a model with dynamic extents, in this process: "lazy": shapes
-//   that
-//                      come again are compiled in by another thread; "eager": each before its first
+//   specialize         string, of a model with dynamic extents, in this process: "lazy" compiles
+//                      shapes that come again in another thread, "eager" each before its first
 //                      run; "off" (default). At most 8 shapes (docs/vm.md)
 int tern_compile(TernSource* source, const char* options, TernExecutable** executable);
 // What was made of it stays usable. NULL is ignored.
