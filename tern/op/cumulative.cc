@@ -18,7 +18,6 @@ using graph::Builder;
 using graph::Node;
 using graph::RegisterOp;
 using graph::Value;
-using ir::Expr;
 
 struct Kind {
   std::string name, op, identity;

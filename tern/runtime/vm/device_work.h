@@ -50,6 +50,8 @@ class DeviceWork {
   Tensor Upload(size_t index, const Tensor& host);
   // Output `index` on the host once Wait was called; valid until the next one.
   Tensor Download(size_t index, const Tensor& from);
+  // Memory of the host for one element. It stays: where waiting failed, the copy may come later.
+  char* element() { return element_; }
 
  private:
   // A tensor's two sides.
@@ -64,6 +66,7 @@ class DeviceWork {
   std::optional<Event> before_, after_;  // where the device has events
   std::shared_ptr<DeviceWorkspace> workspace_;
   std::vector<Pair> uploads_, downloads_;
+  char element_[8] = {};
 };
 
 }  // namespace tern::runtime::vm

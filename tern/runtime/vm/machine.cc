@@ -819,7 +819,8 @@ int64_t Machine::Read(const Frame& frame, const Instruction& instruction) {
   auto size = static_cast<uint64_t>(dtype.bytes());
   uint64_t offset = static_cast<uint64_t>(element) * size;
   if (IsHost(value.view.device)) return LoadInteger(dtype, FirstByte(value.view) + offset);
-  char bytes[8] = {};
+  TERN_ICHECK(work_);
+  char* bytes = work_->element();
   const DeviceKind& kind = GetDeviceKind(value.view.device.type);
   void* stream = CurrentStream(value.view.device);
   kind.Copy({.src = value.view.data,

@@ -133,7 +133,7 @@ class Machine {
   void CallOnHost(Frame* frame, const Instruction& instruction);
   void CallPacked(Frame* frame, const Instruction& instruction);
   void Invoke(Frame* frame, const Instruction& instruction);
-  static int64_t Read(const Frame& frame, const Instruction& instruction);
+  int64_t Read(const Frame& frame, const Instruction& instruction);
   static void Copy(const Frame& frame, const Instruction& instruction);
   void List(Frame* frame, const Instruction& instruction);
   void Free(uint32_t function, const Instruction& instruction);

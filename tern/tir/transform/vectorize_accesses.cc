@@ -168,7 +168,8 @@ class LaneMover : public StmtMutator {
     }
     if (first.empty()) return MutateChildren(node, self);
     const Buffer& lanes = FindOrAdd(node->buffer, std::move(first), count);
-    Expr sharing = ir::MakeConst(loop_->var.dtype(), double(lanes_ / count));
+    int64_t per_element = lanes_ / count;
+    Expr sharing = ir::MakeConst(loop_->var.dtype(), static_cast<double>(per_element));
     return ir::BufferLoadNode::Make(lanes, {ir::FloorDiv(loop_->var, sharing)}, node->span);
   }
   Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
