@@ -556,12 +556,12 @@ void Schedule::Bind(const std::string& loop, const std::string& axis) {
     const ForNode* node = FindLoop(loop);
     std::vector<std::string> axes;
     for (int i = 0; i < kNumThreadAxes; ++i) axes.push_back(ThreadAxisName(i));
-    axes.insert(axes.end(), {"vthread.x", "vthread.y", "vthread.z"});
+    axes.insert(axes.end(), kVirtualThreadAxes.begin(), kVirtualThreadAxes.end());
     if (std::find(axes.begin(), axes.end(), axis) == axes.end())
       Refuse("there is no axis " + axis + "; the axes are " + ffi::Join(axes));
     if (!ir::IsConst(node->min, 0)) Refuse(Called(node) + " does not start at 0; split it first");
     // What stands beside a loop of virtual threads is done once, not by each of them.
-    bool is_virtual = axis.starts_with("vthread.");
+    bool is_virtual = IsVirtualThreadAxis(axis);
     if (is_virtual && !ir::AsConstInt(node->extent))
       Refuse("the extent of " + Called(node) + " is not constant; split it first");
     for (const ForNode* outer : LoopsAround(PathTo(tree(), node)))

@@ -6,6 +6,7 @@
 #include "tern/arith/analyzer.h"
 #include "tern/ffi/text.h"
 #include "tern/target/target.h"
+#include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/reserved_words.h"
 
 namespace tern::tir {
@@ -84,9 +85,8 @@ ir::Attrs SignatureParser::ParseAttrs(AttrPlace place) {
 std::string SignatureParser::ParseThreadAxis(bool may_be_virtual) {
   static const std::set<std::string> kAxes = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
                                               "threadIdx.x", "threadIdx.y", "threadIdx.z"};
-  static const std::set<std::string> kVirtualAxes = {"vthread.x", "vthread.y", "vthread.z"};
   const std::string& name = Peek().text;
-  if (!kAxes.count(name) && !(may_be_virtual && kVirtualAxes.count(name)))
+  if (!kAxes.count(name) && !(may_be_virtual && IsVirtualThreadAxis(name)))
     Unexpected(std::string("a thread axis (blockIdx.x, .y, .z, threadIdx.x, .y, .z") +
                (may_be_virtual ? ", vthread.x, .y, .z)" : ")"));
   return Next().text;

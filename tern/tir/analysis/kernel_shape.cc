@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/kernel_shape.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tern/ir/diagnostic.h"
@@ -133,7 +134,11 @@ int ThreadAxisNumber(const std::string& axis) {
   return 0;
 }
 
-bool IsVirtualThread(const ForNode* loop) { return loop->thread.starts_with("vthread."); }
+bool IsVirtualThreadAxis(const std::string& axis) {
+  return std::find(kVirtualThreadAxes.begin(), kVirtualThreadAxes.end(), axis) !=
+         kVirtualThreadAxes.end();
+}
+bool IsVirtualThread(const ForNode* loop) { return IsVirtualThreadAxis(loop->thread); }
 
 const char* ThreadAxisName(int axis) { return kAxes[axis]; }
 

@@ -18,7 +18,9 @@ namespace tern::tir {
 inline constexpr int kNumThreadAxes = 6, kNumThreadAxesOfBlock = 3;
 int ThreadAxisNumber(const std::string& axis);
 const char* ThreadAxisName(int axis);
-// vthread.x, .y, .z: the iterations of one thread, interleaved.
+// Of virtual threads: the iterations of one thread, interleaved.
+inline constexpr std::array kVirtualThreadAxes = {"vthread.x", "vthread.y", "vthread.z"};
+bool IsVirtualThreadAxis(const std::string& axis);
 bool IsVirtualThread(const ForNode* loop);
 
 // Loops that bind an axis which a loop around them binds already: a thread has one index along it,
