@@ -40,7 +40,8 @@ class TransposeCanceller : public Rewriter {
   }
 
  private:
-  // A transposition of a value, and of what the value is a transposition of: which, and how.
+  // What a transpose reads, with its permutation. Where that value is a transpose itself: what that
+  // one reads, with both permutations composed.
   struct Source {
     Value value;
     Perm perm;
