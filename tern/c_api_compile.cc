@@ -137,7 +137,7 @@ std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const ch
   std::vector<Target> targets = TargetsFor(TextsOf(options, "targets"), TextsOf(options, "hosts"));
   ModelOptions compile = ModelOptionsFrom(options);
   std::string specialize = TextOf(options, "specialize");
-  if (!specialize.empty() && specialize != "off") runtime::vm::Specializer::Parse(specialize);
+  std::optional<runtime::vm::Specializer::When> when = runtime::vm::Specializer::Parse(specialize);
   auto result = std::make_unique<TernExecutable>();
   result->bytes = source.bytes;
   if (!source.is_model()) {
@@ -150,9 +150,9 @@ std::unique_ptr<TernExecutable> CompileSource(const TernSource& source, const ch
   for (const Target& target : targets)
     result->models.push_back(CompileModel(graph, target, compile));
   compile.pack_weights = false;
-  result->make_specializer = [specialize, module = source.module, compile, target = targets[0]](
+  result->make_specializer = [when, module = source.module, compile, target = targets[0]](
                                  const std::shared_ptr<const runtime::vm::Model>& model) {
-    return MakeSpecializer(specialize, module, target, compile, model);
+    return MakeSpecializer(when, module, target, compile, model);
   };
   return result;
 }

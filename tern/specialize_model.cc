@@ -8,13 +8,12 @@ namespace tern {
 
 namespace vm = runtime::vm;
 
-std::shared_ptr<vm::Specializer> MakeSpecializer(const std::string& when,
+std::shared_ptr<vm::Specializer> MakeSpecializer(std::optional<vm::Specializer::When> when,
                                                  const ir::IRModule& module,
                                                  const target::Target& target,
                                                  const ModelOptions& options,
                                                  const std::shared_ptr<const vm::Model>& general) {
-  if (when.empty() || when == "off") return nullptr;
-  vm::Specializer::When parsed = vm::Specializer::Parse(when);
+  if (!when) return nullptr;
   graph::Function main = graph::AsGraph(module->functions.at("main"));
   std::vector<std::string> names = general->program().dims;
   if (names.empty() || graph::IsVersionsOnly(main)) return nullptr;
@@ -24,7 +23,7 @@ std::shared_ptr<vm::Specializer> MakeSpecializer(const std::string& when,
     ir::IRModule fixed = graph::WithGraph(ir::IRModule::Make({}), graph::FixDims(main, dims));
     return LoadModel(CompileModel(fixed, target, options), general->device().id, general);
   };
-  return std::make_shared<vm::Specializer>(parsed, names, compile);
+  return std::make_shared<vm::Specializer>(*when, names, compile);
 }
 
 }  // namespace tern

@@ -8,7 +8,7 @@
 #define TERN_SPECIALIZE_MODEL_H_
 
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "tern/compile_model.h"
 #include "tern/runtime/vm/specializer.h"
@@ -16,11 +16,12 @@
 namespace tern {
 
 // For the graph `main` of a module, as it is imported, of which `general` was compiled for this
-// target with these options. `when` is "lazy", "eager", or "off" or "": null then, and where there
-// is nothing to specialize. Throws for other words.
+// target with these options. Null without `when` (Specializer::Parse), and where there is nothing
+// to specialize.
 std::shared_ptr<runtime::vm::Specializer> MakeSpecializer(
-    const std::string& when, const ir::IRModule& module, const target::Target& target,
-    const ModelOptions& options, const std::shared_ptr<const runtime::vm::Model>& general);
+    std::optional<runtime::vm::Specializer::When> when, const ir::IRModule& module,
+    const target::Target& target, const ModelOptions& options,
+    const std::shared_ptr<const runtime::vm::Model>& general);
 
 }  // namespace tern
 

@@ -44,7 +44,7 @@ Tensor Numbers(std::vector<int64_t> shape) {
 struct Both {
   explicit Both(const ir::IRModule& module, const std::string& when = "eager")
       : general(LoadModel(CompileModel(module, target, {}))),
-        specializer(MakeSpecializer(when, module, target, {}, general)) {}
+        specializer(MakeSpecializer(vm::Specializer::Parse(when), module, target, {}, general)) {}
   target::Target target = target::Target::DefaultHost();
   std::shared_ptr<const vm::Model> general;
   std::shared_ptr<vm::Specializer> specializer;

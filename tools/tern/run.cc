@@ -153,7 +153,7 @@ bool RunOne(const RunOptions& options, const Program& program, const runtime::Fu
 }
 
 bool IsSpecialized(const RunOptions& options) {
-  return !options.specialize.empty() && options.specialize != "off";
+  return runtime::vm::Specializer::Parse(options.specialize).has_value();
 }
 
 // With `specializer` one for the model, as --specialize says.
@@ -177,7 +177,8 @@ std::shared_ptr<const runtime::vm::Model> CompileInMemory(
   std::shared_ptr<const runtime::vm::Model> model =
       LoadModel(CompileModel(source, target, compile), device_id);
   if (specializer)
-    *specializer = MakeSpecializer(options.specialize, source, target, compile, model);
+    *specializer = MakeSpecializer(runtime::vm::Specializer::Parse(options.specialize), source,
+                                   target, compile, model);
   return model;
 }
 

@@ -12,7 +12,8 @@
 
 namespace tern::runtime::vm {
 
-Specializer::When Specializer::Parse(std::string_view text) {
+std::optional<Specializer::When> Specializer::Parse(std::string_view text) {
+  if (text.empty() || text == "off") return std::nullopt;
   TERN_CHECK(text == "lazy" || text == "eager")
       << "specialize: expected off, lazy or eager, got \"" << text << "\"";
   return text == "lazy" ? When::kLazy : When::kEager;

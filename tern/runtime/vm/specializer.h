@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -45,8 +46,8 @@ class Specializer {
     kLazy,   // by a thread of its own, when a shape comes for the second time
     kEager,  // before the first run of a shape
   };
-  // "lazy", "eager"; throws for others.
-  static When Parse(std::string_view text);
+  // "lazy", "eager"; "off" and "" are none; throws for others.
+  static std::optional<When> Parse(std::string_view text);
 
   static constexpr size_t kMaxShapes = 8;
 

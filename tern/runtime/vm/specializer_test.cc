@@ -144,6 +144,7 @@ TEST(Specializer, WhatHasNotBegunIsGivenUpAtTheEnd) {
   }
   EXPECT_GE(count, 1);
   EXPECT_EQ(Specializer::Parse("lazy"), When::kLazy);
+  EXPECT_EQ(Specializer::Parse("off"), std::nullopt);
   EXPECT_EQ(ErrorOf([] { Specializer::Parse("always"); }),
             "specialize: expected off, lazy or eager, got \"always\"");
 }
