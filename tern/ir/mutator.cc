@@ -3,6 +3,25 @@
 
 namespace tern::ir {
 
+ExprMutator::~ExprMutator() = default;
+
+Expr ExprMutator::Mutate(const Expr& expr) {
+  return DispatchExpr(expr.get(), [&](auto* node) { return MutateNode(node, expr); });
+}
+
+#define TERN_MUTATE(name)                                                      \
+  Expr ExprMutator::MutateNode(const name##Node* node, const Expr& self) {     \
+    return MutateChildren(node, self);                                         \
+  }                                                                            \
+  Expr ExprMutator::MutateChildren(const name##Node* node, const Expr& self) { \
+    ffi::Ref<name##Node> changed = RewriteFields(                              \
+        *node, [&] { return ffi::Make<name##Node>(*node); },                   \
+        [&](const auto& field) { return MutateField(field); });                \
+    return changed ? Expr(changed) : self;                                     \
+  }
+TERN_EXPR_NODES(TERN_MUTATE)
+#undef TERN_MUTATE
+
 Buffer ExprMutator::MutateDef(const BufferDef& buffer) {
   std::optional<std::vector<Expr>> shape = MutateField(buffer->shape),
                                    strides = MutateField(buffer->strides);

@@ -46,28 +46,18 @@ std::optional<std::vector<T>> RewriteItems(const std::vector<T>& items, F&& muta
 
 class ExprMutator {
  public:
-  virtual ~ExprMutator() = default;
-  virtual Expr Mutate(const Expr& expr) {
-    return DispatchExpr(expr.get(), [&](auto* node) { return MutateNode(node, expr); });
-  }
+  virtual ~ExprMutator();
+  virtual Expr Mutate(const Expr& expr);
 
  protected:
-  // `self` is the reference to `node`.
-#define TERN_MUTATE(name)                                             \
-  virtual Expr MutateNode(const name##Node* node, const Expr& self) { \
-    return MutateChildren(node, self);                                \
-  }
+  // `self` is the reference to `node`. MutateChildren gives `self` with its children mutated: the
+  // same node, and nothing allocated, where none changed. Both are defined in mutator.cc, so that
+  // the code for all kinds is compiled once, not for each mutator.
+#define TERN_MUTATE(name)                                            \
+  virtual Expr MutateNode(const name##Node* node, const Expr& self); \
+  Expr MutateChildren(const name##Node* node, const Expr& self);
   TERN_EXPR_NODES(TERN_MUTATE)
 #undef TERN_MUTATE
-
-  // `self` with its children mutated: the same node, and nothing allocated, where none changed.
-  template <class T>
-  Expr MutateChildren(const T* node, const Expr& self) {
-    ffi::Ref<T> changed = RewriteFields(
-        *node, [&] { return ffi::Make<T>(*node); },
-        [&](const auto& field) { return MutateField(field); });
-    return changed ? Expr(changed) : self;
-  }
 
   // The new value of a field; nothing where it stays.
   std::optional<Expr> MutateField(const Expr& expr) {

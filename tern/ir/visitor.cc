@@ -5,6 +5,18 @@
 
 namespace tern::ir {
 
+void ExprVisitor::Visit(const Expr& expr) {
+  DispatchExpr(expr.get(), [this](auto* node) { VisitNode(node); });
+}
+
+#define TERN_VISIT(name)                                                                 \
+  void ExprVisitor::VisitNode(const name##Node* node) { VisitChildren(node); }           \
+  void ExprVisitor::VisitChildren(const name##Node* node) {                              \
+    std::apply([&](const auto&... field) { (VisitField(field), ...); }, node->fields()); \
+  }
+TERN_EXPR_NODES(TERN_VISIT)
+#undef TERN_VISIT
+
 void ExprVisitor::VisitDef(const BufferDef& buffer) {
   VisitField(buffer->shape);
   VisitField(buffer->strides);

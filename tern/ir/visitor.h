@@ -29,20 +29,15 @@ decltype(auto) DispatchExpr(const ExprNode* node, F&& f) {
 class ExprVisitor {
  public:
   virtual ~ExprVisitor() = default;
-  virtual void Visit(const Expr& expr) {
-    DispatchExpr(expr.get(), [this](auto* node) { VisitNode(node); });
-  }
+  virtual void Visit(const Expr& expr);
 
  protected:
-#define TERN_VISIT(name) \
-  virtual void VisitNode(const name##Node* node) { VisitChildren(node); }
+  // Defined in visitor.cc, so that the code for all kinds is compiled once, not for each visitor.
+#define TERN_VISIT(name)                          \
+  virtual void VisitNode(const name##Node* node); \
+  void VisitChildren(const name##Node* node);
   TERN_EXPR_NODES(TERN_VISIT)
 #undef TERN_VISIT
-
-  template <class T>
-  void VisitChildren(const T* node) {
-    std::apply([&](const auto&... field) { (VisitField(field), ...); }, node->fields());
-  }
 
   void VisitField(const Expr& expr) {
     if (expr) Visit(expr);

@@ -3,6 +3,18 @@
 
 namespace tern::tir {
 
+void StmtVisitor::Visit(const Stmt& stmt) {
+  DispatchStmt(stmt.get(), [this](auto* node) { VisitNode(node); });
+}
+
+#define TERN_VISIT(name)                                                                 \
+  void StmtVisitor::VisitNode(const name##Node* node) { VisitChildren(node); }           \
+  void StmtVisitor::VisitChildren(const name##Node* node) {                              \
+    std::apply([&](const auto&... field) { (VisitField(field), ...); }, node->fields()); \
+  }
+TERN_STMT_NODES(TERN_VISIT)
+#undef TERN_VISIT
+
 void StmtVisitor::VisitFunction(const PrimFunc& function) {
   for (const Param& param : function->params) {
     VisitField(param.var);
@@ -10,6 +22,23 @@ void StmtVisitor::VisitFunction(const PrimFunc& function) {
   }
   Visit(function->body);
 }
+
+Stmt StmtMutator::Mutate(const Stmt& stmt) {
+  return DispatchStmt(stmt.get(), [&](auto* node) { return MutateNode(node, stmt); });
+}
+
+#define TERN_MUTATE(name)                                                      \
+  Stmt StmtMutator::MutateNode(const name##Node* node, const Stmt& self) {     \
+    return MutateChildren(node, self);                                         \
+  }                                                                            \
+  Stmt StmtMutator::MutateChildren(const name##Node* node, const Stmt& self) { \
+    ffi::Ref<name##Node> changed = ir::RewriteFields(                          \
+        *node, [&] { return ffi::Make<name##Node>(*node); },                   \
+        [&](const auto& field) { return MutateField(field); });                \
+    return changed ? Stmt(changed) : self;                                     \
+  }
+TERN_STMT_NODES(TERN_MUTATE)
+#undef TERN_MUTATE
 
 PrimFunc StmtMutator::MutateFunction(const PrimFunc& function) {
   std::optional<std::vector<Param>> params =

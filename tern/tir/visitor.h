@@ -27,23 +27,20 @@ decltype(auto) DispatchStmt(const StmtNode* node, F&& f) {
 class StmtVisitor : public ir::ExprVisitor {
  public:
   using ExprVisitor::Visit;
-  virtual void Visit(const Stmt& stmt) {
-    DispatchStmt(stmt.get(), [this](auto* node) { VisitNode(node); });
-  }
+  virtual void Visit(const Stmt& stmt);
   // Parameters, then the body.
   void VisitFunction(const PrimFunc& function);
 
  protected:
+  // Defined in visitor.cc, as those of expressions.
+  using ExprVisitor::VisitChildren;
   using ExprVisitor::VisitNode;
-#define TERN_VISIT(name) \
-  virtual void VisitNode(const name##Node* node) { VisitChildren(node); }
+#define TERN_VISIT(name)                          \
+  virtual void VisitNode(const name##Node* node); \
+  void VisitChildren(const name##Node* node);
   TERN_STMT_NODES(TERN_VISIT)
 #undef TERN_VISIT
 
-  template <class T>
-  void VisitChildren(const T* node) {
-    std::apply([&](const auto&... field) { (VisitField(field), ...); }, node->fields());
-  }
   using ExprVisitor::VisitField;
   void VisitField(const Stmt& stmt) {
     if (stmt) Visit(stmt);
@@ -62,28 +59,18 @@ class StmtVisitor : public ir::ExprVisitor {
 class StmtMutator : public ir::ExprMutator {
  public:
   using ExprMutator::Mutate;
-  virtual Stmt Mutate(const Stmt& stmt) {
-    return DispatchStmt(stmt.get(), [&](auto* node) { return MutateNode(node, stmt); });
-  }
+  virtual Stmt Mutate(const Stmt& stmt);
   PrimFunc MutateFunction(const PrimFunc& function);
 
  protected:
+  using ExprMutator::MutateChildren;
   using ExprMutator::MutateNode;
-#define TERN_MUTATE(name)                                             \
-  virtual Stmt MutateNode(const name##Node* node, const Stmt& self) { \
-    return MutateChildren(node, self);                                \
-  }
+#define TERN_MUTATE(name)                                            \
+  virtual Stmt MutateNode(const name##Node* node, const Stmt& self); \
+  Stmt MutateChildren(const name##Node* node, const Stmt& self);
   TERN_STMT_NODES(TERN_MUTATE)
 #undef TERN_MUTATE
 
-  using ExprMutator::MutateChildren;
-  template <class T>
-  Stmt MutateChildren(const T* node, const Stmt& self) {
-    ffi::Ref<T> changed = ir::RewriteFields(
-        *node, [&] { return ffi::Make<T>(*node); },
-        [&](const auto& field) { return MutateField(field); });
-    return changed ? Stmt(changed) : self;
-  }
   using ExprMutator::MutateField;
   std::optional<Stmt> MutateField(const Stmt& stmt) {
     return stmt ? IfChanged(stmt, Mutate(stmt)) : std::nullopt;
