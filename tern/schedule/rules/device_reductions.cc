@@ -12,6 +12,7 @@
 //     for o / parts / ty                     threadIdx.y
 //       for k / tx / lanes                   threadIdx.x, vector loads
 //         S[row] op= X[o, row, k]            warp shuffles, then shared memory
+//     Y[row] = epilogue(S[row])              by one of the threads, where a row is one index
 //
 // column_reduction: the contiguous axis j is kept, all reduced axes are fused to k.
 //
@@ -34,6 +35,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/device_threads.h"
+#include "tern/schedule/rules/gemm.h"
 
 namespace tern::schedule {
 
@@ -243,6 +245,8 @@ struct Binding {
   std::string part, x, y;
   Names serial;
   std::string vector;
+  // Loops of results, outermost, that hold an epilogue, too: they stay where they are.
+  Names placed = {};
 };
 
 void Bind(Schedule* schedule, const std::string& name, Binding loops) {
@@ -252,6 +256,7 @@ void Bind(Schedule* schedule, const std::string& name, Binding loops) {
   AddIf(loops.x, &order);
   order.insert(order.end(), loops.serial.begin(), loops.serial.end());
   AddIf(loops.vector, &order);
+  std::erase_if(order, [&](const std::string& loop) { return Contains(loops.placed, loop); });
   Order(schedule, name, order);
   if (!loops.blocks.empty())
     schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
@@ -260,7 +265,35 @@ void Bind(Schedule* schedule, const std::string& name, Binding loops) {
   if (!loops.vector.empty()) schedule->Vectorize(LoopOf(name, loops.vector));
 }
 
-void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target, bool in_parts);
+void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
+               bool in_parts);
+
+// Whether a loop around a block has one iteration.
+bool IsSingle(const Schedule& schedule, const std::string& block, const std::string& loop) {
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
+  auto is_single = [&](const ForNode* one) {
+    return one->var.name() == loop && ir::IsConst(one->extent, 1);
+  };
+  return std::any_of(nest.around.begin(), nest.around.end(), is_single) ||
+         std::any_of(nest.loops.begin(), nest.loops.end(), is_single);
+}
+
+// The elementwise block that alone reads the results, with these.
+struct Epilogue {
+  std::string block, results;
+};
+std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const std::string& block) {
+  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+  const Buffer* results = nullptr;
+  for (const BlockAccess& access : info.accesses) {
+    if (!access.store) continue;
+    if (results) return {};
+    results = &access.buffer;
+  }
+  std::string reader = results ? FindEpilogue(schedule, block, *results) : "";
+  if (reader.empty()) return {};
+  return Epilogue{reader, (*results)->name};
+}
 
 // The parts of a result, by blocks and threads as given; then the results of the parts, as rows.
 void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& loops,
@@ -284,7 +317,8 @@ void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& 
   ReduceRow(schedule, rest, target, false);
 }
 
-void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target, bool in_parts) {
+void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
+                   bool in_parts, const std::optional<Epilogue>& epilogue) {
   const std::string& name = reduction.name;
   const Size &outer = reduction.outer_steps, &inner = reduction.inner_steps;
   int64_t lanes = reduction.lanes, most = std::min(kBlockThreads, target.max_threads);
@@ -316,6 +350,18 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
   order.insert(order.end(), reduction.inner.begin(), reduction.inner.end());
   Order(schedule, name, order);
+  Names spatial = reduction.spatial;
+  bool is_full = rows == 1 || (reduction.results.is_known() && results % rows == 0);
+  if (epilogue && parts == 1 && !spatial.empty()) {
+    // Threads that wait for each other would be under a condition.
+    if (!is_full) Refuse("the last thread block has fewer rows");
+    schedule->SetScope(epilogue->results, StorageScope::kShared);
+    schedule->ReverseComputeAt(epilogue->block, LoopOf(name, spatial.back()));
+    // One index is that of a row, no part of a fused one.
+    std::erase_if(spatial, [&](const std::string& loop) {
+      return loop != reduction.spatial.back() && IsSingle(*schedule, name, loop);
+    });
+  }
   Binding loops;
   std::string k = FuseLoops(schedule, name, reduction.inner);
   Names steps = SplitBy(schedule, name, k, {of_outer ? 1 : parts, x, lanes}, {"_p", "_t", "_v"});
@@ -330,7 +376,6 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
     loops.y = others[2];
   }
   AddIf(steps[0], &loops.serial);
-  Names spatial = reduction.spatial;
   if (rows > 1) {
     std::string row = FuseLoops(schedule, name, spatial);
     Lanes split = SplitLanes(schedule, name, row, rows);
@@ -342,8 +387,18 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
   } else {
     loops.blocks = spatial;
   }
+  if (epilogue) loops.placed = spatial;
   if (parts > 1) return ReduceParts(schedule, reduction, loops, parts, spatial, target);
   Bind(schedule, name, loops);
+}
+
+void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
+               bool in_parts) {
+  std::optional<Epilogue> epilogue = EpilogueOf(*schedule, reduction.name);
+  bool fused = epilogue && Try(schedule, [&](Schedule* attempt) {
+                 ReduceRowWith(attempt, reduction, target, in_parts, epilogue);
+               });
+  if (!fused) ReduceRowWith(schedule, reduction, target, in_parts, {});
 }
 
 void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& reduction,
